@@ -1,0 +1,1 @@
+"""Sender accounts: the identities we send as, with credentials and limits."""

@@ -1,0 +1,1 @@
+"""Secrets at rest: the master key, a data key per project, sealed values."""

@@ -1,0 +1,34 @@
+"""A secret does not slip into what people read."""
+
+import json
+import pickle
+
+import pytest
+
+from mailqueue.vault.secret import Secret
+
+
+def test_a_secret_shows_as_stars_everywhere() -> None:
+    secret = Secret("hunter2")
+
+    shown = [repr(secret), str(secret), f"{secret}", f"{secret!r:>5}", f"{[secret]}"]
+
+    assert "hunter2" not in "".join(shown)
+    assert str(secret) == "***"
+    assert secret.reveal() == "hunter2"
+
+
+def test_a_secret_is_not_written_by_serialisers() -> None:
+    secret = Secret("hunter2")
+
+    with pytest.raises(TypeError):
+        pickle.dumps(secret)
+    with pytest.raises(TypeError):
+        json.dumps(secret)
+
+
+def test_secrets_compare_by_their_text() -> None:
+    assert Secret("a") == Secret("a")
+    assert Secret("a") != Secret("b")
+    assert Secret("a") != "a"
+    assert not Secret("")
