@@ -1,0 +1,1 @@
+"""The email platform that lives in your own PostgreSQL."""

@@ -1,0 +1,260 @@
+"""Reads every setting once, from the environment, and reports all faults together.
+
+`MAILQUEUE_*` variables, `DATABASE_URL` and libpq's `PG*`. No other module reads the environment.
+"""
+
+import os
+from dataclasses import dataclass
+from enum import StrEnum
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import AliasChoices, BeforeValidator, Field, ValidationError, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from mailqueue.core.dsn import take_pool_max
+from mailqueue.core.errors import ConfigError
+from mailqueue.core.secret import Secret
+
+Network = IPv4Network | IPv6Network
+# Where libpq finds a server by itself; a lone PGUSER or PGPASSWORD names none.
+_LIBPQ_SERVER = ("PGHOST", "PGHOSTADDR", "PGSERVICE")
+
+
+class Pooler(StrEnum):
+    """What stands between us and PostgreSQL."""
+
+    NONE = "none"
+    SESSION = "session"
+    TRANSACTION = "transaction"  # no prepared statements, no LISTEN, no session locks
+
+
+class LogFormat(StrEnum):
+    """How log lines look; auto is console on a terminal and JSON elsewhere."""
+
+    AUTO = "auto"
+    CONSOLE = "console"
+    JSON = "json"
+
+
+class LogLevel(StrEnum):
+    """The least severe line that is written."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class DatabaseSource(StrEnum):
+    """Where the connection string came from."""
+
+    GIVEN = "given"  # MAILQUEUE_DATABASE_URL or DATABASE_URL
+    LIBPQ = "libpq"  # PGHOST and its kin; the string is empty and libpq reads them itself
+    EMBEDDED = "embedded"  # the data folder of a running `mailqueue up`
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseSettings:
+    """How to reach PostgreSQL; `url` is what libpq may have, `pool_max` already taken out."""
+
+    url: Secret
+    source: DatabaseSource = DatabaseSource.GIVEN
+    pool_max: int = 10
+    pooler: Pooler = Pooler.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class ApiSettings:
+    """Where HTTP is served; port 0 picks a free one."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrapSettings:
+    """The built-in mail trap; `password` is needed when `host` is not loopback."""
+
+    is_on: bool
+    host: str
+    port: int
+    password: Secret | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """How much send workers take on."""
+
+    processes: int
+    in_flight: int  # mails one process hands over at once
+    batch: int  # rows one claim takes
+
+
+@dataclass(frozen=True, slots=True)
+class LogSettings:
+    """What is logged and how."""
+
+    level: LogLevel
+    format: LogFormat
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything the environment and the command's options decide."""
+
+    data: Path
+    database: DatabaseSettings
+    api: ApiSettings
+    trap: TrapSettings
+    workers: WorkerSettings
+    log: LogSettings
+    master_key: Secret | None
+    service_user: str | None  # runs the embedded server when we are root
+    allowed_hosts: tuple[Network, ...]  # networks that pass the outbound check although private
+
+
+def _secret(value: object) -> object:
+    return Secret(value) if isinstance(value, str) else value
+
+
+def _networks(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    words = value.replace(",", " ").split()
+    return tuple(ip_network(word) for word in words)
+
+
+def _no_control(value: object) -> object:
+    if isinstance(value, str) and not value.isprintable():
+        raise ValueError("must be printable text")
+    return value
+
+
+Port = Annotated[int, Field(ge=0, le=65535)]
+SecretText = Annotated[Secret, BeforeValidator(_secret)]
+Networks = Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_networks)]
+
+
+def default_data() -> Path:
+    """Give the data folder used when none is named."""
+    if os.geteuid() == 0:
+        return Path("/var/lib/mailqueue")
+    home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(home) / "mailqueue"
+
+
+class Environment(BaseSettings):
+    """The variables as they stand in the environment, one field each."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="MAILQUEUE_",
+        env_ignore_empty=True,
+        arbitrary_types_allowed=True,
+        frozen=True,
+        populate_by_name=True,
+        extra="forbid",
+        hide_input_in_errors=True,
+    )
+
+    database_url: SecretText | None = Field(
+        default=None, validation_alias=AliasChoices("MAILQUEUE_DATABASE_URL", "DATABASE_URL")
+    )
+    pooler: Pooler = Pooler.NONE
+    data: Path = Field(default_factory=default_data)
+    master_key: SecretText | None = None
+    service_user: str | None = None
+    host: Annotated[str, BeforeValidator(_no_control)] = "127.0.0.1"
+    port: Port = 8025
+    trap_port: Port = 1025
+    trap_password: SecretText | None = None
+    no_trap: bool = False
+    workers: Annotated[int, Field(ge=0, le=256)] = Field(default_factory=lambda: os.cpu_count() or 1)
+    in_flight: Annotated[int, Field(ge=1, le=1000)] = 32
+    batch: Annotated[int, Field(ge=1, le=5000)] = 200
+    allowed_hosts: Networks = ()
+    log_level: LogLevel = LogLevel.INFO
+    log_format: LogFormat = LogFormat.AUTO
+
+    @model_validator(mode="after")
+    def _url_is_readable(self) -> Self:
+        if self.database_url is not None:
+            take_pool_max(self.database_url.reveal())
+        return self
+
+
+def load_settings(**options: Any) -> Settings:
+    """Read the environment; `options` (named as the fields of Environment) win where not None.
+
+    Raises:
+        ConfigError: one line for each faulty variable, with what is allowed.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    try:
+        environment = Environment(**given)
+    except ValidationError as exc:
+        raise ConfigError("\n".join(_faults(exc))) from None
+    return _grouped(environment)
+
+
+def database_url_file(data: Path) -> Path:
+    """Name the file in which `mailqueue up` leaves the embedded server's connection string."""
+    return data / "database_url"
+
+
+def _grouped(env: Environment) -> Settings:
+    data = env.data.expanduser().absolute()
+    return Settings(
+        data=data,
+        database=_database(env, data),
+        api=ApiSettings(env.host, env.port),
+        trap=TrapSettings(not env.no_trap, env.host, env.trap_port, env.trap_password),
+        workers=WorkerSettings(env.workers, env.in_flight, env.batch),
+        log=LogSettings(env.log_level, env.log_format),
+        master_key=env.master_key,
+        service_user=env.service_user,
+        allowed_hosts=env.allowed_hosts,
+    )
+
+
+def _database(env: Environment, data: Path) -> DatabaseSettings:
+    url, source = _connection_string(env, data)
+    url, pool_max = take_pool_max(url)
+    default = DatabaseSettings(Secret(url), source, pooler=env.pooler)
+    if pool_max is None:
+        return default
+    return DatabaseSettings(Secret(url), source, pool_max, env.pooler)
+
+
+def _connection_string(env: Environment, data: Path) -> tuple[str, DatabaseSource]:
+    if env.database_url:
+        return env.database_url.reveal(), DatabaseSource.GIVEN
+    if any(os.environ.get(name) for name in _LIBPQ_SERVER):
+        return "", DatabaseSource.LIBPQ
+    try:
+        return database_url_file(data).read_text().strip(), DatabaseSource.EMBEDDED
+    except PermissionError:
+        raise ConfigError(
+            f"{database_url_file(data)} belongs to another user: run this command as that user, "
+            "or set MAILQUEUE_DATABASE_URL"
+        ) from None
+    except (FileNotFoundError, NotADirectoryError):
+        return "", DatabaseSource.NONE
+
+
+def _faults(exc: ValidationError) -> list[str]:
+    return [f"{_variable(error['loc'])}: {_allowed(error)}" for error in exc.errors()]
+
+
+def _variable(loc: tuple[int | str, ...]) -> str:
+    if not loc:
+        return "MAILQUEUE_DATABASE_URL"  # the only rule that looks at the whole
+    name = str(loc[0])
+    return name if name.isupper() else f"MAILQUEUE_{name.upper()}"
+
+
+def _allowed(error: Any) -> str:
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return message[:1].lower() + message[1:]

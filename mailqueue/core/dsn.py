@@ -1,0 +1,38 @@
+"""Takes our own `pool_max` out of a connection string before libpq sees it. Pure."""
+
+import re
+
+_SCHEMES = ("postgresql://", "postgres://")
+_KEYWORD = re.compile(r"(?:^|\s)pool_max\s*=\s*('[^']*'|\S*)")
+
+
+def take_pool_max(dsn: str) -> tuple[str, int | None]:
+    """Give the connection string libpq may have, and the `pool_max` that stood in it.
+
+    Raises:
+        ValueError: if `pool_max` is not a whole number above zero.
+    """
+    if dsn.startswith(_SCHEMES):
+        return _from_url(dsn)
+    found = _KEYWORD.search(dsn)
+    if found is None:
+        return dsn, None
+    rest = dsn[: found.start()] + dsn[found.end() :]
+    return rest.strip(), _pool_max(found[1].strip("'"))
+
+
+def _from_url(dsn: str) -> tuple[str, int | None]:
+    # Cut, not rebuilt: what is left stays byte for byte as given, so no escape changes its meaning.
+    before, mark, query = dsn.partition("?")
+    options = query.split("&") if mark else []
+    ours = [option for option in options if option.startswith("pool_max=")]
+    if not ours:
+        return dsn, None
+    rest = "&".join(option for option in options if option not in ours)
+    return before + (f"?{rest}" if rest else ""), _pool_max(ours[-1].removeprefix("pool_max="))
+
+
+def _pool_max(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise ValueError(f"pool_max must be a whole number above zero, got {text!r}")
+    return int(text)

@@ -1,0 +1,79 @@
+"""Every error we raise on purpose.
+
+MailqueueError
+├── ConfigError              refuse to start; the message names the setting
+├── Unavailable              a service we need is away; the message says which and the fix
+├── InputError               the caller must change something
+│   ├── InvalidField         field, why                      → 422
+│   ├── NotFound             kind, id                        → 404
+│   ├── Conflict             what stands in the way          → 409
+│   ├── Forbidden            scope needed                    → 403
+│   └── LimitReached         limit, retry_after              → 429
+├── SealBroken               a sealed value cannot be opened
+└── LeaseLost                another worker has the row; stop, write nothing
+"""
+
+from datetime import timedelta
+
+
+class MailqueueError(Exception):
+    """Base of every error raised on purpose."""
+
+
+class ConfigError(MailqueueError):
+    """A setting is missing or faulty; the message names it and what is allowed."""
+
+
+class Unavailable(MailqueueError):
+    """A service we need is away; the message names it and the fix in one line."""
+
+
+class InputError(MailqueueError):
+    """The caller must change something before trying again."""
+
+
+class InvalidField(InputError):
+    """One field of the input is wrong."""
+
+    def __init__(self, field: str, why: str) -> None:
+        self.field = field
+        self.why = why
+        super().__init__(f"{field}: {why}")
+
+
+class NotFound(InputError):
+    """There is no such thing in this project."""
+
+    def __init__(self, kind: str, name: object) -> None:
+        self.kind = kind
+        self.name = str(name)
+        super().__init__(f"no {kind} {self.name}")
+
+
+class Conflict(InputError):
+    """Something that exists stands in the way."""
+
+
+class Forbidden(InputError):
+    """The key or role does not allow this."""
+
+    def __init__(self, needed: str) -> None:
+        self.needed = needed
+        super().__init__(f"not allowed without {needed}")
+
+
+class LimitReached(InputError):
+    """A limit stands in the way until `retry_after` has passed."""
+
+    def __init__(self, limit: str, retry_after: timedelta) -> None:
+        self.limit = limit
+        self.retry_after = retry_after
+        super().__init__(f"{limit} reached, try again in {int(retry_after.total_seconds())} s")
+
+
+class SealBroken(MailqueueError):
+    """A sealed value cannot be opened: wrong master key, or moved or altered data."""
+
+
+class LeaseLost(MailqueueError):
+    """This worker was declared lost and others have its rows; it must write nothing more."""

@@ -1,0 +1,23 @@
+"""A text that must not be seen: passwords, keys, connection strings. Values only."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Secret:
+    """Hold a secret; printing, formatting or logging it shows `***`."""
+
+    _value: str
+
+    def reveal(self) -> str:
+        """Give the secret itself, to hand to whoever needs it and nobody else."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return "***"
+
+    def __str__(self) -> str:
+        return "***"
+
+    def __bool__(self) -> bool:
+        return bool(self._value)

@@ -1,0 +1,54 @@
+"""Durations and sizes as people write them: `30s`, `15min`, `4MiB`. Pure."""
+
+import re
+from datetime import timedelta
+
+_SECONDS_BY_UNIT = {
+    "ms": 0.001,
+    "s": 1,
+    "m": 60,
+    "min": 60,
+    "h": 3600,
+    "d": 86400,
+}
+_BYTES_BY_UNIT = {
+    "": 1,
+    "b": 1,
+    "kb": 1000,
+    "mb": 1000**2,
+    "gb": 1000**3,
+    "kib": 1024,
+    "mib": 1024**2,
+    "gib": 1024**3,
+}
+_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
+
+
+def parse_duration(text: str) -> timedelta:
+    """Read a duration such as `250ms`, `30s`, `15min`, `4h` or `2d`.
+
+    Raises:
+        ValueError: for anything else, a bare number included.
+    """
+    number, unit = _split(text)
+    if unit not in _SECONDS_BY_UNIT:
+        raise ValueError(f"must be a duration such as 250ms, 30s, 15min, 4h or 2d, got {text!r}")
+    return timedelta(seconds=number * _SECONDS_BY_UNIT[unit])
+
+
+def parse_bytes(text: str) -> int:
+    """Read a size such as `4MiB`, `500kB` or a bare number of bytes.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    number, unit = _split(text)
+    if unit not in _BYTES_BY_UNIT:
+        raise ValueError(f"must be a size such as 4MiB, 500kB or 1048576, got {text!r}")
+    return int(number * _BYTES_BY_UNIT[unit])
+
+
+def _split(text: str) -> tuple[float, str]:
+    found = _QUANTITY.fullmatch(text.strip())
+    # An impossible unit, so that the caller words the refusal.
+    return (float(found[1]), found[2].lower()) if found else (0.0, "?")
