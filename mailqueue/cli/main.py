@@ -3,11 +3,13 @@
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TextIO
+from typing import Any
 
 import click
 
 from mailqueue.core.errors import ConfigError, MailqueueError, Unavailable
+
+VERSION = "0.1.0"
 
 EXIT_FAULT = 1  # the request cannot be met as it is; 2 is click's own for wrong usage
 EXIT_UNAVAILABLE = 3  # something we need is away: trying again later may help
@@ -40,17 +42,6 @@ COMMANDS: Mapping[str, Lazy] = {
 }
 
 
-class Fault(click.ClickException):
-    """An error of ours as the command line shows it: one line on standard error."""
-
-    def __init__(self, error: MailqueueError) -> None:
-        super().__init__(" ".join(str(error).split()))
-        self.exit_code = exit_code_for(error)
-
-    def show(self, file: TextIO | Any = None) -> None:
-        click.echo(f"error: {self.format_message()}", file=file, err=file is None)
-
-
 def exit_code_for(error: MailqueueError) -> int:
     """Say with which code the command ends."""
     if isinstance(error, Unavailable):
@@ -67,26 +58,40 @@ class LazyGroup(click.Group):
         super().__init__(**attrs)
         self.lazy = lazy
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self.lazy)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         lazy = self.lazy.get(cmd_name)
         return None if lazy is None else load(lazy)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl([(name, lazy.summary) for name, lazy in self.lazy.items()])
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        names = [name for name in self.lazy if name.startswith(incomplete)]
-        return [
-            *(CompletionItem(name, help=self.lazy[name].summary) for name in names),
-            *click.Command.shell_complete(self, ctx, incomplete),
-        ]
-
     def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an error of ours is one line on standard error and an exit code."""
         try:
             return super().invoke(ctx)
         except MailqueueError as exc:
-            raise Fault(exc) from exc
+            click.echo(f"error: {' '.join(str(exc).split())}", err=True)
+            ctx.exit(exit_code_for(exc))
+
+
+def load(lazy: Lazy) -> click.Command:
+    """Import the module a command stands in and give the command."""
+    module, _, attribute = lazy.target.partition(":")
+    command = getattr(importlib.import_module(module), attribute)
+    if not isinstance(command, click.Command):
+        raise TypeError(f"{lazy.target} is no command")
+    return command
+
+
+main = LazyGroup(
+    name="mailqueue",
+    lazy=COMMANDS,
+    help="The email platform that lives in your own PostgreSQL.",
+    epilog="Run `mailqueue COMMAND --help` for a command's options and examples.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+click.version_option(VERSION, prog_name="mailqueue", message="%(prog)s %(version)s")(main)

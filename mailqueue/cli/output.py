@@ -1,0 +1,138 @@
+"""How commands print: one table, one list of facts, or exactly one JSON document."""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime, timedelta
+from typing import Any, TextIO, TypeVar
+
+import click
+import orjson
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+NOTHING = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table: which value of a row it shows, under which heading."""
+
+    key: str
+    heading: str
+    numeric: bool = False
+
+
+def json_option(command: Command) -> Command:
+    """Add `--json`, handed to the command as `as_json`."""
+    add = click.option(
+        "--json", "as_json", is_flag=True, help="Print one JSON document on standard output."
+    )
+    return add(command)
+
+
+def examples(*lines: str) -> str:
+    """Make a command's epilog of example lines, kept as they are."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def emit(document: object) -> None:
+    """Print one JSON document and nothing else: dataclasses, UUIDs and instants as text."""
+    options = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z
+    if sys.stdout.isatty():
+        options |= orjson.OPT_INDENT_2
+    click.echo(orjson.dumps(document, default=_plain, option=options), nl=False)
+
+
+def table(rows: Iterable[Mapping[str, object] | object], columns: Sequence[Column]) -> None:
+    """Print rows under headings; a row is a mapping or a dataclass that has the columns' keys."""
+    cells = [[show(_value_of(row, column.key)) for column in columns] for row in rows]
+    if sys.stdout.isatty():
+        _print_rich(cells, columns)
+    else:
+        for line in _aligned(cells, columns):
+            click.echo(line)
+
+
+def facts(pairs: Iterable[tuple[str, object]]) -> None:
+    """Print names and values under each other, the values aligned."""
+    shown = [(name, show(value)) for name, value in pairs]
+    width = max((len(name) for name, _ in shown), default=0)
+    for name, value in shown:
+        click.echo(f"{paint(name.ljust(width), bold=True)}  {value}")
+
+
+def paint(
+    text: str, *, colour: str | None = None, bold: bool = False, file: TextIO | None = None
+) -> str:
+    """Colour text if a person reads it on a terminal and has not set NO_COLOR."""
+    wanted = (file or sys.stdout).isatty() and not os.environ.get("NO_COLOR")
+    return click.style(text, fg=colour, bold=bold) if wanted else text
+
+
+def show(value: object) -> str:
+    """Give a value as a person reads it, on one line, without characters that move the cursor."""
+    match value:
+        case None | "":
+            return NOTHING
+        case bool():
+            return "yes" if value else "no"
+        case datetime():
+            return value.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
+        case timedelta():
+            return _duration(value)
+        case list() | tuple():
+            return ", ".join(show(item) for item in value) or NOTHING
+        case _:
+            return "".join(char if char.isprintable() else "\ufffd" for char in str(value))
+
+
+def _duration(value: timedelta) -> str:
+    seconds = value.total_seconds()
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
+        if abs(seconds) >= length:
+            return f"{seconds / length:.3g} {unit}"
+    return f"{seconds * 1000:.3g} ms"
+
+
+def _value_of(row: Mapping[str, object] | object, key: str) -> object:
+    return row[key] if isinstance(row, Mapping) else getattr(row, key)
+
+
+def _aligned(cells: list[list[str]], columns: Sequence[Column]) -> Iterable[str]:
+    lines = [[column.heading for column in columns], *cells]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
+    for line in lines:
+        padded = (
+            cell.rjust(width) if column.numeric else cell.ljust(width)
+            for cell, width, column in zip(line, widths, columns, strict=True)
+        )
+        yield "  ".join(padded).rstrip()
+
+
+def _print_rich(cells: list[list[str]], columns: Sequence[Column]) -> None:
+    # Imported when a terminal is there: it costs more than the rest of the command line.
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        grid.add_column(column.heading, justify="right" if column.numeric else "left")
+    for line in cells:
+        grid.add_row(*(Text(cell) for cell in line))  # Text: a value is never markup
+    Console().print(grid)
+
+
+def _plain(value: object) -> object:
+    match value:
+        case timedelta():
+            return value.total_seconds()
+        case set() | frozenset():
+            return sorted(value)
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return {field.name: getattr(value, field.name) for field in fields(value)}
+        case _:
+            return str(value)  # a Secret says ***

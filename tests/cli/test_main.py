@@ -1,0 +1,96 @@
+"""The command group: quick to start, one line for an error."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from mailqueue.cli.main import COMMANDS, Lazy, LazyGroup, load, main
+from mailqueue.core.errors import ConfigError, InvalidField, MailqueueError, Unavailable
+
+ROOT = Path(__file__).parents[2]
+HEAVY = ("psycopg", "pydantic", "pydantic_settings", "rich", "starlette", "cryptography", "asyncio")
+
+
+def test_help_lists_every_command_without_importing_what_they_need() -> None:
+    script = (
+        "import sys; from mailqueue.cli.main import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        f"print('HEAVY', [name for name in {HEAVY!r} if name in sys.modules])"
+    )
+
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30
+    )
+
+    assert "HEAVY []" in done.stdout
+    for name, lazy in COMMANDS.items():
+        assert name in done.stdout
+        assert lazy.summary in done.stdout
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_each_command_loads_and_has_help_with_examples(name: str) -> None:
+    command = load(COMMANDS[name])
+
+    result = CliRunner().invoke(command, ["--help"])
+
+    assert result.exit_code == 0, result.output
+    assert "mailqueue " + name in result.output
+    assert command.help is not None
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (InvalidField("port", "must be 1 to 65535, got 0"), 1),
+        (Unavailable("no PostgreSQL answers at 127.0.0.1:5432"), 3),
+        (ConfigError("MAILQUEUE_PORT must be a number"), 4),
+    ],
+)
+def test_an_error_of_ours_is_one_line_on_standard_error(error: MailqueueError, code: int) -> None:
+    result = CliRunner().invoke(group_that_raises(error), ["go"])
+
+    assert result.exit_code == code
+    assert result.stdout == ""
+    assert result.stderr == f"error: {error}\n"
+
+
+def test_an_error_over_several_lines_is_shown_on_one() -> None:
+    result = CliRunner().invoke(group_that_raises(Unavailable("first\n  second")), ["go"])
+
+    assert result.stderr == "error: first second\n"
+
+
+def test_wrong_usage_ends_with_2() -> None:
+    assert CliRunner().invoke(main, ["no-such-command"]).exit_code == 2
+
+
+def test_the_version_told_is_the_one_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    result = CliRunner().invoke(main, ["--version"])
+
+    assert result.output == f"mailqueue {project['version']}\n"
+
+
+def test_a_table_entry_that_is_no_command_is_noticed() -> None:
+    with pytest.raises(TypeError, match="no command"):
+        load(Lazy("mailqueue.cli.main:COMMANDS", ""))
+
+
+def group_that_raises(error: MailqueueError) -> click.Group:
+    class Group(LazyGroup):
+        def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+            return go
+
+    @click.command
+    def go() -> None:
+        raise error
+
+    return Group(name="g", lazy={"go": Lazy("", "")})
