@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from mailqueue.cli.output import Column, emit, examples, facts, json_option, paint, show, table
-from mailqueue.vault.secret import Secret
+from mailqueue.core.secret import Secret
 
 COLUMNS = (Column("name", "NAME"), Column("sent", "SENT", numeric=True))
 
