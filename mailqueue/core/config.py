@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
-from pydantic import AliasChoices, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AliasChoices, BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from mailqueue.core.dsn import take_pool_max
@@ -120,6 +120,12 @@ def _secret(value: object) -> object:
     return Secret(value) if isinstance(value, str) else value
 
 
+def _database_url(value: object) -> object:
+    if isinstance(value, str):
+        take_pool_max(value)
+    return _secret(value)
+
+
 def _networks(value: object) -> object:
     if not isinstance(value, str):
         return value
@@ -159,7 +165,7 @@ class Environment(BaseSettings):
         hide_input_in_errors=True,
     )
 
-    database_url: SecretText | None = Field(
+    database_url: Annotated[Secret | None, BeforeValidator(_database_url)] = Field(
         default=None, validation_alias=AliasChoices("MAILQUEUE_DATABASE_URL", "DATABASE_URL")
     )
     pooler: Pooler = Pooler.NONE
@@ -171,18 +177,14 @@ class Environment(BaseSettings):
     trap_port: Port = 1025
     trap_password: SecretText | None = None
     no_trap: bool = False
-    workers: Annotated[int, Field(ge=0, le=256)] = Field(default_factory=lambda: os.cpu_count() or 1)
+    workers: Annotated[int, Field(ge=0, le=256)] = Field(
+        default_factory=lambda: os.cpu_count() or 1
+    )
     in_flight: Annotated[int, Field(ge=1, le=1000)] = 32
     batch: Annotated[int, Field(ge=1, le=5000)] = 200
     allowed_hosts: Networks = ()
     log_level: LogLevel = LogLevel.INFO
     log_format: LogFormat = LogFormat.AUTO
-
-    @model_validator(mode="after")
-    def _url_is_readable(self) -> Self:
-        if self.database_url is not None:
-            take_pool_max(self.database_url.reveal())
-        return self
 
 
 def load_settings(**options: Any) -> Settings:
@@ -245,16 +247,11 @@ def _connection_string(env: Environment, data: Path) -> tuple[str, DatabaseSourc
 
 
 def _faults(exc: ValidationError) -> list[str]:
-    return [f"{_variable(error['loc'])}: {_allowed(error)}" for error in exc.errors()]
+    return [_fault(str(error["loc"][0]), error["msg"], error["input"]) for error in exc.errors()]
 
 
-def _variable(loc: tuple[int | str, ...]) -> str:
-    if not loc:
-        return "MAILQUEUE_DATABASE_URL"  # the only rule that looks at the whole
-    name = str(loc[0])
-    return name if name.isupper() else f"MAILQUEUE_{name.upper()}"
-
-
-def _allowed(error: Any) -> str:
-    message = str(error["msg"]).removeprefix("Value error, ")
-    return message[:1].lower() + message[1:]
+def _fault(field: str, message: str, value: object) -> str:
+    variable = field if field.isupper() else f"MAILQUEUE_{field.upper()}"
+    allowed = message.removeprefix("Value error, ").replace("Input should be", "must be")
+    is_secret = field.lower().endswith(("key", "password", "url"))
+    return f"{variable}: {allowed}" if is_secret else f"{variable}: {allowed}, got {value!r}"

@@ -1,0 +1,119 @@
+"""Says in one line why PostgreSQL cannot be used, and the fix. The password is never in it."""
+
+import os
+import re
+
+from psycopg import Error
+from psycopg.conninfo import conninfo_to_dict
+
+from mailqueue.core.config import DatabaseSettings, DatabaseSource
+from mailqueue.core.errors import ConfigError, Unavailable
+
+_NAME = re.compile(r'(?:user|role|database) "([^"]*)"')
+
+# What libpq or the server says, and what a person should read; the first that fits decides.
+_AUTHENTICATION = (
+    "password authentication failed",
+    "no password supplied",
+    "authentication failed",
+)
+_AWAY = (
+    "connection refused",
+    "connection timeout expired",
+    "timeout expired",
+    "no route to host",
+    "network is unreachable",
+    "no such file or directory",
+    "server closed the connection",
+)
+
+
+def unavailable(exc: Error, settings: DatabaseSettings) -> Unavailable:
+    """Word what connecting failed with."""
+    parts = address_of(settings)
+    where = f"{parts['host']}:{parts['port']}"
+    return Unavailable(_sentence(" ".join(str(exc).split()), where, settings))
+
+
+def _sentence(text: str, where: str, settings: DatabaseSettings) -> str:
+    lower, parts, fix = text.lower(), address_of(settings), _fix(settings)
+    if any(words in lower for words in _AUTHENTICATION):
+        return f'PostgreSQL at {where} refused the password of user "{parts["user"]}": {fix}'
+    if "role " in lower and "does not exist" in lower:
+        return f'PostgreSQL at {where} knows no user "{_named(text, parts["user"])}": {fix}'
+    if "database " in lower and "does not exist" in lower:
+        name = _named(text, parts["dbname"])
+        return f'PostgreSQL at {where} has no database "{name}": create it, or {fix}'
+    if "could not translate host name" in lower or "failed to resolve host" in lower:
+        return f'the host name "{parts["host"]}" of PostgreSQL is not known: {fix}'
+    if any(words in lower for words in _AWAY):
+        return f"PostgreSQL does not answer at {where}: {_start(settings)}"
+    return f"PostgreSQL at {where} cannot be used: {_without_password(text, settings)}"
+
+
+def _fix(settings: DatabaseSettings) -> str:
+    if settings.source is DatabaseSource.LIBPQ:
+        return "correct the PG* variables"
+    if settings.source is DatabaseSource.EMBEDDED:
+        return "start `mailqueue up` again, which writes its connection string anew"
+    return "correct MAILQUEUE_DATABASE_URL"
+
+
+def _start(settings: DatabaseSettings) -> str:
+    if settings.source is DatabaseSource.EMBEDDED:
+        return "start it with `mailqueue up`"
+    return f"start it, or {_fix(settings)}"
+
+
+def _named(text: str, default: str) -> str:
+    found = _NAME.search(text)
+    return found[1] if found else default
+
+
+def _without_password(text: str, settings: DatabaseSettings) -> str:
+    password = _options(settings).get("password") or os.environ.get("PGPASSWORD")
+    return text.replace(str(password), "***") if password else text
+
+
+def address_of(settings: DatabaseSettings) -> dict[str, str]:
+    """Give host, port, user and dbname as libpq would take them, for messages."""
+    options = _options(settings)
+    user = options.get("user") or os.environ.get("PGUSER") or "?"
+    return {
+        "host": str(options.get("host") or os.environ.get("PGHOST") or "local socket"),
+        "port": str(options.get("port") or os.environ.get("PGPORT") or 5432),
+        "user": str(user),
+        "dbname": str(options.get("dbname") or os.environ.get("PGDATABASE") or user),
+    }
+
+
+def _options(settings: DatabaseSettings) -> dict[str, str | int | None]:
+    try:
+        return dict(conninfo_to_dict(settings.url.reveal()))
+    except Error:
+        # libpq's own message repeats the string, password and all.
+        raise ConfigError(
+            f"{_source(settings)} is not a connection string: "
+            "write postgresql://user:password@host:port/database"
+        ) from None
+
+
+def _source(settings: DatabaseSettings) -> str:
+    if settings.source is DatabaseSource.EMBEDDED:
+        return "the file database_url of the data folder"
+    return "MAILQUEUE_DATABASE_URL or DATABASE_URL"
+
+
+def checked(settings: DatabaseSettings) -> DatabaseSettings:
+    """Give the settings back if they name a server in a string libpq can read.
+
+    Raises:
+        ConfigError: naming the variable to set.
+    """
+    if settings.source is DatabaseSource.NONE:
+        raise ConfigError(
+            "no database is named: set MAILQUEUE_DATABASE_URL, "
+            "or start `mailqueue up`, which brings its own"
+        )
+    _options(settings)
+    return settings

@@ -1,0 +1,92 @@
+"""Runs a named statement and gives its rows as values of one type."""
+
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from typing import Any, TypeVar
+
+from psycopg import AsyncConnection, AsyncCursor
+from psycopg.rows import AsyncRowFactory, TupleRow, class_row
+
+from mailqueue.db.sql import SQL, Gives, Statement
+
+Conn = AsyncConnection[TupleRow]
+Params = Mapping[str, Any]
+T = TypeVar("T")
+
+
+class WrongRows(RuntimeError):
+    """A statement gave rows it does not promise, or is fetched as another kind than it declares."""
+
+
+async def one(conn: Conn, statement: str | Statement, params: Params | None, row: type[T]) -> T:
+    """Give the one row; `row` is a dataclass (by column name) or the type of the only column."""
+    found = await _rows(conn, _known(statement, Gives.ONE), params, row)
+    return _exactly_one(found, statement)
+
+
+async def maybe(
+    conn: Conn, statement: str | Statement, params: Params | None, row: type[T]
+) -> T | None:
+    """Give the row, or None where there is none (or its only column is NULL)."""
+    found = await _rows(conn, _known(statement, Gives.MAYBE), params, row)
+    return _exactly_one(found, statement) if found else None
+
+
+async def many(
+    conn: Conn, statement: str | Statement, params: Params | None, row: type[T]
+) -> list[T]:
+    """Give every row, in the order of the statement."""
+    return await _rows(conn, _known(statement, Gives.MANY), params, row)
+
+
+async def value(conn: Conn, statement: str | Statement, params: Params | None, kind: type[T]) -> T:
+    """Give the one column of the one row, which must be of type `kind`."""
+    found = await _rows(conn, _known(statement, Gives.VALUE), params, kind)
+    only = _exactly_one(found, statement)
+    if not isinstance(only, kind):
+        raise WrongRows(f"{_name(statement)} gave {type(only).__name__}, not {kind.__name__}")
+    return only
+
+
+async def run(conn: Conn, statement: str | Statement, params: Params | None = None) -> int:
+    """Run a statement whose rows nobody wants; say how many it touched."""
+    cursor = await conn.execute(_known(statement, Gives.RUN).query, params)
+    return cursor.rowcount
+
+
+async def _rows(conn: Conn, statement: Statement, params: Params | None, row: type[T]) -> list[T]:
+    async with conn.cursor(row_factory=_factory(row)) as cursor:
+        await cursor.execute(statement.query, params)
+        return await cursor.fetchall()
+
+
+def _factory(row: type[T]) -> AsyncRowFactory[T]:
+    return class_row(row) if is_dataclass(row) else _only_column
+
+
+def _only_column(cursor: AsyncCursor[Any]) -> Any:
+    columns = cursor.description
+    if columns is None or len(columns) != 1:
+        raise WrongRows(f"one column wanted, got {len(columns or ())}")
+    return _first
+
+
+def _first(row: tuple[Any, ...]) -> Any:
+    return row[0]
+
+
+def _known(statement: str | Statement, gives: Gives) -> Statement:
+    found = SQL[statement] if isinstance(statement, str) else statement
+    if found.gives is not gives:
+        raise WrongRows(f"{found.name} is declared :{found.gives}, but fetched as :{gives}")
+    return found
+
+
+def _exactly_one(rows: list[T], statement: str | Statement) -> T:
+    if len(rows) != 1:
+        raise WrongRows(f"{_name(statement)} gave {len(rows)} rows")
+    return rows[0]
+
+
+def _name(statement: str | Statement) -> str:
+    return statement if isinstance(statement, str) else statement.name

@@ -1,0 +1,106 @@
+"""Opens connections to PostgreSQL: a pool for statements, single ones for LISTEN and locks."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import orjson
+from psycopg import AsyncConnection, OperationalError
+from psycopg.types.json import set_json_dumps, set_json_loads
+from psycopg_pool import AsyncConnectionPool
+
+from mailqueue.core.config import DatabaseSettings, Pooler
+from mailqueue.db.faults import checked, unavailable
+from mailqueue.db.fetch import Conn
+
+Pool = AsyncConnectionPool[Conn]
+CONNECT_SECONDS = 10
+
+
+@asynccontextmanager
+async def open_pool(
+    settings: DatabaseSettings,
+    *,
+    application_name: str = "mailqueue",
+    min_size: int = 1,
+    max_size: int | None = None,
+) -> AsyncIterator[Pool]:
+    """Open a pool of autocommit connections, each checked when it is lent.
+
+    `max_size` None takes the connection string's `pool_max`, else 10.
+
+    Raises:
+        Unavailable: if no connection can be made now.
+        ConfigError: if no usable connection string is set.
+    """
+    # One connection first: a pool that cannot fill says only that time ran out.
+    async with connect(settings, application_name=application_name):
+        pass
+    largest = max_size or settings.pool_max
+    pool: Pool = AsyncConnectionPool(
+        settings.url.reveal(),
+        open=False,
+        kwargs=_arguments(settings, application_name),
+        min_size=min(min_size, largest),
+        max_size=largest,
+        configure=_configure,
+        check=AsyncConnectionPool.check_connection,
+        timeout=CONNECT_SECONDS,
+        name=application_name,
+    )
+    async with pool:
+        yield pool
+
+
+@asynccontextmanager
+async def borrow(pool: Pool, settings: DatabaseSettings) -> AsyncIterator[Conn]:
+    """Lend a connection; where the server goes away, Unavailable is raised."""
+    try:
+        async with pool.connection() as conn:
+            yield conn
+    except OperationalError as exc:
+        raise unavailable(exc, settings) from exc
+
+
+@asynccontextmanager
+async def connect(
+    settings: DatabaseSettings, *, application_name: str = "mailqueue"
+) -> AsyncIterator[Conn]:
+    """Open one autocommit connection outside any pool; closed when the block ends.
+
+    Raises:
+        Unavailable: one line with the fix.
+        ConfigError: if no usable connection string is set.
+    """
+    conn = await open_connection(settings, application_name=application_name)
+    async with conn:
+        yield conn
+
+
+async def open_connection(
+    settings: DatabaseSettings, *, application_name: str = "mailqueue"
+) -> Conn:
+    """Open one autocommit connection that the caller closes."""
+    url = checked(settings).url.reveal()
+    try:
+        conn: Conn = await AsyncConnection.connect(url, **_arguments(settings, application_name))
+    except OperationalError as exc:
+        raise unavailable(exc, settings) from None
+    await _configure(conn)
+    return conn
+
+
+def _arguments(settings: DatabaseSettings, application_name: str) -> dict[str, Any]:
+    arguments: dict[str, Any] = {
+        "autocommit": True,
+        "application_name": application_name,
+        "connect_timeout": CONNECT_SECONDS,
+    }
+    if settings.pooler is Pooler.TRANSACTION:
+        arguments["prepare_threshold"] = None
+    return arguments
+
+
+async def _configure(conn: Conn) -> None:
+    set_json_dumps(orjson.dumps, conn)
+    set_json_loads(orjson.loads, conn)
