@@ -1,0 +1,191 @@
+"""Decides which address a text names: the form we send to and the key we match by. Pure."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from enum import StrEnum
+
+import idna
+
+LOCAL_OCTETS = 64  # RFC 5321 4.5.3.1.1
+ADDRESS_OCTETS = 254  # RFC 5321 4.5.3.1.3, the path less its brackets
+INPUT_CHARACTERS = 1_000  # beyond this no mapping could make it fit, and IDNA would only burn time
+
+_SHOWN_CHARACTERS = 100
+
+# Controls, line separators, bidi controls, invisible characters, lone surrogates. The joiners
+# U+200C and U+200D stay: Persian domains and emoji need them.
+_CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
+    "\ud800-\udfff]"
+)
+_NAME_CONTROL = re.compile("[\x00-\x1f\x7f\x85\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_ATOM = r"[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~\u0080-\U0010ffff]+"
+_LOCAL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*")
+_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_DOMAIN = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+# Resolvers read a name that ends in a number, 0x7f.1 or 2130706433, as an IPv4 address.
+_NUMERIC = re.compile(r"(?:^|\.)(?:[0-9]+|0x[0-9a-f]*)$")
+_NAME_WORD = re.compile(r'[ ]*(?:"((?:[^"\\]|\\.)*)"|([^ "<>(),:;@\\]+))')
+
+
+class Reason(StrEnum):
+    """Why a text is not an address we write to."""
+
+    EMPTY = "empty"
+    TOO_LONG = "too_long"
+    LOCAL_TOO_LONG = "local_too_long"
+    NO_AT = "no_at"
+    BAD_LOCAL = "bad_local"
+    BAD_DOMAIN = "bad_domain"
+    CONTROL_CHARACTER = "control_character"
+    WHITESPACE = "whitespace"
+    IP_LITERAL = "ip_literal"
+    NO_DOT = "no_dot"
+    BAD_NAME = "bad_name"  # only from parse_mailbox
+
+
+_SENTENCE_BY_REASON = {
+    Reason.EMPTY: "the address is empty",
+    Reason.TOO_LONG: f"{{}} is longer than {ADDRESS_OCTETS} octets",
+    Reason.LOCAL_TOO_LONG: f"{{}} has more than {LOCAL_OCTETS} octets before the @",
+    Reason.NO_AT: "{} has no @",
+    Reason.BAD_LOCAL: "{} is not written name@domain: the part before the last @ is at fault",
+    Reason.BAD_DOMAIN: "{} has no valid domain after the @",
+    Reason.CONTROL_CHARACTER: "{} contains a control or invisible character",
+    Reason.WHITESPACE: "{} contains white space",
+    Reason.IP_LITERAL: "{} has an IP address for its domain",
+    Reason.NO_DOT: "{} has a domain without a dot",
+    Reason.BAD_NAME: '{} is not one mailbox written Name <name@domain> or "Name" <name@domain>',
+}
+
+
+class InvalidAddress(ValueError):
+    """A text that is no address; the message is a sentence with the text in it."""
+
+    def __init__(self, reason: Reason, text: str) -> None:
+        self.reason = reason
+        shown = text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
+        super().__init__(_SENTENCE_BY_REASON[reason].format(repr(shown)))
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One validated address: the local part as given, the domain in A-label form."""
+
+    local: str
+    domain: str
+    needs_smtputf8: bool
+
+    @property
+    def sent(self) -> str:
+        """Give the form for the envelope and the headers."""
+        return f"{self.local}@{self.domain}"
+
+    @property
+    def key(self) -> str:
+        """Give the form two spellings of one mailbox share."""
+        if self.local.isascii():
+            return f"{self.local.lower()}@{self.domain}"
+        return f"{unicodedata.normalize('NFC', self.local.casefold())}@{self.domain}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mailbox:
+    """An address with the name a person reads beside it; the name may be empty."""
+
+    name: str
+    address: Address
+
+
+def parse_address(text: str) -> Address:
+    """Read one bare address; spaces and tabs around it do not count. Pure.
+
+    The domain goes through UTS 46 and IDNA 2008. Quoted local parts, comments and IP literals are
+    refused (RFC 5322 allows them, nobody's customers have them, confusions live off them).
+
+    Raises:
+        InvalidAddress: a ValueError with the reason and a sentence naming the text.
+    """
+    trimmed = text.strip(" \t")
+    if fault := _fault_of_text(trimmed):
+        raise InvalidAddress(fault, text)
+    written_local, _, written_domain = trimmed.rpartition("@")
+    # Composed before it is judged: composition turns U+037E into a semicolon.
+    local = unicodedata.normalize("NFC", written_local)
+    if not _LOCAL.fullmatch(local):
+        raise InvalidAddress(Reason.BAD_LOCAL, text)
+    if len(local.encode()) > LOCAL_OCTETS:
+        raise InvalidAddress(Reason.LOCAL_TOO_LONG, text)
+    domain = _to_a_labels(written_domain)
+    if fault := _fault_of_domain(domain):
+        raise InvalidAddress(fault, text)
+    if len(local.encode()) + 1 + len(domain) > ADDRESS_OCTETS:
+        raise InvalidAddress(Reason.TOO_LONG, text)
+    return Address(local, domain, needs_smtputf8=not local.isascii())
+
+
+def parse_mailbox(text: str) -> Mailbox:
+    """Read one mailbox: `ann@example.com`, `Ann <ann@example.com>` or `"A, B" <ann@example.com>`.
+
+    Encoded words in the name stay what they are: text. Comments, groups and second addresses are
+    refused. Pure.
+
+    Raises:
+        InvalidAddress: as `parse_address`, and `bad_name` when the name or the frame is at fault.
+    """
+    trimmed = text.strip(" \t")
+    if len(trimmed) > INPUT_CHARACTERS:
+        raise InvalidAddress(Reason.TOO_LONG, text)
+    if not trimmed.endswith(">"):
+        # Without a frame a quote or bracket can only be a trick, and parse_address refuses it.
+        return Mailbox("", parse_address(text))
+    if _NAME_CONTROL.search(trimmed):
+        raise InvalidAddress(Reason.CONTROL_CHARACTER, text)
+    name, end = _leading_name(trimmed)
+    if not trimmed.startswith("<", end):
+        raise InvalidAddress(Reason.BAD_NAME, text)
+    return Mailbox(name, parse_address(trimmed[end + 1 : -1]))
+
+
+def _fault_of_text(trimmed: str) -> Reason | None:
+    if not trimmed:
+        return Reason.EMPTY
+    if len(trimmed) > INPUT_CHARACTERS:
+        return Reason.TOO_LONG
+    if _CONTROL.search(trimmed):
+        return Reason.CONTROL_CHARACTER
+    if any(map(str.isspace, trimmed)):
+        return Reason.WHITESPACE
+    return None if "@" in trimmed else Reason.NO_AT
+
+
+def _to_a_labels(domain: str) -> str:
+    """Map to A-labels; what has none becomes empty, which the syntax check refuses."""
+    if domain.isascii() and "xn--" not in domain.lower():
+        return domain.lower()
+    try:
+        return idna.encode(domain, uts46=True, std3_rules=True).decode("ascii")
+    except UnicodeError:
+        return ""
+
+
+def _fault_of_domain(domain: str) -> Reason | None:
+    if domain.startswith("[") or _NUMERIC.search(domain):
+        return Reason.IP_LITERAL
+    if not _DOMAIN.fullmatch(domain):
+        return Reason.BAD_DOMAIN
+    return None if "." in domain else Reason.NO_DOT
+
+
+def _leading_name(text: str) -> tuple[str, int]:
+    """Read quoted strings and words up to whatever is neither; give the name and where it ended."""
+    words: list[str] = []
+    end = 0
+    while word := _NAME_WORD.match(text, end):
+        quoted, plain = word.groups()
+        words.append(plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
+        end = word.end()
+    while text.startswith(" ", end):
+        end += 1
+    return " ".join(words).strip(" "), end
