@@ -1,0 +1,221 @@
+"""Brings the schema of a database to what this code needs; two runners take turns."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.errors import ConfigError, Unavailable
+from mailqueue.db.apply import File, apply_alone, apply_together
+from mailqueue.db.fetch import Conn, many, run, value
+from mailqueue.db.migrations import Migration, Schema, SchemaObject, read_schema
+from mailqueue.db.pool import connect
+from mailqueue.db.roles import become_owner
+from mailqueue.db.sql import sql_folder
+
+Progress = Callable[[str], None]
+
+_APPLICATION = "mailqueue/migrate"
+_PAUSE_SECONDS = 0.25
+_TURN_SECONDS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedMigration:
+    """A migration as the database remembers it."""
+
+    version: int
+    name: str
+    sha256: str
+    applied_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedObject:
+    """A file of functions, views or grants as the database remembers it."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Where a database stands towards this code."""
+
+    applied: tuple[AppliedMigration, ...]
+    pending: tuple[str, ...]  # file names
+    newest_known: int
+    objects_are_current: bool
+
+    @property
+    def version(self) -> int:
+        return self.applied[-1].version if self.applied else 0
+
+    @property
+    def is_current(self) -> bool:
+        return not self.pending and self.objects_are_current and self.version <= self.newest_known
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What one run of the migrations did."""
+
+    version: int
+    migrations: tuple[str, ...]  # file names
+    objects: int  # files of functions, views and grants re-applied
+
+
+def _silent(_: str) -> None:
+    return
+
+
+async def migrate(
+    settings: DatabaseSettings, progress: Progress = _silent, *, folder: Path | None = None
+) -> Applied:
+    """Apply what is missing, waiting for another runner to finish first.
+
+    Raises:
+        ConfigError: if the database is newer than the code, or an applied file was changed.
+        MigrationFailed: naming the file and what PostgreSQL said.
+        Unavailable: no connection, no right to make the roles, or a table that stays locked.
+    """
+    schema = read_schema(folder or sql_folder())
+    async with (
+        connect(settings, application_name=_APPLICATION) as guard,
+        _turn(guard, progress),
+        connect(settings, application_name=_APPLICATION) as conn,
+    ):
+        await become_owner(conn)
+        await conn.execute("SET search_path = ''")
+        return await _apply(conn, schema, progress)
+
+
+async def status(settings: DatabaseSettings, *, folder: Path | None = None) -> Status:
+    """Compare the database with the code; changes nothing."""
+    schema = read_schema(folder or sql_folder())
+    async with connect(settings, application_name=_APPLICATION) as conn:
+        return await status_of(conn, schema)
+
+
+async def require_current(conn: Conn, *, folder: Path | None = None) -> None:
+    """Refuse a database this code cannot work with.
+
+    Raises:
+        ConfigError: if the schema is missing, older or newer.
+    """
+    schema = read_schema(folder or sql_folder())
+    found = await status_of(conn, schema)
+    _refuse_newer(found)
+    if found.pending:
+        raise ConfigError(
+            f"the database is at {found.version}, this mailqueue needs {schema.newest}: "
+            "run `mailqueue migrate`"
+        )
+
+
+async def status_of(conn: Conn, schema: Schema) -> Status:
+    """Compare a connected database with a schema."""
+    if not await value(conn, "schema_exists", None, bool):
+        pending = tuple(migration.file for migration in schema.migrations)
+        return Status((), pending, schema.newest, not schema.objects)
+    applied = tuple(await many(conn, "list_applied_migrations", None, AppliedMigration))
+    pending = tuple(m.file for m in schema.migrations if m.version not in _versions(applied))
+    remembered = set(await many(conn, "list_applied_objects", None, AppliedObject))
+    wanted = {AppliedObject(o.path, o.sha256) for o in schema.objects}
+    return Status(applied, pending, schema.newest, remembered == wanted)
+
+
+def _versions(applied: tuple[AppliedMigration, ...]) -> set[int]:
+    return {migration.version for migration in applied}
+
+
+@asynccontextmanager
+async def _turn(guard: Conn, progress: Progress) -> AsyncIterator[None]:
+    """Hold the lock of all runners: a transaction's lock, so that a pooler cannot lose it."""
+    async with guard.transaction():
+        await guard.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+        for waited in range(int(_TURN_SECONDS / _PAUSE_SECONDS)):
+            if await value(guard, "try_migration_lock", None, bool):
+                break
+            if waited == 0:
+                progress("another migration is running; waiting for it")
+            await asyncio.sleep(_PAUSE_SECONDS)
+        else:
+            raise Unavailable(
+                f"another migration has been running for {_TURN_SECONDS} s: try again when it ended"
+            )
+        yield
+
+
+async def _apply(conn: Conn, schema: Schema, progress: Progress) -> Applied:
+    if not await value(conn, "schema_exists", None, bool):
+        await apply_together(conn, [File("bootstrap.sql", schema.bootstrap)], record=_nothing)
+    found = await status_of(conn, schema)
+    _refuse_newer(found)
+    _refuse_changed(found, schema)
+    pending = [m for m in schema.migrations if m.file in found.pending]
+    for migration in pending:
+        progress(f"applying {migration.file}")
+        await _apply_migration(conn, migration)
+    objects = () if found.is_current else schema.objects
+    if objects:
+        progress(f"applying {len(objects)} files of functions, views and grants")
+        await _apply_objects(conn, objects)
+    return Applied(schema.newest, tuple(m.file for m in pending), len(objects))
+
+
+async def _apply_migration(conn: Conn, migration: Migration) -> None:
+    file = File(migration.file, migration.text)
+    fields = {"version": migration.version, "name": migration.name, "sha256": migration.sha256}
+
+    async def record() -> None:
+        await run(conn, "record_migration", fields)
+
+    if migration.in_transaction:
+        await apply_together(conn, [file], record=record)
+    else:
+        await apply_alone(conn, file)
+        await record()
+
+
+async def _apply_objects(conn: Conn, objects: tuple[SchemaObject, ...]) -> None:
+    fields = {"paths": [o.path for o in objects], "hashes": [o.sha256 for o in objects]}
+
+    async def record() -> None:
+        await run(conn, "replace_applied_objects", fields)
+
+    # Files come in name order, so a function may name one that is made later.
+    unchecked = File("settings", "SET LOCAL check_function_bodies = off")
+    files = [File(each.path, each.text) for each in objects]
+    await apply_together(conn, [unchecked, *files], record=record)
+
+
+async def _nothing() -> None:
+    return
+
+
+def _refuse_newer(found: Status) -> None:
+    if found.version > found.newest_known:
+        raise ConfigError(
+            f"the database is at {found.version}, this mailqueue knows up to "
+            f"{found.newest_known}: upgrade mailqueue"
+        )
+
+
+def _refuse_changed(found: Status, schema: Schema) -> None:
+    known = {migration.version: migration for migration in schema.migrations}
+    for applied in found.applied:
+        file = f"{applied.version:04}_{applied.name}.sql"
+        if applied.version not in known:
+            raise ConfigError(f"{file} was applied here but this mailqueue does not have it")
+        if known[applied.version].sha256 != applied.sha256:
+            raise ConfigError(
+                f"{known[applied.version].file} was changed after it was applied: restore the "
+                "file and put the change into a new migration"
+            )
+    late = [file for file in found.pending if int(file[:4]) < found.version]
+    if late:
+        raise ConfigError(f"{late[0]} is older than what is applied: give it a higher number")

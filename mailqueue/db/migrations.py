@@ -1,0 +1,88 @@
+"""What a folder of SQL brings for the schema: numbered migrations and re-applied objects."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from mailqueue.core.errors import ConfigError
+
+_FILE = re.compile(r"([0-9]{4})_([a-z0-9_]+)\.sql")
+_NO_TRANSACTION = "-- no-transaction"
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One numbered file; without a transaction it holds exactly one statement."""
+
+    version: int
+    name: str
+    sha256: str
+    text: str
+
+    @property
+    def file(self) -> str:
+        return f"{self.version:04}_{self.name}.sql"
+
+    @property
+    def in_transaction(self) -> bool:
+        return not self.text.startswith(_NO_TRANSACTION)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaObject:
+    """One file of functions, views or grants."""
+
+    path: str
+    sha256: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """Everything the code brings for its schema, in the order it is applied."""
+
+    bootstrap: str
+    migrations: tuple[Migration, ...]
+    objects: tuple[SchemaObject, ...]
+
+    @property
+    def newest(self) -> int:
+        return self.migrations[-1].version if self.migrations else 0
+
+
+def read_schema(folder: Path) -> Schema:
+    """Read `bootstrap.sql`, `migrations/`, `functions/`, `views/` and `grants.sql` of a folder.
+
+    Raises:
+        ConfigError: for a misnamed migration or a number used twice.
+    """
+    migrations = tuple(map(_migration, sorted((folder / "migrations").glob("*.sql"))))
+    for before, after in pairwise(migrations):
+        if before.version == after.version:
+            raise ConfigError(f"two migrations have one number: {before.file}, {after.file}")
+    paths = [
+        *sorted((folder / "functions").glob("**/*.sql")),
+        *sorted((folder / "views").glob("**/*.sql")),
+        *folder.glob("grants.sql"),
+    ]
+    objects = tuple(_schema_object(path, folder) for path in paths)
+    return Schema((folder / "bootstrap.sql").read_text("utf-8"), migrations, objects)
+
+
+def _migration(path: Path) -> Migration:
+    found = _FILE.fullmatch(path.name)
+    if found is None:
+        raise ConfigError(f"migration {path.name} must be named like 0012_mail.sql")
+    text = path.read_text("utf-8")
+    return Migration(int(found[1]), found[2], _sha256(text), text)
+
+
+def _schema_object(path: Path, folder: Path) -> SchemaObject:
+    text = path.read_text("utf-8")
+    return SchemaObject(path.relative_to(folder).as_posix(), _sha256(text), text)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,104 @@
+"""Sees to it that the roles owning and using the schema exist before anything is migrated."""
+
+import asyncio
+from dataclasses import dataclass
+
+from psycopg import errors, sql
+
+from mailqueue.core.errors import Unavailable
+from mailqueue.db.fetch import Conn, many, one, value
+
+OWNER = "mailqueue_owner"
+ROLES = (
+    OWNER,
+    "mailqueue_migrator",
+    "mailqueue_producer",
+    "mailqueue_worker",
+    "mailqueue_api",
+    "mailqueue_tracking",
+    "mailqueue_dba",
+)
+_RACE_TRIES = 20
+_RACE_PAUSE_SECONDS = 0.05
+# From version 16 on, being a member no longer says that one may act as the role.
+_SEPARATE_SET_RIGHT = 160000
+
+
+@dataclass(frozen=True, slots=True)
+class Powers:
+    """What the connected user may do."""
+
+    name: str
+    database: str
+    is_superuser: bool
+    can_create_roles: bool
+    server_version: int
+
+
+async def become_owner(conn: Conn) -> None:
+    """Create the roles where that is allowed and act as the schema's owner from here on.
+
+    Raises:
+        Unavailable: naming the statements an administrator must run.
+    """
+    powers = await one(conn, "show_my_powers", None, Powers)
+    await _create_missing(conn, powers)
+    await _join_owner(conn, powers)
+    if not await value(conn, "may_create_schema", {"role": OWNER}, bool):
+        await _administer(conn, _may_create(powers), powers)
+    await conn.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(OWNER)))
+
+
+async def _create_missing(conn: Conn, powers: Powers) -> None:
+    existing = set(await many(conn, "list_roles", {"names": list(ROLES)}, str))
+    missing = [role for role in ROLES if role not in existing]
+    if missing and not powers.can_create_roles:
+        statements = [f"CREATE ROLE {role} NOLOGIN;" for role in missing]
+        raise _needs_administrator(powers, [*statements, f"GRANT {OWNER} TO {powers.name};"])
+    for role in missing:
+        await _despite_races(conn, sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role)))
+
+
+async def _join_owner(conn: Conn, powers: Powers) -> None:
+    if powers.is_superuser:
+        return
+    has_set_right = powers.server_version >= _SEPARATE_SET_RIGHT
+    asked = {"role": OWNER, "act": "SET" if has_set_right else "MEMBER"}
+    if await value(conn, "is_member_of", asked, bool):
+        return
+    rights = sql.SQL(" WITH INHERIT TRUE, SET TRUE" if has_set_right else "")
+    grant = sql.SQL("GRANT {} TO {}").format(sql.Identifier(OWNER), sql.Identifier(powers.name))
+    await _administer(conn, grant + rights, powers)
+
+
+def _may_create(powers: Powers) -> sql.Composed:
+    return sql.SQL("GRANT CREATE ON DATABASE {} TO {}").format(
+        sql.Identifier(powers.database), sql.Identifier(OWNER)
+    )
+
+
+async def _administer(conn: Conn, statement: sql.Composed, powers: Powers) -> None:
+    try:
+        await _despite_races(conn, statement)
+    except errors.InsufficientPrivilege:
+        raise _needs_administrator(powers, [f"{statement.as_string(conn)};"]) from None
+
+
+async def _despite_races(conn: Conn, statement: sql.Composed) -> None:
+    for _ in range(_RACE_TRIES):
+        try:
+            await conn.execute(statement)
+        except (errors.DuplicateObject, errors.UniqueViolation):
+            return
+        except errors.InternalError_:  # tuple concurrently updated: another database's grant
+            await asyncio.sleep(_RACE_PAUSE_SECONDS)
+        else:
+            return
+    await conn.execute(statement)
+
+
+def _needs_administrator(powers: Powers, statements: list[str]) -> Unavailable:
+    return Unavailable(
+        f"user {powers.name} may not prepare the roles of mailqueue: "
+        f"let an administrator run, in database {powers.database}: {' '.join(statements)}"
+    )

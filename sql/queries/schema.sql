@@ -1,0 +1,64 @@
+-- name: schema_exists :value
+-- Say whether a migration was ever run in this database.
+SELECT to_regclass('mailqueue.schema_migrations') IS NOT NULL;
+
+-- name: try_migration_lock :value
+-- Take the lock of all migration runners until the transaction ends; false where another runs.
+-- Never waits: a waiting statement would hold a snapshot that CREATE INDEX CONCURRENTLY waits for.
+SELECT pg_try_advisory_xact_lock(hashtextextended('mailqueue.schema_migrations', 0));
+
+-- name: list_applied_migrations :many
+-- Every applied migration, oldest first.
+SELECT version, name, sha256, applied_at
+FROM mailqueue.schema_migrations
+ORDER BY version;
+
+-- name: record_migration :run
+-- Write down that a file was applied, in the transaction that applied it.
+INSERT INTO mailqueue.schema_migrations (version, name, sha256)
+VALUES (%(version)s, %(name)s, %(sha256)s);
+
+-- name: list_applied_objects :many
+-- Every file of functions, views and grants as it was last applied.
+SELECT path, sha256
+FROM mailqueue.schema_objects
+ORDER BY path;
+
+-- name: replace_applied_objects :run
+-- Make the record of applied files exactly these.
+WITH applied AS (
+    SELECT a.path, a.sha256
+    FROM unnest(%(paths)s::text[], %(hashes)s::text[]) AS a (path, sha256)
+), forgotten AS (
+    DELETE FROM mailqueue.schema_objects AS o
+    WHERE NOT EXISTS (SELECT FROM applied AS a WHERE a.path = o.path)
+)
+INSERT INTO mailqueue.schema_objects (path, sha256)
+SELECT path, sha256 FROM applied
+ON CONFLICT (path) DO UPDATE
+SET sha256 = EXCLUDED.sha256, applied_at = clock_timestamp();
+
+-- name: list_roles :many
+-- Which of these roles exist in the cluster.
+SELECT rolname::text
+FROM pg_catalog.pg_roles
+WHERE rolname = ANY (%(names)s);
+
+-- name: show_my_powers :one
+-- What the connected user may do towards roles and this database.
+SELECT
+    current_user::text AS name,
+    current_database()::text AS database,
+    r.rolsuper AS is_superuser,
+    r.rolsuper OR r.rolcreaterole AS can_create_roles,
+    current_setting('server_version_num')::integer AS server_version
+FROM pg_catalog.pg_roles AS r
+WHERE r.rolname = current_user;
+
+-- name: is_member_of :value
+-- Say whether the connected user has all rights of a role and may act as it.
+SELECT pg_has_role(current_user, %(role)s, 'USAGE') AND pg_has_role(current_user, %(role)s, %(act)s);
+
+-- name: may_create_schema :value
+-- Say whether a role may create schemas in this database.
+SELECT has_database_privilege(%(role)s, current_database(), 'CREATE');
