@@ -62,3 +62,7 @@ SELECT pg_has_role(current_user, %(role)s, 'USAGE') AND pg_has_role(current_user
 -- name: may_create_schema :value
 -- Say whether a role may create schemas in this database.
 SELECT has_database_privilege(%(role)s, current_database(), 'CREATE');
+
+-- name: database_exists :value
+-- Say whether the cluster has a database of that name.
+SELECT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = %(name)s);

@@ -1,0 +1,26 @@
+"""What a person at the command line reads when PostgreSQL refuses in the middle of a command."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from psycopg import OperationalError
+from psycopg.errors import InsufficientPrivilege
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.errors import ConfigError
+from mailqueue.db.faults import address_of, unavailable
+
+
+@contextmanager
+def reported(settings: DatabaseSettings) -> Iterator[None]:
+    """Turn a lost server and a missing privilege into errors of ours."""
+    try:
+        yield
+    except OperationalError as exc:
+        raise unavailable(exc, settings) from exc
+    except InsufficientPrivilege as exc:
+        user = address_of(settings)["user"]
+        raise ConfigError(
+            f'the database user "{user}" may not do this ({exc.diag.message_primary}): '
+            "connect as a user with the right"
+        ) from exc

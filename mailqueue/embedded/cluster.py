@@ -1,0 +1,227 @@
+"""Makes, starts and stops one private PostgreSQL on loopback."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mailqueue.core.errors import Unavailable
+from mailqueue.embedded.binaries import Binaries
+from mailqueue.embedded.folder import kept_password, write_private
+from mailqueue.embedded.postmaster import (
+    Postmaster,
+    forget_stranger,
+    is_server_of,
+    running_postmaster,
+)
+from mailqueue.embedded.service_user import Account
+
+SUPERUSER = "postgres"
+HOST = "127.0.0.1"
+CLUSTER_FOLDER = "pgdata"
+_START_SECONDS = 60.0
+_STOP_SECONDS = 60.0
+_POLL_SECONDS = 0.02
+_RETRY_SECONDS = 0.2
+_LOG_BYTES = 10_000_000
+_MIB = 1 << 20
+# What a server killed hard leaves behind for a moment: its children, their memory, its port.
+_PASSES = ("pre-existing shared memory block", "lock file", "shared memory segment")
+_PORT_TAKEN = ("Address already in use", "could not bind", "could not create any TCP/IP sockets")
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A cluster below `home`; `settings` are added to postgresql.conf when it is made."""
+
+    home: Path
+    binaries: Binaries
+    account: Account
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        return self.home / CLUSTER_FOLDER
+
+    @property
+    def log(self) -> Path:
+        return self.home / "postgresql.log"
+
+    def superuser_password(self) -> str:
+        return kept_password(self.home / "superuser_password")
+
+    def superuser_url(self, port: int, database: str = "postgres") -> str:
+        return f"postgresql://{SUPERUSER}:{self.superuser_password()}@{HOST}:{port}/{database}"
+
+    def make(self) -> None:
+        """Make the cluster where there is none; one killed in the making is made anew."""
+        if (self.folder / "PG_VERSION").exists():
+            return
+        unfinished = self.home / "pgdata.new"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(mode=0o700)
+        self.account.own(unfinished)
+        password = self.home / ".initdb"
+        write_private(password, self.superuser_password())
+        try:
+            self.account.own(password)
+            self._checked(self._initdb(unfinished, password))
+        finally:
+            password.unlink()
+        self._add_settings(unfinished)
+        unfinished.rename(self.folder)
+
+    def start(self) -> tuple[Postmaster, subprocess.Popen[bytes] | None]:
+        """Start the server, or find it running; gives the process where it is our child.
+
+        Raises:
+            Unavailable: with the server's own last words.
+        """
+        deadline = time.monotonic() + _START_SECONDS
+        port = self._last_port()
+        while True:
+            found = running_postmaster(self.folder)
+            if found is not None and found.is_ready:
+                return found, None
+            if found is None:
+                started = self._try_start(port, deadline)
+                if not isinstance(started, str):
+                    return started
+                if any(words in started for words in _PORT_TAKEN):
+                    port = free_port()
+                elif not any(words in started for words in _PASSES):
+                    raise self._failed(started)
+            if time.monotonic() > deadline:
+                raise self._failed("it was not ready in time")
+            time.sleep(_RETRY_SECONDS)
+
+    def stop(self, process: subprocess.Popen[bytes] | None = None) -> None:
+        """Stop the server, ending its connections; every commit is on disk then."""
+        found = running_postmaster(self.folder)
+        if found is not None:
+            os.kill(found.pid, signal.SIGINT)  # PostgreSQL's fast shutdown
+        if process is not None:
+            process.wait(_STOP_SECONDS)
+        elif found is not None:
+            self._wait_gone(found.pid)
+
+    def _try_start(
+        self, port: int, deadline: float
+    ) -> tuple[Postmaster, subprocess.Popen[bytes]] | str:
+        """Start the server once; gives what it complained of where it ended at once."""
+        forget_stranger(self.folder)
+        if not is_free(port):
+            return _PORT_TAKEN[0]
+        self._turn_log()
+        said_before = self.log.stat().st_size if self.log.exists() else 0
+        descriptor = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            command = [self.binaries.program("postgres"), "-D", str(self.folder), "-p", str(port)]
+            process = self.account.spawn(command, log=descriptor)
+        finally:
+            os.close(descriptor)
+        while time.monotonic() < deadline:
+            found = running_postmaster(self.folder)
+            if found is not None and found.is_ready:
+                return found, process
+            if process.poll() is not None:
+                return self.log.read_bytes()[said_before:].decode(errors="replace")
+            time.sleep(_POLL_SECONDS)
+        process.kill()
+        process.wait()
+        return "it was not ready in time"
+
+    def _initdb(self, target: Path, password: Path) -> list[str]:
+        builtin = ["--locale-provider=builtin", "--locale=C.UTF-8"]
+        return [
+            self.binaries.program("initdb"),
+            f"--pgdata={target}",
+            f"--username={SUPERUSER}",
+            f"--pwfile={password}",
+            "--auth=scram-sha-256",
+            "--encoding=UTF8",
+            *(builtin if self.binaries.major >= 17 else ["--locale=C"]),
+        ]
+
+    def _add_settings(self, target: Path) -> None:
+        settings = {**_usual_settings(), **self.settings}
+        lines = [f"{name} = '{value}'" for name, value in settings.items()]
+        text = "\n# Set by mailqueue when this cluster was made; change them as you like.\n"
+        # Written as the server's user: root writes into no folder that user owns.
+        file = str(target / "postgresql.conf")
+        append = ["/bin/sh", "-c", 'cat >> "$0"', file]
+        self._checked(append, text=text + "\n".join(lines) + "\n")
+
+    def _checked(self, command: list[str], *, text: str = "") -> None:
+        done = self.account.run(command, text=text)
+        if done.returncode != 0:
+            raise self._failed(done.stderr or done.stdout)
+
+    def _failed(self, said: str) -> Unavailable:
+        lines = [line for line in said.splitlines() if line.strip()] or ["it said nothing"]
+        fatal = [line for line in lines if "FATAL" in line or "error:" in line]
+        return Unavailable(
+            f"the embedded PostgreSQL in {self.folder} did not start: "
+            f"{(fatal or lines)[-1].strip()} (its log: {self.log})"
+        )
+
+    def _last_port(self) -> int:
+        """Give the port used last, so that tools keep their settings; else a free one."""
+        try:
+            words = (self.folder / "postmaster.opts").read_text("utf-8").split('"')
+        except FileNotFoundError:
+            return free_port()
+        port = words[words.index("-p") + 2] if "-p" in words else ""
+        return int(port) if port.isdigit() else free_port()
+
+    def _turn_log(self) -> None:
+        if self.log.exists() and self.log.stat().st_size > _LOG_BYTES:
+            self.log.rename(self.log.with_suffix(".log.old"))
+
+    def _wait_gone(self, pid: int) -> None:
+        deadline = time.monotonic() + _STOP_SECONDS
+        while is_server_of(pid, self.folder):
+            if time.monotonic() > deadline:
+                raise Unavailable(f"the embedded PostgreSQL (pid {pid}) does not stop")
+            time.sleep(_POLL_SECONDS)
+
+
+def free_port() -> int:
+    """Give a port nobody listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def is_free(port: int) -> bool:
+    """Say whether the port could be listened on now."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+def _usual_settings() -> dict[str, str]:
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    shared = max(128, min(memory // 4 // _MIB, 512))
+    return {
+        "listen_addresses": HOST,
+        "unix_socket_directories": "",
+        "max_connections": "200",
+        "shared_buffers": f"{shared}MB",
+        "max_wal_size": "4GB",
+        "log_checkpoints": "off",
+        "jit": "off",
+        "timezone": "UTC",
+        "log_timezone": "UTC",
+        "lc_messages": "C",
+    }

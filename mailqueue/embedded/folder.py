@@ -1,0 +1,87 @@
+"""Makes the data folder, keeps small secrets in it, and lets one `up` at a time have it."""
+
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mailqueue.core.errors import ConfigError, Conflict
+from mailqueue.embedded.service_user import Account, require_reach
+
+_OPEN_TO_PASS = 0o755
+_OURS_ALONE = 0o700
+
+
+def prepare_folder(data: Path, account: Account) -> None:
+    """Make the data folder if it is missing; folders that were there stay as they are.
+
+    Raises:
+        ConfigError: if it cannot be made or written, or the account cannot reach it.
+    """
+    mode = _OURS_ALONE if account.is_me else _OPEN_TO_PASS
+    try:
+        missing = [path for path in (data, *data.parents) if not path.exists()]
+        for path in reversed(missing):
+            path.mkdir()
+            path.chmod(mode)  # whatever the umask
+        _try_to_write(data)
+    except OSError as exc:
+        raise ConfigError(
+            f"cannot use the data folder {data}: {exc.strerror} ({exc.filename}); "
+            "choose another with --data or MAILQUEUE_DATA"
+        ) from None
+    require_reach(data, account)
+
+
+@contextmanager
+def hold_folder(data: Path) -> Iterator[None]:
+    """Have the folder alone until the block ends, or this process does.
+
+    Raises:
+        Conflict: naming the process that has it.
+    """
+    with (data / "up.lock").open("a+", encoding="ascii") as file:
+        try:
+            # Not flock: this lock is not handed down to child processes that outlive us.
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            pid = file.read().strip() or "unknown"
+            raise Conflict(
+                f"mailqueue is already running on {data} (pid {pid}): "
+                "stop that one, or choose another folder with --data"
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
+
+
+def kept_password(path: Path) -> str:
+    """Give the password kept in a file, making file and password where there is none."""
+    try:
+        return path.read_text("ascii").strip()
+    except FileNotFoundError:
+        password = secrets.token_urlsafe(24)
+        write_private(path, password)
+        return password
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only we can read, whole or not at all."""
+    unfinished = path.with_name(f".{path.name}.new")
+    unfinished.unlink(missing_ok=True)
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.rename(path)
+
+
+def _try_to_write(data: Path) -> None:
+    probe = data / f".probe-{os.getpid()}"
+    probe.touch()
+    probe.unlink()

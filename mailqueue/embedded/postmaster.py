@@ -1,0 +1,68 @@
+"""Reads `postmaster.pid`: is a server running on this cluster, which, and on what port."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+_PID, _PORT, _STATE = 0, 3, 7  # lines of the file, from PostgreSQL's src/include/utils/pidfile.h
+
+
+@dataclass(frozen=True, slots=True)
+class Postmaster:
+    """A running server of one cluster."""
+
+    pid: int
+    port: int
+    is_ready: bool
+
+
+def running_postmaster(cluster: Path) -> Postmaster | None:
+    """Give the server that runs on the cluster; None for a stale file."""
+    lines = _lines(cluster)
+    pid = _pid(lines)
+    if pid is None or not is_server_of(pid, cluster):
+        return None
+    port = int(lines[_PORT]) if len(lines) > _PORT and lines[_PORT].strip().isdigit() else 0
+    state = lines[_STATE].strip() if len(lines) > _STATE else ""
+    return Postmaster(pid, port, is_ready=state == "ready")
+
+
+def forget_stranger(cluster: Path) -> None:
+    """Remove a pid file whose number another program has by now: PostgreSQL would not start.
+
+    A file whose process is gone stays: with it PostgreSQL finds children that outlived their server.
+    """
+    pid = _pid(_lines(cluster))
+    if pid is not None and _is_alive(pid) and not is_server_of(pid, cluster):
+        (cluster / "postmaster.pid").unlink(missing_ok=True)
+
+
+def is_server_of(pid: int, cluster: Path) -> bool:
+    """Say whether the process is a server started on the cluster."""
+    if not _is_alive(pid):
+        return False
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except FileNotFoundError:
+        return not Path("/proc/self").exists()  # no /proc here: believe the number
+    return str(cluster).encode() in command.split(b"\0")
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, PermissionError):
+        return False  # a process of somebody else cannot be ours
+    return True
+
+
+def _pid(lines: list[str]) -> int | None:
+    first = lines[_PID].strip() if lines else ""
+    return int(first) if first.isdigit() else None
+
+
+def _lines(cluster: Path) -> list[str]:
+    try:
+        return (cluster / "postmaster.pid").read_text("utf-8").splitlines()
+    except FileNotFoundError:
+        return []

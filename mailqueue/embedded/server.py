@@ -1,0 +1,87 @@
+"""Runs the private PostgreSQL of a data folder for as long as a block lasts."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from mailqueue.core.config import DatabaseSettings, DatabaseSource, database_url_file
+from mailqueue.core.secret import Secret
+from mailqueue.db.provision import provision
+from mailqueue.embedded.binaries import Binaries, find_binaries
+from mailqueue.embedded.cluster import CLUSTER_FOLDER, HOST, Cluster
+from mailqueue.embedded.folder import hold_folder, kept_password, prepare_folder, write_private
+from mailqueue.embedded.service_user import Account, owner_of, service_account
+
+NAME = "mailqueue"  # of the login role and of the database
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A running private server; `was_running` where a killed `up` had left it behind."""
+
+    database: DatabaseSettings
+    port: int
+    pid: int
+    version: str
+    was_running: bool
+
+
+@asynccontextmanager
+async def embedded_server(
+    data: Path, *, service_user: str | None = None
+) -> AsyncIterator[Embedded]:
+    """Have the data folder alone and a server running in it; it is stopped when the block ends.
+
+    Raises:
+        ConfigError: the folder or the service user will not do.
+        Conflict: another process has the folder.
+        Unavailable: the server does not start.
+    """
+    data = data.resolve()  # one spelling: a running server is known by its folder's name
+    account = _account(data, service_user)
+    prepare_folder(data, account)
+    with hold_folder(data):
+        cluster = Cluster(data, _binaries_for(data, account), account)
+        await asyncio.to_thread(cluster.make)
+        postmaster, process = await asyncio.to_thread(cluster.start)
+        try:
+            database = await _opened(cluster, postmaster.port)
+            yield Embedded(
+                database, postmaster.port, postmaster.pid, cluster.binaries.version, process is None
+            )
+        finally:
+            await asyncio.to_thread(cluster.stop, process)
+
+
+def _account(data: Path, named: str | None) -> Account:
+    """Give the user named; a cluster that is there is run by its owner."""
+    if named is None and os.geteuid() == 0:
+        named = owner_of(data / CLUSTER_FOLDER)
+    return service_account(named)
+
+
+def _binaries_for(data: Path, account: Account) -> Binaries:
+    """Give programs of the cluster's version that the account can run, copied if need be."""
+    made_with = data / CLUSTER_FOLDER / "PG_VERSION"
+    major = int(made_with.read_text("ascii")) if made_with.exists() else None
+    found = find_binaries(major)
+    if account.can_enter(found.bin / "postgres"):
+        return found
+    shelf = data / "postgresql"
+    if not shelf.exists():
+        shelf.mkdir()
+        shelf.chmod(0o755)
+    return found.copied(shelf / found.version)
+
+
+async def _opened(cluster: Cluster, port: int) -> DatabaseSettings:
+    """Make role and database, and leave the connection string for the other commands."""
+    password = kept_password(cluster.home / "password")
+    superuser = DatabaseSettings(Secret(cluster.superuser_url(port)), DatabaseSource.EMBEDDED)
+    await provision(superuser, role=NAME, password=password, database=NAME)
+    url = f"postgresql://{NAME}:{password}@{HOST}:{port}/{NAME}"
+    write_private(database_url_file(cluster.home), url)
+    return DatabaseSettings(Secret(url), DatabaseSource.EMBEDDED)
