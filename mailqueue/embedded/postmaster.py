@@ -30,7 +30,8 @@ def running_postmaster(cluster: Path) -> Postmaster | None:
 def forget_stranger(cluster: Path) -> None:
     """Remove a pid file whose number another program has by now: PostgreSQL would not start.
 
-    A file whose process is gone stays: with it PostgreSQL finds children that outlived their server.
+    A file whose process is gone stays: by it PostgreSQL finds children that outlived their
+    server.
     """
     pid = _pid(_lines(cluster))
     if pid is not None and _is_alive(pid) and not is_server_of(pid, cluster):

@@ -40,7 +40,7 @@ async def embedded_server(
         Conflict: another process has the folder.
         Unavailable: the server does not start.
     """
-    data = data.resolve()  # one spelling: a running server is known by its folder's name
+    data = _one_spelling(data)
     account = _account(data, service_user)
     prepare_folder(data, account)
     with hold_folder(data):
@@ -54,6 +54,11 @@ async def embedded_server(
             )
         finally:
             await asyncio.to_thread(cluster.stop, process)
+
+
+def _one_spelling(data: Path) -> Path:
+    """Follow links: a running server is recognised by the name of its folder."""
+    return data.resolve()
 
 
 def _account(data: Path, named: str | None) -> Account:

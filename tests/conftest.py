@@ -1,0 +1,208 @@
+"""The server, the databases and the guards that every test stands on."""
+
+import asyncio
+import os
+import secrets
+import socket
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.secret import Secret
+from mailqueue.db.fetch import Conn
+from mailqueue.db.migrate import migrate
+from mailqueue.db.pool import connect
+from mailqueue.db.provision import provision
+from mailqueue.embedded.binaries import find_binaries
+from mailqueue.embedded.cluster import Cluster
+from mailqueue.embedded.service_user import Account, service_account
+
+ROLE = "mailqueue_test"
+# Speed for clusters that are thrown away; tests that kill a server make their own, as shipped.
+THROWAWAY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--server-version", choices=("15", "16", "18"), help="PostgreSQL to run on")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    sys.addaudithook(_only_loopback)
+    for name in [name for name in os.environ if name.startswith(("MAILQUEUE_", "PG"))]:
+        if name != "MAILQUEUE_TEST_DSN":
+            del os.environ[name]
+    os.environ.pop("DATABASE_URL", None)
+
+
+def _only_loopback(event: str, arguments: tuple[Any, ...]) -> None:
+    """Refuse sockets that would leave this machine and names that need a name server."""
+    if event in ("socket.connect", "socket.sendto"):
+        _refuse_far(arguments[1])
+    elif event == "socket.getaddrinfo" and _is_far_name(arguments[0]):
+        raise socket.gaierror(socket.EAI_NONAME, f"tests ask no name server for {arguments[0]!r}")
+
+
+def _refuse_far(address: object) -> None:
+    if isinstance(address, tuple) and _is_far_name(address[0]):
+        raise PermissionError(f"tests stay on loopback, not {address[0]}")
+
+
+def _is_far_name(host: object) -> bool:
+    name = host.decode() if isinstance(host, bytes) else str(host or "localhost")
+    return name not in ("localhost", "::1", "::", "0.0.0.0") and not name.startswith("127.")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The PostgreSQL the tests run on; `superuser` names its maintenance database."""
+
+    superuser: str
+
+    def url(self, database: str) -> str:
+        """Give the connection string of ROLE, who has what `mailqueue up` gives its own role."""
+        return _with(self.superuser, database, f"{ROLE}:{ROLE}")
+
+    def superuser_url(self, database: str) -> str:
+        return _with(self.superuser, database)
+
+
+def _with(url: str, database: str, login: str | None = None) -> str:
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    netloc = f"{login}@{host}" if login else parts.netloc
+    return urlunsplit(parts._replace(netloc=netloc, path=f"/{database}"))
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def service_user() -> Account:
+    return service_account(None)
+
+
+@pytest.fixture(scope="session")
+def reachable_folder(service_user: Account) -> Iterator[Path]:
+    """A fresh folder that the server's user can enter, also when the tests run as root."""
+    with tempfile.TemporaryDirectory(
+        prefix="mailqueue-test-", dir=_shared_tmp(service_user)
+    ) as name:
+        folder = Path(name)
+        folder.chmod(0o755 if not service_user.is_me else 0o700)
+        yield folder
+
+
+def _shared_tmp(account: Account) -> str | None:
+    if account.can_enter(Path(tempfile.gettempdir())):
+        return None
+    return next(each for each in ("/tmp", "/var/tmp") if account.can_enter(Path(each)))
+
+
+@pytest.fixture(scope="session")
+def server(
+    request: pytest.FixtureRequest, reachable_folder: Path, service_user: Account
+) -> Iterator[Server]:
+    """A server: MAILQUEUE_TEST_DSN (of a superuser), else a throwaway cluster."""
+    given = os.environ.get("MAILQUEUE_TEST_DSN")
+    if given:
+        yield _with_role(Server(given))
+        return
+    wanted = request.config.getoption("--server-version")
+    found = find_binaries(int(wanted) if wanted else None)
+    home = reachable_folder / "server"
+    home.mkdir()
+    home.chmod(0o755)
+    if not service_user.can_enter(found.bin / "postgres"):
+        found = found.copied(home / "postgresql")
+    cluster = Cluster(home.resolve(), found, service_user, THROWAWAY)
+    cluster.make()
+    postmaster, process = cluster.start()
+    try:
+        yield _with_role(Server(cluster.superuser_url(postmaster.port)))
+    finally:
+        cluster.stop(process)
+
+
+@pytest.fixture(scope="session")
+def migrated(server: Server) -> Iterator[str]:
+    """The name of a migrated database that nobody connects to: the template of all others."""
+    with _database(server) as name:
+        asyncio.run(_migrate(server, name))
+        yield name
+
+
+@pytest.fixture(scope="session")
+def shared_db(server: Server, migrated: str) -> Iterator[str]:
+    """The connection string of a migrated database for tests that leave nothing behind."""
+    with _database(server, template=migrated) as name:
+        yield server.url(name)
+
+
+@pytest.fixture
+def fresh_db(server: Server, migrated: str) -> Iterator[str]:
+    """The connection string of a migrated database of one test's own."""
+    with _database(server, template=migrated) as name:
+        yield server.url(name)
+
+
+@pytest.fixture
+def empty_db(server: Server) -> Iterator[str]:
+    """The connection string of a database in which nothing was ever made."""
+    with _database(server) as name:
+        yield server.url(name)
+
+
+@pytest.fixture
+def database(fresh_db: str) -> DatabaseSettings:
+    """The settings of `fresh_db`."""
+    return DatabaseSettings(Secret(fresh_db))
+
+
+@pytest.fixture
+async def conn(shared_db: str) -> AsyncIterator[Conn]:
+    """A connection whose transaction is rolled back."""
+    async with (
+        connect(DatabaseSettings(Secret(shared_db)), application_name="test") as opened,
+        opened.transaction(force_rollback=True),
+    ):
+        yield opened
+
+
+@contextmanager
+def _database(server: Server, *, template: str | None = None) -> Iterator[str]:
+    name = f"mailqueue_{secrets.token_hex(6)}"
+    copied = sql.SQL(" TEMPLATE {} STRATEGY wal_log").format(
+        sql.Identifier(template or "template0")
+    )
+    made = sql.SQL("CREATE DATABASE {} OWNER {}").format(sql.Identifier(name), sql.Identifier(ROLE))
+    with psycopg.connect(server.superuser, autocommit=True) as admin:
+        admin.execute(made + copied)
+    try:
+        yield name
+    finally:
+        gone = sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
+        with psycopg.connect(server.superuser, autocommit=True) as admin:
+            admin.execute(gone)
+
+
+def _with_role(server: Server) -> Server:
+    """See to it that ROLE exists, with the rights `mailqueue up` gives its own role."""
+    superuser = DatabaseSettings(Secret(server.superuser))
+    asyncio.run(provision(superuser, role=ROLE, password=ROLE, database=ROLE))
+    return server
+
+
+async def _migrate(server: Server, name: str) -> None:
+    await migrate(DatabaseSettings(Secret(server.url(name))))
