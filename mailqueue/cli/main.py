@@ -70,11 +70,12 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, lazy.summary) for name, lazy in self.lazy.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; an error of ours is one line on standard error and an exit code."""
+        """Run the command; each line of an error of ours goes to standard error."""
         try:
             return super().invoke(ctx)
         except MailqueueError as exc:
-            click.echo(f"error: {' '.join(str(exc).split())}", err=True)
+            for line in str(exc).splitlines():
+                click.echo(f"error: {line}", err=True)
             ctx.exit(exit_code_for(exc))
 
 

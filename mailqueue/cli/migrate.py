@@ -1,0 +1,75 @@
+"""`mailqueue migrate`: bring the schema up to date, or say where it stands."""
+
+import click
+
+from mailqueue.cli.context import run
+from mailqueue.cli.output import emit, examples, facts, json_option
+from mailqueue.core.config import load_settings
+from mailqueue.db import migrate as runner
+
+EXIT_PENDING = 1
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue migrate",
+        "mailqueue migrate --status",
+        "DATABASE_URL=postgresql://mailqueue@db.example.com/mailqueue mailqueue migrate --json",
+    )
+)
+@click.option(
+    "--status", "only_status", is_flag=True, help="Change nothing; exit 1 if something is pending."
+)
+@json_option
+@click.pass_context
+def migrate(ctx: click.Context, *, only_status: bool, as_json: bool) -> None:
+    """Bring the database schema up to date. Safe to run twice, also at the same time."""
+    settings = load_settings().database
+    if not only_status:
+        applied = run(runner.migrate(settings, _say))
+        _print_applied(applied, as_json=as_json)
+        return
+    status = run(runner.status(settings))
+    _print_status(status, as_json=as_json)
+    if not status.is_current:
+        ctx.exit(EXIT_PENDING)
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _print_applied(applied: runner.Applied, *, as_json: bool) -> None:
+    if as_json:
+        emit(applied)
+        return
+    migrations = len(applied.migrations)
+    click.echo(
+        f"the schema is at version {applied.version}: "
+        f"{migrations} migration{'' if migrations == 1 else 's'} applied, "
+        f"{applied.objects} files of functions, views and grants re-applied"
+    )
+
+
+def _print_status(status: runner.Status, *, as_json: bool) -> None:
+    if as_json:
+        emit(
+            {
+                "version": status.version,
+                "newest_known": status.newest_known,
+                "is_current": status.is_current,
+                "objects_are_current": status.objects_are_current,
+                "pending": status.pending,
+                "applied": status.applied,
+            }
+        )
+        return
+    facts(
+        (
+            ("version", status.version),
+            ("newest known", status.newest_known),
+            ("pending", status.pending),
+            ("functions, views", "current" if status.objects_are_current else "to be re-applied"),
+            ("up to date", status.is_current),
+        )
+    )

@@ -1,0 +1,65 @@
+"""`mailqueue psql`: which psql runs, and on which database."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from mailqueue.cli.output import examples
+from mailqueue.core.config import load_settings
+from mailqueue.core.errors import ConfigError
+from mailqueue.db.libpq import Reach, reach
+from mailqueue.embedded.binaries import all_binaries
+
+
+@click.command(
+    context_settings={
+        "ignore_unknown_options": True,
+        "allow_interspersed_args": False,
+        "help_option_names": ["--help"],  # -h is the host, to psql
+    },
+    epilog=examples(
+        "mailqueue psql",
+        "mailqueue psql -c 'SELECT * FROM mailqueue.queue_depth'",
+        "mailqueue psql -X -f report.sql",
+    ),
+)
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def psql(*, args: tuple[str, ...]) -> None:
+    """Open psql on mailqueue's database. Arguments are psql's own."""
+    found = reach(load_settings().database)
+    program = find_psql()
+    # Replaces this process: psql gets the terminal, its signals and its exit code.
+    os.execve(program, arguments(found, args), environment(found, os.environ))  # noqa: S606
+
+
+def find_psql() -> Path:
+    """Give the psql of the installed wheel, else the system's.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    for binaries in all_binaries():
+        program = Path(binaries.program("psql"))
+        if program.is_file():
+            return program
+    system = shutil.which("psql")
+    if system is None:
+        raise ConfigError(
+            "no psql was found: install mailqueue with the extra `embedded`, or PostgreSQL's client"
+        )
+    return Path(system)
+
+
+def arguments(found: Reach, args: tuple[str, ...]) -> list[str]:
+    """Give psql's arguments: never a password, the caller's last."""
+    return ["psql", *(["--dbname", found.conninfo] if found.conninfo else []), *args]
+
+
+def environment(found: Reach, own: Mapping[str, str]) -> dict[str, str]:
+    """Give psql's environment: ours, less our secrets, and where the database is."""
+    kept = {name: value for name, value in own.items() if not name.startswith("MAILQUEUE_")}
+    kept.pop("DATABASE_URL", None)
+    return kept | found.environment

@@ -1,0 +1,116 @@
+"""What a sender account and its limits may be. Pure."""
+
+import re
+from dataclasses import fields, replace
+
+from mailqueue.core.address import InvalidAddress, parse_address
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.outbound import normal_host
+from mailqueue.senders.model import KEEP, Limits, LimitsChange, NewSender, Provider, Tls
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}")
+
+PORT_BY_TLS = {Tls.NONE: 25, Tls.STARTTLS: 587, Tls.IMPLICIT: 465}
+
+# Field, least and most; the database refuses the same.
+_RANGES = (
+    ("daily_limit", 1, 1_000_000_000),
+    ("burst", 1, 1_000_000),
+    ("batch_size", 1, 10_000),
+    ("send_delay_ms", 0, 3_600_000),
+    ("max_connections", 1, 100),
+)
+_RATE_MAX = 1_000_000.0
+
+
+def checked(new: NewSender) -> NewSender:
+    """Give the account with its defaults filled in, its address in the form that is sent.
+
+    Raises:
+        InvalidField: the first field at fault, with the value.
+    """
+    _check_text("name", new.name)
+    if not _NAME.fullmatch(new.name):
+        raise InvalidField(
+            "name",
+            "must be 1 to 128 letters, digits or any of . _ @ + - and begin with a letter or "
+            f"digit, got {new.name!r}",
+        )
+    check_range("priority", new.priority, least=0, most=32_767)
+    for field in ("display_name", "username", "notes"):
+        _check_text(field, getattr(new, field))
+    ready = replace(new, email=_sent_form(new.email), limits=checked_limits(new.limits))
+    return _with_server(ready) if new.provider is Provider.SMTP else _without_server(ready)
+
+
+def checked_limits(limits: Limits) -> Limits:
+    """Give the limits back.
+
+    Raises:
+        InvalidField: the first limit out of its range, with the value.
+    """
+    for field, least, most in _RANGES:
+        given = getattr(limits, field)
+        if given is not None:
+            check_range(field, given, least=least, most=most)
+    rate = limits.rate_per_second
+    if rate is not None and not 0 < rate <= _RATE_MAX:
+        raise InvalidField("rate_per_second", f"must be above 0 and at most 1000000, got {rate:g}")
+    return limits
+
+
+def changed(limits: Limits, change: LimitsChange) -> Limits:
+    """Give the limits after the change.
+
+    Raises:
+        InvalidField: as `checked_limits`.
+    """
+    named = {field.name: getattr(change, field.name) for field in fields(change)}
+    return checked_limits(
+        replace(limits, **{name: to for name, to in named.items() if to is not KEEP})
+    )
+
+
+def check_range(field: str, given: int, *, least: int, most: int) -> None:
+    """Refuse a number outside of `least` to `most`."""
+    if given < least:
+        raise InvalidField(field, f"must be at least {least}, got {given}")
+    if given > most:
+        raise InvalidField(field, f"must be at most {most}, got {given}")
+
+
+def _with_server(new: NewSender) -> NewSender:
+    if not new.host:
+        raise InvalidField("host", "is needed for provider smtp")
+    try:
+        host = normal_host(new.host)
+    except ValueError as exc:
+        raise InvalidField("host", str(exc)) from exc
+    port = PORT_BY_TLS[new.tls] if new.port is None else new.port
+    check_range("port", port, least=1, most=65_535)
+    if new.username and not new.password:
+        raise InvalidField("password", f"is needed with username {new.username!r}")
+    if new.password and not new.username:
+        raise InvalidField("username", "is needed with a password")
+    return replace(new, host=host, port=port)
+
+
+def _without_server(new: NewSender) -> NewSender:
+    for field in ("host", "port", "username", "password"):
+        if getattr(new, field) is not None:
+            raise InvalidField(field, f"has no meaning for provider {new.provider}")
+    return new
+
+
+def _sent_form(email: str | None) -> str | None:
+    try:
+        return None if email is None else parse_address(email).sent
+    except InvalidAddress as exc:
+        raise InvalidField("email", str(exc)) from exc
+
+
+def _check_text(field: str, text: str | None) -> None:
+    if text is not None and not text.isprintable():
+        raise InvalidField(field, f"must be printable text, got {text!r}")
+    if text is not None and len(text) > 998:
+        raise InvalidField(field, f"must be at most 998 characters, got {len(text)}")

@@ -1,0 +1,150 @@
+"""What can be done with a sender account: add, find, pause, resume, set limits."""
+
+from datetime import datetime, timedelta
+
+from mailqueue.core.errors import ConfigError, InvalidField, NotFound
+from mailqueue.core.secret import Secret
+from mailqueue.db.fetch import Conn
+from mailqueue.senders import acceptable, store
+from mailqueue.senders.model import LimitsChange, NewSender, SenderAccount, SenderStatus
+from mailqueue.vault import vault
+from mailqueue.vault.masterkey import MasterKey
+from mailqueue.vault.sealing import Place
+
+
+async def add(
+    conn: Conn, new: NewSender, *, project: str, master: MasterKey | None
+) -> SenderAccount:
+    """Add an account to a project; its password, if any, is sealed under the master key.
+
+    Raises:
+        InvalidField: a field at fault, with the value.
+        NotFound: there is no such project.
+        Conflict: the project has an account of that name.
+        ConfigError: there is a password and no master key.
+    """
+    ready = acceptable.checked(new)
+    async with conn.transaction():
+        await _check_time_zone(conn, ready.limits.time_zone)
+        project_id = await store.find_project(conn, project)
+        if project_id is None:
+            raise NotFound("project", project)
+        account_id = await store.next_id(conn)
+        sealed = None
+        if ready.password:
+            place = Place(project_id, "sender_accounts", "smtp_password", account_id)
+            sealed = await _seal(conn, master, place=place, password=ready.password)
+        await store.add(conn, ready, account_id=account_id, project_id=project_id, sealed=sealed)
+        return await find(conn, project, name=ready.name)
+
+
+async def find(conn: Conn, project: str, *, name: str) -> SenderAccount:
+    """Give one account of a project.
+
+    Raises:
+        NotFound: there is no such project, or no such account in it.
+    """
+    account = await store.find(conn, project, name=name)
+    if account is not None:
+        return account
+    if await store.find_project(conn, project) is None:
+        raise NotFound("project", project)
+    raise NotFound("sender account", f"{name} in project {project}")
+
+
+async def list_all(conn: Conn, *, project: str | None = None) -> list[SenderAccount]:
+    """List accounts in the order they are tried; None lists those of every project.
+
+    Raises:
+        NotFound: there is no such project.
+    """
+    if project is not None and await store.find_project(conn, project) is None:
+        raise NotFound("project", project)
+    return await store.list_all(conn, project)
+
+
+async def pause(
+    conn: Conn, project: str, *, name: str, reason: str | None, until: datetime | timedelta | None
+) -> SenderAccount:
+    """Keep an account from sending: until an instant, for a while, or until it is resumed."""
+    return await _set_status(
+        conn, project, name=name, status=SenderStatus.PAUSED, reason=reason, until=until
+    )
+
+
+async def resume(conn: Conn, project: str, *, name: str) -> SenderAccount:
+    """Let a paused or suspended account send again."""
+    return await _set_status(
+        conn, project, name=name, status=SenderStatus.ACTIVE, reason=None, until=None
+    )
+
+
+async def set_limits(conn: Conn, project: str, *, name: str, change: LimitsChange) -> SenderAccount:
+    """Change some limits of an account and keep the others.
+
+    Raises:
+        InvalidField: a limit out of its range; nothing is changed.
+    """
+    async with conn.transaction():
+        account = await _locked(conn, project, name=name)
+        limits = acceptable.changed(account.limits, change)
+        await _check_time_zone(conn, limits.time_zone)
+        await store.set_limits(conn, account.id, limits=limits)
+        return await find(conn, project, name=name)
+
+
+async def password_of(
+    conn: Conn, account: SenderAccount, *, master: MasterKey | None
+) -> Secret | None:
+    """Open an account's password; None if it has none.
+
+    Raises:
+        SealBroken: it cannot be opened.
+        ConfigError: there is no master key to open it with.
+    """
+    if account.smtp_password is None:
+        return None
+    if master is None:
+        raise _no_master_key(f"sender account {account.name} has a sealed password")
+    place = Place(account.project_id, "sender_accounts", "smtp_password", account.id)
+    opened = await vault.open_sealed(conn, master, place=place, sealed=account.smtp_password)
+    return Secret(opened.decode())
+
+
+async def _set_status(
+    conn: Conn,
+    project: str,
+    *,
+    name: str,
+    status: SenderStatus,
+    reason: str | None,
+    until: datetime | timedelta | None,
+) -> SenderAccount:
+    async with conn.transaction():
+        account = await _locked(conn, project, name=name)
+        await store.set_status(conn, account.id, status=status, reason=reason, until=until)
+        return await find(conn, project, name=name)
+
+
+async def _locked(conn: Conn, project: str, *, name: str) -> SenderAccount:
+    account = await find(conn, project, name=name)
+    await store.lock(conn, account.id)
+    return await find(conn, project, name=name)
+
+
+async def _seal(conn: Conn, master: MasterKey | None, *, place: Place, password: Secret) -> bytes:
+    if master is None:
+        raise _no_master_key("a password is stored sealed only")
+    return await vault.seal(conn, master, place=place, plaintext=password.reveal().encode())
+
+
+async def _check_time_zone(conn: Conn, time_zone: str) -> None:
+    if time_zone != "UTC" and not await store.is_time_zone(conn, time_zone):
+        raise InvalidField("time_zone", f"must be a name such as Europe/Berlin, got {time_zone!r}")
+
+
+def _no_master_key(why: str) -> ConfigError:
+    return ConfigError(
+        f"{why}, and there is no master key: set MAILQUEUE_MASTER_KEY to 32 random bytes in "
+        "base64, or run `mailqueue up`, which makes one in the data folder"
+    )

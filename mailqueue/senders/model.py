@@ -1,0 +1,140 @@
+"""What a sender account is. Values only."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum, StrEnum
+from typing import Final, Literal
+from uuid import UUID
+
+from mailqueue.core.secret import Secret
+
+
+class Provider(StrEnum):
+    """What stands behind a sender account."""
+
+    SMTP = "smtp"
+    TRAP = "trap"  # the built-in mail trap: nothing leaves the machine
+
+
+class Tls(StrEnum):
+    """When the connection is secured."""
+
+    NONE = "none"
+    STARTTLS = "starttls"  # after the greeting; refused if the server does not offer it
+    IMPLICIT = "implicit"  # from the first byte
+
+
+class SenderStatus(StrEnum):
+    """Whether an account may send at all; its limits decide whether it may send now."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"  # by a person
+    SUSPENDED = "suspended"  # by us, after its server refused the account itself
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much and how fast an account sends; None means no limit."""
+
+    daily_limit: int | None = None  # recipients
+    rate_per_second: float | None = None  # recipients
+    burst: int = 200  # recipients the rate may be ahead of itself
+    batch_size: int = 200  # mails taken in one go
+    send_delay_ms: int = 0
+    max_connections: int = 4  # per worker process
+    time_zone: str = "UTC"  # where its day begins
+
+
+class Keep(Enum):
+    """The mark of a limit that is left as it is, where None means no limit."""
+
+    KEEP = "keep"
+
+
+KEEP: Final = Keep.KEEP
+Kept = Literal[Keep.KEEP]
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsChange:
+    """Limits to set; what is not named is kept."""
+
+    daily_limit: int | Kept | None = KEEP
+    rate_per_second: float | Kept | None = KEEP
+    burst: int | Kept = KEEP
+    batch_size: int | Kept = KEEP
+    send_delay_ms: int | Kept = KEEP
+    max_connections: int | Kept = KEEP
+    time_zone: str | Kept = KEEP
+
+
+@dataclass(frozen=True, slots=True)
+class NewSender:
+    """A sender account somebody asks for, not looked at yet."""
+
+    name: str
+    provider: Provider = Provider.SMTP
+    email: str | None = None  # From address of mail that names none
+    display_name: str | None = None
+    host: str | None = None
+    port: int | None = None
+    tls: Tls = Tls.STARTTLS
+    username: str | None = None
+    password: Secret | None = None
+    is_private_ok: bool = False  # an operator means a private host
+    priority: int = 100  # lower is tried first
+    limits: Limits = field(default_factory=Limits)
+    notes: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SenderAccount:
+    """A sender account as it stands in the database. The password is sealed."""
+
+    id: int
+    project_id: UUID
+    project: str
+    name: str
+    provider: Provider
+    email: str | None
+    display_name: str | None
+    smtp_host: str | None
+    smtp_port: int | None
+    smtp_username: str | None
+    smtp_password: bytes | None = field(repr=False)
+    smtp_tls: Tls
+    is_private_ok: bool
+    priority: int
+    daily_limit: int | None
+    rate_per_second: float | None
+    burst: int
+    batch_size: int
+    send_delay_ms: int
+    max_connections: int
+    time_zone: str
+    status: SenderStatus
+    status_reason: str | None
+    status_until: datetime | None
+    revision: int
+    notes: str | None
+    created_at: datetime
+    updated_at: datetime
+
+    def __post_init__(self) -> None:
+        # Rows arrive with the words of the database; a match over them needs the enums.
+        object.__setattr__(self, "provider", Provider(self.provider))
+        object.__setattr__(self, "smtp_tls", Tls(self.smtp_tls))
+        object.__setattr__(self, "status", SenderStatus(self.status))
+
+    @property
+    def limits(self) -> Limits:
+        """Give its limits as one value."""
+        return Limits(
+            daily_limit=self.daily_limit,
+            rate_per_second=self.rate_per_second,
+            burst=self.burst,
+            batch_size=self.batch_size,
+            send_delay_ms=self.send_delay_ms,
+            max_connections=self.max_connections,
+            time_zone=self.time_zone,
+        )

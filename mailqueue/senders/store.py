@@ -1,0 +1,102 @@
+"""Sender accounts as rows; the only file here that runs SQL."""
+
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from psycopg.errors import UniqueViolation
+
+from mailqueue.core.errors import Conflict
+from mailqueue.db.fetch import Conn, many, maybe, run, value
+from mailqueue.senders.model import Limits, NewSender, SenderAccount, SenderStatus
+
+
+async def find_project(conn: Conn, project: str) -> UUID | None:
+    """Give the id of the project of that name."""
+    return await maybe(conn, "find_senders_project", {"project": project}, UUID)
+
+
+async def next_id(conn: Conn) -> int:
+    """Take an id for a new account."""
+    return await value(conn, "next_sender_id", None, int)
+
+
+async def add(
+    conn: Conn, new: NewSender, *, account_id: int, project_id: UUID, sealed: bytes | None
+) -> None:
+    """Make the account's row.
+
+    Raises:
+        Conflict: the project has an account of that name.
+    """
+    params = asdict(new.limits) | {
+        "id": account_id,
+        "project_id": project_id,
+        "name": new.name,
+        "provider": new.provider,
+        "email": new.email,
+        "display_name": new.display_name,
+        "smtp_host": new.host,
+        "smtp_port": new.port,
+        "smtp_username": new.username,
+        "smtp_password": sealed,
+        "smtp_tls": new.tls,
+        "is_private_ok": new.is_private_ok,
+        "priority": new.priority,
+        "notes": new.notes,
+    }
+    try:
+        await run(conn, "add_sender", params)
+    except UniqueViolation as exc:
+        if exc.diag.constraint_name != "sender_accounts_project_id_name_key":
+            raise
+        raise Conflict(f"sender account {new.name} exists already in this project") from exc
+
+
+async def find(conn: Conn, project: str, *, name: str) -> SenderAccount | None:
+    """Find one account of a project by its name."""
+    return await maybe(conn, "find_sender", {"project": project, "name": name}, SenderAccount)
+
+
+async def find_by_id(conn: Conn, account_id: int) -> SenderAccount | None:
+    """Find one account by its id."""
+    return await maybe(conn, "find_sender_by_id", {"id": account_id}, SenderAccount)
+
+
+async def list_all(conn: Conn, project: str | None) -> list[SenderAccount]:
+    """List a project's accounts in the order they are tried; None lists every project's."""
+    return await many(conn, "list_senders", {"project": project}, SenderAccount)
+
+
+async def lock(conn: Conn, account_id: int) -> None:
+    """Hold an account until the caller commits."""
+    await maybe(conn, "lock_sender", {"id": account_id}, int)
+
+
+async def set_status(
+    conn: Conn,
+    account_id: int,
+    *,
+    status: SenderStatus,
+    reason: str | None = None,
+    until: datetime | timedelta | None = None,
+) -> None:
+    """Let an account send, or keep it from sending: until an instant, for a while, or for good."""
+    params = {
+        "id": account_id,
+        "status": status,
+        "reason": reason,
+        "until": until if isinstance(until, datetime) else None,
+        "wait": until if isinstance(until, timedelta) else None,
+    }
+    await run(conn, "set_sender_status", params)
+
+
+async def set_limits(conn: Conn, account_id: int, *, limits: Limits) -> None:
+    """Put all limits of an account in force."""
+    await run(conn, "set_sender_limits", asdict(limits) | {"id": account_id})
+
+
+async def is_time_zone(conn: Conn, name: str) -> bool:
+    """Say whether the database knows the time zone."""
+    return await value(conn, "is_time_zone", {"time_zone": name}, bool)

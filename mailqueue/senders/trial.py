@@ -1,0 +1,81 @@
+"""Trying a sender account: one connection, and one mail if somebody wants to see it arrive."""
+
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from mailqueue.core.address import Address, Mailbox, parse_address
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.verdict import Accepted, Rejected, Verdict
+from mailqueue.mime.compose import PerMail, compose, message_id
+from mailqueue.mime.skeleton import Content, compile_skeleton
+from mailqueue.ports.transport import Envelope, Outgoing, Transport
+from mailqueue.senders.model import SenderAccount
+
+_SUBJECT = "Test mail from mailqueue"
+_TEXT = "This mail was sent to try the sender account {name}.\nIf you read it, the account works.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of it; `verdict` is None where the account connected and no mail was wanted."""
+
+    verdict: Verdict | None
+    connect_ms: int
+    send_ms: int | None = None
+
+    @property
+    def is_ok(self) -> bool:
+        return self.verdict is None or isinstance(self.verdict, Accepted)
+
+
+async def try_out(transport: Transport, mail: Outgoing | None = None) -> Trial:
+    """Connect, secure and log in, and send the mail if one is given."""
+    begun = time.monotonic()
+    channel = await transport.open()
+    connect_ms = round((time.monotonic() - begun) * 1000)
+    if isinstance(channel, Rejected):
+        return Trial(channel, connect_ms)
+    reports: list[tuple[Verdict, int]] = []
+    try:
+        if mail is None:
+            return Trial(None, connect_ms)
+        await channel.send(
+            [mail],
+            lambda _mail, verdict, took_ms: reports.append((verdict, took_ms)),
+            may_finish=lambda: True,
+        )
+    finally:
+        await channel.close()
+    [(verdict, send_ms)] = reports
+    return Trial(verdict, connect_ms, send_ms)
+
+
+def trial_mail(
+    account: SenderAccount, recipient: Address, *, email_id: UUID, now: datetime
+) -> Outgoing:
+    """Write the mail that shows that an account works. Pure.
+
+    Raises:
+        InvalidField: the account has no address to send from.
+    """
+    if account.email is None:
+        raise InvalidField("from", f"sender account {account.name} has no address to send from")
+    sender = parse_address(account.email)
+    content = Content(subject=_SUBJECT, html=None, text=_TEXT.format(name=account.name))
+    message = compose(
+        compile_skeleton(content),
+        PerMail(
+            sender=Mailbox(account.display_name or "", sender),
+            to=(Mailbox("", recipient),),
+            written_at=now,
+            message_id=message_id(email_id, sender.domain),
+        ),
+    )
+    envelope = Envelope(
+        sender=sender.sent,
+        recipients=(recipient.sent,),
+        needs_smtputf8=sender.needs_smtputf8 or recipient.needs_smtputf8,
+    )
+    return Outgoing(email_id, envelope, message)
