@@ -1,0 +1,136 @@
+"""Sends by SMTP: opens channels to one server for one sender account."""
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from mailqueue.core.outbound import Network
+from mailqueue.core.secret import Secret
+from mailqueue.core.verdict import Rejected
+from mailqueue.ports.transport import Outgoing, Report
+from mailqueue.smtp.conversation import Conversation
+from mailqueue.smtp.dial import dial
+from mailqueue.smtp.session import NO_PASSWORD, Login, TlsMode, open_session
+from mailqueue.smtp.timeouts import USUAL, SmtpTimeouts
+
+
+@dataclass(frozen=True, slots=True)
+class SmtpAccount:
+    """How one sender account reaches its server.
+
+    `allow_private` is for accounts the operator added himself; `allowed_networks` lets others
+    reach inside addresses of his choice. `max_messages` None means as many as the server takes.
+    """
+
+    host: str
+    port: int
+    tls: TlsMode = TlsMode.STARTTLS
+    username: str = ""
+    password: Secret = NO_PASSWORD
+    local_hostname: str = ""
+    allow_private: bool = False
+    allowed_networks: tuple[Network, ...] = ()
+    max_messages: int | None = 100  # at least 1
+    max_age: timedelta = timedelta(seconds=300)
+    timeouts: SmtpTimeouts = USUAL
+
+
+class SmtpTransport:
+    """Opens SMTP channels for one account; see `ports.transport.Transport`."""
+
+    def __init__(self, account: SmtpAccount, *, tls_context: ssl.SSLContext | None = None) -> None:
+        """Prepare; `tls_context` None trusts what the system trusts, TLS 1.2 and later."""
+        self._account = account
+        self._tls_context = tls_context
+
+    async def open(self) -> "SmtpChannel | Rejected":
+        """Connect, secure and authenticate."""
+        conversation = await self._open_conversation()
+        if isinstance(conversation, Rejected):
+            return conversation
+        return SmtpChannel(conversation, self._account, reopen=self._open_conversation)
+
+    async def _open_conversation(self) -> Conversation | Rejected:
+        account = self._account
+        sock = await dial(
+            account.host,
+            account.port,
+            allow_private=account.allow_private,
+            allowed=account.allowed_networks,
+            timeout_s=account.timeouts.connect_s,
+        )
+        if isinstance(sock, Rejected):
+            return sock
+        if self._tls_context is None:  # reads every trusted certificate: not on the loop
+            self._tls_context = await asyncio.to_thread(ssl.create_default_context)
+        login = Login(
+            host=account.host.removesuffix("."),
+            tls=account.tls,
+            context=self._tls_context,
+            username=account.username,
+            password=account.password,
+            local_hostname=account.local_hostname,
+        )
+        return await open_session(sock, login, account.timeouts)
+
+
+class SmtpChannel:
+    """One connection at a time, renewed when the account's limit per connection is reached."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        account: SmtpAccount,
+        *,
+        reopen: Callable[[], Awaitable[Conversation | Rejected]],
+    ) -> None:
+        self._conversation = conversation
+        self._account = account
+        self._reopen = reopen
+        self._opened_at = asyncio.get_running_loop().time()
+        self._messages = 0
+
+    @property
+    def is_usable(self) -> bool:
+        """Say whether another mail may be sent on this connection."""
+        age_s = asyncio.get_running_loop().time() - self._opened_at
+        is_young = age_s < self._account.max_age.total_seconds()
+        return is_young and self._left != 0 and self._conversation.is_usable
+
+    async def send(
+        self, mails: Sequence[Outgoing], report: Report, *, may_finish: Callable[[], bool]
+    ) -> None:
+        """Send the mails in order and report each; a long batch takes several connections."""
+        start = 0
+        while start < len(mails):
+            refused = await self._renew() if self._left == 0 else None
+            if refused is not None:
+                for mail in mails[start:]:
+                    report(mail, refused, 0)
+                return
+            left = self._left
+            part = mails[start:] if left is None else mails[start : start + left]
+            self._messages += len(part)
+            start += len(part)
+            await self._conversation.send(part, report, may_finish=may_finish)
+
+    async def close(self) -> None:
+        """Say goodbye and close."""
+        await self._conversation.quit()
+
+    @property
+    def _left(self) -> int | None:
+        limit = self._account.max_messages
+        return None if limit is None else max(0, limit - self._messages)
+
+    async def _renew(self) -> Rejected | None:
+        await self._conversation.quit()
+        conversation = await self._reopen()
+        if isinstance(conversation, Rejected):
+            return conversation
+        self._conversation = conversation
+        self._opened_at = asyncio.get_running_loop().time()
+        self._messages = 0
+        return None

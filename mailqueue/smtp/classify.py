@@ -1,0 +1,214 @@
+"""Decides whom a refusal concerns: recipient, message, account, our standing, or nobody. Pure.
+
+The tables say which kind a code means; `classify` only picks the table for the stage. Sources:
+RFC 5321 section 4.2, RFC 3463 and its registry
+https://www.iana.org/assignments/smtp-enhanced-status-codes
+"""
+
+import re
+from datetime import timedelta
+from enum import StrEnum
+
+from mailqueue.core.verdict import Kind, Rejected, Stage
+
+GREYLISTED = timedelta(minutes=5)
+HARD = "hard"  # the address does not exist: PERMANENT_RECIPIENT with evidence
+
+# By subject and detail of the enhanced code, for answers of class 5.
+# Address status at RCPT, and at the final dot when there was one recipient.
+RECIPIENT: dict[str, Kind | str] = {
+    "1.0": Kind.PERMANENT_RECIPIENT,
+    "1.1": HARD,
+    "1.2": HARD,
+    "1.3": HARD,
+    "1.4": HARD,
+    "1.5": Kind.PERMANENT_RECIPIENT,
+    "1.6": Kind.PERMANENT_RECIPIENT,  # moved: hard only when it keeps on
+    "1.9": Kind.PERMANENT_RECIPIENT,
+    "1.10": HARD,
+    "2.0": Kind.PERMANENT_RECIPIENT,
+    "2.1": Kind.PERMANENT_RECIPIENT,  # disabled, or "not now" at some hosts
+    "2.2": Kind.PERMANENT_RECIPIENT,  # mailbox full is soft, even as 5.2.2
+    "2.4": Kind.PERMANENT_RECIPIENT,
+}
+# Recipients too, but by policy: these say nothing after the body was read.
+RECIPIENT_AT_RCPT: dict[str, Kind | str] = {
+    "7.13": Kind.PERMANENT_RECIPIENT,
+    "7.17": HARD,
+    "7.18": HARD,
+}
+# Whatever the stage.
+ANYWHERE: dict[str, Kind] = {
+    "1.7": Kind.PERMANENT_MESSAGE,
+    "1.8": Kind.ACCOUNT,
+    "2.3": Kind.PERMANENT_MESSAGE,
+    "3.0": Kind.TRANSIENT,
+    "3.1": Kind.TRANSIENT,
+    "3.2": Kind.TRANSIENT,
+    "3.4": Kind.PERMANENT_MESSAGE,
+    "3.5": Kind.TRANSIENT,
+    "4.1": Kind.TRANSIENT,
+    "4.2": Kind.TRANSIENT,
+    "4.3": Kind.TRANSIENT,
+    "4.4": Kind.TRANSIENT,
+    "4.5": Kind.TRANSIENT,
+    "4.6": Kind.TRANSIENT,
+    "4.7": Kind.PERMANENT_RECIPIENT,  # the next server gave up: soft and final
+    "5.3": Kind.TRANSIENT,  # too many recipients: split and try again
+    "7.8": Kind.ACCOUNT,
+    "7.9": Kind.ACCOUNT,
+    "7.14": Kind.ACCOUNT,
+    "7.27": Kind.ACCOUNT,
+    "7.30": Kind.PERMANENT_MESSAGE,
+}
+# Our standing, in either class: DKIM, SPF, reverse DNS, ARC; and too fast.
+STANDING: dict[str, Kind] = {
+    **{f"7.{detail}": Kind.INFRASTRUCTURE for detail in (20, 21, 22, 23, 24, 25, 26, 29)},
+    "7.28": Kind.RATE_LIMITED,
+    "7.38": Kind.RATE_LIMITED,
+}
+BY_SUBJECT: dict[str, Kind] = {
+    "5": Kind.PERMANENT_MESSAGE,
+    "6": Kind.PERMANENT_MESSAGE,
+    "7": Kind.INFRASTRUCTURE,
+}
+# A sender refused at MAIL is the account's matter, but for these.
+AT_MAIL: dict[str, Kind] = {
+    "1.7": Kind.PERMANENT_MESSAGE,
+    "2.3": Kind.PERMANENT_MESSAGE,
+    "3.4": Kind.PERMANENT_MESSAGE,
+}
+
+BY_CODE_AT_RCPT: dict[int, Kind] = {
+    **dict.fromkeys((500, 501, 502, 503, 504, 555), Kind.PERMANENT_MESSAGE),
+    **dict.fromkeys((530, 534, 535, 538), Kind.ACCOUNT),
+}
+HINT_CODES = frozenset((550, 551, 553, 554))
+HARD_HINT = re.compile(r"user unknown|no such user|does not exist|unknown recipient")
+WEAK_HARD_HINT = re.compile(r"mailbox unavailable")  # RFC 5321's own words for any 550
+POLICY_HINT = re.compile(
+    r"spam|blocked|blacklist|blocklist|reputation|policy|\b(?:dmarc|spf|rate|listed)\b"
+)
+BLOCKLIST_HINT = re.compile(r"spam|block(?:ed|list)|blacklist|reputation|\blisted\b")
+RATE_HINT = re.compile(
+    r"\brate\b|too fast|too many (?:messages|mails|connections)|throttl|slow down|limit exceeded"
+)
+MANY_RECIPIENTS_HINT = re.compile(r"too many (?:recipients|rcpt)")
+DNS_HINT = re.compile(r"\bdns\b|temporar|time(?:d )?out|servfail|lookup|try again")
+GREYLIST_HINT = re.compile(r"gr[ae]y-?list")
+
+
+class Step(StrEnum):
+    """Where the opening of a session stood when the server refused."""
+
+    GREETING = "greeting"
+    HELLO = "hello"
+    STARTTLS = "starttls"
+    AUTH = "auth"
+
+
+# Class 5 while opening: a host that refuses to greet may take another address of ours.
+AT_STEP: dict[Step, Kind] = {
+    Step.GREETING: Kind.TRANSIENT,
+    Step.HELLO: Kind.ACCOUNT,
+    Step.STARTTLS: Kind.ACCOUNT,
+    Step.AUTH: Kind.ACCOUNT,
+}
+
+
+def classify_opening(step: Step, code: int, enhanced: str, text: str) -> Rejected:
+    """Say what a refusal before MAIL FROM means for the account."""
+    kind = AT_STEP[step] if code >= 500 else Kind.TRANSIENT
+    if code == 432:  # a password change is needed
+        kind = Kind.ACCOUNT
+    return Rejected(kind, str(code), text, Stage.CONNECT, enhanced)
+
+
+def classify(stage: Stage, code: int, enhanced: str, text: str, *, recipients: int) -> Rejected:
+    """Say whom a refusal at this stage concerns.
+
+    `recipients` is how many the transaction had: after the body, a verdict on an address counts
+    only when there was one. `enhanced` is "" where the server gave none.
+    """
+    if stage is Stage.CONNECT:
+        return classify_opening(Step.GREETING, code, enhanced, text)
+    key = enhanced.partition(".")[2]
+    lowered = text.lower()
+    if code < 500:
+        return _temporary(stage, code, enhanced, text)
+    kind: Kind | str
+    if key in STANDING:
+        kind = STANDING[key]
+    elif stage is Stage.MAIL:
+        kind = _at_mail(code, key, lowered)
+    elif stage is Stage.RCPT:
+        kind = _at_rcpt(code, key, lowered)
+    else:
+        kind = _after_rcpt(key, lowered, recipients=recipients)
+    if kind == HARD:
+        return Rejected(
+            Kind.PERMANENT_RECIPIENT, str(code), text, stage, enhanced=enhanced, hard=True
+        )
+    return Rejected(Kind(kind), str(code), text, stage, enhanced=enhanced)
+
+
+def _temporary(stage: Stage, code: int, enhanced: str, text: str) -> Rejected:
+    key = enhanced.partition(".")[2]
+    lowered = text.lower()
+    kind = STANDING.get(key, Kind.TRANSIENT)
+    wait = None
+    if key == "7.1" and BLOCKLIST_HINT.search(lowered):
+        kind = Kind.INFRASTRUCTURE
+    elif kind is Kind.TRANSIENT and stage is Stage.MAIL and RATE_HINT.search(lowered):
+        kind = Kind.RATE_LIMITED
+    if stage is Stage.RCPT and code in (450, 451):
+        greylisted = key in ("7.1", "2.0") or (not key and GREYLIST_HINT.search(lowered))
+        wait = GREYLISTED if greylisted else None
+    return Rejected(kind, str(code), text, stage, enhanced=enhanced, retry_after=wait)
+
+
+def _at_mail(code: int, key: str, lowered: str) -> Kind:
+    """A refusal of the sender says nothing about the recipient."""
+    if key in AT_MAIL:
+        return AT_MAIL[key]
+    if key.startswith("6."):
+        return Kind.PERMANENT_MESSAGE
+    if code in (523, 552) and not key:
+        return Kind.PERMANENT_MESSAGE
+    if key == "7.1" and BLOCKLIST_HINT.search(lowered):
+        return Kind.INFRASTRUCTURE
+    return Kind.ACCOUNT
+
+
+def _at_rcpt(code: int, key: str, lowered: str) -> Kind | str:
+    if code == 552 and MANY_RECIPIENTS_HINT.search(lowered):
+        return Kind.TRANSIENT  # RFC 5321 section 4.5.3.1.10
+    if not key:
+        return BY_CODE_AT_RCPT.get(code) or _by_hint(code, lowered)
+    if key == "1.2" and DNS_HINT.search(lowered):
+        return Kind.PERMANENT_RECIPIENT
+    known = RECIPIENT.get(key) or RECIPIENT_AT_RCPT.get(key) or ANYWHERE.get(key)
+    return known or BY_SUBJECT.get(key.partition(".")[0]) or Kind.PERMANENT_RECIPIENT
+
+
+def _by_hint(code: int, lowered: str) -> Kind | str:
+    if code not in HINT_CODES:
+        return Kind.PERMANENT_RECIPIENT
+    if POLICY_HINT.search(lowered):  # soft wins where both match
+        return Kind.INFRASTRUCTURE
+    weak = code == 550 and WEAK_HARD_HINT.search(lowered)
+    return HARD if weak or HARD_HINT.search(lowered) else Kind.PERMANENT_RECIPIENT
+
+
+def _after_rcpt(key: str, lowered: str, *, recipients: int) -> Kind | str:
+    if key in RECIPIENT:
+        if recipients != 1:
+            return Kind.PERMANENT_MESSAGE
+        if key == "1.2" and DNS_HINT.search(lowered):
+            return Kind.PERMANENT_RECIPIENT
+        return RECIPIENT[key]
+    if key in ANYWHERE:
+        return ANYWHERE[key]
+    if key in RECIPIENT_AT_RCPT:
+        return Kind.PERMANENT_MESSAGE
+    return BY_SUBJECT.get(key.partition(".")[0]) or Kind.PERMANENT_MESSAGE

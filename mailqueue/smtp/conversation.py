@@ -1,0 +1,261 @@
+"""Speaks MAIL, RCPT, DATA on an open connection: in groups where the server takes them.
+
+With PIPELINING (RFC 2920) one write carries the body of a mail, its final dot and the whole
+envelope of the next; without, one command is sent at a time. One rule keeps replies and mails
+together in both: we write only when every reply owed to us was read and nothing else came.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from mailqueue.core.verdict import Stage
+from mailqueue.ports.transport import Outgoing, Report
+from mailqueue.smtp.batch import Batch, behind
+from mailqueue.smtp.deadline import Deadline
+from mailqueue.smtp.envelope import Offered
+from mailqueue.smtp.replies import Malformed, Reply, ReplyReader
+from mailqueue.smtp.timeouts import SmtpTimeouts
+from mailqueue.smtp.transaction import Then, Transaction
+
+DOT = b".\r\n"
+RESET = b"RSET\r\n"
+# Larger bodies go out alone: then unsent bytes prove that the dot has not left.
+MAX_SHARED_BODY_BYTES = 65536
+BLOCK_BYTES = 65536  # what a slow server must take in each `block_s`
+
+
+class Conversation(asyncio.Protocol):
+    """The envelope conversation on one connection; one `send` at a time."""
+
+    def __init__(
+        self, transport: asyncio.Transport, offered: Offered, timeouts: SmtpTimeouts
+    ) -> None:
+        """Take over a connection that is greeted, secured and authenticated."""
+        self._loop = asyncio.get_running_loop()
+        self._transport = transport
+        self._offered = offered
+        self._timeouts = timeouts
+        self._reader = ReplyReader()
+        shortest_s = min(timeouts.command_s, timeouts.block_s, timeouts.dot_s)
+        self._deadline = Deadline(self._loop, self._on_silence, shortest_s=shortest_s)
+        self._gone: asyncio.Future[None] = self._loop.create_future()
+        self._is_open = True
+        self._is_resetting = False  # RSET is the first reply owed
+        self._is_reused = False  # was idle since it carried mail, and nothing was heard since
+        self._needs_reset = False
+        self._owed = 0  # replies the server still has to give
+        self._unsent_bytes = 0  # above 0: the connection did not take all we wrote
+        self._wait_s = timeouts.command_s
+        self._batch: Batch | None = None
+        self._may_finish: Callable[[], bool] = bool
+        self._done: asyncio.Future[None] | None = None
+        self._turn: Transaction | None = None
+        self._ahead: Transaction | None = None  # its envelope travels behind the body of the turn
+        transport.set_protocol(self)
+        transport.set_write_buffer_limits(high=1)  # to hear when the last byte has left
+
+    @property
+    def is_usable(self) -> bool:
+        """Say whether another mail may be sent."""
+        return self._is_open and not self._transport.is_closing()
+
+    async def send(
+        self, mails: Sequence[Outgoing], report: Report, *, may_finish: Callable[[], bool]
+    ) -> None:
+        """Send the mails in order and report each exactly once; see `ports.transport.Channel`."""
+        self._batch = Batch(mails, report, self._offered)
+        self._may_finish = may_finish
+        self._done = done = self._loop.create_future()
+        if self.is_usable:
+            self._deadline.start(self._timeouts.command_s)
+            self._begin(self._batch)
+        else:
+            self._fail("the connection was closed")
+        try:
+            await done
+        except asyncio.CancelledError:
+            self._fail("stopped while sending")
+            raise
+        finally:
+            self._deadline.stop()
+            self._is_reused = True
+
+    async def quit(self) -> None:
+        """Say goodbye and close, waiting no longer than `quit_s` for either."""
+        if self.is_usable and self._batch is None:
+            self._is_open = False
+            self._transport.write(b"QUIT\r\n")
+            await asyncio.wait((self._gone,), timeout=self._timeouts.quit_s)
+        if not self._gone.done():
+            self._fail("closed while sending")
+            await asyncio.wait((self._gone,), timeout=self._timeouts.quit_s)
+
+    def data_received(self, data: bytes) -> None:
+        """Take the replies in these bytes, then write what they allow."""
+        if not self._is_open:  # the answer to QUIT
+            self._transport.close()
+            return
+        for reply in self._reader.feed(data):
+            if isinstance(reply, Malformed):
+                self._fail(f"the server sent {reply.why}", trusted=False)
+            elif self._owed == 0:
+                self._take_surplus(reply)
+            else:
+                self._owed -= 1
+                self._take(reply)
+            if not self._is_open:
+                return
+        if self._owed == 0:
+            if not self._reader.is_between_replies:
+                self._fail("the server said more than it was asked", trusted=False)
+            elif self._batch is not None:
+                self._advance(self._batch)
+
+    def pause_writing(self) -> None:
+        """Note that bytes are left here: the server cannot know the whole message yet."""
+        self._unsent_bytes = self._transport.get_write_buffer_size()
+        self._deadline.set(self._timeouts.block_s)
+
+    def resume_writing(self) -> None:
+        """Note that the last byte has left; the wait for the answer begins."""
+        self._unsent_bytes = 0
+        self._deadline.set(self._wait_s)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Settle what was under way."""
+        if not self._gone.done():
+            self._gone.set_result(None)
+        self._fail("the server closed the connection" if exc is None else "the connection broke")
+
+    def _on_silence(self) -> None:
+        left = self._transport.get_write_buffer_size()
+        if 0 < left <= self._unsent_bytes - BLOCK_BYTES:
+            self._unsent_bytes = left
+            self._deadline.set(self._timeouts.block_s)
+        else:
+            self._fail("no answer in time")
+
+    def _take(self, reply: Reply) -> None:
+        self._deadline.set(self._timeouts.command_s)
+        turn = self._turn
+        if turn is None or (self._is_resetting and reply.code != 250):
+            self._fail("the server refused RSET", trusted=False)
+        elif self._is_resetting:
+            self._is_resetting = False
+        elif turn.handed_over and self._unsent_bytes:
+            self._take_early(turn, reply)
+        else:
+            self._is_reused = False
+            then = turn.take(reply)
+            if then is Then.DONE:
+                self._settle(turn)
+                self._turn, self._ahead = self._ahead, None
+            elif then is Then.CLOSING:
+                self._settle(turn)
+                self._fail("the server closes the connection")
+            elif then is Then.BROKEN:
+                self._fail(f"the server answered {reply.code} out of turn", trusted=False)
+
+    def _take_early(self, turn: Transaction, reply: Reply) -> None:
+        """Take a verdict that came before all our bytes had left.
+
+        A refusal is one whenever it comes. A success is none: nobody has seen the final dot.
+        """
+        if reply.code >= 400:
+            turn.take(reply)
+            self._settle(turn)
+        self._fail("the server answered before it had the message", trusted=False)
+
+    def _take_surplus(self, reply: Reply) -> None:
+        """Take a reply nobody owes us; behind the go-ahead it may be a refusal in a hurry."""
+        turn = self._turn
+        if turn is not None and turn.then is Then.BODY and reply.code >= 400:
+            turn.take(reply)
+            self._settle(turn)
+        self._fail("the server answered unasked", trusted=False)
+
+    def _advance(self, batch: Batch) -> None:
+        """Write what comes next; every reply owed was read."""
+        turn = self._turn
+        if turn is None:
+            self._begin(batch)
+        elif turn.then is Then.BODY:
+            self._write_body(turn, batch)
+        elif turn.then is Then.LONE_DOT:
+            self._write(DOT, owed=1)
+        else:
+            self._write(turn.plan.commands[turn.step], owed=1)
+
+    def _begin(self, batch: Batch) -> None:
+        """Begin the next mail, or end the batch. RSET first if the server holds an old envelope."""
+        planned = batch.take()
+        if planned is None:
+            self._complete()
+            return
+        grouped = self._offered.pipelining
+        self._turn = Transaction(planned, grouped=grouped, started=self._loop.time())
+        commands = planned.commands if grouped else planned.commands[:1]
+        if self._needs_reset:
+            commands = (RESET, *commands) if grouped else (RESET,)
+            self._needs_reset, self._is_resetting = False, True
+        self._write(b"".join(commands), owed=len(commands))
+
+    def _write_body(self, turn: Transaction, batch: Batch) -> None:
+        """Hand the message over, with the next envelope behind it where that is allowed."""
+        if not self._may_finish():
+            self._fail("stopped before the message was handed over")
+            return
+        turn.handed_over = True
+        self._wait_s = self._timeouts.dot_s
+        self._deadline.set(self._wait_s)
+        self._owed = 1
+        body = turn.plan.body
+        if len(body) > MAX_SHARED_BODY_BYTES:
+            self._transport.write(body)
+            self._transport.write(DOT)
+            return
+        ahead = batch.take_ready() if self._offered.pipelining else None
+        if ahead is None:
+            self._transport.write(body + DOT)
+            return
+        self._ahead = Transaction(ahead, grouped=True, started=self._loop.time())
+        self._owed += len(ahead.commands)
+        self._transport.write(b"".join((body, DOT, *ahead.commands)))
+
+    def _write(self, data: bytes, *, owed: int) -> None:
+        self._wait_s = self._timeouts.command_s
+        self._deadline.set(self._wait_s)
+        self._owed = owed
+        self._transport.write(data)
+
+    def _settle(self, turn: Transaction) -> None:
+        """Report the mail whose turn it was."""
+        self._turn = None
+        self._needs_reset = turn.needs_reset
+        if self._batch is not None:
+            self._batch.tell(turn.plan.mail, turn.verdict(), started=turn.started)
+
+    def _fail(self, why: str, *, trusted: bool = True) -> None:
+        """Give the connection up and settle every mail of the batch by how far it was."""
+        self._is_open = False
+        self._transport.abort()
+        batch, turn, ahead = self._batch, self._turn, self._ahead
+        self._turn = self._ahead = None
+        if batch is None:
+            return
+        if turn is not None:
+            if self._unsent_bytes and ahead is None:
+                turn.handed_over = False  # bytes left here include the dot
+            never_heard = turn.step == 0 and (self._is_resetting or self._is_reused)
+            stage = Stage.CONNECT if never_heard else None
+            verdict = turn.verdict_when_lost(why, trusted=trusted, stage=stage)
+            batch.tell(turn.plan.mail, verdict, started=turn.started)
+        if ahead is not None:
+            batch.tell(ahead.plan.mail, behind(why), started=ahead.started)
+        batch.tell_rest(why)
+        self._complete()
+
+    def _complete(self) -> None:
+        self._batch = None
+        if self._done is not None and not self._done.done():
+            self._done.set_result(None)

@@ -1,0 +1,116 @@
+"""Reads an SMTP server's replies out of the bytes it sends, however they are cut. Pure."""
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+MAX_LINE_BYTES = 4096  # RFC 5321 section 4.5.3.1.5 says 512; some servers explain at length
+MAX_LINES = 128
+MAX_DETAIL_CHARS = 500
+
+LINE = re.compile(rb"([2-5][0-9][0-9])(?:([ -])([^\0\r\n]*))?\r?\n")
+ENHANCED = re.compile(r"([245]\.\d{1,3}\.\d{1,3})(?:\s|$)")
+
+
+class Reply(NamedTuple):
+    """One whole reply. A tuple, because four of them are made for every mail."""
+
+    code: int
+    text: bytes  # without codes and line ends; lines joined by LF
+
+    def enhanced(self) -> str:
+        """Give the RFC 3463 code the text begins with, or "" where it has none that fits."""
+        return enhanced_code(self.code, self.detail())
+
+    def detail(self) -> str:
+        """Give the text fit for a record: one line, printable, bounded."""
+        text = self.text.decode("utf-8", "replace")
+        return text if len(text) <= MAX_DETAIL_CHARS and text.isprintable() else _printable(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """What the server sent is no reply; nothing after it can be trusted."""
+
+    why: str
+
+
+class ReplyReader:
+    """Turns received bytes into replies; holds at most one unfinished reply of bounded size."""
+
+    __slots__ = ("_code", "_lines", "_rest")
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._code = b""
+        self._lines: list[bytes] = []
+
+    @property
+    def is_between_replies(self) -> bool:
+        """Say whether every byte received so far belongs to a finished reply."""
+        return not self._rest and not self._lines
+
+    def feed(self, data: bytes) -> list[Reply | Malformed]:
+        """Give the replies these bytes complete; a Malformed can only be the last of them."""
+        if self._rest:
+            data = self._rest + data
+            self._rest = b""
+        replies: list[Reply | Malformed] = []
+        start = 0
+        while match := LINE.match(data, start):
+            if match.end() - start > MAX_LINE_BYTES:
+                break
+            start = match.end()
+            fault = self._take(match, replies)
+            if fault is not None:
+                replies.append(fault)
+                return replies
+        if start == len(data):
+            return replies
+        fault = _unfinished(data, start)
+        if fault is None:
+            self._rest = data[start:]
+        else:
+            replies.append(fault)
+        return replies
+
+    def _take(self, match: re.Match[bytes], replies: list[Reply | Malformed]) -> Malformed | None:
+        code, mark, text = match.groups(b"")
+        if self._lines:
+            if code != self._code:
+                return Malformed("a reply whose lines carry different codes")
+            if len(self._lines) >= MAX_LINES:
+                return Malformed(f"a reply of more than {MAX_LINES} lines")
+            self._lines.append(text)
+            if mark != b"-":
+                replies.append(Reply(int(code), b"\n".join(self._lines)))
+                self._lines = []
+        elif mark == b"-":
+            self._code = code
+            self._lines = [text]
+        else:
+            replies.append(Reply(int(code), text))
+        return None
+
+
+def enhanced_code(code: int, text: str) -> str:
+    """Give the enhanced code at the start of the text when its class fits the reply code."""
+    match = ENHANCED.match(text)
+    return match[1] if match and match[1][0] == str(code)[0] else ""
+
+
+def _unfinished(data: bytes, start: int) -> Malformed | None:
+    """Say what is wrong with bytes that are not a whole line, or None if more may complete it."""
+    if data.find(b"\n", start, start + MAX_LINE_BYTES) >= 0:
+        return Malformed("a line that is no SMTP reply")
+    if len(data) - start >= MAX_LINE_BYTES:
+        return Malformed(f"a line longer than {MAX_LINE_BYTES} bytes")
+    return None
+
+
+def _printable(text: str) -> str:
+    kept = "".join(
+        char if char.isprintable() else " " if char in "\r\n\t" else "\ufffd"
+        for char in text[:MAX_DETAIL_CHARS]
+    )
+    return kept.strip()
