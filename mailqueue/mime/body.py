@@ -1,0 +1,83 @@
+"""Decides the transfer encoding of one text body. Pure."""
+
+from binascii import b2a_base64, b2a_qp
+from dataclasses import dataclass
+
+LINE_OCTETS = 998  # RFC 5322 2.1.1
+_BASE64_INPUT = 57  # makes lines of 76
+
+_CONTROLS = bytes(octet for octet in range(32) if octet not in b"\t\r\n") + b"\x7f"
+# What quoted-printable leaves as it is, wherever it stands in a line.
+_QP_ITSELF = b"\n" + bytes(octet for octet in range(33, 127) if octet != ord("="))
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedBody:
+    """A body as it stands in the message, line ends CRLF, and the name of its encoding."""
+
+    encoding: str
+    octets: bytes
+
+
+def check_body(name: str, text: str) -> None:
+    """Refuse a text no mail can carry.
+
+    Raises:
+        ValueError: naming the body and the character.
+    """
+    if "\0" in text:
+        raise ValueError(f"{name} contains the character NUL at position {text.index(chr(0))}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as exc:
+        raise ValueError(
+            f"{name} contains half a surrogate pair at position {exc.start}, which is no character"
+        ) from exc
+
+
+def encode_body(text: str) -> EncodedBody:
+    """Write a text for the wire; decoding gives the same text with every line end as CRLF.
+
+    ASCII in lines up to 998 octets goes as it is; anything else as quoted-printable or base64,
+    whichever is shorter.
+    """
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    octets = text.encode()
+    if text.isascii() and _fits_7bit(octets):
+        return EncodedBody("7bit", octets.replace(b"\n", b"\r\n"))
+    base64_octets = _base64_octets(len(octets) + octets.count(b"\n"))
+    # Each octet that needs it grows by two; most bodies in scripts beyond Latin end here.
+    if len(octets) + 2 * len(octets.translate(None, _QP_ITSELF + b" \t")) < base64_octets:
+        quoted = _quoted_printable(octets)
+        if len(quoted) <= base64_octets:
+            return EncodedBody("quoted-printable", quoted)
+    return EncodedBody("base64", _base64(octets.replace(b"\n", b"\r\n")))
+
+
+def _fits_7bit(octets: bytes) -> bool:
+    if len(octets.translate(None, _CONTROLS)) != len(octets):
+        return False
+    return len(octets) <= LINE_OCTETS or max(map(len, octets.split(b"\n"))) <= LINE_OCTETS
+
+
+def _quoted_printable(octets: bytes) -> bytes:
+    # The encoder takes its soft line breaks from the first line end it sees, and has none to see
+    # in a text of one line: so it gets bare LF, and every line end is completed afterwards.
+    return b2a_qp(octets, istext=True).replace(b"\n", b"\r\n")
+
+
+def _base64(octets: bytes) -> bytes:
+    view = memoryview(octets)
+    return b"\r\n".join(
+        [
+            b2a_base64(view[start : start + _BASE64_INPUT], newline=False)
+            for start in range(0, len(octets), _BASE64_INPUT)
+        ]
+    )
+
+
+def _base64_octets(octets: int) -> int:
+    """Give the length of `octets` octets in base64, line ends between its lines included."""
+    lines = -(-octets // _BASE64_INPUT)
+    return -(-octets // 3) * 4 + max(0, lines - 1) * 2

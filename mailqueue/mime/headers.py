@@ -1,0 +1,142 @@
+"""Decides how a header's value is written: which bytes, which folds, and which values are refused.
+
+The standard library's encoder is not used: with some interpreters an ASCII encoded word in a value
+comes out decoded, line ends and all.
+"""
+
+import re
+from collections.abc import Sequence
+
+from mailqueue.core.address import Mailbox
+from mailqueue.mime.encoded_words import WORD_OCTETS, encoded_words
+
+LINE_OCTETS = 76
+NAME_OCTETS = 76
+TOKEN_OCTETS = 900  # a run without a space; with the longest name before it still under 998
+
+# What callers may not set: we write these, or a receiver trusts them to be written by a server.
+RESERVED = frozenset(
+    {
+        "from",
+        "to",
+        "cc",
+        "bcc",
+        "subject",
+        "date",
+        "message-id",
+        "mime-version",
+        "dkim-signature",
+        "return-path",
+        "received",
+        "sender",
+        "reply-to",
+    }
+)
+
+# RFC 5322 3.6.8: printable ASCII without the colon.
+_NAME = re.compile(rf"[!-9;-~]{{1,{NAME_OCTETS}}}")
+# C0, DEL, NEL and the Unicode separators end a line for someone; surrogates have no octets.
+_FORBIDDEN = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
+_TOKEN = re.compile(" *[^ ]+")
+_ATOM_PHRASE = re.compile(r"[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+(?: [A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+)*")
+
+
+def check_value(name: str, value: str) -> None:
+    """Refuse a value that no header can carry, whoever wrote it.
+
+    Raises:
+        ValueError: naming the header and the character.
+    """
+    if found := _FORBIDDEN.search(value):
+        raise ValueError(f"{name} contains the control character U+{ord(found[0]):04X}")
+
+
+def check_header(name: str, value: str) -> None:
+    """Refuse a header that a caller may not add to a message.
+
+    Raises:
+        ValueError: naming the header and why.
+    """
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f"header name {name[:NAME_OCTETS]!r} is not 1 to {NAME_OCTETS} printable ASCII "
+            "characters without a colon"
+        )
+    if name.lower() in RESERVED or name.lower().startswith("content-"):
+        raise ValueError(f"{name} is written by the sender and cannot be set")
+    check_value(name, value)
+
+
+def unstructured(name: str, value: str) -> bytes:
+    """Write one header whose value is text, folded and ended; every reader gets exactly `value`.
+
+    Raises:
+        ValueError: if the value contains a control character.
+    """
+    check_value(name, value)
+    if not _is_plain(value):
+        words = encoded_words(value, first=LINE_OCTETS - len(name) - 2)
+        return _folded(name, [f" {word}" for word in words])
+    if value and len(name) + 2 + len(value) <= LINE_OCTETS:
+        return f"{name}: {value}\r\n".encode()
+    return _folded(name, _TOKEN.findall(f" {value}"), keeps_first=True)
+
+
+def addresses(name: str, mailboxes: Sequence[Mailbox]) -> bytes:
+    """Write one header that lists mailboxes, folded and ended.
+
+    An address beyond ASCII stands there raw in UTF-8 (RFC 6532), everything else is ASCII.
+
+    Raises:
+        ValueError: if a name contains a control character.
+    """
+    tokens: list[str] = []
+    room = LINE_OCTETS - len(name) - 2
+    for mailbox in mailboxes:
+        check_value(name, mailbox.name)
+        if tokens:
+            tokens[-1] += ","
+            room = WORD_OCTETS
+        tokens += [f" {token}" for token in _mailbox_tokens(mailbox, room)]
+    return _folded(name, tokens)
+
+
+def _is_plain(value: str) -> bool:
+    """Say whether the value may stand as it is: no reader decodes or trims it, and it folds."""
+    return (
+        value.isascii()
+        and "=?" not in value
+        and value[:1] != " "
+        and value[-1:] != " "
+        and (len(value) <= TOKEN_OCTETS or max(map(len, _TOKEN.findall(value))) <= TOKEN_OCTETS)
+    )
+
+
+def _mailbox_tokens(mailbox: Mailbox, room: int) -> list[str]:
+    """Give the pieces of one mailbox between which a line may be folded."""
+    name = mailbox.name
+    if not name:
+        return [mailbox.address.sent]
+    address = f"<{mailbox.address.sent}>"
+    if _ATOM_PHRASE.fullmatch(name) and len(name) <= LINE_OCTETS and "=?" not in name:
+        return [*name.split(" "), address]
+    # RFC 2047 has no encoded words in quoted strings, yet some readers decode them: not plain.
+    if _is_plain(quoted := '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'):
+        return [*(token.removeprefix(" ") for token in _TOKEN.findall(quoted)), address]
+    return [*encoded_words(name, first=room), address]
+
+
+def _folded(name: str, tokens: Sequence[str], *, keeps_first: bool = False) -> bytes:
+    """Join tokens that begin with a space, with a line end before each that would not fit.
+
+    With `keeps_first` there is none right after the colon: some readers would take the space
+    behind it for a part of the value.
+    """
+    lines = [f"{name}:".encode()]
+    for token in tokens:
+        octets = token.encode()
+        if len(lines[-1]) + len(octets) <= LINE_OCTETS or (keeps_first and token is tokens[0]):
+            lines[-1] += octets
+        else:
+            lines.append(octets)
+    return b"\r\n".join(lines) + b"\r\n"

@@ -1,0 +1,47 @@
+"""Reads composed messages with the standard library and checks the octets themselves."""
+
+import re
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+
+HEADER_LINE = re.compile(rb"[!-9;-~]+:|[ \t]+[^ \t\r\n]")
+
+
+def read(message: bytes) -> EmailMessage:
+    """Parse as a receiver would; the octets must hold what SMTP asks first."""
+    check_octets(message)
+    parsed = message_from_bytes(message, policy=policy.default)
+    assert isinstance(parsed, EmailMessage)
+    assert not parsed.defects
+    return parsed
+
+
+def check_octets(message: bytes) -> None:
+    """Check line ends, line lengths and the form of each header line."""
+    assert message.endswith(b"\r\n")
+    bare = message.replace(b"\r\n", b"")
+    assert b"\r" not in bare
+    assert b"\n" not in bare
+    assert not set(bare) & ({*range(32), 127} - {9})
+    assert max(map(len, message.split(b"\r\n"))) <= 998
+    head = message.partition(b"\r\n\r\n")[0]
+    for line in head.split(b"\r\n"):
+        assert HEADER_LINE.match(line), line
+        for word in re.findall(rb"=\?[^?]+\?[bq]\?[^?]*\?=", line):
+            assert len(word) <= 75
+
+
+def header_names(message: bytes) -> list[str]:
+    """Give the names of the top headers as they stand in the octets."""
+    head = message.partition(b"\r\n\r\n")[0]
+    lines = head.split(b"\r\n")
+    return [line.partition(b":")[0].decode() for line in lines if not line.startswith(b" ")]
+
+
+def body_of(message: EmailMessage, subtype: str) -> str:
+    """Give the decoded text of the part of that subtype, line ends as sent."""
+    part = message.get_body((subtype,))
+    assert part is not None
+    payload = part.get_payload(decode=True)
+    assert isinstance(payload, bytes)
+    return payload.decode("utf-8")

@@ -1,0 +1,85 @@
+"""Bodies: what arrives is what was given, whatever it holds."""
+
+import binascii
+import re
+from base64 import b64decode
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mailqueue.mime.body import EncodedBody, check_body, encode_body
+
+TEXTS = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=400),
+    st.text("ab.= \t\r\n", max_size=400),
+    st.text("aé日🎉=.\x0b\x7f \r\n", max_size=400),
+    st.lists(
+        st.sampled_from(["x" * 76, "x" * 998, "x" * 999, ".", "..", "=", "é" * 40, " ", "\n"]),
+        max_size=12,
+    ).map("".join),
+)
+
+
+def decoded(body: EncodedBody) -> bytes:
+    match body.encoding:
+        case "7bit":
+            return body.octets
+        case "quoted-printable":
+            return binascii.a2b_qp(body.octets)
+        case _:
+            return b64decode(body.octets)
+
+
+def with_crlf(text: str) -> bytes:
+    return re.sub("\r\n|\r|\n", "\r\n", text).encode()
+
+
+@given(TEXTS)
+@example("")
+@example("x" * 998)
+@example("x" * 999)
+@example("é" * 500)
+@example("trailing  \nspaces \t\né \n\t")
+@example(".\n..\n.é\n.\n")
+def test_decoding_gives_the_text_with_crlf_line_ends(text: str) -> None:
+    body = encode_body(text)
+
+    assert decoded(body) == with_crlf(text)
+    lines = body.octets.split(b"\r\n")
+    assert not any(b"\r" in line or b"\n" in line for line in lines)
+    limit = 998 if body.encoding == "7bit" else 78
+    assert max(map(len, lines)) <= limit
+    assert body.octets.isascii()
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("plain\n", "7bit"),
+        ("", "7bit"),
+        ("x" * 998 + "\n" + "y" * 998, "7bit"),
+        ("x" * 999, "quoted-printable"),
+        ("Grüße aus Köln, und noch etwas mehr Text\n", "quoted-printable"),
+        ("日本語の本文です", "base64"),
+        ("a\x0bb and some more words around it", "quoted-printable"),
+        ("=" * 999, "base64"),
+    ],
+)
+def test_the_shortest_encoding_that_carries_the_text_is_taken(text: str, encoding: str) -> None:
+    assert encode_body(text).encoding == encoding
+
+
+@given(TEXTS)
+def test_quoted_printable_never_ends_a_line_in_white_space(text: str) -> None:
+    body = encode_body(text + "é and a few letters that make quoted-printable the shorter one")
+
+    if body.encoding == "quoted-printable":
+        assert not re.search(rb"[ \t](\r\n|$)", body.octets)
+
+
+def test_characters_no_mail_can_carry_are_refused_with_their_place() -> None:
+    with pytest.raises(ValueError, match=r"^html contains the character NUL at position 2$"):
+        check_body("html", "ab\0")
+    with pytest.raises(ValueError, match=r"^text contains half a surrogate pair at position 1"):
+        check_body("text", "a\ud800")
