@@ -1,0 +1,85 @@
+from dataclasses import dataclass
+
+import pytest
+from psycopg.types.json import Jsonb
+
+from mailqueue.db.fetch import Conn, WrongRows, many, maybe, one, run, value
+from mailqueue.db.sql import Gives, Statement
+
+pytestmark = pytest.mark.anyio
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    number: int
+    word: str
+
+
+def statement(gives: Gives, query: str) -> Statement:
+    return Statement("tried", gives, query.encode())
+
+
+PAIRS = "SELECT 'w' || n AS word, n AS number FROM generate_series(1, %(count)s) AS n ORDER BY n"
+
+
+async def test_columns_reach_the_fields_of_their_name_in_any_order(conn: Conn) -> None:
+    assert await many(conn, statement(Gives.MANY, PAIRS), {"count": 2}, Pair) == [
+        Pair(1, "w1"),
+        Pair(2, "w2"),
+    ]
+
+
+async def test_one_row_is_exactly_one(conn: Conn) -> None:
+    only = statement(Gives.ONE, PAIRS)
+
+    assert await one(conn, only, {"count": 1}, Pair) == Pair(1, "w1")
+    for count in (0, 2):
+        with pytest.raises(WrongRows, match=f"tried gave {count} rows"):
+            await one(conn, only, {"count": count}, Pair)
+
+
+async def test_a_row_that_may_be_missing_is_none(conn: Conn) -> None:
+    perhaps = statement(Gives.MAYBE, PAIRS)
+
+    assert await maybe(conn, perhaps, {"count": 0}, Pair) is None
+    assert await maybe(conn, perhaps, {"count": 1}, Pair) == Pair(1, "w1")
+    with pytest.raises(WrongRows):
+        await maybe(conn, perhaps, {"count": 2}, Pair)
+
+
+async def test_a_single_column_is_given_bare(conn: Conn) -> None:
+    listed = statement(Gives.MANY, "SELECT generate_series(1, 3)")
+
+    assert await many(conn, listed, None, int) == [1, 2, 3]
+    assert await value(conn, statement(Gives.VALUE, "SELECT 'x'"), None, str) == "x"
+
+
+async def test_a_value_of_another_type_is_refused(conn: Conn) -> None:
+    with pytest.raises(WrongRows, match="tried gave NoneType, not int"):
+        await value(conn, statement(Gives.VALUE, "SELECT NULL"), None, int)
+
+
+async def test_a_bare_type_for_two_columns_is_refused(conn: Conn) -> None:
+    with pytest.raises(WrongRows, match="one column wanted, got 2"):
+        await value(conn, statement(Gives.VALUE, "SELECT 1, 2"), None, int)
+
+
+async def test_a_statement_is_fetched_as_it_is_declared(conn: Conn) -> None:
+    with pytest.raises(WrongRows, match="declared :many, but fetched as :one"):
+        await one(conn, statement(Gives.MANY, "SELECT 1"), None, int)
+
+
+async def test_running_says_how_many_rows_were_touched(conn: Conn) -> None:
+    await run(conn, statement(Gives.RUN, "CREATE TEMPORARY TABLE t (n integer)"))
+
+    inserted = statement(Gives.RUN, "INSERT INTO t SELECT generate_series(1, 4)")
+
+    assert await run(conn, inserted) == 4
+
+
+async def test_json_keeps_its_shape_both_ways(conn: Conn) -> None:
+    given = {"ä": [1, 2.5, None, True], "nested": {"x": "😀"}}
+
+    echoed = statement(Gives.VALUE, "SELECT %(given)s::jsonb")
+
+    assert await value(conn, echoed, {"given": Jsonb(given)}, dict) == given
