@@ -79,13 +79,13 @@ COMMENT ON TABLE mailqueue.limits IS
 CREATE TABLE mailqueue.limit_counters (
     limit_id   integer     NOT NULL,
     rev        bigint      NOT NULL DEFAULT 0,              -- rises with each change; the newest row counts
-    day        date        NOT NULL DEFAULT '-infinity',
+    day        date        NOT NULL DEFAULT current_date,
     sent       integer     NOT NULL DEFAULT 0,
     reserved   integer     NOT NULL DEFAULT 0,              -- claimed and not settled yet
     bounces    integer     NOT NULL DEFAULT 0,
     errors     integer     NOT NULL DEFAULT 0,
     tokens     numeric     NOT NULL DEFAULT 0,              -- of the rate's bucket
-    tokens_at  timestamptz NOT NULL DEFAULT '-infinity',
+    tokens_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
 
     CONSTRAINT limit_counters_check CHECK (sent >= 0 AND reserved >= 0)
 ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500,

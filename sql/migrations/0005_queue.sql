@@ -12,6 +12,7 @@ CREATE TABLE mailqueue.workers (
     host        text        NOT NULL,
     pid         integer     NOT NULL,
     version     text        NOT NULL,
+    launch_id   uuid        NOT NULL DEFAULT mailqueue.uuidv7(),  -- one start of one process
     started_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     beat_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
     is_stopping boolean     NOT NULL DEFAULT false,

@@ -117,7 +117,7 @@ CREATE TABLE mailqueue.email_queue (
     unknowns         smallint    NOT NULL DEFAULT 0,        -- times its fate was unknown
     lost_claim_no    bigint,                                -- claim of a lost worker that may still report
     is_cancelled     boolean     NOT NULL DEFAULT false,    -- cancelled while assigned; honoured before sending
-    delivery         text        NOT NULL DEFAULT 'resend', -- when the fate is unknown: resend once, or hold
+    delivery         text        NOT NULL,                  -- when the fate is unknown: resend once, or hold
     category         text        NOT NULL DEFAULT 'transactional',
     expires_at       timestamptz NOT NULL DEFAULT now() + interval '4 days',
     recipient_email  text        NOT NULL,

@@ -1,0 +1,135 @@
+-- What is accepted, and in which words it is refused. INSERT, COPY, enqueue() and enqueue_batch() all end here.
+
+CREATE OR REPLACE FUNCTION mailqueue.refuse(p_field text, p_why text) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    RAISE EXCEPTION '%: %', p_field, p_why USING ERRCODE = '22023', COLUMN = p_field;
+END $$;
+COMMENT ON FUNCTION mailqueue.refuse(text, text) IS 'Refuse the input with SQLSTATE 22023, naming the field.';
+
+-- A word from a closed set, or NULL when the address will do. Syntax and lengths only: the domain's
+-- A-label form is made before sending.
+CREATE OR REPLACE FUNCTION mailqueue.address_fault(p_address text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_local text;
+    v_domain text;
+BEGIN
+    IF p_address ~ '^[A-Za-z0-9._+-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$'
+       AND p_address !~ '(^\.|\.\.|\.@)' AND length(p_address) <= 254 THEN
+        RETURN NULL;  -- nearly every address
+    END IF;
+    IF coalesce(p_address, '') = '' THEN
+        RETURN 'empty';
+    ELSIF p_address ~ '[\u0001-\u001f\u007f-\u009f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]' THEN
+        RETURN 'control_character';
+    ELSIF p_address ~ '\s' THEN
+        RETURN 'whitespace';
+    ELSIF position('@' IN p_address) = 0 THEN
+        RETURN 'no_at';
+    END IF;
+    v_domain := substring(p_address FROM '@([^@]*)$');
+    v_local := left(p_address, length(p_address) - length(v_domain) - 1);
+    IF v_domain LIKE '[%' THEN
+        RETURN 'ip_literal';
+    ELSIF octet_length(v_local) > 64 THEN
+        RETURN 'local_too_long';
+    ELSIF octet_length(p_address) > 254 THEN
+        RETURN 'too_long';
+    ELSIF v_local !~ '^[A-Za-z0-9!#$%&''*+/=?^_`{|}~\u00a0-\uffff-]+(\.[A-Za-z0-9!#$%&''*+/=?^_`{|}~\u00a0-\uffff-]+)*$' THEN
+        RETURN 'bad_local';
+    END IF;
+    v_domain := translate(v_domain, U&'\3002\FF0E\FF61', '...');
+    IF position('.' IN v_domain) = 0 AND v_domain <> '' THEN
+        RETURN 'no_dot';
+    ELSIF v_domain !~ '^[A-Za-z0-9\u00a1-\uffff]([A-Za-z0-9\u00a1-\uffff-]{0,61}[A-Za-z0-9\u00a1-\uffff])?(\.[A-Za-z0-9\u00a1-\uffff]([A-Za-z0-9\u00a1-\uffff-]{0,61}[A-Za-z0-9\u00a1-\uffff])?)+$' THEN
+        RETURN 'bad_domain';
+    ELSIF v_domain ~ '^[0-9.]+$' THEN
+        RETURN 'ip_literal';
+    END IF;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION mailqueue.address_fault(text) IS 'What is wrong with an address, as a word; NULL when nothing is.';
+
+CREATE OR REPLACE FUNCTION mailqueue.check_address(p_field text, p_address text) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_fault text := mailqueue.address_fault(p_address);
+BEGIN
+    IF v_fault IS NOT NULL THEN
+        PERFORM mailqueue.refuse(p_field, CASE v_fault
+            WHEN 'empty' THEN 'an address is needed'
+            ELSE format('%s is not an address we can send to (%s)',
+                        to_json(left(p_address, 300)), replace(v_fault, '_', ' ')) END);
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.check_address(text, text) IS 'Refuse an address that is none, naming the field and the value.';
+
+-- 'Ann <ann@example.com>' in two parts; a bare address has no name.
+CREATE OR REPLACE FUNCTION mailqueue.split_mailbox(p_mailbox text, OUT name text, OUT address text)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_parts text[];
+BEGIN
+    p_mailbox := btrim(p_mailbox, E' \t');
+    v_parts := regexp_match(p_mailbox, '^(.*?)\s*<([^<>]*)>$');
+    IF v_parts IS NULL THEN
+        address := p_mailbox;
+        RETURN;
+    END IF;
+    address := v_parts[2];
+    name := v_parts[1];
+    IF name ~ '^".*"$' AND length(name) >= 2 THEN
+        name := regexp_replace(substring(name FROM 2 FOR length(name) - 2), '\\(.)', '\1', 'g');
+    ELSIF name ~ '[<>]' THEN
+        address := p_mailbox;  -- angle tricks: let the address check refuse the whole
+    END IF;
+    name := nullif(name, '');
+END $$;
+COMMENT ON FUNCTION mailqueue.split_mailbox(text) IS 'Name and address of a mailbox as people write it.';
+
+CREATE OR REPLACE FUNCTION mailqueue.check_text(p_field text, p_value text, p_most integer) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    IF p_value ~ '[\u0001-\u001f\u007f-\u009f\u2028\u2029]' THEN
+        PERFORM mailqueue.refuse(p_field, format('control characters are not allowed, got %s', to_json(left(p_value, 100))));
+    ELSIF length(p_value) > p_most THEN
+        PERFORM mailqueue.refuse(p_field, format('at most %s characters, got %s', p_most, length(p_value)));
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.check_text(text, text, integer) IS 'Refuse control characters and overlong values.';
+
+CREATE OR REPLACE FUNCTION mailqueue.check_headers(p_headers jsonb) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    h record;
+BEGIN
+    IF jsonb_typeof(p_headers) <> 'object' THEN
+        PERFORM mailqueue.refuse('headers', format('an object of names and values is needed, got %s', jsonb_typeof(p_headers)));
+    END IF;
+    FOR h IN SELECT key, value FROM jsonb_each(p_headers) LOOP
+        IF h.key !~ '^[!-9;-~]{1,76}$' THEN
+            PERFORM mailqueue.refuse('headers', format('%s is not a header name', to_json(left(h.key, 100))));
+        ELSIF lower(h.key) IN ('from', 'sender', 'to', 'cc', 'bcc', 'reply-to', 'subject', 'date', 'message-id',
+                'mime-version', 'return-path', 'received', 'dkim-signature')
+              OR lower(h.key) LIKE 'content-%' OR lower(h.key) LIKE 'resent-%' OR lower(h.key) LIKE 'arc-%' THEN
+            PERFORM mailqueue.refuse('headers', format('%s is set by mailqueue and cannot be given', h.key));
+        ELSIF jsonb_typeof(h.value) <> 'string' THEN
+            PERFORM mailqueue.refuse('headers', format('%s must be a string, got %s', h.key, jsonb_typeof(h.value)));
+        END IF;
+        PERFORM mailqueue.check_text('headers', h.value #>> '{}', 4000);
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION mailqueue.check_headers(jsonb) IS 'Refuse header names and values that cannot or must not stand in a message.';

@@ -1,0 +1,212 @@
+-- Claiming: lanes in turn, headroom reserved, rows taken, all in one transaction.
+--
+-- Planner settings are pinned because a plan cached while the queue was empty would otherwise cost seconds.
+-- Needs READ COMMITTED: each statement must see the newest commits.
+
+-- Rows of one lane that fit: at most p_quota recipients, in order of being due. A message of several recipients
+-- that does not fit is passed over, not waited for.
+CREATE OR REPLACE FUNCTION mailqueue.pick_emails(p_lane integer, p_floor timestamptz, p_now timestamptz, p_quota integer,
+    OUT ids uuid[], OUT recipients integer, OUT last_due timestamptz, OUT passed integer)
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off
+AS $$
+DECLARE
+    v_row record;
+BEGIN
+    WITH got AS MATERIALIZED (
+        SELECT q.id, q.run_at, q.recipients FROM mailqueue.email_queue AS q
+         WHERE q.status = 'pending' AND q.lane_id = p_lane AND q.run_at <= p_now AND q.run_at >= p_floor
+         ORDER BY q.run_at, q.id LIMIT p_quota FOR NO KEY UPDATE SKIP LOCKED
+    )
+    SELECT array_agg(g.id), coalesce(sum(g.recipients), 0), max(g.run_at), 0 INTO ids, recipients, last_due, passed FROM got AS g;
+    IF recipients <= p_quota THEN
+        RETURN;
+    END IF;
+    recipients := 0; last_due := NULL;
+    FOR v_row IN SELECT q.id, q.run_at, q.recipients AS n FROM mailqueue.email_queue AS q WHERE q.id = ANY (ids) LOOP
+        IF recipients + v_row.n <= p_quota THEN
+            recipients := recipients + v_row.n;
+        ELSE
+            ids := array_remove(ids, v_row.id);
+            passed := passed + 1;
+        END IF;
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION mailqueue.pick_emails(integer, timestamptz, timestamptz, integer) IS
+    'Lock the due mails of one lane that fit into a quota of recipients.';
+
+CREATE OR REPLACE FUNCTION mailqueue.claim_emails(p_worker integer, p_limit integer, p_lease interval)
+RETURNS TABLE (id uuid, claim_no bigint, assigned_to integer, account_revision integer, project_id uuid, attempts smallint,
+               recipients smallint, unknowns smallint, expires_at timestamptz, category text, recipient_email text, recipient_name text,
+               custom_data jsonb, content_id bigint, content_on date)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_claim bigint;
+    v_left integer := p_limit;
+    v_class record;
+    l record;                                                -- lanes of this round
+    v_lanes integer[]; v_floors timestamptz[]; v_probes timestamptz[]; v_projects integer[]; v_accounts text[]; v_weights integer[];
+    h_id integer[] := '{}'; h_account integer[] := '{}'; h_room integer[] := '{}';
+    h_until timestamptz[] := '{}'; h_why text[] := '{}'; h_day date[] := '{}'; h_used integer[] := '{}';  -- limits seen
+    v_need integer[];
+    v_weight_sum bigint;
+    v_quota integer;
+    p integer; a integer; i integer;                         -- places in h_: project, account
+    v_candidates integer[];
+    v_until timestamptz; v_why text; v_full boolean; v_next timestamptz;
+    v_got record;
+    r_ids uuid[]; r_accounts integer[]; r_account_days date[]; r_project_days date[];  -- rows of this round
+    u_ids integer[]; u_steps bigint[]; u_floors timestamptz[]; u_probes timestamptz[]; u_untils timestamptz[]; u_whys text[];
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'claim_emails() needs READ COMMITTED' USING ERRCODE = '25001';
+    END IF;
+    PERFORM FROM mailqueue.workers AS w WHERE w.id = p_worker AND w.lost_at IS NULL AND w.stopped_at IS NULL FOR KEY SHARE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'worker % was declared lost', p_worker USING ERRCODE = '55000';
+    END IF;
+    v_claim := nextval('mailqueue.claim_no_seq');
+
+    FOR v_class IN SELECT c.priority, c.vclock FROM mailqueue.lane_classes AS c ORDER BY c.priority LOOP
+        FOR v_round IN 0..5 LOOP
+            EXIT WHEN v_left <= 0;
+            WITH pick AS MATERIALIZED (
+                SELECT l.* FROM mailqueue.lanes AS l
+                 WHERE l.priority = v_class.priority AND l.blocked_until IS NULL AND l.vtime >= v_class.vclock
+                 ORDER BY l.vtime, l.id LIMIT least(8 * 4 ^ v_round, v_left)::integer FOR NO KEY UPDATE SKIP LOCKED
+            )
+            SELECT array_agg(k.id), array_agg(k.due_floor), array_agg(k.probed_at), array_agg(k.project_limit),
+                   array_agg(k.account_limits::text), array_agg(k.weight)
+              INTO v_lanes, v_floors, v_probes, v_projects, v_accounts, v_weights FROM pick AS k;
+            EXIT WHEN v_lanes IS NULL;
+
+            -- Limits of these lanes. The first round waits for them in id order, later rounds must not wait.
+            SELECT array_agg(DISTINCT e ORDER BY e) INTO v_need
+              FROM (SELECT unnest(v_projects) AS e UNION SELECT unnest(x::integer[]) FROM unnest(v_accounts) AS x) AS s WHERE e <> ALL (h_id);
+            IF v_need IS NOT NULL THEN
+                IF h_id = '{}' THEN
+                    PERFORM FROM mailqueue.limits AS m WHERE m.id = ANY (v_need) ORDER BY m.id FOR NO KEY UPDATE;
+                ELSE
+                    SELECT array_agg(m.id) INTO v_need FROM (
+                        SELECT m.id FROM mailqueue.limits AS m WHERE m.id = ANY (v_need) FOR NO KEY UPDATE SKIP LOCKED) AS m;
+                END IF;
+                SELECT h_id || array_agg(r.limit_id), h_account || array_agg(r.sender_account_id), h_room || array_agg(least(r.headroom, r.batch_size)),
+                       h_until || array_agg(r.until), h_why || array_agg(r.why),
+                       h_day || array_agg(r.today), h_used || array_agg(0)
+                  INTO h_id, h_account, h_room, h_until, h_why, h_day, h_used
+                  FROM mailqueue.headroom(coalesce(v_need, '{}'), v_now) AS r;
+            END IF;
+
+            r_ids := '{}'; r_accounts := '{}'; r_account_days := '{}'; r_project_days := '{}';
+            u_ids := '{}'; u_steps := '{}'; u_floors := '{}'; u_probes := '{}'; u_untils := '{}'; u_whys := '{}';
+            SELECT sum(w) INTO v_weight_sum FROM unnest(v_weights) AS w;
+            FOR i IN 1..cardinality(v_lanes) LOOP
+                EXIT WHEN v_left <= 0;
+                v_quota := greatest(1, ceil(v_left::numeric * v_weights[i] / v_weight_sum))::integer;
+                v_weight_sum := v_weight_sum - v_weights[i];
+                p := array_position(h_id, v_projects[i]);
+                CONTINUE WHEN p IS NULL;                     -- its project's limit is held by another claim
+                a := NULL; v_until := 'infinity'; v_why := NULL;
+                v_candidates := v_accounts[i]::integer[];
+                IF cardinality(v_candidates) = 0 THEN
+                    v_why := 'no_sender';
+                ELSIF h_room[p] - h_used[p] > 0 THEN
+                    FOR k IN 1..cardinality(v_candidates) LOOP  -- the first account that has headroom
+                        a := array_position(h_id, v_candidates[k]);
+                        IF a IS NULL THEN
+                            v_why := 'busy';
+                        ELSIF h_room[a] - h_used[a] > 0 THEN
+                            EXIT;
+                        ELSE
+                            IF v_why IS DISTINCT FROM 'busy' AND (v_why IS NULL OR coalesce(h_until[a], v_now + interval '20 ms') < v_until) THEN
+                                v_until := coalesce(h_until[a], v_now + interval '20 ms');
+                                v_why := coalesce(h_why[a], 'recheck');
+                            END IF;
+                            a := NULL;
+                        END IF;
+                    END LOOP;
+                ELSE
+                    v_until := coalesce(h_until[p], v_now + interval '20 ms');
+                    v_why := coalesce(h_why[p], 'recheck');
+                END IF;
+                CONTINUE WHEN a IS NULL AND v_why = 'busy';
+                IF a IS NULL THEN                            -- the lane waits as a whole; its rows are not touched
+                    u_ids := u_ids || v_lanes[i]; u_steps := u_steps || 0::bigint; u_floors := u_floors || v_floors[i];
+                    u_probes := u_probes || v_probes[i]; u_untils := u_untils || v_until; u_whys := u_whys || v_why;
+                    CONTINUE;
+                END IF;
+
+                v_quota := least(v_quota, h_room[a] - h_used[a], h_room[p] - h_used[p]);
+                v_full := v_probes[i] < v_now - interval '1 second';  -- once a second without the floor
+                v_got := mailqueue.pick_emails(v_lanes[i], CASE WHEN v_full THEN '-infinity' ELSE v_floors[i] END, v_now, v_quota);
+                IF v_got.recipients > 0 THEN
+                    r_ids := r_ids || v_got.ids;
+                    r_accounts := r_accounts || array_fill(h_account[a], ARRAY[cardinality(v_got.ids)]);
+                    r_account_days := r_account_days || array_fill(h_day[a], ARRAY[cardinality(v_got.ids)]);
+                    r_project_days := r_project_days || array_fill(h_day[p], ARRAY[cardinality(v_got.ids)]);
+                    h_used[a] := h_used[a] + v_got.recipients;
+                    h_used[p] := h_used[p] + v_got.recipients;
+                    v_left := v_left - v_got.recipients;
+                END IF;
+                v_next := NULL; v_why := NULL;
+                IF v_got.recipients < v_quota THEN           -- nothing more for now: empty, not due, or too big for the rest
+                    SELECT q.run_at INTO v_next FROM mailqueue.email_queue AS q
+                     WHERE q.status = 'pending' AND q.lane_id = v_lanes[i] AND q.id <> ALL (coalesce(v_got.ids, '{}'))
+                       AND q.run_at >= CASE WHEN v_full THEN '-infinity' ELSE greatest(v_floors[i], v_got.last_due) END
+                     ORDER BY q.run_at, q.id LIMIT 1;
+                    IF v_got.passed > 0 THEN
+                        v_next := CASE WHEN v_got.recipients = 0 THEN coalesce(h_until[a], v_now + interval '5 s') END;
+                        v_why := CASE WHEN v_got.recipients = 0 THEN 'recheck' END;
+                    ELSIF v_next IS NULL THEN
+                        v_next := CASE WHEN v_full THEN 'infinity' ELSE v_now + interval '1 second' END;
+                        v_why := 'empty';
+                    ELSIF v_next > v_now THEN
+                        v_next := CASE WHEN v_full THEN v_next ELSE least(v_next, v_now + interval '1 second') END;
+                        v_why := 'not_due';
+                    ELSE
+                        v_next := v_now + interval '50 ms';
+                        v_why := 'recheck';
+                    END IF;
+                END IF;
+                u_ids := u_ids || v_lanes[i];
+                u_steps := u_steps || (v_got.recipients * 100000 / v_weights[i])::bigint;
+                u_floors := u_floors || coalesce(v_got.last_due, v_floors[i]);
+                u_probes := u_probes || CASE WHEN v_full THEN v_now ELSE v_probes[i] END;
+                u_untils := u_untils || v_next;
+                u_whys := u_whys || v_why;
+            END LOOP;
+
+            -- In every round: our own locks do not hide rows from the next round, their status does.
+            RETURN QUERY
+                UPDATE mailqueue.email_queue AS q
+                   SET status = 'assigned', claim_no = v_claim, worker_id = p_worker, assigned_at = v_now, lease_until = v_now + p_lease,
+                       attempts = q.attempts + 1, assigned_to = x.account, account_day = x.account_day, project_day = x.project_day
+                  FROM unnest(r_ids, r_accounts, r_account_days, r_project_days) AS x(id, account, account_day, project_day),
+                       mailqueue.sender_accounts AS s
+                 WHERE q.id = x.id AND s.id = x.account
+                RETURNING q.id, q.claim_no, q.assigned_to, s.revision, q.project_id, q.attempts, q.recipients, q.unknowns, q.expires_at,
+                          q.category, q.recipient_email, q.recipient_name, q.custom_data, q.content_id, q.content_on;
+            UPDATE mailqueue.lanes AS l
+               SET vtime = l.vtime + u.step, due_floor = u.due_floor, probed_at = u.probed_at, blocked_until = u.until, blocked_reason = u.why
+              FROM unnest(u_ids, u_steps, u_floors, u_probes, u_untils, u_whys) AS u(id, step, due_floor, probed_at, until, why)
+             WHERE l.id = u.id;
+            EXIT WHEN cardinality(u_ids) = 0;
+        END LOOP;
+        EXIT WHEN v_left <= 0;
+    END LOOP;
+
+    FOR i IN 1..cardinality(h_id) LOOP
+        IF h_used[i] > 0 THEN
+            PERFORM mailqueue.reserve(h_id[i], h_day[i], h_used[i], v_now);
+        END IF;
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION mailqueue.claim_emails(integer, integer, interval) IS
+    'Take up to so many recipients'' worth of due mail for one worker, lanes in turn, limits reserved. Rows another worker is claiming are skipped, not waited for.';

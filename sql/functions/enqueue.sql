@@ -1,0 +1,205 @@
+-- Enqueueing by function: one mail, or a batch that shares content.
+
+-- Reads the options object; refuses unknown names and wrong types. Checks of the values are prepare_email()'s.
+CREATE OR REPLACE FUNCTION mailqueue.email_from_options(p_options jsonb) RETURNS mailqueue.email_queue
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    q mailqueue.email_queue;
+    o record;
+    v_text text;
+BEGIN
+    IF jsonb_typeof(p_options) <> 'object' THEN
+        PERFORM mailqueue.refuse('options', format('an object is needed, got %s', jsonb_typeof(p_options)));
+    END IF;
+    FOR o IN SELECT e.key, e.value, jsonb_typeof(e.value) AS type FROM jsonb_each(p_options) AS e WHERE jsonb_typeof(e.value) <> 'null' LOOP
+        v_text := o.value #>> '{}';
+        IF o.key IN ('campaign_id', 'from_email', 'from_name', 'reply_to', 'delivery', 'idempotency_key', 'sender',
+                     'category', 'priority', 'run_at', 'expires_at') AND o.type <> 'string'
+           AND NOT (o.key = 'priority' AND o.type = 'number') THEN
+            PERFORM mailqueue.refuse(o.key, format('a string is needed, got %s', o.type));
+        ELSIF o.key IN ('tags', 'to', 'cc', 'bcc') AND (o.type <> 'array'
+              OR jsonb_path_exists(o.value, '$[*] ? (@.type() != "string")')) THEN
+            PERFORM mailqueue.refuse(o.key, 'a list of strings is needed');
+        END IF;
+        BEGIN
+            CASE o.key
+            WHEN 'priority' THEN
+                q.priority := CASE v_text WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'normal' THEN 2 WHEN 'low' THEN 3
+                    WHEN '0' THEN 0 WHEN '1' THEN 1 WHEN '2' THEN 2 WHEN '3' THEN 3 END;
+                IF q.priority IS NULL THEN
+                    PERFORM mailqueue.refuse('priority', format('critical, high, normal or low, got %s', to_json(left(v_text, 100))));
+                END IF;
+            WHEN 'run_at' THEN q.run_at := v_text::timestamptz;
+            WHEN 'expires_at' THEN q.expires_at := v_text::timestamptz;
+            WHEN 'max_attempts' THEN
+                IF o.type <> 'number' OR v_text !~ '^[0-9]{1,4}$' THEN
+                    PERFORM mailqueue.refuse('max_attempts', format('1 to 1000, got %s', left(o.value::text, 100)));
+                END IF;
+                q.max_attempts := v_text;
+            WHEN 'campaign_id' THEN q.campaign_id := v_text;
+            WHEN 'from_email' THEN q.from_email := v_text;
+            WHEN 'from_name' THEN q.from_name := v_text;
+            WHEN 'reply_to' THEN q.reply_to := v_text;
+            WHEN 'delivery' THEN q.delivery := v_text;
+            WHEN 'idempotency_key' THEN q.idempotency_key := v_text;
+            WHEN 'sender' THEN q.sender := v_text;
+            WHEN 'category' THEN q.category := v_text;
+            WHEN 'headers' THEN q.headers := o.value;
+            WHEN 'custom_data' THEN q.custom_data := o.value;
+            WHEN 'tags' THEN q.tags := ARRAY(SELECT jsonb_array_elements_text(o.value));
+            WHEN 'to' THEN q.also_to := ARRAY(SELECT jsonb_array_elements_text(o.value));
+            WHEN 'cc' THEN q.cc := ARRAY(SELECT jsonb_array_elements_text(o.value));
+            WHEN 'bcc' THEN q.bcc := ARRAY(SELECT jsonb_array_elements_text(o.value));
+            ELSE
+                PERFORM mailqueue.refuse(left(o.key, 100), 'there is no such option');
+            END CASE;
+        EXCEPTION WHEN invalid_datetime_format OR datetime_field_overflow THEN
+            PERFORM mailqueue.refuse(o.key, format('a timestamp is needed, got %s', to_json(left(v_text, 100))));
+        END;
+    END LOOP;
+    RETURN q;
+END $$;
+COMMENT ON FUNCTION mailqueue.email_from_options(jsonb) IS 'Options of enqueue() as columns; refuses unknown names and wrong types.';
+
+CREATE OR REPLACE FUNCTION mailqueue.enqueue(
+    project text DEFAULT 'default', recipient text DEFAULT NULL, subject text DEFAULT NULL,
+    html text DEFAULT NULL, text text DEFAULT NULL, options jsonb DEFAULT '{}') RETURNS uuid
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    q mailqueue.email_queue;
+    v_id uuid;
+BEGIN
+    q := mailqueue.email_from_options(coalesce(enqueue.options, '{}'));
+    q.project_id := mailqueue.project_named(enqueue.project);
+    INSERT INTO mailqueue.email_queue (project_id, project, recipient_email, subject, html_body, text_body, priority,
+        run_at, expires_at, max_attempts, campaign_id, from_email, from_name, reply_to, delivery, idempotency_key,
+        sender, category, headers, custom_data, tags, also_to, cc, bcc)
+    VALUES (q.project_id, NULL, enqueue.recipient, enqueue.subject, enqueue.html, enqueue.text, q.priority,
+        q.run_at, q.expires_at, q.max_attempts, q.campaign_id, q.from_email, q.from_name, q.reply_to, q.delivery, q.idempotency_key,
+        q.sender, q.category, q.headers, q.custom_data, q.tags, q.also_to, q.cc, q.bcc)
+    RETURNING email_queue.id INTO v_id;
+    IF v_id IS NULL THEN  -- accepted before, under the same key
+        SELECT k.email_id INTO v_id FROM mailqueue.idempotency_keys AS k
+         WHERE k.project_id = q.project_id AND k.key = q.idempotency_key;
+    END IF;
+    RETURN v_id;
+END $$;
+COMMENT ON FUNCTION mailqueue.enqueue(text, text, text, text, text, jsonb) IS
+    'Accept one mail in the caller''s transaction and give its id. Bad input raises 22023 naming the field.';
+
+-- One message of a batch: {"recipient", "subject", "html", "text", and every option of enqueue()}.
+CREATE OR REPLACE FUNCTION mailqueue.email_from_message(p_project uuid, p_message jsonb) RETURNS mailqueue.email_queue
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    q mailqueue.email_queue;
+    v_key text;
+BEGIN
+    IF jsonb_typeof(p_message) <> 'object' THEN
+        PERFORM mailqueue.refuse('messages', format('an object for each message is needed, got %s', jsonb_typeof(p_message)));
+    END IF;
+    FOREACH v_key IN ARRAY ARRAY['recipient', 'subject', 'html', 'text'] LOOP
+        IF jsonb_typeof(p_message -> v_key) NOT IN ('string', 'null') THEN
+            PERFORM mailqueue.refuse(v_key, format('a string is needed, got %s', jsonb_typeof(p_message -> v_key)));
+        END IF;
+    END LOOP;
+    q := mailqueue.email_from_options(p_message - '{recipient,subject,html,text}'::text[]);
+    q.project_id := p_project;
+    q.id := mailqueue.uuidv7();
+    q.recipient_email := p_message ->> 'recipient';
+    q.subject := p_message ->> 'subject';
+    q.html_body := p_message ->> 'html';
+    q.text_body := p_message ->> 'text';
+    RETURN mailqueue.prepare_email(q);
+END $$;
+COMMENT ON FUNCTION mailqueue.email_from_message(uuid, jsonb) IS 'One message of a batch as a checked row.';
+
+CREATE OR REPLACE FUNCTION mailqueue.enqueue_batch(project text, messages jsonb)
+RETURNS TABLE (index integer, id uuid, status text, reason text)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_project uuid := mailqueue.project_named(enqueue_batch.project);
+    v_rows mailqueue.email_queue[] := '{}';
+    v_ids uuid[] := '{}';
+    v_status text[] := '{}';
+    v_reasons text[] := '{}';
+    v_message jsonb;
+    q mailqueue.email_queue;
+    v_old uuid;
+    v_why text;
+BEGIN
+    IF jsonb_typeof(enqueue_batch.messages) <> 'array' THEN
+        PERFORM mailqueue.refuse('messages', format('a list is needed, got %s', coalesce(jsonb_typeof(enqueue_batch.messages), 'null')));
+    END IF;
+    FOR v_message IN SELECT m.value FROM jsonb_array_elements(enqueue_batch.messages) AS m LOOP
+        v_why := NULL; v_old := NULL;
+        BEGIN
+            q := mailqueue.email_from_message(v_project, v_message);
+            IF q.idempotency_key IS NOT NULL THEN
+                v_old := mailqueue.take_idempotency_key(q);
+            END IF;
+        EXCEPTION WHEN invalid_parameter_value THEN
+            v_why := SQLERRM;
+        END;
+        v_ids := array_append(v_ids, CASE WHEN v_why IS NULL THEN coalesce(v_old, q.id) END);
+        v_status := array_append(v_status, CASE WHEN v_why IS NOT NULL THEN 'rejected' WHEN v_old IS NOT NULL THEN 'duplicate' ELSE 'queued' END);
+        v_reasons := array_append(v_reasons, v_why);
+        IF v_why IS NULL AND v_old IS NULL THEN
+            v_rows := array_append(v_rows, q);
+        END IF;
+    END LOOP;
+
+    PERFORM mailqueue.store_batch(v_rows);
+    RETURN QUERY
+        SELECT r.n::integer - 1, r.id,
+               CASE WHEN r.status = 'queued' AND h.id IS NOT NULL THEN h.status ELSE r.status END,
+               coalesce(r.reason, h.reason)
+          FROM unnest(v_ids, v_status, v_reasons) WITH ORDINALITY AS r(id, status, reason, n)
+          LEFT JOIN mailqueue.email_history AS h ON h.id = r.id AND h.finished_at = now() AND r.status = 'queued'
+         ORDER BY r.n;
+END $$;
+COMMENT ON FUNCTION mailqueue.enqueue_batch(text, jsonb) IS
+    'Accept many mails in the caller''s transaction; a row for each in order: queued, suppressed, duplicate or rejected with the reason.';
+
+-- Equal contents of one batch become one row.
+CREATE OR REPLACE FUNCTION mailqueue.store_batch(p_rows mailqueue.email_queue[]) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    q mailqueue.email_queue;
+BEGIN
+    FOREACH q IN ARRAY p_rows LOOP
+        IF q.recipients > 1 THEN
+            PERFORM mailqueue.store_recipients(q);
+        END IF;
+    END LOOP;
+    WITH new AS MATERIALIZED (
+        SELECT r.*, sha256(convert_to(jsonb_build_array(r.subject, r.html_body, r.text_body, r.from_email, r.from_name,
+                                                        r.reply_to, r.headers)::text, 'UTF8')) AS content_hash
+          FROM unnest(p_rows) AS r
+    ), contents AS MATERIALIZED (
+        SELECT nextval('mailqueue.email_contents_id_seq') AS new_id, c.*
+          FROM (SELECT DISTINCT ON (content_hash) * FROM new) AS c
+    ), written AS (
+        INSERT INTO mailqueue.email_contents (id, created_on, project_id, subject, html_body, text_body, from_email, from_name, reply_to, headers)
+        SELECT c.new_id, (now() AT TIME ZONE 'UTC')::date, c.project_id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name,
+               c.reply_to, c.headers FROM contents AS c
+    )
+    INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, status, priority, run_at, attempts, max_attempts, created_at,
+        recipients, delivery, category, expires_at, recipient_email, recipient_name, campaign_id, tags, custom_data,
+        idempotency_key, content_id, content_on)
+    SELECT n.id, n.project_id, NULL, n.lane_id, 'pending', n.priority, n.run_at, 0, n.max_attempts, now(),
+           n.recipients, n.delivery, n.category, n.expires_at, n.recipient_email, n.recipient_name, n.campaign_id, n.tags,
+           n.custom_data, n.idempotency_key, c.new_id, (now() AT TIME ZONE 'UTC')::date
+      FROM new AS n JOIN contents AS c USING (content_hash);
+END $$;
+COMMENT ON FUNCTION mailqueue.store_batch(mailqueue.email_queue[]) IS 'Write checked rows of one batch call; equal contents are stored once.';

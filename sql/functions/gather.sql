@@ -1,0 +1,89 @@
+-- The only place where lanes become ready. Workers call it as a statement of its own before each claim.
+--
+-- No wake-up is lost: a signal is consumed only by a transaction that then holds the lane's lock, and a claim
+-- that marks a lane empty holds that lock from before its look to its commit. Asynchronous commit is safe
+-- here: what a crash takes back, it takes back together with the deleted signals.
+
+CREATE OR REPLACE FUNCTION mailqueue.gather_lanes(OUT woken integer, OUT next_wake interval)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET synchronous_commit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET plan_cache_mode = force_generic_plan SET jit = off
+AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_floor xid8;
+    v_new_floor xid8;
+    v_lanes integer[];
+    v_due timestamptz[];
+    v_signals integer;
+    v_min bigint;
+    v_class record;
+BEGIN
+    woken := 0;
+    IF NOT pg_try_advisory_xact_lock(7316001) THEN
+        woken := -1;  -- somebody else is at it
+        RETURN;
+    END IF;
+    FOR v_class IN SELECT c.priority, c.vclock FROM mailqueue.lane_classes AS c WHERE c.moved_at < v_now - interval '50 ms' LOOP
+        SELECT l.vtime INTO v_min FROM mailqueue.lanes AS l
+         WHERE l.priority = v_class.priority AND l.blocked_until IS NULL AND l.vtime >= v_class.vclock ORDER BY l.vtime, l.id LIMIT 1;
+        IF v_min > v_class.vclock THEN
+            UPDATE mailqueue.lane_classes AS c SET vclock = v_min, moved_at = v_now WHERE c.priority = v_class.priority;
+        END IF;
+    END LOOP;
+
+    SELECT g.signal_floor INTO v_floor FROM mailqueue.lane_gather AS g WHERE g.is_only;
+    WITH gone AS (
+        DELETE FROM mailqueue.lane_signals AS s
+         WHERE (s.xid, s.id) IN (SELECT o.xid, o.id FROM mailqueue.lane_signals AS o
+                                  WHERE o.xid >= v_floor ORDER BY o.xid, o.id LIMIT 5000)
+        RETURNING s.lane_id, s.due_at, s.emails, s.accepted_on
+    ), counted AS (
+        INSERT INTO mailqueue.accepted_days AS a (project_id, day, emails)
+        SELECT l.project_id, g.accepted_on, sum(g.emails)
+          FROM gone AS g JOIN mailqueue.lanes AS l ON l.id = g.lane_id WHERE g.emails > 0 GROUP BY l.project_id, g.accepted_on
+        ON CONFLICT (project_id, day) DO UPDATE SET emails = a.emails + excluded.emails
+    ), per_lane AS (
+        SELECT g.lane_id, min(g.due_at) AS due_at, count(*) AS signals FROM gone AS g GROUP BY g.lane_id
+    )
+    SELECT array_agg(p.lane_id ORDER BY p.lane_id), array_agg(p.due_at ORDER BY p.lane_id), coalesce(sum(p.signals), 0),
+           pg_snapshot_xmin(pg_current_snapshot())
+      INTO v_lanes, v_due, v_signals, v_new_floor FROM per_lane AS p;
+
+    IF v_signals > 0 THEN
+        -- Wait for the claims that hold these lanes, and look only then: what they decided is seen, not overwritten.
+        PERFORM FROM mailqueue.lanes AS l WHERE l.id = ANY (v_lanes) ORDER BY l.id FOR NO KEY UPDATE;
+        UPDATE mailqueue.lanes AS l
+           SET due_floor = least(l.due_floor, s.due_at),
+               vtime = CASE WHEN l.blocked_until IS NULL THEN l.vtime ELSE greatest(l.vtime, c.vclock) END,
+               blocked_until = CASE WHEN l.blocked_until IS NULL THEN NULL
+                                    WHEN l.blocked_reason NOT IN ('empty', 'not_due') THEN l.blocked_until
+                                    WHEN s.due_at <= v_now THEN NULL ELSE least(l.blocked_until, s.due_at) END,
+               blocked_reason = CASE WHEN l.blocked_until IS NULL THEN NULL
+                                     WHEN l.blocked_reason NOT IN ('empty', 'not_due') THEN l.blocked_reason
+                                     WHEN s.due_at <= v_now THEN NULL ELSE 'not_due' END
+          FROM unnest(v_lanes, v_due) AS s(lane_id, due_at), mailqueue.lane_classes AS c
+         WHERE l.id = s.lane_id AND c.priority = l.priority AND (l.blocked_until IS NOT NULL OR l.due_floor > s.due_at);
+        woken := v_signals;
+    END IF;
+    IF v_signals < 5000 AND v_new_floor::text::bigint > v_floor::text::bigint + 1000 THEN
+        UPDATE mailqueue.lane_gather AS g SET signal_floor = v_new_floor WHERE g.is_only;
+    END IF;
+
+    WITH due AS MATERIALIZED (
+        SELECT l.id FROM mailqueue.lanes AS l WHERE l.blocked_until <= v_now
+         ORDER BY l.blocked_until LIMIT 500 FOR NO KEY UPDATE SKIP LOCKED
+    ), up AS (
+        UPDATE mailqueue.lanes AS l
+           SET blocked_until = NULL, blocked_reason = NULL,
+               vtime = greatest(l.vtime, (SELECT c.vclock FROM mailqueue.lane_classes AS c WHERE c.priority = l.priority))
+         WHERE l.id = ANY (ARRAY(SELECT d.id FROM due AS d)) RETURNING 1
+    )
+    SELECT woken + count(*) INTO woken FROM up;
+    SELECT l.blocked_until - v_now INTO next_wake FROM mailqueue.lanes AS l
+     WHERE l.blocked_until IS NOT NULL AND l.blocked_until < 'infinity' ORDER BY l.blocked_until LIMIT 1;
+END $$;
+COMMENT ON FUNCTION mailqueue.gather_lanes() IS
+    'Wake lanes that got mail or whose block is over, and count accepted mail. Gives how much there was to do (-1: another does it) and the wait until the next block ends.';

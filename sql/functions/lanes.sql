@@ -1,0 +1,187 @@
+-- Lanes and limits follow projects and sender accounts by themselves; producers only look them up.
+
+-- Idempotent: lanes of a project for each priority and route, with their candidate accounts in order.
+-- The trap serves only projects that have no other account; it is never a fallback.
+CREATE OR REPLACE FUNCTION mailqueue.make_lanes(p_project uuid) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_project_limit integer;
+    v_default integer[];
+BEGIN
+    SELECT m.id INTO v_project_limit FROM mailqueue.limits AS m
+     WHERE m.project_id = p_project AND m.sender_account_id IS NULL;
+    SELECT array_agg(m.id ORDER BY a.priority, a.id) FILTER (WHERE a.provider <> 'trap') INTO v_default
+      FROM mailqueue.sender_accounts AS a JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
+     WHERE a.project_id = p_project;
+    IF v_default IS NULL THEN
+        SELECT array_agg(m.id) INTO v_default
+          FROM mailqueue.sender_accounts AS a JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
+         WHERE a.project_id = p_project;
+    END IF;
+    INSERT INTO mailqueue.lanes AS l (project_id, priority, route, project_limit, account_limits)
+    SELECT p_project, p, r.route, v_project_limit, coalesce(r.accounts, '{}')
+      FROM generate_series(0, 3) AS p,
+           (SELECT '' AS route, v_default AS accounts
+            UNION ALL
+            SELECT a.name, ARRAY[m.id] FROM mailqueue.sender_accounts AS a
+              JOIN mailqueue.limits AS m ON m.sender_account_id = a.id WHERE a.project_id = p_project) AS r
+    ON CONFLICT (project_id, priority, route) DO UPDATE SET account_limits = excluded.account_limits
+     WHERE l.account_limits IS DISTINCT FROM excluded.account_limits;
+    PERFORM mailqueue.wake_lanes(p_project);
+END $$;
+COMMENT ON FUNCTION mailqueue.make_lanes(uuid) IS 'Make or renew the lanes of a project.';
+
+-- Claims lock lanes first and limits second. Whoever changes both does it in the same order.
+CREATE OR REPLACE FUNCTION mailqueue.lock_lanes(p_project uuid) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM FROM mailqueue.lanes AS l WHERE l.project_id = p_project ORDER BY l.id FOR NO KEY UPDATE;
+END $$;
+COMMENT ON FUNCTION mailqueue.lock_lanes(uuid) IS 'Hold the lanes of a project, in the order claims take them.';
+
+-- Something that blocked may be gone: look again now.
+CREATE OR REPLACE FUNCTION mailqueue.wake_lanes(p_project uuid) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.lock_lanes(p_project);
+    UPDATE mailqueue.lanes AS l SET blocked_until = clock_timestamp()
+     WHERE l.project_id = p_project AND l.blocked_until > clock_timestamp()
+       AND l.blocked_reason NOT IN ('empty', 'not_due');
+    IF FOUND AND EXISTS (SELECT FROM mailqueue.waiters AS w WHERE w.queue = 'email_queue') THEN
+        PERFORM pg_notify('mailqueue_email_queue', '');
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.wake_lanes(uuid) IS 'Have the blocked lanes of a project looked at again.';
+
+CREATE OR REPLACE FUNCTION mailqueue.projects_limits() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.lock_lanes(NEW.id);
+    PERFORM mailqueue.keep_limit(NEW.id, NULL, NEW.daily_limit, NEW.rate_per_second, NEW.burst, 2147483647, NEW.time_zone,
+        CASE NEW.status WHEN 'suspended' THEN 'suspended' END, NULL);
+    PERFORM mailqueue.make_lanes(NEW.id);
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION mailqueue.projects_limits() IS 'AFTER change of a project: its limit and lanes follow.';
+
+CREATE OR REPLACE TRIGGER projects_limits AFTER INSERT OR UPDATE ON mailqueue.projects
+    FOR EACH ROW EXECUTE FUNCTION mailqueue.projects_limits();
+
+CREATE OR REPLACE FUNCTION mailqueue.sender_accounts_revision() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    NEW.revision := OLD.revision + 1;
+    NEW.updated_at := now();
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION mailqueue.sender_accounts_revision() IS 'BEFORE UPDATE of a sender account: count the change.';
+
+CREATE OR REPLACE TRIGGER sender_accounts_revision BEFORE UPDATE ON mailqueue.sender_accounts
+    FOR EACH ROW EXECUTE FUNCTION mailqueue.sender_accounts_revision();
+
+-- A send delay is a rate too: one mail a delay, shared by all workers.
+CREATE OR REPLACE FUNCTION mailqueue.sender_accounts_limits() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.lock_lanes(NEW.project_id);
+    PERFORM mailqueue.keep_limit(NEW.project_id, NEW.id, NEW.daily_limit,
+        least(NEW.rate_per_second, 1000.0 / nullif(NEW.send_delay_ms, 0)),
+        CASE WHEN NEW.send_delay_ms > 0 THEN greatest(1, least(NEW.burst, ceil(1000.0 / NEW.send_delay_ms)::integer)) ELSE NEW.burst END,
+        NEW.batch_size, NEW.time_zone,
+        CASE WHEN NEW.status <> 'active' THEN NEW.status END, NEW.status_until);
+    PERFORM mailqueue.make_lanes(NEW.project_id);
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION mailqueue.sender_accounts_limits() IS 'AFTER change of a sender account: its limit and lanes follow.';
+
+CREATE OR REPLACE TRIGGER sender_accounts_limits AFTER INSERT OR UPDATE ON mailqueue.sender_accounts
+    FOR EACH ROW EXECUTE FUNCTION mailqueue.sender_accounts_limits();
+
+CREATE OR REPLACE FUNCTION mailqueue.keep_limit(p_project uuid, p_account integer, p_daily integer, p_rate numeric, p_burst integer,
+    p_batch integer, p_zone text, p_reason text, p_until timestamptz) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_id integer;
+BEGIN
+    PERFORM now() AT TIME ZONE p_zone;  -- an unknown zone fails here, not in a worker
+    UPDATE mailqueue.limits AS m
+       SET daily_limit = p_daily, rate_per_second = p_rate, burst = p_burst, batch_size = p_batch, time_zone = p_zone,
+           blocked_reason = p_reason, blocked_until = p_until, failures = 0
+     WHERE m.project_id = p_project AND m.sender_account_id IS NOT DISTINCT FROM p_account;
+    IF NOT FOUND THEN
+        INSERT INTO mailqueue.limits (project_id, sender_account_id, daily_limit, rate_per_second, burst, batch_size, time_zone, blocked_reason, blocked_until)
+        VALUES (p_project, p_account, p_daily, p_rate, p_burst, p_batch, p_zone, p_reason, p_until) RETURNING id INTO v_id;
+        INSERT INTO mailqueue.limit_counters (limit_id, tokens, day)
+        VALUES (v_id, p_burst, (now() AT TIME ZONE p_zone)::date);
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.keep_limit(uuid, integer, integer, numeric, integer, integer, text, text, timestamptz) IS
+    'Write the limit of a project (account NULL) or sender account.';
+
+-- A sender account whose server cannot be reached, or that refuses us: its lanes wait, its mail spends no attempt.
+CREATE OR REPLACE FUNCTION mailqueue.rest_sender(p_account integer, p_reason text) RETURNS interval
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_failures integer;
+    v_wait interval;
+BEGIN
+    UPDATE mailqueue.limits AS m SET failures = m.failures + 1
+     WHERE m.sender_account_id = p_account
+       AND (m.blocked_until IS NULL OR m.blocked_until <= clock_timestamp())  -- one failure a rest, however many workers see it
+    RETURNING m.failures INTO v_failures;
+    IF v_failures IS NULL THEN
+        RETURN NULL;
+    END IF;
+    v_wait := least(interval '5 min', interval '1 s' * 2 ^ least(v_failures - 1, 10));
+    UPDATE mailqueue.limits AS m SET blocked_reason = 'unreachable', blocked_until = clock_timestamp() + v_wait
+     WHERE m.sender_account_id = p_account AND m.blocked_reason IS DISTINCT FROM 'suspended'
+       AND m.blocked_reason IS DISTINCT FROM 'paused';
+    IF v_failures = 1 THEN
+        INSERT INTO mailqueue.audit_events (project_id, action, subject, detail)
+        SELECT a.project_id, 'sender.unreachable', 'sender ' || a.name, jsonb_build_object('reason', p_reason)
+          FROM mailqueue.sender_accounts AS a WHERE a.id = p_account;
+    END IF;
+    RETURN v_wait;
+END $$;
+COMMENT ON FUNCTION mailqueue.rest_sender(integer, text) IS 'Let a sender account rest after a failed connection: 1 s, 2 s, 4 s and so on to 5 min.';
+
+CREATE OR REPLACE FUNCTION mailqueue.sender_answered(p_account integer) RETURNS void
+LANGUAGE sql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    UPDATE mailqueue.limits AS m
+       SET failures = 0,
+           blocked_reason = CASE WHEN m.blocked_reason <> 'unreachable' THEN m.blocked_reason END,
+           blocked_until = CASE WHEN m.blocked_reason <> 'unreachable' THEN m.blocked_until END
+     WHERE m.sender_account_id = p_account AND (m.failures > 0 OR m.blocked_reason = 'unreachable')
+$$;
+COMMENT ON FUNCTION mailqueue.sender_answered(integer) IS 'The server of this account accepts connections again.';
+
+CREATE OR REPLACE FUNCTION mailqueue.suspend_sender(p_account integer, p_reason text) RETURNS void
+LANGUAGE sql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    WITH stopped AS (
+        UPDATE mailqueue.sender_accounts AS a SET status = 'suspended', status_reason = left(p_reason, 500), status_until = NULL
+         WHERE a.id = p_account AND a.status = 'active' RETURNING a.project_id, a.name
+    )
+    INSERT INTO mailqueue.audit_events (project_id, action, subject, detail)
+    SELECT s.project_id, 'sender.suspended', 'sender ' || s.name, jsonb_build_object('reason', left(p_reason, 500)) FROM stopped AS s
+$$;
+COMMENT ON FUNCTION mailqueue.suspend_sender(integer, text) IS 'Stop an account whose own server refuses us, until a person resumes it.';

@@ -1,0 +1,42 @@
+-- The last look before a mail is handed over. What is not marked here was certainly not sent.
+
+-- p_ids and p_claims: mails about to be handed over. p_open_*: those handed over and not settled yet.
+-- One row comes back for each mail of p_ids; only 'go' may be sent. A worker that was declared lost gets none.
+CREATE OR REPLACE FUNCTION mailqueue.mark_emails(p_worker integer, p_ids uuid[], p_claims bigint[], p_open_ids uuid[], p_open_claims bigint[])
+RETURNS TABLE (id uuid, verdict text, reason text, stopped text[])
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+AS $$
+#variable_conflict use_column
+BEGIN
+    -- The lock on this row is what rescue takes too: either it sees these marks, or we see that we are lost.
+    UPDATE mailqueue.send_intents AS s
+       SET email_ids = p_open_ids || p_ids, claim_nos = p_open_claims || p_claims, marked_at = clock_timestamp()
+     WHERE s.worker_id = p_worker;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT i.id,
+           CASE WHEN q.id IS NULL THEN 'lost'
+                WHEN q.is_cancelled THEN 'cancelled'
+                WHEN q.expires_at <= clock_timestamp() THEN 'expired'
+                WHEN w.reason IS NOT NULL THEN 'suppressed'
+                ELSE 'go' END,
+           w.reason, n.addresses
+      FROM unnest(p_ids, p_claims) AS i(id, claim_no)
+      LEFT JOIN mailqueue.email_queue AS q ON q.id = i.id AND q.claim_no = i.claim_no
+      LEFT JOIN LATERAL (
+          SELECT array_agg(r.address) FILTER (WHERE z.reason IS NOT NULL) AS addresses,
+                 CASE WHEN bool_and(z.reason IS NOT NULL) THEN min(z.reason) END AS all_reason
+            FROM mailqueue.email_recipients AS r
+            CROSS JOIN LATERAL (SELECT mailqueue.suppressed(q.project_id, r.address, q.category) AS reason) AS z
+           WHERE q.recipients > 1 AND r.email_id = q.id AND r.status = 'pending') AS n ON true
+      LEFT JOIN LATERAL (
+          SELECT CASE WHEN q.recipients > 1 THEN n.all_reason
+                      ELSE mailqueue.suppressed(q.project_id, q.recipient_email, q.category) END AS reason) AS w ON true;
+END $$;
+COMMENT ON FUNCTION mailqueue.mark_emails(integer, uuid[], bigint[], uuid[], bigint[]) IS
+    'Write down that mails are about to be handed over, and say which of them still may be.';

@@ -1,0 +1,73 @@
+-- A person's hand on queued mail. Each gives a row per mail with what was done.
+
+CREATE OR REPLACE FUNCTION mailqueue.cancel_emails(p_project uuid, p_ids uuid[], p_reason text DEFAULT 'cancelled')
+RETURNS TABLE (id uuid, result text)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_ids uuid[];
+BEGIN
+    -- Assigned mail is stopped by its worker, if it has not been handed over yet.
+    RETURN QUERY UPDATE mailqueue.email_queue AS q SET is_cancelled = true
+        WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'assigned' RETURNING q.id, 'asked'::text;
+    SELECT array_agg(q.id) INTO v_ids FROM mailqueue.email_queue AS q
+     WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status <> 'assigned';
+    RETURN QUERY SELECT r.id, 'cancelled'::text FROM mailqueue.retire_emails(v_ids, NULL, array_fill('cancelled'::text, ARRAY[cardinality(v_ids)]),
+        array_fill(p_reason, ARRAY[cardinality(v_ids)]), NULL, NULL) AS r;
+END $$;
+COMMENT ON FUNCTION mailqueue.cancel_emails(uuid, uuid[], text) IS
+    'Cancel unfinished mail: pending and held at once, assigned as soon as its worker looks.';
+
+CREATE OR REPLACE FUNCTION mailqueue.hold_emails(p_project uuid, p_ids uuid[], p_reason text) RETURNS TABLE (id uuid, result text)
+LANGUAGE sql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    UPDATE mailqueue.email_queue AS q SET status = 'held', last_error = p_reason
+     WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'pending' RETURNING q.id, 'held'
+$$;
+COMMENT ON FUNCTION mailqueue.hold_emails(uuid, uuid[], text) IS 'Keep pending mail until a person releases it.';
+
+CREATE OR REPLACE FUNCTION mailqueue.release_emails(p_project uuid, p_ids uuid[]) RETURNS TABLE (id uuid, result text)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH released AS (
+        UPDATE mailqueue.email_queue AS q
+           SET status = 'pending', run_at = greatest(q.run_at, now()), expires_at = greatest(q.expires_at, now() + interval '1 day')
+         WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'held' RETURNING q.id, q.lane_id, q.run_at
+    ), signalled AS (
+        INSERT INTO mailqueue.lane_signals (lane_id, due_at) SELECT r.lane_id, min(r.run_at) FROM released AS r GROUP BY r.lane_id
+    )
+    SELECT r.id, 'released'::text FROM released AS r;
+END $$;
+COMMENT ON FUNCTION mailqueue.release_emails(uuid, uuid[]) IS 'Put held mail back into its lane.';
+
+CREATE OR REPLACE FUNCTION mailqueue.requeue_emails(p_project uuid, p_ids uuid[]) RETURNS TABLE (id uuid, result text)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH gone AS (
+        DELETE FROM mailqueue.email_history AS h
+         WHERE h.id = ANY (p_ids) AND h.project_id = p_project AND h.status IN ('failed', 'expired', 'cancelled') RETURNING h.*
+    ), addressed AS (
+        UPDATE mailqueue.email_recipients AS r SET status = 'pending', reason = NULL, settled_at = NULL
+          FROM gone AS g WHERE r.email_id = g.id AND r.status = g.status
+    ), back AS (
+        INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, priority, max_attempts, created_at, unknowns, delivery, category,
+            expires_at, recipients, recipient_email, recipient_name, campaign_id, tags, custom_data, idempotency_key, content_id, content_on, last_error)
+        SELECT g.id, g.project_id, NULL, g.lane_id, g.priority, g.max_attempts, g.created_at, g.unknowns, g.delivery, g.category,
+               now() + interval '4 days', g.recipients, g.recipient_email, g.recipient_name, g.campaign_id, g.tags, g.custom_data,
+               g.idempotency_key, g.content_id, g.content_on, g.last_error
+          FROM gone AS g RETURNING email_queue.id
+    )
+    SELECT b.id, 'requeued'::text FROM back AS b;
+END $$;
+COMMENT ON FUNCTION mailqueue.requeue_emails(uuid, uuid[]) IS 'Queue failed, expired or cancelled mail again, under the same id.';

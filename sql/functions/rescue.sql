@@ -1,0 +1,115 @@
+-- Workers come, beat, go, or are declared lost; what lost ones held is given back by what they had marked.
+
+CREATE OR REPLACE FUNCTION mailqueue.start_worker(p_kind text, p_host text, p_pid integer, p_version text, p_launch uuid) RETURNS integer
+LANGUAGE sql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    WITH started AS (
+        INSERT INTO mailqueue.workers (kind, host, pid, version, launch_id)
+        VALUES (p_kind, p_host, p_pid, p_version, coalesce(p_launch, mailqueue.uuidv7())) RETURNING id
+    )
+    INSERT INTO mailqueue.send_intents (worker_id) SELECT s.id FROM started AS s RETURNING worker_id
+$$;
+COMMENT ON FUNCTION mailqueue.start_worker(text, text, integer, text, uuid) IS 'Register a worker process; gives its id.';
+
+CREATE OR REPLACE FUNCTION mailqueue.beat(p_worker integer, p_is_stopping boolean) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET synchronous_commit = off
+AS $$
+BEGIN
+    UPDATE mailqueue.workers AS w SET beat_at = clock_timestamp(), is_stopping = p_is_stopping
+     WHERE w.id = p_worker AND w.lost_at IS NULL AND w.stopped_at IS NULL;
+    RETURN FOUND;
+END $$;
+COMMENT ON FUNCTION mailqueue.beat(integer, boolean) IS 'Heartbeat; false when the worker was declared lost and must stop writing.';
+
+CREATE OR REPLACE FUNCTION mailqueue.stop_worker(p_worker integer) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.return_claims(p_worker);
+    UPDATE mailqueue.workers AS w SET stopped_at = clock_timestamp() WHERE w.id = p_worker AND w.lost_at IS NULL;
+    DELETE FROM mailqueue.send_intents AS s WHERE s.worker_id = p_worker;
+    DELETE FROM mailqueue.waiters AS x WHERE x.worker_id = p_worker;
+END $$;
+COMMENT ON FUNCTION mailqueue.stop_worker(integer) IS 'A worker leaves in good order: what it still holds goes back.';
+
+-- Marked mail may have been sent: it keeps its reservation as spent and follows its policy. The rest goes back as if never taken.
+CREATE OR REPLACE FUNCTION mailqueue.return_claims(p_worker integer) RETURNS integer
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    v_ids uuid[];
+    v_claims bigint[];
+    v_limits integer[]; v_days date[]; v_spent integer[]; v_back integer[];
+    v_count integer;
+BEGIN
+    -- Waits for a mark that is being written; afterwards none can be.
+    DELETE FROM mailqueue.send_intents AS s WHERE s.worker_id = p_worker RETURNING s.email_ids, s.claim_nos INTO v_ids, v_claims;
+    WITH held AS MATERIALIZED (
+        SELECT q.id, q.claim_no, q.assigned_to, q.account_day, q.project_id, q.project_day, q.recipients,
+               EXISTS (SELECT FROM unnest(v_ids, v_claims) AS m(id, claim_no) WHERE m.id = q.id AND m.claim_no = q.claim_no) AS is_marked
+          FROM mailqueue.email_queue AS q
+         WHERE q.status = 'assigned' AND q.worker_id = p_worker ORDER BY q.id FOR NO KEY UPDATE OF q
+    ), back AS (
+        UPDATE mailqueue.email_queue AS q
+           SET status = CASE WHEN h.is_marked AND (q.delivery = 'hold' OR q.unknowns > 0) THEN 'held' ELSE 'pending' END,
+               lost_claim_no = CASE WHEN h.is_marked THEN q.claim_no END,
+               unknowns = q.unknowns + h.is_marked::integer,
+               attempts = q.attempts - (NOT h.is_marked)::integer,
+               last_error = CASE WHEN h.is_marked THEN 'outcome_unknown: the worker was lost while handing it over' ELSE q.last_error END,
+               claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL
+          FROM held AS h WHERE q.id = h.id
+        RETURNING q.id, q.lane_id, q.run_at, q.status, q.project_id, q.recipient_email, q.last_error, q.assigned_to
+    ), signalled AS (
+        INSERT INTO mailqueue.lane_signals (lane_id, due_at)
+        SELECT b.lane_id, min(b.run_at) FROM back AS b WHERE b.status = 'pending' GROUP BY b.lane_id
+    ), told AS (
+        INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail)
+        SELECT b.project_id, b.id, 'held', b.recipient_email, b.assigned_to, b.last_error FROM back AS b WHERE b.status = 'held'
+    ), by_limit AS (
+        SELECT m.id, h.account_day AS day, h.is_marked, h.recipients FROM held AS h JOIN mailqueue.limits AS m ON m.sender_account_id = h.assigned_to
+        UNION ALL
+        SELECT m.id, h.project_day, h.is_marked, h.recipients FROM held AS h
+          JOIN mailqueue.limits AS m ON m.project_id = h.project_id AND m.sender_account_id IS NULL
+    ), summed AS (
+        SELECT l.id, l.day, coalesce(sum(l.recipients) FILTER (WHERE l.is_marked), 0)::integer AS spent,
+               coalesce(sum(l.recipients) FILTER (WHERE NOT l.is_marked), 0)::integer AS back FROM by_limit AS l GROUP BY l.id, l.day
+    )
+    SELECT (SELECT count(*) FROM back), array_agg(s.id), array_agg(s.day), array_agg(s.spent), array_agg(s.back)
+      INTO v_count, v_limits, v_days, v_spent, v_back FROM summed AS s;
+    IF v_limits IS NOT NULL THEN
+        PERFORM mailqueue.settle_limits(v_limits, v_days, v_spent, v_back,
+                    array_fill(0, ARRAY[cardinality(v_limits)]), array_fill(0, ARRAY[cardinality(v_limits)]));
+    END IF;
+    RETURN v_count;
+END $$;
+COMMENT ON FUNCTION mailqueue.return_claims(integer) IS 'Give back all that a worker holds; gives the number of mails.';
+
+-- p_launch: this very process is known to be dead, whatever its heartbeat says (its parent saw it end).
+CREATE OR REPLACE FUNCTION mailqueue.rescue_emails(p_silence interval, p_launch uuid DEFAULT NULL) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    w record;
+    v_rescued integer := 0;
+BEGIN
+    FOR w IN
+        SELECT k.id FROM mailqueue.workers AS k
+         WHERE k.stopped_at IS NULL AND k.lost_at IS NULL
+           AND (k.beat_at < clock_timestamp() - p_silence OR k.launch_id = p_launch)
+         ORDER BY k.id LIMIT 100 FOR UPDATE SKIP LOCKED
+    LOOP
+        UPDATE mailqueue.workers AS k SET lost_at = clock_timestamp() WHERE k.id = w.id;
+        v_rescued := v_rescued + mailqueue.return_claims(w.id);
+        DELETE FROM mailqueue.waiters AS x WHERE x.worker_id = w.id;
+    END LOOP;
+    RETURN v_rescued;
+END $$;
+COMMENT ON FUNCTION mailqueue.rescue_emails(interval, uuid) IS
+    'Declare silent workers lost and give back what they held; gives the number of mails.';

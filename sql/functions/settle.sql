@@ -1,0 +1,126 @@
+-- What became of claimed mail, many at a time. Everything an outcome causes commits together.
+
+-- Outcomes: sent, failed, suppressed, expired, cancelled leave the queue; retry (attempt counted) and defer
+-- (not counted) go back after p_waits; unknown follows the mail's policy. p_logs is the word for send_logs, NULL when
+-- nothing was tried. p_spent counts recipients that count against the limits, p_left those still to be sent to.
+-- Gives the ids whose claim had moved on; nothing was written for those.
+CREATE OR REPLACE FUNCTION mailqueue.settle_emails(p_ids uuid[], p_claims bigint[], p_outcomes text[], p_reasons text[], p_waits interval[],
+    p_spent integer[], p_left integer[], p_logs text[], p_message_ids text[], p_provider_ids text[], p_codes text[], p_enhanced text[],
+    p_replies text[], p_ms integer[], p_hard boolean[]) RETURNS uuid[]
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_outcomes text[];
+    v_lost uuid[];
+    v_limits integer[]; v_days date[]; v_spent integer[]; v_back integer[]; v_bounces integer[]; v_errors integer[];
+BEGIN
+    -- A retry that has no attempt or no time left is an end; an unknown fate is one resend, then held.
+    SELECT array_agg(CASE
+               WHEN i.outcome IN ('retry', 'defer') AND q.is_cancelled THEN 'cancelled'
+               WHEN i.outcome = 'retry' AND q.attempts >= q.max_attempts THEN 'failed'
+               WHEN i.outcome IN ('retry', 'defer') AND v_now + coalesce(i.wait, interval '0') >= q.expires_at THEN 'expired'
+               WHEN i.outcome = 'unknown' AND q.delivery = 'resend' AND q.unknowns = 0 THEN 'resend'
+               WHEN i.outcome = 'unknown' THEN 'held'
+               ELSE i.outcome END ORDER BY i.n)
+      INTO v_outcomes
+      FROM unnest(p_ids, p_claims, p_outcomes, p_waits) WITH ORDINALITY AS i(id, claim_no, outcome, wait, n)
+      LEFT JOIN mailqueue.email_queue AS q ON q.id = i.id;
+
+    WITH input AS MATERIALIZED (
+        SELECT * FROM unnest(p_ids, p_claims, v_outcomes, p_reasons, p_waits, p_spent, p_left, p_logs, p_message_ids, p_provider_ids,
+                             p_codes, p_enhanced, p_replies, p_ms)
+            AS t(id, claim_no, outcome, reason, wait, spent, left_over, log, message_id, provider_id, code, enhanced, reply, ms)
+    ), finished AS (
+        SELECT array_agg(i.id) AS ids, array_agg(i.claim_no) AS claims, array_agg(i.outcome) AS outcomes, array_agg(i.reason) AS reasons,
+               array_agg(i.message_id) AS message_ids, array_agg(i.provider_id) AS provider_ids
+          FROM input AS i WHERE i.outcome IN ('sent', 'failed', 'suppressed', 'expired', 'cancelled')
+    ), gone AS MATERIALIZED (
+        SELECT r.* FROM finished AS f, mailqueue.retire_emails(f.ids, f.claims, f.outcomes, f.reasons, f.message_ids, f.provider_ids) AS r
+    ), back AS (
+        UPDATE mailqueue.email_queue AS q
+           SET status = CASE i.outcome WHEN 'held' THEN 'held' ELSE 'pending' END,
+               claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL,
+               attempts = q.attempts - CASE i.outcome WHEN 'defer' THEN 1 ELSE 0 END,
+               unknowns = q.unknowns + CASE WHEN i.outcome IN ('resend', 'held') THEN 1 ELSE 0 END,
+               run_at = CASE WHEN i.wait IS NULL THEN q.run_at ELSE v_now + i.wait END,
+               last_error = CASE i.outcome WHEN 'held' THEN 'outcome_unknown: ' || coalesce(i.reason, '') ELSE coalesce(i.reason, q.last_error) END,
+               recipients = coalesce(i.left_over, q.recipients)
+          FROM input AS i, mailqueue.email_queue AS o
+         WHERE q.id = i.id AND q.claim_no = i.claim_no AND i.outcome IN ('retry', 'defer', 'resend', 'held') AND o.id = q.id
+        RETURNING q.id, q.lane_id, q.run_at, q.status, q.project_id, q.recipient_email, q.last_error,
+                  o.assigned_to, o.account_day, o.project_day, o.recipients, o.attempts, o.worker_id, o.campaign_id
+    ), signalled AS (
+        INSERT INTO mailqueue.lane_signals (lane_id, due_at)
+        SELECT b.lane_id, min(b.run_at) FROM back AS b WHERE b.status = 'pending' GROUP BY b.lane_id
+    ), told AS (
+        INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail)
+        SELECT b.project_id, b.id, 'held', b.recipient_email, b.assigned_to, b.last_error FROM back AS b WHERE b.status = 'held'
+    ), settled AS MATERIALIZED (
+        SELECT g.* FROM gone AS g
+        UNION ALL
+        SELECT b.id, b.project_id, b.assigned_to, b.account_day, b.project_day, b.recipients, true,
+               b.attempts, b.worker_id, b.recipient_email, b.campaign_id FROM back AS b
+    ), logged AS (
+        INSERT INTO mailqueue.send_logs (email_id, project_id, sender_account_id, worker_id, attempt, status, recipient_email,
+                                         campaign_id, message_id, error_code, enhanced_code, reply, response_ms)
+        SELECT s.id, s.project_id, s.assigned_to, s.worker_id, s.attempts, i.log, s.recipient_email,
+               s.campaign_id, i.message_id, i.code, i.enhanced, i.reply, i.ms
+          FROM settled AS s JOIN input AS i ON i.id = s.id WHERE i.log IS NOT NULL
+    ), counted AS (
+        SELECT s.project_id, s.assigned_to, s.account_day, s.project_day,
+               sum(least(i.spent, s.recipients)) AS spent, sum(s.recipients - least(i.spent, s.recipients)) AS back,
+               count(*) FILTER (WHERE i.log = 'bounced') AS bounces,
+               count(*) FILTER (WHERE i.log IN ('failed', 'rejected', 'deferred', 'unknown')) AS errors
+          FROM settled AS s JOIN input AS i ON i.id = s.id WHERE s.was_assigned
+         GROUP BY s.project_id, s.assigned_to, s.account_day, s.project_day
+    ), by_limit AS (
+        SELECT m.id, c.account_day AS day, c.spent, c.back, c.bounces, c.errors
+          FROM counted AS c JOIN mailqueue.limits AS m ON m.sender_account_id = c.assigned_to
+        UNION ALL
+        SELECT m.id, c.project_day, c.spent, c.back, c.bounces, c.errors
+          FROM counted AS c JOIN mailqueue.limits AS m ON m.project_id = c.project_id AND m.sender_account_id IS NULL
+    )
+    SELECT (SELECT array_agg(i.id) FROM input AS i WHERE NOT EXISTS (SELECT FROM settled AS s WHERE s.id = i.id)),
+           array_agg(l.id), array_agg(l.day), array_agg(l.spent), array_agg(l.back), array_agg(l.bounces), array_agg(l.errors)
+      INTO v_lost, v_limits, v_days, v_spent, v_back, v_bounces, v_errors FROM by_limit AS l;
+
+    IF true = ANY (p_hard) THEN
+        PERFORM mailqueue.record_bounce(h.project_id, h.recipient_email, 'hard', i.reply, coalesce(i.enhanced, i.code), h.assigned_to, h.campaign_id)
+           FROM unnest(p_ids, p_codes, p_enhanced, p_replies, p_hard) AS i(id, code, enhanced, reply, hard)
+           JOIN mailqueue.email_history AS h ON h.id = i.id
+          WHERE i.hard AND i.id <> ALL (coalesce(v_lost, '{}'));
+    END IF;
+    IF v_limits IS NOT NULL THEN
+        PERFORM mailqueue.settle_limits(v_limits, v_days, v_spent, v_back, v_bounces, v_errors);
+    END IF;
+    RETURN coalesce(v_lost, '{}');
+END $$;
+COMMENT ON FUNCTION mailqueue.settle_emails(uuid[], bigint[], text[], text[], interval[], integer[], integer[], text[], text[], text[],
+    text[], text[], text[], integer[], boolean[]) IS
+    'Record what became of claimed mails and all that follows from it; gives the ids whose claim had moved on.';
+
+-- Outcomes of single recipients of messages that have several; called in the transaction that settles the message.
+CREATE OR REPLACE FUNCTION mailqueue.settle_recipients(p_ids uuid[], p_claims bigint[], p_addresses text[], p_statuses text[],
+    p_reasons text[], p_codes text[], p_hard boolean[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+BEGIN
+    UPDATE mailqueue.email_recipients AS r
+       SET status = i.status, reason = i.reason, reply_code = i.code, settled_at = clock_timestamp()
+      FROM unnest(p_ids, p_claims, p_addresses, p_statuses, p_reasons, p_codes) AS i(id, claim_no, address, status, reason, code),
+           mailqueue.email_queue AS q
+     WHERE q.id = i.id AND q.claim_no = i.claim_no AND r.email_id = i.id AND r.address = i.address AND r.status = 'pending';
+    PERFORM mailqueue.record_bounce(q.project_id, i.address, 'hard', i.reason, i.code, q.assigned_to, q.campaign_id)
+       FROM unnest(p_ids, p_claims, p_addresses, p_reasons, p_codes, p_hard) AS i(id, claim_no, address, reason, code, hard)
+       JOIN mailqueue.email_queue AS q ON q.id = i.id AND q.claim_no = i.claim_no
+      WHERE i.hard;
+END $$;
+COMMENT ON FUNCTION mailqueue.settle_recipients(uuid[], bigint[], text[], text[], text[], text[], boolean[]) IS
+    'Record what became of single recipients of claimed messages.';

@@ -1,0 +1,39 @@
+-- Every mail, finished or not, in one place.
+
+DROP VIEW IF EXISTS mailqueue.emails CASCADE;
+CREATE VIEW mailqueue.emails AS
+SELECT q.id, p.name AS project, q.project_id, q.status, q.last_error AS reason, q.priority, q.category,
+       q.recipient_email, q.recipient_name, c.subject, q.campaign_id, q.tags, q.custom_data,
+       q.created_at, q.run_at, NULL::timestamptz AS finished_at, q.expires_at,
+       q.attempts, q.max_attempts, q.recipients, q.delivery, q.assigned_to, s.name AS sender, q.worker_id, q.last_error,
+       NULL::text AS message_id, NULL::text AS provider_message_id, c.html_body, c.text_body
+  FROM mailqueue.email_queue AS q
+  JOIN mailqueue.projects AS p ON p.id = q.project_id
+  LEFT JOIN mailqueue.email_contents AS c ON c.id = q.content_id AND c.created_on = q.content_on
+  LEFT JOIN mailqueue.sender_accounts AS s ON s.id = q.assigned_to
+UNION ALL
+SELECT h.id, p.name, h.project_id, h.status, h.reason, h.priority, h.category,
+       h.recipient_email, h.recipient_name, c.subject, h.campaign_id, h.tags, h.custom_data,
+       h.created_at, NULL, h.finished_at, h.expires_at,
+       h.attempts, h.max_attempts, h.recipients, h.delivery, h.assigned_to, s.name, h.worker_id, h.last_error,
+       h.message_id, h.provider_message_id, c.html_body, c.text_body
+  FROM mailqueue.email_history AS h
+  JOIN mailqueue.projects AS p ON p.id = h.project_id
+  LEFT JOIN mailqueue.email_contents AS c ON c.id = h.content_id AND c.created_on = h.content_on
+  LEFT JOIN mailqueue.sender_accounts AS s ON s.id = h.assigned_to;
+COMMENT ON VIEW mailqueue.emails IS
+    'All mail: pending, assigned and held from the queue; sent, failed, suppressed, expired and cancelled from history.';
+
+DROP VIEW IF EXISTS mailqueue.recipient_history CASCADE;
+CREATE VIEW mailqueue.recipient_history AS
+SELECT e.project, lower(e.recipient_email) AS address, e.id AS email_id, e.status, e.reason, e.subject, e.campaign_id,
+       e.created_at, e.finished_at, e.sender, e.attempts
+  FROM mailqueue.emails AS e
+UNION ALL
+SELECT p.name, lower(r.address), r.email_id, r.status, r.reason, e.subject, e.campaign_id, e.created_at, r.settled_at, e.sender, e.attempts
+  FROM mailqueue.email_recipients AS r
+  JOIN mailqueue.projects AS p ON p.id = r.project_id
+  JOIN mailqueue.emails AS e ON e.id = r.email_id
+ WHERE r.position > 0;
+COMMENT ON VIEW mailqueue.recipient_history IS
+    'What became of every mail to an address. Ask with address = ''ann@example.com'', in lower case.';

@@ -1,0 +1,70 @@
+-- The queue from outside: how deep, how old, why it stands.
+
+DROP VIEW IF EXISTS mailqueue.queue_depth CASCADE;
+CREATE VIEW mailqueue.queue_depth AS
+SELECT p.name AS project, l.priority, CASE l.route WHEN '' THEN 'default' ELSE l.route END AS route,
+       d.pending, d.due, d.assigned, d.held, d.oldest_due_at,
+       CASE WHEN d.due > 0 THEN l.blocked_reason END AS blocked_reason,
+       CASE WHEN d.due > 0 THEN nullif(l.blocked_until, 'infinity') END AS blocked_until,
+       l.id AS lane_id
+  FROM mailqueue.lanes AS l
+  JOIN mailqueue.projects AS p ON p.id = l.project_id
+  JOIN (SELECT q.lane_id,
+               count(*) FILTER (WHERE q.status = 'pending') AS pending,
+               count(*) FILTER (WHERE q.status = 'pending' AND q.run_at <= clock_timestamp()) AS due,
+               count(*) FILTER (WHERE q.status = 'assigned') AS assigned,
+               count(*) FILTER (WHERE q.status = 'held') AS held,
+               min(q.run_at) FILTER (WHERE q.status = 'pending' AND q.run_at <= clock_timestamp()) AS oldest_due_at
+          FROM mailqueue.email_queue AS q GROUP BY q.lane_id) AS d ON d.lane_id = l.id;
+COMMENT ON VIEW mailqueue.queue_depth IS
+    'Unfinished mail of each lane, and what holds it up. Counts every queued row: with millions of them it takes a second.';
+
+DROP VIEW IF EXISTS mailqueue.sender_headroom CASCADE;
+CREATE VIEW mailqueue.sender_headroom AS
+SELECT p.name AS project, a.id AS sender_account_id, a.name AS sender, a.provider,
+       CASE WHEN a.status = 'active' AND r.why = 'daily_limit' THEN 'paused_limit_reached' ELSE a.status END AS status,
+       a.status_reason, r.daily_limit, r.sent AS daily_sent, r.reserved AS daily_reserved,
+       CASE WHEN n.day = r.today THEN n.bounces ELSE 0 END AS daily_bounces,
+       CASE WHEN n.day = r.today THEN n.errors ELSE 0 END AS daily_errors,
+       CASE WHEN r.daily_limit IS NOT NULL THEN greatest(0, r.daily_limit - r.sent - r.reserved) END AS headroom,
+       r.today AS day, ((r.today)::timestamp AT TIME ZONE a.time_zone) AS last_reset_at,
+       ((r.today + 1)::timestamp AT TIME ZONE a.time_zone) AS next_reset_at,
+       r.why AS blocked_reason, nullif(r.until, 'infinity') AS blocked_until
+  FROM mailqueue.sender_accounts AS a
+  JOIN mailqueue.projects AS p ON p.id = a.project_id
+  JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
+  CROSS JOIN LATERAL mailqueue.headroom(ARRAY[m.id], clock_timestamp()) AS r
+  CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC LIMIT 1) AS n;
+COMMENT ON VIEW mailqueue.sender_headroom IS
+    'What each sender account sent today and may still send. Days are the account''s own; the counters roll over by themselves.';
+
+DROP VIEW IF EXISTS mailqueue.sender_account_days CASCADE;
+CREATE VIEW mailqueue.sender_account_days AS
+SELECT a.id AS sender_account_id, a.name AS sender, d.day, d.sent, d.reserved, d.bounces, d.errors
+  FROM mailqueue.sender_accounts AS a
+  JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
+  CROSS JOIN LATERAL (
+      SELECT x.day, x.sent, x.reserved, x.bounces, x.errors FROM mailqueue.limit_days AS x WHERE x.limit_id = m.id
+      UNION ALL
+      (SELECT c.day, c.sent, c.reserved, c.bounces, c.errors FROM mailqueue.limit_counters AS c
+        WHERE c.limit_id = m.id ORDER BY c.rev DESC LIMIT 1)) AS d;
+COMMENT ON VIEW mailqueue.sender_account_days IS 'What each sender account sent on each day, today included.';
+
+DROP VIEW IF EXISTS mailqueue.worker_status CASCADE;
+CREATE VIEW mailqueue.worker_status AS
+SELECT w.id, w.kind, w.host, w.pid, w.version,
+       CASE WHEN w.lost_at IS NOT NULL THEN 'lost' WHEN w.stopped_at IS NOT NULL THEN 'stopped'
+            WHEN w.beat_at < clock_timestamp() - interval '30 s' THEN 'silent'
+            WHEN w.is_stopping THEN 'stopping' ELSE 'running' END AS status,
+       w.started_at, w.beat_at, clock_timestamp() - w.beat_at AS silence,
+       (SELECT count(*) FROM mailqueue.email_queue AS q WHERE q.status = 'assigned' AND q.worker_id = w.id) AS assigned,
+       (SELECT count(*) FROM mailqueue.waiters AS x WHERE x.worker_id = w.id) > 0 AS is_parked,
+       coalesce(w.stopped_at, w.lost_at) AS ended_at
+  FROM mailqueue.workers AS w;
+COMMENT ON VIEW mailqueue.worker_status IS 'Worker processes, what they hold and whether they are alive.';
+
+DROP VIEW IF EXISTS mailqueue.held CASCADE;
+CREATE VIEW mailqueue.held AS
+SELECT e.id, e.project, e.recipient_email, e.subject, e.last_error AS reason, e.created_at, e.attempts, e.sender
+  FROM mailqueue.emails AS e WHERE e.status = 'held';
+COMMENT ON VIEW mailqueue.held IS 'Mail that waits for a person''s decision.';

@@ -1,0 +1,106 @@
+-- Why a mail has not gone out, in words, and whether the books add up.
+
+CREATE OR REPLACE FUNCTION mailqueue.why(email_id uuid) RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    q record;
+    h record;
+    r record;
+    l record;
+    s record;
+BEGIN
+    SELECT * INTO h FROM mailqueue.email_history AS e WHERE e.id = why.email_id ORDER BY e.finished_at DESC LIMIT 1;
+    IF FOUND THEN
+        RETURN CASE h.status
+            WHEN 'sent' THEN format('sent at %s', mailqueue.shown(h.finished_at))
+            ELSE format('%s at %s: %s', h.status, mailqueue.shown(h.finished_at), coalesce(h.reason, 'no reason recorded')) END;
+    END IF;
+    SELECT * INTO q FROM mailqueue.email_queue AS e WHERE e.id = why.email_id;
+    IF NOT FOUND THEN
+        RETURN 'there is no such email';
+    END IF;
+    IF q.status = 'held' THEN
+        RETURN format('held until a person decides: %s', coalesce(q.last_error, 'no reason recorded'));
+    ELSIF q.status = 'assigned' THEN
+        SELECT w.*, clock_timestamp() - w.beat_at > interval '30 s' AS is_silent INTO s FROM mailqueue.workers AS w WHERE w.id = q.worker_id;
+        RETURN CASE WHEN s.is_silent THEN format('worker %s has it and is silent since %s: it goes back when the worker is rescued', q.worker_id, mailqueue.shown(s.beat_at))
+                    ELSE format('being sent by worker %s since %s', q.worker_id, mailqueue.shown(q.assigned_at)) END;
+    ELSIF q.run_at > clock_timestamp() THEN
+        RETURN CASE WHEN q.attempts > 0 THEN format('tried %s times, next attempt at %s: %s', q.attempts, mailqueue.shown(q.run_at), q.last_error)
+                    ELSE format('not due before %s', mailqueue.shown(q.run_at)) END;
+    END IF;
+    SELECT * INTO l FROM mailqueue.lanes AS x WHERE x.id = q.lane_id;
+    IF cardinality(l.account_limits) = 0 THEN
+        RETURN 'the project has no sender account: add one with mailqueue sender add';
+    END IF;
+    SELECT * INTO r FROM mailqueue.headroom(ARRAY[l.project_limit], clock_timestamp()) AS x;
+    IF r.why IS NOT NULL THEN
+        RETURN format('the project waits until %s: %s', mailqueue.shown(r.until), mailqueue.limit_words(r.why, r.daily_limit));
+    END IF;
+    -- Every candidate must stand in the way; the first to open again is named.
+    IF NOT EXISTS (SELECT FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x WHERE x.why IS NULL) THEN
+        SELECT x.*, a.name INTO r FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x
+          JOIN mailqueue.sender_accounts AS a ON a.id = x.sender_account_id ORDER BY x.until, a.priority LIMIT 1;
+        RETURN format('sender account %s waits until %s: %s', r.name, mailqueue.shown(r.until), mailqueue.limit_words(r.why, r.daily_limit));
+    ELSIF q.recipients > (SELECT max(least(x.headroom, x.batch_size)) FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x) THEN
+        RETURN format('it has %s recipients, more than any of its sender accounts may send to now', q.recipients);
+    ELSIF NOT EXISTS (SELECT FROM mailqueue.workers AS w WHERE w.kind = 'send' AND w.stopped_at IS NULL AND w.lost_at IS NULL
+                       AND w.beat_at > clock_timestamp() - interval '30 s') THEN
+        RETURN 'no worker is running: start one with mailqueue worker send';
+    END IF;
+    RETURN format('due since %s and waiting for its turn behind %s mails of its lane', mailqueue.shown(q.run_at),
+        (SELECT count(*) FROM (SELECT FROM mailqueue.email_queue AS o WHERE o.lane_id = q.lane_id AND o.status = 'pending'
+                                AND (o.run_at, o.id) < (q.run_at, q.id) LIMIT 100000) AS ahead));
+END $$;
+COMMENT ON FUNCTION mailqueue.why(uuid) IS 'The first reason a mail has not been sent, in words; or what became of it.';
+
+CREATE OR REPLACE FUNCTION mailqueue.shown(p_at timestamptz) RETURNS text
+LANGUAGE sql STABLE
+AS $$ SELECT CASE WHEN p_at = 'infinity' THEN 'somebody changes it' ELSE to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"') END $$;
+COMMENT ON FUNCTION mailqueue.shown(timestamptz) IS 'An instant as people read it.';
+
+CREATE OR REPLACE FUNCTION mailqueue.limit_words(p_why text, p_limit integer) RETURNS text
+LANGUAGE sql IMMUTABLE
+AS $$
+    SELECT CASE p_why
+        WHEN 'daily_limit' THEN format('its daily limit of %s is used up', p_limit)
+        WHEN 'rate' THEN 'its rate is used up'
+        WHEN 'paused' THEN 'it is paused'
+        WHEN 'suspended' THEN 'it is suspended'
+        WHEN 'unreachable' THEN 'its server cannot be reached' END
+$$;
+COMMENT ON FUNCTION mailqueue.limit_words(text, integer) IS 'A limit''s reason as people read it.';
+
+-- accepted must equal what is finished, queued and held, for each project and day; difference is 0 or something was lost.
+DROP VIEW IF EXISTS mailqueue.books CASCADE;
+CREATE VIEW mailqueue.books AS
+WITH accepted AS (
+    SELECT a.project_id, a.day, sum(a.emails)::bigint AS emails
+      FROM (SELECT d.project_id, d.day, d.emails FROM mailqueue.accepted_days AS d
+            UNION ALL
+            SELECT l.project_id, s.accepted_on, s.emails FROM mailqueue.lane_signals AS s
+              JOIN mailqueue.lanes AS l ON l.id = s.lane_id WHERE s.emails > 0) AS a
+     GROUP BY a.project_id, a.day
+), found AS (
+    SELECT f.project_id, f.day,
+           count(*) FILTER (WHERE f.status = 'sent') AS sent, count(*) FILTER (WHERE f.status = 'failed') AS failed,
+           count(*) FILTER (WHERE f.status = 'suppressed') AS suppressed, count(*) FILTER (WHERE f.status = 'expired') AS expired,
+           count(*) FILTER (WHERE f.status = 'cancelled') AS cancelled,
+           count(*) FILTER (WHERE f.status IN ('pending', 'assigned')) AS queued, count(*) FILTER (WHERE f.status = 'held') AS held,
+           count(*) AS emails
+      FROM (SELECT q.project_id, (q.created_at AT TIME ZONE 'UTC')::date AS day, q.status FROM mailqueue.email_queue AS q
+            UNION ALL
+            SELECT h.project_id, (h.created_at AT TIME ZONE 'UTC')::date, h.status FROM mailqueue.email_history AS h) AS f
+     GROUP BY f.project_id, f.day
+)
+SELECT p.name AS project, coalesce(a.day, f.day) AS day, coalesce(a.emails, 0) AS accepted,
+       coalesce(f.sent, 0) AS sent, coalesce(f.failed, 0) AS failed, coalesce(f.suppressed, 0) AS suppressed,
+       coalesce(f.expired, 0) AS expired, coalesce(f.cancelled, 0) AS cancelled, coalesce(f.queued, 0) AS queued, coalesce(f.held, 0) AS held,
+       coalesce(a.emails, 0) - coalesce(f.emails, 0) AS difference
+  FROM accepted AS a
+  FULL JOIN found AS f ON f.project_id = a.project_id AND f.day = a.day
+  JOIN mailqueue.projects AS p ON p.id = coalesce(a.project_id, f.project_id);
+COMMENT ON VIEW mailqueue.books IS
+    'Per project and day of acceptance (UTC): accepted mail against what became of it. A difference other than 0 means that rows are missing or too many.';
