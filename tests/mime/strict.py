@@ -2,6 +2,7 @@
 
 import re
 from email import message_from_bytes, policy
+from email.header import decode_header, make_header
 from email.message import EmailMessage
 
 HEADER_LINE = re.compile(rb"[!-9;-~]+:|[ \t]+[^ \t\r\n]")
@@ -45,3 +46,17 @@ def body_of(message: EmailMessage, subtype: str) -> str:
     payload = part.get_payload(decode=True)
     assert isinstance(payload, bytes)
     return payload.decode("utf-8")
+
+
+def name_read(message: bytes, header: str) -> str:
+    """Give the display name of a header that holds one mailbox.
+
+    By the older reader: the newer one, in Python 3.11, keeps the blank between two encoded words.
+    """
+    value = str(message_from_bytes(message, policy=policy.compat32)[header]).replace("\r\n", "")
+    phrase, _, address = value.lstrip(" ").rpartition("<")
+    assert "@" in address
+    phrase = phrase.removesuffix(" ")
+    if phrase.startswith('"'):
+        return re.sub(r"\\(.)", r"\1", phrase[1:-1])
+    return str(make_header(decode_header(phrase)))
