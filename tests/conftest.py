@@ -33,7 +33,7 @@ THROWAWAY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "o
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--server-version", choices=("15", "16", "18"), help="PostgreSQL to run on")
+    parser.addoption("--server-version", type=int, help="major version of PostgreSQL to run on")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -119,8 +119,7 @@ def server(
     if given:
         yield _with_role(Server(given))
         return
-    wanted = request.config.getoption("--server-version")
-    found = find_binaries(int(wanted) if wanted else None)
+    found = find_binaries(request.config.getoption("--server-version"))
     home = reachable_folder / "server"
     home.mkdir()
     home.chmod(0o755)

@@ -84,7 +84,7 @@ def owner_of(path: Path) -> str | None:
     """Give the name of the user who owns a file or folder, None where it is missing or nameless."""
     try:
         return path.owner()
-    except (FileNotFoundError, KeyError):
+    except (OSError, KeyError):
         return None
 
 
