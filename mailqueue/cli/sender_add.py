@@ -1,0 +1,140 @@
+"""`mailqueue sender add`: what a new account is made of."""
+
+import os
+import sys
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from mailqueue.cli.context import opened, run
+from mailqueue.cli.output import examples, json_option
+from mailqueue.cli.sender_view import print_account
+from mailqueue.core.address import InvalidAddress, parse_mailbox
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.secret import Secret
+from mailqueue.senders import accounts
+from mailqueue.senders.model import NewSender, Provider, SenderAccount, Tls
+from mailqueue.senders.presets import PRESETS, Preset
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue sender add --name relay --host smtp.example.com --port 25 --tls none",
+        "RELAY_PASSWORD=… mailqueue sender add --name relay --host smtp.example.com \\",
+        "    --username ann --password-env RELAY_PASSWORD --from 'Ann <ann@example.com>'",
+        "mailqueue sender add --name gmail --preset gmail --username ann@example.com",
+    )
+)
+@click.option(
+    "--project", default="default", show_default=True, help="Project the account belongs to."
+)
+@click.option("--name", required=True, help="Name of the account, unique in its project.")
+@click.option(
+    "--provider",
+    type=click.Choice([provider.value for provider in Provider]),
+    default=Provider.SMTP.value,
+    show_default=True,
+    help="What stands behind the account.",
+)
+@click.option(
+    "--preset", type=click.Choice(list(PRESETS)), help="Start from what a provider is known for."
+)
+@click.option("--host", help="Host name or address of the server; a private one is allowed.")
+@click.option("--port", type=int, help="Port.  [default: 25 none, 587 starttls, 465 implicit]")
+@click.option(
+    "--tls",
+    type=click.Choice([tls.value for tls in Tls]),
+    help="How to secure.  [default: starttls]",
+)
+@click.option("--username", help="Name to log in with.")
+@click.option(
+    "--password-env",
+    metavar="VAR",
+    help="Environment variable that holds the password; asked for on a terminal if not named.",
+)
+@click.option("--from", "from_", metavar="MAILBOX", help="Sender of mail that names none.")
+@click.option("--priority", type=int, default=100, show_default=True, help="Lower is tried first.")
+@click.option("--daily-limit", type=int, help="Recipients a day.")
+@click.option("--rate-per-second", type=float, help="Recipients a second.")
+@click.option("--burst", type=int, help="Recipients the rate may be ahead of itself.")
+@click.option("--batch-size", type=int, help="Mails taken in one go.")
+@click.option("--send-delay-ms", type=int, help="Milliseconds between two mails.")
+@click.option("--max-connections", type=int, help="Connections of one worker process.")
+@click.option("--time-zone", help="Where its day begins at midnight.  [default: UTC]")
+@click.option("--notes", help="For people.")
+@json_option
+def add(*, project: str, as_json: bool, **given: Any) -> None:
+    """Add a sender account. Running workers use it within a second."""
+    new = requested(**given)
+
+    async def added() -> SenderAccount:
+        async with opened() as app:
+            return await accounts.add(app.conn, new, project=project, master=app.master_key())
+
+    print_account(run(added()), as_json=as_json)
+
+
+def requested(
+    *,
+    name: str,
+    provider: str,
+    preset: str | None,
+    host: str | None,
+    port: int | None,
+    tls: str | None,
+    username: str | None,
+    password_env: str | None,
+    from_: str | None,
+    priority: int,
+    notes: str | None,
+    **limits: Any,
+) -> NewSender:
+    """Put together what the options and the preset ask for; an option wins."""
+    known = PRESETS[preset] if preset else Preset()
+    secured = Tls(tls) if tls else known.tls
+    if port is None and secured is known.tls:
+        port = known.port
+    username = username or known.username
+    display_name, email = _sender(from_)
+    return NewSender(
+        name=name,
+        provider=Provider(provider),
+        email=email,
+        display_name=display_name,
+        host=host or known.host,
+        port=port,
+        tls=secured,
+        username=username,
+        password=_password(username, variable=password_env),
+        is_private_ok=True,
+        priority=priority,
+        limits=replace(known.limits, **{k: v for k, v in limits.items() if v is not None}),
+        notes=notes,
+    )
+
+
+def _sender(text: str | None) -> tuple[str | None, str | None]:
+    if text is None:
+        return None, None
+    try:
+        mailbox = parse_mailbox(text)
+    except InvalidAddress as exc:
+        raise InvalidField("from", str(exc)) from exc
+    return mailbox.name or None, mailbox.address.sent
+
+
+def _password(username: str | None, *, variable: str | None) -> Secret | None:
+    if variable is not None:
+        text = os.environ.get(variable)
+        if not text:
+            raise InvalidField("password-env", f"the environment has no variable {variable!r}")
+        return Secret(text)
+    if username is None:
+        return None
+    if not sys.stdin.isatty():
+        raise InvalidField(
+            "password-env",
+            f"username {username!r} needs a password: name the variable that holds it",
+        )
+    return Secret(click.prompt("Password", hide_input=True, err=True))

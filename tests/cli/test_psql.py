@@ -1,0 +1,96 @@
+"""`mailqueue psql`: the right program, the right database, no password in sight."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mailqueue.cli.psql import arguments, environment, find_psql
+from mailqueue.core.config import DatabaseSettings, DatabaseSource
+from mailqueue.core.secret import Secret
+from mailqueue.db.libpq import reach
+
+ROOT = Path(__file__).parents[2]
+
+
+def psql(dsn: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "mailqueue", "psql", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        cwd=ROOT,
+        env=os.environ | {"MAILQUEUE_DATABASE_URL": dsn},
+    )
+
+
+def test_psql_runs_on_the_database_and_its_exit_code_is_ours(fresh_db: str) -> None:
+    done = psql(fresh_db, "-XAtc", "SELECT current_database()")
+    failed = psql(fresh_db, "-XAtc", "SELEC")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == fresh_db.rpartition("/")[2]
+    assert failed.returncode == 1
+
+
+def test_psqls_own_short_options_reach_psql(fresh_db: str) -> None:
+    done = psql(fresh_db, "-h", "127.0.0.1", "-XAtc", "SELECT 1")
+
+    assert done.stdout == "1\n"
+
+
+def test_the_password_is_in_no_argument() -> None:
+    settings = DatabaseSettings(
+        Secret("postgresql://ann:hunter2@db.example.com:6000/mail?keepalives=0&sslpassword=hunter3")
+    )
+
+    found = reach(settings)
+
+    assert arguments(found, ("-c", "SELECT 1")) == [
+        "psql", "--dbname", "keepalives=0", "-c", "SELECT 1",
+    ]  # fmt: skip
+    assert found.environment == {
+        "PGHOST": "db.example.com",
+        "PGPORT": "6000",
+        "PGUSER": "ann",
+        "PGPASSWORD": "hunter2",
+        "PGDATABASE": "mail",
+    }
+    assert "hunter" not in repr(found)
+
+
+def test_without_a_string_of_its_own_libpqs_variables_decide() -> None:
+    found = reach(DatabaseSettings(Secret(""), DatabaseSource.LIBPQ))
+
+    assert arguments(found, ()) == ["psql"]
+    assert environment(found, {"PGHOST": "db.example.com"}) == {"PGHOST": "db.example.com"}
+
+
+def test_our_secrets_are_not_handed_on() -> None:
+    found = reach(DatabaseSettings(Secret("postgresql://ann@db.example.com/mail")))
+    own = {"MAILQUEUE_MASTER_KEY": "k", "DATABASE_URL": "postgresql://x", "TERM": "xterm"}
+
+    assert environment(found, own) == {
+        "TERM": "xterm", "PGHOST": "db.example.com", "PGUSER": "ann", "PGDATABASE": "mail",
+    }  # fmt: skip
+
+
+def test_a_psql_is_found() -> None:
+    assert find_psql().is_file()
+
+
+@pytest.mark.parametrize("name", ["psql"])
+def test_no_database_named_is_one_line(name: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mailqueue", name],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        cwd=ROOT,
+        env=os.environ | {"MAILQUEUE_DATA": str(tmp_path)},
+    )
+
+    assert done.returncode == 4
+    assert done.stderr.startswith("error: no database is named")
