@@ -1,0 +1,108 @@
+# Makes the project's private Python environment; sourced by the scripts beside it.
+# Everything it says goes to standard error: a script's standard output belongs to its command.
+
+project=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
+environment=$project/.venv
+python=$environment/bin/python
+
+# Another interpreter's home or another project's packages must not leak in.
+unset PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX VIRTUAL_ENV
+
+say() {
+    printf '%s\n' "$*" >&2
+}
+
+give_up() {
+    say "error: $*"
+    exit 1
+}
+
+# Name the first Python on the PATH that is new enough.
+find_python() {
+    local name
+    for name in python3 python3.14 python3.13 python3.12 python3.11; do
+        if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            printf '%s' "$name"
+            return
+        fi
+    done
+    give_up "mailqueue needs Python 3.11 or newer; python3 here is" \
+        "$(python3 --version 2>&1 || printf 'missing')"
+}
+
+# The stamp of a finished installation: where it stands, by which Python, from which list.
+stamp() {
+    printf '%s\n' "$environment"
+    "$python" -c 'import sys; print(sys.version, sys.prefix)' 2>/dev/null || printf 'broken\n'
+    cat -- "$project/requirements/$1.txt"
+}
+
+is_installed() {
+    local file=$environment/installed-$1
+    [ -f "$file" ] && [ -x "$environment/bin/mailqueue" ] && stamp "$1" | cmp -s - "$file"
+}
+
+make_environment() {
+    local found
+    found=$(find_python) || exit 1
+    "$found" -c 'import ensurepip, venv' 2>/dev/null || give_up \
+        "$found lacks the module venv or ensurepip: install the package that brings them" \
+        "(python3-venv on Debian and Ubuntu: apt-get install python3-venv)"
+    say "making a private Python environment in $environment"
+    rm -rf -- "$environment"
+    "$found" -m venv -- "$environment" >&2 || give_up "python3 -m venv failed, see above"
+}
+
+# Whether the environment works and was made here, not copied or moved from elsewhere.
+is_ours() {
+    [ -x "$python" ] && grep -qsF -- "$environment" "$environment/bin/activate" &&
+        "$python" -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
+}
+
+install_requirements() {
+    say "installing what requirements/$1.txt lists (only when it changed)"
+    "$python" -m pip install --quiet --no-input --disable-pip-version-check \
+        --require-hashes --requirement "$project/requirements/$1.txt" >&2 ||
+        give_up "installing failed, see above; this step needs the network once"
+}
+
+# Let the environment find the project, and give it the command, without building a package.
+link_project() {
+    "$python" - "$project" <<'PYTHON'
+import shlex
+import sys
+import sysconfig
+from pathlib import Path
+
+project = Path(sys.argv[1])
+command = Path(sys.prefix) / "bin" / "mailqueue"
+(Path(sysconfig.get_path("purelib")) / "mailqueue-checkout.pth").write_text(f"{project}\n")
+# A shell starts it: a path with a space cannot stand in the first line of a script.
+command.write_text(f"""#!/bin/sh
+'''exec' {shlex.quote(sys.executable)} -P "$0" "$@"
+' '''
+import sys
+
+from mailqueue.cli.main import main
+
+sys.exit(main())
+""")
+command.chmod(0o755)
+PYTHON
+}
+
+# ensure_environment runtime|dev: afterwards .venv has all of that list and the command `mailqueue`.
+ensure_environment() {
+    is_installed "$1" && return
+    if command -v flock >/dev/null 2>&1; then
+        exec 9<"$project/requirements"
+        flock 9 # two first starts at once take turns
+    fi
+    if ! is_installed "$1"; then
+        is_ours || make_environment
+        install_requirements "$1"
+        link_project || give_up "the environment in $environment cannot be written"
+        stamp "$1" >"$environment/installed-$1"
+    fi
+    exec 9<&- # the command that follows must not hold the lock
+}
