@@ -10,9 +10,10 @@ DECLARE
     v_reasons text[];
 BEGIN
     UPDATE mailqueue.email_recipients AS r
-       SET status = 'suppressed', reason = s.reason, settled_at = now()
-      FROM mailqueue.email_queue AS q, mailqueue.suppressed(q.project_id, r.address, q.category) AS s(reason)
-     WHERE r.email_id = ANY (p_ids) AND q.id = r.email_id AND s.reason IS NOT NULL;
+       SET status = 'suppressed', reason = mailqueue.suppressed(q.project_id, r.address, q.category), settled_at = now()
+      FROM mailqueue.email_queue AS q
+     WHERE r.email_id = ANY (p_ids) AND q.id = r.email_id
+       AND mailqueue.suppressed(q.project_id, r.address, q.category) IS NOT NULL;
     IF FOUND THEN
         UPDATE mailqueue.email_queue AS q
            SET recipients = greatest(1, (SELECT count(*) FROM mailqueue.email_recipients AS r
