@@ -1,0 +1,128 @@
+"""Makes rows with sensible defaults, through SQL; a test names only what it is about."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from mailqueue.db.fetch import Conn
+
+
+async def scalar(conn: Conn, query: str, *params: object) -> Any:
+    """Give the first column of the first row; None where there is no row."""
+    row = await (await conn.execute(query.encode(), params or None)).fetchone()
+    return None if row is None else row[0]
+
+
+async def rows(conn: Conn, query: str, *params: object) -> list[tuple[Any, ...]]:
+    """Give every row."""
+    return await (await conn.execute(query.encode(), params or None)).fetchall()
+
+
+async def inserted(conn: Conn, table: str, values: Mapping[str, object]) -> Any:
+    """Insert one row into a table of the schema; give its id, None when nothing was inserted."""
+    names = [sql.Identifier(name) for name in values]
+    statement = sql.SQL("INSERT INTO {} ({}) VALUES ({}) RETURNING id").format(
+        sql.Identifier("mailqueue", table),
+        sql.SQL(", ").join(names),
+        sql.SQL(", ").join(sql.Placeholder() * len(names)),
+    )
+    row = await (await conn.execute(statement, [_adapted(v) for v in values.values()])).fetchone()
+    return None if row is None else row[0]
+
+
+def _adapted(value: object) -> object:
+    return Jsonb(value) if isinstance(value, dict) else value
+
+
+async def project(conn: Conn, name: str | None = None, **columns: object) -> UUID:
+    """Make a project; its lanes and limit come by themselves."""
+    values = {"name": name or f"p-{uuid4().hex[:12]}", **columns}
+    found: UUID = await inserted(conn, "projects", values)
+    return found
+
+
+async def project_named(conn: Conn, name: str = "default") -> UUID:
+    """Give a project's id."""
+    found: UUID = await scalar(conn, "SELECT id FROM mailqueue.projects WHERE name = %s", name)
+    return found
+
+
+async def sender_account(
+    conn: Conn, *, project_id: UUID | None = None, name: str | None = None, **columns: object
+) -> int:
+    """Make a sender account of the default project; without a server behind it."""
+    values = {
+        "project_id": project_id or await project_named(conn),
+        "name": name or f"s-{uuid4().hex[:12]}",
+        "email": "sender@example.com",
+        "smtp_host": "127.0.0.1",
+        "smtp_port": 25,
+        "smtp_tls": "none",
+        "is_private_ok": True,
+        **columns,
+    }
+    found: int = await inserted(conn, "sender_accounts", values)
+    return found
+
+
+async def queued_email(conn: Conn, **columns: object) -> UUID:
+    """Insert one mail of the default project; None when its idempotency key was used before."""
+    values = {
+        "recipient_email": "ann@example.com",
+        "subject": "Hello",
+        "text_body": "Hello Ann",
+        **columns,
+    }
+    found: UUID = await inserted(conn, "email_queue", values)
+    return found
+
+
+async def queued_emails(conn: Conn, count: int, **columns: object) -> Sequence[UUID]:
+    """Insert mails to person0@example.com, person1@… in one transaction; give their ids."""
+    async with conn.transaction():
+        return [
+            await queued_email(conn, **{"recipient_email": f"person{n}@example.com", **columns})
+            for n in range(count)
+        ]
+
+
+async def worker(conn: Conn, *, kind: str = "send", host: str = "test") -> int:
+    """Register a worker that has just beaten."""
+    found: int = await scalar(
+        conn, "SELECT mailqueue.start_worker(%s, %s, 1, 'test', NULL)", kind, host
+    )
+    return found
+
+
+async def silent(conn: Conn, worker_id: int, *, since: timedelta = timedelta(minutes=5)) -> None:
+    """Have a worker's last heartbeat lie in the past."""
+    await conn.execute(
+        "UPDATE mailqueue.workers SET beat_at = clock_timestamp() - %s WHERE id = %s",
+        (since, worker_id),
+    )
+
+
+async def claimed(conn: Conn, worker_id: int, *, limit: int = 100) -> list[tuple[UUID, int]]:
+    """Have a worker claim what is due; give (id, claim_no) of each mail."""
+    await conn.execute("SELECT mailqueue.gather_lanes()")
+    return [
+        (row[0], row[1])
+        for row in await rows(
+            conn,
+            "SELECT id, claim_no FROM mailqueue.claim_emails(%s, %s, interval '15 min')",
+            worker_id,
+            limit,
+        )
+    ]
+
+
+async def status_of(conn: Conn, email_id: UUID) -> str | None:
+    """Give a mail's status, finished or not."""
+    found: str | None = await scalar(
+        conn, "SELECT status FROM mailqueue.emails WHERE id = %s", email_id
+    )
+    return found
