@@ -6,15 +6,14 @@ from typing import Any
 
 import click
 
-from mailqueue.cli.context import opened, run
 from mailqueue.cli.output import examples, json_option
 from mailqueue.cli.sender_add import add
 from mailqueue.cli.sender_trial import test
-from mailqueue.cli.sender_view import print_account, print_accounts
+from mailqueue.cli.sender_view import print_accounts, print_outcome
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.senders import accounts
-from mailqueue.senders.model import KEEP, Kept, LimitsChange, SenderAccount
+from mailqueue.senders.model import KEEP, Kept, LimitsChange
 
 project_option = click.option(
     "--project", default="default", show_default=True, help="Project the account belongs to."
@@ -40,12 +39,7 @@ def sender() -> None:
 @json_option
 def list_(*, project: str | None, as_json: bool) -> None:
     """List accounts in the order they are tried."""
-
-    async def found() -> list[SenderAccount]:
-        async with opened() as app:
-            return await accounts.list_all(app.conn, project=project)
-
-    print_accounts(run(found()), as_json=as_json)
+    print_accounts(project, as_json=as_json)
 
 
 @sender.command(
@@ -56,12 +50,7 @@ def list_(*, project: str | None, as_json: bool) -> None:
 @json_option
 def show(*, name: str, project: str, as_json: bool) -> None:
     """Show one account; its password is never shown."""
-
-    async def found() -> SenderAccount:
-        async with opened() as app:
-            return await accounts.find(app.conn, project, name=name)
-
-    print_account(run(found()), as_json=as_json)
+    print_outcome(lambda app: accounts.find(app.conn, project, name=name), as_json=as_json)
 
 
 @sender.command(
@@ -79,12 +68,10 @@ def show(*, name: str, project: str, as_json: bool) -> None:
 def pause(*, name: str, project: str, reason: str | None, until: str | None, as_json: bool) -> None:
     """Keep an account from sending; its mail waits or takes another account."""
     end = None if until is None else _end(until)
-
-    async def paused() -> SenderAccount:
-        async with opened() as app:
-            return await accounts.pause(app.conn, project, name=name, reason=reason, until=end)
-
-    print_account(run(paused()), as_json=as_json)
+    print_outcome(
+        lambda app: accounts.pause(app.conn, project, name=name, reason=reason, until=end),
+        as_json=as_json,
+    )
 
 
 @sender.command(epilog=examples("mailqueue sender resume relay"))
@@ -93,12 +80,7 @@ def pause(*, name: str, project: str, reason: str | None, until: str | None, as_
 @json_option
 def resume(*, name: str, project: str, as_json: bool) -> None:
     """Let a paused or suspended account send again."""
-
-    async def resumed() -> SenderAccount:
-        async with opened() as app:
-            return await accounts.resume(app.conn, project, name=name)
-
-    print_account(run(resumed()), as_json=as_json)
+    print_outcome(lambda app: accounts.resume(app.conn, project, name=name), as_json=as_json)
 
 
 def _or_none(kind: Callable[[str], Any]) -> Callable[[Any, Any, str | None], Any]:
@@ -149,12 +131,10 @@ def limits(
     change = LimitsChange(daily_limit=daily_limit, rate_per_second=rate_per_second, **named)
     if change == LimitsChange():
         raise click.UsageError("name at least one limit to change")
-
-    async def limited() -> SenderAccount:
-        async with opened() as app:
-            return await accounts.set_limits(app.conn, project, name=name, change=change)
-
-    print_account(run(limited()), as_json=as_json)
+    print_outcome(
+        lambda app: accounts.set_limits(app.conn, project, name=name, change=change),
+        as_json=as_json,
+    )
 
 
 def _end(text: str) -> datetime | timedelta:

@@ -7,15 +7,16 @@ from typing import Any
 
 import click
 
-from mailqueue.cli.context import opened, run
+from mailqueue.cli.context import Opened
 from mailqueue.cli.output import examples, json_option
-from mailqueue.cli.sender_view import print_account
+from mailqueue.cli.sender_view import print_outcome
 from mailqueue.core.address import InvalidAddress, parse_mailbox
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.secret import Secret
 from mailqueue.senders import accounts
-from mailqueue.senders.model import NewSender, Provider, SenderAccount, Tls
+from mailqueue.senders.model import NewSender, Provider, Tls
 from mailqueue.senders.presets import PRESETS, Preset
+from mailqueue.vault.masterkey import MasterKey
 
 
 @click.command(
@@ -67,12 +68,15 @@ from mailqueue.senders.presets import PRESETS, Preset
 def add(*, project: str, as_json: bool, **given: Any) -> None:
     """Add a sender account. Running workers use it within a second."""
     new = requested(**given)
+    print_outcome(
+        lambda app: accounts.add(app.conn, new, project=project, master=_master(app, new)),
+        as_json=as_json,
+    )
 
-    async def added() -> SenderAccount:
-        async with opened() as app:
-            return await accounts.add(app.conn, new, project=project, master=app.master_key())
 
-    print_account(run(added()), as_json=as_json)
+def _master(app: Opened, new: NewSender) -> MasterKey | None:
+    # Not looked at unless needed: a faulty key file must not stop an account without a password.
+    return app.master_key() if new.password else None
 
 
 def requested(

@@ -1,9 +1,12 @@
-"""How sender accounts are shown: never with a password."""
+"""How sender accounts are shown: never with a password, always with what they sent today."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 
+from mailqueue.cli.context import Opened, opened, run
 from mailqueue.cli.output import Column, emit, facts, table
-from mailqueue.senders.model import SenderAccount
+from mailqueue.senders import accounts
+from mailqueue.senders.model import Headroom, SenderAccount
 
 _COLUMNS = (
     Column("project", "PROJECT"),
@@ -11,56 +14,52 @@ _COLUMNS = (
     Column("server", "SERVER"),
     Column("from", "FROM"),
     Column("priority", "PRIORITY", numeric=True),
+    Column("daily_sent", "TODAY", numeric=True),
     Column("daily_limit", "A DAY", numeric=True),
     Column("rate_per_second", "A SECOND", numeric=True),
     Column("status", "STATUS"),
 )
 
 
-def print_account(account: SenderAccount, *, as_json: bool) -> None:
-    """Print everything about one account."""
+def print_outcome(act: Callable[[Opened], Awaitable[SenderAccount]], *, as_json: bool) -> None:
+    """Do something with one account and print the account as it is then."""
+
+    async def acted() -> tuple[SenderAccount, Headroom]:
+        async with opened() as app:
+            account = await act(app)
+            return account, (await accounts.headroom_by_id(app.conn, [account]))[account.id]
+
+    account, today = run(acted())
     if as_json:
-        emit(document(account))
-        return
-    facts(
-        (
-            ("name", account.name),
-            ("project", account.project),
-            ("server", server_of(account)),
-            ("username", account.smtp_username),
-            ("password", "sealed" if account.smtp_password else None),
-            ("from", from_of(account)),
-            ("status", account.status),
-            ("reason", account.status_reason),
-            ("until", account.status_until),
-            ("priority", account.priority),
-            ("daily limit", account.daily_limit),
-            ("rate a second", account.rate_per_second),
-            ("burst", account.burst),
-            ("batch size", account.batch_size),
-            ("send delay", f"{account.send_delay_ms} ms"),
-            ("connections", account.max_connections),
-            ("time zone", account.time_zone),
-            ("notes", account.notes),
-        )
-    )
+        emit(document(account, today))
+    else:
+        facts(_facts(account, today))
 
 
-def print_accounts(found: list[SenderAccount], *, as_json: bool) -> None:
+def print_accounts(project: str | None, *, as_json: bool) -> None:
     """Print a line for each account."""
+
+    async def listed() -> list[dict[str, object]]:
+        async with opened() as app:
+            found = await accounts.list_all(app.conn, project=project)
+            today = await accounts.headroom_by_id(app.conn, found)
+            return [
+                document(account, today[account.id])
+                | ({} if as_json else {"server": server_of(account), "from": from_of(account)})
+                for account in found
+            ]
+
+    documents = run(listed())
     if as_json:
-        emit([document(account) for account in found])
-        return
-    rows = [
-        asdict(account) | {"server": server_of(account), "from": from_of(account)}
-        for account in found
-    ]
-    table(rows, _COLUMNS)
+        emit(documents)
+    else:
+        table(documents, _COLUMNS)
 
 
-def document(account: SenderAccount) -> dict[str, object]:
-    """Give an account as JSON shows it: the columns, and whether there is a password."""
-    shown = asdict(account)
+def document(account: SenderAccount, today: Headroom) -> dict[str, object]:
+    """Give an account as JSON shows it: its columns, its day, and whether there is a password."""
+    shown = asdict(account) | asdict(today)
+    del shown["sender_account_id"]
     shown["has_password"] = shown.pop("smtp_password") is not None
     return shown
 
@@ -78,3 +77,34 @@ def from_of(account: SenderAccount) -> str | None:
     if account.email is None or account.display_name is None:
         return account.email
     return f"{account.display_name} <{account.email}>"
+
+
+def _facts(account: SenderAccount, today: Headroom) -> tuple[tuple[str, object], ...]:
+    return (
+        ("name", account.name),
+        ("project", account.project),
+        ("server", server_of(account)),
+        ("username", account.smtp_username),
+        ("password", "sealed" if account.smtp_password else None),
+        ("from", from_of(account)),
+        ("status", today.status),
+        ("reason", account.status_reason),
+        ("until", account.status_until),
+        ("sent today", today.daily_sent),
+        ("reserved", today.daily_reserved),
+        ("bounces", today.daily_bounces),
+        ("errors", today.daily_errors),
+        ("may still send", today.headroom if account.daily_limit is not None else "no daily limit"),
+        ("day began", today.last_reset_at),
+        ("waits for", today.blocked_reason),
+        ("waits until", today.blocked_until),
+        ("priority", account.priority),
+        ("daily limit", account.daily_limit),
+        ("rate a second", account.rate_per_second),
+        ("burst", account.burst),
+        ("batch size", account.batch_size),
+        ("send delay", f"{account.send_delay_ms} ms"),
+        ("connections", account.max_connections),
+        ("time zone", account.time_zone),
+        ("notes", account.notes),
+    )

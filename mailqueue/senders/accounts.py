@@ -6,7 +6,7 @@ from mailqueue.core.errors import ConfigError, InvalidField, NotFound
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.senders import acceptable, store
-from mailqueue.senders.model import LimitsChange, NewSender, SenderAccount, SenderStatus
+from mailqueue.senders.model import Headroom, LimitsChange, NewSender, SenderAccount, SenderStatus
 from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.sealing import Place
@@ -61,6 +61,12 @@ async def list_all(conn: Conn, *, project: str | None = None) -> list[SenderAcco
     if project is not None and await store.find_project(conn, project) is None:
         raise NotFound("project", project)
     return await store.list_all(conn, project)
+
+
+async def headroom_by_id(conn: Conn, found: list[SenderAccount]) -> dict[int, Headroom]:
+    """Say what each of the accounts sent today and may still send."""
+    rows = await store.list_headroom(conn, [account.id for account in found])
+    return {row.sender_account_id: row for row in rows}
 
 
 async def pause(

@@ -138,3 +138,24 @@ class SenderAccount:
             max_connections=self.max_connections,
             time_zone=self.time_zone,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Headroom:
+    """What one account sent today and may still send, as the database's clock has it.
+
+    `status` is the account's own, or `paused_limit_reached`. Counts are recipients. `headroom` None
+    means no daily limit; `blocked_reason` says why nothing may be sent right now, if so.
+    """
+
+    sender_account_id: int
+    status: str
+    daily_sent: int
+    daily_reserved: int
+    daily_bounces: int
+    daily_errors: int
+    headroom: int | None
+    last_reset_at: datetime
+    next_reset_at: datetime
+    blocked_reason: str | None
+    blocked_until: datetime | None

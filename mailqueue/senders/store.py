@@ -8,7 +8,7 @@ from psycopg.errors import UniqueViolation
 
 from mailqueue.core.errors import Conflict
 from mailqueue.db.fetch import Conn, many, maybe, run, value
-from mailqueue.senders.model import Limits, NewSender, SenderAccount, SenderStatus
+from mailqueue.senders.model import Headroom, Limits, NewSender, SenderAccount, SenderStatus
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
@@ -66,6 +66,11 @@ async def find_by_id(conn: Conn, account_id: int) -> SenderAccount | None:
 async def list_all(conn: Conn, project: str | None) -> list[SenderAccount]:
     """List a project's accounts in the order they are tried; None lists every project's."""
     return await many(conn, "list_senders", {"project": project}, SenderAccount)
+
+
+async def list_headroom(conn: Conn, account_ids: list[int]) -> list[Headroom]:
+    """List what each of the accounts may still send today."""
+    return await many(conn, "list_headroom", {"account_ids": account_ids}, Headroom)
 
 
 async def lock(conn: Conn, account_id: int) -> None:

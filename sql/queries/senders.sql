@@ -87,3 +87,11 @@ WHERE id = %(id)s;
 -- name: is_time_zone :value
 -- Whether the database knows a time zone by this name.
 SELECT EXISTS (SELECT FROM pg_catalog.pg_timezone_names WHERE name = %(time_zone)s);
+
+-- name: list_headroom :many
+-- What the named accounts sent today and may still send.
+SELECT sender_account_id, status, daily_sent::integer, daily_reserved::integer,
+       daily_bounces::integer, daily_errors::integer, headroom::integer, last_reset_at,
+       next_reset_at, blocked_reason, blocked_until
+FROM mailqueue.sender_headroom
+WHERE sender_account_id = ANY (%(account_ids)s::integer[]);

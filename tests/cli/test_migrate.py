@@ -2,6 +2,7 @@
 
 import json
 
+import psycopg
 from click.testing import CliRunner, Result
 
 from mailqueue.cli.main import main
@@ -30,16 +31,9 @@ def test_migrating_again_changes_nothing(fresh_db: str) -> None:
 
 
 def test_what_is_pending_ends_the_status_with_1(fresh_db: str) -> None:
-    import asyncio
-
-    from psycopg import AsyncConnection
-
-    async def forget() -> None:
-        async with await AsyncConnection.connect(fresh_db, autocommit=True) as conn:
-            await conn.execute("SET ROLE mailqueue_owner")
-            await conn.execute("DELETE FROM mailqueue.schema_objects")
-
-    asyncio.run(forget())
+    with psycopg.connect(fresh_db, autocommit=True) as conn:
+        conn.execute("SET ROLE mailqueue_owner")
+        conn.execute("DELETE FROM mailqueue.schema_objects")
 
     status = migrate(fresh_db, "--status")
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from click.testing import CliRunner, Result
 
@@ -91,6 +92,24 @@ def test_an_account_is_added_listed_and_shown(cli: Cli) -> None:
     assert added in document(cli("sender", "list", "--json"))
     assert "smtp 127.0.0.1:2525 none" in cli("sender", "list").output
     assert "smtp 127.0.0.1:2525 none" in cli("sender", "show", "relay").output
+
+
+def test_what_an_account_sent_today_stands_beside_it(cli: Cli, fresh_db: str) -> None:
+    added = document(cli(*RELAY, "--daily-limit", "10", "--json"))
+    assert (added["daily_sent"], added["headroom"], added["blocked_reason"]) == (0, 10, None)
+
+    with psycopg.connect(fresh_db, autocommit=True) as conn:
+        conn.execute("SET ROLE mailqueue_owner")
+        conn.execute(
+            "UPDATE mailqueue.limit_counters SET sent = 10, day = (now() AT TIME ZONE 'UTC')::date"
+            " WHERE limit_id = (SELECT id FROM mailqueue.limits WHERE sender_account_id = %s)",
+            (added["id"],),
+        )
+
+    shown = document(cli("sender", "show", "relay", "--json"))
+    assert (shown["daily_sent"], shown["headroom"]) == (10, 0)
+    assert (shown["status"], shown["blocked_reason"]) == ("paused_limit_reached", "daily_limit")
+    assert "paused_limit_reached" in cli("sender", "list").output
 
 
 def test_a_preset_sets_what_is_not_given(cli: Cli) -> None:
