@@ -23,6 +23,9 @@ def prepare_folder(data: Path, account: Account) -> None:
     mode = _OURS_ALONE if account.is_me else _OPEN_TO_PASS
     try:
         missing = [path for path in (data, *data.parents) if not path.exists()]
+        standing = next(path for path in (data, *data.parents) if path not in missing)
+        if standing.is_dir():  # asked before anything is made: a refusal leaves nothing behind
+            require_reach(standing, account)
         for path in reversed(missing):
             path.mkdir()
             path.chmod(mode)  # whatever the umask

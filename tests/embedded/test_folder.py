@@ -68,6 +68,17 @@ def test_a_shut_folder_on_the_way_is_named_with_the_fix_and_stays_shut(
     shut.chmod(0o700)
 
 
+def test_a_refused_folder_leaves_nothing_behind(reachable_folder: Path, stranger: Account) -> None:
+    shut = reachable_folder / "shut before"
+    shut.mkdir(mode=0o600 if stranger.is_me else 0o700)
+
+    with pytest.raises(ConfigError):
+        prepare_folder(shut / "deeper" / "data", stranger)
+
+    shut.chmod(0o700)
+    assert list(shut.iterdir()) == []
+
+
 def test_a_folder_of_programs_is_copied_whole_and_runs_there(
     reachable_folder: Path, stranger: Account
 ) -> None:

@@ -1,0 +1,107 @@
+"""Writes log lines to standard error, and keeps addresses, bodies and secrets out of them."""
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import orjson
+import structlog
+from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
+
+from mailqueue.core.config import LogFormat, LogSettings
+
+_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+_ADDRESS_KEYS = ("recipient", "address", "email", "sender")
+_NEVER_LOGGED = ("body", "subject", "password", "secret", "token", "credential", "api_key")
+_KEPT_CHARACTERS = 3
+
+
+def configure_logging(settings: LogSettings) -> None:
+    """Set up logging for this process; called once by what starts it."""
+    wants_console = settings.format is LogFormat.CONSOLE or (
+        settings.format is LogFormat.AUTO and sys.stderr.isatty()
+    )
+    level = _LEVELS[settings.level]
+    structlog.configure(
+        processors=processors(console=wants_console),
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr)
+        if wants_console
+        else structlog.BytesLoggerFactory(file=sys.stderr.buffer),
+        cache_logger_on_first_use=True,
+    )
+    # Packages that log by the standard library: their warnings are worth a line, no more.
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(name)s: %(message)s")
+
+
+def get_logger(name: str) -> FilteringBoundLogger:
+    """Give the logger of a module; its lines carry the module's name."""
+    logger: FilteringBoundLogger = structlog.get_logger(module=name)
+    return logger
+
+
+@contextmanager
+def bound(**ids: object) -> Iterator[None]:
+    """Add ids to every line of this task until the block ends."""
+    with structlog.contextvars.bound_contextvars(**ids):
+        yield
+
+
+def mask(address: str) -> str:
+    """Give an address as it may be logged: three characters and the domain.
+
+    `annabel@example.com` becomes `ann***@example.com`; a shorter local part shows one character.
+    """
+    local, at, domain = address.rpartition("@")
+    if not at:
+        return "***"
+    kept = local[:_KEPT_CHARACTERS] if len(local) > _KEPT_CHARACTERS else local[:1]
+    return f"{kept}***@{domain}"
+
+
+def processors(*, console: bool) -> list[Processor]:
+    """Give the steps every line goes through, in order."""
+    return [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        keep_private,
+        structlog.processors.StackInfoRenderer(),
+        *_renderers(console=console),
+    ]
+
+
+def keep_private(_logger: WrappedLogger, _method: str, line: EventDict) -> EventDict:
+    """Drop what is never logged and mask addresses, whatever the caller passed."""
+    return {
+        key: _masked(value) if _is_address(key) else value
+        for key, value in line.items()
+        if not any(word in key for word in _NEVER_LOGGED)
+    }
+
+
+def _is_address(key: str) -> bool:
+    return any(key == word or key.endswith((f"_{word}", f"{word}s")) for word in _ADDRESS_KEYS)
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, str):
+        return mask(value) if "@" in value and "***@" not in value else value
+    if isinstance(value, list | tuple):
+        return [_masked(each) for each in value]
+    return value
+
+
+def _renderers(*, console: bool) -> list[Processor]:
+    if console:
+        return [structlog.dev.ConsoleRenderer()]
+    return [
+        structlog.processors.format_exc_info,
+        structlog.processors.JSONRenderer(serializer=_as_json),
+    ]
+
+
+def _as_json(line: EventDict, **_: object) -> bytes:
+    return orjson.dumps(line, default=str)

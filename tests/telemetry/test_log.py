@@ -1,0 +1,91 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from mailqueue.telemetry.log import keep_private, mask
+
+SAYS = """
+from mailqueue.core.config import LogFormat, LogLevel, LogSettings
+from mailqueue.telemetry.log import bound, configure_logging, get_logger
+
+configure_logging(LogSettings(LogLevel.INFO, LogFormat.{format}))
+log = get_logger("mailqueue.tried")
+with bound(row_id=7):
+    log.info("email.sent", recipient="annabel@example.com", subject="Hello", response_ms=184)
+    log.debug("email.detail")
+try:
+    1 / 0
+except ZeroDivisionError:
+    log.exception("row.broke", password="hunter2")
+"""
+
+
+def said(log_format: str) -> tuple[str, list[str]]:
+    command = [sys.executable, "-c", SAYS.format(format=log_format)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout, done.stderr.splitlines()
+
+
+def test_json_lines_go_to_standard_error_with_ids_and_without_privacies() -> None:
+    output, lines = said("JSON")
+
+    sent, broke = map(json.loads, lines)
+    assert output == ""
+    assert sent.pop("timestamp").endswith("Z")
+    assert sent == {
+        "event": "email.sent",
+        "level": "info",
+        "module": "mailqueue.tried",
+        "recipient": "ann***@example.com",
+        "response_ms": 184,
+        "row_id": 7,
+    }
+    assert "ZeroDivisionError" in broke["exception"]
+    assert "hunter2" not in str(broke)
+
+
+def test_a_console_reads_the_same_facts() -> None:
+    output, lines = said("CONSOLE")
+
+    text = "\n".join(lines)
+    assert output == ""
+    assert "email.sent" in text
+    assert "ann***@example.com" in text
+    assert "Hello" not in text
+    assert "email.detail" not in text
+
+
+@pytest.mark.parametrize(
+    ("address", "masked"),
+    [
+        ("annabel@example.com", "ann***@example.com"),
+        ("ann@example.com", "a***@example.com"),
+        ("a@b@example.com", "a***@example.com"),
+        ("no address", "***"),
+        ("@example.com", "***@example.com"),
+    ],
+)
+def test_a_masked_address_keeps_three_characters_and_the_domain(address: str, masked: str) -> None:
+    assert mask(address) == masked
+
+
+@pytest.mark.parametrize(
+    "key", ["body", "html_body", "subject", "smtp_password", "token", "api_key", "secret"]
+)
+def test_some_keys_are_never_written(key: str) -> None:
+    assert keep_private(None, "info", {"event": "x", key: "private"}) == {"event": "x"}
+
+
+@pytest.mark.parametrize("key", ["recipient", "recipients", "recipient_email", "from_address"])
+def test_addresses_are_masked_under_every_name(key: str) -> None:
+    line = keep_private(None, "info", {key: ["annabel@example.com"]})
+
+    assert line == {key: ["ann***@example.com"]}
+
+
+def test_a_masked_address_is_not_masked_again_and_ids_stay() -> None:
+    line = {"recipient": "ann***@example.com", "email_id": "0199", "sender": "relay"}
+
+    assert keep_private(None, "info", dict(line)) == line
