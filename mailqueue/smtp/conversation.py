@@ -15,7 +15,7 @@ from mailqueue.smtp.deadline import Deadline
 from mailqueue.smtp.envelope import Offered
 from mailqueue.smtp.replies import Malformed, Reply, ReplyReader
 from mailqueue.smtp.timeouts import SmtpTimeouts
-from mailqueue.smtp.transaction import Then, Transaction
+from mailqueue.smtp.transaction import GO_ON, Then, Transaction
 
 DOT = b".\r\n"
 RESET = b"RSET\r\n"
@@ -95,7 +95,10 @@ class Conversation(asyncio.Protocol):
         if not self._is_open:  # the answer to QUIT
             self._transport.close()
             return
-        for reply in self._reader.feed(data):
+        replies = self._reader.feed(data)
+        if replies:
+            self._deadline.set(self._timeouts.command_s)
+        for reply in replies:
             if isinstance(reply, Malformed):
                 self._fail(f"the server sent {reply.why}", trusted=False)
             elif self._owed == 0:
@@ -133,10 +136,10 @@ class Conversation(asyncio.Protocol):
             self._unsent_bytes = left
             self._deadline.set(self._timeouts.block_s)
         else:
-            self._fail("no answer in time")
+            # In a group a reply left out shifts the others: then no refusal read can be believed.
+            self._fail("no answer in time", trusted=not self._offered.pipelining)
 
     def _take(self, reply: Reply) -> None:
-        self._deadline.set(self._timeouts.command_s)
         turn = self._turn
         if turn is None or (self._is_resetting and reply.code != 250):
             self._fail("the server refused RSET", trusted=False)
@@ -147,6 +150,8 @@ class Conversation(asyncio.Protocol):
         else:
             self._is_reused = False
             then = turn.take(reply)
+            if then is GO_ON:
+                return
             if then is Then.DONE:
                 self._settle(turn)
                 self._turn, self._ahead = self._ahead, None

@@ -131,7 +131,7 @@ def _stuffed(message: bytes) -> bytes | Rejected:
     message, and altering signed bytes would break the signature.
     """
     ends = message.translate(None, ALL_BUT_ENDS_AND_DOTS)
-    pairs = ends.replace(b".", b"")
+    pairs = ends.translate(None, b".")
     if pairs != b"\r\n" * (len(pairs) // 2):
         return _refusal("5.6.0", "the message has a bare CR or LF, or a NUL")
     if message[:1] == b".":

@@ -58,38 +58,39 @@ class ReplyReader:
         replies: list[Reply | Malformed] = []
         start = 0
         while match := LINE.match(data, start):
-            if match.end() - start > MAX_LINE_BYTES:
+            code, mark, text = match.groups()
+            end = match.end()
+            if end - start > MAX_LINE_BYTES:
                 break
-            start = match.end()
-            fault = self._take(match, replies)
+            start = end
+            if mark != b"-" and not self._lines:
+                replies.append(Reply(int(code), text or b""))
+                continue
+            fault = self._take_part(code, mark, text or b"", replies)
             if fault is not None:
                 replies.append(fault)
                 return replies
-        if start == len(data):
-            return replies
-        fault = _unfinished(data, start)
-        if fault is None:
-            self._rest = data[start:]
-        else:
-            replies.append(fault)
+        if start < len(data):
+            fault = _unfinished(data, start)
+            if fault is None:
+                self._rest = data[start:]
+            else:
+                replies.append(fault)
         return replies
 
-    def _take(self, match: re.Match[bytes], replies: list[Reply | Malformed]) -> Malformed | None:
-        code, mark, text = match.groups(b"")
-        if self._lines:
-            if code != self._code:
-                return Malformed("a reply whose lines carry different codes")
-            if len(self._lines) >= MAX_LINES:
-                return Malformed(f"a reply of more than {MAX_LINES} lines")
-            self._lines.append(text)
-            if mark != b"-":
-                replies.append(Reply(int(code), b"\n".join(self._lines)))
-                self._lines = []
-        elif mark == b"-":
-            self._code = code
-            self._lines = [text]
-        else:
-            replies.append(Reply(int(code), text))
+    def _take_part(
+        self, code: bytes, mark: bytes | None, text: bytes, replies: list[Reply | Malformed]
+    ) -> Malformed | None:
+        """Take one line of a reply that has several."""
+        if self._lines and code != self._code:
+            return Malformed("a reply whose lines carry different codes")
+        if len(self._lines) >= MAX_LINES:
+            return Malformed(f"a reply of more than {MAX_LINES} lines")
+        self._code = code
+        self._lines.append(text)
+        if mark != b"-":
+            replies.append(Reply(int(code), b"\n".join(self._lines)))
+            self._lines = []
         return None
 
 

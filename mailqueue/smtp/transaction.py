@@ -33,6 +33,9 @@ class Then(Enum):
     BROKEN = auto()  # the reply cannot belong here
 
 
+GO_ON = Then.GO_ON  # looked up for every reply
+
+
 class Transaction:
     """One mail's place in the conversation. Mutable, made once a mail: hence slots."""
 
@@ -56,7 +59,7 @@ class Transaction:
         self.grouped = grouped  # MAIL, RCPT and DATA went out in one write
         self.started = started
         self.step = 0  # 0 MAIL, then one a recipient, then DATA, then the dot
-        self.then = Then.GO_ON
+        self.then = GO_ON
         self.handed_over = False  # the final dot was given to the connection
         self._data = len(plan.recipients) + 1
         self._dot = self._data + 1
@@ -81,13 +84,13 @@ class Transaction:
 
     def take(self, reply: Reply) -> Then:
         """Take the reply that is owed next and say what follows."""
-        if reply.code == CLOSING:
+        code, step = reply.code, self.step
+        if code == CLOSING:
             self._close(reply)
-            self.then = Then.CLOSING
-            return self.then
-        step = self.step
+            self.then = then = Then.CLOSING
+            return then
         if step == 0:
-            then = self._take_mail(reply)
+            then = GO_ON if code == 250 else self._take_mail_refused(reply)
         elif step < self._data:
             then = self._take_rcpt(reply)
         elif step == self._data:
@@ -131,28 +134,24 @@ class Transaction:
             return self.verdict()
         return Rejected(Kind.TRANSIENT, "", why, stage or self.stage)
 
-    def _take_mail(self, reply: Reply) -> Then:
-        if reply.code == 250:
-            return Then.GO_ON
+    def _take_mail_refused(self, reply: Reply) -> Then:
         if reply.code < 400:
             return Then.BROKEN
         self._refusal = self._refuse(Stage.MAIL, reply)
-        return Then.GO_ON if self.grouped else Then.DONE
+        return GO_ON if self.grouped else Then.DONE
 
     def _take_rcpt(self, reply: Reply) -> Then:
         if self._refusal is not None:
-            return Then.GO_ON  # follows from the refused sender, whatever it says
+            return GO_ON  # follows from the refused sender, whatever it says
         address = self.plan.recipients[self.step - 1]
         if reply.code in RECIPIENT_OK:
             self._accepted.append(address)
-        elif reply.code < 400:
+            return GO_ON
+        if reply.code < 400:
             return Then.BROKEN
-        else:
-            self._refused.append(Refused(address, self._refuse(Stage.RCPT, reply)))
+        self._refused.append(Refused(address, self._refuse(Stage.RCPT, reply)))
         is_last = self.step == self._data - 1
-        if is_last and not self._accepted and not self.grouped:
-            return Then.DONE
-        return Then.GO_ON
+        return Then.DONE if is_last and not self._accepted and not self.grouped else GO_ON
 
     def _take_data(self, reply: Reply) -> Then:
         if reply.code == 354:
