@@ -4,7 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from psycopg import OperationalError
-from psycopg.errors import InsufficientPrivilege
+from psycopg.errors import (
+    InsufficientPrivilege,
+    UndefinedColumn,
+    UndefinedFunction,
+    UndefinedTable,
+)
 
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import ConfigError
@@ -13,7 +18,7 @@ from mailqueue.db.faults import address_of, unavailable
 
 @contextmanager
 def reported(settings: DatabaseSettings) -> Iterator[None]:
-    """Turn a lost server and a missing privilege into errors of ours."""
+    """Turn a lost server, a missing privilege and an older schema into errors of ours."""
     try:
         yield
     except OperationalError as exc:
@@ -23,4 +28,9 @@ def reported(settings: DatabaseSettings) -> Iterator[None]:
         raise ConfigError(
             f'the database user "{user}" may not do this ({exc.diag.message_primary}): '
             "connect as a user with the right"
+        ) from exc
+    except (UndefinedTable, UndefinedColumn, UndefinedFunction) as exc:
+        raise ConfigError(
+            f"the database lacks what this mailqueue needs ({exc.diag.message_primary}): "
+            "run `mailqueue migrate`"
         ) from exc
