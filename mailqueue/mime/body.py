@@ -44,8 +44,10 @@ def encode_body(text: str) -> EncodedBody:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     octets = text.encode()
-    if text.isascii() and _fits_7bit(octets):
-        return EncodedBody("7bit", octets.replace(b"\n", b"\r\n"))
+    if text.isascii() and not _has_controls(octets):
+        lines = octets.split(b"\n")
+        if max(map(len, lines)) <= LINE_OCTETS:
+            return EncodedBody("7bit", b"\r\n".join(lines))
     base64_octets = _base64_octets(len(octets) + octets.count(b"\n"))
     # Each octet that needs it grows by two; most bodies in scripts beyond Latin end here.
     if len(octets) + 2 * len(octets.translate(None, _QP_ITSELF + b" \t")) < base64_octets:
@@ -55,10 +57,8 @@ def encode_body(text: str) -> EncodedBody:
     return EncodedBody("base64", _base64(octets.replace(b"\n", b"\r\n")))
 
 
-def _fits_7bit(octets: bytes) -> bool:
-    if len(octets.translate(None, _CONTROLS)) != len(octets):
-        return False
-    return len(octets) <= LINE_OCTETS or max(map(len, octets.split(b"\n"))) <= LINE_OCTETS
+def _has_controls(octets: bytes) -> bool:
+    return len(octets.translate(None, _CONTROLS)) != len(octets)
 
 
 def _quoted_printable(octets: bytes) -> bytes:

@@ -1,8 +1,9 @@
 """Bodies: what arrives is what was given, whatever it holds."""
 
 import binascii
+import quopri
 import re
-from base64 import b64decode
+from base64 import b64decode, encodebytes
 
 import pytest
 from hypothesis import example, given
@@ -68,6 +69,21 @@ def test_decoding_gives_the_text_with_crlf_line_ends(text: str) -> None:
 )
 def test_the_shortest_encoding_that_carries_the_text_is_taken(text: str, encoding: str) -> None:
     assert encode_body(text).encoding == encoding
+
+
+@given(st.text("é.a日\n", min_size=1, max_size=400), st.booleans())
+@example("é" + "a" * 5, False)
+def test_neither_encoding_would_have_been_shorter(text: str, long_lines: bool) -> None:
+    given_text = text.replace("\n", "") * 9 if long_lines else text
+    octets = with_crlf(given_text + "é")
+    in_base64 = encodebytes(octets).replace(b"\n", b"\r\n").removesuffix(b"\r\n")
+    in_quoted_printable = quopri.encodestring(octets.replace(b"\r\n", b"\n")).replace(
+        b"\n", b"\r\n"
+    )
+
+    body = encode_body(given_text + "é")
+
+    assert len(body.octets) == min(len(in_base64), len(in_quoted_printable))
 
 
 @given(TEXTS)

@@ -1,8 +1,11 @@
 """Whole messages: what is composed is what a receiver reads, and SMTP has nothing to change."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -98,7 +101,7 @@ def test_a_single_part_arrives_as_given_and_ends_with_a_line_end(kind: str, body
 def test_an_ascii_message_looks_as_a_person_would_write_it() -> None:
     message = composed(Content("Hello", "<p>Hi</p>", "Hi"))
 
-    mark = re.findall(rb'boundary="([^"]+)"', message)[0].decode()
+    mark = boundary_of(message)
     assert message.decode() == with_crlf(f"""\
 From: "Shop, Inc." <shop@example.com>
 To: Ann <ann@example.net>
@@ -138,15 +141,22 @@ def test_the_same_content_and_mail_make_the_same_octets() -> None:
 
 
 def test_a_body_cannot_hold_its_own_boundary() -> None:
-    text = "x"
-    for _ in range(3):  # each time the body names the boundary chosen before
-        mark = re.findall(rb'boundary="([^"]+)"', composed(Content("s", "<p>", text)))[0].decode()
-        text += f"\n--{mark}\nContent-Type: text/html\n\nforged\n--{mark}--\n"
+    """Whoever knows how a boundary is made can write a body whose first choice is inside it."""
+    room = "y" * 26
+    body = f"{'x' * 300}\n--{room}\nContent-Type: text/html\n\nforged\n--{room}--\n"
+    first_choice = boundary_of(composed(Content("s", "<p>", body)))
+    text = body.replace(room, first_choice)
 
-    parsed = read(composed(Content("s", "<p>", text)))
+    message = composed(Content("s", "<p>", text))
 
-    assert len(list(parsed.iter_parts())) == 2
-    assert body_of(parsed, "plain") == with_crlf(text)
+    assert len(room) == len(first_choice)
+    assert boundary_of(message) != first_choice
+    assert len(list(read(message).iter_parts())) == 2
+    assert body_of(read(message), "plain") == with_crlf(text)
+
+
+def boundary_of(message: bytes) -> str:
+    return re.findall(rb'boundary="([^"]+)"', message)[0].decode()
 
 
 def test_copies_and_answers_have_headers_and_blind_copies_have_none() -> None:
@@ -192,6 +202,23 @@ def test_the_date_is_utc_and_follows_the_second() -> None:
     assert read(composed(Content("s", None, "t"), at=at))["Date"].datetime == datetime(
         2024, 2, 28, 23, 29, 59, tzinfo=UTC
     )
+
+
+def test_the_date_does_not_follow_the_clock_zone_of_the_machine() -> None:
+    code = (
+        "import time; time.tzset(); from mailqueue.mime.compose import date_header;"
+        "print(date_header(0).decode().strip())"
+    )
+
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"TZ": "IST-5:30", "LC_ALL": "de_DE.UTF-8"},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        check=True,
+    )
+
+    assert ran.stdout == b"Date: Thu, 01 Jan 1970 00:00:00 +0000\n"
 
 
 def test_an_email_keeps_its_message_id_and_two_emails_never_share_one() -> None:
