@@ -21,12 +21,14 @@ def environment(fresh_db: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 async def test_a_connection_lost_in_the_middle_is_unavailable(fresh_db: str) -> None:
-    with pytest.raises(Unavailable):
+    async def lose() -> None:
         async with opened() as app:
-            pid = app.conn.info.backend_pid
             with psycopg.connect(fresh_db) as other:
-                other.execute("SELECT pg_terminate_backend(%s)", (pid,))
+                other.execute("SELECT pg_terminate_backend(%s)", (app.conn.info.backend_pid,))
             await app.conn.execute("SELECT 1")
+
+    with pytest.raises(Unavailable):
+        await lose()
 
 
 async def test_a_missing_privilege_names_the_user_and_the_thing() -> None:
