@@ -10,6 +10,8 @@ from typing import Any, TextIO, TypeVar
 import click
 import orjson
 
+from mailqueue.core.secret import Secret
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 NOTHING = "-"
@@ -39,7 +41,8 @@ def examples(*lines: str) -> str:
 
 def emit(document: object) -> None:
     """Print one JSON document and nothing else: dataclasses, UUIDs and instants as text."""
-    options = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z
+    # Dataclasses come to us: a Secret is one, and it must say ***.
+    options = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z | orjson.OPT_PASSTHROUGH_DATACLASS
     if sys.stdout.isatty():
         options |= orjson.OPT_INDENT_2
     click.echo(orjson.dumps(document, default=_plain, option=options), nl=False)
@@ -132,7 +135,9 @@ def _plain(value: object) -> object:
             return value.total_seconds()
         case set() | frozenset():
             return sorted(value)
+        case Secret():
+            return str(value)
         case _ if is_dataclass(value) and not isinstance(value, type):
             return {field.name: getattr(value, field.name) for field in fields(value)}
         case _:
-            return str(value)  # a Secret says ***
+            return str(value)
