@@ -32,6 +32,15 @@ $$;
 COMMENT ON FUNCTION mailqueue.headroom(integer[], timestamptz) IS
     'How many recipients each limit allows now; when 0, why and until when.';
 
+-- For views: their reader needs the right to every function named in them, and this one shows no more than they do.
+CREATE OR REPLACE FUNCTION mailqueue.headroom_now(p_limit integer)
+RETURNS TABLE (limit_id integer, sender_account_id integer, today date, sent integer, reserved integer, daily_limit integer,
+               headroom integer, batch_size integer, until timestamptz, why text)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$ SELECT h.* FROM mailqueue.headroom(ARRAY[p_limit], clock_timestamp()) AS h $$;
+COMMENT ON FUNCTION mailqueue.headroom_now(integer) IS 'What one limit allows right now, for those who may not read the tables behind it.';
+
 -- Reserve in a claim. The caller holds the rows of limits.
 CREATE OR REPLACE FUNCTION mailqueue.reserve(p_limit integer, p_day date, p_count integer, p_now timestamptz) RETURNS void
 LANGUAGE plpgsql

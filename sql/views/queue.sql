@@ -33,7 +33,7 @@ SELECT p.name AS project, a.id AS sender_account_id, a.name AS sender, a.provide
   FROM mailqueue.sender_accounts AS a
   JOIN mailqueue.projects AS p ON p.id = a.project_id
   JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
-  CROSS JOIN LATERAL mailqueue.headroom(ARRAY[m.id], clock_timestamp()) AS r
+  CROSS JOIN LATERAL mailqueue.headroom_now(m.id) AS r
   CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC LIMIT 1) AS n;
 COMMENT ON VIEW mailqueue.sender_headroom IS
     'What each sender account sent today and may still send. Days are the account''s own; the counters roll over by themselves.';

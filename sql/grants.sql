@@ -1,0 +1,114 @@
+-- Who may do what: every right is given here, on top of none.
+--
+-- Re-applied after functions and views, in their transaction. A role this server lacks is passed over.
+-- Views read with their owner's rights; functions named in them need EXECUTE for the reader all the same.
+
+-- What is made later starts with no rights for everybody too.
+ALTER DEFAULT PRIVILEGES REVOKE ALL ON FUNCTIONS FROM PUBLIC;
+ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM PUBLIC;
+ALTER DEFAULT PRIVILEGES REVOKE ALL ON SEQUENCES FROM PUBLIC;
+ALTER DEFAULT PRIVILEGES REVOKE ALL ON TYPES FROM PUBLIC;
+
+DO $$
+DECLARE
+    v_role text;
+    r record;
+BEGIN
+    -- Start from nothing, so that a right taken out of this file is taken away.
+    FOR v_role IN
+        SELECT 'PUBLIC'
+        UNION ALL
+        SELECT o.rolname FROM pg_catalog.pg_roles AS o
+         WHERE o.rolname IN ('mailqueue_migrator', 'mailqueue_producer', 'mailqueue_worker', 'mailqueue_api',
+                             'mailqueue_tracking', 'mailqueue_dba')
+    LOOP
+        EXECUTE format('REVOKE ALL ON SCHEMA mailqueue FROM %s', v_role);
+        EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA mailqueue FROM %s', v_role);
+        EXECUTE format('REVOKE ALL ON ALL SEQUENCES IN SCHEMA mailqueue FROM %s', v_role);
+        EXECUTE format('REVOKE ALL ON ALL ROUTINES IN SCHEMA mailqueue FROM %s', v_role);
+    END LOOP;
+
+    FOR r IN
+        SELECT g.role, g.rights FROM (VALUES
+            -- A program that hands mail in. It reads nothing back but the id.
+            ('producer', 'USAGE ON SCHEMA mailqueue'),
+            ('producer', 'EXECUTE ON FUNCTION mailqueue.enqueue(text, text, text, text, text, jsonb)'),
+            ('producer', 'EXECUTE ON FUNCTION mailqueue.enqueue_batch(text, jsonb)'),
+            ('producer', 'EXECUTE ON FUNCTION mailqueue.uuidv7()'),  -- the default of id
+            ('producer', 'INSERT (recipient_email, recipient_name, subject, html_body, text_body, campaign_id, custom_data,
+                                  project, category, priority, run_at, expires_at, max_attempts, delivery, sender,
+                                  from_email, from_name, reply_to, headers, tags, also_to, cc, bcc, idempotency_key)
+                          ON mailqueue.email_queue'),
+            ('producer', 'SELECT (id) ON mailqueue.email_queue'),    -- RETURNING id
+
+            -- A send worker. Rows of the queue change only through functions that check its claim.
+            ('worker', 'USAGE ON SCHEMA mailqueue'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.claim_emails(integer, integer, interval)'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.gather_lanes()'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.mark_emails(integer, uuid[], bigint[], uuid[], bigint[])'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.settle_emails(uuid[], bigint[], text[], text[], interval[], integer[], integer[],
+                            text[], text[], text[], text[], text[], text[], integer[], boolean[])'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.settle_recipients(uuid[], bigint[], text[], text[], text[], text[], boolean[])'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.rescue_emails(interval, uuid)'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.start_worker(text, text, integer, text, uuid)'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.beat(integer, boolean)'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.stop_worker(integer)'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.rest_sender(integer, text)'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.sender_answered(integer)'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.suspend_sender(integer, text)'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.ensure_partitions(integer)'),
+            ('worker', 'SELECT ON mailqueue.projects, mailqueue.sender_accounts, mailqueue.data_keys, mailqueue.limits,
+                                  mailqueue.lanes, mailqueue.email_contents, mailqueue.email_recipients, mailqueue.workers,
+                                  mailqueue.schema_migrations, mailqueue.schema_objects'),
+            ('worker', 'SELECT, INSERT, UPDATE, DELETE ON mailqueue.waiters'),
+
+            -- The HTTP API and the pages it serves.
+            ('api', 'USAGE ON SCHEMA mailqueue'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.enqueue(text, text, text, text, text, jsonb)'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.enqueue_batch(text, jsonb)'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.cancel_emails(uuid, uuid[], text)'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.hold_emails(uuid, uuid[], text)'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.release_emails(uuid, uuid[])'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.requeue_emails(uuid, uuid[])'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.why(uuid)'),
+            ('api', 'SELECT ON mailqueue.emails, mailqueue.recipient_history, mailqueue.held, mailqueue.queue_depth,
+                               mailqueue.worker_status, mailqueue.projects, mailqueue.email_recipients, mailqueue.send_logs,
+                               mailqueue.email_events, mailqueue.schema_migrations, mailqueue.schema_objects'),
+            ('api', 'SELECT (id, project_id, name, provider, email, display_name, priority, status, status_reason, status_until)
+                     ON mailqueue.sender_accounts'),
+            ('api', 'SELECT ON mailqueue.api_keys'),
+            ('api', 'UPDATE (last_used_at) ON mailqueue.api_keys'),
+            ('api', 'SELECT, INSERT, DELETE ON mailqueue.trap_messages'),
+
+            -- What takes opens, clicks and providers' reports.
+            ('tracking', 'USAGE ON SCHEMA mailqueue'),
+            ('tracking', 'EXECUTE ON FUNCTION mailqueue.uuidv7()'),  -- the default of id
+            ('tracking', 'INSERT ON mailqueue.email_events'),
+
+            -- A person who looks and changes nothing.
+            ('dba', 'USAGE ON SCHEMA mailqueue'),
+            ('dba', 'SELECT ON mailqueue.emails, mailqueue.queue_depth, mailqueue.sender_headroom, mailqueue.worker_status,
+                               mailqueue.recipient_history, mailqueue.held, mailqueue.books, mailqueue.sender_account_days'),
+            ('dba', 'EXECUTE ON FUNCTION mailqueue.headroom_now(integer)'),  -- in sender_headroom
+            ('dba', 'EXECUTE ON FUNCTION mailqueue.why(uuid)')
+        ) AS g(role, rights)
+    LOOP
+        CONTINUE WHEN NOT EXISTS (SELECT FROM pg_catalog.pg_roles AS o WHERE o.rolname = 'mailqueue_' || r.role);
+        EXECUTE format('GRANT %s TO mailqueue_%s', r.rights, r.role);
+    END LOOP;
+END $$;
+
+-- Whoever migrates acts as the owner. Only the connected user can give that away, and only where it may.
+DO $$
+BEGIN
+    IF to_regrole('mailqueue_migrator') IS NOT NULL AND NOT pg_has_role('mailqueue_migrator', 'mailqueue_owner', 'MEMBER') THEN
+        PERFORM set_config('role', 'none', true);
+        GRANT mailqueue_owner TO mailqueue_migrator;
+        PERFORM set_config('role', 'mailqueue_owner', true);
+    END IF;
+EXCEPTION
+    WHEN insufficient_privilege THEN
+        RAISE NOTICE 'mailqueue_migrator is no member of mailqueue_owner: an administrator may grant it';
+    WHEN unique_violation OR internal_error THEN
+        NULL;  -- another database of this server is migrated at this moment and gives it
+END $$;

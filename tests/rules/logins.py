@@ -1,0 +1,37 @@
+"""Real logins that hold one role of ours and nothing else."""
+
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit, urlunsplit
+
+from psycopg import AsyncConnection, sql
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.secret import Secret
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+
+
+@asynccontextmanager
+async def login(superuser_url: str, role: str) -> AsyncIterator[Conn]:
+    """Connect to the superuser's database as a user made for the purpose, who is in `role`."""
+    name, password = f"mailqueue_test_{secrets.token_hex(6)}", secrets.token_hex(8)
+    made = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {} IN ROLE {}").format(
+        sql.Identifier(name), sql.Literal(password), sql.Identifier(role)
+    )
+    async with await AsyncConnection.connect(superuser_url, autocommit=True) as admin:
+        await admin.execute(made)
+        try:
+            url = _with_login(superuser_url, name, password)
+            async with connect(DatabaseSettings(Secret(url)), application_name="test") as conn:
+                yield conn
+        finally:
+            await admin.execute(sql.SQL("DROP OWNED BY {}").format(sql.Identifier(name)))
+            await admin.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))
+
+
+def _with_login(url: str, name: str, password: str) -> str:
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f"{name}:{password}@{host}"))

@@ -1,0 +1,306 @@
+"""What each role can do in practice, and what it is refused, as a real login."""
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import pytest
+from psycopg import errors
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.secret import Secret
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+from mailqueue.db.sql import SQL, sql_folder
+from tests import make
+from tests.conftest import Server
+from tests.rules.logins import login
+
+pytestmark = pytest.mark.anyio
+
+DBA_VIEWS = ("emails", "queue_depth", "sender_headroom", "worker_status", "recipient_history",
+             "held", "books", "sender_account_days")  # fmt: skip
+API_VIEWS = ("emails", "recipient_history", "held", "queue_depth", "worker_status")
+CAPTURE = " LANGUAGE plpgsql AS $$ BEGIN RAISE 'captured as %', current_user; END $$"
+MAIL = (
+    "INSERT INTO mailqueue.email_queue (recipient_email, subject, text_body{more})"
+    " VALUES ('ann@example.com', 'Hello', 'Hi'{values}) RETURNING id"
+)
+
+
+def mail(more: str = "", values: str = "") -> str:
+    return MAIL.format(more=more, values=values)
+
+
+REFUSED_TO_A_PRODUCER = (
+    "SELECT * FROM mailqueue.email_queue",
+    "SELECT recipient_email FROM mailqueue.email_queue",
+    "SELECT html_body FROM mailqueue.email_contents",
+    "SELECT text_body FROM mailqueue.emails",
+    "SELECT smtp_password FROM mailqueue.sender_accounts",
+    "SELECT wrapped FROM mailqueue.data_keys",
+    "SELECT key FROM mailqueue.idempotency_keys",
+    "SELECT * FROM mailqueue.suppressions",
+    "SELECT mailqueue.suppressed(gen_random_uuid(), 'ann@example.com', 'x')",
+    "SELECT mailqueue.cancel_emails(gen_random_uuid(), '{}')",
+    "SELECT mailqueue.claim_emails(1, 1, '1 s')",
+    "SELECT mailqueue.store_batch('{}')",
+    "SELECT mailqueue.retire_emails('{}', NULL, '{}', '{}', '{}', '{}')",
+    "SELECT mailqueue.why(gen_random_uuid())",
+    "SELECT nextval('mailqueue.claim_no_seq')",
+    "UPDATE mailqueue.email_queue SET status = 'held'",
+    "DELETE FROM mailqueue.email_queue",
+    "TRUNCATE mailqueue.email_queue",
+    "LOCK mailqueue.email_queue IN ACCESS EXCLUSIVE MODE",
+    "CREATE TABLE mailqueue.mine ()",
+    "CREATE FUNCTION mailqueue.mine() RETURNS integer RETURN 1",
+    "CREATE TRIGGER t BEFORE INSERT ON mailqueue.email_queue FOR EACH ROW"
+    " EXECUTE FUNCTION mailqueue.email_queue_accept()",
+    "SET ROLE mailqueue_owner",
+    "SET ROLE mailqueue_worker",
+    mail(", project_id", ", gen_random_uuid()"),
+    mail(", content_id, content_on", ", 1, current_date"),
+    mail(", status", ", 'held'"),
+    mail(", attempts", ", 5"),
+    mail(", id", ", gen_random_uuid()"),
+    mail(", lane_id", ", 1"),
+    mail(", created_at", ", '2020-01-01'"),
+    mail(", recipients", ", 9"),
+    mail().replace("RETURNING id", "RETURNING recipient_email"),
+    mail().replace("RETURNING id", "ON CONFLICT (id) DO UPDATE SET status = 'held'"),
+)
+REFUSED = {
+    "mailqueue_api": (
+        "SELECT smtp_password FROM mailqueue.sender_accounts",
+        "SELECT * FROM mailqueue.sender_accounts",
+        "SELECT * FROM mailqueue.data_keys",
+        "INSERT INTO mailqueue.api_keys DEFAULT VALUES",
+        "UPDATE mailqueue.api_keys SET is_test = false",
+        "UPDATE mailqueue.api_keys SET revoked_at = NULL",
+        "SELECT mailqueue.claim_emails(1, 1, '1 s')",
+        mail(),
+    ),
+    "mailqueue_tracking": (
+        "SELECT mailqueue.why(gen_random_uuid())",
+        "SELECT * FROM mailqueue.emails",
+        mail(),
+    ),
+    "mailqueue_dba": (
+        "SELECT * FROM mailqueue.email_queue",
+        "SELECT * FROM mailqueue.sender_accounts",
+        "SELECT * FROM mailqueue.data_keys",
+        "SELECT mailqueue.cancel_emails(gen_random_uuid(), '{}')",
+        "DELETE FROM mailqueue.email_history",
+        mail(),
+    ),
+    "pg_monitor": (
+        "SELECT * FROM mailqueue.emails",
+        "SELECT mailqueue.uuidv7()",
+    ),
+}
+
+
+@pytest.fixture
+def shared_superuser_url(server: Server, shared_db: str) -> str:
+    return server.superuser_url(urlsplit(shared_db).path[1:])
+
+
+@pytest.fixture
+def superuser_url(server: Server, fresh_db: str) -> str:
+    return server.superuser_url(urlsplit(fresh_db).path[1:])
+
+
+@pytest.fixture
+async def owner(fresh_db: str) -> AsyncIterator[Conn]:
+    async with connect(DatabaseSettings(Secret(fresh_db))) as conn:
+        yield conn
+
+
+@pytest.fixture
+async def producer(superuser_url: str) -> AsyncIterator[Conn]:
+    async with login(superuser_url, "mailqueue_producer") as conn:
+        yield conn
+
+
+@pytest.fixture
+async def worker(superuser_url: str) -> AsyncIterator[Conn]:
+    async with login(superuser_url, "mailqueue_worker") as conn:
+        yield conn
+
+
+async def test_a_producer_hands_mail_in_by_all_three_ways(owner: Conn, producer: Conn) -> None:
+    inserted = await make.scalar(producer, mail())
+    enqueued = await make.scalar(
+        producer,
+        "SELECT mailqueue.enqueue(recipient => 'a@example.com', subject => 's', text => 't')",
+    )
+    batched = await make.scalar(
+        producer,
+        "SELECT id FROM mailqueue.enqueue_batch('default',"
+        ' \'[{"recipient": "a@example.com", "subject": "s", "text": "t"}]\')',
+    )
+
+    for email_id in (inserted, enqueued, batched):
+        assert isinstance(email_id, UUID)
+        assert await make.status_of(owner, email_id) == "pending"
+
+
+async def test_a_producer_sets_every_column_a_mail_may_have(owner: Conn, producer: Conn) -> None:
+    more = (
+        ", recipient_name, html_body, campaign_id, custom_data, project, category, priority,"
+        " run_at, expires_at, max_attempts, delivery, from_email, from_name, reply_to, headers,"
+        " tags, also_to, cc, bcc, idempotency_key"
+    )
+    values = (
+        ", 'Ann', '<p>Hi', 'c', '{}', 'default', 'marketing', 1, now(), now() + interval '1 d', 3,"
+        " 'hold', 'me@example.com', 'Me', 're@example.com', '{\"X-A\": \"b\"}', '{t}',"
+        " '{b@example.com}', '{c@example.com}', '{d@example.com}', 'k'"
+    )
+
+    email_id = await make.scalar(producer, mail(more, values))
+
+    assert await make.status_of(owner, email_id) == "pending"
+
+
+async def test_a_producer_is_refused_everything_else(shared_superuser_url: str) -> None:
+    async with login(shared_superuser_url, "mailqueue_producer") as conn:
+        assert await not_refused(conn, REFUSED_TO_A_PRODUCER) == []
+
+
+async def test_temporary_objects_named_like_ours_capture_nothing(
+    owner: Conn, producer: Conn
+) -> None:
+    """Our functions run as the owner: whatever they would find first, a caller could make."""
+    for statement in (
+        "CREATE TEMP TABLE projects (id uuid, name text)",
+        "CREATE TEMP TABLE email_queue (LIKE pg_class)",
+        "CREATE TEMP TABLE email_contents (stolen text)",
+        "CREATE TEMP TABLE lanes (stolen text)",
+        "CREATE TEMP TABLE idempotency_keys (stolen text)",
+        "CREATE FUNCTION pg_temp.now() RETURNS timestamptz" + CAPTURE,
+        "CREATE FUNCTION pg_temp.lower(text) RETURNS text" + CAPTURE,
+        "CREATE FUNCTION pg_temp.sha256(bytea) RETURNS bytea" + CAPTURE,
+        "CREATE FUNCTION pg_temp.nullif(text, text) RETURNS text" + CAPTURE,
+        "CREATE FUNCTION pg_temp.refuse(text, text) RETURNS void" + CAPTURE,
+        "CREATE DOMAIN pg_temp.timestamptz AS text CHECK (false)",
+        "SET search_path = pg_temp, mailqueue, pg_catalog",
+    ):
+        await producer.execute(statement.encode())
+
+    email_id = await make.scalar(producer, mail(", idempotency_key", ", 'k'"))
+    other_id = await make.scalar(
+        producer,
+        "SELECT mailqueue.enqueue(recipient => 'a@example.com', subject => 's', text => 't',"
+        ' options => \'{"run_at": "2030-01-01", "idempotency_key": "j"}\')',
+    )
+    with pytest.raises(errors.InvalidParameterValue, match="subject: a subject is needed"):
+        await producer.execute(
+            "SELECT mailqueue.enqueue(recipient => 'a@example.com', text => 't')"
+        )
+
+    assert await make.status_of(owner, email_id) == "pending"
+    assert await make.status_of(owner, other_id) == "pending"
+
+
+# What a worker process runs beside the statements of its own two files.
+ALSO_RUN_BY_WORKERS = ("find_sender_by_id", "list_senders", "find_data_key", "list_master_key_ids",
+                       "schema_exists", "list_applied_migrations",
+                       "list_applied_objects")  # fmt: skip
+
+
+async def test_a_worker_may_run_every_statement_of_a_worker(worker: Conn) -> None:
+    """Explained, not run: rights on relations and functions are checked before the first row."""
+    names = {name for file in ("queue", "mail") for name in _names_in(file)}
+    for name in sorted(names | set(ALSO_RUN_BY_WORKERS)):
+        query, parameters = _numbered(SQL[name].query.decode())
+        async with worker.transaction(force_rollback=True):
+            await worker.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+            await worker.execute(f"PREPARE explained AS {query}".encode(), prepare=False)
+            await worker.execute(f"EXPLAIN EXECUTE explained{parameters}".encode(), prepare=False)
+            await worker.execute("DEALLOCATE explained")
+
+
+async def test_a_worker_claims_marks_and_settles_with_its_rights_alone(
+    owner: Conn, worker: Conn
+) -> None:
+    await make.sender_account(owner)
+    email_id = await make.queued_email(owner)
+    worker_id = await make.worker(worker)
+
+    [(claimed_id, claim_no)] = await make.claimed(worker, worker_id)
+    verdict = await make.scalar(
+        worker,
+        "SELECT verdict FROM mailqueue.mark_emails(%s, %s, %s, '{}', '{}')",
+        worker_id,
+        [email_id],
+        [claim_no],
+    )
+    lost = await make.scalar(
+        worker,
+        "SELECT mailqueue.settle_emails(%s, %s, '{sent}', '{NULL}', '{NULL}', '{1}', '{0}',"
+        " '{sent}', '{<a@example.com>}', '{NULL}', '{250}', '{2.0.0}', '{ok}', '{5}', '{f}')",
+        [email_id],
+        [claim_no],
+    )
+    await worker.execute("SELECT mailqueue.stop_worker(%s)", (worker_id,))
+
+    assert (claimed_id, verdict, lost) == (email_id, "go", [])
+    assert await make.status_of(owner, email_id) == "sent"
+
+
+async def test_each_role_reads_what_it_is_given(owner: Conn, superuser_url: str) -> None:
+    await make.sender_account(owner)
+    email_id = await make.queued_email(owner)
+    for role, views in (("mailqueue_dba", DBA_VIEWS), ("mailqueue_api", API_VIEWS)):
+        async with login(superuser_url, role) as conn:
+            for view in views:
+                await conn.execute(f"SELECT * FROM mailqueue.{view}".encode())
+            assert await make.scalar(conn, "SELECT mailqueue.why(%s)", email_id)
+
+
+async def test_tracking_writes_events_and_reads_nothing(superuser_url: str, owner: Conn) -> None:
+    project_id = await make.project_named(owner)
+    async with login(superuser_url, "mailqueue_tracking") as conn:
+        await conn.execute(
+            "INSERT INTO mailqueue.email_events (project_id, email_id, type)"
+            " VALUES (%s, gen_random_uuid(), 'opened')",
+            (project_id,),
+        )
+        with pytest.raises(errors.InsufficientPrivilege):
+            await conn.execute("SELECT id FROM mailqueue.email_events")
+
+    assert await make.scalar(owner, "SELECT count(*) FROM mailqueue.email_events") == 1
+
+
+@pytest.mark.parametrize("role", list(REFUSED))
+async def test_every_role_is_refused_what_it_must_not(shared_superuser_url: str, role: str) -> None:
+    async with login(shared_superuser_url, role) as conn:
+        assert await not_refused(conn, REFUSED[role]) == []
+
+
+async def not_refused(conn: Conn, attacks: Sequence[str]) -> list[str]:
+    """Try each and take it back; give those the server did not refuse for want of a right."""
+    succeeded = []
+    for attack in attacks:
+        try:
+            async with conn.transaction(force_rollback=True):
+                await conn.execute(attack.encode())
+            succeeded.append(attack)
+        except errors.InsufficientPrivilege:
+            pass
+    return succeeded
+
+
+def _names_in(file: str) -> list[str]:
+    text = (sql_folder() / "queries" / f"{file}.sql").read_text("utf-8")
+    return re.findall(r"^-- name: (\w+)", text, re.MULTILINE)
+
+
+def _numbered(query: str) -> tuple[str, str]:
+    """Give the statement with $1, $2, … for its named parameters, and as many NULLs."""
+    names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", query)))
+    for number, name in enumerate(names, 1):
+        query = query.replace(f"%({name})s", f"${number}")
+    nulls = ", ".join(["NULL"] * len(names))
+    return query.replace("%%", "%"), f"({nulls})" if names else ""
