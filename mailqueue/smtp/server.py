@@ -1,0 +1,51 @@
+"""Opens an SMTP server on a port and closes it without cutting off what is being answered."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from mailqueue.smtp.server_conversation import ServerConversation
+from mailqueue.smtp.server_handler import Authenticate, Handler, ServerLimits, Service
+
+
+@asynccontextmanager
+async def smtp_server(
+    handler: Handler,
+    *,
+    host: str,
+    port: int,
+    hostname: str = "localhost",
+    authenticate: Authenticate | None = None,
+    limits: ServerLimits | None = None,
+) -> AsyncIterator[int]:
+    """Serve until the block ends; gives the port, which is a free one when `port` is 0.
+
+    At the end no new client is let in; messages already handed over get their answer if it comes
+    within `limits.drain_s`.
+
+    Raises:
+        OSError: the address cannot be used.
+    """
+    service = Service(handler, limits or ServerLimits(), hostname, authenticate)
+    open_now: set[ServerConversation] = set()
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(
+        lambda: ServerConversation(service, open_now), host, port, backlog=1_024
+    )
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        await _drain(open_now, service.limits.drain_s)
+
+
+async def _drain(open_now: set[ServerConversation], drain_s: float) -> None:
+    for conversation in tuple(open_now):
+        conversation.stop()
+    endings = [asyncio.ensure_future(each.ended) for each in open_now]
+    if endings:
+        await asyncio.wait(endings, timeout=drain_s)
+    for conversation in tuple(open_now):
+        conversation.abort()
+    if endings:
+        await asyncio.wait(endings)

@@ -1,0 +1,183 @@
+"""Speaks the server's side of SMTP on one connection, however the client's bytes are cut.
+
+Only CR LF . CR LF ends a message, and only CR LF a command: whatever else looks like an end is
+content or an error.
+"""
+
+import asyncio
+
+from mailqueue.smtp import server_answer, server_login
+from mailqueue.smtp.deadline import Deadline
+from mailqueue.smtp.server_handler import Service
+from mailqueue.smtp.server_replies import ReplyQueue
+from mailqueue.smtp.server_session import ServerSession
+
+END = b"\r\n.\r\n"
+
+
+class ServerConversation(asyncio.Protocol):
+    """One client."""
+
+    def __init__(self, service: Service, open_now: set["ServerConversation"]) -> None:
+        loop = asyncio.get_running_loop()
+        self.ended: asyncio.Future[None] = loop.create_future()
+        self._open_now = open_now
+        self._limits = service.limits
+        self._replies = ReplyQueue(loop, self._moved)
+        self._session = ServerSession(service, self._replies)
+        self._idle = Deadline(loop, self._late, shortest_s=service.limits.idle_s)
+        self._transport: asyncio.Transport | None = None
+        self._buffer = bytearray()
+        self._at = 0  # first byte not read yet; inside a message, the CR LF before its first line
+        self._searched: int | None = None  # in a message: its end does not begin before this
+        self._is_too_big = False
+        self._is_paused = False
+        self._is_full = False  # the client does not read its answers
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - narrows the type
+        self._transport = transport
+        if len(self._open_now) >= self._limits.connections:
+            self._session.say(server_answer.TOO_MANY_CONNECTIONS)
+        else:
+            self._open_now.add(self)
+            self._session.greet()
+            self._idle.start(self._limits.idle_s)
+        self._flush()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        self._session.is_ending = True
+        self._idle.stop()
+        self._replies.cancel()
+        self._open_now.discard(self)
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+    def eof_received(self) -> bool:
+        """Answer what was asked, then close."""
+        self._session.is_ending = True
+        self._flush()
+        return True
+
+    def pause_writing(self) -> None:
+        self._is_full = True
+
+    def resume_writing(self) -> None:
+        self._is_full = False
+        self._go_on()
+
+    def data_received(self, data: bytes) -> None:
+        if self._session.is_ending:
+            return
+        self._idle.set(self._limits.idle_s)
+        self._buffer += data
+        self._go_on()
+
+    def stop(self) -> None:
+        """End the conversation once what was handed over is answered."""
+        if not self._session.is_ending:
+            self._session.say(server_answer.SHUTTING_DOWN)
+            self._flush()
+
+    def abort(self) -> None:
+        """End the conversation now."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    # Reading and answering.
+
+    def _go_on(self) -> None:
+        session = self._session
+        while self._may_read():
+            more = self._take_message() if session.is_in_message else self._take_line()
+            if not more:
+                break
+        if self._at:
+            del self._buffer[: self._at]
+            if self._searched is not None:
+                self._searched -= self._at
+            self._at = 0
+        self._flush()
+
+    def _may_read(self) -> bool:
+        session, replies = self._session, self._replies
+        return not (
+            session.is_ending
+            or session.is_logging_in
+            or self._is_full
+            or replies.waiting >= self._limits.waiting
+            or replies.waiting_bytes > self._limits.message_bytes
+        )
+
+    def _moved(self) -> None:
+        self._idle.set(self._limits.idle_s)
+        self._go_on()
+
+    def _flush(self) -> None:
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        out = self._replies.take()
+        if out:
+            transport.write(out)
+        is_over = self._session.is_ending and not self._replies.waiting
+        if self._replies.hung_up or is_over:
+            self._session.is_ending = True
+            transport.close()
+        elif self._may_read() is self._is_paused:
+            self._is_paused = not self._is_paused
+            (transport.pause_reading if self._is_paused else transport.resume_reading)()
+
+    def _late(self) -> None:
+        if self._replies.waiting:  # it is we who keep the client waiting
+            self._idle.set(self._limits.idle_s)
+            return
+        self._session.say(server_answer.IDLE)
+        self._flush()
+
+    def _take_line(self) -> bool:
+        """Read one command; False when more bytes are needed first."""
+        session = self._session
+        most = self._limits.command_bytes if session.asked is None else server_login.LINE_BYTES
+        buffer, start = self._buffer, self._at
+        end = buffer.find(b"\n", start, start + most)
+        if end < 0:
+            if len(buffer) - start >= most:
+                session.give_up(server_answer.TOO_LONG)
+            return False
+        if end == start or buffer[end - 1] != 0x0D:
+            session.give_up(server_answer.BARE_LINE_END)
+            return False
+        self._at = end + 1
+        session.take_line(bytes(buffer[start : end - 1]))
+        if session.is_in_message:
+            # The command's own CR LF is the one before a dot on the very first line.
+            self._at = self._searched = end - 1
+            self._is_too_big = False
+        return True
+
+    def _take_message(self) -> bool:
+        """Read a message to its end; False when more bytes are needed first."""
+        buffer, start = self._buffer, self._at
+        end = buffer.find(END, start if self._searched is None else self._searched)
+        size = (len(buffer) if end < 0 else end) - start
+        self._is_too_big = self._is_too_big or size > self._limits.message_bytes
+        if end < 0:
+            if self._is_too_big:  # only what may be the beginning of its end is kept
+                self._at = max(start, len(buffer) - len(END) + 1)
+            self._searched = max(self._at, len(buffer) - len(END) + 1)
+            return False
+        raw = None if self._is_too_big else _unstuffed(bytes(buffer[start + 2 : end + 2]))
+        self._at = end + len(END)
+        self._searched = None
+        self._session.take_message(raw)
+        return True
+
+
+def _unstuffed(body: bytes) -> bytes:
+    """Take the doubled dots back (RFC 5321 section 4.5.2)."""
+    if body.startswith(b"."):
+        body = body[1:]
+    return body.replace(b"\r\n.", b"\r\n") if b"\r\n." in body else body

@@ -1,0 +1,64 @@
+"""Reads what a client says in AUTH PLAIN and AUTH LOGIN. Pure; RFC 4616, RFC 4954."""
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mailqueue.smtp import server_answer
+from mailqueue.smtp.server_answer import Answer
+
+MECHANISMS = "PLAIN LOGIN"
+LINE_BYTES = 12_288  # RFC 4954 section 4
+
+
+class Given(NamedTuple):
+    """A name and a password, to be checked."""
+
+    name: str
+    password: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the client is to be asked next, and what it has said so far."""
+
+    challenge: bytes
+    mechanism: bytes
+    name: str | None = None
+
+    def line(self) -> bytes:
+        """Give the challenge for the wire."""
+        return b"334 " + base64.b64encode(self.challenge) + b"\r\n"
+
+
+Step = Given | Asked | Answer
+
+
+def begin(argument: bytes) -> Step:
+    """Read the argument of AUTH: the mechanism and perhaps a first response."""
+    mechanism, _, first = argument.partition(b" ")
+    match mechanism.upper():
+        case b"PLAIN":
+            asked = Asked(b"", b"PLAIN")
+        case b"LOGIN":
+            asked = Asked(b"Username:", b"LOGIN")
+        case _:
+            return server_answer.LOGIN_UNKNOWN
+    return go_on(asked, first) if first else asked
+
+
+def go_on(asked: Asked, line: bytes) -> Step:
+    """Read the client's response to a challenge."""
+    if line == b"*":
+        return server_answer.LOGIN_CANCELLED
+    try:
+        said = base64.b64decode(b"" if line == b"=" else line, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return server_answer.BAD_ARGUMENT
+    if asked.mechanism == b"PLAIN":
+        parts = said.split("\0")
+        return Given(parts[1], parts[2]) if len(parts) == 3 else server_answer.BAD_ARGUMENT
+    if asked.name is None:
+        return Asked(b"Password:", asked.mechanism, said)
+    return Given(asked.name, said)
