@@ -1,0 +1,78 @@
+"""What the rules look at: the project's files, and the imports of its modules."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "mailqueue"
+_NOT_OURS = {".venv", ".git", "__pycache__", "node_modules", "build", "dist"}
+_CACHES = (".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis")
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One import: who imports what, and where in the file it stands."""
+
+    module: str  # mailqueue.db.pool
+    imported: str  # mailqueue.core.errors, psycopg.errors
+    line: int
+    is_at_top: bool
+
+    @property
+    def where(self) -> str:
+        return f"{self.module}:{self.line}"
+
+
+@cache
+def files(*suffixes: str) -> tuple[Path, ...]:
+    """Give every file of the project with one of these suffixes; "" means files without any."""
+    return tuple(path for path in _walk(ROOT) if path.suffix in suffixes)
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.iterdir()):
+        if path.name in _NOT_OURS or path.name in _CACHES or path.is_symlink():
+            continue
+        if path.is_dir():
+            yield from _walk(path)
+        else:
+            yield path
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Give the syntax tree of every module of the package, by its dotted name."""
+    return {_dotted(path): parsed(path) for path in files(".py") if PACKAGE in path.parents}
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"), filename=str(path))
+
+
+def imports_of(module: str, tree: ast.Module, known: frozenset[str]) -> Iterator[Import]:
+    """Give what a module imports; `from package import name` counts as the module it names."""
+    top = {id(node) for node in tree.body}
+    for node in ast.walk(tree):
+        is_at_top = id(node) in top
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(module, alias.name, node.lineno, is_at_top)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                imported = full if full in known else node.module
+                yield Import(module, imported, node.lineno, is_at_top)
+
+
+def all_imports() -> list[Import]:
+    """Give every import of every module of the package."""
+    known = frozenset(modules())
+    return [each for name, tree in modules().items() for each in imports_of(name, tree, known)]
+
+
+def _dotted(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

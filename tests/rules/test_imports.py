@@ -1,0 +1,180 @@
+"""Imports run downhill, each outside package has its homes, and nothing is hidden."""
+
+import ast
+import sys
+from collections.abc import Iterable
+from fnmatch import fnmatch
+from graphlib import CycleError, TopologicalSorter
+
+import pytest
+
+from tests.rules.source import Import, all_imports, imports_of, modules
+
+FOUNDATION = {"core"}
+EDGE = FOUNDATION | {"ports", "telemetry"}
+DATABASE = EDGE | {"db"}
+KERNEL = DATABASE | {"vault", "queue"}
+FORMATS = {"smtp", "mime"}
+CAPABILITIES = ("tenants", "suppression", "senders", "mail", "trap")  # lower first
+
+# What each package of mailqueue may import, besides itself.
+ALLOWED: dict[str, set[str]] = {
+    "core": set(),
+    "ports": FOUNDATION,
+    "telemetry": FOUNDATION,
+    "smtp": EDGE,
+    "mime": EDGE,
+    "db": EDGE,
+    "vault": DATABASE,
+    "embedded": DATABASE,
+    "queue": DATABASE | {"vault"},
+    **{
+        name: KERNEL | FORMATS | set(CAPABILITIES[:place])
+        for place, name in enumerate(CAPABILITIES)
+    },
+    "adapters": EDGE | {"smtp"},
+}
+_BELOW_THE_ENDS = set(ALLOWED)
+ALLOWED |= {
+    "api": _BELOW_THE_ENDS,
+    "wiring": _BELOW_THE_ENDS | {"api"},
+    "cli": _BELOW_THE_ENDS | {"api", "wiring"},
+    "__main__": {"cli"},
+}
+
+# Where each outside package may be used; a pattern without a dot names a package of ours.
+HOMES: dict[str, tuple[str, ...]] = {
+    "aiosmtplib": ("smtp.*",),
+    "click": ("cli.*",),
+    "cryptography": ("vault.*", "smtp.*", "trap.*"),
+    "idna": ("core.address",),
+    "jinja2": ("api.*", "cli.*", "trap.pages*"),
+    "orjson": ("*",),
+    "psycopg": ("db.*", "*.store", "*.store_*"),
+    "psycopg_pool": ("db.*",),
+    "pydantic": ("core.config", "api.*"),
+    "pydantic_settings": ("core.config",),
+    "rich": ("cli.*",),
+    "starlette": ("api.*", "trap.pages*"),
+    "structlog": ("telemetry.*",),
+    "uvicorn": ("api.*", "cli.*"),
+    "uvloop": ("cli.*",),
+}
+
+
+def uphill(found: Iterable[Import]) -> list[str]:
+    """Give the imports of ours that the table does not allow."""
+    return [
+        f"{each.where} imports {each.imported}"
+        for each in found
+        if each.imported.startswith("mailqueue.")
+        and _package(each.imported) != _package(each.module)
+        and _package(each.imported) not in ALLOWED.get(_package(each.module), set())
+    ]
+
+
+def strays(found: Iterable[Import]) -> list[str]:
+    """Give the imports of outside packages away from their homes."""
+    return [
+        f"{each.where} imports {each.imported}"
+        for each in found
+        if (outside := each.imported.split(".")[0]) not in {*sys.stdlib_module_names, "mailqueue"}
+        and not any(fnmatch(_inside(each.module), home) for home in HOMES.get(outside, ()))
+    ]
+
+
+def foreign_stores(found: Iterable[Import]) -> list[str]:
+    """Give the imports of another package's store: it is asked by its verbs."""
+    return [
+        f"{each.where} imports {each.imported}"
+        for each in found
+        if each.imported.startswith("mailqueue.")
+        and each.imported.rpartition(".")[2].startswith("store")
+        and _package(each.imported) != _package(each.module)
+    ]
+
+
+def hidden(found: Iterable[Import]) -> list[str]:
+    """Give imports of ours inside functions, classes and conditions."""
+    return [
+        f"{each.where} imports {each.imported}"
+        for each in found
+        if not each.is_at_top and each.imported.startswith("mailqueue")
+    ]
+
+
+def circle(found: Iterable[Import]) -> list[str]:
+    """Give the modules of one circle of imports, or nothing."""
+    graph: dict[str, set[str]] = {}
+    for each in found:
+        if each.imported.startswith("mailqueue."):
+            graph.setdefault(each.module, set()).add(each.imported)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as exc:
+        return list(exc.args[1])
+    return []
+
+
+def _package(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+def _inside(module: str) -> str:
+    return module.removeprefix("mailqueue.")
+
+
+def test_every_package_has_its_place_in_the_order() -> None:
+    unplaced = {_package(name) for name in modules()} - set(ALLOWED) - {""}
+
+    assert not unplaced, f"give these a place in ALLOWED: {sorted(unplaced)}"
+
+
+def test_imports_run_downhill() -> None:
+    assert uphill(all_imports()) == []
+
+
+def test_outside_packages_stay_in_their_homes() -> None:
+    assert strays(all_imports()) == []
+
+
+def test_no_capability_reads_anothers_tables_by_its_store() -> None:
+    assert foreign_stores(all_imports()) == []
+
+
+def test_no_import_of_ours_is_hidden_in_a_function_or_condition() -> None:
+    assert hidden(all_imports()) == []
+
+
+def test_there_is_no_circle_of_imports() -> None:
+    assert circle(all_imports()) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "module", "source"),
+    [
+        (uphill, "mailqueue.core.x", "from mailqueue.db.pool import connect"),
+        (uphill, "mailqueue.core.x", "from mailqueue import db"),
+        (uphill, "mailqueue.adapters.sending.x", "import mailqueue.mail.accept"),
+        (uphill, "mailqueue.senders.x", "def f():\n    from mailqueue.mail import accept"),
+        (strays, "mailqueue.mail.accept", "import psycopg"),
+        (strays, "mailqueue.core.x", "from requests.sessions import Session"),
+        (foreign_stores, "mailqueue.mail.x", "from mailqueue.senders.store import read"),
+        (foreign_stores, "mailqueue.mail.x", "from mailqueue.senders import store"),
+        (hidden, "mailqueue.mail.x", "def f():\n    from mailqueue.core import errors"),
+        (hidden, "mailqueue.mail.x", "if 1:\n    from mailqueue.core import errors"),
+    ],
+)
+def test_each_rule_finds_what_it_forbids(rule: object, module: str, source: str) -> None:
+    known = frozenset({"mailqueue.db", "mailqueue.senders.store", "mailqueue.mail.accept"})
+
+    found = list(imports_of(module, ast.parse(source), known))
+
+    assert callable(rule)
+    assert len(rule(found)) == 1
+
+
+def test_a_circle_is_found() -> None:
+    pairs = [("mailqueue.a.x", "mailqueue.a.y"), ("mailqueue.a.y", "mailqueue.a.x")]
+
+    assert circle(Import(one, other, 1, is_at_top=True) for one, other in pairs)
