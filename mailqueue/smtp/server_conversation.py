@@ -5,6 +5,7 @@ content or an error.
 """
 
 import asyncio
+from typing import cast
 
 from mailqueue.smtp import server_answer, server_login
 from mailqueue.smtp.deadline import Deadline
@@ -37,8 +38,7 @@ class ServerConversation(asyncio.Protocol):
     # What asyncio calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - narrows the type
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # of what create_server makes
         if len(self._open_now) >= self._limits.connections:
             self._session.say(server_answer.TOO_MANY_CONNECTIONS)
         else:
