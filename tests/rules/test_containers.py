@@ -1,0 +1,113 @@
+"""The container files name only variables, commands, options and files that there are."""
+
+import re
+import shlex
+from typing import Any
+
+import click
+import pytest
+import yaml
+
+from mailqueue.cli.main import main
+from mailqueue.core.config import Environment
+from tests.rules.source import ROOT
+
+VARIABLES = {f"MAILQUEUE_{field.upper()}" for field in Environment.model_fields}
+COMPOSE_TEXT = (ROOT / "docker-compose.yml").read_text("utf-8")
+DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
+
+
+def compose() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load(COMPOSE_TEXT)
+    return loaded
+
+
+def ours() -> dict[str, dict[str, Any]]:
+    services: dict[str, dict[str, Any]] = compose()["services"]
+    return {name: service for name, service in services.items() if "build" in service}
+
+
+def accepts(arguments: list[str]) -> None:
+    """Let the real command line parse the arguments, without running anything.
+
+    Raises:
+        click.UsageError: for a command, option or value there is not.
+    """
+    command: click.Command = main
+    parent: click.Context | None = None
+    while True:
+        context = command.make_context(command.name, list(arguments), parent=parent)
+        if not isinstance(command, click.Group):
+            return
+        rest = [*context._protected_args, *context.args]
+        _, found, arguments = command.resolve_command(context, rest)
+        assert found is not None
+        command, parent = found, context
+
+
+def documented() -> list[str]:
+    """Give the mailqueue commands in the comments of the compose file."""
+    text = re.sub(r"\\\n#", " ", COMPOSE_TEXT)
+    return re.findall(r"docker compose run --rm \w+ (.+)", text)
+
+
+def test_every_variable_is_a_setting() -> None:
+    named = set(re.findall(r"\bMAILQUEUE_[A-Z_]+", COMPOSE_TEXT + DOCKERFILE))
+
+    assert named
+    assert named <= VARIABLES
+
+
+@pytest.mark.parametrize("name", sorted(ours()))
+def test_every_command_of_a_service_is_one_of_ours(name: str) -> None:
+    accepts(ours()[name]["command"])
+
+
+def test_every_command_in_a_comment_is_one_of_ours() -> None:
+    assert documented()
+    for line in documented():
+        accepts(shlex.split(line))
+
+
+def test_a_command_there_is_not_is_found() -> None:
+    for arguments in (["migrat"], ["migrate", "--backwards"], ["sender", "hire"]):
+        with pytest.raises(click.UsageError):
+            accepts(arguments)
+
+
+def test_postgresql_18_keeps_its_data_where_the_image_mounts_it() -> None:
+    postgres = compose()["services"]["postgres"]
+
+    assert postgres["image"] == "postgres:18"
+    assert postgres["volumes"] == ["postgres:/var/lib/postgresql"]
+
+
+def test_nothing_is_published_beyond_this_machine() -> None:
+    for service in compose()["services"].values():
+        for port in service.get("ports", []):
+            assert port.startswith("127.0.0.1:")
+
+
+def test_every_service_waits_for_the_schema() -> None:
+    for name, service in ours().items():
+        needed = "postgres" if name == "migrate" else "migrate"
+        assert list(service["depends_on"]) == [needed]
+
+
+def test_the_image_copies_files_there_are_and_runs_as_nobody_special() -> None:
+    copied = re.findall(r"^COPY (.+) \S+$", DOCKERFILE, re.MULTILINE)
+
+    assert copied
+    for names in copied:
+        for name in names.split():
+            assert (ROOT / name).exists(), name
+    assert re.search(r"^USER mailqueue$", DOCKERFILE, re.MULTILINE)
+    assert re.search(r"^FROM python:3\.1[1-9]-slim$", DOCKERFILE, re.MULTILINE)
+
+
+def test_what_is_copied_is_let_through_to_the_build() -> None:
+    allowed = (ROOT / ".dockerignore").read_text("utf-8")
+
+    for names in re.findall(r"^COPY (.+) \S+$", DOCKERFILE, re.MULTILINE):
+        for name in names.split():
+            assert f"!{name}\n" in allowed
