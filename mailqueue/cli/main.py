@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
+import mailqueue
 from mailqueue.core.errors import ConfigError, MailqueueError, Unavailable
 
-VERSION = "0.1.0"
+VERSION = mailqueue.__version__
 
 EXIT_FAULT = 1  # the request cannot be met as it is; 2 is click's own for wrong usage
 EXIT_UNAVAILABLE = 3  # something we need is away: trying again later may help

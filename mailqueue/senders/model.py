@@ -159,3 +159,11 @@ class Headroom:
     next_reset_at: datetime
     blocked_reason: str | None
     blocked_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFrom:
+    """Whom a project's mail is from where neither the mail nor the account says."""
+
+    from_email: str | None
+    from_name: str | None

@@ -7,8 +7,15 @@ from uuid import UUID
 from psycopg.errors import UniqueViolation
 
 from mailqueue.core.errors import Conflict
-from mailqueue.db.fetch import Conn, many, maybe, run, value
-from mailqueue.senders.model import Headroom, Limits, NewSender, SenderAccount, SenderStatus
+from mailqueue.db.fetch import Conn, many, maybe, one, run, value
+from mailqueue.senders.model import (
+    Headroom,
+    Limits,
+    NewSender,
+    ProjectFrom,
+    SenderAccount,
+    SenderStatus,
+)
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
@@ -105,3 +112,8 @@ async def set_limits(conn: Conn, account_id: int, *, limits: Limits) -> None:
 async def is_time_zone(conn: Conn, name: str) -> bool:
     """Say whether the database knows the time zone."""
     return await value(conn, "is_time_zone", {"time_zone": name}, bool)
+
+
+async def read_project_from(conn: Conn, project_id: UUID) -> ProjectFrom:
+    """Read a project's default From."""
+    return await one(conn, "read_project_from", {"project_id": project_id}, ProjectFrom)

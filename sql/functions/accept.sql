@@ -19,13 +19,13 @@ DECLARE
     v_local text;
     v_domain text;
 BEGIN
-    IF p_address ~ '^[A-Za-z0-9._+-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$'
+    IF p_address ~ '^[A-Za-z0-9._+-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*\.[A-Za-z]+$'
        AND p_address !~ '(^\.|\.\.|\.@)' AND length(p_address) <= 254 THEN
         RETURN NULL;  -- nearly every address
     END IF;
     IF coalesce(p_address, '') = '' THEN
         RETURN 'empty';
-    ELSIF p_address ~ '[\u0001-\u001f\u007f-\u009f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]' THEN
+    ELSIF p_address ~ '[\u0001-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]' THEN
         RETURN 'control_character';
     ELSIF p_address ~ '\s' THEN
         RETURN 'whitespace';
@@ -40,16 +40,16 @@ BEGIN
         RETURN 'local_too_long';
     ELSIF octet_length(p_address) > 254 THEN
         RETURN 'too_long';
-    ELSIF v_local !~ '^[A-Za-z0-9!#$%&''*+/=?^_`{|}~\u00a0-\uffff-]+(\.[A-Za-z0-9!#$%&''*+/=?^_`{|}~\u00a0-\uffff-]+)*$' THEN
+    ELSIF v_local !~ '^[A-Za-z0-9!#$%&''*+/=?^_`{|}~\u00a0-\U0010ffff-]+(\.[A-Za-z0-9!#$%&''*+/=?^_`{|}~\u00a0-\U0010ffff-]+)*$' THEN
         RETURN 'bad_local';
     END IF;
     v_domain := translate(v_domain, U&'\3002\FF0E\FF61', '...');
-    IF position('.' IN v_domain) = 0 AND v_domain <> '' THEN
+    IF v_domain ~* '(^|\.)([0-9]+|0x[0-9a-f]*)$' THEN
+        RETURN 'ip_literal';  -- resolvers read such a name as an IPv4 address
+    ELSIF position('.' IN v_domain) = 0 AND v_domain <> '' THEN
         RETURN 'no_dot';
-    ELSIF v_domain !~ '^[A-Za-z0-9\u00a1-\uffff]([A-Za-z0-9\u00a1-\uffff-]{0,61}[A-Za-z0-9\u00a1-\uffff])?(\.[A-Za-z0-9\u00a1-\uffff]([A-Za-z0-9\u00a1-\uffff-]{0,61}[A-Za-z0-9\u00a1-\uffff])?)+$' THEN
+    ELSIF v_domain !~ '^[A-Za-z0-9\u00a1-\U0010ffff]([A-Za-z0-9\u00a1-\U0010ffff-]{0,61}[A-Za-z0-9\u00a1-\U0010ffff])?(\.[A-Za-z0-9\u00a1-\U0010ffff]([A-Za-z0-9\u00a1-\U0010ffff-]{0,61}[A-Za-z0-9\u00a1-\U0010ffff])?)+$' THEN
         RETURN 'bad_domain';
-    ELSIF v_domain ~ '^[0-9.]+$' THEN
-        RETURN 'ip_literal';
     END IF;
     RETURN NULL;
 END $$;
@@ -87,11 +87,12 @@ BEGIN
     END IF;
     address := v_parts[2];
     name := v_parts[1];
-    IF name ~ '^".*"$' AND length(name) >= 2 THEN
-        name := regexp_replace(substring(name FROM 2 FOR length(name) - 2), '\\(.)', '\1', 'g');
-    ELSIF name ~ '[<>]' THEN
-        address := p_mailbox;  -- angle tricks: let the address check refuse the whole
+    IF name !~ '^( *("([^"\\]|\\.)*"|[^ "<>(),:;@\\]+))*$' THEN
+        address := p_mailbox;  -- a comma, a second address, angle tricks: let the address check refuse the whole
+        name := NULL;
+        RETURN;
     END IF;
+    name := regexp_replace(regexp_replace(name, '"(([^"\\]|\\.)*)"', '\1', 'g'), '\\(.)', '\1', 'g');
     name := nullif(name, '');
 END $$;
 COMMENT ON FUNCTION mailqueue.split_mailbox(text) IS 'Name and address of a mailbox as people write it.';

@@ -95,3 +95,9 @@ SELECT sender_account_id, status, daily_sent::integer, daily_reserved::integer,
        next_reset_at, blocked_reason, blocked_until
 FROM mailqueue.sender_headroom
 WHERE sender_account_id = ANY (%(account_ids)s::integer[]);
+
+-- name: read_project_from :one
+-- Whom a project's mail is from where neither the mail nor the account says.
+SELECT p.from_email, p.from_name
+FROM mailqueue.projects AS p
+WHERE p.id = %(project_id)s;

@@ -1,0 +1,64 @@
+"""`mailqueue worker`: processes that do the work, one kind each."""
+
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import click
+import uvloop
+
+from mailqueue import process, wiring
+from mailqueue.cli.output import examples
+from mailqueue.core.config import Settings, load_settings
+from mailqueue.db.migrate import require_current
+from mailqueue.db.pool import connect
+from mailqueue.fleet import Fleet
+from mailqueue.telemetry.log import configure_logging
+
+EXIT_LOST = 75  # EX_TEMPFAIL: start me again
+
+
+@click.group(epilog=examples("mailqueue worker send --processes 4"))
+def worker() -> None:
+    """Run workers apart from `mailqueue up`, on any number of hosts."""
+
+
+@worker.command(
+    epilog=examples(
+        "mailqueue worker send --processes 4",
+        "DATABASE_URL=postgresql://mailqueue@db.example.com/mailqueue mailqueue worker send",
+    )
+)
+@click.option("--processes", type=click.IntRange(1, 1000), help="How many; by default one a core.")
+@click.option("--in-flight", type=click.IntRange(1, 10_000), help="Mails handed over at once.")
+@click.option("--batch", type=click.IntRange(1, 10_000), help="Rows one claim takes.")
+@click.option("--data", type=click.Path(path_type=Path), help="Data folder of `mailqueue up`.")
+@click.option("--child", type=click.UUID, hidden=True, help="Launch id, given by the parent.")
+def send(
+    *,
+    processes: int | None,
+    in_flight: int | None,
+    batch: int | None,
+    data: Path | None,
+    child: UUID | None,
+) -> None:
+    """Send queued mail until SIGTERM, then finish what is in flight and give the rest back."""
+    settings = load_settings(workers=processes, in_flight=in_flight, batch=batch, data=data)
+    configure_logging(settings.log)
+    if child is not None or settings.workers.processes == 1:
+        raise SystemExit(uvloop.run(_send_here(settings, child=child)))
+    uvloop.run(_send_in_children(settings))
+
+
+async def _send_here(settings: Settings, *, child: UUID | None) -> int:
+    async with connect(settings.database, application_name="mailqueue/start") as conn:
+        await require_current(conn)
+    async with process.stop_signal(ends_with_parent=child is not None) as stop:
+        courier = wiring.build_courier(settings, launch_id=child or uuid4())
+        return 0 if await courier.run(stop) else EXIT_LOST
+
+
+async def _send_in_children(settings: Settings) -> None:
+    async with connect(settings.database, application_name="mailqueue/start") as conn:
+        await require_current(conn)
+    async with process.stop_signal() as stop:
+        await Fleet(settings, kind="send").run(stop)

@@ -1,0 +1,59 @@
+"""One connection that comes back: an operation is tried until the server has answered it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from psycopg import InterfaceError, OperationalError
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.errors import Unavailable
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import open_connection
+from mailqueue.telemetry.log import get_logger
+
+T = TypeVar("T")
+FIRST_WAIT, LONGEST_WAIT = 0.05, 2.0
+
+log = get_logger(__name__)
+
+
+class Link:
+    """A connection of one task; a lost one is opened again, with growing pauses.
+
+    Operations must be safe to repeat: the server may have committed what we did not hear of.
+    """
+
+    def __init__(self, settings: DatabaseSettings, name: str) -> None:
+        self._settings = settings
+        self._name = name
+        self._conn: Conn | None = None
+        self.is_down = False
+
+    async def call(self, operation: Callable[[Conn], Awaitable[T]]) -> T:
+        """Run the operation on the connection, again and again while the server is away."""
+        wait = FIRST_WAIT
+        while True:
+            try:
+                if self._conn is None:
+                    self._conn = await open_connection(self._settings, application_name=self._name)
+                done = await operation(self._conn)
+            except (OperationalError, InterfaceError, Unavailable) as exc:
+                await self.close()
+                self.is_down = True
+                log.warning("database.unavailable", link=self._name, error=str(exc).splitlines()[0])
+                await asyncio.sleep(wait)
+                wait = min(LONGEST_WAIT, wait * 2)
+            except BaseException:
+                # Cancelled, or an error of ours: the connection's state is not known.
+                await self.close()
+                raise
+            else:
+                self.is_down = False
+                return done
+
+    async def close(self) -> None:
+        """Close the connection; the next call opens another."""
+        if self._conn is not None:
+            conn, self._conn = self._conn, None
+            await conn.close()

@@ -1,0 +1,36 @@
+"""Hears NOTIFY on one channel, on a connection of its own."""
+
+from collections.abc import AsyncIterator
+
+from psycopg import InterfaceError, OperationalError, sql
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.errors import Unavailable
+from mailqueue.db.pool import connect
+
+
+class Ear:
+    """Listens on one channel; `is_listening` says whether a ring would be heard now."""
+
+    def __init__(self, settings: DatabaseSettings, channel: str) -> None:
+        self._settings = settings
+        self._channel = channel
+        self.is_listening = False
+
+    async def rings(self) -> AsyncIterator[None]:
+        """Yield once for each ring.
+
+        Raises:
+            Unavailable: when the server goes away.
+        """
+        name = "mailqueue/listen"
+        try:
+            async with connect(self._settings, application_name=name) as conn:
+                await conn.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
+                self.is_listening = True
+                async for _ in conn.notifies():
+                    yield None
+        except (OperationalError, InterfaceError) as exc:
+            raise Unavailable("the database went away while listening") from exc
+        finally:
+            self.is_listening = False

@@ -1,0 +1,99 @@
+"""Keeps a number of worker processes running, and speaks for those that died."""
+
+import asyncio
+import sys
+from uuid import uuid4
+
+from mailqueue.core.config import Settings
+from mailqueue.db.link import Link
+from mailqueue.queue import store
+from mailqueue.queue.lifeline import SILENCE
+from mailqueue.telemetry.log import get_logger
+
+RESCUE_SECONDS = 5.0
+FIRST_WAIT, LONGEST_WAIT = 0.2, 10.0
+PATIENCE_SECONDS = 45.0
+"""How long a child may take to drain before it is killed; its own drain ends sooner."""
+
+log = get_logger(__name__)
+
+
+class Fleet:
+    """Worker processes of one kind, started again when they die, until told to stop."""
+
+    def __init__(self, settings: Settings, *, kind: str) -> None:
+        self._settings = settings
+        self._kind = kind
+        self._link = Link(settings.database, "mailqueue/rescue")
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Run all processes until told to stop and all of them have ended."""
+        rescuing = asyncio.create_task(self._rescue_forever(), name="rescue")
+        try:
+            await asyncio.gather(
+                *(self._keep_one(stop) for _ in range(self._settings.workers.processes))
+            )
+        finally:
+            rescuing.cancel()
+            await asyncio.gather(rescuing, return_exceptions=True)
+            await self._link.close()
+
+    async def _rescue_forever(self) -> None:
+        while True:
+            await self._link.call(lambda conn: store.rescue(conn, silence=SILENCE))
+            await asyncio.sleep(RESCUE_SECONDS)
+
+    async def _keep_one(self, stop: asyncio.Event) -> None:
+        wait = FIRST_WAIT
+        while not stop.is_set():
+            launch_id = uuid4()
+            child = await self._start(str(launch_id))
+            started_at = asyncio.get_running_loop().time()
+            code = await self._ended(child, stop)
+            if code == 0:
+                continue
+            log.error("worker.died", pid=child.pid, code=code)
+            # It is certainly dead: no need to wait until its heartbeat is missed.
+            await self._link.call(
+                lambda conn, dead=launch_id: store.rescue(  # type: ignore[misc]
+                    conn, silence=SILENCE, launch_id=dead
+                )
+            )
+            lived = asyncio.get_running_loop().time() - started_at
+            wait = FIRST_WAIT if lived > LONGEST_WAIT else min(LONGEST_WAIT, wait * 2)
+            await _wait_or_stop(stop, wait)
+
+    async def _start(self, launch_id: str) -> asyncio.subprocess.Process:
+        limits = self._settings.workers
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "mailqueue",
+            "worker",
+            self._kind,
+            f"--child={launch_id}",
+            f"--data={self._settings.data}",
+            f"--in-flight={limits.in_flight}",
+            f"--batch={limits.batch}",
+            stdin=asyncio.subprocess.PIPE,  # closes when we die
+            stdout=sys.stderr,
+        )
+
+    async def _ended(self, child: asyncio.subprocess.Process, stop: asyncio.Event) -> int:
+        """Wait for the end of the child; once told to stop, ask it to and see that it does."""
+        ended = asyncio.create_task(child.wait())
+        stopping = asyncio.create_task(stop.wait())
+        await asyncio.wait((ended, stopping), return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not ended.done():
+            child.terminate()
+            _, late = await asyncio.wait((ended,), timeout=PATIENCE_SECONDS)
+            if late:
+                child.kill()
+        return await ended
+
+
+async def _wait_or_stop(stop: asyncio.Event, seconds: float) -> None:
+    waiting = asyncio.create_task(stop.wait())
+    await asyncio.wait((waiting,), timeout=seconds)
+    waiting.cancel()

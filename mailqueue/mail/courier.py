@@ -1,0 +1,167 @@
+"""One send worker: claims mail, hands it to the lines of its sender accounts, drains on stop."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from uuid import UUID
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.db.link import Link
+from mailqueue.mail import store
+from mailqueue.mail.letter import Skeletons
+from mailqueue.mail.line import Desk
+from mailqueue.mail.lines import FindAccount, Lines, read_parcels
+from mailqueue.mail.marker import Marker
+from mailqueue.mail.model import Settlement
+from mailqueue.mail.trouble import Trouble
+from mailqueue.queue.doorbell import Doorbell
+from mailqueue.queue.lifeline import Lifeline
+from mailqueue.queue.settler import GroupCommit
+from mailqueue.telemetry.log import get_logger
+
+QUEUE = "email_queue"
+LEASE = timedelta(minutes=30)
+MOST_UNSETTLED = 2000
+"""Outcomes that wait for the database; above it nothing new is claimed."""
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CourierSettings:
+    """How much one process takes on; `drain` bounds how long mail in flight is waited for."""
+
+    in_flight: int = 32
+    batch: int = 200
+    drain: timedelta = timedelta(seconds=30)
+
+
+class Courier:
+    """One worker from being registered to being gone: claims, sends and settles."""
+
+    def __init__(
+        self,
+        database: DatabaseSettings,
+        settings: CourierSettings,
+        *,
+        launch_id: UUID,
+        find_account: FindAccount,
+    ) -> None:
+        self._settings = settings
+        self._database = database
+        names = ("claim", "mark", "settle", "beat", "trouble")
+        self._links = {name: Link(database, f"mailqueue/{name}") for name in names}
+        self._lifeline = Lifeline(self._links["beat"], kind="send", launch_id=launch_id)
+        self._trouble = Trouble(self._links["trouble"])
+        self._settler = GroupCommit(self._write, written=self._written, most=settings.batch)
+        self._find_account = find_account
+        self._room = asyncio.Event()
+
+    async def run(self, stop: asyncio.Event) -> bool:
+        """Send until told to stop; False when others were told that this worker is gone.
+
+        Whatever happens, outcomes already known are written before this returns, unless the
+        database stays away for longer than the drain may last.
+        """
+        await self._lifeline.start()
+        worker = self._lifeline.worker_id
+        self._marker = Marker(self._links["mark"], worker=worker, slots=self._settings.in_flight)
+        self._lines = Lines(self._desk(), self._find_account)
+        self._bell = Doorbell(self._database, self._links["claim"], queue=QUEUE, worker=worker)
+        log.info("worker.started", worker=worker)
+        endless = [
+            asyncio.create_task(endless, name=name)
+            for name, endless in (
+                ("settle", self._settler.run()),
+                ("mark", self._marker.run()),
+                ("trouble", self._trouble.run()),
+                ("listen", self._bell.listen_forever()),
+                ("beat", self._lifeline.beat_forever()),
+            )
+        ]
+        claiming = asyncio.create_task(self._claim_forever(), name="claim")
+        stopping = asyncio.create_task(stop.wait(), name="stop")
+        try:
+            ended, _ = await asyncio.wait(
+                (stopping, claiming, *endless), return_when=asyncio.FIRST_COMPLETED
+            )
+            await _cancelled(claiming)
+            await self._drain()
+            for task in ended:
+                task.result()  # an error of ours ends the process
+        finally:
+            await _cancelled(stopping, claiming, *endless)
+            for link in self._links.values():
+                await link.close()
+        return not self._lifeline.is_lost
+
+    def _desk(self) -> Desk:
+        return Desk(
+            marker=self._marker,
+            skeletons=Skeletons(),
+            settle=self._settler.add,
+            may_finish=self._lifeline.is_alive,
+            answered=self._trouble.answered,
+            failed=self._trouble.failed,
+        )
+
+    async def _claim_forever(self) -> None:
+        claims = self._links["claim"]
+        while True:
+            await self._room_is_there()
+            gathered = await claims.call(store.gather_lanes)
+            claimed = await claims.call(
+                lambda conn: store.claim(
+                    conn, self._lifeline.worker_id, limit=self._settings.batch, lease=LEASE
+                )
+            )
+            if claimed:
+                await self._lines.deal(await claims.call(partial(read_parcels, claimed=claimed)))
+            if len(claimed) >= self._settings.batch // 2:
+                await self._bell.unpark()
+            elif not claimed and self._bell.is_parked:
+                await self._bell.wait(gathered.next_wake)
+            elif not claimed:
+                await self._bell.park()  # and look once more before waiting
+
+    async def _room_is_there(self) -> None:
+        """Hold about one batch beside what is in flight, and few unwritten outcomes."""
+        while len(self._settler) > MOST_UNSETTLED or self._lines.held() > self._settings.batch // 2:
+            self._room.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._room.wait(), 1.0)
+
+    async def _drain(self) -> None:
+        """No new claims; mail in flight ends and is recorded, the rest goes back."""
+        self._lifeline.is_stopping = True
+        if self._lifeline.is_lost:
+            log.warning("worker.lost", worker=self._lifeline.worker_id)
+            self._lines.abandon()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.drain.total_seconds()):
+                await self._lines.close()
+                await self._settler.drained()
+                if not self._lifeline.is_lost:
+                    await self._lifeline.stop()
+                log.info("worker.stopped", worker=self._lifeline.worker_id)
+                return
+        log.error("worker.cut_off", worker=self._lifeline.worker_id, unwritten=len(self._settler))
+
+    async def _write(self, group: Sequence[Settlement]) -> None:
+        moved_on = await self._links["settle"].call(lambda conn: store.settle(conn, group))
+        if moved_on:
+            log.warning("outcomes.refused", count=len(moved_on), reason="the claims had moved on")
+
+    def _written(self, group: Sequence[Settlement]) -> None:
+        self._marker.settled(group)
+        self._room.set()
+        log.debug("batch.settled", count=len(group), waiting=len(self._settler))
+
+
+async def _cancelled(*tasks: asyncio.Task[None] | asyncio.Task[bool]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

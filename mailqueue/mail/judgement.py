@@ -1,0 +1,156 @@
+"""Decides what a transport's verdict does to the mail. Pure."""
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import assert_never
+
+from mailqueue.core.verdict import Accepted, AllRefused, Kind, Refused, Rejected, Stage, Verdict
+from mailqueue.mail.backoff import next_wait
+from mailqueue.mail.model import (
+    ClaimedEmail,
+    Ending,
+    LogStatus,
+    RecipientSettlement,
+    Settlement,
+)
+
+RATE_LIMIT_WAIT = timedelta(minutes=1)
+"""The wait after being too fast, where the server names none."""
+RESEND_WAIT = timedelta(minutes=5)
+"""Before the one resend of a mail whose fate is unknown: time for evidence to come in."""
+MOST_POLICY_ATTEMPTS = 5
+"""A permanent refusal that is about us may be mended, but not for days on end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """A mail as it was handed over: its Message-ID and the envelope recipients."""
+
+    email: ClaimedEmail
+    message_id: str
+    addresses: tuple[str, ...]
+    had_several: bool  # recipients have outcomes of their own
+
+
+def settlement_of(handed: Handed, verdict: Verdict, took_ms: int, chance: float) -> Settlement:
+    """Give what to write for this verdict; `chance` (0 to 1) spreads retries."""
+    if isinstance(verdict, Accepted):
+        done = _accepted(handed, verdict, chance)
+    elif isinstance(verdict, Rejected):
+        done = _rejected(handed, verdict, chance)
+    else:
+        done = _all_refused(handed, verdict, chance)
+    return replace(done, message_id=handed.message_id, response_ms=took_ms)
+
+
+def _accepted(handed: Handed, verdict: Accepted, chance: float) -> Settlement:
+    refused_by_address = {one.address: one.why for one in verdict.refused}
+    sent = [address for address in handed.addresses if address not in refused_by_address]
+    later = [one for one in verdict.refused if _is_for_now(one.why)]
+    base = Settlement(
+        id=handed.email.id,
+        claim_no=handed.email.claim_no,
+        ending=Ending.SENT,
+        spent=len(sent),
+        log=LogStatus.SENT,
+        provider_message_id=verdict.provider_message_id,
+        code=verdict.code or None,
+        enhanced=verdict.enhanced or None,
+        reply=verdict.reply,
+        recipients=_each(handed, sent, verdict.refused),
+    )
+    if not later:
+        return base
+    why = later[0].why
+    return replace(
+        base,
+        ending=Ending.RETRY,
+        reason=f"{later[0].address}: {why.detail}",
+        wait=_wait(handed.email, why, chance),
+        left=len(later),
+    )
+
+
+def _all_refused(handed: Handed, verdict: AllRefused, chance: float) -> Settlement:
+    later = [one for one in verdict.refused if _is_for_now(one.why)]
+    worst = (later or list(verdict.refused))[0]
+    single = _rejected(handed, worst.why, chance)
+    return replace(
+        single,
+        ending=Ending.RETRY if later else Ending.FAILED,
+        wait=_wait(handed.email, worst.why, chance) if later else None,
+        left=len(later) or None,
+        reason=f"{worst.address}: {worst.why.detail}",
+        hard=False,  # each recipient carries its own evidence
+        recipients=_each(handed, [], verdict.refused),
+    )
+
+
+def _rejected(handed: Handed, why: Rejected, chance: float) -> Settlement:
+    email = handed.email
+    base = Settlement(
+        id=email.id,
+        claim_no=email.claim_no,
+        ending=Ending.RETRY,
+        reason=why.detail,
+        wait=_wait(email, why, chance),
+        log=LogStatus.DEFERRED,
+        code=why.code or None,
+        enhanced=why.enhanced or None,
+        reply=why.detail,
+    )
+    match why.kind:
+        case Kind.TRANSIENT if why.stage is Stage.CONNECT:
+            # The account's failure, not the mail's: nothing was tried, no attempt is spent.
+            return replace(base, ending=Ending.DEFER, log=None, wait=None)
+        case Kind.TRANSIENT:
+            return base
+        case Kind.RATE_LIMITED:
+            return replace(base, ending=Ending.DEFER, wait=why.retry_after or RATE_LIMIT_WAIT)
+        case Kind.AMBIGUOUS:
+            return replace(
+                base,
+                ending=Ending.UNKNOWN,
+                log=LogStatus.UNKNOWN,
+                wait=RESEND_WAIT,
+                spent=len(handed.addresses),
+            )
+        case Kind.PERMANENT_RECIPIENT:
+            return replace(
+                base, ending=Ending.FAILED, log=LogStatus.BOUNCED, wait=None, hard=why.hard
+            )
+        case Kind.PERMANENT_MESSAGE:
+            return replace(base, ending=Ending.FAILED, log=LogStatus.REJECTED, wait=None)
+        case Kind.ACCOUNT if why.stage is Stage.CONNECT:
+            return replace(base, ending=Ending.DEFER, log=None, wait=None)
+        case Kind.ACCOUNT | Kind.INFRASTRUCTURE:
+            if why.code.startswith("5") and email.attempts >= MOST_POLICY_ATTEMPTS:
+                return replace(base, ending=Ending.FAILED, log=LogStatus.REJECTED, wait=None)
+            return base
+        case never:
+            assert_never(never)
+
+
+def _wait(email: ClaimedEmail, why: Rejected, chance: float) -> timedelta:
+    wait = next_wait(max(1, email.attempts), chance)
+    return wait if why.retry_after is None else max(wait, why.retry_after)
+
+
+def _is_for_now(why: Rejected) -> bool:
+    return why.kind not in (Kind.PERMANENT_RECIPIENT, Kind.PERMANENT_MESSAGE)
+
+
+def _each(
+    handed: Handed, sent: list[str], refused: tuple[Refused, ...]
+) -> tuple[RecipientSettlement, ...]:
+    if not handed.had_several:
+        return ()
+    accepted = [RecipientSettlement(address, "sent", None, None, hard=False) for address in sent]
+    failed = [
+        RecipientSettlement(
+            one.address, "failed", one.why.detail, one.why.enhanced or one.why.code, one.why.hard
+        )
+        for one in refused
+        if not _is_for_now(one.why)
+    ]
+    return (*accepted, *failed)

@@ -1,0 +1,135 @@
+"""Decides the bytes and the envelope of a claimed mail: who it is from, to whom, in which words."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import datetime
+
+from mailqueue.core.address import Address, InvalidAddress, Mailbox, parse_address, parse_mailbox
+from mailqueue.mail.judgement import Handed
+from mailqueue.mail.model import EmailContent, Parcel, Recipient
+from mailqueue.mime.compose import PerMail, compose, message_id
+from mailqueue.mime.skeleton import Content, Skeleton, compile_skeleton
+from mailqueue.ports.transport import Envelope, Outgoing
+
+KEPT_SKELETONS = 256
+
+
+class CannotCompose(ValueError):
+    """The mail can never become a message; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A composed mail and what judging its verdict needs."""
+
+    outgoing: Outgoing
+    handed: Handed
+
+
+class Skeletons:
+    """Contents encoded once; the last few are kept, for mails that share one."""
+
+    def __init__(self, most: int = KEPT_SKELETONS) -> None:
+        self._most = most
+        self._kept: OrderedDict[int, Skeleton] = OrderedDict()
+
+    def of(self, content: EmailContent) -> Skeleton:
+        """Give the skeleton of a content.
+
+        Raises:
+            ValueError: if the content cannot become a message.
+        """
+        found = self._kept.get(content.id)
+        if found is None:
+            headers = tuple((content.headers or {}).items())
+            found = compile_skeleton(
+                Content(content.subject, content.html_body, content.text_body, headers)
+            )
+            self._kept[content.id] = found
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        else:
+            self._kept.move_to_end(content.id)
+        return found
+
+
+def write_letter(
+    parcel: Parcel,
+    skeletons: Skeletons,
+    *,
+    default_sender: Mailbox,
+    now: datetime,
+    stopped: tuple[str, ...] = (),
+) -> Letter:
+    """Compose one mail. `stopped` recipients stay in the headers and out of the envelope.
+
+    Raises:
+        CannotCompose: if it never can be; the message names the field.
+    """
+    email, content = parcel.email, parcel.content
+    try:
+        sender = _sender(content, default_sender)
+        to, cc, envelope = _recipients(parcel, stopped)
+        mail_id = message_id(email.id, sender.address.domain)
+        message = compose(
+            skeletons.of(content),
+            PerMail(
+                sender=sender,
+                to=to,
+                cc=cc,
+                reply_to=() if content.reply_to is None else (parse_mailbox(content.reply_to),),
+                written_at=now,
+                message_id=mail_id,
+            ),
+        )
+    except ValueError as exc:
+        raise CannotCompose(str(exc)) from exc
+    addresses = tuple(address.sent for address, _ in envelope)
+    return Letter(
+        Outgoing(
+            email.id,
+            Envelope(
+                sender.address.sent,
+                addresses,
+                needs_smtputf8=sender.address.needs_smtputf8
+                or any(address.needs_smtputf8 for address, _ in envelope),
+            ),
+            message,
+        ),
+        Handed(email, mail_id, tuple(given for _, given in envelope), bool(parcel.recipients)),
+    )
+
+
+def _sender(content: EmailContent, default: Mailbox) -> Mailbox:
+    if content.from_email is None:
+        return Mailbox(content.from_name or default.name, default.address)
+    return Mailbox(content.from_name or "", parse_address(content.from_email))
+
+
+def _recipients(
+    parcel: Parcel, stopped: tuple[str, ...]
+) -> tuple[list[Mailbox], list[Mailbox], list[tuple[Address, str]]]:
+    """Give To, Cc and the envelope, each envelope address beside its spelling in the database."""
+    email = parcel.email
+    everyone = parcel.recipients or (
+        Recipient(email.id, "to", email.recipient_email, email.recipient_name, "pending"),
+    )
+    to: list[Mailbox] = []
+    cc: list[Mailbox] = []
+    envelope: dict[str, tuple[Address, str]] = {}
+    for one in everyone:
+        mailbox = Mailbox(one.name or "", _parsed(one.address))
+        if one.kind == "to":
+            to.append(mailbox)
+        elif one.kind == "cc":
+            cc.append(mailbox)
+        if one.status == "pending" and one.address not in stopped:
+            envelope.setdefault(mailbox.address.sent, (mailbox.address, one.address))
+    return to, cc, list(envelope.values())
+
+
+def _parsed(text: str) -> Address:
+    try:
+        return parse_address(text)
+    except InvalidAddress as exc:
+        raise CannotCompose(f"recipient: {exc}") from exc

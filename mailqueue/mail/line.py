@@ -1,0 +1,227 @@
+"""One sender account's mail in this process: waiting mails and the connections that send them."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from random import random
+from uuid import UUID
+
+from mailqueue.core.address import Mailbox
+from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
+from mailqueue.mail.judgement import settlement_of
+from mailqueue.mail.letter import CannotCompose, Letter, Skeletons, write_letter
+from mailqueue.mail.marker import Marker
+from mailqueue.mail.model import (
+    Ending,
+    LogStatus,
+    Mark,
+    MarkVerdict,
+    Parcel,
+    Settlement,
+)
+from mailqueue.ports.transport import Channel, Outgoing, Transport
+from mailqueue.telemetry.log import get_logger
+
+log = get_logger(__name__)
+
+GROUP = 16
+"""Mails one connection marks and sends in one go."""
+WAITING_PER_CONNECTION = 32
+"""So many mails waiting are worth another connection."""
+IDLE_SECONDS = 20.0
+REST = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What a line needs to know of its sender account."""
+
+    id: int
+    revision: int
+    default_sender: Mailbox
+    max_connections: int
+    send_delay: timedelta
+    transport: Transport
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What all lines of a process share."""
+
+    marker: Marker
+    skeletons: Skeletons
+    settle: Callable[[Settlement], None]
+    may_finish: Callable[[], bool]
+    answered: Callable[[int], None]  # the account's server accepts connections
+    failed: Callable[[int, Rejected], None]  # it did not
+
+
+class SenderLine:
+    """Sends the mails of one account in order, over as many connections as they are worth."""
+
+    def __init__(self, account: Account, desk: Desk) -> None:
+        self.account = account
+        self._desk = desk
+        self._waiting: deque[Parcel] = deque()
+        self._has_mail = asyncio.Event()
+        self._connections: set[asyncio.Task[None]] = set()
+        self._is_closing = False
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def is_idle(self) -> bool:
+        """Say that nothing waits and no connection is open."""
+        return not self._waiting and not self._connections
+
+    def add(self, parcels: Sequence[Parcel]) -> None:
+        """Queue claimed mails for this account."""
+        self._waiting.extend(parcels)
+        self._has_mail.set()
+        worth = 1 + len(self._waiting) // WAITING_PER_CONNECTION
+        most = 1 if self.account.send_delay else self.account.max_connections
+        for _ in range(min(worth, most) - len(self._connections)):
+            task = asyncio.create_task(self._connection(), name=f"sender-{self.account.id}")
+            self._connections.add(task)
+            task.add_done_callback(self._connections.discard)
+
+    async def close(self) -> None:
+        """Give back what was not started and wait for what is in flight."""
+        self._is_closing = True
+        self._give_back_all("the worker stops")
+        self._has_mail.set()
+        if self._connections:
+            await asyncio.gather(*self._connections)
+
+    def abandon(self) -> None:
+        """Drop everything at once: the mails are no longer ours."""
+        self._waiting.clear()
+        for task in self._connections:
+            task.cancel()
+
+    async def _connection(self) -> None:
+        channel: Channel | None = None
+        try:
+            while await self._mail_is_waiting():
+                if channel is None or not channel.is_usable:
+                    if channel is not None:
+                        await channel.close()
+                    opened = await self.account.transport.open()
+                    if isinstance(opened, Rejected):
+                        channel = None
+                        if len(self._connections) > 1:
+                            return  # the server takes no more connections; the others go on
+                        self._desk.failed(self.account.id, opened)
+                        self._give_back_all(opened.detail, wait=REST)
+                        return
+                    channel = opened
+                    self._desk.answered(self.account.id)
+                await self._send_some(channel)
+        finally:
+            if channel is not None:
+                await channel.close()
+
+    async def _mail_is_waiting(self) -> bool:
+        """Wait a while for mail; False when the connection is not worth keeping."""
+        while not self._waiting:
+            if self._is_closing:
+                return False
+            self._has_mail.clear()
+            try:
+                await asyncio.wait_for(self._has_mail.wait(), IDLE_SECONDS)
+            except TimeoutError:
+                return bool(self._waiting)
+        return True
+
+    async def _send_some(self, channel: Channel) -> None:
+        desk = self._desk
+        wanted = 1 if self.account.send_delay else min(GROUP, len(self._waiting))
+        slots = await desk.marker.take_slots(wanted)
+        group = [self._waiting.popleft() for _ in range(min(slots, len(self._waiting)))]
+        desk.marker.free_slots(slots - len(group))
+        if not group:
+            return
+        marks = await desk.marker.mark([parcel.email for parcel in group])
+        letters = [
+            letter for parcel in group if (letter := self._written(parcel, marks[parcel.email.id]))
+        ]
+        if letters:
+            await self._hand_over(channel, {one.outgoing.email_id: one for one in letters})
+        if self.account.send_delay:
+            await asyncio.sleep(self.account.send_delay.total_seconds())
+
+    async def _hand_over(self, channel: Channel, letters: dict[UUID, Letter]) -> None:
+        unreported = dict(letters)
+
+        def report(mail: Outgoing, verdict: Verdict, took_ms: int) -> None:
+            handed = unreported.pop(mail.email_id).handed
+            self._desk.settle(settlement_of(handed, verdict, took_ms, random()))  # noqa: S311
+            if isinstance(verdict, Rejected) and verdict.kind is Kind.RATE_LIMITED:
+                self._desk.failed(self.account.id, verdict)
+
+        outgoing = [letter.outgoing for letter in letters.values()]
+        try:
+            await channel.send(outgoing, report, may_finish=self._desk.may_finish)
+        except Exception as exc:  # one bad row must not stop a worker
+            log.exception("channel.failed", sender_account=self.account.id)
+            await channel.close()
+            fault = Rejected(Kind.AMBIGUOUS, "", f"{type(exc).__name__} while sending", Stage.DOT)
+            for letter in unreported.values():
+                self._desk.settle(settlement_of(letter.handed, fault, 0, random()))  # noqa: S311
+
+    def _written(self, parcel: Parcel, mark: Mark) -> Letter | None:
+        """Compose a mail that may go; settle the others."""
+        email = parcel.email
+        match mark.verdict:
+            case MarkVerdict.LOST:
+                self._desk.marker.forget(email.id, email.claim_no)
+                return None
+            case MarkVerdict.CANCELLED:
+                self._settle(parcel, Ending.CANCELLED, "cancelled")
+                return None
+            case MarkVerdict.EXPIRED:
+                self._settle(parcel, Ending.EXPIRED, "it expired before it could be sent")
+                return None
+            case MarkVerdict.SUPPRESSED:
+                self._settle(parcel, Ending.SUPPRESSED, mark.reason)
+                return None
+            case MarkVerdict.GO:
+                pass
+        try:
+            return write_letter(
+                parcel,
+                self._desk.skeletons,
+                default_sender=self.account.default_sender,
+                now=datetime.now(UTC),
+                stopped=mark.stopped,
+            )
+        except CannotCompose as exc:
+            self._settle(parcel, Ending.FAILED, str(exc), log=LogStatus.FAILED)
+            return None
+
+    def _give_back_all(self, reason: str, *, wait: timedelta | None = None) -> None:
+        while self._waiting:
+            self._settle(self._waiting.popleft(), Ending.DEFER, reason, wait=wait)
+
+    def _settle(
+        self,
+        parcel: Parcel,
+        ending: Ending,
+        reason: str | None,
+        *,
+        wait: timedelta | None = None,
+        log: LogStatus | None = None,
+    ) -> None:
+        self._desk.settle(
+            Settlement(
+                id=parcel.email.id,
+                claim_no=parcel.email.claim_no,
+                ending=ending,
+                reason=reason,
+                wait=wait,
+                log=log,
+            )
+        )

@@ -1,0 +1,98 @@
+"""The lines of one worker process: claimed mail goes to the line of its sender account."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from uuid import UUID
+
+from mailqueue.core.errors import MailqueueError
+from mailqueue.core.verdict import Kind, Rejected, Stage
+from mailqueue.db.fetch import Conn
+from mailqueue.mail import store
+from mailqueue.mail.line import Account, Desk, SenderLine
+from mailqueue.mail.model import (
+    ClaimedEmail,
+    Ending,
+    Parcel,
+    Recipient,
+    Settlement,
+)
+
+FindAccount = Callable[[int], Awaitable[Account]]
+UNUSABLE_WAIT = timedelta(seconds=5)
+
+
+class Lines:
+    """Deals claimed mail to one line per sender account."""
+
+    def __init__(self, desk: Desk, find_account: FindAccount) -> None:
+        self._desk = desk
+        self._find_account = find_account
+        self._by_account: dict[int, SenderLine] = {}
+
+    def held(self) -> int:
+        """Say how many claimed mails wait in memory."""
+        return sum(len(line) for line in self._by_account.values())
+
+    async def deal(self, parcels: Sequence[Parcel]) -> None:
+        """Hand each mail to the line of its account; those without a usable one go back."""
+        by_account: dict[tuple[int, int], list[Parcel]] = {}
+        for parcel in parcels:
+            key = (parcel.email.assigned_to, parcel.email.account_revision)
+            by_account.setdefault(key, []).append(parcel)
+        for (account_id, revision), mine in by_account.items():
+            try:
+                line = await self._line(account_id, revision)
+            except MailqueueError as exc:
+                self._refuse(account_id, mine, reason=str(exc))
+            else:
+                line.add(mine)
+
+    async def close(self) -> None:
+        """Give back what was not started and wait for what is in flight."""
+        await asyncio.gather(*(line.close() for line in self._by_account.values()))
+
+    def abandon(self) -> None:
+        """Drop everything at once: the mails are no longer ours."""
+        for line in self._by_account.values():
+            line.abandon()
+
+    async def _line(self, account_id: int, revision: int) -> SenderLine:
+        line = self._by_account.get(account_id)
+        if line is None or line.account.revision < revision:
+            account = await self._find_account(account_id)
+            if line is not None:
+                await line.close()
+            line = self._by_account[account_id] = SenderLine(account, self._desk)
+        return line
+
+    def _refuse(self, account_id: int, parcels: Sequence[Parcel], *, reason: str) -> None:
+        self._desk.failed(account_id, Rejected(Kind.TRANSIENT, "", reason, Stage.CONNECT))
+        for parcel in parcels:
+            self._desk.settle(
+                Settlement(
+                    id=parcel.email.id,
+                    claim_no=parcel.email.claim_no,
+                    ending=Ending.DEFER,
+                    reason=reason,
+                    wait=UNUSABLE_WAIT,
+                )
+            )
+
+
+async def read_parcels(conn: Conn, claimed: Sequence[ClaimedEmail]) -> list[Parcel]:
+    """Read what the claimed mails say."""
+    wanted = {email.content_id: email.content_on for email in claimed}
+    days = sorted(set(wanted.values()))
+    contents = {
+        content.id: content for content in await store.read_contents(conn, list(wanted), days=days)
+    }
+    several = [email.id for email in claimed if email.recipients > 1 or email.attempts > 1]
+    recipients: dict[UUID, list[Recipient]] = {}
+    if several:
+        for one in await store.read_recipients(conn, several):
+            recipients.setdefault(one.email_id, []).append(one)
+    return [
+        Parcel(email, contents[email.content_id], tuple(recipients.get(email.id, ())))
+        for email in claimed
+    ]

@@ -1,0 +1,143 @@
+"""What a claimed mail is, what it says, and what became of it. Values only."""
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedEmail:
+    """One row of the queue that this worker holds under `claim_no`."""
+
+    id: UUID
+    claim_no: int
+    assigned_to: int  # sender account whose headroom is reserved
+    account_revision: int
+    project_id: UUID
+    attempts: int  # this one included
+    recipients: int  # still to be sent to
+    unknowns: int
+    expires_at: datetime
+    category: str
+    recipient_email: str
+    recipient_name: str | None
+    custom_data: Any
+    content_id: int
+    content_on: date
+
+
+@dataclass(frozen=True, slots=True)
+class EmailContent:
+    """What one or many mails say."""
+
+    id: int
+    subject: str
+    html_body: str | None
+    text_body: str | None
+    from_email: str | None
+    from_name: str | None
+    reply_to: str | None
+    headers: dict[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """One recipient of a message that has several."""
+
+    email_id: UUID
+    kind: str  # to, cc, bcc
+    address: str
+    name: str | None
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """A claimed mail with all that is needed to compose it; `recipients` only where several."""
+
+    email: ClaimedEmail
+    content: EmailContent
+    recipients: tuple[Recipient, ...] = ()
+
+
+class MarkVerdict(StrEnum):
+    """What the last look before handing over found."""
+
+    GO = "go"
+    LOST = "lost"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+    SUPPRESSED = "suppressed"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The last look at one mail; `stopped` are its recipients that are suppressed by now."""
+
+    id: UUID
+    verdict: MarkVerdict
+    reason: str | None = None
+    stopped: tuple[str, ...] = ()
+
+
+class Ending(StrEnum):
+    """What settling a mail does to its row."""
+
+    SENT = "sent"
+    FAILED = "failed"
+    SUPPRESSED = "suppressed"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+    RETRY = "retry"  # counted, back to the lane
+    DEFER = "defer"  # not counted, back to the lane
+    UNKNOWN = "unknown"  # the mail's own policy decides
+
+
+class LogStatus(StrEnum):
+    """How an attempt stands in send_logs."""
+
+    SENT = "sent"
+    FAILED = "failed"
+    BOUNCED = "bounced"
+    REJECTED = "rejected"
+    DEFERRED = "deferred"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class RecipientSettlement:
+    """What became of one recipient of a message with several."""
+
+    address: str
+    status: str  # sent, failed, suppressed
+    reason: str | None
+    code: str | None
+    hard: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settlement:
+    """What became of one claimed mail.
+
+    `wait` None puts a mail back at its old place. `spent` counts the recipients that count against
+    the limits, `left` those still to be sent to (None: as before). `log` None: nothing was tried.
+    """
+
+    id: UUID
+    claim_no: int
+    ending: Ending
+    reason: str | None = None
+    wait: timedelta | None = None
+    spent: int = 0
+    left: int | None = None
+    log: LogStatus | None = None
+    message_id: str | None = None
+    provider_message_id: str | None = None
+    code: str | None = None
+    enhanced: str | None = None
+    reply: str | None = None
+    response_ms: int | None = None
+    hard: bool = False
+    recipients: tuple[RecipientSettlement, ...] = ()

@@ -1,0 +1,49 @@
+"""Writes down which sender accounts cannot be reached or refuse us, so that their lanes wait."""
+
+import asyncio
+
+from mailqueue.core.verdict import Kind, Rejected, Stage
+from mailqueue.db.link import Link
+from mailqueue.mail import store
+from mailqueue.telemetry.log import get_logger
+
+log = get_logger(__name__)
+
+
+class Trouble:
+    """Takes notes from the lines and writes them beside the mail, newest news per account."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._news: dict[int, Rejected | None] = {}
+        self._has_news = asyncio.Event()
+
+    def answered(self, account: int) -> None:
+        """Note that the account's server accepts connections."""
+        self._note(account, None)
+
+    def failed(self, account: int, why: Rejected) -> None:
+        """Note that the account's server cannot be reached, or will not have us."""
+        log.warning("sender.failed", sender_account=account, kind=why.kind, detail=why.detail)
+        self._note(account, why)
+
+    async def run(self) -> None:
+        """Write the news until cancelled."""
+        while True:
+            await self._has_news.wait()
+            self._has_news.clear()
+            while self._news:
+                account, why = self._news.popitem()
+                await self._write(account, why)
+
+    def _note(self, account: int, why: Rejected | None) -> None:
+        self._news[account] = why
+        self._has_news.set()
+
+    async def _write(self, account: int, why: Rejected | None) -> None:
+        if why is None:
+            await self._link.call(lambda conn: store.sender_answered(conn, account))
+        elif why.kind is Kind.ACCOUNT and why.stage is Stage.CONNECT:
+            await self._link.call(lambda conn: store.suspend_sender(conn, account, why.detail))
+        else:
+            await self._link.call(lambda conn: store.rest_sender(conn, account, why.detail))

@@ -1,0 +1,37 @@
+"""Decides when a process stops: on a signal, or when its parent is gone."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+
+@asynccontextmanager
+async def stop_signal(*, ends_with_parent: bool = False) -> AsyncIterator[asyncio.Event]:
+    """Give an event that SIGTERM and SIGINT set; a second signal changes nothing.
+
+    With `ends_with_parent` the end of standard input sets it too: a parent holds the other end, so
+    it closes however the parent dies. SIGINT is left to the parent then, which says stop itself.
+    """
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    if ends_with_parent:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        loop.add_reader(sys.stdin.fileno(), _stop_at_end, loop, stop)
+    else:
+        loop.add_signal_handler(signal.SIGINT, stop.set)
+    try:
+        yield stop
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+        if not ends_with_parent:
+            loop.remove_signal_handler(signal.SIGINT)
+
+
+def _stop_at_end(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    if not os.read(sys.stdin.fileno(), 4096):
+        loop.remove_reader(sys.stdin.fileno())
+        stop.set()

@@ -1,0 +1,42 @@
+"""The statements of the queue kernel: workers, heartbeats, rescue, waiters."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from mailqueue.db import fetch
+from mailqueue.db.fetch import Conn
+
+
+async def start_worker(
+    conn: Conn, *, kind: str, host: str, pid: int, version: str, launch_id: UUID
+) -> int:
+    """Register this process; give its worker id."""
+    asked = {"kind": kind, "host": host, "pid": pid, "version": version, "launch_id": launch_id}
+    return await fetch.value(conn, "start_worker", asked, int)
+
+
+async def beat(conn: Conn, worker: int, *, is_stopping: bool) -> bool:
+    """Say that the worker lives; False when it was declared lost."""
+    return await fetch.value(conn, "beat", {"worker": worker, "is_stopping": is_stopping}, bool)
+
+
+async def stop_worker(conn: Conn, worker: int) -> None:
+    """Leave in good order; what the worker still holds goes back."""
+    await fetch.run(conn, "stop_worker", {"worker": worker})
+
+
+async def rescue(conn: Conn, *, silence: timedelta, launch_id: UUID | None = None) -> int:
+    """Give back what silent workers held, and a launch known to be dead; say how many rows."""
+    return await fetch.value(
+        conn, "rescue_emails", {"silence": silence, "launch_id": launch_id}, int
+    )
+
+
+async def park(conn: Conn, queue: str, worker: int) -> None:
+    """Ask to be rung when the queue gets work."""
+    await fetch.run(conn, "park_worker", {"queue": queue, "worker": worker})
+
+
+async def unpark(conn: Conn, queue: str, worker: int) -> None:
+    """No longer ask to be rung."""
+    await fetch.run(conn, "unpark_worker", {"queue": queue, "worker": worker})

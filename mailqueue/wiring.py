@@ -1,0 +1,89 @@
+"""The one place where adapters meet capabilities."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpTransport
+from mailqueue.core.config import Network, Settings
+from mailqueue.core.errors import ConfigError
+from mailqueue.core.secret import Secret
+from mailqueue.db.fetch import Conn
+from mailqueue.db.link import Link
+from mailqueue.mail.courier import Courier, CourierSettings
+from mailqueue.mail.line import Account
+from mailqueue.ports.transport import Transport
+from mailqueue.senders import accounts, identity
+from mailqueue.senders.model import SenderAccount
+from mailqueue.smtp.session import TlsMode
+from mailqueue.vault.masterkey import MasterKey, load_master_key
+
+
+def master_key(settings: Settings) -> MasterKey | None:
+    """Read the master key from the setting, else from the data folder; None when there is none."""
+    given = settings.master_key
+    return load_master_key(settings.data, given.reveal() if given else None)
+
+
+def transport_for(
+    account: SenderAccount, password: Secret | None, *, allowed_hosts: tuple[Network, ...] = ()
+) -> Transport:
+    """Give the way out of a sender account.
+
+    Raises:
+        ConfigError: if the account has no server.
+    """
+    if account.smtp_host is None or account.smtp_port is None:
+        raise ConfigError(f"sender account {account.name} has no server")
+    return SmtpTransport(
+        SmtpAccount(
+            host=account.smtp_host,
+            port=account.smtp_port,
+            tls=TlsMode(account.smtp_tls),
+            username=account.smtp_username or "",
+            password=password or Secret(""),
+            allow_private=account.is_private_ok,
+            allowed_networks=allowed_hosts,
+            max_messages=None,
+        )
+    )
+
+
+def build_courier(settings: Settings, *, launch_id: UUID) -> Courier:
+    """Put a send worker together."""
+    directory = SenderDirectory(settings)
+    return Courier(
+        settings.database,
+        CourierSettings(in_flight=settings.workers.in_flight, batch=settings.workers.batch),
+        launch_id=launch_id,
+        find_account=directory.find,
+    )
+
+
+class SenderDirectory:
+    """Looks sender accounts up for the lines of a worker, passwords opened."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._link = Link(settings.database, "mailqueue/senders")
+
+    async def find(self, account_id: int) -> Account:
+        """Give the account as a line needs it.
+
+        Raises:
+            NotFound: there is no such account.
+            ConfigError: its password cannot be opened here, or it has no server.
+        """
+        return await self._link.call(lambda conn: self._read(conn, account_id))
+
+    async def _read(self, conn: Conn, account_id: int) -> Account:
+        found = await identity.get(conn, account_id)
+        master = master_key(self._settings) if found.smtp_password else None
+        password = await accounts.password_of(conn, found, master=master)
+        return Account(
+            id=found.id,
+            revision=found.revision,
+            default_sender=await identity.default_from(conn, found),
+            max_connections=found.max_connections,
+            send_delay=timedelta(milliseconds=found.send_delay_ms),
+            transport=transport_for(found, password, allowed_hosts=self._settings.allowed_hosts),
+        )
