@@ -3,6 +3,7 @@
 from ipaddress import ip_address, ip_network
 
 import pytest
+
 from mailqueue.core.outbound import is_public, may_reach, normal_host
 
 INSIDE = (

@@ -161,12 +161,14 @@ async def scripted(
     ehlo: Sequence[str] = USUAL_EHLO,
     tls: ssl.SSLContext | None = None,
     reads: bool = True,
-    **answers: list[Answer],
+    **answers: Sequence[Answer],
 ) -> AsyncIterator[ScriptedServer]:
     """Run a scripted server on a free loopback port; `dot=` stands for the answer to the dot."""
     if "dot" in answers:
         answers["."] = answers.pop("dot")
-    server = ScriptedServer(answers=answers, ehlo=ehlo, reads=reads)
+    server = ScriptedServer(
+        answers={verb: list(said) for verb, said in answers.items()}, ehlo=ehlo, reads=reads
+    )
     listener = await asyncio.start_server(
         server.serve, "127.0.0.1", 0, ssl=tls, limit=64 * 1024 * 1024
     )
