@@ -1,11 +1,13 @@
 """Files have one idea each, say nothing about one machine, and pin what they install."""
 
 import re
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+from mailqueue import __version__
 from tests.rules.source import PACKAGE, ROOT, files
 
 LONGEST = 300
@@ -78,8 +80,14 @@ def test_nothing_is_named_for_its_kind() -> None:
 
 
 def test_every_package_says_what_it_is_in_one_line_or_nothing() -> None:
-    for path in PACKAGE.glob("**/__init__.py"):
+    for path in PACKAGE.glob("*/**/__init__.py"):
         assert len(_read(path).splitlines()) <= 1, path
+
+
+def test_the_package_has_the_version_it_is_built_with() -> None:
+    built = tomllib.loads(_read(ROOT / "pyproject.toml"))["project"]["version"]
+
+    assert __version__ == built
 
 
 def test_every_folder_of_modules_is_a_package() -> None:

@@ -15,7 +15,7 @@ EDGE = FOUNDATION | {"ports", "telemetry"}
 DATABASE = EDGE | {"db"}
 KERNEL = DATABASE | {"vault", "queue"}
 FORMATS = {"smtp", "mime"}
-CAPABILITIES = ("tenants", "suppression", "senders", "mail", "trap")  # lower first
+CAPABILITIES = ("tenants", "suppression", "senders", "mail", "trap", "operations")  # lower first
 
 # What each package of mailqueue may import, besides itself.
 ALLOWED: dict[str, set[str]] = {
@@ -38,7 +38,9 @@ _BELOW_THE_ENDS = set(ALLOWED)
 ALLOWED |= {
     "api": _BELOW_THE_ENDS,
     "wiring": _BELOW_THE_ENDS | {"api"},
-    "cli": _BELOW_THE_ENDS | {"api", "wiring"},
+    "process": _BELOW_THE_ENDS | {"api", "wiring"},
+    "fleet": _BELOW_THE_ENDS | {"process"},
+    "cli": _BELOW_THE_ENDS | {"api", "wiring", "process", "fleet"},
     "__main__": {"cli"},
 }
 
@@ -84,12 +86,13 @@ def strays(found: Iterable[Import]) -> list[str]:
 
 
 def foreign_stores(found: Iterable[Import]) -> list[str]:
-    """Give the imports of another package's store: it is asked by its verbs."""
+    """Give the imports of another capability's store: it is asked by its verbs."""
     return [
         f"{each.where} imports {each.imported}"
         for each in found
         if each.imported.startswith("mailqueue.")
         and each.imported.rpartition(".")[2].startswith("store")
+        and _package(each.imported) != "queue"  # the kernel's store is its interface
         and _package(each.imported) != _package(each.module)
     ]
 
