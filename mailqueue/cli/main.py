@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "up": Lazy("mailqueue.cli.up:up", "Run everything: PostgreSQL, API, workers, mail trap."),
     "status": Lazy("mailqueue.cli.status:status", "Show what waits, what runs, what was sent."),
     "why": Lazy("mailqueue.cli.why:why", "Say why an email has not been sent."),
+    "email": Lazy("mailqueue.cli.email:email", "Show, cancel, hold, release or requeue emails."),
     "send": Lazy("mailqueue.cli.send:send", "Queue one email."),
     "enqueue": Lazy("mailqueue.cli.enqueue:enqueue", "Queue an email for each line of a file."),
     "sender": Lazy("mailqueue.cli.sender:sender", "Add, change and try sender accounts."),

@@ -1,4 +1,4 @@
-"""Real logins that hold one role of ours and nothing else."""
+"""Real logins that hold one role of ours and nothing else, and the mail they try to insert."""
 
 import secrets
 from collections.abc import AsyncIterator
@@ -11,6 +11,16 @@ from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+
+MAIL = (
+    "INSERT INTO mailqueue.email_queue (recipient_email, subject, text_body{more})"
+    " VALUES ('ann@example.com', 'Hello', 'Hi'{values}) RETURNING id"
+)
+
+
+def mail(more: str = "", values: str = "") -> str:
+    """Give an INSERT of one mail; `more` columns and their `values` start with a comma."""
+    return MAIL.format(more=more, values=values)
 
 
 @asynccontextmanager

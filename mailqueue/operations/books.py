@@ -1,0 +1,24 @@
+"""Whether every accepted mail is accounted for."""
+
+from mailqueue.db.fetch import Conn
+from mailqueue.operations import store
+from mailqueue.operations.model import BookLine
+
+
+async def read(conn: Conn) -> list[BookLine]:
+    """Read the books: a line for each project and day of acceptance."""
+    return await store.books(conn)
+
+
+def faults(lines: list[BookLine]) -> list[str]:
+    """Say in a sentence each what does not add up. Pure."""
+    return [_sentence(line) for line in lines if line.difference]
+
+
+def _sentence(line: BookLine) -> str:
+    count = abs(line.difference)
+    emails = f"{count} email{'' if count == 1 else 's'}"
+    where = f"of project {line.project} accepted on {line.day}"
+    if line.difference > 0:
+        return f"{emails} {where} are neither queued nor finished: rows were deleted"
+    return f"{emails} {where} are there that were never accepted: rows were added or moved"

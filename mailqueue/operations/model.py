@@ -1,0 +1,177 @@
+"""What an operator sees: the queue, one mail, the books, and what a check found. Values only."""
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class LaneDepth:
+    """Unfinished mail of one lane and what holds it up."""
+
+    project: str
+    priority: int  # 0 critical to 3 low
+    route: str
+    pending: int
+    due: int
+    assigned: int
+    held: int
+    oldest_due_at: datetime | None
+    oldest_wait: timedelta | None
+    blocked_reason: str | None
+    blocked_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class SenderToday:
+    """What one sender account did today and may still do; recipients are counted."""
+
+    project: str
+    sender: str
+    provider: str
+    status: str
+    status_reason: str | None
+    daily_sent: int
+    daily_reserved: int
+    daily_limit: int | None  # None: no limit
+    headroom: int | None  # None: no limit
+    daily_bounces: int
+    daily_errors: int
+    blocked_reason: str | None
+    blocked_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSeen:
+    """One worker process as its heartbeat tells."""
+
+    id: int
+    kind: str
+    host: str
+    pid: int
+    version: str
+    status: str  # running, stopping, silent, stopped, lost
+    started_at: datetime
+    silence: timedelta
+    assigned: int
+
+
+@dataclass(frozen=True, slots=True)
+class StatusCount:
+    """How many mails are in one status."""
+
+    status: str
+    emails: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Everything `mailqueue status` shows."""
+
+    lanes: list[LaneDepth]
+    senders: list[SenderToday]
+    workers: list[WorkerSeen]
+    totals: dict[str, int]  # by status word
+
+
+@dataclass(frozen=True, slots=True)
+class Email:
+    """One mail without its bodies."""
+
+    id: UUID
+    project: str
+    project_id: UUID
+    status: str
+    reason: str | None
+    priority: int
+    category: str
+    recipient_email: str
+    recipient_name: str | None
+    subject: str | None
+    campaign_id: str | None
+    tags: list[str] | None
+    created_at: datetime
+    run_at: datetime | None  # None: finished
+    finished_at: datetime | None
+    expires_at: datetime
+    attempts: int
+    max_attempts: int
+    recipients: int
+    delivery: str
+    sender: str | None
+    worker_id: int | None
+    last_error: str | None
+    message_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try to hand a mail over and what the server said."""
+
+    attempt: int
+    sent_at: datetime
+    status: str
+    sender: str | None
+    worker_id: int | None
+    error_code: str | None
+    enhanced_code: str | None
+    reply: str | None
+    response_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """One address of a mail that has several."""
+
+    kind: str
+    address: str
+    name: str | None
+    status: str
+    reason: str | None
+    reply_code: str | None
+    settled_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """One mail, why it stands where it stands, and what was tried."""
+
+    email: Email
+    why: str
+    attempts: list[Attempt]
+    recipients: list[Recipient]
+
+
+@dataclass(frozen=True, slots=True)
+class BookLine:
+    """What was accepted on a day (UTC) and what became of it."""
+
+    project: str
+    day: date
+    accepted: int
+    sent: int
+    failed: int
+    suppressed: int
+    expired: int
+    cancelled: int
+    queued: int
+    held: int
+    difference: int  # above 0: rows are missing; below: too many
+
+
+@dataclass(frozen=True, slots=True)
+class Handled:
+    """What a command did to one mail."""
+
+    id: UUID
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found."""
+
+    check: str
+    is_ok: bool
+    says: str
+    fix: str | None = None  # None when nothing is wrong

@@ -1,0 +1,171 @@
+"""What an operator asks the database; the only file here that runs SQL."""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from uuid import UUID
+
+from mailqueue.db import fetch
+from mailqueue.db.fetch import Conn
+from mailqueue.operations.model import (
+    Attempt,
+    BookLine,
+    Email,
+    Handled,
+    LaneDepth,
+    Recipient,
+    SenderToday,
+    StatusCount,
+    WorkerSeen,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """What the server is and how it keeps what it has written."""
+
+    version: str
+    version_num: int
+    encoding: str
+    fsync: str
+    synchronous_commit: str
+    full_page_writes: str
+    isolation: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionEnd:
+    """Until when a table has partitions; None when it has none."""
+
+    name: str
+    until: date | None
+    days_left: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stranded:
+    """A route whose mail no account takes."""
+
+    project: str
+    route: str
+
+
+@dataclass(frozen=True, slots=True)
+class LongTransaction:
+    """A transaction that has been open for long."""
+
+    pid: int
+    application_name: str
+    state: str
+    age: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class EmailPlace:
+    """Whose a mail is."""
+
+    id: UUID
+    project_id: UUID
+    status: str
+
+
+async def lane_depths(conn: Conn) -> list[LaneDepth]:
+    """List lanes that have unfinished mail, most urgent first."""
+    return await fetch.many(conn, "list_lane_depths", None, LaneDepth)
+
+
+async def senders_today(conn: Conn) -> list[SenderToday]:
+    """List all sender accounts with their headroom."""
+    return await fetch.many(conn, "list_senders_today", None, SenderToday)
+
+
+async def workers_seen(conn: Conn) -> list[WorkerSeen]:
+    """List workers that run or ended a short while ago."""
+    return await fetch.many(conn, "list_workers_seen", None, WorkerSeen)
+
+
+async def totals(conn: Conn) -> list[StatusCount]:
+    """Count all mail by status."""
+    return await fetch.many(conn, "count_emails_by_status", None, StatusCount)
+
+
+async def find_email(conn: Conn, email_id: UUID) -> Email | None:
+    """Find one mail, finished or not."""
+    return await fetch.maybe(conn, "show_email", {"id": email_id}, Email)
+
+
+async def why(conn: Conn, email_id: UUID) -> str:
+    """Say in words why a mail stands where it stands."""
+    return await fetch.value(conn, "explain_email", {"id": email_id}, str)
+
+
+async def attempts(conn: Conn, email_id: UUID) -> list[Attempt]:
+    """List the tries to hand a mail over, in order."""
+    return await fetch.many(conn, "show_attempts", {"id": email_id}, Attempt)
+
+
+async def recipients(conn: Conn, email_id: UUID) -> list[Recipient]:
+    """List the recipients of a mail that has several."""
+    return await fetch.many(conn, "show_recipients", {"id": email_id}, Recipient)
+
+
+async def books(conn: Conn) -> list[BookLine]:
+    """Read the books, oldest day first."""
+    return await fetch.many(conn, "read_books", None, BookLine)
+
+
+async def places(conn: Conn, ids: list[UUID]) -> list[EmailPlace]:
+    """Find the projects of mails."""
+    return await fetch.many(conn, "find_email_projects", {"ids": ids}, EmailPlace)
+
+
+async def cancel(conn: Conn, project_id: UUID, *, ids: list[UUID], reason: str) -> list[Handled]:
+    """Cancel unfinished mails."""
+    asked = {"project_id": project_id, "ids": ids, "reason": reason}
+    return await fetch.many(conn, "cancel_email", asked, Handled)
+
+
+async def hold(conn: Conn, project_id: UUID, *, ids: list[UUID], reason: str) -> list[Handled]:
+    """Hold pending mails."""
+    asked = {"project_id": project_id, "ids": ids, "reason": reason}
+    return await fetch.many(conn, "hold_email", asked, Handled)
+
+
+async def release(conn: Conn, project_id: UUID, *, ids: list[UUID]) -> list[Handled]:
+    """Put held mails back."""
+    return await fetch.many(conn, "release_email", {"project_id": project_id, "ids": ids}, Handled)
+
+
+async def requeue(conn: Conn, project_id: UUID, *, ids: list[UUID]) -> list[Handled]:
+    """Queue finished mails that were not sent again."""
+    return await fetch.many(conn, "requeue_email", {"project_id": project_id, "ids": ids}, Handled)
+
+
+async def server_facts(conn: Conn) -> ServerFacts:
+    """Describe the server."""
+    return await fetch.one(conn, "describe_server", None, ServerFacts)
+
+
+async def known_roles(conn: Conn, names: list[str]) -> set[str]:
+    """Say which of these roles exist."""
+    return set(await fetch.many(conn, "list_known_roles", {"names": names}, str))
+
+
+async def partition_ends(conn: Conn) -> list[PartitionEnd]:
+    """List partitioned tables with the end of their partitions."""
+    return await fetch.many(conn, "list_partition_ends", None, PartitionEnd)
+
+
+async def lanes_without_sender(conn: Conn) -> list[Stranded]:
+    """List routes with mail and without an account."""
+    return await fetch.many(conn, "list_lanes_without_sender", None, Stranded)
+
+
+async def long_transactions(conn: Conn, older_than: timedelta) -> list[LongTransaction]:
+    """List transactions that have been open longer, oldest first."""
+    asked = {"older_than": older_than}
+    return await fetch.many(conn, "list_long_transactions", asked, LongTransaction)
+
+
+async def stale_waiters(conn: Conn) -> int:
+    """Count parked workers that are no more."""
+    return await fetch.value(conn, "count_stale_waiters", None, int)
