@@ -117,3 +117,13 @@ async def is_time_zone(conn: Conn, name: str) -> bool:
 async def read_project_from(conn: Conn, project_id: UUID) -> ProjectFrom:
     """Read a project's default From."""
     return await one(conn, "read_project_from", {"project_id": project_id}, ProjectFrom)
+
+
+async def keep_trap(conn: Conn, *, host: str, port: int) -> None:
+    """Have every project know the trap at that address."""
+    await run(conn, "keep_trap_accounts", {"host": host, "port": port})
+
+
+async def pause_trap(conn: Conn) -> None:
+    """Pause the trap accounts of all projects."""
+    await run(conn, "pause_trap_accounts")

@@ -101,3 +101,20 @@ WHERE sender_account_id = ANY (%(account_ids)s::integer[]);
 SELECT p.from_email, p.from_name
 FROM mailqueue.projects AS p
 WHERE p.id = %(project_id)s;
+
+-- name: keep_trap_accounts :run
+-- Have every project know the trap that is running here; mail of projects without another account goes there.
+INSERT INTO mailqueue.sender_accounts AS a
+    (project_id, name, provider, smtp_host, smtp_port, smtp_tls, email, display_name, is_private_ok, priority)
+SELECT p.id, 'trap', 'trap', %(host)s, %(port)s, 'none', 'no-reply@mailqueue.example', 'mailqueue', true, 32767
+FROM mailqueue.projects AS p
+ON CONFLICT (project_id, name) DO UPDATE
+SET smtp_host = excluded.smtp_host, smtp_port = excluded.smtp_port, status = 'active', status_reason = NULL
+WHERE a.provider = 'trap'
+  AND (a.smtp_host, a.smtp_port, a.status) IS DISTINCT FROM (excluded.smtp_host, excluded.smtp_port, 'active');
+
+-- name: pause_trap_accounts :run
+-- The trap is off: what would go there waits and says so.
+UPDATE mailqueue.sender_accounts AS a
+SET status = 'paused', status_reason = 'the trap is off'
+WHERE a.provider = 'trap' AND a.status = 'active';

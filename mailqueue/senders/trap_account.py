@@ -1,0 +1,14 @@
+"""The trap as a sender account: every project has one while the trap runs, and it is never a fallback."""
+
+from mailqueue.db.fetch import Conn
+from mailqueue.senders import store
+
+LOOPBACK = "127.0.0.1"
+
+
+async def point_to_trap(conn: Conn, *, port: int | None) -> None:
+    """Tell the projects where the trap listens on this machine; None: it is off."""
+    if port is None:
+        await store.pause_trap(conn)
+    else:
+        await store.keep_trap(conn, host=LOOPBACK, port=port)
