@@ -1,0 +1,57 @@
+"""What can be done with caught mail: list, search, read, count, clear."""
+
+from collections.abc import AsyncIterator
+
+from mailqueue.core.errors import NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.trap import store
+from mailqueue.trap.model import TrapMessage, TrapSummary
+
+READ_AT_ONCE = 200
+LARGEST_ID = 2**63 - 1
+
+
+async def page(
+    conn: Conn, *, limit: int, search: str = "", before: int | None = None, after: int | None = None
+) -> list[TrapSummary]:
+    """Give at most `limit` messages newest first, ids below `before` and above `after`."""
+    return await store.list_page(conn, limit=limit, search=search, before=before, after=after)
+
+
+async def read_all(
+    conn: Conn, *, limit: int | None = None, search: str = ""
+) -> AsyncIterator[TrapMessage]:
+    """Read whole messages newest first, a few at a time; None reads all."""
+    before: int | None = None
+    left = limit
+    while left is None or left > 0:
+        wanted = READ_AT_ONCE if left is None else min(left, READ_AT_ONCE)
+        found = await store.read_page(conn, limit=wanted, search=search, before=before)
+        for message in found:
+            yield message
+        if len(found) < wanted:
+            return
+        before = found[-1].id
+        left = None if left is None else left - len(found)
+
+
+async def get(conn: Conn, message_id: int) -> TrapMessage:
+    """Give one message.
+
+    Raises:
+        NotFound: it was never caught, or was cleared.
+    """
+    found = await store.find(conn, message_id) if 0 < message_id <= LARGEST_ID else None
+    if found is None:
+        raise NotFound("trap message", message_id)
+    return found
+
+
+async def count(conn: Conn, *, search: str = "") -> int:
+    """Count the messages that fit the search."""
+    return await store.count(conn, search=search)
+
+
+async def clear(conn: Conn) -> int:
+    """Forget every message; say how many there were."""
+    return await store.clear(conn)

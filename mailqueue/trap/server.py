@@ -1,0 +1,96 @@
+"""Runs the trap's SMTP server: every message is kept and shown, none is sent on."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.errors import ConfigError, MailqueueError
+from mailqueue.core.secret import Secret
+from mailqueue.db.pool import Pool
+from mailqueue.smtp.server import smtp_server
+from mailqueue.smtp.server_answer import FAILED, Answer
+from mailqueue.smtp.server_handler import Authenticate, Received, ServerLimits
+from mailqueue.trap.access import is_password, require_password
+from mailqueue.trap.collector import Collector, collector
+from mailqueue.trap.simulator import BEHAVIOUR_BY_NAME, USUAL, Behaviour, behaviour_for, name_of
+from mailqueue.trap.summary import caught
+
+CAUGHT = Answer(250, "2.0.0", "caught")
+
+
+@dataclass(frozen=True, slots=True)
+class TrapHandler:
+    """Catches mail, or answers as the simulator address it goes to says."""
+
+    collector: Collector
+    behaviours: Mapping[str, Behaviour]
+
+    def check_recipient(self, address: str) -> Answer | None:
+        """Refuse the simulator addresses that refuse."""
+        return self.behaviours.get(name_of(address), USUAL).at_recipient
+
+    async def accept(self, envelope: Received, raw: bytes) -> Answer | None:
+        """Keep a message and say so once it is committed."""
+        behaviour = behaviour_for(envelope.recipients, self.behaviours)
+        if behaviour.after_data is not None:
+            return behaviour.after_data
+        try:
+            await self.collector.keep(caught(envelope.sender, envelope.recipients, raw))
+        except MailqueueError:
+            return FAILED
+        if behaviour.wait:
+            await asyncio.sleep(behaviour.wait.total_seconds())
+        return None if behaviour.hangs_up else CAUGHT
+
+
+@dataclass(frozen=True, slots=True)
+class TrapServer:
+    """A trap that is listening."""
+
+    host: str
+    port: int
+
+
+@asynccontextmanager
+async def trap_server(
+    pool: Pool,
+    database: DatabaseSettings,
+    *,
+    host: str,
+    port: int,
+    password: Secret | None = None,
+    behaviours: Mapping[str, Behaviour] = BEHAVIOUR_BY_NAME,
+    limits: ServerLimits | None = None,
+) -> AsyncIterator[TrapServer]:
+    """Catch mail until the block ends; port 0 picks a free one.
+
+    With a password clients must log in, by any name.
+
+    Raises:
+        ConfigError: the address cannot be used, or a password is needed for it.
+    """
+    require_password(host, password)
+    async with collector(pool, database) as keeping, AsyncExitStack() as stack:
+        serving = smtp_server(
+            TrapHandler(keeping, behaviours),
+            host=host,
+            port=port,
+            authenticate=_check(password) if password else None,
+            limits=limits,
+        )
+        try:
+            bound_port = await stack.enter_async_context(serving)
+        except OSError as exc:
+            raise ConfigError(
+                f"--trap-port (MAILQUEUE_TRAP_PORT): cannot listen on {host}:{port}: {exc.strerror}"
+            ) from exc
+        yield TrapServer(host, bound_port)
+
+
+def _check(password: Secret) -> Authenticate:
+    async def check(_name: str, given: str) -> bool:
+        return is_password(given, password)
+
+    return check

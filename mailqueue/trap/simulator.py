@@ -1,0 +1,51 @@
+"""Which addresses answer like a server in trouble, and how. Pure.
+
+Any address of SIMULATOR_DOMAIN whose local part stands in BEHAVIOUR_BY_NAME, with or without a
+`+tag`; every other address is caught as usual.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from types import MappingProxyType
+
+from mailqueue.smtp.server_answer import Answer
+
+SIMULATOR_DOMAIN = "simulator.example"
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """How the trap treats mail to one address."""
+
+    at_recipient: Answer | None = None  # instead of taking the recipient
+    after_data: Answer | None = None  # instead of keeping the message
+    wait: timedelta = timedelta(0)  # kept, and answered this much later
+    hangs_up: bool = False  # kept, and never answered: after the wait the connection ends
+
+
+USUAL = Behaviour()
+
+# Where one message has several of them, the first of this list decides.
+BEHAVIOUR_BY_NAME: Mapping[str, Behaviour] = MappingProxyType(
+    {
+        "bounced": Behaviour(at_recipient=Answer(550, "5.1.1", "no such mailbox (simulated)")),
+        "deferred": Behaviour(at_recipient=Answer(451, "4.3.0", "try again later (simulated)")),
+        "busy": Behaviour(at_recipient=Answer(421, "4.3.2", "too busy, closing (simulated)")),
+        "rejected": Behaviour(after_data=Answer(554, "5.7.1", "message refused (simulated)")),
+        "silent": Behaviour(wait=timedelta(minutes=15), hangs_up=True),
+        "slow": Behaviour(wait=timedelta(seconds=5)),
+    }
+)
+
+
+def name_of(address: str) -> str:
+    """Give the name a simulator address is known by, or "" for an ordinary address."""
+    local, _, domain = address.lower().rpartition("@")
+    return local.partition("+")[0] if domain == SIMULATOR_DOMAIN else ""
+
+
+def behaviour_for(addresses: Iterable[str], behaviours: Mapping[str, Behaviour]) -> Behaviour:
+    """Give the behaviour that decides about a message to these addresses."""
+    names = {name_of(address) for address in addresses}
+    return next((behaviours[name] for name in behaviours if name in names), USUAL)

@@ -1,0 +1,77 @@
+"""Caught messages as rows; the only file here that runs SQL."""
+
+from collections.abc import Sequence
+
+from psycopg import DataError, ProgrammingError
+
+from mailqueue.core.errors import InvalidField, Unavailable
+from mailqueue.db.fetch import Conn, many, maybe, run, value
+from mailqueue.trap.model import Caught, TrapMessage, TrapSummary
+
+
+async def add(conn: Conn, messages: Sequence[Caught]) -> None:
+    """Keep a batch of messages.
+
+    Raises:
+        InvalidField: one of them holds what PostgreSQL cannot keep; none was kept.
+        Unavailable: the table cannot be written, now.
+    """
+    params = {
+        "mail_from": [each.mail_from for each in messages],
+        "rcpt_to": ["\n".join(each.rcpt_to) for each in messages],
+        "subject": [each.subject for each in messages],
+        "from_header": [each.from_header for each in messages],
+        "to_header": [each.to_header for each in messages],
+        "preview": [each.preview for each in messages],
+        "raw": [each.raw for each in messages],
+    }
+    try:
+        await run(conn, "add_trap_messages", params)
+    except DataError as exc:
+        raise InvalidField("message", "cannot be kept") from exc
+    except ProgrammingError as exc:  # no schema yet, or no right to it
+        raise Unavailable(f"caught mail cannot be kept: {exc.diag.message_primary}") from exc
+
+
+async def list_page(
+    conn: Conn,
+    *,
+    limit: int | None = None,
+    search: str = "",
+    before: int | None = None,
+    after: int | None = None,
+) -> list[TrapSummary]:
+    """List messages newest first: ids below `before` and above `after`, all of them by default."""
+    bounds = {"pattern": _pattern(search), "before": before, "after": after, "limit": limit}
+    return await many(conn, "list_trap_messages", bounds, TrapSummary)
+
+
+async def read_page(
+    conn: Conn, *, limit: int | None = None, search: str = "", before: int | None = None
+) -> list[TrapMessage]:
+    """Read whole messages newest first, with ids below `before`."""
+    bounds = {"pattern": _pattern(search), "before": before, "limit": limit}
+    return await many(conn, "read_trap_messages", bounds, TrapMessage)
+
+
+async def find(conn: Conn, message_id: int) -> TrapMessage | None:
+    """Find one message."""
+    return await maybe(conn, "find_trap_message", {"id": message_id}, TrapMessage)
+
+
+async def count(conn: Conn, *, search: str = "") -> int:
+    """Count the messages that fit the search."""
+    return await value(conn, "count_trap_messages", {"pattern": _pattern(search)}, int)
+
+
+async def clear(conn: Conn) -> int:
+    """Forget every message; say how many there were."""
+    return await run(conn, "clear_trap_messages")
+
+
+def _pattern(search: str) -> str | None:
+    """Give the pattern that finds the text itself, whatever wildcards are in it."""
+    text = search.replace("\0", "")
+    for char in ("\\", "%", "_"):
+        text = text.replace(char, "\\" + char)
+    return f"%{text}%" if text else None

@@ -1,0 +1,50 @@
+"""Decides what the list shows of a message that has just come in. Pure; never raises."""
+
+import html
+import re
+
+from mailqueue.mime.parse import Limits, ShownMessage, parse_message
+from mailqueue.trap.model import Caught
+
+# Enough for a line in a list; a hostile message costs no more than this.
+LOOK = Limits(
+    message_octets=1024 * 1024,
+    header_octets=64 * 1024,
+    parts=20,
+    depth=8,
+    boundary_lines=100,
+    text_octets=8_000,
+)
+PREVIEW_CHARACTERS = 200
+HEADER_CHARACTERS = 1_000
+
+_UNSEEN = re.compile(
+    r"<(style|script|head|title)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.I | re.S
+)
+_TAG = re.compile(r"<[^<>]*>?")
+
+
+def caught(mail_from: str, rcpt_to: tuple[str, ...], raw: bytes) -> Caught:
+    """Read what the list shows of a message."""
+    shown = parse_message(raw, LOOK)
+    return Caught(
+        mail_from=mail_from,
+        rcpt_to=rcpt_to,
+        subject=_kept(shown.subject)[:HEADER_CHARACTERS],
+        from_header=_kept(shown.sender)[:HEADER_CHARACTERS],
+        to_header=_kept(shown.to)[:HEADER_CHARACTERS],
+        preview=_preview(shown),
+        raw=raw,
+    )
+
+
+def _preview(shown: ShownMessage) -> str:
+    text = shown.text
+    if not text or not text.strip():
+        text = html.unescape(_TAG.sub(" ", _UNSEEN.sub(" ", shown.html or "")))
+    return _kept(" ".join(text.split())[:PREVIEW_CHARACTERS])
+
+
+def _kept(text: str) -> str:
+    """Replace what PostgreSQL's text cannot hold: NUL and lone surrogates."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
