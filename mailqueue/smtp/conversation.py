@@ -1,8 +1,9 @@
 """Speaks MAIL, RCPT, DATA on an open connection: in groups where the server takes them.
 
 With PIPELINING (RFC 2920) one write carries the body of a mail, its final dot and the whole
-envelope of the next; without, one command is sent at a time. One rule keeps replies and mails
-together in both: we write only when every reply owed to us was read and nothing else came.
+envelope of the next; without, one command is sent at a time. Two rules keep replies and mails
+together in both: we write only when every reply owed to us was read and nothing else came, and an
+outcome is reported only when the replies of its group fit the commands.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ from mailqueue.smtp.deadline import Deadline
 from mailqueue.smtp.envelope import Offered
 from mailqueue.smtp.replies import Malformed, Reply, ReplyReader
 from mailqueue.smtp.timeouts import SmtpTimeouts
-from mailqueue.smtp.transaction import GO_ON, Then, Transaction
+from mailqueue.smtp.transaction import BROKEN, CLOSING, GO_ON, Then, Transaction
 
 DOT = b".\r\n"
 RESET = b"RSET\r\n"
@@ -50,6 +51,7 @@ class Conversation(asyncio.Protocol):
         self._may_finish: Callable[[], bool] = bool
         self._done: asyncio.Future[None] | None = None
         self._turn: Transaction | None = None
+        self._answered: list[Transaction] = []  # reported once the replies behind them fit too
         self._ahead: Transaction | None = None  # its envelope travels behind the body of the turn
         transport.set_protocol(self)
         transport.set_write_buffer_limits(high=1)  # to hear when the last byte has left
@@ -136,8 +138,10 @@ class Conversation(asyncio.Protocol):
             self._unsent_bytes = left
             self._deadline.set(self._timeouts.block_s)
         else:
-            # In a group a reply left out shifts the others: then no refusal read can be believed.
-            self._fail("no answer in time", trusted=not self._offered.pipelining)
+            # A reply left out shifts those behind it: then a refusal ends up at a wrong command.
+            turn = self._turn
+            is_sound = turn is None or not turn.grouped or not turn.has_refusal
+            self._fail("no answer in time", trusted=is_sound)
 
     def _take(self, reply: Reply) -> None:
         turn = self._turn
@@ -153,12 +157,12 @@ class Conversation(asyncio.Protocol):
             if then is GO_ON:
                 return
             if then is Then.DONE:
-                self._settle(turn)
+                self._end_turn(turn)
                 self._turn, self._ahead = self._ahead, None
             elif then is Then.CLOSING:
-                self._settle(turn)
+                self._end_turn(turn)
                 self._fail("the server closes the connection")
-            elif then is Then.BROKEN:
+            elif then is BROKEN:
                 self._fail(f"the server answered {reply.code} out of turn", trusted=False)
 
     def _take_early(self, turn: Transaction, reply: Reply) -> None:
@@ -166,21 +170,26 @@ class Conversation(asyncio.Protocol):
 
         A refusal is one whenever it comes. A success is none: nobody has seen the final dot.
         """
-        if reply.code >= 400:
-            turn.take(reply)
-            self._settle(turn)
+        self._take_hasty(turn, reply)
         self._fail("the server answered before it had the message", trusted=False)
 
     def _take_surplus(self, reply: Reply) -> None:
         """Take a reply nobody owes us; behind the go-ahead it may be a refusal in a hurry."""
         turn = self._turn
-        if turn is not None and turn.then is Then.BODY and reply.code >= 400:
+        if turn is not None and turn.then is Then.BODY:
+            self._take_hasty(turn, reply)
+        self._fail("the server answered unasked", trusted=reply.code == CLOSING)
+
+    def _take_hasty(self, turn: Transaction, reply: Reply) -> None:
+        """Report a refusal that came before the message did."""
+        if self._batch is not None and reply.code >= 400:
             turn.take(reply)
-            self._settle(turn)
-        self._fail("the server answered unasked", trusted=False)
+            self._end_turn(turn)
+            self._tell_answered(self._batch)
 
     def _advance(self, batch: Batch) -> None:
         """Write what comes next; every reply owed was read."""
+        self._tell_answered(batch)
         turn = self._turn
         if turn is None:
             self._begin(batch)
@@ -233,12 +242,15 @@ class Conversation(asyncio.Protocol):
         self._owed = owed
         self._transport.write(data)
 
-    def _settle(self, turn: Transaction) -> None:
-        """Report the mail whose turn it was."""
+    def _end_turn(self, turn: Transaction) -> None:
         self._turn = None
         self._needs_reset = turn.needs_reset
-        if self._batch is not None:
-            self._batch.tell(turn.plan.mail, turn.verdict(), started=turn.started)
+        self._answered.append(turn)
+
+    def _tell_answered(self, batch: Batch) -> None:
+        for turn in self._answered:
+            batch.tell(turn.plan.mail, turn.verdict(), started=turn.started)
+        self._answered.clear()
 
     def _fail(self, why: str, *, trusted: bool = True) -> None:
         """Give the connection up and settle every mail of the batch by how far it was."""
@@ -248,6 +260,12 @@ class Conversation(asyncio.Protocol):
         self._turn = self._ahead = None
         if batch is None:
             return
+        if trusted:
+            self._tell_answered(batch)
+        for answered in self._answered:
+            verdict = answered.verdict_when_lost(why, trusted=False)
+            batch.tell(answered.plan.mail, verdict, started=answered.started)
+        self._answered.clear()
         if turn is not None:
             if self._unsent_bytes and ahead is None:
                 turn.handed_over = False  # bytes left here include the dot

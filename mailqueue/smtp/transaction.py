@@ -33,7 +33,7 @@ class Then(Enum):
     BROKEN = auto()  # the reply cannot belong here
 
 
-GO_ON = Then.GO_ON  # looked up for every reply
+GO_ON, BROKEN = Then.GO_ON, Then.BROKEN  # looked up for every reply
 
 
 class Transaction:
@@ -74,6 +74,11 @@ class Transaction:
         return 1 < self.step <= self._dot and not self.handed_over
 
     @property
+    def has_refusal(self) -> bool:
+        """Say whether the server refused anything so far."""
+        return self._refusal is not None or len(self._refused) > len(self.plan.refused)
+
+    @property
     def stage(self) -> Stage:
         """Say how far the mail is."""
         if self.step == 0:
@@ -97,7 +102,7 @@ class Transaction:
             then = self._take_data(reply)
         else:
             then = self._take_dot(reply)
-        self.step = step + 1
+        self.step = step + (then is not BROKEN)
         self.then = then
         return then
 
@@ -128,7 +133,7 @@ class Transaction:
 
         `trusted` says that the replies read so far were sound, so that refusals among them count.
         """
-        if self.handed_over and self._accepted:
+        if self.handed_over:
             return Rejected(Kind.AMBIGUOUS, "", why, Stage.DOT)
         if trusted and (self._refusal or (not self._accepted and self.step >= self._data)):
             return self.verdict()
@@ -136,7 +141,7 @@ class Transaction:
 
     def _take_mail_refused(self, reply: Reply) -> Then:
         if reply.code < 400:
-            return Then.BROKEN
+            return BROKEN
         self._refusal = self._refuse(Stage.MAIL, reply)
         return GO_ON if self.grouped else Then.DONE
 
@@ -148,7 +153,7 @@ class Transaction:
             self._accepted.append(address)
             return GO_ON
         if reply.code < 400:
-            return Then.BROKEN
+            return BROKEN
         self._refused.append(Refused(address, self._refuse(Stage.RCPT, reply)))
         is_last = self.step == self._data - 1
         return Then.DONE if is_last and not self._accepted and not self.grouped else GO_ON
@@ -158,9 +163,9 @@ class Transaction:
             if self._accepted:
                 return Then.BODY
             # No sender but a go-ahead: a dot might deliver an empty message to somebody.
-            return Then.BROKEN if self._refusal else Then.LONE_DOT
+            return BROKEN if self._refusal else Then.LONE_DOT
         if reply.code < 400:
-            return Then.BROKEN
+            return BROKEN
         if self._accepted:
             self._refusal = self._refuse(Stage.DATA, reply)
         return Then.DONE
@@ -171,7 +176,7 @@ class Transaction:
         if reply.code == 250:
             self._reply = reply
         elif reply.code < 400:
-            return Then.BROKEN
+            return BROKEN
         else:
             self._refusal = self._refuse(Stage.DOT, reply)
         return Then.DONE

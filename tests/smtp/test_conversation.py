@@ -393,3 +393,83 @@ async def test_a_skipped_reply_is_not_made_up_for_by_the_next_one() -> None:
         reports = await send(channel, mails(2))
 
         assert [r.kind for r in reports.rejected] == [Kind.TRANSIENT, Kind.TRANSIENT]
+
+
+@BOTH
+@pytest.mark.parametrize("surplus", [b"250 thanks\r\n", b"25", b"250-", b"354 again\r\n"])
+async def test_an_answer_in_the_same_breath_as_the_go_ahead_is_no_success(
+    ehlo: tuple[str, ...], surplus: bytes
+) -> None:
+    answers = [b"354 go\r\n" + surplus]
+    async with scripted(ehlo=ehlo, DATA=answers) as server, channel_to(server.port) as channel:
+        reports = await send(channel, mails(2))
+
+        assert [(r.kind, r.stage) for r in reports.rejected] == [
+            (Kind.TRANSIENT, Stage.DATA),
+            (Kind.TRANSIENT, Stage.CONNECT),
+        ]
+        assert server.messages == []
+
+
+@BOTH
+async def test_a_refusal_in_the_same_breath_as_the_go_ahead_is_believed(
+    ehlo: tuple[str, ...],
+) -> None:
+    answers = [b"354 go\r\n550 5.7.1 on second thoughts\r\n"]
+    async with scripted(ehlo=ehlo, DATA=answers) as server, channel_to(server.port) as channel:
+        reports = await send(channel, mails(1))
+
+        assert [(r.kind, r.code) for r in reports.rejected] == [(Kind.INFRASTRUCTURE, "550")]
+
+
+async def test_replies_in_another_order_than_the_commands_credit_nobody() -> None:
+    """Some servers answer the next envelope before the message in front of it."""
+    late = [b"", b"250 ok\r\n"]
+    async with scripted(dot=late) as server, channel_to(server.port) as channel:
+        reports = await send(channel, mails(3))
+
+        assert [(r.kind, r.stage) for r in reports.rejected] == [
+            (Kind.AMBIGUOUS, Stage.DOT),
+            (Kind.TRANSIENT, Stage.RCPT),
+            (Kind.TRANSIENT, Stage.CONNECT),
+        ]
+        assert len(server.messages) <= 1
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [CLOSE, SILENT, b"421 4.7.0 enough on this connection\r\n", b"550 5.1.8 no\r\n"],
+    ids=["close", "silence", "421", "550"],
+)
+async def test_what_happens_to_the_next_envelope_does_not_undo_an_acceptance(
+    behind: bytes,
+) -> None:
+    async with (
+        scripted(MAIL=[b"250 ok\r\n", behind]) as server,
+        channel_to(server.port, timeouts=SHORT) as channel,
+    ):
+        reports = await send(channel, mails(2))
+
+        assert isinstance(reports.verdicts[0], Accepted)
+        assert isinstance(reports.verdicts[1], Rejected)
+
+
+async def test_a_goodbye_right_behind_the_last_answer_does_not_undo_it() -> None:
+    answer = [b"250 ok\r\n421 4.7.0 enough\r\n"]
+    async with scripted(dot=answer) as server, channel_to(server.port) as channel:
+        reports = await send(channel, mails(1))
+
+        assert isinstance(reports.verdicts[0], Accepted)
+        assert not channel.is_usable
+
+
+@BOTH
+async def test_an_unknown_user_after_the_body_of_two_suppresses_neither(
+    ehlo: tuple[str, ...],
+) -> None:
+    answers = [b"550 5.1.1 user unknown\r\n"]
+    two = mail("a@example.com", "b@example.com")
+    async with scripted(ehlo=ehlo, dot=answers) as server, channel_to(server.port) as channel:
+        reports = await send(channel, [two])
+
+        assert [(r.kind, r.hard) for r in reports.rejected] == [(Kind.PERMANENT_MESSAGE, False)]

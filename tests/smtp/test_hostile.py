@@ -110,7 +110,8 @@ def test_an_extra_reply_in_an_envelope_never_makes_a_mail_sent(
     )
 
     check(server, verdicts)
-    assert all(isinstance(verdict, Accepted) for verdict in verdicts[:mail_no])
+    before = max(0, mail_no - grouped)  # the one right in front may be of unknown fate
+    assert all(isinstance(verdict, Accepted) for verdict in verdicts[:before])
     assert not any(isinstance(verdict, Accepted) for verdict in verdicts[mail_no + 1 :])
 
 
