@@ -1,4 +1,7 @@
 -- What became of claimed mail, many at a time. Everything an outcome causes commits together.
+--
+-- Hash joins are allowed here, unlike in claims: the input meets itself several times, and nested loops over 200 rows
+-- cost 100 us a mail. Tables are still reached by index only.
 
 -- Outcomes: sent, failed, suppressed, expired, cancelled leave the queue; retry (attempt counted) and defer
 -- (not counted) go back after p_waits; unknown follows the mail's policy. p_logs is the word for send_logs, NULL when
@@ -9,8 +12,7 @@ CREATE OR REPLACE FUNCTION mailqueue.settle_emails(p_ids uuid[], p_claims bigint
     p_replies text[], p_ms integer[], p_hard boolean[]) RETURNS uuid[]
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_mergejoin = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -221,7 +221,6 @@ CREATE TABLE mailqueue.email_history (
 ) PARTITION BY RANGE (finished_at);
 CREATE INDEX email_history_recipient_idx ON mailqueue.email_history (lower(recipient_email));
 CREATE INDEX email_history_campaign_idx ON mailqueue.email_history (campaign_id) WHERE campaign_id IS NOT NULL;
-CREATE INDEX email_history_created_idx ON mailqueue.email_history (project_id, created_at);
 COMMENT ON TABLE mailqueue.email_history IS 'Finished mail, each with its outcome and reason. Partitioned by month of finishing.';
 
 CREATE TABLE mailqueue.send_logs (
