@@ -18,10 +18,10 @@ from mailqueue.db.pool import connect
 from mailqueue.embedded.cluster import is_free
 from mailqueue.embedded.postmaster import running_postmaster
 from mailqueue.embedded.server import embedded_server
+from mailqueue.embedded.service_user import Account
 
 pytestmark = pytest.mark.anyio
 
-IS_ROOT = os.geteuid() == 0
 # A process of its own that has the folder until it is killed.
 HOLDER = """
 import asyncio, sys
@@ -53,6 +53,16 @@ def holder(data: Path) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process
+        finally:
+            process.kill()
+
+
+@contextmanager
+def stranger(account: Account, log: int) -> Iterator[int]:
+    """The number of a process of the server's user that is no server."""
+    with account.spawn(["/bin/sleep", "600"], log=log) as process:
+        try:
+            yield process.pid
         finally:
             process.kill()
 
@@ -103,17 +113,19 @@ async def test_a_folder_is_had_by_one_at_a_time(data: Path) -> None:
         assert server.was_running
 
 
-async def test_a_stale_pid_file_with_a_number_in_use_again_is_no_obstacle(data: Path) -> None:
+async def test_a_stale_pid_file_with_a_number_in_use_again_is_no_obstacle(
+    data: Path, service_user: Account
+) -> None:
+    """After a restart of the machine another program of the same user may have the number."""
     async with embedded_server(data):
-        text = (data / "pgdata" / "postmaster.pid").read_text().splitlines()
+        lines = (data / "pgdata" / "postmaster.pid").read_text().splitlines()
     stale = data / "pgdata" / "postmaster.pid"
-    stale.write_text("\n".join([str(os.getpid()), *text[1:]]) + "\n")
-    if IS_ROOT:
-        owner = (data / "pgdata").stat()
-        os.chown(stale, owner.st_uid, owner.st_gid)
+    with (data / "sleep.log").open("w") as log, stranger(service_user, log.fileno()) as pid:
+        stale.write_text("\n".join([str(pid), *lines[1:]]) + "\n")
+        service_user.own(stale)
 
-    async with embedded_server(data) as server:
-        assert not server.was_running
+        async with embedded_server(data) as server:
+            assert not server.was_running
 
 
 async def test_a_port_taken_by_somebody_else_is_left_to_them(data: Path) -> None:
