@@ -473,3 +473,31 @@ async def test_an_unknown_user_after_the_body_of_two_suppresses_neither(
         reports = await send(channel, [two])
 
         assert [(r.kind, r.hard) for r in reports.rejected] == [(Kind.PERMANENT_MESSAGE, False)]
+
+
+async def test_a_slow_server_is_waited_for_as_long_as_it_takes_bytes() -> None:
+    """The whole takes many times `block_s`; each wait within it is shorter."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 hi\r\n")
+        for answer in (b"250 hello\r\n", b"250 ok\r\n", b"250 ok\r\n", b"354 go\r\n"):
+            await reader.readline()
+            writer.write(answer)
+        tail = b""
+        while tail != b"\r\n.\r\n":
+            taken = await reader.read(262_144)
+            tail = (tail + taken)[-5:]
+            await asyncio.sleep(0.005)
+        writer.write(b"250 taken\r\n")
+        await reader.read()
+        writer.close()
+
+    huge = mail(body=(b"y" * 76 + b"\r\n") * 250_000)
+    timeouts = SmtpTimeouts(command_s=2, block_s=0.2, dot_s=2, quit_s=0.1)
+    listener = await asyncio.start_server(serve, "127.0.0.1", 0, limit=131_072)
+    async with listener:
+        port = listener.sockets[0].getsockname()[1]
+        async with channel_to(port, timeouts=timeouts) as channel:
+            reports = await send(channel, [huge])
+
+    assert reports.verdicts == [Accepted("250", "taken")]
