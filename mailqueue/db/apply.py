@@ -10,7 +10,7 @@ from mailqueue.core.errors import MailqueueError, Unavailable
 from mailqueue.db.fetch import Conn
 
 # A waiting ALTER TABLE makes everybody behind it wait too: give up soon and come again.
-_LOCK_TIMEOUT = "SET LOCAL lock_timeout = '3s'"
+_LOCK_TIMEOUT = "SET LOCAL lock_timeout = '2s'"
 _LOCK_TRIES = 20
 _PAUSE_SECONDS = 1.0
 _SHUT_OUT = (errors.LockNotAvailable, errors.DeadlockDetected)

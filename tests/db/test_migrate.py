@@ -231,19 +231,34 @@ async def test_a_user_who_may_do_nothing_is_told_what_an_administrator_runs(
     assert 'GRANT "mailqueue_owner" TO "mailqueue_stranger"' in str(raised.value)
 
 
-async def test_a_locked_table_is_waited_for_briefly_and_tried_again(
+async def test_a_locked_table_is_left_alone_for_a_while_and_tried_again(
     empty: DatabaseSettings, folder: Path
 ) -> None:
+    """Who waits for a lock makes everybody behind it wait: the runner steps back."""
     await migrate(empty, folder=folder)
     (folder / "migrations" / "0002_second.sql").write_text(SECOND)
     async with connect(empty) as other:
         await other.execute("SET ROLE mailqueue_owner")
         await other.execute("BEGIN; LOCK TABLE mailqueue.a IN ACCESS SHARE MODE;")
         migrating = asyncio.create_task(migrate(empty, folder=folder))
-        for _ in range(200):
-            if await rows(empty, "SELECT FROM pg_locks WHERE NOT granted"):
-                break
-            await asyncio.sleep(0.02)
+        await until(empty, "SELECT WHERE EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
+        await until(empty, "SELECT WHERE NOT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
         await other.execute("COMMIT")
 
         assert (await asyncio.wait_for(migrating, 30)).migrations == ("0002_second.sql",)
+
+
+async def test_a_file_that_does_not_say_which_schema_is_refused(
+    empty: DatabaseSettings, folder: Path
+) -> None:
+    (folder / "migrations" / "0002_bare.sql").write_text("CREATE TABLE bare ();")
+
+    with pytest.raises(MigrationFailed, match="no schema has been selected to create in"):
+        await migrate(empty, folder=folder)
+
+
+async def until(settings: DatabaseSettings, query: str) -> None:
+    """Look until the query gives a row, for ten seconds at most."""
+    async with asyncio.timeout(10):
+        while not await rows(settings, query):
+            await asyncio.sleep(0.02)

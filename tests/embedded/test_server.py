@@ -22,6 +22,9 @@ from mailqueue.embedded.service_user import Account
 
 pytestmark = pytest.mark.anyio
 
+# Computes for a second or two without looking up to see that its server is gone.
+BUSY = "SELECT count(*) FROM generate_series(1, 3000), generate_series(1, 9999) AS n"
+RUNNING = "SELECT FROM pg_stat_activity WHERE query ~ '^SELECT count' AND state = 'active'"
 # A process of its own that has the folder until it is killed.
 HOLDER = """
 import asyncio, sys
@@ -85,6 +88,19 @@ async def test_a_server_killed_hard_starts_again_with_every_commit(data: Path) -
     async with embedded_server(data) as second:
         assert await rows(second.database, "SELECT n FROM t") == [(1,)]
         assert second.pid != first.pid
+
+
+async def test_children_that_outlive_a_killed_server_are_waited_for(data: Path) -> None:
+    async with embedded_server(data) as first:
+        busy = asyncio.create_task(rows(first.database, BUSY))
+        while not await rows(first.database, RUNNING):
+            assert not busy.done()
+        os.kill(first.pid, signal.SIGKILL)
+
+    async with embedded_server(data) as second:
+        assert await rows(second.database, "SELECT 1") == [(1,)]
+
+    await asyncio.gather(busy, return_exceptions=True)
 
 
 async def test_a_server_that_outlived_its_killed_owner_is_taken_over(data: Path) -> None:
