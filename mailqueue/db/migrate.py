@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.config import DatabaseSettings, Pooler
 from mailqueue.core.errors import ConfigError, Unavailable
 from mailqueue.db.apply import File, apply_alone, apply_together
 from mailqueue.db.fetch import Conn, many, run, value
@@ -83,6 +83,8 @@ async def migrate(
         Unavailable: no connection, no right to make the roles, or a table that stays locked.
     """
     schema = read_schema(folder or sql_folder())
+    if settings.pooler is Pooler.TRANSACTION:
+        return await _nothing_to_do(settings, schema)
     async with (
         connect(settings, application_name=_APPLICATION) as guard,
         _turn(guard, progress),
@@ -126,6 +128,19 @@ async def status_of(conn: Conn, schema: Schema) -> Status:
     remembered = set(await many(conn, "list_applied_objects", None, AppliedObject))
     wanted = {AppliedObject(o.path, o.sha256) for o in schema.objects}
     return Status(applied, pending, schema.newest, remembered == wanted)
+
+
+async def _nothing_to_do(settings: DatabaseSettings, schema: Schema) -> Applied:
+    """Refuse to migrate through a pooler that hands each transaction to another session."""
+    async with connect(settings, application_name=_APPLICATION) as conn:
+        found = await status_of(conn, schema)
+    _refuse_newer(found)
+    if not found.is_current:
+        raise ConfigError(
+            "the schema cannot be changed with MAILQUEUE_POOLER=transaction: run `mailqueue "
+            "migrate` with MAILQUEUE_DATABASE_URL naming PostgreSQL itself and MAILQUEUE_POOLER=none"
+        )
+    return Applied(schema.newest, (), 0)
 
 
 def _versions(applied: tuple[AppliedMigration, ...]) -> set[int]:

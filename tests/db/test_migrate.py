@@ -1,11 +1,12 @@
 """The runner, on small schemas of its own: what it promises does not depend on ours."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.config import DatabaseSettings, Pooler
 from mailqueue.core.errors import ConfigError, Unavailable
 from mailqueue.core.secret import Secret
 from mailqueue.db.apply import MigrationFailed
@@ -246,6 +247,19 @@ async def test_a_locked_table_is_left_alone_for_a_while_and_tried_again(
         await other.execute("COMMIT")
 
         assert (await asyncio.wait_for(migrating, 30)).migrations == ("0002_second.sql",)
+
+
+async def test_a_transaction_pooler_is_no_way_to_change_the_schema(
+    empty: DatabaseSettings, folder: Path
+) -> None:
+    """The role and the lock are a session's; the pooler would hand them to others."""
+    pooled = replace(empty, pooler=Pooler.TRANSACTION)
+    with pytest.raises(ConfigError, match="MAILQUEUE_POOLER=transaction"):
+        await migrate(pooled, folder=folder)
+
+    await migrate(empty, folder=folder)
+
+    assert (await migrate(pooled, folder=folder)).migrations == ()
 
 
 async def test_a_file_that_does_not_say_which_schema_is_refused(
