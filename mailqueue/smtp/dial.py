@@ -1,6 +1,7 @@
 """Connects to a server at an address that was checked, and to no other."""
 
 import asyncio
+import os
 import socket
 from collections.abc import Sequence
 from ipaddress import ip_address
@@ -70,7 +71,8 @@ async def _connect(
         except TimeoutError:
             why = "no answer"
         except OSError as error:
-            why = error.strerror or "failed"
+            # Not the text of the error: some loops write the address into it.
+            why = os.strerror(error.errno) if error.errno else "failed"
         except asyncio.CancelledError:
             sock.close()
             raise

@@ -129,10 +129,10 @@ class _Opening:
         transport = self._smtp.transport if self._smtp is not None else None
         if self._smtp is not None:
             self._smtp.close()
-        if isinstance(transport, asyncio.WriteTransport):
-            transport.abort()
-        else:
+        if transport is None:
             self._sock.close()
+        else:  # not asked by class: uvloop's transports do not inherit from asyncio's
+            cast(asyncio.WriteTransport, transport).abort()
 
 
 async def _authenticate(smtp: aiosmtplib.SMTP, login: Login) -> Rejected | None:

@@ -8,6 +8,7 @@ import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import cast
 
 CLOSE = b"<close>"  # close instead of answering
 SILENT = b"<silent>"  # neither answer nor read any more
@@ -115,7 +116,7 @@ class _Dialog:
 
     async def message(self) -> bool:
         if not self.server.reads:
-            _pause(self.writer)
+            cast(asyncio.Transport, self.writer.transport).pause_reading()
             await self.server.over.wait()
             return False
         lines: list[bytes] = []
@@ -147,12 +148,6 @@ class _Dialog:
             if len(pieces) > 1:
                 await asyncio.sleep(0.001)  # so that the pieces arrive apart
         return True
-
-
-def _pause(writer: asyncio.StreamWriter) -> None:
-    transport = writer.transport
-    assert isinstance(transport, asyncio.Transport)
-    transport.pause_reading()
 
 
 @asynccontextmanager

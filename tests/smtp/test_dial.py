@@ -40,8 +40,11 @@ def names(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
     """Let the name server of this loop say these addresses, one list a question."""
     asked: list[str] = []
     left = list(answers)
+    real = asyncio.get_running_loop().getaddrinfo
 
     async def getaddrinfo(host: str, port: int, **_: object) -> list[Any]:
+        if host[0].isdigit():  # some loops ask about the address they are given
+            return await real(host, port)
         asked.append(host)
         return [
             (socket.AF_INET6 if ":" in address else socket.AF_INET, 1, 6, "", (address, port))
@@ -142,6 +145,7 @@ async def test_a_port_nobody_listens_on_is_a_passing_fault(listener: Listener) -
 
     assert isinstance(found, Rejected)
     assert found.kind is Kind.TRANSIENT
+    assert "127.0.0.1" not in found.detail
 
 
 async def test_a_name_nobody_knows_is_a_passing_fault() -> None:
