@@ -1,0 +1,56 @@
+"""Decides what an API key looks like: recognisable, unguessable, its typos noticed. Pure.
+
+`mq_live_` or `mq_test_`, 256 random bits in base 62, and a checksum of all that. The checksum lets
+scanners and us tell a key from a look-alike without asking the database.
+"""
+
+import hashlib
+import re
+import secrets
+import zlib
+
+from mailqueue.core.secret import Secret
+
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_RANDOM_CHARACTERS = 43  # 62**43 > 2**256
+_CHECK_CHARACTERS = 6  # 62**6 > 2**32
+_KEY = re.compile(
+    rf"mq_(?:live|test)_[0-9A-Za-z]{{{_RANDOM_CHARACTERS}}}[0-9A-Za-z]{{{_CHECK_CHARACTERS}}}"
+)
+HINT_CHARACTERS = len("mq_live_") + 4
+
+
+def new_key(*, is_test: bool) -> Secret:
+    """Make a key."""
+    prefix = "mq_test_" if is_test else "mq_live_"
+    body = prefix + _base62(secrets.randbits(256), _RANDOM_CHARACTERS)
+    return Secret(body + _checksum(body))
+
+
+def is_well_formed(key: str) -> bool:
+    """Say whether this may be a key at all."""
+    if not _KEY.fullmatch(key):
+        return False
+    return _checksum(key[:-_CHECK_CHARACTERS]) == key[-_CHECK_CHARACTERS:]
+
+
+def hash_of(key: str) -> bytes:
+    """Give what is stored; 256 random bits need no slow hash."""
+    return hashlib.sha256(key.encode()).digest()
+
+
+def hint_of(key: Secret) -> str:
+    """Give the first characters, to recognise the key by."""
+    return key.reveal()[:HINT_CHARACTERS]
+
+
+def _checksum(body: str) -> str:
+    return _base62(zlib.crc32(body.encode()), _CHECK_CHARACTERS)
+
+
+def _base62(number: int, width: int) -> str:
+    digits = []
+    for _ in range(width):
+        number, digit = divmod(number, 62)
+        digits.append(_DIGITS[digit])
+    return "".join(reversed(digits))

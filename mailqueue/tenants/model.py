@@ -1,0 +1,40 @@
+"""Keys of the HTTP API. Values only."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from mailqueue.core.secret import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key as it may be shown: everything but the key."""
+
+    id: UUID
+    name: str
+    hint: str
+    is_test: bool
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedKey:
+    """A new key; `key` is shown once and cannot be found again."""
+
+    key: Secret
+    record: ApiKey
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who a valid key speaks for; `trap_sender` is where mail of a test key goes."""
+
+    id: UUID
+    project_id: UUID
+    project: str
+    is_test: bool
+    trap_sender: str | None

@@ -1,0 +1,85 @@
+"""API keys: shown once, found by their hash, refused when out of force."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from mailqueue.core.errors import Conflict, InvalidField, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.tenants.keys import find_key, issue_key, list_keys, revoke_key
+from tests import make
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_key_finds_its_project(conn: Conn) -> None:
+    await make.project(conn, "shop")
+    issued = await issue_key(conn, "shop", "web", is_test=False)
+
+    caller = await find_key(conn, issued.key.reveal())
+
+    assert caller is not None
+    assert (caller.id, caller.project, caller.is_test) == (issued.record.id, "shop", False)
+    assert caller.trap_sender is None
+
+
+async def test_a_test_key_knows_the_trap_of_its_project(conn: Conn) -> None:
+    project_id = await make.project(conn, "shop")
+    await make.sender_account(conn, project_id=project_id, name="relay")
+    await make.sender_account(conn, project_id=project_id, name="pit", provider="trap")
+    issued = await issue_key(conn, "shop", "web", is_test=True)
+
+    caller = await find_key(conn, issued.key.reveal())
+
+    assert caller is not None
+    assert (caller.is_test, caller.trap_sender) == (True, "pit")
+
+
+async def test_the_key_itself_is_nowhere_in_the_database(conn: Conn) -> None:
+    issued = await issue_key(conn, "default", "web", is_test=True)
+
+    row = await make.scalar(
+        conn, "SELECT to_json(k)::text FROM mailqueue.api_keys AS k WHERE id = %s", issued.record.id
+    )
+
+    assert issued.key.reveal() not in row
+    assert issued.key.reveal()[8:] not in row
+
+
+async def test_revoked_and_expired_keys_are_refused(conn: Conn) -> None:
+    revoked = await issue_key(conn, "default", "old", is_test=True)
+    await revoke_key(conn, "default", "old")
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    expired = await issue_key(conn, "default", "short", is_test=True, expires_at=yesterday)
+
+    assert await find_key(conn, revoked.key.reveal()) is None
+    assert await find_key(conn, expired.key.reveal()) is None
+    assert await find_key(conn, "mq_test_" + "0" * 49) is None
+    assert await find_key(conn, "") is None
+    with pytest.raises(NotFound):
+        await revoke_key(conn, "default", "old")
+
+
+async def test_a_use_is_noted_once_a_minute(conn: Conn) -> None:
+    issued = await issue_key(conn, "default", "web", is_test=True)
+
+    await find_key(conn, issued.key.reveal())
+    (first,) = [key for key in await list_keys(conn, "default") if key.name == "web"]
+    await find_key(conn, issued.key.reveal())
+    (second,) = [key for key in await list_keys(conn, "default") if key.name == "web"]
+
+    assert first.last_used_at is not None
+    assert second.last_used_at == first.last_used_at
+
+
+async def test_what_cannot_be_issued_is_refused_by_name(conn: Conn) -> None:
+    await issue_key(conn, "default", "web", is_test=True)
+
+    with pytest.raises(NotFound, match="no project nowhere"):
+        await issue_key(conn, "nowhere", "web", is_test=True)
+    for name in ("", " ", "x" * 101, "a\nb"):
+        with pytest.raises(InvalidField, match="name"):
+            await issue_key(conn, "default", name, is_test=True)
+    with pytest.raises(Conflict, match="web"):
+        async with conn.transaction():
+            await issue_key(conn, "default", "web", is_test=True)
