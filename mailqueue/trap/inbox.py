@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.trap import store
-from mailqueue.trap.model import TrapMessage, TrapSummary
+from mailqueue.trap.model import Neighbours, TrapMessage, TrapSummary
 
 READ_AT_ONCE = 200
 LARGEST_ID = 2**63 - 1
@@ -45,6 +45,11 @@ async def get(conn: Conn, message_id: int) -> TrapMessage:
     if found is None:
         raise NotFound("trap message", message_id)
     return found
+
+
+async def neighbours(conn: Conn, message_id: int) -> Neighbours:
+    """Give the messages right before and right behind one."""
+    return await store.neighbours(conn, message_id)
 
 
 async def count(conn: Conn, *, search: str = "") -> int:

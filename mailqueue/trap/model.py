@@ -46,3 +46,11 @@ class TrapMessage:
     preview: str
     size_bytes: int
     raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The messages caught right before and right after one."""
+
+    older: int | None
+    newer: int | None

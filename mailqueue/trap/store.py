@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from psycopg import DataError, ProgrammingError
 
 from mailqueue.core.errors import InvalidField, Unavailable
-from mailqueue.db.fetch import Conn, many, maybe, run, value
-from mailqueue.trap.model import Caught, TrapMessage, TrapSummary
+from mailqueue.db.fetch import Conn, many, maybe, one, run, value
+from mailqueue.trap.model import Caught, Neighbours, TrapMessage, TrapSummary
 
 
 async def add(conn: Conn, messages: Sequence[Caught]) -> None:
@@ -57,6 +57,11 @@ async def read_page(
 async def find(conn: Conn, message_id: int) -> TrapMessage | None:
     """Find one message."""
     return await maybe(conn, "find_trap_message", {"id": message_id}, TrapMessage)
+
+
+async def neighbours(conn: Conn, message_id: int) -> Neighbours:
+    """Find the messages right before and right behind one."""
+    return await one(conn, "find_trap_neighbours", {"id": message_id}, Neighbours)
 
 
 async def count(conn: Conn, *, search: str = "") -> int:

@@ -54,3 +54,8 @@ WHERE %(pattern)s::text IS NULL OR t.subject ILIKE %(pattern)s OR t.from_header 
 -- name: clear_trap_messages :run
 -- Forget every message.
 DELETE FROM mailqueue.trap_messages;
+
+-- name: find_trap_neighbours :one
+-- The messages right before and right behind one, by age; NULL where there is none.
+SELECT (SELECT max(t.id) FROM mailqueue.trap_messages AS t WHERE t.id < %(id)s) AS older,
+       (SELECT min(t.id) FROM mailqueue.trap_messages AS t WHERE t.id > %(id)s) AS newer;
