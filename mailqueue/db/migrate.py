@@ -137,8 +137,9 @@ async def _nothing_to_do(settings: DatabaseSettings, schema: Schema) -> Applied:
     _refuse_newer(found)
     if not found.is_current:
         raise ConfigError(
-            "the schema cannot be changed with MAILQUEUE_POOLER=transaction: run `mailqueue migrate`"
-            " with MAILQUEUE_DATABASE_URL naming PostgreSQL itself and MAILQUEUE_POOLER=none"
+            "the schema cannot be changed with MAILQUEUE_POOLER=transaction: "
+            "run `mailqueue migrate` with MAILQUEUE_POOLER=none and MAILQUEUE_DATABASE_URL "
+            "naming PostgreSQL itself"
         )
     return Applied(schema.newest, (), 0)
 

@@ -40,24 +40,25 @@ ALLOWED |= {
     "wiring": _BELOW_THE_ENDS | {"api"},
     "process": _BELOW_THE_ENDS | {"api", "wiring"},
     "fleet": _BELOW_THE_ENDS | {"process"},
-    "cli": _BELOW_THE_ENDS | {"api", "wiring", "process", "fleet"},
+    "everything": _BELOW_THE_ENDS | {"api", "wiring", "process", "fleet"},
+    "cli": _BELOW_THE_ENDS | {"api", "wiring", "process", "fleet", "everything"},
     "__main__": {"cli"},
 }
 
-# Where each outside package may be used; a pattern without a dot names a package of ours.
+# The modules of ours in which each outside package may be used.
 HOMES: dict[str, tuple[str, ...]] = {
     "aiosmtplib": ("smtp.*",),
     "click": ("cli.*",),
     "cryptography": ("vault.*", "smtp.*", "trap.*"),
     "idna": ("core.address",),
-    "jinja2": ("api.*", "cli.*", "trap.pages*"),
+    "jinja2": ("api.*", "cli.*", "trap.rendering"),
     "orjson": ("*",),
     "psycopg": ("db.*", "*.store", "*.store_*"),
     "psycopg_pool": ("db.*",),
     "pydantic": ("core.config", "api.*"),
     "pydantic_settings": ("core.config",),
     "rich": ("cli.*",),
-    "starlette": ("api.*", "trap.pages*"),
+    "starlette": ("api.*", "trap.pages*", "trap.guard"),
     "structlog": ("telemetry.*",),
     "uvicorn": ("api.*", "cli.*"),
     "uvloop": ("cli.*",),
