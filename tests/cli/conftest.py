@@ -5,8 +5,14 @@ from pathlib import Path
 import pytest
 
 from tests.cli.invoked import Cli
+from tests.cli.mailing import Folder
 
 
 @pytest.fixture
 def on_fresh_db(fresh_db: str, tmp_path: Path) -> Cli:
     return Cli(fresh_db, tmp_path)
+
+
+@pytest.fixture
+def folder(on_fresh_db: Cli, tmp_path: Path) -> Folder:
+    return Folder(on_fresh_db, tmp_path)

@@ -1,0 +1,112 @@
+"""Queues the lines of a file in batches that commit one by one, so that it can be run again."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from mailqueue.cli.enqueue_file import BadLine, Line, Source, records
+from mailqueue.cli.enqueue_render import Templates, rendered
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.enqueue import NewEmail, enqueue_batch
+
+BATCH_LINES = 500
+BATCH_CHARACTERS = 8 * 1024 * 1024
+
+Numbered = tuple[int, NewEmail]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be queued, and under which keys."""
+
+    source: Source
+    templates: Templates
+    options: dict[str, object]
+    project: str
+    prefix: str  # of the idempotency keys; the line's number follows
+    is_trial: bool
+
+
+@dataclass(slots=True)
+class Tally:
+    """What has been done so far."""
+
+    queued: int = 0
+    suppressed: int = 0
+    there_already: int = 0
+    bad: list[BadLine] = field(default_factory=list)
+
+
+def key_prefix(source: Source, *, subject: str, html: str | None, text: str | None) -> str:
+    """Give the same prefix for the same file and templates, and another for any other."""
+    digest = hashlib.sha256(source.sha256.encode())
+    for part in (subject, html, text):
+        digest.update(b"\0-" if part is None else b"\0+" + hashlib.sha256(part.encode()).digest())
+    return digest.hexdigest()[:32]
+
+
+async def enqueue_file(
+    conn: Conn,
+    job: Job,
+    *,
+    tally: Tally,
+    tell: Callable[[BadLine], None],
+    advance: Callable[[int], None],
+) -> None:
+    """Queue every good line, counted in `tally` once it is committed.
+
+    `tell` hears of each bad line, `advance` of the last line of each batch.
+    """
+
+    def refuse(bad: BadLine) -> None:
+        tally.bad.append(bad)
+        tell(bad)
+
+    for batch in _batches(_mails(job, refuse)):
+        for bad in await _commit(conn, job, batch, tally=tally):
+            refuse(bad)
+        advance(batch[-1][0])
+
+
+async def _commit(conn: Conn, job: Job, batch: list[Numbered], *, tally: Tally) -> list[BadLine]:
+    emails = [email for _, email in batch]
+    refused = []
+    for row in await enqueue_batch(conn, emails, project=job.project, is_trial=job.is_trial):
+        match row.status:
+            case "rejected":
+                refused.append(BadLine(batch[row.index][0], row.reason or "it was refused"))
+            case "duplicate":
+                tally.there_already += 1
+            case "suppressed":
+                tally.suppressed += 1
+            case _:
+                tally.queued += 1
+    return refused
+
+
+def _mails(job: Job, refuse: Callable[[BadLine], None]) -> Iterator[Numbered]:
+    for record in records(job.source):
+        made = _mail(record, job) if isinstance(record, Line) else record
+        if isinstance(made, BadLine):
+            refuse(made)
+        else:
+            yield made
+
+
+def _mail(line: Line, job: Job) -> Numbered | BadLine:
+    key = f"{job.prefix}:{line.number}"
+    made = rendered(line, job.templates, options=job.options, key=key)
+    return made if isinstance(made, BadLine) else (line.number, made)
+
+
+def _batches(mails: Iterator[Numbered]) -> Iterator[list[Numbered]]:
+    batch: list[Numbered] = []
+    characters = 0
+    for number, email in mails:
+        batch.append((number, email))
+        characters += len(email.html or "") + len(email.text or "")
+        if len(batch) == BATCH_LINES or characters >= BATCH_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch

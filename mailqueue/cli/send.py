@@ -1,0 +1,101 @@
+"""`mailqueue send`: queue one mail, and follow it if wanted."""
+
+import asyncio
+import re
+from uuid import UUID
+
+import click
+
+from mailqueue.cli.context import opened, run
+from mailqueue.cli.mail_options import given_only, mail_options
+from mailqueue.cli.output import emit, examples, json_option
+from mailqueue.cli.text_file import text_file_option
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.enqueue import NewEmail, enqueue
+from mailqueue.operations.emails import explain
+from mailqueue.operations.model import Explained
+
+EXIT_NOT_SENT = 1
+
+_LOOK_SECONDS = 0.2
+_DIGITS = re.compile(r"\d+")
+_QUEUED = ("pending", "assigned")
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue send --to ann@example.com --subject Hello --text 'Hello Ann'",
+        "mailqueue send --to 'Ann <ann@example.com>' --subject Bill --html-file bill.html --wait",
+        "mailqueue send --to ann@example.com --subject Hi --text Hi --run-at 'tomorrow 08:00'",
+    )
+)
+@click.option("--to", multiple=True, required=True, metavar="ADDRESS", help="May be repeated.")
+@click.option("--cc", multiple=True, metavar="ADDRESS", help="May be repeated.")
+@click.option("--bcc", multiple=True, metavar="ADDRESS", help="May be repeated.")
+@click.option("--subject", required=True)
+@text_file_option("--html-file", "html", text="The HTML body; - is standard input.")
+@text_file_option("--text-file", text="The text body; - is standard input.")
+@click.option("--text", help="The text body itself.")
+@click.option("--idempotency-key", metavar="KEY", help="Queue it once, however often this runs.")
+@mail_options
+@click.option("--wait", is_flag=True, help="Follow it to its outcome; exit 1 unless it was sent.")
+@json_option
+@click.pass_context
+def send(
+    ctx: click.Context,
+    *,
+    to: tuple[str, ...],
+    cc: tuple[str, ...],
+    bcc: tuple[str, ...],
+    subject: str,
+    html: str | None,
+    text_file: str | None,
+    text: str | None,
+    idempotency_key: str | None,
+    options: dict[str, object],
+    project: str,
+    wait: bool,
+    as_json: bool,
+) -> None:
+    """Queue one email and print its id."""
+    if text is not None and text_file is not None:
+        raise click.UsageError("give --text or --text-file, not both")
+    recipient, *further = to
+    own = given_only(
+        {"to": tuple(further), "cc": cc, "bcc": bcc, "idempotency_key": idempotency_key}
+    )
+    body = text if text is not None else text_file
+    email = NewEmail(recipient, subject, html, body, options | own)
+    found = run(_send(email, project, wait=wait, as_json=as_json))
+    if as_json:
+        emit(
+            {
+                "id": found.email.id,
+                "status": found.email.status,
+                "reason": found.email.reason,
+                "why": found.why,
+            }
+        )
+    elif wait or found.email.status != "pending":
+        click.echo(found.why, err=True)
+    if wait and found.email.status != "sent":
+        ctx.exit(EXIT_NOT_SENT)
+
+
+async def _send(email: NewEmail, project: str, *, wait: bool, as_json: bool) -> Explained:
+    async with opened() as app:
+        email_id = await enqueue(app.conn, email, project=project)
+        if not as_json:
+            click.echo(email_id)
+        return await (_outcome(app.conn, email_id) if wait else explain(app.conn, email_id))
+
+
+async def _outcome(conn: Conn, email_id: UUID) -> Explained:
+    """Look until the mail is finished or held; on the way, tell each new reason for waiting."""
+    told = ""
+    while (found := await explain(conn, email_id)).email.status in _QUEUED:
+        if _DIGITS.sub("", found.why) != told:  # a queue that gets shorter is no news
+            click.echo(found.why, err=True)
+            told = _DIGITS.sub("", found.why)
+        await asyncio.sleep(_LOOK_SECONDS)
+    return found

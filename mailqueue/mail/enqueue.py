@@ -1,0 +1,120 @@
+"""Hands mail in from Python: one, or a batch that is accepted in one transaction."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from mailqueue.core.errors import InvalidField
+from mailqueue.db.fetch import Conn
+from mailqueue.mail import store_enqueue
+from mailqueue.mail.store_enqueue import BatchRow
+
+
+@dataclass(frozen=True, slots=True)
+class NewEmail:
+    """A mail somebody wants sent, not looked at yet; `options` are those of SQL's enqueue()."""
+
+    recipient: str  # an address, or Name <address>
+    subject: str
+    html: str | None = None
+    text: str | None = None
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+async def enqueue(conn: Conn, email: NewEmail, *, project: str) -> UUID:
+    """Accept one mail and give its id; a mail accepted before under its key gives that one's.
+
+    Raises:
+        InvalidField: nothing is stored.
+    """
+    fault = unstorable(email)
+    if fault is not None:
+        raise fault
+    async with conn.transaction():
+        return await store_enqueue.enqueue(
+            conn,
+            project,
+            recipient=email.recipient,
+            subject=email.subject,
+            html=email.html,
+            text=email.text,
+            options=email.options,
+        )
+
+
+async def enqueue_batch(
+    conn: Conn, emails: Sequence[NewEmail], *, project: str, is_trial: bool = False
+) -> list[BatchRow]:
+    """Accept mails in one transaction; a row for each, in order, also for those refused.
+
+    A trial goes all the way and takes it back.
+
+    Raises:
+        InvalidField: there is no such project.
+    """
+    refused = {n: fault for n, email in enumerate(emails) if (fault := unstorable(email))}
+    messages = [_message(email) for n, email in enumerate(emails) if n not in refused]
+    async with conn.transaction(force_rollback=is_trial):
+        rows = iter(await store_enqueue.enqueue_batch(conn, project, messages))
+    return [
+        BatchRow(n, None, "rejected", str(refused[n])) if n in refused else _moved(next(rows), n)
+        for n in range(len(emails))
+    ]
+
+
+def unstorable(email: NewEmail) -> InvalidField | None:
+    """Name the field with characters no text in PostgreSQL can hold. Pure."""
+    for name, text in (
+        ("recipient", email.recipient),
+        ("subject", email.subject),
+        ("html", email.html),
+        ("text", email.text),
+        *_texts("", email.options),
+    ):
+        if text is None:
+            continue
+        if "\0" in text:
+            return InvalidField(name, "a NUL character is not allowed")
+        if not _is_unicode(text):
+            return InvalidField(name, "it is not valid Unicode")
+    return None
+
+
+def _texts(name: str, value: object) -> list[tuple[str, str]]:
+    """Give every text in a JSON value, each under the name of its option."""
+    match value:
+        case str():
+            return [(name, value)]
+        case Mapping():
+            pairs = [(name or str(key), key, item) for key, item in value.items()]
+            return [
+                found
+                for under, key, item in pairs
+                for found in ((under, key), *_texts(under, item))
+            ]
+        case list() | tuple():
+            return [found for item in value for found in _texts(name, item)]
+        case _:
+            return []
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _message(email: NewEmail) -> dict[str, object]:
+    return {
+        **email.options,
+        "recipient": email.recipient,
+        "subject": email.subject,
+        "html": email.html,
+        "text": email.text,
+    }
+
+
+def _moved(row: BatchRow, index: int) -> BatchRow:
+    return BatchRow(index, row.id, row.status, row.reason)

@@ -1,0 +1,67 @@
+"""The statements that hand mail in, and what their refusals are called in Python."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from uuid import UUID
+
+from psycopg.errors import InvalidParameterValue
+from psycopg.types.json import Jsonb
+
+from mailqueue.core.errors import InvalidField
+from mailqueue.db import fetch
+from mailqueue.db.fetch import Conn
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRow:
+    """What became of one message of a batch; `id` None when it was refused."""
+
+    index: int
+    id: UUID | None
+    status: str  # queued, suppressed, duplicate, rejected
+    reason: str | None
+
+
+async def enqueue(
+    conn: Conn,
+    project: str,
+    *,
+    recipient: str,
+    subject: str,
+    html: str | None,
+    text: str | None,
+    options: Mapping[str, object],
+) -> UUID:
+    """Accept one mail; an InvalidField names what is wrong with it."""
+    asked = {
+        "project": project,
+        "recipient": recipient,
+        "subject": subject,
+        "html": html,
+        "text": text,
+        "options": Jsonb(options),
+    }
+    with _refusals():
+        return await fetch.value(conn, "enqueue_email", asked, UUID)
+
+
+async def enqueue_batch(
+    conn: Conn, project: str, messages: Sequence[Mapping[str, object]]
+) -> list[BatchRow]:
+    """Accept many mails; one row each, in order."""
+    asked = {"project": project, "messages": Jsonb(messages)}
+    with _refusals():
+        return await fetch.many(conn, "enqueue_batch", asked, BatchRow)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    try:
+        yield
+    except InvalidParameterValue as exc:
+        message = exc.diag.message_primary or str(exc)
+        field = exc.diag.column_name
+        if field is None:  # not raised by us
+            raise
+        raise InvalidField(field, message.removeprefix(f"{field}: ")) from exc
