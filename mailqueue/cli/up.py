@@ -1,0 +1,116 @@
+"""`mailqueue up`: everything in one command."""
+
+from pathlib import Path
+
+import click
+import uvloop
+
+from mailqueue import process
+from mailqueue.cli.output import emit, examples, json_option, paint
+from mailqueue.core.config import Settings, load_settings
+from mailqueue.everything import Running, run_everything
+from mailqueue.telemetry.log import configure_logging
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue up",
+        "mailqueue up --port 0 --trap-port 0 --json",
+        "DATABASE_URL=postgresql://mailqueue@db.example.com/mailqueue mailqueue up --workers 4",
+    )
+)
+@click.option("--host", help="Where HTTP and the trap listen.  [MAILQUEUE_HOST; 127.0.0.1]")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="Port of HTTP; 0 is a free one.  [MAILQUEUE_PORT]"
+)
+@click.option(
+    "--trap-port",
+    type=click.IntRange(0, 65535),
+    help="SMTP port of the mail trap; 0 is a free one.  [MAILQUEUE_TRAP_PORT]",
+)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of the private PostgreSQL and the keys.  [MAILQUEUE_DATA]",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(0, 1000),
+    help="Send workers; 0 runs none, by default one a core.  [MAILQUEUE_WORKERS]",
+)
+@click.option("--no-trap", is_flag=True, default=None, help="No mail trap.  [MAILQUEUE_NO_TRAP]")
+@json_option
+def up(
+    *,
+    host: str | None,
+    port: int | None,
+    trap_port: int | None,
+    data: Path | None,
+    workers: int | None,
+    no_trap: bool | None,
+    as_json: bool,
+) -> None:
+    """Run everything: PostgreSQL (a private one unless a server is named), API, workers, trap.
+
+    Stops cleanly on Ctrl-C or SIGTERM: mail in flight is finished and recorded.
+    """
+    settings = load_settings(
+        host=host, port=port, trap_port=trap_port, data=data, workers=workers, no_trap=no_trap
+    )
+    configure_logging(settings.log)
+    uvloop.run(_up(settings, as_json=as_json))
+
+
+async def _up(settings: Settings, *, as_json: bool) -> None:
+    def ready(running: Running) -> None:
+        if as_json:
+            emit({"ready": True} | _document(running))
+        else:
+            _print(running, settings)
+
+    async with process.stop_signal() as stop:
+        await run_everything(settings, stop, say=_say, ready=ready)
+    _say("stopped")
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _document(running: Running) -> dict[str, object]:
+    return {
+        "api": running.api,
+        "database": running.database,
+        "trap_smtp": running.trap_smtp,
+        "trap": running.trap,
+        "data": running.data,
+        "api_key": running.api_key,
+    }
+
+
+def _print(running: Running, settings: Settings) -> None:
+    def line(name: str, value: object) -> None:
+        click.echo(f"  {paint(f'{name:<11}', bold=True)} {value}")
+
+    click.echo(paint("mailqueue is running", colour="green", bold=True))
+    line("API", running.api)
+    line("PostgreSQL", running.database)
+    if running.trap is not None:
+        line("Mail trap", f"{running.trap}  (SMTP {running.trap_smtp})")
+    line("Workers", settings.workers.processes or "none: start some with mailqueue worker send")
+    line("Data", running.data)
+    click.echo("\nSend a mail from SQL:\n")
+    click.echo(
+        f"  psql '{running.database}' -c \"INSERT INTO mailqueue.email_queue"
+        " (recipient_email, subject, html_body) VALUES"
+        " ('ann@example.com', 'Hello', '<p>It works.</p>')\""
+    )
+    click.echo("\nor by HTTP:\n")
+    click.echo(
+        f"  curl {running.api}/v1/send -H 'X-API-Key: {running.api_key}'"
+        " -H 'Content-Type: application/json'"
+        ' -d \'{"to": ["ann@example.com"], "subject": "Hello", "text_body": "It works."}\''
+    )
+    if running.trap is not None:
+        click.echo(f"\nand see it arrive at {running.trap}")
+    click.echo("Ctrl-C stops.\n")
