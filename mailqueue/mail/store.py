@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from uuid import UUID
 
+from psycopg.errors import ObjectNotInPrerequisiteState
+
+from mailqueue.core.errors import LeaseLost
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import (
@@ -39,9 +42,16 @@ async def gather_lanes(conn: Conn) -> Gathered:
 
 
 async def claim(conn: Conn, worker: int, *, limit: int, lease: timedelta) -> list[ClaimedEmail]:
-    """Take up to `limit` recipients' worth of due mail."""
+    """Take up to `limit` recipients' worth of due mail.
+
+    Raises:
+        LeaseLost: this worker was declared lost, or has left.
+    """
     asked = {"worker": worker, "limit": limit, "lease": lease}
-    return await fetch.many(conn, "claim_emails", asked, ClaimedEmail)
+    try:
+        return await fetch.many(conn, "claim_emails", asked, ClaimedEmail)
+    except ObjectNotInPrerequisiteState as exc:
+        raise LeaseLost(f"worker {worker} was declared lost") from exc
 
 
 async def read_contents(conn: Conn, ids: list[int], *, days: list[date]) -> list[EmailContent]:

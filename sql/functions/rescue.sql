@@ -29,6 +29,8 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
+    -- Waits for a claim that is being made; afterwards none can be. Its rows would be stranded with a worker that left.
+    PERFORM FROM mailqueue.workers AS w WHERE w.id = p_worker FOR UPDATE;
     PERFORM mailqueue.return_claims(p_worker);
     UPDATE mailqueue.workers AS w SET stopped_at = clock_timestamp() WHERE w.id = p_worker AND w.lost_at IS NULL;
     DELETE FROM mailqueue.send_intents AS s WHERE s.worker_id = p_worker;
@@ -58,7 +60,7 @@ BEGIN
     ), back AS (
         UPDATE mailqueue.email_queue AS q
            SET status = CASE WHEN h.is_marked AND (q.delivery = 'hold' OR q.unknowns > 0) THEN 'held' ELSE 'pending' END,
-               lost_claim_no = CASE WHEN h.is_marked THEN q.claim_no END,
+               lost_claim_no = CASE WHEN h.is_marked THEN q.claim_no ELSE q.lost_claim_no END,
                unknowns = q.unknowns + h.is_marked::integer,
                attempts = q.attempts - (NOT h.is_marked)::integer,
                last_error = CASE WHEN h.is_marked THEN 'outcome_unknown: the worker was lost while handing it over' ELSE q.last_error END,

@@ -1,0 +1,137 @@
+"""What workers do to the queue, one step at a time, through the statements that workers use."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+from mailqueue.mail import store
+from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, Mark, Settlement
+from mailqueue.queue import store as kernel
+from tests import make
+
+LEASE = timedelta(minutes=15)
+SILENCE = timedelta(seconds=30)
+
+
+@asynccontextmanager
+async def opened(database: DatabaseSettings, count: int) -> AsyncIterator[list[Conn]]:
+    """Give so many connections, each its own session."""
+    async with AsyncExitStack() as stack:
+        yield [
+            await stack.enter_async_context(connect(database, application_name=f"test {n}"))
+            for n in range(count)
+        ]
+
+
+async def claim(conn: Conn, worker: int, *, limit: int = 100) -> list[ClaimedEmail]:
+    """Wake lanes and claim, as workers do."""
+    await store.gather_lanes(conn)
+    return await store.claim(conn, worker, limit=limit, lease=LEASE)
+
+
+async def mark(
+    conn: Conn, worker: int, emails: Sequence[ClaimedEmail], *, opened: Sequence[ClaimedEmail] = ()
+) -> dict[UUID, Mark]:
+    before = [(email.id, email.claim_no) for email in opened]
+    return {one.id: one for one in await store.mark(conn, worker, new=emails, opened=before)}
+
+
+def outcome(email: ClaimedEmail, ending: Ending, **more: Any) -> Settlement:
+    spent = email.recipients if ending is Ending.SENT else 0
+    return Settlement(
+        **{"id": email.id, "claim_no": email.claim_no, "ending": ending, "spent": spent, **more}
+    )
+
+
+async def settle(
+    conn: Conn, emails: Sequence[ClaimedEmail], ending: Ending = Ending.SENT, **more: Any
+) -> list[UUID]:
+    """Give the ids whose claim had moved on."""
+    return await store.settle(conn, [outcome(email, ending, **more) for email in emails])
+
+
+async def sent(conn: Conn, emails: Sequence[ClaimedEmail]) -> list[UUID]:
+    return await settle(conn, emails, Ending.SENT, log=LogStatus.SENT)
+
+
+async def lose(conn: Conn, worker: int) -> int:
+    """Have a worker fall silent and be declared lost; give the number of mails given back."""
+    await make.silent(conn, worker)
+    return await kernel.rescue(conn, silence=SILENCE)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Today's counter of one limit."""
+
+    sent: int
+    reserved: int
+    tokens: float
+
+
+async def counted(conn: Conn, account: int | None = None, *, project: str = "default") -> Counted:
+    """Read the counter of an account, or of the project itself."""
+    row = await make.rows(
+        conn,
+        "SELECT c.sent, c.reserved, c.tokens::float8 FROM mailqueue.limits AS m"
+        " JOIN mailqueue.limit_counters AS c ON c.limit_id = m.id"
+        " JOIN mailqueue.projects AS p ON p.id = m.project_id"
+        " WHERE p.name = %s AND m.sender_account_id IS NOT DISTINCT FROM %s::integer",
+        project,
+        account,
+    )
+    assert len(row) == 1
+    return Counted(*row[0])
+
+
+async def lane(conn: Conn, priority: int = 2, route: str = "") -> tuple[bool, str | None]:
+    """Say whether a lane of the default project is ready, and else why not."""
+    rows = await make.rows(
+        conn,
+        "SELECT l.blocked_until IS NULL, l.blocked_reason FROM mailqueue.lanes AS l"
+        " JOIN mailqueue.projects AS p ON p.id = l.project_id AND p.name = 'default'"
+        " WHERE l.priority = %s AND l.route = %s",
+        priority,
+        route,
+    )
+    return rows[0][0], rows[0][1]
+
+
+async def row(conn: Conn, email: UUID, columns: str) -> tuple[Any, ...]:
+    """Read columns of one queued mail."""
+    found = await make.rows(
+        conn, f"SELECT {columns} FROM mailqueue.email_queue WHERE id = %s", email
+    )
+    assert len(found) == 1, "it is not in the queue"
+    return found[0]
+
+
+async def difference(conn: Conn) -> int:
+    """Give by how much the books do not add up."""
+    total = await make.scalar(conn, "SELECT coalesce(sum(abs(difference)), 0) FROM mailqueue.books")
+    return int(total)
+
+
+async def is_waiting(conn: Conn, other: Conn) -> bool:
+    """Say whether the other session waits for a lock."""
+    return bool(
+        await make.scalar(
+            conn, "SELECT cardinality(pg_blocking_pids(%s)) > 0", other.info.backend_pid
+        )
+    )
+
+
+async def until_waiting(conn: Conn, other: Conn) -> None:
+    """Wait until the other session waits for a lock."""
+    for _ in range(500):
+        if await is_waiting(conn, other):
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("the other session never waited for a lock")

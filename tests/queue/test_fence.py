@@ -1,0 +1,205 @@
+"""Fence: what a worker writes after it lost its claim changes nothing, but for proof of sending."""
+
+import asyncio
+
+import pytest
+from psycopg import OperationalError
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.errors import LeaseLost
+from mailqueue.db.fetch import Conn
+from mailqueue.mail import store
+from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, MarkVerdict
+from mailqueue.queue import store as kernel
+from tests import make
+from tests.queue.acting import (
+    LEASE,
+    SILENCE,
+    claim,
+    counted,
+    difference,
+    lose,
+    mark,
+    opened,
+    row,
+    sent,
+    settle,
+    until_waiting,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+async def one_claimed(conn: Conn, **columns: object) -> tuple[int, ClaimedEmail]:
+    await make.sender_account(conn)
+    await make.queued_email(conn, **columns)
+    worker = await make.worker(conn)
+    (email,) = await claim(conn, worker)
+    return worker, email
+
+
+@pytest.mark.parametrize("ending", [each for each in Ending if each is not Ending.SENT])
+async def test_a_late_worker_cannot_finish_a_row_it_lost(conn: Conn, ending: Ending) -> None:
+    late, email = await one_claimed(conn)
+    await lose(conn, late)
+    second = await make.worker(conn)
+    (again,) = await claim(conn, second)
+
+    moved_on = await settle(conn, [email], ending, reason="late", log=LogStatus.FAILED)
+
+    assert moved_on == [email.id]
+    assert await row(conn, email.id, "status, claim_no, worker_id, last_error") == (
+        "assigned", again.claim_no, second, None
+    )  # fmt: skip
+    assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.send_logs") == 0
+
+
+async def test_an_unmarked_mail_cannot_be_reported_sent_by_the_worker_that_lost_it(
+    conn: Conn,
+) -> None:
+    late, email = await one_claimed(conn)
+    await lose(conn, late)
+
+    assert await sent(conn, [email]) == [email.id]
+    assert await make.status_of(conn, email.id) == "pending"
+
+
+async def test_claim_numbers_are_never_used_twice(conn: Conn) -> None:
+    """Attempt numbers go down when mail is given back; the fence must not."""
+    worker, first = await one_claimed(conn)
+    await settle(conn, [first], Ending.DEFER)
+    (second,) = await claim(conn, worker)
+
+    assert second.attempts == first.attempts == 1
+    assert second.claim_no > first.claim_no
+    assert await sent(conn, [first]) == [first.id]
+    assert await sent(conn, [second]) == []
+
+
+async def test_a_mark_after_the_rescue_gives_nothing(conn: Conn) -> None:
+    late, email = await one_claimed(conn)
+    await lose(conn, late)
+
+    assert await mark(conn, late, [email]) == {}
+    assert await kernel.beat(conn, late, is_stopping=False) is False
+
+
+async def test_a_mark_of_a_claim_that_moved_on_says_lost(conn: Conn) -> None:
+    worker, email = await one_claimed(conn)
+    await settle(conn, [email], Ending.DEFER)
+
+    assert (await mark(conn, worker, [email]))[email.id].verdict is MarkVerdict.LOST
+
+
+async def test_a_worker_declared_lost_is_told_so_when_it_claims(conn: Conn) -> None:
+    late, _ = await one_claimed(conn)
+    await lose(conn, late)
+
+    with pytest.raises(LeaseLost):
+        async with conn.transaction():
+            await store.claim(conn, late, limit=1, lease=LEASE)
+
+
+async def test_a_rescue_waits_for_a_mark_being_written_and_honours_it(
+    database: DatabaseSettings,
+) -> None:
+    async with opened(database, 3) as (worker_conn, rescuer, observer):
+        late, email = await one_claimed(worker_conn, delivery="hold")
+        await make.silent(observer, late)
+
+        async with worker_conn.transaction():
+            marks = await mark(worker_conn, late, [email])
+            rescuing = asyncio.create_task(kernel.rescue(rescuer, silence=SILENCE))
+            await until_waiting(observer, rescuer)
+        assert marks[email.id].verdict is MarkVerdict.GO
+
+        assert await rescuing == 1
+        assert await row(observer, email.id, "status, attempts") == ("held", 1)
+
+
+async def test_a_mark_waits_for_a_rescue_being_written_and_gets_nothing(
+    database: DatabaseSettings,
+) -> None:
+    async with opened(database, 3) as (worker_conn, rescuer, observer):
+        late, email = await one_claimed(worker_conn)
+        await make.silent(observer, late)
+
+        async with rescuer.transaction():
+            assert await kernel.rescue(rescuer, silence=SILENCE) == 1
+            marking = asyncio.create_task(mark(worker_conn, late, [email]))
+            await until_waiting(observer, worker_conn)
+
+        assert await marking == {}
+        assert await row(observer, email.id, "status, attempts") == ("pending", 0)
+
+
+async def test_a_claim_being_made_is_not_stranded_by_its_workers_end(
+    database: DatabaseSettings,
+) -> None:
+    """Accept: rows of a worker that left would be looked at by nobody."""
+    async with opened(database, 3) as (claiming, stopping, observer):
+        await make.sender_account(observer)
+        await make.queued_emails(observer, 3)
+        worker = await make.worker(observer)
+        await store.gather_lanes(observer)
+
+        async with claiming.transaction():
+            taken = await store.claim(claiming, worker, limit=10, lease=LEASE)
+            assert len(taken) == 3
+            leaving = asyncio.create_task(kernel.stop_worker(stopping, worker))
+            await until_waiting(observer, stopping)
+        await leaving
+
+        statuses = await make.rows(observer, "SELECT DISTINCT status FROM mailqueue.email_queue")
+        assert statuses == [("pending",)]
+        with pytest.raises((LeaseLost, OperationalError)):
+            await store.claim(claiming, worker, limit=10, lease=LEASE)
+
+
+async def test_proof_of_sending_finishes_a_marked_mail_given_back(conn: Conn) -> None:
+    """The worker was only slow: what it sent must not be sent again."""
+    account = await make.sender_account(conn)
+    email = await make.queued_email(conn)
+    late = await make.worker(conn)
+    taken = await claim(conn, late)
+    await mark(conn, late, taken)
+    await lose(conn, late)
+
+    assert await sent(conn, taken) == []
+
+    assert await make.status_of(conn, email) == "sent"
+    assert (await counted(conn, account)).sent == 1  # once, when it was lost
+    assert await difference(conn) == 0
+
+
+async def test_proof_of_sending_finishes_a_held_mail(conn: Conn) -> None:
+    late, email = await one_claimed(conn, delivery="hold")
+    await mark(conn, late, [email])
+    await lose(conn, late)
+    assert await make.status_of(conn, email.id) == "held"
+
+    assert await sent(conn, [email]) == []
+    assert await make.status_of(conn, email.id) == "sent"
+
+
+async def test_proof_of_sending_is_taken_after_another_worker_gave_the_mail_back(
+    conn: Conn,
+) -> None:
+    late, email = await one_claimed(conn)
+    await mark(conn, late, [email])
+    await lose(conn, late)
+    second = await make.worker(conn)
+    assert len(await claim(conn, second)) == 1
+    await lose(conn, second)  # without having marked it
+
+    assert await sent(conn, [email]) == []
+    assert await make.status_of(conn, email.id) == "sent"
+
+
+async def test_only_sending_is_proof(conn: Conn) -> None:
+    late, email = await one_claimed(conn, delivery="hold")
+    await mark(conn, late, [email])
+    await lose(conn, late)
+
+    assert await settle(conn, [email], Ending.FAILED, reason="no") == [email.id]
+    assert await make.status_of(conn, email.id) == "held"

@@ -1,0 +1,190 @@
+"""Window: what a dead worker held goes back by what it had marked, and only from dead workers."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.model import Ending
+from mailqueue.queue import store as kernel
+from tests import make
+from tests.queue.acting import SILENCE, claim, counted, difference, lose, mark, row, sent, settle
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_rescue_leaves_workers_that_beat_alone(conn: Conn) -> None:
+    await make.sender_account(conn)
+    await make.queued_email(conn)
+    worker = await make.worker(conn)
+    await claim(conn, worker)
+    await make.silent(conn, worker, since=timedelta(seconds=29))
+
+    assert await kernel.rescue(conn, silence=SILENCE) == 0
+    assert await kernel.beat(conn, worker, is_stopping=False) is True
+
+
+async def test_rescue_takes_the_launch_that_is_known_to_be_dead_at_once(conn: Conn) -> None:
+    await make.sender_account(conn)
+    await make.queued_emails(conn, 2)
+    dead_launch = uuid4()
+    dead, alive = [
+        await kernel.start_worker(conn, kind="send", host="h", pid=1, version="v", launch_id=launch)
+        for launch in (dead_launch, uuid4())
+    ]
+    (lost,) = await claim(conn, dead, limit=1)
+    (kept,) = await claim(conn, alive, limit=1)
+
+    assert await kernel.rescue(conn, silence=SILENCE, launch_id=dead_launch) == 1
+
+    assert await make.status_of(conn, lost.id) == "pending"
+    assert await make.status_of(conn, kept.id) == "assigned"
+    assert await kernel.beat(conn, dead, is_stopping=False) is False
+
+
+async def test_rescuing_twice_changes_nothing_more(conn: Conn) -> None:
+    account = await make.sender_account(conn)
+    await make.queued_emails(conn, 3)
+    worker = await make.worker(conn)
+    await claim(conn, worker)
+
+    assert await lose(conn, worker) == 3
+    assert await kernel.rescue(conn, silence=SILENCE) == 0
+    assert (await counted(conn, account)).reserved == 0
+
+
+async def test_unmarked_mail_goes_back_as_if_never_taken(conn: Conn) -> None:
+    account = await make.sender_account(conn, daily_limit=10)
+    email = await make.queued_email(conn)
+    before = await row(conn, email, "status, attempts, run_at, unknowns, last_error")
+    worker = await make.worker(conn)
+    await claim(conn, worker)
+    assert (await counted(conn, account)).reserved == 1
+
+    await lose(conn, worker)
+
+    assert await row(conn, email, "status, attempts, run_at, unknowns, last_error") == before
+    assert await row(conn, email, "claim_no, worker_id, lost_claim_no") == (None, None, None)
+    assert (await counted(conn, account)).reserved == (await counted(conn, account)).sent == 0
+    assert (await counted(conn)).reserved == 0
+
+
+async def test_marked_mail_counts_as_sent_and_is_resent_once_and_then_held(conn: Conn) -> None:
+    """Limit: a mail that may have been sent keeps its place for good."""
+    account = await make.sender_account(conn)
+    email = await make.queued_email(conn)
+    fates = []
+    for _ in range(2):
+        worker = await make.worker(conn)
+        taken = await claim(conn, worker)
+        await mark(conn, worker, taken)
+        await lose(conn, worker)
+        fates.append(await row(conn, email, "status, attempts, unknowns"))
+
+    assert fates == [("pending", 1, 1), ("held", 2, 2)]
+    assert (await counted(conn, account)).sent == 2
+    assert (await counted(conn, account)).reserved == 0
+    assert await make.rows(conn, "SELECT type FROM mailqueue.email_events") == [("held",)]
+    assert "outcome_unknown" in (await row(conn, email, "last_error"))[0]
+
+
+async def test_marked_mail_that_must_not_be_sent_twice_is_held(conn: Conn) -> None:
+    await make.sender_account(conn)
+    email = await make.queued_email(conn, category="marketing")
+    worker = await make.worker(conn)
+    await mark(conn, worker, await claim(conn, worker))
+
+    await lose(conn, worker)
+
+    assert await row(conn, email, "status, attempts") == ("held", 1)
+    assert "outcome_unknown" in await make.scalar(conn, "SELECT mailqueue.why(%s)", email)
+    assert await difference(conn) == 0
+
+
+async def test_mail_still_open_beside_a_new_mark_is_remembered(conn: Conn) -> None:
+    await make.sender_account(conn)
+    await make.queued_emails(conn, 3, delivery="hold")
+    worker = await make.worker(conn)
+    first, second, third = await claim(conn, worker)
+    await mark(conn, worker, [first])
+    await mark(conn, worker, [second], opened=[first])
+
+    await lose(conn, worker)
+
+    fates = [await make.status_of(conn, email.id) for email in (first, second, third)]
+    assert fates == ["held", "held", "pending"]
+
+
+async def test_what_was_settled_before_stays_settled(conn: Conn) -> None:
+    await make.sender_account(conn)
+    await make.queued_emails(conn, 2)
+    worker = await make.worker(conn)
+    first, second = await claim(conn, worker)
+    await mark(conn, worker, [first, second])
+    await sent(conn, [first])
+
+    assert await lose(conn, worker) == 1
+    assert await make.status_of(conn, first.id) == "sent"
+    assert await make.status_of(conn, second.id) == "pending"
+
+
+async def test_a_worker_that_leaves_gives_back_what_it_did_not_start(conn: Conn) -> None:
+    account = await make.sender_account(conn)
+    await make.queued_emails(conn, 3)
+    worker = await make.worker(conn)
+    await claim(conn, worker)
+    await kernel.park(conn, "email_queue", worker)
+
+    await kernel.stop_worker(conn, worker)
+
+    assert await make.rows(conn, "SELECT DISTINCT status, attempts FROM mailqueue.email_queue") == [
+        ("pending", 0)
+    ]
+    assert (await counted(conn, account)).reserved == 0
+    assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.waiters") == 0
+    assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.send_intents") == 0
+    status = "SELECT status FROM mailqueue.worker_status WHERE id = %s"
+    assert await make.scalar(conn, status, worker) == "stopped"
+
+
+async def test_a_message_of_several_gives_back_all_its_places(conn: Conn) -> None:
+    account = await make.sender_account(conn, daily_limit=10)
+    await make.queued_email(conn, cc=["cy@example.com", "dee@example.com"])
+    worker = await make.worker(conn)
+    await claim(conn, worker)
+    assert (await counted(conn, account)).reserved == 3
+
+    await lose(conn, worker)
+
+    assert (await counted(conn, account)).reserved == 0
+    assert await counted(conn, account) == await counted(conn, account)
+
+
+async def test_mail_given_back_is_claimed_again_at_once(conn: Conn) -> None:
+    """No lost wake-up: the lane was marked empty while the dead worker held its rows."""
+    await make.sender_account(conn)
+    await make.queued_emails(conn, 2)
+    worker = await make.worker(conn)
+    await claim(conn, worker)
+    await conn.execute("UPDATE mailqueue.lanes SET probed_at = '-infinity'")
+    second = await make.worker(conn)
+    assert await claim(conn, second) == []
+
+    await lose(conn, worker)
+
+    assert len(await claim(conn, second)) == 2
+
+
+async def test_an_unknown_outcome_is_resent_once_and_then_held(conn: Conn) -> None:
+    account = await make.sender_account(conn)
+    email = await make.queued_email(conn)
+    worker = await make.worker(conn)
+    fates = []
+    for _ in range(2):
+        taken = await claim(conn, worker)
+        await settle(conn, taken, Ending.UNKNOWN, reason="no answer", spent=1, wait=timedelta(0))
+        fates.append((await row(conn, email, "status"))[0])
+
+    assert fates == ["pending", "held"]
+    assert (await counted(conn, account)).sent == 2
