@@ -1,0 +1,65 @@
+"""Claimed mails and their contents as values, for tests without a database."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+from mailqueue.core.address import Mailbox, parse_address
+from mailqueue.mail.judgement import Handed
+from mailqueue.mail.model import ClaimedEmail, EmailContent, Parcel, Recipient
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+SENDER = Mailbox("Shop", parse_address("shop@example.com"))
+
+
+def claimed(**changes: Any) -> ClaimedEmail:
+    values: dict[str, Any] = {
+        "id": uuid4(),
+        "claim_no": 7,
+        "assigned_to": 1,
+        "account_revision": 1,
+        "project_id": uuid4(),
+        "attempts": 1,
+        "recipients": 1,
+        "unknowns": 0,
+        "expires_at": NOW + timedelta(days=4),
+        "category": "transactional",
+        "recipient_email": "ann@example.org",
+        "recipient_name": None,
+        "custom_data": None,
+        "content_id": 1,
+        "content_on": date(2026, 3, 1),
+    }
+    return ClaimedEmail(**{**values, **changes})
+
+
+def content(**changes: Any) -> EmailContent:
+    values: dict[str, Any] = {
+        "id": 1,
+        "subject": "Hello",
+        "html_body": None,
+        "text_body": "Hello Ann",
+        "from_email": None,
+        "from_name": None,
+        "reply_to": None,
+        "headers": None,
+    }
+    return EmailContent(**{**values, **changes})
+
+
+def parcel(*others: tuple[str, str], email: ClaimedEmail | None = None, **says: Any) -> Parcel:
+    """Make a parcel; `others` are (kind, address) of further recipients."""
+    mine = email or claimed(recipients=1 + len(others))
+    first = ("to", mine.recipient_email)
+    everyone = tuple(
+        Recipient(mine.id, kind, address, None, "pending")
+        for kind, address in ((first, *others) if others else ())
+    )
+    return Parcel(mine, content(**says), everyone)
+
+
+def handed(*addresses: str, **changes: Any) -> Handed:
+    """Make a mail as handed over, to one address unless several are named."""
+    several = addresses or ("ann@example.org",)
+    mine = claimed(recipients=len(several), **changes)
+    return Handed(mine, "<1@example.com>", several, had_several=len(several) > 1)

@@ -1,0 +1,189 @@
+"""What each verdict does to a mail: the whole table, then messages of several recipients."""
+
+from datetime import timedelta
+
+import pytest
+
+from mailqueue.core.verdict import Accepted, AllRefused, Kind, Refused, Rejected, Stage
+from mailqueue.mail.judgement import (
+    MOST_POLICY_ATTEMPTS,
+    RATE_LIMIT_WAIT,
+    RESEND_WAIT,
+    settlement_of,
+)
+from mailqueue.mail.model import Ending, LogStatus, RecipientSettlement, Settlement
+from tests.mail.claims import handed
+
+MIDDLE = 0.5
+FIRST_WAIT = timedelta(minutes=1)
+NO_STAGE_OF_ITS_OWN = (Stage.MAIL, Stage.RCPT, Stage.DATA, Stage.DOT)
+
+# Kind and stage to (ending, log, wait).
+EARLY = (Ending.DEFER, None, None)
+AGAIN = (Ending.RETRY, LogStatus.DEFERRED, FIRST_WAIT)
+TABLE = {
+    (Kind.TRANSIENT, Stage.CONNECT): EARLY,
+    (Kind.ACCOUNT, Stage.CONNECT): EARLY,
+    (Kind.INFRASTRUCTURE, Stage.CONNECT): AGAIN,
+    (Kind.RATE_LIMITED, Stage.CONNECT): (Ending.DEFER, LogStatus.DEFERRED, RATE_LIMIT_WAIT),
+    (Kind.AMBIGUOUS, Stage.CONNECT): (Ending.UNKNOWN, LogStatus.UNKNOWN, RESEND_WAIT),
+    (Kind.PERMANENT_RECIPIENT, Stage.CONNECT): (Ending.FAILED, LogStatus.BOUNCED, None),
+    (Kind.PERMANENT_MESSAGE, Stage.CONNECT): (Ending.FAILED, LogStatus.REJECTED, None),
+    **{
+        (kind, stage): expected
+        for stage in NO_STAGE_OF_ITS_OWN
+        for kind, expected in {
+            Kind.TRANSIENT: AGAIN,
+            Kind.RATE_LIMITED: (Ending.DEFER, LogStatus.DEFERRED, RATE_LIMIT_WAIT),
+            Kind.AMBIGUOUS: (Ending.UNKNOWN, LogStatus.UNKNOWN, RESEND_WAIT),
+            Kind.PERMANENT_RECIPIENT: (Ending.FAILED, LogStatus.BOUNCED, None),
+            Kind.PERMANENT_MESSAGE: (Ending.FAILED, LogStatus.REJECTED, None),
+            Kind.ACCOUNT: AGAIN,
+            Kind.INFRASTRUCTURE: AGAIN,
+        }.items()
+    },
+}
+
+
+def no(kind: Kind, stage: Stage = Stage.RCPT, code: str = "550", **more: object) -> Rejected:
+    return Rejected(kind, code, "no", stage, **more)  # type: ignore[arg-type]
+
+
+def judged(verdict: Accepted | Rejected | AllRefused, *addresses: str, **of: object) -> Settlement:
+    return settlement_of(handed(*addresses, **of), verdict, 12, MIDDLE)
+
+
+def test_the_table_names_every_kind_at_every_stage() -> None:
+    assert set(TABLE) == {(kind, stage) for kind in Kind for stage in Stage}
+
+
+@pytest.mark.parametrize(("kind", "stage"), TABLE)
+def test_each_refusal_has_one_ending(kind: Kind, stage: Stage) -> None:
+    done = judged(no(kind, stage))
+
+    assert (done.ending, done.log, done.wait) == TABLE[kind, stage]
+    assert done.reason == "no"
+
+
+def test_only_mail_that_may_have_been_sent_counts_against_the_limits() -> None:
+    """Limit."""
+    spent = {kind: judged(no(kind, Stage.DOT), "a@example.org", "b@example.org") for kind in Kind}
+
+    assert {kind for kind, done in spent.items() if done.spent} == {Kind.AMBIGUOUS}
+    assert spent[Kind.AMBIGUOUS].spent == 2
+    assert judged(Accepted("250", "ok")).spent == 1
+
+
+def test_an_accepted_mail_is_sent_with_the_servers_words() -> None:
+    done = judged(Accepted("250", "queued as 1", "2.0.0", "provider-1"))
+
+    assert done.ending is Ending.SENT
+    assert (done.log, done.code, done.enhanced, done.reply, done.response_ms) == (
+        LogStatus.SENT, "250", "2.0.0", "queued as 1", 12
+    )  # fmt: skip
+    assert (done.message_id, done.provider_message_id) == ("<1@example.com>", "provider-1")
+    assert done.recipients == ()
+
+
+@pytest.mark.parametrize("hard", [True, False])
+def test_only_hard_evidence_is_passed_on_as_such(hard: bool) -> None:
+    """Suppress: a full mailbox is no reason never to write again."""
+    assert judged(no(Kind.PERMANENT_RECIPIENT, hard=hard)).hard is hard
+
+
+def test_refusals_about_us_never_speak_of_the_recipient() -> None:
+    """Suppress."""
+    about_us = [kind for kind in Kind if kind is not Kind.PERMANENT_RECIPIENT]
+
+    assert not any(judged(no(kind, hard=True)).hard for kind in about_us)
+
+
+def test_waits_grow_with_the_attempts() -> None:
+    waits = [judged(no(Kind.TRANSIENT, code="451"), attempts=n).wait for n in (1, 2, 3, 4, 5)]
+
+    assert waits == [timedelta(minutes=m) for m in (1, 5, 15, 60, 60)]
+
+
+def test_a_wait_the_server_asks_for_is_a_least_one() -> None:
+    asked = timedelta(minutes=10)
+
+    def wait(**of: int) -> timedelta | None:
+        return judged(no(Kind.TRANSIENT, retry_after=asked), **of).wait
+
+    assert wait(attempts=1) == asked
+    assert wait(attempts=4) == timedelta(minutes=60)
+    assert judged(no(Kind.RATE_LIMITED, retry_after=asked)).wait == asked
+
+
+@pytest.mark.parametrize("kind", [Kind.ACCOUNT, Kind.INFRASTRUCTURE])
+def test_a_permanent_refusal_about_us_is_not_tried_for_days(kind: Kind) -> None:
+    last = judged(no(kind, code="550"), attempts=MOST_POLICY_ATTEMPTS)
+    before = judged(no(kind, code="550"), attempts=MOST_POLICY_ATTEMPTS - 1)
+    temporary = judged(no(kind, code="421"), attempts=MOST_POLICY_ATTEMPTS)
+
+    assert (last.ending, last.log, last.wait) == (Ending.FAILED, LogStatus.REJECTED, None)
+    assert before.ending is temporary.ending is Ending.RETRY
+
+
+def test_recipients_refused_for_good_fail_alone() -> None:
+    refused = Refused("b@example.org", no(Kind.PERMANENT_RECIPIENT, enhanced="5.1.1", hard=True))
+
+    done = judged(Accepted("250", "ok", refused=(refused,)), "a@example.org", "b@example.org")
+
+    assert (done.ending, done.spent, done.left, done.hard) == (Ending.SENT, 1, None, False)
+    assert done.recipients == (
+        RecipientSettlement("a@example.org", "sent", None, None, hard=False),
+        RecipientSettlement("b@example.org", "failed", "no", "5.1.1", hard=True),
+    )
+
+
+def test_recipients_refused_for_now_are_the_only_ones_tried_again() -> None:
+    later = Refused("b@example.org", no(Kind.TRANSIENT, code="451"))
+
+    done = judged(
+        Accepted("250", "ok", refused=(later,)), "a@example.org", "b@example.org", "c@example.org"
+    )
+
+    assert (done.ending, done.wait, done.left, done.spent) == (Ending.RETRY, FIRST_WAIT, 1, 2)
+    assert [(one.address, one.status) for one in done.recipients] == [
+        ("a@example.org", "sent"),
+        ("c@example.org", "sent"),
+    ]
+    assert done.reason == "b@example.org: no"
+
+
+def test_a_message_all_of_whose_recipients_fail_has_failed() -> None:
+    refused = tuple(
+        Refused(f"{name}@example.org", no(Kind.PERMANENT_RECIPIENT, hard=name == "a"))
+        for name in "ab"
+    )
+
+    done = judged(AllRefused(refused), "a@example.org", "b@example.org")
+
+    assert (done.ending, done.wait, done.left, done.spent) == (Ending.FAILED, None, None, 0)
+    assert done.hard is False  # the recipients carry the evidence themselves
+    assert [(one.status, one.hard) for one in done.recipients] == [
+        ("failed", True),
+        ("failed", False),
+    ]
+
+
+def test_a_message_with_a_recipient_refused_for_now_waits_for_that_one() -> None:
+    refused = (
+        Refused("a@example.org", no(Kind.PERMANENT_RECIPIENT)),
+        Refused("b@example.org", no(Kind.TRANSIENT, code="450")),
+    )
+
+    done = judged(AllRefused(refused), "a@example.org", "b@example.org")
+
+    assert (done.ending, done.wait, done.left) == (Ending.RETRY, FIRST_WAIT, 1)
+    assert [one.address for one in done.recipients] == ["a@example.org"]
+
+
+def test_the_fence_is_passed_on() -> None:
+    """Fence: what is written names the claim it was done under."""
+    mail = handed(claim_no=99)
+
+    done = settlement_of(mail, Accepted("250", "ok"), 1, MIDDLE)
+
+    assert (done.id, done.claim_no) == (mail.email.id, 99)
