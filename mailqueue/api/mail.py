@@ -1,0 +1,89 @@
+"""What a caller may do with mail through the API: send it, and look at what became of it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from mailqueue.api import store
+from mailqueue.api.model import Email, EmailDetail, Recipient, SendRequest, Sent
+from mailqueue.core.errors import Conflict, InvalidField, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.enqueue import NewEmail, enqueue
+from mailqueue.tenants.model import Caller
+
+
+# What the rules of mail call a field that has another name in a request.
+FIELD_BY_COLUMN: Mapping[str, str] = {
+    "recipient": "to",
+    "recipient_email": "to",
+    "recipient_name": "to",
+    "html": "html_body",
+    "text": "text_body",
+}
+
+
+async def send(conn: Conn, caller: Caller, request: SendRequest) -> Sent:
+    """Accept a mail for the caller's project; all or nothing.
+
+    Raises:
+        InvalidField: a field the rules of mail refuse.
+        Conflict: a test key in a project without a trap.
+    """
+    email = NewEmail(
+        recipient=request.to[0],
+        subject=request.subject,
+        html=request.html_body,
+        text=request.text_body,
+        options=_routed(caller, request),
+    )
+    try:
+        async with conn.transaction():
+            email_id = await enqueue(conn, email, project=caller.project)
+            reason = await store.find_suppression(conn, email_id)
+    except InvalidField as exc:
+        raise InvalidField(FIELD_BY_COLUMN.get(exc.field, exc.field), exc.why) from exc
+    return Sent(email_id, "queued" if reason is None else "suppressed", reason)
+
+
+def _routed(caller: Caller, request: SendRequest) -> dict[str, Any]:
+    """Give the options; mail of a test key goes to the trap and nowhere else."""
+    options = request.options()
+    if not caller.is_test:
+        return options
+    if caller.trap_sender is None:
+        raise Conflict(f"project {caller.project} has no trap, and a test key sends nowhere else")
+    if request.sender not in (None, caller.trap_sender):
+        raise InvalidField("sender", f"a test key sends to the trap only, got {request.sender!r}")
+    return options | {"sender": caller.trap_sender}
+
+
+async def look_up(conn: Conn, caller: Caller, email_id: UUID) -> EmailDetail:
+    """Give a mail of the caller's project and all that is known of it.
+
+    Raises:
+        NotFound: the project has no such mail.
+    """
+    email = await store.find_email(conn, email_id, project_id=caller.project_id)
+    if email is None:
+        raise NotFound("email", email_id)
+    return EmailDetail(
+        email=email,
+        recipients=await store.list_recipients(conn, email_id) or [_only_recipient(email)],
+        attempts=await store.list_attempts(conn, email_id),
+        events=await store.list_events(conn, email_id),
+    )
+
+
+def _only_recipient(email: Email) -> Recipient:
+    only = Recipient(
+        kind="to",
+        address=email.recipient_email,
+        name=email.recipient_name,
+        status=email.status,
+        reason=email.reason,
+        reply_code=None,
+        settled_at=email.finished_at,
+    )
+    # A mail in the queue, whoever holds it, is one its recipient still waits for.
+    return only if email.finished_at is not None else replace(only, status="pending")
