@@ -12,7 +12,6 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.enqueue import NewEmail, enqueue
 from mailqueue.tenants.model import Caller
 
-
 # What the rules of mail call a field that has another name in a request.
 FIELD_BY_COLUMN: Mapping[str, str] = {
     "recipient": "to",

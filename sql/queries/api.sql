@@ -2,11 +2,11 @@
 
 -- name: find_suppression_at_accept :maybe
 -- Why a mail was suppressed when it was accepted; no row where it was queued.
-SELECT h.reason
-FROM mailqueue.email_history AS h
-WHERE h.id = %(id)s
-  AND h.status = 'suppressed'
-  AND h.finished_at = h.created_at;
+SELECT e.reason
+FROM mailqueue.emails AS e
+WHERE e.id = %(id)s
+  AND e.status = 'suppressed'
+  AND e.finished_at = e.created_at;
 
 -- name: find_project_email :maybe
 -- One mail of a project, finished or not, with the reason why it is where it is.

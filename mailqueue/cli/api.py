@@ -1,0 +1,47 @@
+"""`mailqueue api`: the HTTP API alone, beside any number of workers."""
+
+import click
+import uvloop
+
+from mailqueue import process
+from mailqueue.api.app import create_app
+from mailqueue.api.listening import bind, listening
+from mailqueue.cli.output import examples
+from mailqueue.core.config import Settings, load_settings
+from mailqueue.db.migrate import require_current
+from mailqueue.db.pool import borrow, open_pool
+from mailqueue.telemetry.log import configure_logging
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue api",
+        "mailqueue api --port 8080 --no-trap",
+        "DATABASE_URL=postgresql://mailqueue@db.example.com/mailqueue mailqueue api --port 0",
+    )
+)
+@click.option("--host", help="Where to listen.  [MAILQUEUE_HOST; 127.0.0.1]")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="0 is a free one.  [MAILQUEUE_PORT; 8025]"
+)
+@click.option(
+    "--no-trap", is_flag=True, default=None, help="No pages of the trap.  [MAILQUEUE_NO_TRAP]"
+)
+def api(*, host: str | None, port: int | None, no_trap: bool | None) -> None:
+    """Serve the HTTP API, and the pages of the mail trap, until SIGTERM or Ctrl-C."""
+    settings = load_settings(host=host, port=port, no_trap=no_trap)
+    configure_logging(settings.log)
+    uvloop.run(_serve(settings))
+
+
+async def _serve(settings: Settings) -> None:
+    with bind(settings.api.host, settings.api.port, option="--port") as sock:
+        async with (
+            process.stop_signal() as stop,
+            open_pool(settings.database, application_name="mailqueue/api") as pool,
+        ):
+            async with borrow(pool, settings.database) as conn:
+                await require_current(conn)
+            async with listening(create_app(settings, pool), sock) as url:
+                click.echo(f"API  {url}", err=True)
+                await stop.wait()

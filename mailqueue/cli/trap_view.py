@@ -1,0 +1,65 @@
+"""How caught mail is shown on the command line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mailqueue.mime.parse import Limits, parse_message
+from mailqueue.trap.model import TrapMessage
+
+_HEADERS_ONLY = Limits(text_octets=0, parts=1, depth=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """One message as a person reads it."""
+
+    facts: Sequence[tuple[str, object]]
+    text: str
+
+
+def document(message: TrapMessage, *, full: bool) -> dict[str, object]:
+    """Give a message as JSON shows it; `full` adds what it says."""
+    content = parse_message(message.raw, None if full else _HEADERS_ONLY)
+    light: dict[str, object] = {
+        "id": message.id,
+        "received_at": message.received_at,
+        "mail_from": message.mail_from,
+        "rcpt_to": message.rcpt_to,
+        "subject": content.subject,
+        "from": content.sender,
+        "to": content.to,
+        "message_id": content.header("Message-ID").strip(),
+        "size_bytes": message.size_bytes,
+    }
+    if not full:
+        return light
+    return light | {
+        "text": content.text,
+        "html": content.html,
+        "headers": content.headers,
+        "attachments": content.attachments,
+    }
+
+
+def printed(message: TrapMessage) -> Printed:
+    """Give a message for the terminal: without what would move its cursor."""
+    content = parse_message(message.raw)
+    attached = [f"{each.filename} ({each.size_bytes} bytes)" for each in content.attachments]
+    body = content.text if content.text is not None else content.html or ""
+    return Printed(
+        facts=(
+            ("subject", content.subject),
+            ("from", content.sender),
+            ("to", content.to),
+            ("envelope from", message.mail_from or "<>"),
+            ("envelope to", message.rcpt_to),
+            ("caught", message.received_at),
+            ("bytes", message.size_bytes),
+            ("attachments", attached),
+        ),
+        text="\n".join(_plain(line) for line in body.splitlines()),
+    )
+
+
+def _plain(line: str) -> str:
+    return "".join(char if char.isprintable() or char == "\t" else "\ufffd" for char in line)
