@@ -1,0 +1,48 @@
+"""`mailqueue doctor`: what is wrong with the set-up, and each fix."""
+
+import click
+
+from mailqueue.cli.context import master_key_of, run
+from mailqueue.cli.output import emit, examples, json_option, paint, show
+from mailqueue.core.config import Settings, load_settings
+from mailqueue.core.errors import MailqueueError
+from mailqueue.db.pool import connect
+from mailqueue.operations.doctor import examine
+from mailqueue.operations.model import Finding
+from mailqueue.operations.patient import Patient, unsound
+
+EXIT_UNSOUND = 1
+
+
+@click.command(epilog=examples("mailqueue doctor", "mailqueue doctor --json"))
+@json_option
+@click.pass_context
+def doctor(ctx: click.Context, *, as_json: bool) -> None:
+    """Check the server, the schema and the queue; exit 1 when something needs a person."""
+    findings = run(_examine(load_settings()))
+    failed = [finding for finding in findings if not finding.is_ok]
+    if as_json:
+        emit({"is_sound": not failed, "checks": findings})
+    else:
+        _print(findings)
+        click.echo(f"{len(findings)} checks, {len(failed)} failed")
+    if failed:
+        ctx.exit(EXIT_UNSOUND)
+
+
+async def _examine(settings: Settings) -> list[Finding]:
+    try:
+        async with connect(settings.database, application_name="mailqueue/doctor") as conn:
+            return await examine(Patient(settings, conn, lambda: master_key_of(settings)))
+    except MailqueueError as exc:
+        # The sentence names the fix itself; nothing else can be looked at.
+        return [unsound("server", str(exc), fix="see to that and check again")]
+
+
+def _print(findings: list[Finding]) -> None:
+    width = max(len(finding.check) for finding in findings)
+    for finding in findings:
+        mark = paint("ok  ", colour="green") if finding.is_ok else paint("FAIL", colour="red")
+        click.echo(f"{mark}  {finding.check.ljust(width)}  {show(finding.says)}")
+        if finding.fix:
+            click.echo(f"{' ' * (width + 8)}fix: {show(finding.fix)}")
