@@ -30,6 +30,7 @@ class Handed:
     message_id: str
     addresses: tuple[str, ...]
     had_several: bool  # recipients have outcomes of their own
+    stopped: tuple[str, ...] = ()  # recipients suppressed by now, left out of the envelope
 
 
 def settlement_of(handed: Handed, verdict: Verdict, took_ms: int, chance: float) -> Settlement:
@@ -40,7 +41,16 @@ def settlement_of(handed: Handed, verdict: Verdict, took_ms: int, chance: float)
         done = _rejected(handed, verdict, chance)
     else:
         done = _all_refused(handed, verdict, chance)
-    return replace(done, message_id=handed.message_id, response_ms=took_ms)
+    stopped = [
+        RecipientSettlement(address, "suppressed", None, None, hard=False)
+        for address in handed.stopped
+    ]
+    return replace(
+        done,
+        message_id=handed.message_id,
+        response_ms=took_ms,
+        recipients=(*done.recipients, *stopped),
+    )
 
 
 def _accepted(handed: Handed, verdict: Accepted, chance: float) -> Settlement:

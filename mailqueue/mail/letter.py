@@ -96,7 +96,9 @@ def write_letter(
             ),
             message,
         ),
-        Handed(email, mail_id, tuple(given for _, given in envelope), bool(parcel.recipients)),
+        Handed(
+            email, mail_id, tuple(given for _, given in envelope), bool(parcel.recipients), stopped
+        ),
     )
 
 

@@ -87,11 +87,10 @@ async def read_parcels(conn: Conn, claimed: Sequence[ClaimedEmail]) -> list[Parc
     contents = {
         content.id: content for content in await store.read_contents(conn, list(wanted), days=days)
     }
-    several = [email.id for email in claimed if email.recipients > 1 or email.attempts > 1]
     recipients: dict[UUID, list[Recipient]] = {}
-    if several:
-        for one in await store.read_recipients(conn, several):
-            recipients.setdefault(one.email_id, []).append(one)
+    # Of every mail: the count does not tell which have several, one of them may be left.
+    for one in await store.read_recipients(conn, [email.id for email in claimed]):
+        recipients.setdefault(one.email_id, []).append(one)
     return [
         Parcel(email, contents[email.content_id], tuple(recipients.get(email.id, ())))
         for email in claimed

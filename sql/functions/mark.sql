@@ -29,13 +29,14 @@ BEGIN
       FROM unnest(p_ids, p_claims) AS i(id, claim_no)
       LEFT JOIN mailqueue.email_queue AS q ON q.id = i.id AND q.claim_no = i.claim_no
       LEFT JOIN LATERAL (
-          SELECT array_agg(r.address) FILTER (WHERE z.reason IS NOT NULL) AS addresses,
+          SELECT count(*) AS pending, array_agg(r.address) FILTER (WHERE z.reason IS NOT NULL) AS addresses,
                  CASE WHEN bool_and(z.reason IS NOT NULL) THEN min(z.reason) END AS all_reason
             FROM mailqueue.email_recipients AS r
             CROSS JOIN LATERAL (SELECT mailqueue.suppressed(q.project_id, r.address, q.category) AS reason) AS z
-           WHERE q.recipients > 1 AND r.email_id = q.id AND r.status = 'pending') AS n ON true
+           WHERE r.email_id = q.id AND r.status = 'pending') AS n ON true
       LEFT JOIN LATERAL (
-          SELECT CASE WHEN q.recipients > 1 THEN n.all_reason
+          -- Not by the count of recipients: of several, one may be left, and not the first.
+          SELECT CASE WHEN n.pending > 0 THEN n.all_reason
                       ELSE mailqueue.suppressed(q.project_id, q.recipient_email, q.category) END AS reason) AS w ON true;
 END $$;
 COMMENT ON FUNCTION mailqueue.mark_emails(integer, uuid[], bigint[], uuid[], bigint[]) IS

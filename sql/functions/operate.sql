@@ -8,12 +8,17 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_ids uuid[];
+    v_asked uuid[];
 BEGIN
-    -- Assigned mail is stopped by its worker, if it has not been handed over yet.
-    RETURN QUERY UPDATE mailqueue.email_queue AS q SET is_cancelled = true
-        WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'assigned' RETURNING q.id, 'asked'::text;
-    SELECT array_agg(q.id) INTO v_ids FROM mailqueue.email_queue AS q
-     WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status <> 'assigned';
+    -- Assigned mail is stopped by its worker, if it has not been handed over yet. All rows are written, so that
+    -- none can be claimed or given back between being looked at and being retired.
+    WITH hit AS (
+        UPDATE mailqueue.email_queue AS q SET is_cancelled = true
+         WHERE q.id = ANY (p_ids) AND q.project_id = p_project RETURNING q.id, q.status
+    )
+    SELECT coalesce(array_agg(h.id) FILTER (WHERE h.status <> 'assigned'), '{}'), array_agg(h.id) FILTER (WHERE h.status = 'assigned')
+      INTO v_ids, v_asked FROM hit AS h;
+    RETURN QUERY SELECT a.id, 'asked'::text FROM unnest(v_asked) AS a(id);
     RETURN QUERY SELECT r.id, 'cancelled'::text FROM mailqueue.retire_emails(v_ids, NULL, array_fill('cancelled'::text, ARRAY[cardinality(v_ids)]),
         array_fill(p_reason, ARRAY[cardinality(v_ids)]), NULL, NULL) AS r;
 END $$;

@@ -115,7 +115,9 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 BEGIN
     UPDATE mailqueue.email_recipients AS r
-       SET status = i.status, reason = i.reason, reply_code = i.code, settled_at = clock_timestamp()
+       SET status = i.status, reply_code = i.code, settled_at = clock_timestamp(),
+           reason = CASE i.status WHEN 'suppressed' THEN coalesce(i.reason, mailqueue.suppressed(q.project_id, r.address, q.category))
+                                  ELSE i.reason END
       FROM unnest(p_ids, p_claims, p_addresses, p_statuses, p_reasons, p_codes) AS i(id, claim_no, address, status, reason, code),
            mailqueue.email_queue AS q
      WHERE q.id = i.id AND q.claim_no = i.claim_no AND r.email_id = i.id AND r.address = i.address AND r.status = 'pending';

@@ -9,10 +9,11 @@ from mailqueue.mail.judgement import (
     MOST_POLICY_ATTEMPTS,
     RATE_LIMIT_WAIT,
     RESEND_WAIT,
+    Handed,
     settlement_of,
 )
 from mailqueue.mail.model import Ending, LogStatus, RecipientSettlement, Settlement
-from tests.mail.claims import handed
+from tests.mail.claims import claimed, handed
 
 MIDDLE = 0.5
 FIRST_WAIT = timedelta(minutes=1)
@@ -187,3 +188,17 @@ def test_the_fence_is_passed_on() -> None:
     done = settlement_of(mail, Accepted("250", "ok"), 1, MIDDLE)
 
     assert (done.id, done.claim_no) == (mail.email.id, 99)
+
+
+@pytest.mark.parametrize("verdict", [Accepted("250", "ok"), no(Kind.TRANSIENT, code="451")])
+def test_a_recipient_stopped_at_the_last_look_is_recorded_so(
+    verdict: Accepted | Rejected,
+) -> None:
+    """Suppress: nobody is recorded as written to who was left out of the envelope."""
+    mail = Handed(claimed(recipients=2), "<1@x>", ("a@example.org",), True, ("b@example.org",))
+
+    done = settlement_of(mail, verdict, 1, MIDDLE)
+
+    assert done.recipients[-1] == RecipientSettlement(
+        "b@example.org", "suppressed", None, None, hard=False
+    )
