@@ -1,0 +1,127 @@
+"""Measures how fast a full queue is sent: every mail composed by us, every outcome recorded.
+
+The workers wait at a paused account with the queue full; the clock starts when the account is
+resumed and stops at the last outcome. CPU is that of the same stretch.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import click
+
+from bench.cpu import peak_mb, spending
+from bench.mails import add_account, fill, resume
+from bench.report import Report
+from bench.server import Server, make_database, own_server, settle_down
+from bench.sink import Sink, own_sink
+from bench.workers import send_workers, until
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+
+UNFINISHED = "SELECT NOT EXISTS (SELECT FROM mailqueue.email_queue)"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One way to fill the queue and so many processes to empty it."""
+
+    processes: int
+    count: int
+    size: int
+    shared: bool
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        content = "one body for all" if self.shared else "a body each"
+        return f"{content}, {self.processes} {'process' if self.processes == 1 else 'processes'}"
+
+
+async def drain(server: Server, sink: Sink, case: Case, *, run: int) -> dict[str, float]:
+    """Run one case in a database of its own."""
+    name = f"drain_{run}"
+    database = await make_database(server, name)
+    async with connect(database, application_name="bench") as conn:
+        account = await add_account(conn, sink.port)
+        await fill(conn, case.count, size=case.size, shared=case.shared)
+        await settle_down(server, name)
+        workers = send_workers(conn, database, processes=case.processes, arguments=case.arguments)
+        async with workers as pid:
+            roots = {"worker": pid, "postgres": server.pid, "sink": sink.pid}
+            with spending(roots) as spent:
+                started = await _instant(conn)
+                await resume(conn, account)
+                await until(conn, UNFINISHED)
+            peak = peak_mb(pid)
+        sent, last = await _finished(conn)
+    if sent != case.count:
+        raise RuntimeError(f"{case.count} mails were queued and {sent} are recorded as sent")
+    each = {f"{name} µs": 1e6 * used / sent for name, used in spent.seconds.items()}
+    return {
+        "mails/s": sent / (last - started),
+        **each,
+        "sum µs": sum(each.values()),
+        "peak MB": peak,
+        "others %": 100 * spent.others_share,
+    }
+
+
+async def _instant(conn: Conn) -> float:
+    row = await (await conn.execute("SELECT extract(epoch FROM clock_timestamp())")).fetchone()
+    assert row is not None
+    return float(row[0])
+
+
+async def _finished(conn: Conn) -> tuple[int, float]:
+    row = await (
+        await conn.execute(
+            "SELECT count(*), extract(epoch FROM max(finished_at)) FROM mailqueue.email_history"
+            " WHERE status = 'sent'"
+        )
+    ).fetchone()
+    assert row is not None
+    return int(row[0]), float(row[1] or 0)
+
+
+async def measure(cases: list[Case], *, repeat: int, json: Path | None) -> None:
+    """Run all cases in turn, so often; one case's runs are spread over the whole time."""
+    async with own_server() as server, own_sink() as sink:
+        settings: dict[str, object] = {**server.settings, "sink": sink.kind, "cases": cases}
+        report = Report("drain", settings)
+        for run, (_, case) in enumerate(product(range(repeat), cases)):
+            report.add(case.name, await drain(server, sink, case, run=run))
+    report.print()
+    report.write(json)
+
+
+@click.command()
+@click.option("--count", default=20_000, show_default=True, help="Mails in the queue.")
+@click.option("--size", default=5_000, show_default=True, help="Bytes of html and text together.")
+@click.option("--processes", default="1,2,4", show_default=True, help="Worker processes to try.")
+@click.option("--content", default="own,shared", show_default=True, help="own, shared or both.")
+@click.option("--in-flight", type=int, help="Mails one process hands over at once.")
+@click.option("--repeat", default=3, show_default=True)
+@click.option("--json", type=click.Path(path_type=Path), help="Write all figures here.")
+def main(
+    *,
+    count: int,
+    size: int,
+    processes: str,
+    content: str,
+    in_flight: int | None,
+    repeat: int,
+    json: Path | None,
+) -> None:
+    """Measure how fast a full queue is sent."""
+    arguments = () if in_flight is None else (f"--in-flight={in_flight}",)
+    cases = [
+        Case(int(number), count, size, kind == "shared", arguments)
+        for kind, number in product(content.split(","), processes.split(","))
+    ]
+    asyncio.run(measure(cases, repeat=repeat, json=json))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Decides what the benchmarks send: mails of a chosen size, each with a text of its own."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mailqueue.db.fetch import Conn
+
+SENDER = "sender@example.com"
+_ROW = (
+    "<tr><td class=item>Item {n:04d}</td><td class=what>A plain description of what was "
+    'ordered</td><td><a href="https://shop.example.com/items/{n:04d}">show</a></td></tr>\n'
+)
+_LINE = "Item {n:04d}: a plain description of what was ordered, one line of it.\n"
+TEXT_SHARE = 6  # a sixth of a mail is its text part
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What one mail says."""
+
+    subject: str
+    html: str
+    text: str
+
+
+def body(number: int, size: int) -> Body:
+    """Write the mail of this number, `size` bytes of html and text together."""
+    text = "".join(_LINE.format(n=n) for n in range(1 + size // TEXT_SHARE // len(_LINE)))
+    rows = "".join(_ROW.format(n=n) for n in range(1 + size // len(_ROW)))
+    text = f"Order {number}\n\n{text}"[: size // TEXT_SHARE]
+    html = f"<html><body><h1>Order {number}</h1>\n<table>\n{rows}"[: size - len(text) - 16]
+    return Body(f"Your order {number}", f"{html}\n</body></html>\n", text + "\n")
+
+
+def bodies(count: int, size: int) -> Iterator[tuple[str, Body]]:
+    """Write mails, each with its recipient."""
+    template = body(0, size)
+    for n in range(count):
+        html = template.html.replace("Order 0<", f"Order {n}<", 1)
+        text = template.text.replace("Order 0\n", f"Order {n}\n", 1)
+        yield f"person{n}@example.com", Body(f"Your order {n}", html, text)
+
+
+async def fill(conn: Conn, count: int, *, size: int, shared: bool = False) -> None:
+    """Queue mails for the default project: each with a body of its own, or all with one."""
+    if shared:
+        await _fill_shared(conn, count, size=size)
+        return
+    columns = "recipient_email, subject, html_body, text_body"
+    async with (
+        conn.cursor() as cursor,
+        cursor.copy(f"COPY mailqueue.email_queue ({columns}) FROM STDIN") as copy,
+    ):
+        for address, mail in bodies(count, size):
+            await copy.write_row((address, mail.subject, mail.html, mail.text))
+
+
+async def _fill_shared(conn: Conn, count: int, *, size: int) -> None:
+    mail = body(0, size)
+    await conn.execute(
+        """
+        SELECT count(*) FROM mailqueue.enqueue_batch('default', (
+            SELECT jsonb_agg(jsonb_build_object('recipient', 'person' || n || '@example.com',
+                'subject', %s::text, 'html', %s::text, 'text', %s::text))
+              FROM generate_series(1, %s) AS n))
+        """,
+        (mail.subject, mail.html, mail.text, count),
+    )
+
+
+async def add_account(conn: Conn, port: int, *, name: str = "bench", **columns: object) -> int:
+    """Give the default project a sender account that leads to the sink, paused."""
+    cursor = await conn.execute(
+        """
+        INSERT INTO mailqueue.sender_accounts
+            (project_id, name, email, smtp_host, smtp_port, smtp_tls, is_private_ok, status,
+             max_connections)
+        SELECT id, %(name)s, %(email)s, '127.0.0.1', %(port)s, 'none', true, 'paused',
+               %(max_connections)s
+          FROM mailqueue.projects WHERE name = 'default'
+        RETURNING id
+        """,
+        {"name": name, "email": SENDER, "port": port, "max_connections": 4, **columns},
+    )
+    row = await cursor.fetchone()
+    assert row is not None
+    account: int = row[0]
+    return account
+
+
+async def resume(conn: Conn, account: int) -> None:
+    """Let the account send."""
+    await conn.execute(
+        "UPDATE mailqueue.sender_accounts SET status = 'active' WHERE id = %s", (account,)
+    )
