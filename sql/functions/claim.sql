@@ -3,38 +3,41 @@
 -- Planner settings are pinned because a plan cached while the queue was empty would otherwise cost seconds.
 -- Needs READ COMMITTED: each statement must see the newest commits.
 
--- Rows of one lane that fit: at most p_quota recipients, in order of being due. A message of several recipients
--- that does not fit is passed over, not waited for.
-CREATE OR REPLACE FUNCTION mailqueue.pick_emails(p_lane integer, p_floor timestamptz, p_now timestamptz, p_quota integer,
+-- Rows of one lane that fit, in order of being due: about p_quota recipients, the last message may go over it, and never
+-- more than p_room. Messages with more recipients than there is room are passed over, not waited for.
+CREATE OR REPLACE FUNCTION mailqueue.pick_emails(p_lane integer, p_floor timestamptz, p_now timestamptz, p_quota integer, p_room integer,
     OUT ids uuid[], OUT recipients integer, OUT last_due timestamptz, OUT passed integer)
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 DECLARE
-    v_row record;
+    v_ids uuid[];
+    v_sizes integer[];
 BEGIN
     WITH got AS MATERIALIZED (
         SELECT q.id, q.run_at, q.recipients FROM mailqueue.email_queue AS q
-         WHERE q.status = 'pending' AND q.lane_id = p_lane AND q.run_at <= p_now AND q.run_at >= p_floor
+         WHERE q.status = 'pending' AND q.lane_id = p_lane AND q.run_at <= p_now AND q.run_at >= p_floor AND q.recipients <= p_room
          ORDER BY q.run_at, q.id LIMIT p_quota FOR NO KEY UPDATE SKIP LOCKED
     )
-    SELECT array_agg(g.id), coalesce(sum(g.recipients), 0), max(g.run_at), 0 INTO ids, recipients, last_due, passed FROM got AS g;
+    SELECT array_agg(g.id), array_agg(g.recipients::integer), coalesce(sum(g.recipients), 0), max(g.run_at), 0
+      INTO v_ids, v_sizes, recipients, last_due, passed FROM got AS g;
     IF recipients <= p_quota THEN
+        ids := v_ids;
         RETURN;
     END IF;
-    recipients := 0; last_due := NULL;
-    FOR v_row IN SELECT q.id, q.run_at, q.recipients AS n FROM mailqueue.email_queue AS q WHERE q.id = ANY (ids) LOOP
-        IF recipients + v_row.n <= p_quota THEN
-            recipients := recipients + v_row.n;
+    ids := '{}'; recipients := 0; last_due := NULL;
+    FOR i IN 1..cardinality(v_ids) LOOP
+        IF recipients < p_quota AND recipients + v_sizes[i] <= p_room THEN
+            ids := ids || v_ids[i];
+            recipients := recipients + v_sizes[i];
         ELSE
-            ids := array_remove(ids, v_row.id);
             passed := passed + 1;
         END IF;
     END LOOP;
 END $$;
-COMMENT ON FUNCTION mailqueue.pick_emails(integer, timestamptz, timestamptz, integer) IS
-    'Lock the due mails of one lane that fit into a quota of recipients.';
+COMMENT ON FUNCTION mailqueue.pick_emails(integer, timestamptz, timestamptz, integer, integer) IS
+    'Lock the due mails of one lane that fit into a quota and the room of its limits.';
 
 CREATE OR REPLACE FUNCTION mailqueue.claim_emails(p_worker integer, p_limit integer, p_lease interval)
 RETURNS TABLE (id uuid, claim_no bigint, assigned_to integer, account_revision integer, project_id uuid, attempts smallint,
@@ -53,11 +56,11 @@ DECLARE
     v_class record;
     l record;                                                -- lanes of this round
     v_lanes integer[]; v_floors timestamptz[]; v_probes timestamptz[]; v_projects integer[]; v_accounts text[]; v_weights integer[];
-    h_id integer[] := '{}'; h_account integer[] := '{}'; h_room integer[] := '{}';
+    h_id integer[] := '{}'; h_account integer[] := '{}'; h_now integer[] := '{}'; h_room integer[] := '{}';
     h_until timestamptz[] := '{}'; h_why text[] := '{}'; h_day date[] := '{}'; h_used integer[] := '{}';  -- limits seen
     v_need integer[];
     v_weight_sum bigint;
-    v_quota integer;
+    v_quota integer; v_room integer; v_size integer;
     p integer; a integer; i integer;                         -- places in h_: project, account
     v_candidates integer[];
     v_until timestamptz; v_why text; v_full boolean; v_next timestamptz;
@@ -97,10 +100,11 @@ BEGIN
                     SELECT array_agg(m.id) INTO v_need FROM (
                         SELECT m.id FROM mailqueue.limits AS m WHERE m.id = ANY (v_need) FOR NO KEY UPDATE SKIP LOCKED) AS m;
                 END IF;
-                SELECT h_id || array_agg(r.limit_id), h_account || array_agg(r.sender_account_id), h_room || array_agg(least(r.headroom, r.batch_size)),
+                SELECT h_id || array_agg(r.limit_id), h_account || array_agg(r.sender_account_id), h_now || array_agg(least(r.headroom, r.batch_size)),
+                       h_room || array_agg(coalesce(r.daily_limit - r.sent - r.reserved, 2000000000)),
                        h_until || array_agg(r.until), h_why || array_agg(r.why),
                        h_day || array_agg(r.today), h_used || array_agg(0)
-                  INTO h_id, h_account, h_room, h_until, h_why, h_day, h_used
+                  INTO h_id, h_account, h_now, h_room, h_until, h_why, h_day, h_used
                   FROM mailqueue.headroom(coalesce(v_need, '{}'), v_now) AS r;
             END IF;
 
@@ -117,12 +121,12 @@ BEGIN
                 v_candidates := v_accounts[i]::integer[];
                 IF cardinality(v_candidates) = 0 THEN
                     v_why := 'no_sender';
-                ELSIF h_room[p] - h_used[p] > 0 THEN
+                ELSIF h_now[p] - h_used[p] > 0 THEN
                     FOR k IN 1..cardinality(v_candidates) LOOP  -- the first account that has headroom
                         a := array_position(h_id, v_candidates[k]);
                         IF a IS NULL THEN
                             v_why := 'busy';
-                        ELSIF h_room[a] - h_used[a] > 0 THEN
+                        ELSIF h_now[a] - h_used[a] > 0 THEN
                             EXIT;
                         ELSE
                             IF v_why IS DISTINCT FROM 'busy' AND (v_why IS NULL OR coalesce(h_until[a], v_now + interval '20 ms') < v_until) THEN
@@ -143,9 +147,11 @@ BEGIN
                     CONTINUE;
                 END IF;
 
-                v_quota := least(v_quota, h_room[a] - h_used[a], h_room[p] - h_used[p]);
+                -- Shares, batches and rates bend for the last message; what is left of the day does not.
+                v_quota := least(v_quota, h_now[a] - h_used[a], h_now[p] - h_used[p]);
+                v_room := least(h_room[a] - h_used[a], h_room[p] - h_used[p]);
                 v_full := v_probes[i] < v_now - interval '1 second';  -- once a second without the floor
-                v_got := mailqueue.pick_emails(v_lanes[i], CASE WHEN v_full THEN '-infinity' ELSE v_floors[i] END, v_now, v_quota);
+                v_got := mailqueue.pick_emails(v_lanes[i], CASE WHEN v_full THEN '-infinity' ELSE v_floors[i] END, v_now, v_quota, v_room);
                 IF v_got.recipients > 0 THEN
                     r_ids := r_ids || v_got.ids;
                     r_accounts := r_accounts || array_fill(h_account[a], ARRAY[cardinality(v_got.ids)]);
@@ -157,22 +163,24 @@ BEGIN
                 END IF;
                 v_next := NULL; v_why := NULL;
                 IF v_got.recipients < v_quota THEN           -- nothing more for now: empty, not due, or too big for the rest
-                    SELECT q.run_at INTO v_next FROM mailqueue.email_queue AS q
+                    SELECT q.run_at, q.recipients INTO v_next, v_size FROM mailqueue.email_queue AS q
                      WHERE q.status = 'pending' AND q.lane_id = v_lanes[i] AND q.id <> ALL (coalesce(v_got.ids, '{}'))
                        AND q.run_at >= CASE WHEN v_full THEN '-infinity' ELSE greatest(v_floors[i], v_got.last_due) END
                      ORDER BY q.run_at, q.id LIMIT 1;
-                    IF v_got.passed > 0 THEN
-                        v_next := CASE WHEN v_got.recipients = 0 THEN coalesce(h_until[a], v_now + interval '5 s') END;
-                        v_why := CASE WHEN v_got.recipients = 0 THEN 'recheck' END;
-                    ELSIF v_next IS NULL THEN
+                    IF v_next IS NULL THEN
                         v_next := CASE WHEN v_full THEN 'infinity' ELSE v_now + interval '1 second' END;
                         v_why := 'empty';
                     ELSIF v_next > v_now THEN
                         v_next := CASE WHEN v_full THEN v_next ELSE least(v_next, v_now + interval '1 second') END;
                         v_why := 'not_due';
-                    ELSE
-                        v_next := v_now + interval '50 ms';
+                    ELSIF v_got.passed = 0 AND v_size <= v_room THEN
+                        v_next := v_now + interval '50 ms';  -- somebody else holds it
                         v_why := 'recheck';
+                    ELSIF v_got.recipients = 0 THEN
+                        v_next := v_now + interval '5 s';
+                        v_why := 'recheck';
+                    ELSE
+                        v_next := NULL;
                     END IF;
                 END IF;
                 u_ids := u_ids || v_lanes[i];
@@ -209,4 +217,4 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION mailqueue.claim_emails(integer, integer, interval) IS
-    'Take up to so many recipients'' worth of due mail for one worker, lanes in turn, limits reserved. Rows another worker is claiming are skipped, not waited for.';
+    'Take about so many recipients'' worth of due mail for one worker, lanes in turn, limits reserved. Rows another worker is claiming are skipped, not waited for.';

@@ -59,10 +59,10 @@ BEGIN
            SET due_floor = least(l.due_floor, s.due_at),
                vtime = CASE WHEN l.blocked_until IS NULL THEN l.vtime ELSE greatest(l.vtime, c.vclock) END,
                blocked_until = CASE WHEN l.blocked_until IS NULL THEN NULL
-                                    WHEN l.blocked_reason NOT IN ('empty', 'not_due') THEN l.blocked_until
+                                    WHEN l.blocked_reason NOT IN ('empty', 'not_due', 'recheck') THEN l.blocked_until
                                     WHEN s.due_at <= v_now THEN NULL ELSE least(l.blocked_until, s.due_at) END,
                blocked_reason = CASE WHEN l.blocked_until IS NULL THEN NULL
-                                     WHEN l.blocked_reason NOT IN ('empty', 'not_due') THEN l.blocked_reason
+                                     WHEN l.blocked_reason NOT IN ('empty', 'not_due', 'recheck') THEN l.blocked_reason
                                      WHEN s.due_at <= v_now THEN NULL ELSE 'not_due' END
           FROM unnest(v_lanes, v_due) AS s(lane_id, due_at), mailqueue.lane_classes AS c
          WHERE l.id = s.lane_id AND c.priority = l.priority AND (l.blocked_until IS NOT NULL OR l.due_floor > s.due_at);

@@ -17,7 +17,8 @@ AS $$
            w.why
       FROM mailqueue.limits AS m
       CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC LIMIT 1) AS n
-      CROSS JOIN LATERAL (SELECT (p_now AT TIME ZONE m.time_zone)::date AS today) AS d
+      -- A day never goes back: not for a claim that began before midnight, not when the time zone is changed.
+      CROSS JOIN LATERAL (SELECT greatest((p_now AT TIME ZONE m.time_zone)::date, n.day) AS today) AS d
       CROSS JOIN LATERAL (SELECT CASE WHEN n.day = d.today THEN n.sent ELSE 0 END AS sent,
                                  CASE WHEN n.day = d.today THEN n.reserved ELSE 0 END AS reserved) AS u
       CROSS JOIN LATERAL (SELECT coalesce(m.daily_limit - u.sent - u.reserved, 2000000000) AS day_left,

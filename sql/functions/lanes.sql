@@ -150,8 +150,8 @@ BEGIN
     END IF;
     v_wait := least(interval '5 min', interval '1 s' * 2 ^ least(v_failures - 1, 10));
     UPDATE mailqueue.limits AS m SET blocked_reason = 'unreachable', blocked_until = clock_timestamp() + v_wait
-     WHERE m.sender_account_id = p_account AND m.blocked_reason IS DISTINCT FROM 'suspended'
-       AND m.blocked_reason IS DISTINCT FROM 'paused';
+     WHERE m.sender_account_id = p_account
+       AND (m.blocked_reason IS NULL OR m.blocked_reason = 'unreachable' OR m.blocked_until IS NOT NULL);  -- or a pause that is over
     IF v_failures = 1 THEN
         INSERT INTO mailqueue.audit_events (project_id, action, subject, detail)
         SELECT a.project_id, 'sender.unreachable', 'sender ' || a.name, jsonb_build_object('reason', p_reason)
