@@ -1,0 +1,48 @@
+"""A database with a bit of everything in it, for the documentation's queries to find."""
+
+from uuid import UUID
+
+from mailqueue.db.fetch import Conn
+from tests import make
+
+EXAMPLE = UUID("019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11")
+"""The id the documentation writes where a reader puts his own: a mail that failed for now."""
+_HELD = UUID("019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a12")
+
+_SETTLE = """
+SELECT mailqueue.settle_emails(
+    ARRAY[%s]::uuid[], ARRAY[%s]::bigint[], ARRAY[%s], ARRAY[%s], ARRAY[interval '1 min'],
+    ARRAY[1], ARRAY[NULL]::integer[], ARRAY[%s], ARRAY['<x@example.com>'], ARRAY[NULL::text],
+    ARRAY[%s], ARRAY[%s], ARRAY[%s], ARRAY[12], ARRAY[%s])
+"""
+
+
+async def fill(conn: Conn) -> None:
+    """Make accounts, a worker, and mail in every status a reader may ask for."""
+    await make.sender_account(conn, name="relay", daily_limit=1000)
+    await make.sender_account(conn, name="second", status="paused", status_reason="on holiday")
+    worker = await make.worker(conn)
+    await make.queued_email(conn, id=EXAMPLE, campaign_id="spring", priority=0)
+    sent = await make.queued_email(conn, priority=0, campaign_id="spring")
+    failed = await make.queued_email(conn, priority=0, recipient_email="gone@example.com")
+    claim_of = dict(await make.claimed(conn, worker))
+    for email_id, *told in (
+        (EXAMPLE, "retry", "4.3.0 try later", "deferred", "451", "4.3.0", "try later", False),
+        (sent, "sent", None, "sent", "250", "2.0.0", "queued", False),
+        (failed, "failed", "5.1.1 no such user", "bounced", "550", "5.1.1", "no such user", True),
+    ):
+        await conn.execute(_SETTLE, (email_id, claim_of[email_id], *told))
+    await make.queued_email(conn, recipient_email="gone@example.com")  # suppressed at once
+    await make.queued_email(conn, cc=["bob@example.com"])
+    await make.queued_email(conn, id=_HELD)
+    await _hold(conn, _HELD)
+    await make.queued_email(conn, sender="second", run_at="-infinity")
+    await conn.execute("SELECT mailqueue.gather_lanes()")
+    await make.claimed(conn, worker, limit=1)
+
+
+async def _hold(conn: Conn, email_id: UUID) -> None:
+    project = await make.project_named(conn)
+    await conn.execute(
+        "SELECT mailqueue.hold_emails(%s, ARRAY[%s], 'wait for legal')", (project, email_id)
+    )

@@ -1,0 +1,55 @@
+"""Links lead somewhere, and files, tables and columns that are named are there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.reading import anchors, links, name_of, pages, spans
+from tests.rules.source import ROOT
+
+_TOP = ("mailqueue", "sql", "tests", "docs", "scripts", "workers", "bench", "requirements", ".ci")
+_PATHS = sorted(
+    {
+        (page, span)
+        for page, span in spans()
+        if re.fullmatch(rf"({'|'.join(map(re.escape, _TOP))})/[\w./*-]*", span)
+    }
+)
+
+
+@pytest.mark.parametrize("page", pages(), ids=name_of)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    broken = [link for link in links(page) if not _leads_somewhere(page, link)]
+
+    assert broken == []
+
+
+@pytest.mark.parametrize(("page", "path"), _PATHS)
+def test_every_path_named_is_there(page: str, path: str) -> None:
+    assert list(ROOT.glob(path.rstrip("/"))), f"{page} names {path}"
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    reached: set[Path] = set()
+    waiting = [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached or page.suffix != ".md":
+            continue
+        reached.add(page)
+        waiting += [_target(page, link)[0] for link in links(page) if "://" not in link]
+
+    assert set(pages()) <= reached
+
+
+def _target(page: Path, link: str) -> tuple[Path, str]:
+    path, _, anchor = link.partition("#")
+    return ((page.parent / path).resolve() if path else page, anchor)
+
+
+def _leads_somewhere(page: Path, link: str) -> bool:
+    if "://" in link:
+        return True
+    target, anchor = _target(page, link)
+    return target.exists() and (not anchor or anchor in anchors(target))

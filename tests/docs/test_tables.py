@@ -1,0 +1,78 @@
+"""Tables of the documentation list what there is: all of it, and nothing else."""
+
+import re
+
+import pytest
+
+from mailqueue.db.fetch import Conn
+from mailqueue.senders.presets import PRESETS
+from mailqueue.trap.simulator import BEHAVIOUR_BY_NAME, SIMULATOR_DOMAIN
+from tests import make
+from tests.docs.reading import column, pages, text_of
+from tests.rules.source import ROOT
+
+pytestmark = pytest.mark.anyio
+
+_RELATIONS = """
+SELECT relname FROM pg_class
+ WHERE relnamespace = 'mailqueue'::regnamespace AND relkind = ANY (%s) AND NOT relispartition
+"""
+_OPTIONS = "SELECT pg_get_functiondef('mailqueue.email_from_options'::regproc)"
+_OF_FUNCTION_ONLY = {"to"}
+
+
+async def relations(conn: Conn, kinds: str) -> list[str]:
+    return sorted(row[0] for row in await make.rows(conn, _RELATIONS, list(kinds)))
+
+
+async def test_the_dba_guide_lists_every_view(conn: Conn) -> None:
+    assert sorted(column("docs/dba-guide.md", under="Views")) == await relations(conn, "v")
+
+
+async def test_the_dba_guide_lists_every_table(conn: Conn) -> None:
+    assert sorted(column("docs/dba-guide.md", under="Tables")) == await relations(conn, "rp")
+
+
+async def test_the_table_of_options_is_complete(conn: Conn) -> None:
+    definition = await make.scalar(conn, _OPTIONS)
+    taken = re.findall(r"WHEN '(\w+)' THEN\s+(?:q\.|IF)", definition)
+
+    told = column("docs/sending.md", under="Options")
+
+    assert sorted(told) == sorted({*taken, "priority"})
+
+
+async def test_every_option_is_a_column_too_under_its_name(conn: Conn) -> None:
+    query = (
+        "SELECT attname::text FROM pg_attribute WHERE attrelid = 'mailqueue.email_queue'::regclass"
+    )
+    columns = {row[0] for row in await make.rows(conn, query)}
+
+    assert set(column("docs/sending.md", under="Options")) - columns == _OF_FUNCTION_ONLY
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/operating.md"])
+async def test_the_simulator_addresses_are_the_real_ones(page: str) -> None:
+    real = [f"{name}@{SIMULATOR_DOMAIN}" for name in BEHAVIOUR_BY_NAME]
+
+    assert sorted(column(page, under="Simulator addresses")) == sorted(real)
+
+
+async def test_the_presets_are_the_real_ones() -> None:
+    assert column("docs/operating.md", under="Presets") == list(PRESETS)
+
+
+async def test_every_name_in_the_schema_that_is_mentioned_exists(conn: Conn) -> None:
+    query = (
+        "SELECT relname::text FROM pg_class WHERE relnamespace = 'mailqueue'::regnamespace UNION"
+        " SELECT proname::text FROM pg_proc WHERE pronamespace = 'mailqueue'::regnamespace"
+    )
+    known = {row[0] for row in await make.rows(conn, query)}
+    known |= {path.stem for path in (ROOT / "mailqueue").iterdir()}
+    known |= {"default", "example", "git"}  # a host name, a folder, a file's end
+
+    named = {
+        name for page in pages() for name in re.findall(r"\bmailqueue\.([a-z_]+)", text_of(page))
+    }
+
+    assert named - known == set()
