@@ -18,9 +18,8 @@ from mailqueue.mail.partitions import keep_partitions
 from mailqueue.senders.trap_account import LOOPBACK, point_to_trap
 from mailqueue.tenants.local_key import keep_local_key
 from mailqueue.trap.server import trap_server
-from mailqueue.vault.masterkey import FILE_NAME, create_master_key
+from mailqueue.vault.masterkey import FILE_NAME, create_master_key, master_key_of
 from mailqueue.vault.vault import check_master_key
-from mailqueue.wiring import master_key
 
 Say = Callable[[str], None]
 
@@ -49,12 +48,11 @@ async def run_everything(
     """
     async with AsyncExitStack() as stack:
         _check_trap(settings)
-        settings.data.mkdir(parents=True, exist_ok=True)
-        # Ports first: a taken one is said before anything is started.
-        api_socket = bind(settings.api.host, settings.api.port, option="--port")
-        stack.callback(api_socket.close)
         database = await stack.enter_async_context(_database(settings, say))
         settings = replace(settings, database=database)
+        api_socket = stack.enter_context(
+            bind(settings.api.host, settings.api.port, option="--port")
+        )
         _keep_master_key(settings, say)
         await migrate(database, progress=say)
         pool = await stack.enter_async_context(
@@ -98,6 +96,7 @@ def _is_loopback(host: str) -> bool:
 async def _database(settings: Settings, say: Say) -> AsyncIterator[DatabaseSettings]:
     """Give the server that was named, or a private one for as long as we run."""
     if settings.database.source in (DatabaseSource.GIVEN, DatabaseSource.LIBPQ):
+        _make_folder(settings)
         yield settings.database
         return
     say("starting PostgreSQL")
@@ -106,11 +105,21 @@ async def _database(settings: Settings, say: Say) -> AsyncIterator[DatabaseSetti
         yield replace(server.database, pooler=given.pooler)
 
 
+def _make_folder(settings: Settings) -> None:
+    try:
+        settings.data.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise ConfigError(
+            f"{settings.data} cannot be made: {exc.strerror}; name another folder with --data"
+        ) from exc
+
+
 def _keep_master_key(settings: Settings, say: Say) -> None:
     if settings.master_key is None and not (settings.data / FILE_NAME).exists():
         create_master_key(settings.data)
         say(
-            f"made a master key in {settings.data / FILE_NAME}: keep a copy, sealed passwords need it"
+            f"made a master key in {settings.data / FILE_NAME}: "
+            "keep a copy, sealed passwords need it"
         )
 
 
@@ -141,7 +150,7 @@ class _Trap:
 async def _prepare(settings: Settings, pool: Pool, trap: _Trap | None) -> str:
     """Bring rows up to what runs here; give the API key of this machine."""
     async with borrow(pool, settings.database) as conn:
-        await check_master_key(conn, master_key(settings))
+        await check_master_key(conn, master_key_of(settings))
         await keep_partitions(conn)
         await point_to_trap(conn, port=trap.port_of_workers if trap else None)
         return await keep_local_key(conn, settings.data)

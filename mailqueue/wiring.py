@@ -15,13 +15,7 @@ from mailqueue.ports.transport import Transport
 from mailqueue.senders import accounts, identity
 from mailqueue.senders.model import SenderAccount
 from mailqueue.smtp.session import TlsMode
-from mailqueue.vault.masterkey import MasterKey, load_master_key
-
-
-def master_key(settings: Settings) -> MasterKey | None:
-    """Read the master key from the setting, else from the data folder; None when there is none."""
-    given = settings.master_key
-    return load_master_key(settings.data, given.reveal() if given else None)
+from mailqueue.vault.masterkey import master_key_of
 
 
 def transport_for(
@@ -77,7 +71,7 @@ class SenderDirectory:
 
     async def _read(self, conn: Conn, account_id: int) -> Account:
         found = await identity.get(conn, account_id)
-        master = master_key(self._settings) if found.smtp_password else None
+        master = master_key_of(self._settings) if found.smtp_password else None
         password = await accounts.password_of(conn, found, master=master)
         return Account(
             id=found.id,

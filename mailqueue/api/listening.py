@@ -31,7 +31,8 @@ def bind(host: str, port: int, *, option: str) -> socket.socket:
     except OSError as exc:
         if exc.errno == errno.EADDRINUSE:
             raise ConfigError(
-                f"{option} {port}: the port is in use on {host}; choose another, or 0 for a free one"
+                f"{option} {port}: the port is in use on {host}; choose another, "
+                "or 0 for a free one"
             ) from exc
         raise ConfigError(f"{option} {port}: cannot listen on {host}: {exc.strerror}") from exc
     return sock

@@ -43,12 +43,18 @@ def _text(value: str) -> str:
     return value
 
 
+def _whole(value: int) -> int:
+    _storable(value)
+    return value
+
+
 def _object(value: dict[str, Any]) -> dict[str, Any]:
     _storable(value)
     return value
 
 
 Text = Annotated[str, AfterValidator(_text)]
+Whole = Annotated[int, AfterValidator(_whole)]
 JsonObject = Annotated[dict[str, JsonValue], AfterValidator(_object)]
 
 
@@ -66,7 +72,7 @@ class SendRequest(BaseModel):
     from_email: Text | None = None
     from_name: Text | None = None
     reply_to: Text | None = None
-    priority: Text | int | None = None
+    priority: Text | Whole | None = None
     tags: list[Text] = []
     headers: dict[Text, Text] = {}
     attachments: Annotated[list[JsonValue], AfterValidator(_none_yet)] = []
@@ -78,7 +84,7 @@ class SendRequest(BaseModel):
     delivery: Text | None = None
     sender: Text | None = None
     custom_data: JsonObject | None = None
-    max_attempts: int | None = None
+    max_attempts: Whole | None = None
 
     def options(self) -> dict[str, Any]:
         """Give what stands in the options of `mailqueue.enqueue`."""

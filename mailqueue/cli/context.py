@@ -11,7 +11,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import connect
 from mailqueue.db.reported import reported
-from mailqueue.vault.masterkey import MasterKey, load_master_key
+from mailqueue.vault.masterkey import MasterKey, master_key_of
 
 Result = TypeVar("Result")
 
@@ -41,12 +41,6 @@ async def opened() -> AsyncIterator[Opened]:
         async with connect(settings.database, application_name="mailqueue/cli") as conn:
             await require_current(conn)
             yield Opened(settings, conn)
-
-
-def master_key_of(settings: Settings) -> MasterKey | None:
-    """Read the master key from the setting, else from the data folder."""
-    given = settings.master_key
-    return load_master_key(settings.data, given.reveal() if given else None)
 
 
 def run(work: Coroutine[Any, Any, Result]) -> Result:

@@ -2,7 +2,7 @@
 
 import click
 
-from mailqueue.cli.context import master_key_of, run
+from mailqueue.cli.context import run
 from mailqueue.cli.output import emit, examples, json_option, paint, show
 from mailqueue.core.config import Settings, load_settings
 from mailqueue.core.errors import MailqueueError
@@ -10,6 +10,7 @@ from mailqueue.db.pool import connect
 from mailqueue.operations.doctor import examine
 from mailqueue.operations.model import Finding
 from mailqueue.operations.patient import Patient, unsound
+from mailqueue.vault.masterkey import master_key_of
 
 EXIT_UNSOUND = 1
 

@@ -5,19 +5,17 @@ from uuid import uuid4
 
 import click
 
-from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpTransport
+from mailqueue import wiring
 from mailqueue.cli.context import Opened, opened, run
 from mailqueue.cli.output import emit, examples, json_option, paint, show
 from mailqueue.cli.sender_view import server_of
 from mailqueue.core.address import Address, InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
-from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, AllRefused, Rejected, Verdict
-from mailqueue.ports.transport import Outgoing
+from mailqueue.ports.transport import Outgoing, Transport
 from mailqueue.senders import accounts
 from mailqueue.senders.model import SenderAccount
 from mailqueue.senders.trial import Trial, trial_mail, try_out
-from mailqueue.smtp.session import TlsMode
 
 EXIT_REFUSED = 1
 
@@ -66,24 +64,14 @@ def _mail(account: SenderAccount, recipient: Address) -> Outgoing:
     return trial_mail(account, recipient, email_id=uuid4(), now=datetime.now(UTC))
 
 
-async def _transport(app: Opened, account: SenderAccount) -> SmtpTransport:
-    if account.smtp_host is None or account.smtp_port is None:
+async def _transport(app: Opened, account: SenderAccount) -> Transport:
+    if account.smtp_host is None:
         raise InvalidField(
             "name", f"{account.name} is of provider {account.provider}, which has no server to try"
         )
     master = app.master_key() if account.smtp_password else None
     password = await accounts.password_of(app.conn, account, master=master)
-    return SmtpTransport(
-        SmtpAccount(
-            host=account.smtp_host,
-            port=account.smtp_port,
-            tls=TlsMode(account.smtp_tls),
-            username=account.smtp_username or "",
-            password=password or Secret(""),
-            allow_private=account.is_private_ok,
-            allowed_networks=app.settings.allowed_hosts,
-        )
-    )
+    return wiring.transport_for(account, password, allowed_hosts=app.settings.allowed_hosts)
 
 
 def _document(account: SenderAccount, trial: Trial) -> dict[str, object]:

@@ -1,5 +1,8 @@
 """`mailqueue up`: everything in one command."""
 
+import os
+import shlex
+import sys
 from pathlib import Path
 
 import click
@@ -7,9 +10,14 @@ import uvloop
 
 from mailqueue import process
 from mailqueue.cli.output import emit, examples, json_option, paint
-from mailqueue.core.config import Settings, load_settings
+from mailqueue.core.config import Settings, default_data, load_settings
 from mailqueue.everything import Running, run_everything
 from mailqueue.telemetry.log import configure_logging
+
+FIRST_INSERT = (
+    "INSERT INTO mailqueue.email_queue (recipient_email, subject, html_body)"
+    " VALUES ('ann@example.com', 'Hello', '<p>It works.</p>')"
+)
 
 
 @click.command(
@@ -100,11 +108,7 @@ def _print(running: Running, settings: Settings) -> None:
     line("Workers", settings.workers.processes or "none: start some with mailqueue worker send")
     line("Data", running.data)
     click.echo("\nSend a mail from SQL:\n")
-    click.echo(
-        f"  psql '{running.database}' -c \"INSERT INTO mailqueue.email_queue"
-        " (recipient_email, subject, html_body) VALUES"
-        " ('ann@example.com', 'Hello', '<p>It works.</p>')\""
-    )
+    click.echo(f'  {_psql(settings)} -c "{FIRST_INSERT}"')
     click.echo("\nor by HTTP:\n")
     click.echo(
         f"  curl {running.api}/v1/send -H 'X-API-Key: {running.api_key}'"
@@ -114,3 +118,11 @@ def _print(running: Running, settings: Settings) -> None:
     if running.trap is not None:
         click.echo(f"\nand see it arrive at {running.trap}")
     click.echo("Ctrl-C stops.\n")
+
+
+def _psql(settings: Settings) -> str:
+    """Give the command line of our own psql: a machine need not have one."""
+    command = shlex.join([os.path.relpath(sys.argv[0]), "psql"])
+    if settings.data == default_data():
+        return command
+    return f"MAILQUEUE_DATA={shlex.quote(str(settings.data))} {command}"

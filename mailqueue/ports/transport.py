@@ -12,8 +12,8 @@ from mailqueue.core.verdict import Rejected, Verdict
 class Envelope:
     """The sender and recipients the server is told, whatever the headers say.
 
-    Addresses are validated, domains in A-label form. `needs_smtputf8` is true when a local part or a
-    raw header is not ASCII.
+    Addresses are validated, domains in A-label form. `needs_smtputf8` is true when a local part or
+    a raw header is not ASCII.
     """
 
     sender: str
@@ -31,7 +31,7 @@ class Outgoing:
 
 
 Report = Callable[[Outgoing, Verdict, int], None]
-"""Called exactly once a mail, in the order sent: the mail, its verdict, the milliseconds it took."""
+"""Called exactly once a mail, in the order sent: the mail, its verdict, the milliseconds."""
 
 
 class Channel(Protocol):
@@ -43,9 +43,9 @@ class Channel(Protocol):
         """Send the mails in order and report each.
 
         `may_finish` is asked right before the bytes that make a server accept (the final dot, the
-        POST); when it says no, the mail is reported TRANSIENT at the stage reached and nothing was
-        sent. Mails behind a lost connection are reported TRANSIENT at stage CONNECT. Never raises for
-        what a server does; after a failure `is_usable` is False.
+        POST); when it says no, the mail is reported TRANSIENT at the stage reached and nothing
+        was sent. Mails behind a lost connection are reported TRANSIENT at stage CONNECT. Never
+        raises for what a server does; after a failure `is_usable` is False.
         """
         ...
 

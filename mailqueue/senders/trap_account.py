@@ -1,4 +1,4 @@
-"""The trap as a sender account: every project has one while the trap runs, and it is never a fallback."""
+"""The trap as a sender account: each project has one while it runs. It is never a fallback."""
 
 from mailqueue.db.fetch import Conn
 from mailqueue.senders import store

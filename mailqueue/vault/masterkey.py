@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+from mailqueue.core.config import Settings
 from mailqueue.core.errors import ConfigError
 from mailqueue.vault.sealing import KEY_BYTES
 
@@ -48,6 +49,12 @@ def load_master_key(folder: Path, given: str | None = None) -> MasterKey | None:
     except OSError as exc:
         raise ConfigError(f"{path} cannot be read: {exc.strerror}") from exc
     return parse_master_key(text.decode("ascii", "replace"), source=str(path))
+
+
+def master_key_of(settings: Settings) -> MasterKey | None:
+    """Read the master key these settings lead to: the variable, else the data folder's file."""
+    given = settings.master_key
+    return load_master_key(settings.data, given.reveal() if given else None)
 
 
 def require_master_key(folder: Path, given: str | None = None) -> MasterKey:

@@ -5,11 +5,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from mailqueue.cli.context import master_key_of, opened
+from mailqueue.cli.context import opened
 from mailqueue.core.config import load_settings
 from mailqueue.core.errors import ConfigError, Unavailable
 from mailqueue.core.secret import Secret
-from mailqueue.vault.masterkey import create_master_key
+from mailqueue.vault.masterkey import create_master_key, master_key_of
 
 pytestmark = pytest.mark.anyio
 
