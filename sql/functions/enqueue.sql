@@ -20,7 +20,7 @@ BEGIN
            AND NOT (o.key = 'priority' AND o.type = 'number') THEN
             PERFORM mailqueue.refuse(o.key, format('a string is needed, got %s', o.type));
         ELSIF o.key IN ('tags', 'to', 'cc', 'bcc') AND (o.type <> 'array'
-              OR jsonb_path_exists(o.value, '$[*] ? (@.type() != "string")')) THEN
+              OR jsonb_path_exists(o.value, 'strict $[*] ? (@.type() != "string")', '{}', true)) THEN  -- lax looks into nested lists
             PERFORM mailqueue.refuse(o.key, 'a list of strings is needed');
         END IF;
         BEGIN
