@@ -76,7 +76,7 @@ def show(*, message_id: int, raw: bool, as_json: bool) -> None:
         raise click.UsageError("--raw does not go with --json")
     message = run(_get(message_id))
     if raw:
-        click.get_binary_stream("stdout").write(message.raw)
+        click.echo(message.raw, nl=False)
     elif as_json:
         emit(document(message, full=True))
     else:
