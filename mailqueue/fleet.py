@@ -30,8 +30,10 @@ class Fleet:
         """Run all processes until told to stop and all of them have ended."""
         rescuing = asyncio.create_task(self._rescue_forever(), name="rescue")
         try:
+            # Told to stop, too: with no process of its own it still speaks for those of others.
             await asyncio.gather(
-                *(self._keep_one(stop) for _ in range(self._settings.workers.processes))
+                stop.wait(),
+                *(self._keep_one(stop) for _ in range(self._settings.workers.processes)),
             )
         finally:
             rescuing.cancel()
