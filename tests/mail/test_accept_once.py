@@ -164,8 +164,9 @@ async def test_two_batches_with_keys_in_opposite_order_do_not_wait_forever(
 
     async def run(keys: list[str]) -> str:
         messages = ", ".join(
-            f'{{"recipient": "a@example.com", "subject": "s", "text": "t", "idempotency_key": "{k}"}}'
-            for k in keys
+            '{"recipient": "a@example.com", "subject": "s", "text": "t",'
+            f' "idempotency_key": "{key}"}}'
+            for key in keys
         )
         async with connect(database) as conn:
             try:

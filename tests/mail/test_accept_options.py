@@ -38,6 +38,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"cc": "a@example.com"}, "cc", "a list of strings is needed"),
     ({"bcc": {"a": "b"}}, "bcc", "a list of strings is needed"),
     ({"to": [["a@example.com"]]}, "to", "a list of strings is needed"),
+    ({"tags": [["a"]]}, "tags", "a list of strings is needed"),
     ({"cc": [None]}, "cc", "a list of strings is needed"),
     ({"headers": ["X: y"]}, "headers", "an object of names and values is needed, got array"),
     ({"headers": "X: y"}, "headers", "an object of names and values is needed, got string"),
@@ -165,5 +166,6 @@ async def test_equal_contents_of_a_batch_are_stored_once(conn: Conn) -> None:
     assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.email_contents") == 2
     right = """
         SELECT bool_and(c.text_body = repeat('t', substring(q.recipient_email, 2, 1)::int % 2 + 1))
-          FROM mailqueue.email_queue AS q JOIN mailqueue.email_contents AS c ON c.id = q.content_id"""
+          FROM mailqueue.email_queue AS q
+          JOIN mailqueue.email_contents AS c ON c.id = q.content_id"""
     assert await make.scalar(conn, right) is True
