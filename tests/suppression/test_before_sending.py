@@ -49,3 +49,20 @@ async def test_a_mail_whose_recipients_are_all_suppressed_is_not_sent(conn: Conn
     verdict, reason, _ = await marks(conn, cc=["cy@example.com"])
 
     assert (verdict, reason) == ("suppressed", "hard_bounce")
+
+
+async def test_one_recipient_left_of_several_is_still_looked_at_by_itself(conn: Conn) -> None:
+    """The first recipient was suppressed at accept; the mail goes to the one that is left."""
+    await conn.execute(HARD, ("first@example.com",))
+
+    found = await marks(conn, recipient_email="first@example.com", bcc=["bob@example.com"])
+
+    assert found == ("go", None, None)
+
+
+async def test_the_one_recipient_left_of_several_can_be_suppressed_too(conn: Conn) -> None:
+    await conn.execute(HARD, ("first@example.com",))
+
+    found = await marks(conn, recipient_email="first@example.com", bcc=["cy@example.com"])
+
+    assert found[:2] == ("suppressed", "hard_bounce")
