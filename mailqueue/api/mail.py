@@ -9,7 +9,7 @@ from mailqueue.api import store
 from mailqueue.api.model import Email, EmailDetail, Recipient, SendRequest, Sent
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.enqueue import NewEmail, enqueue
+from mailqueue.mail.enqueue import NewEmail, enqueue_batch
 from mailqueue.tenants.model import Caller
 
 # What the rules of mail call a field that has another name in a request.
@@ -36,13 +36,20 @@ async def send(conn: Conn, caller: Caller, request: SendRequest) -> Sent:
         text=request.text_body,
         options=_routed(caller, request),
     )
-    try:
-        async with conn.transaction():
-            email_id = await enqueue(conn, email, project=caller.project)
-            reason = await store.find_suppression(conn, email_id)
-    except InvalidField as exc:
-        raise InvalidField(FIELD_BY_COLUMN.get(exc.field, exc.field), exc.why) from exc
-    return Sent(email_id, "queued" if reason is None else "suppressed", reason)
+    # A batch of one: the row says what became of the mail, which saves asking for it.
+    (row,) = await enqueue_batch(conn, [email], project=caller.project)
+    if row.id is None:
+        raise _refusal(row.reason or "")
+    if row.status != "duplicate":
+        return Sent(row.id, row.status, row.reason)
+    reason = await store.find_suppression(conn, row.id)  # the same answer as the first time
+    return Sent(row.id, "queued" if reason is None else "suppressed", reason)
+
+
+def _refusal(reason: str) -> InvalidField:
+    """Read a refusal of the batch, `field: why`."""
+    field, _, why = reason.partition(": ")
+    return InvalidField(FIELD_BY_COLUMN.get(field, field), why)
 
 
 def _routed(caller: Caller, request: SendRequest) -> dict[str, Any]:
