@@ -13,6 +13,7 @@ from tests.rules.source import ROOT
 _FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_COMMENT = re.compile(r"(^|\s+)# .*$", re.MULTILINE)
 _SPAN = re.compile(r"`([^`\n]+)`")
 _OF_OURS = ("mailqueue", "./scripts/mailqueue", "scripts/mailqueue")
 _COMPOSE = "docker compose run --rm migrate "
@@ -84,7 +85,9 @@ def commands() -> list[tuple[str, list[str]]]:
 
 def shell_lines(text: str) -> list[list[str]]:
     """Split shell text into words, a list for each command; quotes may span lines."""
-    lexer = shlex.shlex(text.replace("\\\n", " "), posix=True, punctuation_chars=";|&\n")
+    text = _COMMENT.sub("", text).replace("\\\n", " ")
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=";|&\n")
+    lexer.commenters = ""  # its own would swallow the end of the line
     lexer.whitespace = " \t"
     lexer.whitespace_split = True
     commands: list[list[str]] = [[]]
@@ -118,9 +121,17 @@ def anchors(page: Path) -> set[str]:
 
 
 def column(page: str, *, under: str, place: int = 0) -> list[str]:
-    """Give the first code span in each row of the first table under a heading, by column."""
-    text = text_of(ROOT / page)
-    after = text.split(f" {under}\n", 1)[1]
-    rows = [line for line in re.split(r"\n#", after)[0].splitlines() if line.startswith("|")]
-    cells = [re.split(r"(?<!\\)\|", row)[place + 1] for row in rows[2:]]
+    """Give the first code span in each row of the table under a heading, else the whole cell."""
+    cells = _cells(page, under, place)
     return [found[1] if (found := _SPAN.search(cell)) else cell.strip() for cell in cells]
+
+
+def names_in(page: str, *, under: str) -> list[str]:
+    """Give every code span in the first column of the table under a heading."""
+    return [span for cell in _cells(page, under, 0) for span in _SPAN.findall(cell)]
+
+
+def _cells(page: str, under: str, place: int) -> list[str]:
+    after = text_of(ROOT / page).split(f" {under}\n", 1)[1]
+    rows = [line for line in re.split(r"\n#", after)[0].splitlines() if line.startswith("|")]
+    return [re.split(r"(?<!\\)\|", row)[place + 1] for row in rows[2:]]

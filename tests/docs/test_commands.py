@@ -89,8 +89,8 @@ def test_a_mention_of_what_there_is_not_is_found() -> None:
 
 
 def test_commands_are_found_in_shell_text() -> None:
-    text = "PASSWORD=x mailqueue psql -c 'SELECT 1;\nSELECT 2' | less\nls; mailqueue status\n"
+    text = "P=x mailqueue psql -c 'SELECT 1;\nSELECT 2' | less\nls; mailqueue status  # all\n"
 
-    found = [arguments_of(words) for words in shell_lines(text)]
+    found = [arguments_of(words) for words in shell_lines(f"{text}mailqueue verify")]
 
-    assert found == [["psql", "-c", "SELECT 1;\nSELECT 2"], None, None, ["status"]]
+    assert found == [["psql", "-c", "SELECT 1;\nSELECT 2"], None, None, ["status"], ["verify"]]

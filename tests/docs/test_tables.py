@@ -5,10 +5,11 @@ import re
 import pytest
 
 from mailqueue.db.fetch import Conn
+from mailqueue.db.roles import ROLES
 from mailqueue.senders.presets import PRESETS
 from mailqueue.trap.simulator import BEHAVIOUR_BY_NAME, SIMULATOR_DOMAIN
 from tests import make
-from tests.docs.reading import column, pages, text_of
+from tests.docs.reading import column, names_in, pages, text_of
 from tests.rules.source import ROOT
 
 pytestmark = pytest.mark.anyio
@@ -19,6 +20,7 @@ SELECT relname FROM pg_class
 """
 _OPTIONS = "SELECT pg_get_functiondef('mailqueue.email_from_options'::regproc)"
 _OF_FUNCTION_ONLY = {"to"}
+_CHECK = "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = ANY (%s)"
 
 
 async def relations(conn: Conn, kinds: str) -> list[str]:
@@ -56,6 +58,28 @@ async def test_the_simulator_addresses_are_the_real_ones(page: str) -> None:
     real = [f"{name}@{SIMULATOR_DOMAIN}" for name in BEHAVIOUR_BY_NAME]
 
     assert sorted(column(page, under="Simulator addresses")) == sorted(real)
+
+
+async def words_allowed(conn: Conn, *constraints: str) -> set[str]:
+    """Give the words that CHECKs of these names allow."""
+    found = await make.rows(conn, _CHECK, list(constraints))
+    return {word for row in found for word in re.findall(r"'(\w+)'::text", row[0])}
+
+
+async def test_every_status_of_a_mail_is_explained(conn: Conn) -> None:
+    real = await words_allowed(conn, "email_queue_status_check", "email_history_status_check")
+
+    assert set(column("docs/sending.md", under="What becomes of a mail")) == real
+
+
+async def test_every_reason_a_lane_stands_is_explained(conn: Conn) -> None:
+    real = await words_allowed(conn, "lanes_reason_check")
+
+    assert set(names_in("docs/dba-guide.md", under="Words for what blocks")) == real
+
+
+async def test_every_role_is_explained() -> None:
+    assert tuple(column("docs/operating.md", under="Roles")) == ROLES
 
 
 async def test_the_presets_are_the_real_ones() -> None:
