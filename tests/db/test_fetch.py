@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pytest
 from psycopg.types.json import Jsonb
@@ -15,6 +16,11 @@ class Pair:
     word: str
 
 
+class QuickPair(NamedTuple):
+    number: int
+    word: str
+
+
 def statement(gives: Gives, query: str) -> Statement:
     return Statement("tried", gives, query.encode())
 
@@ -22,11 +28,28 @@ def statement(gives: Gives, query: str) -> Statement:
 PAIRS = "SELECT 'w' || n AS word, n AS number FROM generate_series(1, %(count)s) AS n ORDER BY n"
 
 
-async def test_columns_reach_the_fields_of_their_name_in_any_order(conn: Conn) -> None:
-    assert await many(conn, statement(Gives.MANY, PAIRS), {"count": 2}, Pair) == [
-        Pair(1, "w1"),
-        Pair(2, "w2"),
-    ]
+@pytest.mark.parametrize("row", [Pair, QuickPair])
+@pytest.mark.parametrize(
+    "columns", ["'w' || n AS word, n AS number", "n AS number, 'w' || n AS word"]
+)
+async def test_columns_reach_the_fields_of_their_name_in_any_order(
+    conn: Conn, columns: str, row: type[Pair] | type[QuickPair]
+) -> None:
+    pairs = f"SELECT {columns} FROM generate_series(1, %(count)s) AS n ORDER BY n"
+
+    found = await many(conn, statement(Gives.MANY, pairs), {"count": 2}, row)
+
+    assert found == [row(1, "w1"), row(2, "w2")]
+
+
+@pytest.mark.parametrize("row", [Pair, QuickPair])
+async def test_a_column_without_a_field_is_an_error(
+    conn: Conn, row: type[Pair] | type[QuickPair]
+) -> None:
+    one_more = statement(Gives.ONE, "SELECT 1 AS number, 'w' AS word, 2 AS more")
+
+    with pytest.raises(TypeError):
+        await one(conn, one_more, None, row)
 
 
 async def test_one_row_is_exactly_one(conn: Conn) -> None:
