@@ -35,8 +35,9 @@ class Block:
 
 @cache
 def pages() -> tuple[Path, ...]:
-    """Give the README, the changelog and every page of docs/."""
-    return (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md")))
+    """Give the READMEs, the changelog and every page of docs/."""
+    top = ("README.md", "CHANGELOG.md", "sql/README.md")
+    return (*(ROOT / name for name in top), *sorted((ROOT / "docs").rglob("*.md")))
 
 
 @cache
