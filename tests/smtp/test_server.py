@@ -118,6 +118,14 @@ async def test_a_command_that_ends_in_a_bare_lf_ends_the_conversation() -> None:
         assert await client.rest() == "500 5.5.2 every line ends in CR LF\r\n"
 
 
+@pytest.mark.parametrize("octet", [b"\r", b"\0"])
+async def test_a_command_with_a_bare_cr_or_nul_is_refused_whole(octet: bytes) -> None:
+    async with serving() as port, connected(port) as client:
+        assert (await client.ask(b"NOOP" + octet + b"NOOP")) == "500 5.5.2 syntax error"
+        assert (await client.ask(b"NOOP " + octet + b"RSET")) == "500 5.5.2 syntax error"
+        assert (await client.ask(b"NOOP"))[:3] == "250"
+
+
 async def test_two_messages_in_one_packet_are_answered_in_order() -> None:
     memory = Memory()
 
