@@ -9,24 +9,8 @@ from mailqueue.operations.model import BookLine
 
 EXIT_DIFFERENCE = 1
 
-_COLUMNS = (
-    Column("project", "PROJECT"),
-    Column("day", "DAY (UTC)"),
-    *(
-        Column(key, key.upper(), numeric=True)
-        for key in (
-            "accepted",
-            "sent",
-            "failed",
-            "suppressed",
-            "expired",
-            "cancelled",
-            "queued",
-            "held",
-            "difference",
-        )
-    ),
-)
+# What became of mail; a word that no mail has is left out of the table.
+_OUTCOMES = ("sent", "failed", "suppressed", "expired", "cancelled", "queued", "held")
 
 
 @click.command(epilog=examples("mailqueue verify", "mailqueue verify --json"))
@@ -50,12 +34,22 @@ def verify(ctx: click.Context, *, as_json: bool) -> None:
 
 def _print(lines: list[BookLine], faults: list[str]) -> None:
     if lines:
-        table(lines, _COLUMNS)
+        table(lines, _columns(lines))
     for fault in faults:
         click.echo(f"error: {fault}", err=True)
     if not faults:
         accepted = sum(line.accepted for line in lines)
         click.echo(f"the books add up: {accepted} emails accepted, each accounted for")
+
+
+def _columns(lines: list[BookLine]) -> list[Column]:
+    outcomes = [word for word in _OUTCOMES if any(getattr(line, word) for line in lines)]
+    counts = ("accepted", *outcomes, "difference")
+    return [
+        Column("project", "PROJECT"),
+        Column("day", "DAY (UTC)"),
+        *(Column(name, name.upper(), numeric=True) for name in counts),
+    ]
 
 
 async def _read() -> list[BookLine]:
