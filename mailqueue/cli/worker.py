@@ -1,5 +1,6 @@
 """`mailqueue worker`: processes that do the work, one kind each."""
 
+from contextlib import AsyncExitStack
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -12,9 +13,8 @@ from mailqueue.core.config import Settings, load_settings
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import connect
 from mailqueue.fleet import Fleet
+from mailqueue.queue.rescuer import rescuing
 from mailqueue.telemetry.log import configure_logging
-
-EXIT_LOST = 75  # EX_TEMPFAIL: start me again
 
 
 @click.group(epilog=examples("mailqueue worker send --processes 4"))
@@ -28,7 +28,7 @@ def worker() -> None:
         "DATABASE_URL=postgresql://mailqueue@db.example.com/mailqueue mailqueue worker send",
     )
 )
-@click.option("--processes", type=click.IntRange(1, 1000), help="How many; by default one a core.")
+@click.option("--processes", type=click.IntRange(1, 256), help="How many; by default one a core.")
 @click.option("--in-flight", type=click.IntRange(1, 10_000), help="Mails handed over at once.")
 @click.option("--batch", type=click.IntRange(1, 10_000), help="Rows one claim takes.")
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder of `mailqueue up`.")
@@ -45,16 +45,25 @@ def send(
     settings = load_settings(workers=processes, in_flight=in_flight, batch=batch, data=data)
     configure_logging(settings.log)
     if child is not None or settings.workers.processes == 1:
-        raise SystemExit(uvloop.run(_send_here(settings, child=child)))
+        uvloop.run(_send_here(settings, child=child))
+        return
     uvloop.run(_send_in_children(settings))
 
 
-async def _send_here(settings: Settings, *, child: UUID | None) -> int:
+async def _send_here(settings: Settings, *, child: UUID | None) -> None:
     async with connect(settings.database, application_name="mailqueue/start") as conn:
         await require_current(conn)
-    async with process.stop_signal(ends_with_parent=child is not None) as stop:
-        courier = wiring.build_courier(settings, launch_id=child or uuid4())
-        return 0 if await courier.run(stop) else EXIT_LOST
+    async with (
+        process.stop_signal(ends_with_parent=child is not None) as stop,
+        AsyncExitStack() as s,
+    ):
+        if child is None:  # no parent does it
+            await s.enter_async_context(rescuing(settings.database))
+        launch_id = child or uuid4()
+        # Declared lost, we begin anew under another number: nobody has to start us again.
+        while not await wiring.build_courier(settings, launch_id=launch_id).run(stop):
+            if stop.is_set():
+                break
 
 
 async def _send_in_children(settings: Settings) -> None:

@@ -9,6 +9,7 @@ from functools import partial
 from uuid import UUID
 
 from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.errors import LeaseLost
 from mailqueue.db.link import Link
 from mailqueue.mail import store
 from mailqueue.mail.letter import Skeletons
@@ -109,9 +110,17 @@ class Courier:
         )
 
     async def _claim_forever(self) -> None:
+        """Claim until cancelled, or until told that this worker was declared lost."""
+        try:
+            await self._claim_while_known()
+        except LeaseLost:
+            self._lifeline.is_lost = True
+
+    async def _claim_while_known(self) -> None:
         claims = self._links["claim"]
         while True:
             await self._room_is_there()
+            self._lines.relieve()
             gathered = await claims.call(store.gather_lanes)
             claimed = await claims.call(
                 lambda conn: store.claim(
@@ -130,9 +139,11 @@ class Courier:
     async def _room_is_there(self) -> None:
         """Hold about one batch beside what is in flight, and few unwritten outcomes."""
         while len(self._settler) > MOST_UNSETTLED or self._lines.held() > self._settings.batch // 2:
+            self._lines.relieve()
             self._room.clear()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._room.wait(), 1.0)
+                async with asyncio.timeout(1.0):  # not wait_for, which may swallow a cancel
+                    await self._room.wait()
 
     async def _drain(self) -> None:
         """No new claims; mail in flight ends and is recorded, the rest goes back."""

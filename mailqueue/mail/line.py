@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import random
@@ -31,6 +32,8 @@ GROUP = 16
 WAITING_PER_CONNECTION = 32
 """So many mails waiting are worth another connection."""
 IDLE_SECONDS = 20.0
+STALL_SECONDS = 10.0
+"""So long without a word on any connection, and waiting mail goes back: others need the room."""
 REST = timedelta(seconds=1)
 
 
@@ -67,6 +70,9 @@ class SenderLine:
         self._waiting: deque[Parcel] = deque()
         self._has_mail = asyncio.Event()
         self._connections: set[asyncio.Task[None]] = set()
+        self._serving = 0  # connections that take mail; those that say goodbye do not
+        self._silent_since: dict[object, float] = {}  # by connection that waits for the server
+        self._has_stalled = False
         self._is_closing = False
 
     def __len__(self) -> int:
@@ -83,24 +89,60 @@ class SenderLine:
         self._has_mail.set()
         worth = 1 + len(self._waiting) // WAITING_PER_CONNECTION
         most = 1 if self.account.send_delay else self.account.max_connections
-        for _ in range(min(worth, most) - len(self._connections)):
+        for _ in range(min(worth, most) - self._serving):
+            self._serving += 1
             task = asyncio.create_task(self._connection(), name=f"sender-{self.account.id}")
             self._connections.add(task)
-            task.add_done_callback(self._connections.discard)
+            task.add_done_callback(self._ended)
 
     async def close(self) -> None:
         """Give back what was not started and wait for what is in flight."""
         self._is_closing = True
         self._give_back_all("the worker stops")
         self._has_mail.set()
-        if self._connections:
-            await asyncio.gather(*self._connections)
+        await asyncio.gather(*self._connections, return_exceptions=True)
 
     def abandon(self) -> None:
         """Drop everything at once: the mails are no longer ours."""
         self._waiting.clear()
         for task in self._connections:
             task.cancel()
+
+    def relieve(self) -> None:
+        """Where the server says nothing at all, give back what waits and let the account rest."""
+        now = asyncio.get_running_loop().time()
+        is_stalled = len(self._silent_since) >= self._serving > 0 and all(
+            now - since > STALL_SECONDS for since in self._silent_since.values()
+        )
+        if is_stalled and self._waiting:
+            self._has_stalled = True
+            why = f"the server has not answered for {STALL_SECONDS:.0f} s"
+            self._desk.failed(self.account.id, Rejected(Kind.TRANSIENT, "", why, Stage.CONNECT))
+            self._give_back_all(why, wait=REST)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._connections.discard(task)
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            log.error("connection.failed", sender_account=self.account.id, exc_info=fault)
+            if not self._serving:
+                self._give_back_all(f"{type(fault).__name__} in the connection", wait=REST)
+
+    @contextmanager
+    def _server_is_asked(self) -> Iterator[Callable[[], None]]:
+        """Know that we wait for the server; gives what to call when it has said something."""
+        me = object()
+
+        def heard() -> None:
+            self._silent_since[me] = asyncio.get_running_loop().time()
+            if self._has_stalled:
+                self._has_stalled = False
+                self._desk.answered(self.account.id)
+
+        self._silent_since[me] = asyncio.get_running_loop().time()
+        try:
+            yield heard
+        finally:
+            del self._silent_since[me]
 
     async def _connection(self) -> None:
         channel: Channel | None = None
@@ -109,20 +151,27 @@ class SenderLine:
                 if channel is None or not channel.is_usable:
                     if channel is not None:
                         await channel.close()
-                    opened = await self.account.transport.open()
-                    if isinstance(opened, Rejected):
-                        channel = None
-                        if len(self._connections) > 1:
-                            return  # the server takes no more connections; the others go on
-                        self._desk.failed(self.account.id, opened)
-                        self._give_back_all(opened.detail, wait=REST)
+                    channel = await self._opened()
+                    if channel is None:
                         return
-                    channel = opened
-                    self._desk.answered(self.account.id)
                 await self._send_some(channel)
         finally:
+            self._serving -= (
+                1  # before saying goodbye: mail that comes now needs another connection
+            )
             if channel is not None:
                 await channel.close()
+
+    async def _opened(self) -> Channel | None:
+        with self._server_is_asked():
+            opened = await self.account.transport.open()
+        if not isinstance(opened, Rejected):
+            self._desk.answered(self.account.id)
+            return opened
+        if self._serving == 1:  # else the server takes no more connections; the others go on
+            self._desk.failed(self.account.id, opened)
+            self._give_back_all(opened.detail, wait=REST)
+        return None
 
     async def _mail_is_waiting(self) -> bool:
         """Wait a while for mail; False when the connection is not worth keeping."""
@@ -131,7 +180,8 @@ class SenderLine:
                 return False
             self._has_mail.clear()
             try:
-                await asyncio.wait_for(self._has_mail.wait(), IDLE_SECONDS)
+                async with asyncio.timeout(IDLE_SECONDS):
+                    await self._has_mail.wait()
             except TimeoutError:
                 return bool(self._waiting)
         return True
@@ -139,9 +189,9 @@ class SenderLine:
     async def _send_some(self, channel: Channel) -> None:
         desk = self._desk
         wanted = 1 if self.account.send_delay else min(GROUP, len(self._waiting))
-        slots = await desk.marker.take_slots(wanted)
+        slots = await desk.marker.take_slots(wanted, self.account.id)
         group = [self._waiting.popleft() for _ in range(min(slots, len(self._waiting)))]
-        desk.marker.free_slots(slots - len(group))
+        desk.marker.free_slots(slots - len(group), self.account.id)
         if not group:
             return
         marks = await desk.marker.mark([parcel.email for parcel in group])
@@ -149,14 +199,19 @@ class SenderLine:
             letter for parcel in group if (letter := self._written(parcel, marks[parcel.email.id]))
         ]
         if letters:
-            await self._hand_over(channel, {one.outgoing.email_id: one for one in letters})
+            with self._server_is_asked() as heard:
+                by_id = {one.outgoing.email_id: one for one in letters}
+                await self._hand_over(channel, by_id, heard)
         if self.account.send_delay:
             await asyncio.sleep(self.account.send_delay.total_seconds())
 
-    async def _hand_over(self, channel: Channel, letters: dict[UUID, Letter]) -> None:
+    async def _hand_over(
+        self, channel: Channel, letters: dict[UUID, Letter], heard: Callable[[], None]
+    ) -> None:
         unreported = dict(letters)
 
         def report(mail: Outgoing, verdict: Verdict, took_ms: int) -> None:
+            heard()
             handed = unreported.pop(mail.email_id).handed
             self._desk.settle(settlement_of(handed, verdict, took_ms, random()))  # noqa: S311
             if isinstance(verdict, Rejected) and verdict.kind is Kind.RATE_LIMITED:
@@ -199,8 +254,12 @@ class SenderLine:
                 stopped=mark.stopped,
             )
         except CannotCompose as exc:
-            self._settle(parcel, Ending.FAILED, str(exc), log=LogStatus.FAILED)
-            return None
+            reason = str(exc)
+        except Exception as exc:  # one bad row must not stop a worker
+            log.exception("letter.failed", email_id=str(email.id))
+            reason = f"{type(exc).__name__} while composing"
+        self._settle(parcel, Ending.FAILED, reason, log=LogStatus.FAILED)
+        return None
 
     def _give_back_all(self, reason: str, *, wait: timedelta | None = None) -> None:
         while self._waiting:

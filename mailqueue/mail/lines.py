@@ -29,6 +29,12 @@ class Lines:
         self._desk = desk
         self._find_account = find_account
         self._by_account: dict[int, SenderLine] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def relieve(self) -> None:
+        """Give back what waits for servers that say nothing: it must not keep others' mail back."""
+        for line in self._by_account.values():
+            line.relieve()
 
     def held(self) -> int:
         """Say how many claimed mails wait in memory."""
@@ -50,7 +56,7 @@ class Lines:
 
     async def close(self) -> None:
         """Give back what was not started and wait for what is in flight."""
-        await asyncio.gather(*(line.close() for line in self._by_account.values()))
+        await asyncio.gather(*(line.close() for line in self._by_account.values()), *self._closing)
 
     def abandon(self) -> None:
         """Drop everything at once: the mails are no longer ours."""
@@ -62,9 +68,14 @@ class Lines:
         if line is None or line.account.revision < revision:
             account = await self._find_account(account_id)
             if line is not None:
-                await line.close()
+                self._close_beside(line)  # it may wait for its server for minutes
             line = self._by_account[account_id] = SenderLine(account, self._desk)
         return line
+
+    def _close_beside(self, line: SenderLine) -> None:
+        closing = asyncio.create_task(line.close())
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
 
     def _refuse(self, account_id: int, parcels: Sequence[Parcel], *, reason: str) -> None:
         self._desk.failed(account_id, Rejected(Kind.TRANSIENT, "", reason, Stage.CONNECT))

@@ -5,6 +5,7 @@ can have an unknown fate when the process dies.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from uuid import UUID
 
@@ -23,22 +24,34 @@ class Marker:
         self._worker = worker
         self._free = slots
         self._slot_freed = asyncio.Event()
-        self._open: dict[tuple[UUID, int], None] = {}
+        self._open: dict[tuple[UUID, int], int] = {}  # to the account of the mail
+        self._held: Counter[int] = Counter()  # slots by account
         self._requests: list[_Request] = []
         self._has_requests = asyncio.Event()
 
-    async def take_slots(self, wanted: int) -> int:
-        """Wait for at least one slot and take as many as are free, up to `wanted`."""
-        while self._free == 0:
+    async def take_slots(self, wanted: int, account: int) -> int:
+        """Wait for at least one slot and take as many as the account may have, up to `wanted`.
+
+        Of what it could reach, each account leaves a quarter to others: one whose server says
+        nothing for minutes does not stop them.
+        """
+        while (allowed := self._allowed(account)) == 0:
             self._slot_freed.clear()
             await self._slot_freed.wait()
-        taken = min(wanted, self._free)
+        taken = min(wanted, allowed)
         self._free -= taken
+        self._held[account] += taken
         return taken
 
-    def free_slots(self, count: int) -> None:
+    def _allowed(self, account: int) -> int:
+        reachable = self._free + self._held[account]
+        share = reachable - reachable // 4
+        return min(self._free, max(0, share - self._held[account]))
+
+    def free_slots(self, count: int, account: int) -> None:
         """Give slots back that were taken and not used."""
         self._free += count
+        self._held[account] -= count
         self._slot_freed.set()
 
     async def mark(self, emails: Sequence[ClaimedEmail]) -> dict[UUID, Mark]:
@@ -55,9 +68,9 @@ class Marker:
 
     def forget(self, email_id: UUID, claim_no: int) -> None:
         """Free the slot of a mail that is no longer ours, if it holds one."""
-        if (email_id, claim_no) in self._open:
-            del self._open[email_id, claim_no]
-            self.free_slots(1)
+        account = self._open.pop((email_id, claim_no), None)
+        if account is not None:
+            self.free_slots(1, account)
 
     async def run(self) -> None:
         """Serve requests until cancelled; those that come while one is written go together."""
@@ -67,7 +80,7 @@ class Marker:
             requests, self._requests = self._requests, []
             new = [email for emails, _ in requests for email in emails]
             opened = list(self._open)
-            self._open.update(dict.fromkeys((email.id, email.claim_no) for email in new))
+            self._open.update({(email.id, email.claim_no): email.assigned_to for email in new})
             marks = await self._link.call(
                 lambda conn, new=new, opened=opened: store.mark(  # type: ignore[misc]
                     conn, self._worker, new=new, opened=opened

@@ -86,22 +86,23 @@ async def mark(
 
 async def settle(conn: Conn, group: Sequence[Settlement]) -> list[UUID]:
     """Record the outcomes together; give the ids whose claim had moved on."""
+    several = [(one, each) for one in group for each in one.recipients]
+    if not several:  # one statement: a worker frozen between two would keep limits locked
+        return await fetch.value(conn, "settle_emails", _columns(group), list)
     async with conn.transaction():
-        several = [(one, each) for one in group for each in one.recipients]
-        if several:
-            await fetch.run(
-                conn,
-                "settle_recipients",
-                {
-                    "ids": [one.id for one, _ in several],
-                    "claims": [one.claim_no for one, _ in several],
-                    "addresses": [each.address for _, each in several],
-                    "statuses": [each.status for _, each in several],
-                    "reasons": [each.reason for _, each in several],
-                    "codes": [each.code for _, each in several],
-                    "hard": [each.hard for _, each in several],
-                },
-            )
+        await fetch.run(
+            conn,
+            "settle_recipients",
+            {
+                "ids": [one.id for one, _ in several],
+                "claims": [one.claim_no for one, _ in several],
+                "addresses": [each.address for _, each in several],
+                "statuses": [each.status for _, each in several],
+                "reasons": [each.reason for _, each in several],
+                "codes": [each.code for _, each in several],
+                "hard": [each.hard for _, each in several],
+            },
+        )
         return await fetch.value(conn, "settle_emails", _columns(group), list)
 
 

@@ -58,5 +58,6 @@ class Doorbell:
         limit = POLL_SECONDS if self._ear.is_listening else DEAF_POLL_SECONDS
         seconds = limit if longest is None else max(0.0, min(limit, longest))
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._rung.wait(), seconds)
+            async with asyncio.timeout(seconds):  # not wait_for, which may swallow a cancel
+                await self._rung.wait()
         self._rung.clear()

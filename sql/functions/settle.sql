@@ -114,6 +114,8 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 BEGIN
+    -- A worker that is frozen before it settles the messages must not keep others from these rows and limits.
+    PERFORM set_config('idle_in_transaction_session_timeout', '10s', true);
     UPDATE mailqueue.email_recipients AS r
        SET status = i.status, reply_code = i.code, settled_at = clock_timestamp(),
            reason = CASE i.status WHEN 'suppressed' THEN coalesce(i.reason, mailqueue.suppressed(q.project_id, r.address, q.category))

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.mail import store
 from mailqueue.mail.model import Ending, LogStatus, RecipientSettlement
 from tests import make
-from tests.queue.acting import claim, counted, difference, outcome, row, sent, settle
+from tests.queue.acting import claim, counted, difference, opened, outcome, row, sent, settle
 
 pytestmark = pytest.mark.anyio
 GONE = RecipientSettlement("cy@example.com", "failed", "no such user", "5.1.1", hard=True)
@@ -204,3 +205,19 @@ async def test_outcomes_of_one_group_do_not_mix(conn: Conn) -> None:
         ]
     )
     assert await difference(conn) == 0
+
+
+async def test_a_worker_frozen_while_it_settles_does_not_keep_its_locks(
+    database: DatabaseSettings,
+) -> None:
+    """NoIoInTx: without several recipients there is no transaction to be frozen in."""
+    async with opened(database, 2) as (worker_conn, observer):
+        await make.sender_account(observer)
+        await make.queued_email(observer, cc=["cy@example.com"])
+        taken = await claim(worker_conn, await make.worker(observer))
+
+        async with worker_conn.transaction(force_rollback=True):
+            await settle(worker_conn, taken, spent=2, recipients=(TAKEN,))
+            limit = "SELECT current_setting('idle_in_transaction_session_timeout')"
+            assert await make.scalar(worker_conn, limit) == "10s"
+        assert await make.scalar(worker_conn, limit) == "0"

@@ -1,0 +1,62 @@
+"""A PostgreSQL as it is shipped: durable, so that killing it means something."""
+
+import asyncio
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.secret import Secret
+from mailqueue.db.migrate import migrate
+from mailqueue.db.provision import provision
+from mailqueue.embedded.binaries import find_binaries
+from mailqueue.embedded.cluster import Cluster
+from mailqueue.embedded.service_user import Account
+from tests.concurrency.running import Shipped
+
+ROLE = "mailqueue_kills"
+
+
+@pytest.fixture(scope="session")
+def shipped(
+    request: pytest.FixtureRequest, reachable_folder: Path, service_user: Account
+) -> Iterator[Shipped]:
+    """A cluster of this folder's own, which tests may kill."""
+    found = find_binaries(request.config.getoption("--server-version"))
+    home = reachable_folder / "shipped"
+    home.mkdir()
+    home.chmod(0o755)
+    if not service_user.can_enter(found.bin / "postgres"):
+        found = found.copied(home / "postgresql")
+    cluster = Cluster(home.resolve(), found, service_user)
+    cluster.make()
+    made = Shipped(cluster)
+    superuser = DatabaseSettings(Secret(cluster.superuser_url(made.start().port)))
+    asyncio.run(provision(superuser, role=ROLE, password=ROLE, database=ROLE))
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+@pytest.fixture
+def durable(shipped: Shipped) -> Iterator[DatabaseSettings]:
+    """A migrated database of one test's own on the durable cluster."""
+    postmaster = shipped.start()
+    name = f"mailqueue_{secrets.token_hex(6)}"
+    maintenance = shipped.cluster.superuser_url(postmaster.port)
+    made = sql.SQL("CREATE DATABASE {} OWNER {}").format(sql.Identifier(name), sql.Identifier(ROLE))
+    with psycopg.connect(maintenance, autocommit=True) as admin:
+        admin.execute(made)
+    url = f"postgresql://{ROLE}:{ROLE}@127.0.0.1:{postmaster.port}/{name}"
+    database = DatabaseSettings(Secret(url))
+    asyncio.run(migrate(database))
+    yield database
+    postmaster = shipped.start()
+    gone = sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
+    with psycopg.connect(shipped.cluster.superuser_url(postmaster.port), autocommit=True) as admin:
+        admin.execute(gone)

@@ -1,0 +1,185 @@
+"""Real worker processes, a PostgreSQL as it is shipped, and a server that takes their mail."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from email import message_from_bytes
+from pathlib import Path
+from typing import Any, TypeVar
+
+from psycopg.types.json import Jsonb
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+from mailqueue.embedded.cluster import Cluster
+from mailqueue.embedded.postmaster import Postmaster
+from tests import make
+from tests.smtp.scripted import Answer, ScriptedServer
+
+T = TypeVar("T")
+PATIENCE_SECONDS = 45.0
+SLOWLY: list[Answer] = [(b"250 2.0.0 ", b"queued\r\n")] * 5000
+"""Answers to the dot in two pieces, a moment apart: mail is in flight long enough to be lost."""
+
+
+@dataclass
+class Shipped:
+    """A cluster with nothing turned off for speed."""
+
+    cluster: Cluster
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> Postmaster:
+        """Start the server, or find it running."""
+        postmaster, started = self.cluster.start()
+        self.process = started or self.process
+        return postmaster
+
+    def kill(self) -> None:
+        """Kill the server as a power cut would: no goodbye, no checkpoint."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        self.cluster.stop(self.process)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A running `mailqueue worker send`."""
+
+    process: asyncio.subprocess.Process
+    log: Path
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def signal(self, what: signal.Signals) -> None:
+        os.kill(self.pid, what)
+
+    async def ended(self) -> int:
+        return await asyncio.wait_for(self.process.wait(), PATIENCE_SECONDS)
+
+    async def stopped(self) -> int:
+        """Ask it to stop as a service manager does, and wait."""
+        self.process.terminate()
+        return await self.ended()
+
+
+@asynccontextmanager
+async def workers(
+    database: DatabaseSettings, *, processes: int = 1, in_flight: int = 8, batch: int = 50
+) -> AsyncIterator[Command]:
+    """Run workers beside the block; they are killed after it if they still live."""
+    with tempfile.TemporaryDirectory(prefix="mailqueue-worker-") as folder:
+        log = Path(folder) / "log"
+        with log.open("wb") as output:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "mailqueue", "worker", "send", f"--data={folder}"),
+                *(f"--processes={processes}", f"--in-flight={in_flight}", f"--batch={batch}"),
+                env={**os.environ, "MAILQUEUE_DATABASE_URL": database.url.reveal()},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+        command = Command(process, log)
+        try:
+            yield command
+        except BaseException:
+            sys.stderr.write(log.read_text()[-6000:])
+            raise
+        finally:
+            if process.returncode is None:
+                process.terminate()
+                try:
+                    await asyncio.wait_for(process.wait(), 15)
+                except TimeoutError:
+                    process.kill()
+                    await process.wait()
+
+
+async def until(holds: Callable[[], Awaitable[T]], *, seconds: float = PATIENCE_SECONDS) -> T:
+    """Ask again and again until it holds; a bound keeps a broken promise from hanging the run."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while not (found := await holds()):
+        assert asyncio.get_running_loop().time() < deadline, "it never came true"
+        await asyncio.sleep(0.01)
+    return found
+
+
+async def pids(conn: Conn, count: int) -> list[int]:
+    """Wait until so many workers run; give their process ids."""
+
+    async def running() -> list[int]:
+        rows = await make.rows(
+            conn, "SELECT pid FROM mailqueue.worker_status WHERE status = 'running' ORDER BY id"
+        )
+        return [pid for (pid,) in rows] if len(rows) >= count else []
+
+    return await until(running)
+
+
+async def statuses(conn: Conn) -> Counter[str]:
+    """Count all mail by status."""
+    rows = await make.rows(conn, "SELECT status, count(*) FROM mailqueue.emails GROUP BY status")
+    return Counter(dict(rows))
+
+
+async def until_nothing_is_queued(conn: Conn) -> Counter[str]:
+    """Wait until no mail is pending or assigned; give what became of it."""
+
+    async def done() -> Counter[str] | None:
+        found = await statuses(conn)
+        return None if found["pending"] or found["assigned"] else found
+
+    found = await until(done)
+    assert found is not None
+    return found
+
+
+def deliveries(server: ScriptedServer) -> Counter[str]:
+    """Count what the server took by Message-ID."""
+    return Counter(
+        str(message_from_bytes(message.body)["Message-ID"]) for message in server.messages
+    )
+
+
+async def account_at(conn: Conn, server: ScriptedServer, **columns: object) -> int:
+    """Make a sender account that sends to this server."""
+    return await make.sender_account(conn, smtp_port=server.port, **columns)
+
+
+@asynccontextmanager
+async def session(database: DatabaseSettings) -> AsyncIterator[Conn]:
+    async with connect(database, application_name="test") as conn:
+        yield conn
+
+
+async def messages(server: ScriptedServer, count: int) -> None:
+    """Wait until the server has taken so many messages."""
+
+    async def taken() -> bool:
+        return len(server.messages) >= count
+
+    await until(taken)
+
+
+async def enqueue(conn: Conn, count: int, **options: Any) -> None:
+    """Queue many mails in one call."""
+    batch = [
+        {"recipient": f"p{n}@example.com", "subject": "Hello", "text": "Hello", **options}
+        for n in range(count)
+    ]
+    await conn.execute(
+        "SELECT count(*) FROM mailqueue.enqueue_batch('default', %s)", [Jsonb(batch)]
+    )
