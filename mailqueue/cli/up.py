@@ -43,7 +43,7 @@ FIRST_INSERT = (
 )
 @click.option(
     "--workers",
-    type=click.IntRange(0, 1000),
+    type=click.IntRange(0, 256),
     help="Send workers; 0 runs none, by default one a core.  [MAILQUEUE_WORKERS]",
 )
 @click.option("--no-trap", is_flag=True, default=None, help="No mail trap.  [MAILQUEUE_NO_TRAP]")

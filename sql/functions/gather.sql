@@ -35,6 +35,10 @@ BEGIN
     END LOOP;
 
     SELECT g.signal_floor INTO v_floor FROM mailqueue.lane_gather AS g WHERE g.is_only;
+    IF v_floor > pg_snapshot_xmax(pg_current_snapshot()) THEN
+        v_floor := '0';  -- it is of another server: this database was restored from a dump
+        UPDATE mailqueue.lane_gather AS g SET signal_floor = v_floor WHERE g.is_only;
+    END IF;
     WITH gone AS (
         DELETE FROM mailqueue.lane_signals AS s
          WHERE (s.xid, s.id) IN (SELECT o.xid, o.id FROM mailqueue.lane_signals AS o

@@ -28,7 +28,7 @@ BEGIN
         RETURN CASE WHEN s.is_silent THEN format('worker %s has it and is silent since %s: it goes back when the worker is rescued', q.worker_id, mailqueue.shown(s.beat_at))
                     ELSE format('being sent by worker %s since %s', q.worker_id, mailqueue.shown(q.assigned_at)) END;
     ELSIF q.run_at > clock_timestamp() THEN
-        RETURN CASE WHEN q.attempts > 0 THEN format('tried %s times, next attempt at %s: %s', q.attempts, mailqueue.shown(q.run_at), q.last_error)
+        RETURN CASE WHEN q.attempts > 0 THEN format('tried %s, next attempt at %s: %s', CASE q.attempts WHEN 1 THEN 'once' ELSE q.attempts || ' times' END, mailqueue.shown(q.run_at), q.last_error)
                     ELSE format('not due before %s', mailqueue.shown(q.run_at)) END;
     END IF;
     SELECT * INTO l FROM mailqueue.lanes AS x WHERE x.id = q.lane_id;

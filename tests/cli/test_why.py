@@ -47,7 +47,7 @@ def test_a_deferred_mail_tells_its_next_attempt_and_what_the_server_said(on_fres
 
     document = on_fresh_db.json("why", str(email_id))
 
-    assert document["why"].startswith("tried 1 times, next attempt at ")
+    assert document["why"].startswith("tried once, next attempt at ")
     assert document["why"].endswith(": 451 try later")
     assert document["email"]["status"] == "pending"
     [attempt] = document["attempts"]
