@@ -88,7 +88,8 @@ BEGIN
             -- A person who looks and changes nothing.
             ('dba', 'USAGE ON SCHEMA mailqueue'),
             ('dba', 'SELECT ON mailqueue.emails, mailqueue.queue_depth, mailqueue.sender_headroom, mailqueue.worker_status,
-                               mailqueue.recipient_history, mailqueue.held, mailqueue.books, mailqueue.sender_account_days'),
+                               mailqueue.recipient_history, mailqueue.held, mailqueue.books, mailqueue.sender_account_days,
+                               mailqueue.queue_blocked, mailqueue.paused, mailqueue.throughput'),
             ('dba', 'EXECUTE ON FUNCTION mailqueue.headroom_now(integer)'),  -- in sender_headroom
             ('dba', 'EXECUTE ON FUNCTION mailqueue.why(uuid)')
         ) AS g(role, rights)

@@ -29,6 +29,7 @@ BEGIN
               JOIN mailqueue.limits AS m ON m.sender_account_id = a.id WHERE a.project_id = p_project) AS r
     ON CONFLICT (project_id, priority, route) DO UPDATE SET account_limits = excluded.account_limits
      WHERE l.account_limits IS DISTINCT FROM excluded.account_limits;
+    PERFORM mailqueue.make_aside_lanes(p_project);
     PERFORM mailqueue.wake_lanes(p_project);
 END $$;
 COMMENT ON FUNCTION mailqueue.make_lanes(uuid) IS 'Make or renew the lanes of a project.';
@@ -52,7 +53,7 @@ BEGIN
     PERFORM mailqueue.lock_lanes(p_project);
     UPDATE mailqueue.lanes AS l SET blocked_until = clock_timestamp()
      WHERE l.project_id = p_project AND l.blocked_until > clock_timestamp()
-       AND l.blocked_reason NOT IN ('empty', 'not_due');
+       AND l.blocked_reason NOT IN ('empty', 'not_due', 'set_aside');
     IF FOUND AND EXISTS (SELECT FROM mailqueue.waiters AS w WHERE w.queue = 'email_queue') THEN
         PERFORM pg_notify('mailqueue_email_queue', '');
     END IF;
@@ -66,7 +67,7 @@ AS $$
 BEGIN
     PERFORM mailqueue.lock_lanes(NEW.id);
     PERFORM mailqueue.keep_limit(NEW.id, NULL, NEW.daily_limit, NEW.rate_per_second, NEW.burst, 2147483647, NEW.time_zone,
-        CASE NEW.status WHEN 'suspended' THEN 'suspended' END, NULL);
+        CASE WHEN NEW.status <> 'active' THEN NEW.status END, NEW.status_until);
     PERFORM mailqueue.make_lanes(NEW.id);
     RETURN NULL;
 END $$;

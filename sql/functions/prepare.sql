@@ -121,7 +121,7 @@ BEGIN
     END IF;
 
     SELECT l.id INTO q.lane_id FROM mailqueue.lanes AS l
-     WHERE l.project_id = q.project_id AND l.priority = q.priority AND l.route = coalesce(q.sender, '');
+     WHERE l.project_id = q.project_id AND l.priority = q.priority AND l.route = coalesce(q.sender, '') AND l.home_route IS NULL;
     IF q.lane_id IS NULL THEN
         PERFORM mailqueue.refuse('sender', format('this project has no sender account %s', to_json(left(q.sender, 100))));
     END IF;

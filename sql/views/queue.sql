@@ -2,7 +2,7 @@
 
 DROP VIEW IF EXISTS mailqueue.queue_depth CASCADE;
 CREATE VIEW mailqueue.queue_depth AS
-SELECT p.name AS project, l.priority, CASE l.route WHEN '' THEN 'default' ELSE l.route END AS route,
+SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.route), ''), 'default') AS route,
        d.pending, d.due, d.assigned, d.held, d.oldest_due_at,
        CASE WHEN d.due > 0 THEN l.blocked_reason END AS blocked_reason,
        CASE WHEN d.due > 0 THEN nullif(l.blocked_until, 'infinity') END AS blocked_until,

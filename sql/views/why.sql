@@ -14,7 +14,7 @@ BEGIN
     SELECT * INTO h FROM mailqueue.email_history AS e WHERE e.id = why.email_id ORDER BY e.finished_at DESC LIMIT 1;
     IF FOUND THEN
         RETURN CASE h.status
-            WHEN 'sent' THEN format('sent at %s', mailqueue.shown(h.finished_at))
+            WHEN 'sent' THEN format('sent at %s%s', mailqueue.shown(h.finished_at), ', ' || h.reason)
             ELSE format('%s at %s: %s', h.status, mailqueue.shown(h.finished_at), coalesce(h.reason, 'no reason recorded')) END;
     END IF;
     SELECT * INTO q FROM mailqueue.email_queue AS e WHERE e.id = why.email_id;
@@ -31,19 +31,24 @@ BEGIN
         RETURN CASE WHEN q.attempts > 0 THEN format('tried %s, next attempt at %s: %s', CASE q.attempts WHEN 1 THEN 'once' ELSE q.attempts || ' times' END, mailqueue.shown(q.run_at), q.last_error)
                     ELSE format('not due before %s', mailqueue.shown(q.run_at)) END;
     END IF;
+    SELECT * INTO r FROM mailqueue.pause_of(q.id);
+    IF r.kind IS NOT NULL THEN
+        RETURN mailqueue.pause_words(r.kind, r.value, r.until, r.reason);
+    END IF;
     SELECT * INTO l FROM mailqueue.lanes AS x WHERE x.id = q.lane_id;
     IF cardinality(l.account_limits) = 0 THEN
         RETURN 'the project has no sender account: add one with mailqueue sender add';
     END IF;
     SELECT * INTO r FROM mailqueue.headroom(ARRAY[l.project_limit], clock_timestamp()) AS x;
     IF r.why IS NOT NULL THEN
-        RETURN format('the project waits until %s: %s', mailqueue.shown(r.until), mailqueue.limit_words(r.why, r.daily_limit));
+        RETURN format('the project waits until %s: %s%s', mailqueue.shown(r.until), mailqueue.limit_words(r.why, r.daily_limit),
+            (SELECT ': ' || p.status_reason FROM mailqueue.projects AS p WHERE p.id = q.project_id AND p.status = r.why));
     END IF;
     -- Every candidate must stand in the way; the first to open again is named.
     IF NOT EXISTS (SELECT FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x WHERE x.why IS NULL) THEN
-        SELECT x.*, a.name INTO r FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x
+        SELECT x.*, a.name, CASE a.status WHEN x.why THEN ': ' || a.status_reason END AS told INTO r FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x
           JOIN mailqueue.sender_accounts AS a ON a.id = x.sender_account_id ORDER BY x.until, a.priority LIMIT 1;
-        RETURN format('sender account %s waits until %s: %s', r.name, mailqueue.shown(r.until), mailqueue.limit_words(r.why, r.daily_limit));
+        RETURN format('sender account %s waits until %s: %s%s', r.name, mailqueue.shown(r.until), mailqueue.limit_words(r.why, r.daily_limit), r.told);
     ELSIF q.recipients > (SELECT max(least(x.headroom, x.batch_size)) FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x) THEN
         RETURN format('it has %s recipients, more than any of its sender accounts may send to now', q.recipients);
     ELSIF NOT EXISTS (SELECT FROM mailqueue.workers AS w WHERE w.kind = 'send' AND w.stopped_at IS NULL AND w.lost_at IS NULL

@@ -1,0 +1,142 @@
+-- Which mails an operator means: a filter as JSON, read strictly, and the ids it finds, page by page.
+
+-- Keys: project (needed), campaign_id, lane ("high" or "high/relay"), sender, domain, status, category, older_than,
+-- newer_than. NULL in an OUT column: no such condition. p_now: ages are counted back from it, and younger mail is not meant.
+CREATE OR REPLACE FUNCTION mailqueue.read_filter(p_filter jsonb, p_now timestamptz,
+    OUT project_id uuid, OUT campaign_id text, OUT lanes integer[], OUT sender_id integer, OUT sender_lanes integer[], OUT domain text,
+    OUT status text, OUT category text, OUT created_before timestamptz, OUT created_after timestamptz)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    f record;
+    v_lane text[];
+    v_priority integer;
+    v_project uuid;
+BEGIN
+    IF p_filter IS NULL OR jsonb_typeof(p_filter) <> 'object' THEN
+        PERFORM mailqueue.refuse('filter', format('an object is needed, got %s', coalesce(jsonb_typeof(p_filter), 'null')));
+    ELSIF p_filter -> 'project' IS NULL THEN
+        PERFORM mailqueue.refuse('project', 'a filter needs the name of a project');
+    END IF;
+    FOR f IN SELECT e.key, e.value #>> '{}' AS text, jsonb_typeof(e.value) AS type FROM jsonb_each(p_filter) AS e ORDER BY e.key = 'project' DESC LOOP
+        IF f.key NOT IN ('project', 'campaign_id', 'lane', 'sender', 'domain', 'status', 'category', 'older_than', 'newer_than') THEN
+            PERFORM mailqueue.refuse(left(f.key, 100), 'there is no such filter');
+        ELSIF f.type <> 'string' THEN
+            PERFORM mailqueue.refuse(f.key, format('a string is needed, got %s', f.type));
+        END IF;
+        CASE f.key
+        WHEN 'project' THEN v_project := mailqueue.project_named(f.text);
+        WHEN 'campaign_id' THEN campaign_id := f.text;
+        WHEN 'domain' THEN domain := lower(ltrim(f.text, '@'));
+        WHEN 'status' THEN status := f.text;
+        WHEN 'category' THEN category := f.text;
+        WHEN 'lane' THEN
+            v_lane := regexp_match(f.text, '^([a-z0-3]+)(?:/(.+))?$');
+            v_priority := mailqueue.priority_named(v_lane[1]);
+            IF v_priority IS NULL THEN
+                PERFORM mailqueue.refuse('lane', format('critical, high, normal or low, and a route if wanted (high/relay), got %s', to_json(left(f.text, 200))));
+            END IF;
+            lanes := ARRAY(SELECT l.id FROM mailqueue.lanes AS l
+                            WHERE l.project_id = v_project AND l.priority = v_priority
+                              AND (v_lane[2] IS NULL OR coalesce(l.home_route, l.route) = CASE v_lane[2] WHEN 'default' THEN '' ELSE v_lane[2] END));
+            IF lanes = '{}' THEN
+                PERFORM mailqueue.refuse('lane', format('this project has no route %s', to_json(left(v_lane[2], 100))));
+            END IF;
+        WHEN 'sender' THEN
+            SELECT a.id INTO sender_id FROM mailqueue.sender_accounts AS a WHERE a.project_id = v_project AND a.name = f.text;
+            IF sender_id IS NULL THEN
+                PERFORM mailqueue.refuse('sender', format('this project has no sender account %s', to_json(left(f.text, 100))));
+            END IF;
+            sender_lanes := ARRAY(SELECT l.id FROM mailqueue.lanes AS l JOIN mailqueue.limits AS m ON l.account_limits = ARRAY[m.id]
+                                   WHERE l.project_id = v_project AND m.sender_account_id = sender_id);
+        WHEN 'older_than' THEN created_before := p_now - mailqueue.read_age('older_than', f.text);
+        WHEN 'newer_than' THEN created_after := p_now - mailqueue.read_age('newer_than', f.text);
+        END CASE;
+    END LOOP;
+    project_id := v_project;
+    created_before := coalesce(created_before, p_now);
+END $$;
+COMMENT ON FUNCTION mailqueue.read_filter(jsonb, timestamptz) IS
+    'A filter of mails as conditions; refuses unknown keys and values with SQLSTATE 22023, naming the key.';
+
+CREATE OR REPLACE FUNCTION mailqueue.priority_named(p_word text) RETURNS smallint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT (CASE p_word WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'normal' THEN 2 WHEN 'low' THEN 3
+                        WHEN '0' THEN 0 WHEN '1' THEN 1 WHEN '2' THEN 2 WHEN '3' THEN 3 END)::smallint
+$$;
+COMMENT ON FUNCTION mailqueue.priority_named(text) IS 'critical, high, normal or low as a number; NULL for another word.';
+
+CREATE OR REPLACE FUNCTION mailqueue.read_age(p_field text, p_text text) RETURNS interval
+LANGUAGE plpgsql IMMUTABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    IF p_text !~ '^[0-9]' THEN
+        RAISE invalid_datetime_format;  -- no "-2 days", no "ago"
+    END IF;
+    RETURN p_text::interval;
+EXCEPTION WHEN invalid_datetime_format OR datetime_field_overflow OR interval_field_overflow THEN
+    PERFORM mailqueue.refuse(p_field, format('an age such as 30min, 4h or 2d is needed, got %s', to_json(left(p_text, 100))));
+END $$;
+COMMENT ON FUNCTION mailqueue.read_age(text, text) IS 'An age as an interval, refused in words.';
+
+CREATE OR REPLACE FUNCTION mailqueue.domain_of(p_address text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$ SELECT lower(substring(p_address FROM '@([^@]*)$')) $$;
+COMMENT ON FUNCTION mailqueue.domain_of(text) IS 'The domain of an address, in lower case.';
+
+-- In id order, after p_after: a page costs what it walks over, and all pages together one walk.
+CREATE OR REPLACE FUNCTION mailqueue.pick_queued(p_filter jsonb, p_now timestamptz, p_statuses text[], p_after uuid, p_most integer,
+    p_other_than smallint DEFAULT NULL) RETURNS uuid[]
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET plan_cache_mode = force_generic_plan SET jit = off
+AS $$
+DECLARE
+    f record;
+BEGIN
+    SELECT * INTO f FROM mailqueue.read_filter(p_filter, p_now);
+    RETURN ARRAY(
+        SELECT q.id FROM mailqueue.email_queue AS q
+         WHERE q.id > coalesce(p_after, '00000000-0000-0000-0000-000000000000')
+           AND NOT q.is_cancelled AND (p_other_than IS NULL OR q.priority <> p_other_than)
+           AND q.project_id = f.project_id AND q.status = ANY (p_statuses) AND (f.status IS NULL OR q.status = f.status)
+           AND q.created_at <= f.created_before AND (f.created_after IS NULL OR q.created_at > f.created_after)
+           AND (f.campaign_id IS NULL OR q.campaign_id = f.campaign_id)
+           AND (f.category IS NULL OR q.category = f.category)
+           AND (f.lanes IS NULL OR q.lane_id = ANY (f.lanes))
+           AND (f.sender_id IS NULL OR coalesce(q.assigned_to = f.sender_id, q.lane_id = ANY (f.sender_lanes)))
+           AND (f.domain IS NULL OR mailqueue.domain_of(q.recipient_email) = f.domain
+                OR EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = q.id AND mailqueue.domain_of(r.address) = f.domain))
+         ORDER BY q.id LIMIT p_most);
+END $$;
+COMMENT ON FUNCTION mailqueue.pick_queued(jsonb, timestamptz, text[], uuid, integer, smallint) IS
+    'Ids of unfinished mails that match a filter, so many after an id; those about to be cancelled are finished in all but name.';
+
+CREATE OR REPLACE FUNCTION mailqueue.pick_finished(p_filter jsonb, p_now timestamptz, p_statuses text[], p_after uuid, p_most integer) RETURNS uuid[]
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
+AS $$
+DECLARE
+    f record;
+BEGIN
+    SELECT * INTO f FROM mailqueue.read_filter(p_filter, p_now);
+    RETURN ARRAY(
+        SELECT h.id FROM mailqueue.email_history AS h
+         WHERE h.id > coalesce(p_after, '00000000-0000-0000-0000-000000000000')
+           AND h.project_id = f.project_id AND h.status = ANY (p_statuses) AND (f.status IS NULL OR h.status = f.status)
+           AND h.created_at <= f.created_before AND (f.created_after IS NULL OR h.created_at > f.created_after)
+           AND (f.campaign_id IS NULL OR h.campaign_id = f.campaign_id)
+           AND (f.category IS NULL OR h.category = f.category)
+           AND (f.lanes IS NULL OR h.lane_id = ANY (f.lanes))
+           AND (f.sender_id IS NULL OR coalesce(h.assigned_to = f.sender_id, h.lane_id = ANY (f.sender_lanes)))
+           AND (f.domain IS NULL OR mailqueue.domain_of(h.recipient_email) = f.domain
+                OR EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = h.id AND mailqueue.domain_of(r.address) = f.domain))
+         ORDER BY h.id LIMIT p_most);
+END $$;
+COMMENT ON FUNCTION mailqueue.pick_finished(jsonb, timestamptz, text[], uuid, integer) IS
+    'Ids of finished mails that match a filter, so many after an id.';
