@@ -10,7 +10,12 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
+DECLARE
+    v_several uuid[];                                        -- messages that have recipients of their own
 BEGIN
+    IF p_ids = '{}' THEN
+        RETURN;
+    END IF;
     -- The lock on this row is what rescue takes too: either it sees these marks, or we see that we are lost.
     UPDATE mailqueue.send_intents AS s
        SET email_ids = p_open_ids || p_ids, claim_nos = p_open_claims || p_claims, marked_at = clock_timestamp()
@@ -18,6 +23,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     END IF;
+    v_several := ARRAY(SELECT DISTINCT r.email_id FROM mailqueue.email_recipients AS r WHERE r.email_id = ANY (p_ids));
     RETURN QUERY
     SELECT i.id,
            CASE WHEN q.id IS NULL THEN 'lost'
@@ -33,11 +39,14 @@ BEGIN
                  CASE WHEN bool_and(z.reason IS NOT NULL) THEN min(z.reason) END AS all_reason
             FROM mailqueue.email_recipients AS r
             CROSS JOIN LATERAL (SELECT mailqueue.suppressed(q.project_id, r.address, q.category) AS reason) AS z
-           WHERE r.email_id = q.id AND r.status = 'pending') AS n ON true
+           WHERE q.id = ANY (v_several) AND r.email_id = q.id AND r.status = 'pending') AS n ON true
       LEFT JOIN LATERAL (
           -- Not by the count of recipients: of several, one may be left, and not the first.
           SELECT CASE WHEN n.pending > 0 THEN n.all_reason
-                      ELSE mailqueue.suppressed(q.project_id, q.recipient_email, q.category) END AS reason) AS w ON true;
+                      WHEN EXISTS (SELECT FROM mailqueue.suppressions AS s
+                                    WHERE s.project_id = q.project_id AND s.address = lower(q.recipient_email))
+                      THEN mailqueue.suppressed(q.project_id, q.recipient_email, q.category) END AS reason
+          OFFSET 0) AS w ON true;                            -- OFFSET: asked once, though used twice
 END $$;
 COMMENT ON FUNCTION mailqueue.mark_emails(integer, uuid[], bigint[], uuid[], bigint[]) IS
     'Write down that mails are about to be handed over, and say which of them still may be.';
