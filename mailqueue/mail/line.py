@@ -2,8 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import random
@@ -22,6 +21,7 @@ from mailqueue.mail.model import (
     Parcel,
     Settlement,
 )
+from mailqueue.mail.silence import Silence
 from mailqueue.ports.transport import Channel, Outgoing, Transport
 from mailqueue.telemetry.log import get_logger
 
@@ -32,7 +32,7 @@ GROUP = 16
 WAITING_PER_CONNECTION = 32
 """So many mails waiting are worth another connection."""
 IDLE_SECONDS = 20.0
-STALL_SECONDS = 10.0
+STALL_SECONDS = 5.0
 """So long without a word on any connection, and waiting mail goes back: others need the room."""
 REST = timedelta(seconds=1)
 
@@ -71,7 +71,7 @@ class SenderLine:
         self._has_mail = asyncio.Event()
         self._connections: set[asyncio.Task[None]] = set()
         self._serving = 0  # connections that take mail; those that say goodbye do not
-        self._silent_since: dict[object, float] = {}  # by connection that waits for the server
+        self._silence = Silence()
         self._has_stalled = False
         self._is_closing = False
 
@@ -110,15 +110,17 @@ class SenderLine:
 
     def relieve(self) -> None:
         """Where the server says nothing at all, give back what waits and let the account rest."""
-        now = asyncio.get_running_loop().time()
-        is_stalled = len(self._silent_since) >= self._serving > 0 and all(
-            now - since > STALL_SECONDS for since in self._silent_since.values()
-        )
-        if is_stalled and self._waiting:
+        if self._waiting and self._silence.seconds() > STALL_SECONDS:
             self._has_stalled = True
             why = f"the server has not answered for {STALL_SECONDS:.0f} s"
             self._desk.failed(self.account.id, Rejected(Kind.TRANSIENT, "", why, Stage.CONNECT))
             self._give_back_all(why, wait=REST)
+
+    def _has_heard(self) -> None:
+        self._silence.heard()
+        if self._has_stalled:
+            self._has_stalled = False
+            self._desk.answered(self.account.id)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._connections.discard(task)
@@ -126,23 +128,6 @@ class SenderLine:
             log.error("connection.failed", sender_account=self.account.id, exc_info=fault)
             if not self._serving:
                 self._give_back_all(f"{type(fault).__name__} in the connection", wait=REST)
-
-    @contextmanager
-    def _server_is_asked(self) -> Iterator[Callable[[], None]]:
-        """Know that we wait for the server; gives what to call when it has said something."""
-        me = object()
-
-        def heard() -> None:
-            self._silent_since[me] = asyncio.get_running_loop().time()
-            if self._has_stalled:
-                self._has_stalled = False
-                self._desk.answered(self.account.id)
-
-        self._silent_since[me] = asyncio.get_running_loop().time()
-        try:
-            yield heard
-        finally:
-            del self._silent_since[me]
 
     async def _connection(self) -> None:
         channel: Channel | None = None
@@ -163,9 +148,10 @@ class SenderLine:
                 await channel.close()
 
     async def _opened(self) -> Channel | None:
-        with self._server_is_asked():
+        with self._silence.asking():
             opened = await self.account.transport.open()
         if not isinstance(opened, Rejected):
+            self._has_heard()
             self._desk.answered(self.account.id)
             return opened
         if self._serving == 1:  # else the server takes no more connections; the others go on
@@ -199,19 +185,16 @@ class SenderLine:
             letter for parcel in group if (letter := self._written(parcel, marks[parcel.email.id]))
         ]
         if letters:
-            with self._server_is_asked() as heard:
-                by_id = {one.outgoing.email_id: one for one in letters}
-                await self._hand_over(channel, by_id, heard)
+            with self._silence.asking():
+                await self._hand_over(channel, {one.outgoing.email_id: one for one in letters})
         if self.account.send_delay:
             await asyncio.sleep(self.account.send_delay.total_seconds())
 
-    async def _hand_over(
-        self, channel: Channel, letters: dict[UUID, Letter], heard: Callable[[], None]
-    ) -> None:
+    async def _hand_over(self, channel: Channel, letters: dict[UUID, Letter]) -> None:
         unreported = dict(letters)
 
         def report(mail: Outgoing, verdict: Verdict, took_ms: int) -> None:
-            heard()
+            self._has_heard()
             handed = unreported.pop(mail.email_id).handed
             self._desk.settle(settlement_of(handed, verdict, took_ms, random()))  # noqa: S311
             if isinstance(verdict, Rejected) and verdict.kind is Kind.RATE_LIMITED:

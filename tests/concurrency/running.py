@@ -25,7 +25,7 @@ from tests import make
 from tests.smtp.scripted import Answer, ScriptedServer
 
 T = TypeVar("T")
-PATIENCE_SECONDS = 45.0
+PATIENCE_SECONDS = 30.0
 SLOWLY: list[Answer] = [(b"250 2.0.0 ", b"queued\r\n")] * 5000
 """Answers to the dot in two pieces, a moment apart: mail is in flight long enough to be lost."""
 
@@ -78,14 +78,19 @@ class Command:
 
 @asynccontextmanager
 async def workers(
-    database: DatabaseSettings, *, processes: int = 1, in_flight: int = 8, batch: int = 50
+    database: DatabaseSettings,
+    *,
+    processes: int = 1,
+    in_flight: int = 8,
+    batch: int = 50,
+    data: Path | None = None,
 ) -> AsyncIterator[Command]:
     """Run workers beside the block; they are killed after it if they still live."""
     with tempfile.TemporaryDirectory(prefix="mailqueue-worker-") as folder:
         log = Path(folder) / "log"
         with log.open("wb") as output:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "mailqueue", "worker", "send", f"--data={folder}"),
+                *(sys.executable, "-m", "mailqueue", "worker", "send", f"--data={data or folder}"),
                 *(f"--processes={processes}", f"--in-flight={in_flight}", f"--batch={batch}"),
                 env={**os.environ, "MAILQUEUE_DATABASE_URL": database.url.reveal()},
                 stdin=subprocess.DEVNULL,
