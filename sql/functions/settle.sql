@@ -21,6 +21,11 @@ DECLARE
     v_lost uuid[];
     v_limits integer[]; v_days date[]; v_spent integer[]; v_back integer[]; v_bounces integer[]; v_errors integer[];
 BEGIN
+    IF p_ids = '{}' THEN
+        RETURN '{}';
+    ELSIF p_outcomes <@ '{sent}' AND p_logs <@ '{sent}' AND array_position(p_logs, NULL) IS NULL AND NOT true = ANY (p_hard) THEN
+        RETURN mailqueue.settle_sent(p_ids, p_claims, p_spent, p_message_ids, p_provider_ids, p_codes, p_enhanced, p_replies, p_ms);
+    END IF;
     -- A retry that has no attempt or no time left is an end; an unknown fate is one resend, then held.
     SELECT array_agg(CASE
                WHEN i.outcome IN ('retry', 'defer') AND q.is_cancelled THEN 'cancelled'
@@ -95,7 +100,8 @@ BEGIN
         PERFORM mailqueue.record_bounce(h.project_id, h.recipient_email, 'hard', i.reply, coalesce(i.enhanced, i.code), h.assigned_to, h.campaign_id)
            FROM unnest(p_ids, p_codes, p_enhanced, p_replies, p_hard) AS i(id, code, enhanced, reply, hard)
            JOIN mailqueue.email_history AS h ON h.id = i.id
-          WHERE i.hard AND i.id <> ALL (coalesce(v_lost, '{}'));
+          WHERE i.hard AND i.id <> ALL (coalesce(v_lost, '{}'))
+          ORDER BY lower(h.recipient_email);  -- so that settlers never deadlock
     END IF;
     IF v_limits IS NOT NULL THEN
         PERFORM mailqueue.settle_limits(v_limits, v_days, v_spent, v_back, v_bounces, v_errors);
@@ -126,7 +132,7 @@ BEGIN
     PERFORM mailqueue.record_bounce(q.project_id, i.address, 'hard', i.reason, i.code, q.assigned_to, q.campaign_id)
        FROM unnest(p_ids, p_claims, p_addresses, p_reasons, p_codes, p_hard) AS i(id, claim_no, address, reason, code, hard)
        JOIN mailqueue.email_queue AS q ON q.id = i.id AND q.claim_no = i.claim_no
-      WHERE i.hard;
+      WHERE i.hard ORDER BY lower(i.address);
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_recipients(uuid[], bigint[], text[], text[], text[], text[], boolean[]) IS
     'Record what became of single recipients of claimed messages.';
