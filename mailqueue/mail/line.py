@@ -12,7 +12,6 @@ from mailqueue.core.address import Mailbox
 from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
 from mailqueue.mail.judgement import settlement_of
 from mailqueue.mail.letter import CannotCompose, Letter, Skeletons, write_letter
-from mailqueue.mail.marker import Marker
 from mailqueue.mail.model import (
     Ending,
     LogStatus,
@@ -21,7 +20,9 @@ from mailqueue.mail.model import (
     Parcel,
     Settlement,
 )
+from mailqueue.mail.scribe import Scribe
 from mailqueue.mail.silence import Silence
+from mailqueue.mail.slots import Slots
 from mailqueue.ports.transport import Channel, Outgoing, Transport
 from mailqueue.telemetry.log import get_logger
 
@@ -31,9 +32,6 @@ GROUP = 16
 """Mails one connection marks and sends in one go."""
 WAITING_PER_CONNECTION = 32
 """So many mails waiting are worth another connection."""
-IDLE_SECONDS = 20.0
-STALL_SECONDS = 5.0
-"""So long without a word on any connection, and waiting mail goes back: others need the room."""
 REST = timedelta(seconds=1)
 
 
@@ -53,12 +51,14 @@ class Account:
 class Desk:
     """What all lines of a process share."""
 
-    marker: Marker
+    slots: Slots
+    scribe: Scribe
     skeletons: Skeletons
-    settle: Callable[[Settlement], None]
     may_finish: Callable[[], bool]
     answered: Callable[[int], None]  # the account's server accepts connections
     failed: Callable[[int, Rejected], None]  # it did not
+    idle_s: float = 20.0  # a connection without mail is closed after it
+    stall_s: float = 5.0  # without a word from a server for so long, what waits for it goes back
 
 
 class SenderLine:
@@ -110,9 +110,9 @@ class SenderLine:
 
     def relieve(self) -> None:
         """Where the server says nothing at all, give back what waits and let the account rest."""
-        if self._waiting and self._silence.seconds() > STALL_SECONDS:
+        if self._waiting and self._silence.seconds() > self._desk.stall_s:
             self._has_stalled = True
-            why = f"the server has not answered for {STALL_SECONDS:.0f} s"
+            why = f"the server has not answered for {self._desk.stall_s:.0f} s"
             self._desk.failed(self.account.id, Rejected(Kind.TRANSIENT, "", why, Stage.CONNECT))
             self._give_back_all(why, wait=REST)
 
@@ -166,7 +166,7 @@ class SenderLine:
                 return False
             self._has_mail.clear()
             try:
-                async with asyncio.timeout(IDLE_SECONDS):
+                async with asyncio.timeout(self._desk.idle_s):
                     await self._has_mail.wait()
             except TimeoutError:
                 return bool(self._waiting)
@@ -175,12 +175,12 @@ class SenderLine:
     async def _send_some(self, channel: Channel) -> None:
         desk = self._desk
         wanted = 1 if self.account.send_delay else min(GROUP, len(self._waiting))
-        slots = await desk.marker.take_slots(wanted, self.account.id)
+        slots = await desk.slots.take(wanted, self.account.id)
         group = [self._waiting.popleft() for _ in range(min(slots, len(self._waiting)))]
-        desk.marker.free_slots(slots - len(group), self.account.id)
+        desk.slots.give_back(slots - len(group), self.account.id)
         if not group:
             return
-        marks = await desk.marker.mark([parcel.email for parcel in group])
+        marks = await desk.scribe.mark([parcel.email for parcel in group])
         letters = [
             letter for parcel in group if (letter := self._written(parcel, marks[parcel.email.id]))
         ]
@@ -196,7 +196,7 @@ class SenderLine:
         def report(mail: Outgoing, verdict: Verdict, took_ms: int) -> None:
             self._has_heard()
             handed = unreported.pop(mail.email_id).handed
-            self._desk.settle(settlement_of(handed, verdict, took_ms, random()))  # noqa: S311
+            self._desk.scribe.settle(settlement_of(handed, verdict, took_ms, random()))  # noqa: S311
             if isinstance(verdict, Rejected) and verdict.kind is Kind.RATE_LIMITED:
                 self._desk.failed(self.account.id, verdict)
 
@@ -208,14 +208,14 @@ class SenderLine:
             await channel.close()
             fault = Rejected(Kind.AMBIGUOUS, "", f"{type(exc).__name__} while sending", Stage.DOT)
             for letter in unreported.values():
-                self._desk.settle(settlement_of(letter.handed, fault, 0, random()))  # noqa: S311
+                self._desk.scribe.settle(settlement_of(letter.handed, fault, 0, random()))  # noqa: S311
 
     def _written(self, parcel: Parcel, mark: Mark) -> Letter | None:
         """Compose a mail that may go; settle the others."""
         email = parcel.email
         match mark.verdict:
             case MarkVerdict.LOST:
-                self._desk.marker.forget(email.id, email.claim_no)
+                self._desk.scribe.forget(email.id, email.claim_no)
                 return None
             case MarkVerdict.CANCELLED:
                 self._settle(parcel, Ending.CANCELLED, "cancelled")
@@ -257,7 +257,7 @@ class SenderLine:
         wait: timedelta | None = None,
         log: LogStatus | None = None,
     ) -> None:
-        self._desk.settle(
+        self._desk.scribe.settle(
             Settlement(
                 id=parcel.email.id,
                 claim_no=parcel.email.claim_no,

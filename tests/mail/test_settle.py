@@ -7,10 +7,20 @@ import pytest
 
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
-from mailqueue.mail import store
 from mailqueue.mail.model import Ending, LogStatus, RecipientSettlement
+from mailqueue.mail.store_outcomes import write_down
 from tests import make
-from tests.queue.acting import claim, counted, difference, opened, outcome, row, sent, settle
+from tests.queue.acting import (
+    NO_WORKER,
+    claim,
+    counted,
+    difference,
+    opened,
+    outcome,
+    row,
+    sent,
+    settle,
+)
 
 pytestmark = pytest.mark.anyio
 GONE = RecipientSettlement("cy@example.com", "failed", "no such user", "5.1.1", hard=True)
@@ -182,9 +192,10 @@ async def test_outcomes_of_one_group_do_not_mix(conn: Conn) -> None:
     await make.queued_emails(conn, 5)
     a, b, c, d, e = await claim(conn, await make.worker(conn))
 
-    moved_on = await store.settle(
+    written = await write_down(
         conn,
-        [
+        NO_WORKER,
+        settled=[
             outcome(a, Ending.SENT, log=LogStatus.SENT),
             outcome(b, Ending.FAILED, reason="b", log=LogStatus.REJECTED),
             outcome(c, Ending.RETRY, reason="c", wait=timedelta(minutes=1)),
@@ -193,7 +204,7 @@ async def test_outcomes_of_one_group_do_not_mix(conn: Conn) -> None:
         ],
     )
 
-    assert moved_on == []
+    assert written.moved_on == []
     found = await make.rows(conn, "SELECT id, status, reason FROM mailqueue.emails")
     assert sorted(found) == sorted(
         [

@@ -13,10 +13,12 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.mail import store
 from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, Mark, Settlement
+from mailqueue.mail.store_outcomes import write_down
 from mailqueue.queue import store as kernel
 from tests import make
 
 LEASE = timedelta(minutes=15)
+NO_WORKER = 0  # settling asks for the claim, not for the worker
 SILENCE = timedelta(seconds=30)
 
 
@@ -40,7 +42,7 @@ async def mark(
     conn: Conn, worker: int, emails: Sequence[ClaimedEmail], *, opened: Sequence[ClaimedEmail] = ()
 ) -> dict[UUID, Mark]:
     before = [(email.id, email.claim_no) for email in opened]
-    return {one.id: one for one in await store.mark(conn, worker, new=emails, opened=before)}
+    return (await write_down(conn, worker, new=emails, opened=before)).marks
 
 
 def outcome(email: ClaimedEmail, ending: Ending, **more: Any) -> Settlement:
@@ -54,7 +56,8 @@ async def settle(
     conn: Conn, emails: Sequence[ClaimedEmail], ending: Ending = Ending.SENT, **more: Any
 ) -> list[UUID]:
     """Give the ids whose claim had moved on."""
-    return await store.settle(conn, [outcome(email, ending, **more) for email in emails])
+    outcomes = [outcome(email, ending, **more) for email in emails]
+    return (await write_down(conn, NO_WORKER, settled=outcomes)).moved_on
 
 
 async def sent(conn: Conn, emails: Sequence[ClaimedEmail]) -> list[UUID]:

@@ -1,0 +1,109 @@
+"""Flat: what a claim costs does not grow with what lies around it."""
+
+import pytest
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.db.fetch import Conn
+from mailqueue.mail import store
+from tests import make
+from tests.queue.acting import LEASE, claim, mark, opened
+
+pytestmark = pytest.mark.anyio
+CLAIMED = 100
+PAGES_A_ROW = 40
+"""Index entries, the row twice, counters and content of one claimed mail, generously."""
+
+
+async def fill(conn: Conn, count: int, *, due: str = "now() - interval '1 min'") -> None:
+    """Queue many mails without ANALYZE, past the checks of accepting."""
+    await conn.execute(
+        "INSERT INTO mailqueue.email_queue"  # type: ignore[arg-type]
+        " (project_id, project, lane_id, delivery, recipient_email, content_id, content_on, run_at)"
+        " SELECT l.project_id, NULL, l.id, 'resend',"
+        f" 'p' || n || '@example.com', 1, current_date, {due}"
+        " FROM mailqueue.lanes AS l, mailqueue.projects AS p, generate_series(1, %s) AS n"
+        " WHERE p.id = l.project_id AND p.name = 'default' AND l.priority = 2 AND l.route = ''",
+        (count,),
+    )
+
+
+async def pages(conn: Conn) -> int:
+    """Give how many pages this session has read so far, from memory or disk."""
+    await conn.execute("SELECT pg_stat_force_next_flush()")
+    return int(
+        await make.scalar(
+            conn,
+            "SELECT sum(heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read)"
+            " FROM pg_statio_all_tables WHERE schemaname = 'mailqueue'",
+        )
+    )
+
+
+async def claim_pages(conn: Conn, worker: int) -> tuple[int, int]:
+    """Claim; give how many mails came and how many pages it took."""
+    await store.gather_lanes(conn)
+    before = await pages(conn)
+    taken = await store.claim(conn, worker, limit=CLAIMED, lease=LEASE)
+    return len(taken), await pages(conn) - before
+
+
+async def test_a_plan_made_while_the_queue_was_empty_serves_a_full_one(
+    database: DatabaseSettings,
+) -> None:
+    async with opened(database, 1) as (conn,):
+        await make.sender_account(conn)
+        worker = await make.worker(conn)
+        for _ in range(8):  # more than a session needs to settle on a plan
+            assert await claim(conn, worker) == []
+        await fill(conn, 50_000)
+
+        count, read = await claim_pages(conn, worker)
+
+        assert count == CLAIMED
+        assert read < CLAIMED * PAGES_A_ROW
+
+
+async def test_mail_due_later_costs_a_claim_nothing(database: DatabaseSettings) -> None:
+    async with opened(database, 1) as (conn,):
+        await make.sender_account(conn)
+        worker = await make.worker(conn)
+        await fill(conn, 30_000, due="now() + interval '1 week'")
+        await fill(conn, 200)
+
+        count, read = await claim_pages(conn, worker)
+
+        assert count == CLAIMED
+        assert read < CLAIMED * PAGES_A_ROW
+
+
+async def test_blocked_lanes_cost_a_claim_nothing(database: DatabaseSettings) -> None:
+    async with opened(database, 1) as (conn,):
+        worker = await make.worker(conn)
+        await conn.execute(
+            "INSERT INTO mailqueue.projects (name)"
+            " SELECT 'p' || n FROM generate_series(1, 300) AS n"
+        )
+        await conn.execute(
+            "UPDATE mailqueue.lanes SET blocked_until = 'infinity', blocked_reason = 'daily_limit'"
+            " WHERE route = ''"
+        )
+        await make.sender_account(conn)
+        await fill(conn, 200)
+
+        count, read = await claim_pages(conn, worker)
+
+        assert count == CLAIMED
+        assert read < CLAIMED * PAGES_A_ROW
+
+
+async def test_marking_and_settling_read_only_their_rows(database: DatabaseSettings) -> None:
+    async with opened(database, 1) as (conn,):
+        await make.sender_account(conn)
+        worker = await make.worker(conn)
+        await fill(conn, 20_000)
+        taken = await claim(conn, worker, limit=CLAIMED)
+        before = await pages(conn)
+
+        await mark(conn, worker, taken)
+
+        assert await pages(conn) - before < CLAIMED * PAGES_A_ROW
