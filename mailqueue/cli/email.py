@@ -1,22 +1,18 @@
-"""`mailqueue email`: look at single mails, cancel, hold, release or requeue them."""
+"""`mailqueue email`: look at mails; cancel, hold, release, requeue, resend or move them."""
 
-from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
 from uuid import UUID
 
 import click
 
-from mailqueue.cli.context import opened, run
+from mailqueue.cli.context import run
+from mailqueue.cli.email_many import Deed, lay_hand
+from mailqueue.cli.email_selection import Selection, selection_options
 from mailqueue.cli.email_view import print_explained
-from mailqueue.cli.output import Column, Command, emit, examples, json_option, table
+from mailqueue.cli.output import emit, examples, json_option
 from mailqueue.cli.why import explained
-from mailqueue.db.fetch import Conn
 from mailqueue.operations import emails
-from mailqueue.operations.model import Handled
+from mailqueue.operations.model import PRIORITIES
 
-EXIT_UNCHANGED = 1
-
-_HANDLED = (Column("id", "ID"), Column("result", "RESULT"))
 _ID = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
 
 
@@ -24,16 +20,12 @@ _ID = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
     epilog=examples(
         f"mailqueue email show {_ID}",
         f"mailqueue email cancel {_ID} --reason 'sent by mistake'",
-        f"mailqueue email requeue {_ID}",
+        "mailqueue email cancel --project default --campaign spring --older-than 2d --dry-run",
+        "mailqueue email requeue --project default --status failed --newer-than 4h",
     )
 )
 def email() -> None:
-    """Show, cancel, hold, release or requeue single emails."""
-
-
-def ids_argument(command: Command) -> Command:
-    """Add the ids of the mails, handed over as `ids`."""
-    return click.argument("ids", metavar="ID...", type=click.UUID, nargs=-1, required=True)(command)
+    """Show emails; cancel, hold, release, requeue, resend or move some or all that match."""
 
 
 @email.command(epilog=examples(f"mailqueue email show {_ID}"))
@@ -48,53 +40,107 @@ def show(*, email_id: UUID, as_json: bool) -> None:
         print_explained(found)
 
 
-@email.command(epilog=examples(f"mailqueue email cancel {_ID}"))
-@ids_argument
+@email.command(
+    epilog=examples(
+        f"mailqueue email cancel {_ID}",
+        "mailqueue email cancel --project default --campaign spring --dry-run",
+    )
+)
+@selection_options
 @click.option("--reason", default="cancelled by an operator", show_default=True)
 @json_option
-def cancel(*, ids: Sequence[UUID], reason: str, as_json: bool) -> None:
+def cancel(*, selection: Selection, reason: str, as_json: bool) -> None:
     """Cancel unfinished emails; those a worker has are stopped if not handed over yet."""
-    _handle(lambda conn: emails.cancel(conn, ids, reason=reason), as_json=as_json)
+    deed = Deed(
+        "cancel",
+        "cancelled",
+        {"reason": reason},
+        lambda conn, hand: emails.cancel(conn, hand, reason=reason),
+    )
+    lay_hand(selection, deed, as_json=as_json)
 
 
-@email.command(epilog=examples(f"mailqueue email hold {_ID} --reason 'wait for legal'"))
-@ids_argument
+@email.command(
+    epilog=examples(
+        f"mailqueue email hold {_ID} --reason 'wait for legal'",
+        "mailqueue email hold --project default --domain example.com --yes",
+    )
+)
+@selection_options
 @click.option("--reason", default="held by an operator", show_default=True)
 @json_option
-def hold(*, ids: Sequence[UUID], reason: str, as_json: bool) -> None:
+def hold(*, selection: Selection, reason: str, as_json: bool) -> None:
     """Keep pending emails until they are released."""
-    _handle(lambda conn: emails.hold(conn, ids, reason=reason), as_json=as_json)
+    deed = Deed(
+        "hold",
+        "held",
+        {"reason": reason},
+        lambda conn, hand: emails.hold(conn, hand, reason=reason),
+    )
+    lay_hand(selection, deed, as_json=as_json)
 
 
-@email.command(epilog=examples(f"mailqueue email release {_ID}"))
-@ids_argument
+@email.command(
+    epilog=examples(
+        f"mailqueue email release {_ID}",
+        "mailqueue email release --project default --campaign spring",
+    )
+)
+@selection_options
 @json_option
-def release(*, ids: Sequence[UUID], as_json: bool) -> None:
+def release(*, selection: Selection, as_json: bool) -> None:
     """Send held emails after all."""
-    _handle(lambda conn: emails.release(conn, ids), as_json=as_json)
+    lay_hand(selection, Deed("release", "released", {}, emails.release), as_json=as_json)
 
 
-@email.command(epilog=examples(f"mailqueue email requeue {_ID}"))
-@ids_argument
+@email.command(
+    epilog=examples(
+        f"mailqueue email requeue {_ID}",
+        "mailqueue email requeue --project default --status failed --newer-than 4h",
+    )
+)
+@selection_options
 @json_option
-def requeue(*, ids: Sequence[UUID], as_json: bool) -> None:
+def requeue(*, selection: Selection, as_json: bool) -> None:
     """Queue failed, expired or cancelled emails again, under the same ids."""
-    _handle(lambda conn: emails.requeue(conn, ids), as_json=as_json)
+    lay_hand(selection, Deed("requeue", "requeued", {}, emails.requeue), as_json=as_json)
 
 
-def _handle(act: Callable[[Conn], Awaitable[list[Handled]]], *, as_json: bool) -> None:
-    """Print what was done to each; exit 1 when something was left as it was."""
+@email.command(
+    epilog=examples(
+        f"mailqueue email resend {_ID} --reason 'she deleted it'",
+        "mailqueue email resend --project default --domain example.com --newer-than 1d --dry-run",
+    )
+)
+@selection_options
+@click.option("--reason", default="resent by an operator", show_default=True)
+@json_option
+def resend(*, selection: Selection, reason: str, as_json: bool) -> None:
+    """Send emails that were sent once more, each as a new email with a new id."""
+    deed = Deed(
+        "resend",
+        "resent",
+        {"reason": reason},
+        lambda conn, hand: emails.resend(conn, hand, reason=reason),
+    )
+    lay_hand(selection, deed, as_json=as_json)
 
-    async def acted() -> list[Handled]:
-        async with opened() as app:
-            return await act(app.conn)
 
-    handled = run(acted())
-    if as_json:
-        emit(handled)
-    else:
-        table(handled, _HANDLED)
-        counted = Counter(each.result.partition(":")[0] for each in handled)
-        click.echo(", ".join(f"{count} {result}" for result, count in counted.items()))
-    if any(each.result == "unknown" or each.result.startswith("unchanged") for each in handled):
-        click.get_current_context().exit(EXIT_UNCHANGED)
+@email.command(
+    epilog=examples(
+        f"mailqueue email reprioritise {_ID} --priority critical",
+        "mailqueue email reprioritise --project default --lane normal --priority low",
+    )
+)
+@selection_options
+@click.option("--priority", required=True, type=click.Choice(PRIORITIES))
+@json_option
+def reprioritise(*, selection: Selection, priority: str, as_json: bool) -> None:
+    """Move unfinished emails to the lane of another priority."""
+    deed = Deed(
+        "reprioritise",
+        "moved",
+        {"priority": priority},
+        lambda conn, hand: emails.reprioritise(conn, hand, priority=priority),
+    )
+    lay_hand(selection, deed, as_json=as_json)

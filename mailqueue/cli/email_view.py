@@ -5,8 +5,7 @@ from datetime import datetime
 import click
 
 from mailqueue.cli.output import Column, facts, paint, table
-from mailqueue.cli.status_view import PRIORITIES
-from mailqueue.operations.model import Email, Explained
+from mailqueue.operations.model import PRIORITIES, Email, Explained
 
 _RECIPIENTS = (
     Column("kind", "KIND"),

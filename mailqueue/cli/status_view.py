@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from mailqueue.cli.output import Column, paint, show, table
-from mailqueue.operations.model import LaneDepth, Overview, SenderToday
+from mailqueue.operations.model import PRIORITIES, LaneDepth, Overview, SenderToday
 
 if TYPE_CHECKING:
     from rich.console import Group
 
 Rows = list[Mapping[str, object]]
 
-PRIORITIES = ("critical", "high", "normal", "low")
 # How a lane's or account's block is told.
 _WORDS = {
     "no_sender": "no sender account",

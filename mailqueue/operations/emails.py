@@ -1,16 +1,35 @@
-"""One mail at a time: explain it, cancel it, hold it, release it, queue it again."""
+"""Single mails: explain, cancel, hold, release, requeue, resend, move, resolve, with an audit."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from uuid import UUID
 
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.operations import store
-from mailqueue.operations.model import Explained, Handled
-from mailqueue.operations.store import EmailPlace
+from mailqueue.operations import store, store_operate
+from mailqueue.operations.model import PRIORITIES, Explained, Handled
+from mailqueue.operations.store_operate import EmailPlace
 
 Act = Callable[[UUID, list[UUID]], Awaitable[list[Handled]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """Whose hand it is and which mails it is laid on; a trial takes everything back."""
+
+    ids: Sequence[UUID]
+    by: str
+    is_trial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Deed:
+    """What the audit says was done."""
+
+    action: str
+    act: Act
+    detail: Mapping[str, object] = field(default_factory=dict)
 
 
 async def explain(conn: Conn, email_id: UUID) -> Explained:
@@ -30,40 +49,99 @@ async def explain(conn: Conn, email_id: UUID) -> Explained:
     )
 
 
-async def cancel(conn: Conn, ids: Sequence[UUID], *, reason: str) -> list[Handled]:
+async def cancel(conn: Conn, hand: Hand, *, reason: str) -> list[Handled]:
     """Cancel unfinished mails; one line for each id, in order, saying what was done."""
-    return await _handle(conn, ids, lambda p, some: store.cancel(conn, p, ids=some, reason=reason))
+
+    async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
+        return await store_operate.cancel(conn, project, ids=ids, reason=reason)
+
+    return await _handle(conn, hand, _Deed("emails.cancelled", act, {"reason": reason}))
 
 
-async def hold(conn: Conn, ids: Sequence[UUID], *, reason: str) -> list[Handled]:
+async def hold(conn: Conn, hand: Hand, *, reason: str) -> list[Handled]:
     """Keep pending mails until they are released."""
-    return await _handle(conn, ids, lambda p, some: store.hold(conn, p, ids=some, reason=reason))
+
+    async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
+        return await store_operate.hold(conn, project, ids=ids, reason=reason)
+
+    return await _handle(conn, hand, _Deed("emails.held", act, {"reason": reason}))
 
 
-async def release(conn: Conn, ids: Sequence[UUID]) -> list[Handled]:
+async def release(conn: Conn, hand: Hand) -> list[Handled]:
     """Put held mails back into their lanes."""
-    return await _handle(conn, ids, lambda p, some: store.release(conn, p, ids=some))
+
+    async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
+        return await store_operate.release(conn, project, ids=ids)
+
+    return await _handle(conn, hand, _Deed("emails.released", act))
 
 
-async def requeue(conn: Conn, ids: Sequence[UUID]) -> list[Handled]:
-    """Queue failed, expired or cancelled mails again, under the same ids."""
-    return await _handle(conn, ids, lambda p, some: store.requeue(conn, p, ids=some))
+async def requeue(conn: Conn, hand: Hand) -> list[Handled]:
+    """Queue finished mails that were not sent again, under the same ids."""
+
+    async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
+        return await store_operate.requeue(conn, project, ids=ids)
+
+    return await _handle(conn, hand, _Deed("emails.requeued", act))
 
 
-async def _handle(conn: Conn, ids: Sequence[UUID], act: Act) -> list[Handled]:
+async def resend(conn: Conn, hand: Hand, *, reason: str) -> list[Handled]:
+    """Queue sent mails once more, each as a new mail whose id the line gives."""
+
+    async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
+        return await store_operate.resend(conn, project, ids=ids, reason=reason)
+
+    return await _handle(conn, hand, _Deed("emails.resent", act, {"reason": reason}))
+
+
+async def reprioritise(conn: Conn, hand: Hand, *, priority: str) -> list[Handled]:
+    """Move unfinished mails to the lanes of another priority, by its word."""
+
+    async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
+        place = PRIORITIES.index(priority)
+        return await store_operate.reprioritise(conn, project, ids=ids, priority=place)
+
+    return await _handle(conn, hand, _Deed("emails.reprioritised", act, {"priority": priority}))
+
+
+async def resolve(conn: Conn, hand: Hand, *, was_sent: bool, note: str | None) -> list[Handled]:
+    """Decide about mails that are held because nobody knows whether they were sent."""
+
+    async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
+        return await store_operate.resolve(
+            conn, project, ids=ids, was_sent=was_sent, note=note, by=hand.by
+        )
+
+    detail = {"was_sent": was_sent, "note": note}
+    return await _handle(conn, hand, _Deed("emails.resolved", act, detail))
+
+
+async def _handle(conn: Conn, hand: Hand, deed: _Deed) -> list[Handled]:
     """Do it in one transaction; what is not done is told as `unchanged: <status>`."""
-    wanted = list(dict.fromkeys(ids))
-    async with conn.transaction():
-        found = await store.places(conn, wanted)
-        by_project = sorted(found, key=_project_of)
+    wanted = list(dict.fromkeys(hand.ids))
+    async with conn.transaction(force_rollback=hand.is_trial):
+        found = await store_operate.places(conn, wanted)
         done: dict[UUID, str] = {}
-        for project_id, places in groupby(by_project, key=_project_of):
-            handled = await act(project_id, [place.id for place in places])
+        for (project_id, project), places in groupby(sorted(found, key=_project), key=_project):
+            handled = await deed.act(project_id, [place.id for place in places])
             done |= {each.id: each.result for each in handled}
+            if handled:
+                await store_operate.record(
+                    conn,
+                    project_id,
+                    action=deed.action,
+                    subject=f"project {project}",
+                    detail={
+                        "filter": {"project": project, "ids": [str(each.id) for each in handled]},
+                        "emails": len(handled),
+                        **deed.detail,
+                    },
+                    by=hand.by,
+                )
     unchanged = {place.id: f"unchanged: {place.status}" for place in found}
     results = dict.fromkeys(wanted, "unknown") | unchanged | done
     return [Handled(email_id, results[email_id]) for email_id in wanted]
 
 
-def _project_of(place: EmailPlace) -> UUID:
-    return place.project_id
+def _project(place: EmailPlace) -> tuple[UUID, str]:
+    return place.project_id, place.project

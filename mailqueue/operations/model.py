@@ -1,8 +1,11 @@
 """What an operator sees: the queue, one mail, the books, and what a check found. Values only."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from uuid import UUID
+
+PRIORITIES = ("critical", "high", "normal", "low")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,3 +178,33 @@ class Finding:
     is_ok: bool
     says: str
     fix: str | None = None  # None when nothing is wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """An operation on all mail that matches: the verb, the filter, and what the verb needs."""
+
+    verb: str  # hold, release, cancel, requeue, resend, reprioritise
+    where: Mapping[str, str]  # as SQL's filters take it
+    argument: Mapping[str, str]  # reason, priority
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What an operation did; its row in audit_events says the same."""
+
+    operation: int
+    emails: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """What is paused: a project, a sender account, a campaign or a recipient domain."""
+
+    project: str
+    kind: str
+    name: str
+    reason: str | None
+    until: datetime | None  # None: until somebody resumes it
+    actor: str | None
+    since: datetime | None

@@ -10,7 +10,6 @@ from mailqueue.operations.model import (
     Attempt,
     BookLine,
     Email,
-    Handled,
     LaneDepth,
     Recipient,
     SenderToday,
@@ -59,15 +58,6 @@ class LongTransaction:
     age: timedelta
 
 
-@dataclass(frozen=True, slots=True)
-class EmailPlace:
-    """Whose a mail is."""
-
-    id: UUID
-    project_id: UUID
-    status: str
-
-
 async def lane_depths(conn: Conn) -> list[LaneDepth]:
     """List lanes that have unfinished mail, most urgent first."""
     return await fetch.many(conn, "list_lane_depths", None, LaneDepth)
@@ -111,33 +101,6 @@ async def recipients(conn: Conn, email_id: UUID) -> list[Recipient]:
 async def books(conn: Conn) -> list[BookLine]:
     """Read the books, oldest day first."""
     return await fetch.many(conn, "read_books", None, BookLine)
-
-
-async def places(conn: Conn, ids: list[UUID]) -> list[EmailPlace]:
-    """Find the projects of mails."""
-    return await fetch.many(conn, "find_email_projects", {"ids": ids}, EmailPlace)
-
-
-async def cancel(conn: Conn, project_id: UUID, *, ids: list[UUID], reason: str) -> list[Handled]:
-    """Cancel unfinished mails."""
-    asked = {"project_id": project_id, "ids": ids, "reason": reason}
-    return await fetch.many(conn, "cancel_email", asked, Handled)
-
-
-async def hold(conn: Conn, project_id: UUID, *, ids: list[UUID], reason: str) -> list[Handled]:
-    """Hold pending mails."""
-    asked = {"project_id": project_id, "ids": ids, "reason": reason}
-    return await fetch.many(conn, "hold_email", asked, Handled)
-
-
-async def release(conn: Conn, project_id: UUID, *, ids: list[UUID]) -> list[Handled]:
-    """Put held mails back."""
-    return await fetch.many(conn, "release_email", {"project_id": project_id, "ids": ids}, Handled)
-
-
-async def requeue(conn: Conn, project_id: UUID, *, ids: list[UUID]) -> list[Handled]:
-    """Queue finished mails that were not sent again."""
-    return await fetch.many(conn, "requeue_email", {"project_id": project_id, "ids": ids}, Handled)
 
 
 async def server_facts(conn: Conn) -> ServerFacts:

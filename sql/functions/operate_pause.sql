@@ -37,7 +37,8 @@ BEGIN
             PERFORM mailqueue.refuse('name', format('the %s to pause is needed', p_kind));
         END IF;
         DELETE FROM mailqueue.pauses AS p WHERE p.until <= clock_timestamp();
-        INSERT INTO mailqueue.pauses AS p (project_id, kind, value, reason, until) VALUES (v_project, p_kind, v_name, p_reason, coalesce(p_until, 'infinity'))
+        INSERT INTO mailqueue.pauses AS p (project_id, kind, value, reason, until, actor)
+        VALUES (v_project, p_kind, v_name, p_reason, coalesce(p_until, 'infinity'), session_user || coalesce(' (' || left(p_by, 200) || ')', ''))
         ON CONFLICT ON CONSTRAINT pauses_pkey DO UPDATE
            SET reason = excluded.reason, until = excluded.until, actor = excluded.actor, created_at = excluded.created_at;
         PERFORM mailqueue.lock_lanes(v_project);

@@ -71,32 +71,6 @@ SELECT b.project, b.day, b.accepted::bigint, b.sent, b.failed, b.suppressed, b.e
 FROM mailqueue.books AS b
 ORDER BY b.day, b.project;
 
--- name: cancel_email :many
--- Cancel unfinished mails: pending and held at once, assigned as soon as the worker looks.
-SELECT c.id, c.result
-FROM mailqueue.cancel_emails(%(project_id)s, %(ids)s::uuid[], %(reason)s) AS c;
-
--- name: hold_email :many
--- Keep pending mails until a person releases them.
-SELECT h.id, h.result
-FROM mailqueue.hold_emails(%(project_id)s, %(ids)s::uuid[], %(reason)s) AS h;
-
--- name: release_email :many
--- Put held mails back into their lanes.
-SELECT r.id, r.result
-FROM mailqueue.release_emails(%(project_id)s, %(ids)s::uuid[]) AS r;
-
--- name: requeue_email :many
--- Queue failed, expired or cancelled mails again.
-SELECT r.id, r.result
-FROM mailqueue.requeue_emails(%(project_id)s, %(ids)s::uuid[]) AS r;
-
--- name: find_email_projects :many
--- The project of each of these mails; unknown ids have none.
-SELECT e.id, e.project_id, e.status
-FROM mailqueue.emails AS e
-WHERE e.id = ANY (%(ids)s::uuid[]);
-
 -- name: describe_server :one
 -- What the server is and how it keeps what it says it has written.
 SELECT current_setting('server_version') AS version,

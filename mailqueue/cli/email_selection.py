@@ -1,0 +1,55 @@
+"""Which emails a command is about: ids, or a filter; and whether it is in earnest."""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import click
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Ids, or else a filter as SQL takes it; never both."""
+
+    ids: Sequence[UUID]
+    where: Mapping[str, str]
+    is_trial: bool
+    is_sure: bool
+
+
+# By the names SQL's filters have. Values are handed over as they are: SQL refuses them by name.
+_FILTERS = {
+    "project": click.option("--project", metavar="NAME", help="Needed unless ids are given."),
+    "campaign_id": click.option("--campaign", "campaign_id", metavar="ID"),
+    "lane": click.option("--lane", metavar="PRIORITY[/ROUTE]", help="Such as low or high/relay."),
+    "sender": click.option("--sender", metavar="NAME", help="The sender account it goes by."),
+    "domain": click.option("--domain", metavar="DOMAIN", help="Domain of a recipient."),
+    "status": click.option("--status", metavar="WORD"),
+    "category": click.option("--category", metavar="WORD"),
+    "older_than": click.option("--older-than", metavar="AGE", help="Such as 30min, 4h or 2d."),
+    "newer_than": click.option("--newer-than", metavar="AGE"),
+}
+
+
+def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ids, filters, --dry-run and --yes; the command gets them as one `selection`."""
+
+    @functools.wraps(command)
+    def packed(*args: Any, ids: Sequence[UUID], dry_run: bool, yes: bool, **given: Any) -> Any:
+        named = {name: given.pop(name) for name in _FILTERS}
+        where = {name: value for name, value in named.items() if value is not None}
+        if ids and where:
+            raise click.UsageError("give ids or a filter, not both")
+        if not ids and "project" not in where:
+            raise click.UsageError("give ids, or --project and what else it is to be found by")
+        chosen = Selection(ids, where, is_trial=dry_run, is_sure=yes)
+        return command(*args, selection=chosen, **given)
+
+    wrapped: Callable[..., Any] = packed
+    wrapped = click.option("--yes", is_flag=True, help="Do not ask first.")(wrapped)
+    wrapped = click.option("--dry-run", is_flag=True, help="Say what it would do.")(wrapped)
+    for option in reversed(_FILTERS.values()):
+        wrapped = option(wrapped)
+    return click.argument("ids", metavar="[ID]...", type=click.UUID, nargs=-1)(wrapped)

@@ -1,0 +1,25 @@
+"""A bar on standard error for work that goes in batches, where a person looks at it."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def progress(words: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Show a bar, of unknown length without a total; gives what moves it on by so many."""
+    if not sys.stderr.isatty():
+        yield lambda _some: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    with Progress(
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task(words, total=total)
+        yield lambda some: bar.advance(task, some)

@@ -1,0 +1,76 @@
+"""Lets the mail of a project, sender account, campaign or recipient domain wait, and go again."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from mailqueue.core.errors import NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.operations import many, store_operate
+from mailqueue.operations.model import Done, Pause
+
+
+class Kind(StrEnum):
+    """What can be paused."""
+
+    PROJECT = "project"
+    CAMPAIGN = "campaign"
+    DOMAIN = "domain"
+    SENDER = "sender"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One thing that is paused or resumed; a project is its own name."""
+
+    kind: Kind
+    project: str
+    name: str
+
+
+async def pause(
+    conn: Conn,
+    target: Target,
+    *,
+    until: datetime | timedelta | None,
+    reason: str | None,
+    by: str,
+    advance: Callable[[int], None],
+) -> Done:
+    """Pause it from now on and set its queued mail aside; `until` None: until it is resumed.
+
+    Raises:
+        InvalidField: what cannot be meant.
+    """
+    operation = await store_operate.pause(
+        conn,
+        target.project,
+        kind=target.kind,
+        name=target.name,
+        until=until,
+        reason=reason,
+        by=by,
+    )
+    if target.kind in (Kind.PROJECT, Kind.SENDER):
+        return Done(operation, 0)  # their lanes are blocked; no mail moves
+    # One walk: what a worker holds now is stopped when it is about to be handed over.
+    return Done(operation, await many.go_on(conn, operation, walks=1, advance=advance))
+
+
+async def resume(conn: Conn, target: Target, *, by: str) -> None:
+    """End a pause.
+
+    Raises:
+        InvalidField: there is no such project.
+        NotFound: it is not paused.
+    """
+    if not await store_operate.resume(
+        conn, target.project, kind=target.kind, name=target.name, by=by
+    ):
+        raise NotFound("pause of", f"{target.kind} {target.name} in project {target.project}")
+
+
+async def list_all(conn: Conn, *, project: str | None) -> list[Pause]:
+    """List what is paused now; None lists every project's."""
+    return await store_operate.pauses(conn, project)

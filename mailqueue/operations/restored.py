@@ -1,0 +1,48 @@
+"""After a restore from backup: hold what may have been sent since, before any worker starts."""
+
+from collections.abc import Callable
+from datetime import datetime
+from uuid import UUID
+
+from mailqueue.db.fetch import Conn
+from mailqueue.operations import store_operate
+from mailqueue.operations.model import Done
+
+BATCH = 1000
+
+
+async def count(conn: Conn, since: datetime) -> int:
+    """Count what would be held.
+
+    Raises:
+        InvalidField: the moment is not past.
+        Conflict: a worker runs.
+    """
+    async with conn.transaction(force_rollback=True):
+        trial = await store_operate.hold_restored(
+            conn, since, is_trial=True, most=BATCH, operation=None, after=None, by=""
+        )
+    return trial.held
+
+
+async def hold(conn: Conn, since: datetime, *, by: str, advance: Callable[[int], None]) -> Done:
+    """Hold it, each batch in its own transaction.
+
+    Raises:
+        InvalidField: the moment is not past.
+        Conflict: a worker runs; batches before it started are held.
+    """
+    operation: int | None = None
+    after: UUID | None = None
+    total = 0
+    while True:
+        async with conn.transaction():
+            batch = await store_operate.hold_restored(
+                conn, since, is_trial=False, most=BATCH, operation=operation, after=after, by=by
+            )
+        operation, after = batch.operation, batch.next_after
+        total += batch.held
+        advance(batch.held)
+        if after is None:
+            assert operation is not None
+            return Done(operation, total)

@@ -1,0 +1,209 @@
+"""The statements of an operator's hand, and what their refusals are called in Python."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from psycopg.errors import InvalidParameterValue, ObjectInUse
+from psycopg.types.json import Jsonb
+
+from mailqueue.core.errors import Conflict, InvalidField
+from mailqueue.db import fetch
+from mailqueue.db.fetch import Conn
+from mailqueue.operations.model import Handled, Pause
+
+
+@dataclass(frozen=True, slots=True)
+class EmailPlace:
+    """Whose a mail is."""
+
+    id: UUID
+    project_id: UUID
+    project: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One batch of an operation; `next_after` None: its walk has reached the end."""
+
+    done: int
+    next_after: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredBatch:
+    """One batch of mail held after a restore; `operation` None for a trial."""
+
+    held: int
+    operation: int | None
+    next_after: UUID | None
+
+
+async def places(conn: Conn, ids: list[UUID]) -> list[EmailPlace]:
+    """Find the projects of mails."""
+    return await fetch.many(conn, "find_email_projects", {"ids": ids}, EmailPlace)
+
+
+async def cancel(conn: Conn, project_id: UUID, *, ids: list[UUID], reason: str) -> list[Handled]:
+    """Cancel unfinished mails."""
+    asked = {"project_id": project_id, "ids": ids, "reason": reason}
+    return await fetch.many(conn, "cancel_email", asked, Handled)
+
+
+async def hold(conn: Conn, project_id: UUID, *, ids: list[UUID], reason: str) -> list[Handled]:
+    """Hold pending mails."""
+    asked = {"project_id": project_id, "ids": ids, "reason": reason}
+    return await fetch.many(conn, "hold_email", asked, Handled)
+
+
+async def release(conn: Conn, project_id: UUID, *, ids: list[UUID]) -> list[Handled]:
+    """Put held mails back."""
+    return await fetch.many(conn, "release_email", {"project_id": project_id, "ids": ids}, Handled)
+
+
+async def requeue(conn: Conn, project_id: UUID, *, ids: list[UUID]) -> list[Handled]:
+    """Queue finished mails that were not sent again."""
+    return await fetch.many(conn, "requeue_email", {"project_id": project_id, "ids": ids}, Handled)
+
+
+async def resend(conn: Conn, project_id: UUID, *, ids: list[UUID], reason: str) -> list[Handled]:
+    """Queue sent mails once more, as new ones."""
+    asked = {"project_id": project_id, "ids": ids, "reason": reason}
+    return await fetch.many(conn, "resend_email", asked, Handled)
+
+
+async def reprioritise(
+    conn: Conn, project_id: UUID, *, ids: list[UUID], priority: int
+) -> list[Handled]:
+    """Move unfinished mails to other lanes; `priority` 0 critical to 3 low."""
+    asked = {"project_id": project_id, "ids": ids, "priority": priority}
+    return await fetch.many(conn, "reprioritise_email", asked, Handled)
+
+
+async def resolve(
+    conn: Conn, project_id: UUID, *, ids: list[UUID], was_sent: bool, note: str | None, by: str
+) -> list[Handled]:
+    """Decide about mails in doubt."""
+    asked = {"project_id": project_id, "ids": ids, "was_sent": was_sent, "note": note, "by": by}
+    with _refusals():
+        return await fetch.many(conn, "resolve_email", asked, Handled)
+
+
+async def record(
+    conn: Conn,
+    project_id: UUID,
+    *,
+    action: str,
+    subject: str,
+    detail: Mapping[str, object],
+    by: str,
+) -> int:
+    """Write one row of the audit."""
+    asked = {
+        "project_id": project_id,
+        "action": action,
+        "subject": subject,
+        "detail": Jsonb(detail),
+        "by": by,
+    }
+    return await fetch.value(conn, "record_operation", asked, int)
+
+
+async def count_matching(
+    conn: Conn, verb: str, *, where: Mapping[str, str], argument: Mapping[str, str]
+) -> int:
+    """Count the mails an operation would be done to; an InvalidField names what is wrong."""
+    asked = {"verb": verb, "filter": Jsonb(where), "argument": Jsonb(argument)}
+    with _refusals():
+        return await fetch.value(conn, "count_matching", asked, int)
+
+
+async def begin(
+    conn: Conn, verb: str, *, where: Mapping[str, str], argument: Mapping[str, str], by: str
+) -> int:
+    """Begin an operation; gives its number."""
+    asked = {"verb": verb, "filter": Jsonb(where), "argument": Jsonb(argument), "by": by}
+    with _refusals():
+        return await fetch.value(conn, "begin_operation", asked, int)
+
+
+async def go_on(conn: Conn, operation: int, *, after: UUID | None, most: int) -> Batch:
+    """Do an operation to its next batch."""
+    asked = {"operation": operation, "after": after, "most": most}
+    return await fetch.one(conn, "continue_operation", asked, Batch)
+
+
+async def hold_restored(
+    conn: Conn,
+    since: datetime,
+    *,
+    is_trial: bool,
+    most: int,
+    operation: int | None,
+    after: UUID | None,
+    by: str,
+) -> RestoredBatch:
+    """Hold a batch of what may have been sent since; a Conflict says which worker runs."""
+    asked = {
+        "since": since,
+        "is_trial": is_trial,
+        "most": most,
+        "operation": operation,
+        "after": after,
+        "by": by,
+    }
+    with _refusals():
+        return await fetch.one(conn, "hold_restored", asked, RestoredBatch)
+
+
+async def pause(
+    conn: Conn,
+    project: str,
+    *,
+    kind: str,
+    name: str,
+    until: datetime | timedelta | None,
+    reason: str | None,
+    by: str,
+) -> int:
+    """Let mail wait; gives the number of the operation."""
+    asked = {
+        "project": project,
+        "kind": kind,
+        "name": name,
+        "until": until if isinstance(until, datetime) else None,
+        "wait": until if isinstance(until, timedelta) else None,
+        "reason": reason,
+        "by": by,
+    }
+    with _refusals():
+        return await fetch.value(conn, "pause_sending", asked, int)
+
+
+async def resume(conn: Conn, project: str, *, kind: str, name: str, by: str) -> bool:
+    """End a pause; False when there was none."""
+    asked = {"project": project, "kind": kind, "name": name, "by": by}
+    with _refusals():
+        return await fetch.value(conn, "resume_sending", asked, bool)
+
+
+async def pauses(conn: Conn, project: str | None) -> list[Pause]:
+    """List what is paused; None lists every project's."""
+    return await fetch.many(conn, "list_pauses", {"project": project}, Pause)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    try:
+        yield
+    except InvalidParameterValue as exc:
+        message = exc.diag.message_primary or str(exc)
+        field = exc.diag.column_name
+        if field is None:  # not raised by us
+            raise
+        raise InvalidField(field, message.removeprefix(f"{field}: ")) from exc
+    except ObjectInUse as exc:
+        raise Conflict(exc.diag.message_primary or str(exc)) from exc

@@ -1,0 +1,80 @@
+-- An operator's hand: on single mails, on all that match a filter, after doubt and after a restore.
+
+-- name: cancel_email :many
+-- Cancel unfinished mails: pending and held at once, assigned as soon as the worker looks.
+SELECT c.id, c.result
+FROM mailqueue.cancel_emails(%(project_id)s, %(ids)s::uuid[], %(reason)s) AS c;
+
+-- name: hold_email :many
+-- Keep pending mails until a person releases them.
+SELECT h.id, h.result
+FROM mailqueue.hold_emails(%(project_id)s, %(ids)s::uuid[], %(reason)s) AS h;
+
+-- name: release_email :many
+-- Put held mails back into their lanes.
+SELECT r.id, r.result
+FROM mailqueue.release_emails(%(project_id)s, %(ids)s::uuid[]) AS r;
+
+-- name: requeue_email :many
+-- Queue failed, expired or cancelled mails again.
+SELECT r.id, r.result
+FROM mailqueue.requeue_emails(%(project_id)s, %(ids)s::uuid[]) AS r;
+
+-- name: resend_email :many
+-- Queue sent mails once more, each as a new mail.
+SELECT r.id, 'resent as ' || r.new_id AS result
+FROM mailqueue.resend_emails(%(project_id)s, %(ids)s::uuid[], %(reason)s) AS r;
+
+-- name: reprioritise_email :many
+-- Move unfinished mails to the lanes of another priority.
+SELECT r.id, r.result
+FROM mailqueue.reprioritise_emails(%(project_id)s, %(ids)s::uuid[], %(priority)s::smallint) AS r;
+
+-- name: resolve_email :many
+-- Decide about mails held because nobody knows whether they were sent.
+SELECT r.id, r.result
+FROM mailqueue.resolve_emails(%(project_id)s, %(ids)s::uuid[], %(was_sent)s, %(note)s, %(by)s) AS r;
+
+-- name: find_email_projects :many
+-- The project of each of these mails; unknown ids have none.
+SELECT e.id, e.project_id, e.project, e.status
+FROM mailqueue.emails AS e
+WHERE e.id = ANY (%(ids)s::uuid[]);
+
+-- name: record_operation :value
+-- Write one row of the audit.
+SELECT mailqueue.record_operation(%(project_id)s, %(action)s, %(subject)s, %(detail)s::jsonb, %(by)s);
+
+-- name: count_matching :value
+-- How many mails an operation would be done to.
+SELECT mailqueue.count_matching(%(verb)s, %(filter)s::jsonb, %(argument)s::jsonb);
+
+-- name: begin_operation :value
+-- Write down that an operation on all matching mail begins; its number.
+SELECT mailqueue.begin_operation(%(verb)s, %(filter)s::jsonb, %(argument)s::jsonb, %(by)s);
+
+-- name: continue_operation :one
+-- Do an operation to its next batch of mails.
+SELECT c.done, c.next_after
+FROM mailqueue.continue_operation(%(operation)s, %(after)s::uuid, %(most)s) AS c;
+
+-- name: hold_restored :one
+-- Hold a batch of the mail that may have been sent since the backup.
+SELECT r.held, r.operation, r.next_after
+FROM mailqueue.hold_restored(%(since)s, %(is_trial)s, %(most)s, %(operation)s::bigint, %(after)s::uuid, %(by)s) AS r;
+
+-- name: pause_sending :value
+-- Let mail wait; the number of the operation that moves what is queued.
+SELECT mailqueue.pause_sending(%(kind)s, %(project)s, %(name)s,
+                               coalesce(%(until)s::timestamptz, clock_timestamp() + %(wait)s::interval), %(reason)s, %(by)s);
+
+-- name: resume_sending :value
+-- End a pause; false when there was none.
+SELECT mailqueue.resume_sending(%(kind)s, %(project)s, %(name)s, %(by)s);
+
+-- name: list_pauses :many
+-- What is paused now.
+SELECT p.project, p.kind, p.name, p.reason, p.until, p.actor, p.since
+FROM mailqueue.paused AS p
+WHERE %(project)s::text IS NULL OR p.project = %(project)s
+ORDER BY p.project, p.kind, p.name;
