@@ -1,0 +1,133 @@
+"""A Postfix of our own in a folder, and its smtp-sink; both leave the machine's Postfix alone."""
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from mailqueue.embedded.service_user import Account
+from tests.whole.machine import POSTFIX, smtp_sink
+from tests.whole.running import eventually
+
+DOMAIN = "mailbox.example"
+
+_MAIN = """\
+compatibility_level = 3.6
+queue_directory = {home}/queue
+data_directory = {home}/data
+mail_spool_directory = {home}/spool/
+maillog_file = {home}/postfix.log
+maillog_file_prefixes = {home}
+myhostname = {domain}
+mydestination = {domain}
+mynetworks = 127.0.0.0/8
+inet_interfaces = 127.0.0.1
+inet_protocols = ipv4
+smtpd_peername_lookup = no
+alias_maps =
+alias_database =
+local_recipient_maps =
+recipient_delimiter = +
+mailbox_size_limit = 0
+biff = no
+"""
+# service, type, private, unprivileged, chroot, wake-up, limit, command
+_MASTER = """\
+127.0.0.1:{port} inet n - n - - smtpd
+cleanup unix n - n - 0 cleanup
+qmgr unix n - n 300 1 qmgr
+rewrite unix - - n - - trivial-rewrite
+bounce unix - - n - 0 bounce
+defer unix - - n - 0 bounce
+trace unix - - n - 0 bounce
+error unix - - n - - error
+retry unix - - n - - error
+local unix - n n - - local
+anvil unix - - n - 1 anvil
+tlsmgr unix - - n 1000? 1 tlsmgr
+proxymap unix - - n - - proxymap
+postlog unix-dgram n - n - 1 postlogd
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """A server whose messages end as one file each; `added` is what it writes after them."""
+
+    port: int
+    folder: Path
+    added: bytes = b""
+
+    def messages(self) -> list[bytes]:
+        """Give what was delivered, line ends as they were on the wire."""
+        written = (path.read_bytes() for path in self.folder.iterdir())
+        return [each.removesuffix(self.added).replace(b"\n", b"\r\n") for each in written]
+
+    def __len__(self) -> int:
+        return len(os.listdir(self.folder)) if self.folder.exists() else 0
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+@contextmanager
+def postfix(home: Path, user: str) -> Iterator[Files]:
+    """Run a Postfix that delivers mail to DOMAIN into a maildir of a user of this machine."""
+    port = free_port()
+    home.mkdir()
+    home.chmod(0o755)
+    for name, owner, mode in (
+        ("config", "root", 0o755),
+        ("queue", "root", 0o755),
+        ("data", "postfix", 0o700),
+        ("spool", "root", 0o1777),
+    ):
+        (home / name).mkdir()
+        (home / name).chmod(mode)
+        shutil.chown(home / name, owner)
+    (home / "config" / "main.cf").write_text(_MAIN.format(home=home, domain=DOMAIN))
+    (home / "config" / "master.cf").write_text(_MASTER.format(port=port))
+    command = [str(POSTFIX), "-c", str(home / "config")]
+    _run([*command, "start"])
+    try:
+        eventually(lambda: _answers(port))
+        yield Files(port, home / "spool" / user / "new")
+    finally:
+        _run([*command, "stop"])
+
+
+@contextmanager
+def sinking(folder: Path, account: Account) -> Iterator[Files]:
+    """Run smtp-sink, which writes each message to a file; it will not run as root."""
+    program = smtp_sink()
+    assert program is not None
+    port = free_port()
+    folder.mkdir()
+    account.own(folder)
+    user = [] if account.is_me else ["-u", account.name]
+    command = [program, *user, "-d", str(folder / "mail."), f"127.0.0.1:{port}", "100"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, cwd=folder) as process:
+        try:
+            eventually(lambda: _answers(port))
+            yield Files(port, folder, added=b"\n")
+        finally:
+            process.terminate()
+
+
+def _answers(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), 1) as conn:
+            return conn.recv(3) == b"220"
+    except OSError:
+        return False
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

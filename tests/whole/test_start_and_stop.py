@@ -1,0 +1,127 @@
+"""`mailqueue up` starts, says where it is, stops in order, and comes back after being killed."""
+
+import os
+import signal
+import time
+
+import psycopg
+import pytest
+
+from tests.whole.letters import Letter, inserts, letters, read
+from tests.whole.running import Home, Up, eventually, is_running, up
+
+KEYS = {"ready", "api", "database", "trap_smtp", "trap", "data", "api_key"}
+QUICK_SECONDS = 15  # 5 on a machine that has nothing else to do
+
+
+def test_it_prints_one_line_stops_on_sigterm_and_starts_again_with_mail_and_keys(
+    home: Home,
+) -> None:
+    with up(home, "--workers", "2") as first:
+        ready = first.ready
+        first.psql(inserts(letters(3, "kept.example")))
+        eventually(lambda: first.count_caught("kept.example"), lambda count: count == 3)
+        children = [*eventually(first.workers, lambda pids: len(pids) == 2), first.postmaster()]
+
+        assert first.stop() == 0
+        assert first.rest_of_stdout() == ""
+        assert not any(map(is_running, children))
+    asked_at = time.monotonic()
+    with up(home, "--workers", "2") as second:
+        took = time.monotonic() - asked_at
+
+        assert second.count_caught("kept.example") == 3
+        assert second.ready["api_key"] == ready["api_key"]
+        assert second.ready["database"] == ready["database"]
+    assert took < QUICK_SECONDS
+    assert set(ready) == KEYS
+    assert ready["ready"] is True
+    assert ready["data"] == str(home.data)
+    assert ready["trap"] == f"{ready['api']}/trap"
+    assert ready["trap_smtp"].startswith("smtp://127.0.0.1:")
+    assert ready["api_key"].startswith("mq_test_")
+
+
+def test_ctrl_c_stops_it_too(home: Home) -> None:
+    with up(home, "--workers", "1") as running:
+        assert running.stop(signal.SIGINT) == 0
+        assert running.rest_of_stdout() == ""
+
+
+def test_a_second_up_on_the_same_folder_names_the_first(home: Home, shared_up: Up) -> None:
+    done = shared_up.home.run("up", "--port", "0", "--trap-port", "0")
+
+    assert done.returncode == 1
+    assert f"(pid {shared_up.process.pid})" in done.stderr
+
+
+def test_without_workers_mail_waits_until_some_are_started(home: Home) -> None:
+    with up(home, "--workers", "0") as running:
+        running.psql(inserts(letters(2, "waiting.example")))
+        email_id = running.value("SELECT id FROM mailqueue.email_queue ORDER BY id LIMIT 1")
+        assert "no worker is running" in home.json("why", str(email_id))["why"]
+        assert running.workers() == []
+
+        running.stop()
+    with up(home, "--workers", "1") as running:
+        eventually(lambda: running.count_caught("waiting.example"), lambda count: count == 2)
+
+
+def test_killed_alone_it_takes_its_workers_along_and_the_next_start_sends_the_rest(
+    home: Home,
+) -> None:
+    mails = letters(400, "killed.example")
+    with up(home, "--workers", "2") as first:
+        pids = eventually(first.workers, lambda pids: len(pids) == 2)
+        # Sent only while the account lets it: something is surely left when it dies.
+        home.json("sender", "limits", "trap", "--daily-limit", "100")
+        first.psql(inserts(mails))
+        eventually(lambda: first.count_caught("killed.example"), lambda count: count == 100)
+        first.process.kill()
+        first.process.wait()
+        eventually(lambda: any(map(is_running, pids)), lambda running: not running)
+    with up(home, "--workers", "2") as second:
+        home.json("sender", "limits", "trap", "--daily-limit", "none")
+        _arrive_once_each(second, mails)
+
+
+def test_when_its_postgresql_is_killed_it_goes_on_with_nothing_lost(home: Home) -> None:
+    mails = letters(300, "crash.example")
+    with up(home, "--workers", "2") as running:
+        running.psql(inserts(mails[:150]))
+        os.kill(running.postmaster(), signal.SIGKILL)
+        code = _end_or_recovery(running)
+        if code is None:
+            running.psql(inserts(mails[150:]))
+            _arrive_once_each(running, mails)
+            return
+    with up(home, "--workers", "2") as again:
+        again.psql(inserts(mails[150:]))
+        _arrive_once_each(again, mails)
+
+
+def _end_or_recovery(running: Up) -> int | None:
+    """Wait until `up` has ended, giving its code, or its PostgreSQL answers again: None."""
+
+    def look() -> tuple[int | None, bool]:
+        try:
+            return running.process.poll(), running.value("SELECT 1") == 1
+        except psycopg.OperationalError:
+            return running.process.poll(), False
+
+    code, _ = eventually(look, lambda seen: seen[0] is not None or seen[1])
+    return code
+
+
+def _arrive_once_each(running: Up, mails: list[Letter]) -> None:
+    domain = mails[0].to.partition("@")[2]
+    eventually(lambda: running.count_caught(domain), lambda count: count >= len(mails))
+    left = "SELECT count(*) FROM mailqueue.email_queue"
+    eventually(lambda: running.value(left), lambda count: count == 0)
+    arrived = sorted(map(read, running.caught(domain)))
+
+    assert arrived == sorted(mail.arrived() for mail in mails)
+    assert running.home.json("verify")["adds_up"]
+
+
+pytestmark = pytest.mark.timeout(300)
