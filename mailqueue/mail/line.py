@@ -226,6 +226,9 @@ class SenderLine:
             case MarkVerdict.SUPPRESSED:
                 self._settle(parcel, Ending.SUPPRESSED, mark.reason)
                 return None
+            case MarkVerdict.PAUSED:
+                self._settle(parcel, Ending.DEFER, None)  # into the lane where it waits
+                return None
             case MarkVerdict.GO:
                 pass
         try:

@@ -70,6 +70,7 @@ class MarkVerdict(StrEnum):
     CANCELLED = "cancelled"
     EXPIRED = "expired"
     SUPPRESSED = "suppressed"
+    PAUSED = "paused"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_several uuid[];                                        -- messages that have recipients of their own
+    v_aside uuid[];                                          -- mail of paused campaigns and domains
 BEGIN
     IF p_ids = '{}' THEN
         RETURN;
@@ -23,6 +24,9 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     END IF;
+    IF EXISTS (SELECT FROM mailqueue.pauses AS p WHERE p.until > clock_timestamp()) THEN
+        v_aside := mailqueue.set_aside_claimed(p_ids, p_claims);
+    END IF;
     v_several := ARRAY(SELECT DISTINCT r.email_id FROM mailqueue.email_recipients AS r WHERE r.email_id = ANY (p_ids));
     RETURN QUERY
     SELECT i.id,
@@ -30,6 +34,7 @@ BEGIN
                 WHEN q.is_cancelled THEN 'cancelled'
                 WHEN q.expires_at <= clock_timestamp() THEN 'expired'
                 WHEN w.reason IS NOT NULL THEN 'suppressed'
+                WHEN q.id = ANY (v_aside) THEN 'paused'
                 ELSE 'go' END,
            w.reason, n.addresses
       FROM unnest(p_ids, p_claims) AS i(id, claim_no)

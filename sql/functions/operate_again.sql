@@ -12,9 +12,11 @@ BEGIN
     RETURN QUERY
     WITH moved AS (
         UPDATE mailqueue.email_queue AS q SET priority = p_priority, lane_id = n.id
-          FROM mailqueue.lanes AS l, mailqueue.lanes AS n
+          FROM mailqueue.lanes AS l
+         CROSS JOIN LATERAL (SELECT x.id FROM mailqueue.lanes AS x
+                              WHERE x.project_id = l.project_id AND x.priority = p_priority AND x.route IN (l.route, l.home_route)
+                              ORDER BY x.route = l.route DESC LIMIT 1) AS n
          WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.priority <> p_priority AND l.id = q.lane_id
-           AND n.project_id = l.project_id AND n.priority = p_priority AND n.route = l.route
         RETURNING q.id, q.lane_id, q.run_at, q.status
     ), signalled AS (
         INSERT INTO mailqueue.lane_signals (lane_id, due_at)

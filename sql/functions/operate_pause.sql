@@ -116,8 +116,8 @@ AS $$
     WITH moved AS (
         UPDATE mailqueue.email_queue AS q SET lane_id = a.id
           FROM mailqueue.lanes AS h, mailqueue.lanes AS a
-         WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'pending' AND h.id = q.lane_id AND h.home_route IS NULL
-           AND a.project_id = p_project AND a.priority = h.priority AND a.home_route = h.route AND a.pause_kind = p_kind AND a.pause_value = p_value
+         WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'pending' AND h.id = q.lane_id AND coalesce(h.pause_kind, 'rate') = 'rate'
+           AND a.project_id = p_project AND a.priority = h.priority AND a.home_route = coalesce(h.home_route, h.route) AND a.pause_kind = p_kind AND a.pause_value = p_value
         RETURNING q.id, q.lane_id, q.run_at
     ), signalled AS (
         INSERT INTO mailqueue.lane_signals (lane_id, due_at) SELECT m.lane_id, min(m.run_at) FROM moved AS m GROUP BY m.lane_id
