@@ -1,7 +1,6 @@
 """One send worker: claims mail, hands it to the lines of its sender accounts, drains on stop."""
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,12 +14,11 @@ from mailqueue.mail import store
 from mailqueue.mail.letter import Skeletons
 from mailqueue.mail.line import Desk
 from mailqueue.mail.lines import FindAccount, Lines, read_parcels
-from mailqueue.mail.marker import Marker
-from mailqueue.mail.model import Settlement
+from mailqueue.mail.scribe import Scribe
+from mailqueue.mail.slots import Slots
 from mailqueue.mail.trouble import Trouble
 from mailqueue.queue.doorbell import Doorbell
 from mailqueue.queue.lifeline import Lifeline
-from mailqueue.queue.settler import GroupCommit
 from mailqueue.telemetry.log import get_logger
 
 QUEUE = "email_queue"
@@ -53,11 +51,10 @@ class Courier:
     ) -> None:
         self._settings = settings
         self._database = database
-        names = ("claim", "mark", "settle", "beat", "trouble")
+        names = ("claim", "write", "beat", "trouble")
         self._links = {name: Link(database, f"mailqueue/{name}") for name in names}
         self._lifeline = Lifeline(self._links["beat"], kind="send", launch_id=launch_id)
         self._trouble = Trouble(self._links["trouble"])
-        self._settler = GroupCommit(self._write, written=self._written, most=settings.batch)
         self._find_account = find_account
         self._room = asyncio.Event()
 
@@ -69,15 +66,21 @@ class Courier:
         """
         await self._lifeline.start()
         worker = self._lifeline.worker_id
-        self._marker = Marker(self._links["mark"], worker=worker, slots=self._settings.in_flight)
+        self._slots = Slots(self._settings.in_flight)
+        self._scribe = Scribe(
+            self._links["write"],
+            self._slots,
+            worker=worker,
+            most=self._settings.batch,
+            written=self._written,
+        )
         self._lines = Lines(self._desk(), self._find_account)
         self._bell = Doorbell(self._database, self._links["claim"], queue=QUEUE, worker=worker)
         log.info("worker.started", worker=worker)
         endless = [
             asyncio.create_task(endless, name=name)
             for name, endless in (
-                ("settle", self._settler.run()),
-                ("mark", self._marker.run()),
+                ("write", self._scribe.run()),
                 ("trouble", self._trouble.run()),
                 ("listen", self._bell.listen_forever()),
                 ("beat", self._lifeline.beat_forever()),
@@ -101,9 +104,9 @@ class Courier:
 
     def _desk(self) -> Desk:
         return Desk(
-            marker=self._marker,
+            slots=self._slots,
+            scribe=self._scribe,
             skeletons=Skeletons(),
-            settle=self._settler.add,
             may_finish=self._lifeline.is_alive,
             answered=self._trouble.answered,
             failed=self._trouble.failed,
@@ -138,7 +141,7 @@ class Courier:
 
     async def _room_is_there(self) -> None:
         """Hold about one batch beside what is in flight, and few unwritten outcomes."""
-        while len(self._settler) > MOST_UNSETTLED or self._lines.held() > self._settings.batch // 2:
+        while len(self._scribe) > MOST_UNSETTLED or self._lines.held() > self._settings.batch // 2:
             self._lines.relieve()
             self._room.clear()
             with suppress(TimeoutError):
@@ -154,22 +157,16 @@ class Courier:
         with suppress(TimeoutError):
             async with asyncio.timeout(self._settings.drain.total_seconds()):
                 await self._lines.close()
-                await self._settler.drained()
+                await self._scribe.drained()
                 if not self._lifeline.is_lost:
                     await self._lifeline.stop()
                 log.info("worker.stopped", worker=self._lifeline.worker_id)
                 return
-        log.error("worker.cut_off", worker=self._lifeline.worker_id, unwritten=len(self._settler))
+        log.error("worker.cut_off", worker=self._lifeline.worker_id, unwritten=len(self._scribe))
 
-    async def _write(self, group: Sequence[Settlement]) -> None:
-        moved_on = await self._links["settle"].call(lambda conn: store.settle(conn, group))
-        if moved_on:
-            log.warning("outcomes.refused", count=len(moved_on), reason="the claims had moved on")
-
-    def _written(self, group: Sequence[Settlement]) -> None:
-        self._marker.settled(group)
+    def _written(self, count: int) -> None:
         self._room.set()
-        log.debug("batch.settled", count=len(group), waiting=len(self._settler))
+        log.debug("batch.settled", count=count, waiting=len(self._scribe))
 
 
 async def _cancelled(*tasks: asyncio.Task[None] | asyncio.Task[bool]) -> None:

@@ -80,7 +80,7 @@ class Lines:
     def _refuse(self, account_id: int, parcels: Sequence[Parcel], *, reason: str) -> None:
         self._desk.failed(account_id, Rejected(Kind.TRANSIENT, "", reason, Stage.CONNECT))
         for parcel in parcels:
-            self._desk.settle(
+            self._desk.scribe.settle(
                 Settlement(
                     id=parcel.email.id,
                     claim_no=parcel.email.claim_no,

@@ -24,16 +24,18 @@ FROM mailqueue.email_recipients AS r
 WHERE r.email_id = ANY (%(ids)s)
 ORDER BY r.email_id, r.position;
 
--- name: mark_emails :many
--- Write down what is about to be handed over and say which of it still may be; no rows when the worker was declared lost.
-SELECT id, verdict, reason, stopped
-FROM mailqueue.mark_emails(%(worker)s, %(ids)s::uuid[], %(claims)s::bigint[], %(open_ids)s::uuid[], %(open_claims)s::bigint[]);
-
--- name: settle_emails :value
--- Record what became of claimed mails and all that follows; the ids whose claim had moved on.
-SELECT mailqueue.settle_emails(%(ids)s::uuid[], %(claims)s::bigint[], %(outcomes)s::text[], %(reasons)s::text[],
+-- name: write_down :many
+-- In one commit: what is about to be handed over, with the last look at each, and what became of other mail.
+-- Outcomes whose claim had moved on come back as moved_on; no marks when the worker was declared lost.
+SELECT m.id, m.verdict, m.reason, m.stopped
+FROM mailqueue.mark_emails(%(worker)s, %(new_ids)s::uuid[], %(new_claims)s::bigint[], %(open_ids)s::uuid[],
+    %(open_claims)s::bigint[]) AS m
+UNION ALL
+SELECT s.id, 'moved_on', NULL, NULL
+FROM unnest(mailqueue.settle_emails(%(ids)s::uuid[], %(claims)s::bigint[], %(outcomes)s::text[], %(reasons)s::text[],
     %(waits)s::interval[], %(spent)s::integer[], %(left)s::integer[], %(logs)s::text[], %(message_ids)s::text[],
-    %(provider_ids)s::text[], %(codes)s::text[], %(enhanced)s::text[], %(replies)s::text[], %(ms)s::integer[], %(hard)s::boolean[]);
+    %(provider_ids)s::text[], %(codes)s::text[], %(enhanced)s::text[], %(replies)s::text[], %(ms)s::integer[],
+    %(hard)s::boolean[])) AS s(id);
 
 -- name: settle_recipients :run
 -- Record what became of single recipients, in the transaction that settles their messages.

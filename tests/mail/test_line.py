@@ -12,26 +12,31 @@ import pytest
 from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
 from mailqueue.mail.letter import Skeletons
 from mailqueue.mail.line import Account, Desk, SenderLine
-from mailqueue.mail.marker import Marker
 from mailqueue.mail.model import ClaimedEmail, Ending, Mark, MarkVerdict, Parcel, Settlement
+from mailqueue.mail.scribe import Scribe
+from mailqueue.mail.slots import Slots
 from mailqueue.ports.transport import Channel, Outgoing, Report
 from tests.mail.claims import SENDER, claimed, parcel
-from tests.mail.test_marker import NOWHERE
+from tests.mail.test_scribe import NOWHERE
 
 pytestmark = pytest.mark.anyio
 AWAY = Rejected(Kind.TRANSIENT, "", "connection refused", Stage.CONNECT)
 
 
-class Marks(Marker):
-    """Marks without a database: everything may go, but for what is named."""
+class Book(Scribe):
+    """A scribe without a database: everything may go, but for what is named."""
 
-    def __init__(self) -> None:
-        super().__init__(NOWHERE, worker=1, slots=8)
+    def __init__(self, slots: Slots) -> None:
+        super().__init__(NOWHERE, slots, worker=1, most=200, written=lambda _: None)
         self.verdicts: dict[UUID, MarkVerdict] = {}
+        self.settled: list[Settlement] = []
 
     async def mark(self, emails: Sequence[ClaimedEmail]) -> dict[UUID, Mark]:
         go = MarkVerdict.GO
         return {one.id: Mark(one.id, self.verdicts.get(one.id, go)) for one in emails}
+
+    def settle(self, outcome: Settlement) -> None:
+        self.settled.append(outcome)
 
 
 @dataclass
@@ -72,27 +77,29 @@ class Server:
 class Office:
     """A desk that writes down what it is told."""
 
-    settled: list[Settlement] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
-    marks: Marks = field(default_factory=Marks)
+    slots: Slots = field(default_factory=lambda: Slots(8))
     idle_s: float = 20.0
     stall_s: float = 5.0
 
+    def __post_init__(self) -> None:
+        self.book = Book(self.slots)
+
+    @property
+    def settled(self) -> list[Settlement]:
+        return self.book.settled
+
     def desk(self) -> Desk:
         return Desk(
-            marker=self.marks,
+            slots=self.slots,
+            scribe=self.book,
             skeletons=Skeletons(),
-            settle=self._settle,
             may_finish=lambda: True,
             answered=lambda _: self.troubles.append("answered"),
             failed=lambda _, why: self.troubles.append(why.detail),
             idle_s=self.idle_s,
             stall_s=self.stall_s,
         )
-
-    def _settle(self, one: Settlement) -> None:
-        self.settled.append(one)
-        self.marks.free_slots(0, 1)
 
     def endings(self) -> list[Ending]:
         return [one.ending for one in self.settled]
@@ -203,6 +210,7 @@ async def test_mail_for_a_silent_server_goes_back_and_an_answer_ends_the_rest() 
         (MarkVerdict.CANCELLED, Ending.CANCELLED),
         (MarkVerdict.EXPIRED, Ending.EXPIRED),
         (MarkVerdict.SUPPRESSED, Ending.SUPPRESSED),
+        (MarkVerdict.PAUSED, Ending.DEFER),
         (MarkVerdict.LOST, None),
     ],
 )
@@ -211,7 +219,7 @@ async def test_what_may_not_go_is_settled_without_being_sent(
 ) -> None:
     office, server = Office(), Server()
     stopped, fine = parcel(), parcel()
-    office.marks.verdicts[stopped.email.id] = verdict
+    office.book.verdicts[stopped.email.id] = verdict
     async with line_to(server, office) as line:
         line.add([stopped, fine])
         await until(lambda: any(one.id == fine.email.id for one in office.settled))

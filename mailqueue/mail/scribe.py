@@ -1,0 +1,133 @@
+"""Writes what became of mail, and which mail is handed over next, in one commit.
+
+A mail holds one of the slots from its mark until its outcome is durable: no more than that many
+can have an unknown fate when the process dies. The commit that empties slots fills them again.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from uuid import UUID
+
+from mailqueue.db.link import Link
+from mailqueue.mail.model import ClaimedEmail, Mark, MarkVerdict, Settlement
+from mailqueue.mail.slots import Slots
+from mailqueue.mail.store_outcomes import write_down
+from mailqueue.telemetry.log import get_logger
+
+_Request = tuple[Sequence[ClaimedEmail], "asyncio.Future[dict[UUID, Mark]]"]
+LINGER_SECONDS = 0.004
+"""A commit costs as much as sending ten mails: so long it waits for those still on the wire."""
+
+log = get_logger(__name__)
+
+
+class Scribe:
+    """The record of one worker process, kept by one task."""
+
+    def __init__(
+        self,
+        link: Link,
+        slots: Slots,
+        *,
+        worker: int,
+        most: int,
+        written: Callable[[int], None],
+    ) -> None:
+        """Prepare; `written` is told how many outcomes each commit made durable."""
+        self._link = link
+        self._slots = slots
+        self._worker = worker
+        self._most = most
+        self._written = written
+        self._open: dict[tuple[UUID, int], int] = {}  # marked mail, to its account
+        self._on_wire = 0  # marked mail without an outcome
+        self._outcomes: deque[Settlement] = deque()
+        self._requests: list[_Request] = []
+        self._due = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
+
+    def __len__(self) -> int:
+        return len(self._outcomes)
+
+    def settle(self, outcome: Settlement) -> None:
+        """Have an outcome written soon."""
+        self._outcomes.append(outcome)
+        self._is_idle.clear()
+        if (outcome.id, outcome.claim_no) in self._open:
+            self._on_wire -= 1
+        self._consider()
+
+    async def mark(self, emails: Sequence[ClaimedEmail]) -> dict[UUID, Mark]:
+        """Mark mails that hold slots; those that may not go keep theirs until they are settled."""
+        done: asyncio.Future[dict[UUID, Mark]] = asyncio.get_running_loop().create_future()
+        self._requests.append((emails, done))
+        self._consider()
+        return await done
+
+    def forget(self, email_id: UUID, claim_no: int) -> None:
+        """Free the slot of a marked mail that is no longer ours."""
+        if (email_id, claim_no) in self._open:
+            self._on_wire -= 1
+            self._free(email_id, claim_no)
+
+    async def drained(self) -> None:
+        """Wait until every outcome is written."""
+        await self._is_idle.wait()
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        while True:
+            await self._due.wait()
+            await self._write()
+            if not self._outcomes:
+                self._is_idle.set()
+            if self._outcomes or self._requests:
+                self._consider()
+
+    def _consider(self) -> None:
+        """Write now if nothing more can join, else soon."""
+        if self._on_wire == 0 or len(self._outcomes) >= self._most:
+            self._due.set()
+        elif self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(LINGER_SECONDS, self._due.set)
+
+    async def _write(self) -> None:
+        outcomes = [self._outcomes.popleft() for _ in range(min(self._most, len(self._outcomes)))]
+        for one in outcomes:
+            self._free(one.id, one.claim_no)
+        await asyncio.sleep(0)  # who waits for these slots asks for marks now, and joins us
+        self._rest()
+        requests, self._requests = self._requests, []
+        new = [email for emails, _ in requests for email in emails]
+        opened = list(self._open)
+        self._open.update({(email.id, email.claim_no): email.assigned_to for email in new})
+        self._on_wire += len(new)
+        written = await self._link.call(
+            lambda conn: write_down(conn, self._worker, settled=outcomes, new=new, opened=opened)
+        )
+        for emails, done in requests:
+            if not done.done():
+                done.set_result({email.id: _mark(email, written.marks) for email in emails})
+        if written.moved_on:
+            count = len(written.moved_on)
+            log.warning("outcomes.refused", count=count, reason="the claims had moved on")
+        self._written(len(outcomes))
+
+    def _rest(self) -> None:
+        self._due.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _free(self, email_id: UUID, claim_no: int) -> None:
+        account = self._open.pop((email_id, claim_no), None)
+        if account is not None:
+            self._slots.give_back(1, account)
+
+
+def _mark(email: ClaimedEmail, marks: dict[UUID, Mark]) -> Mark:
+    return marks.get(email.id, Mark(email.id, MarkVerdict.LOST))

@@ -1,0 +1,44 @@
+"""Decides how many mails each sender account may have under way at once in this process."""
+
+import asyncio
+from collections import Counter
+
+
+class Slots:
+    """A fixed number of places; a mail has one from its mark until its outcome is durable.
+
+    Of what it could reach, each account leaves a quarter to others: one whose server says nothing
+    for minutes does not stop them.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._held: Counter[int] = Counter()  # by account
+        self._waiting: Counter[int] = Counter()  # connections by account
+        self._freed = asyncio.Event()
+
+    async def take(self, wanted: int, account: int) -> int:
+        """Wait for at least one and take up to `wanted`, sharing with others of the account."""
+        self._waiting[account] += 1
+        try:
+            while (allowed := self._allowed(account)) == 0:
+                self._freed.clear()
+                await self._freed.wait()
+            # Connections side by side are quicker than one with all the mail.
+            taken = min(wanted, -(-allowed // self._waiting[account]))
+        finally:
+            self._waiting[account] -= 1
+        self._free -= taken
+        self._held[account] += taken
+        return taken
+
+    def give_back(self, count: int, account: int) -> None:
+        """Free slots."""
+        self._free += count
+        self._held[account] -= count
+        self._freed.set()
+
+    def _allowed(self, account: int) -> int:
+        reachable = self._free + self._held[account]
+        share = reachable - reachable // 4
+        return min(self._free, max(0, share - self._held[account]))
