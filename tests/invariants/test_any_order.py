@@ -1,0 +1,274 @@
+"""Accept, Fence, Window, Limit, Suppress, Books: whatever happens to mail, in whatever order.
+
+A model keeps in plain words what the database should hold; after each step both are compared.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypeVar
+from uuid import UUID
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, MarkVerdict
+from mailqueue.queue import store as kernel
+from tests import make
+from tests.queue.acting import SILENCE, claim, counted, difference, mark, opened, settle
+
+T = TypeVar("T")
+CLEAN = (
+    "TRUNCATE mailqueue.email_queue, mailqueue.email_history, mailqueue.email_recipients,"
+    " mailqueue.lane_signals, mailqueue.accepted_days, mailqueue.suppressions,"
+    " mailqueue.unsubscribe_list, mailqueue.bounce_list, mailqueue.workers,"
+    " mailqueue.send_intents, mailqueue.limit_days;"
+    " UPDATE mailqueue.limit_counters SET sent = 0, reserved = 0;"
+    " UPDATE mailqueue.lanes SET blocked_until = 'infinity', blocked_reason = 'empty'"
+)
+LOOK_AGAIN = (
+    "UPDATE mailqueue.lanes SET blocked_until = clock_timestamp(), probed_at = '-infinity'"
+    " WHERE blocked_until IS NOT NULL"
+)
+EXAMPLES = 25
+WORKERS = st.integers(0, 1)
+CHOICE = st.randoms(use_true_random=False)
+
+
+@dataclass
+class Mail:
+    """What we believe of one mail."""
+
+    id: UUID
+    address: str
+    recipients: int
+    delivery: str
+    status: str = "pending"
+    unknowns: int = 0
+    is_cancelled: bool = False
+    claim: ClaimedEmail | None = None
+    worker: int = 0
+    is_marked: bool = False
+    lost_claim: int | None = None
+
+
+class Queue(RuleBasedStateMachine):
+    """Two workers, a rescuer, producers and operators, one step at a time over two sessions."""
+
+    database: DatabaseSettings
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.stack = AsyncExitStack()
+        self.mails: dict[UUID, Mail] = {}
+        self.sent = 0  # recipients that count against the limit
+        self.late: list[ClaimedEmail] = []  # claims of lost workers
+        self.suppressed: set[str] = set()
+        self.count = 0
+        self.do(self.begin())
+
+    def do(self, work: Coroutine[Any, Any, T]) -> T:
+        return self.runner.run(work)
+
+    async def begin(self) -> None:
+        self.conns = await self.stack.enter_async_context(opened(self.database, 2))
+        await self.conn.execute(CLEAN)
+        self.account = await make.scalar(self.conn, "SELECT id FROM mailqueue.sender_accounts")
+        if self.account is None:
+            self.account = await make.sender_account(self.conn, daily_limit=12)
+        self.limit = 12
+        self.workers = [await make.worker(self.conn), await make.worker(self.conn)]
+
+    @property
+    def conn(self) -> Conn:
+        return self.conns[0]
+
+    def teardown(self) -> None:
+        self.do(self.stack.aclose())
+        self.runner.close()
+
+    def held_by(self, worker: int) -> list[Mail]:
+        return [m for m in self.mails.values() if m.status == "assigned" and m.worker == worker]
+
+    def finish(self, mail: Mail, status: str) -> None:
+        mail.status, mail.claim, mail.is_marked = status, None, False
+
+    @rule(
+        count=st.integers(1, 4), delivery=st.sampled_from(["resend", "hold"]), several=st.booleans()
+    )
+    def enqueue(self, count: int, delivery: str, several: bool) -> None:
+        for _ in range(count):
+            self.count += 1
+            address = f"person{self.count}@example.com"
+            copies = {"cc": [f"copy{self.count}@example.com"]} if several else {}
+            email = self.do(
+                make.queued_email(self.conn, recipient_email=address, delivery=delivery, **copies)
+            )
+            self.mails[email] = Mail(email, address, 2 if several else 1, delivery)
+
+    @rule(who=WORKERS, limit=st.integers(1, 8))
+    def claim(self, who: int, limit: int) -> None:
+        worker, conn = self.workers[who], self.conns[who]
+        self.do(conn.execute(LOOK_AGAIN))
+        for email in self.do(claim(conn, worker, limit=limit)):
+            mail = self.mails[email.id]
+            assert mail.status == "pending", "claimed what was not waiting"
+            assert email.recipients == mail.recipients
+            mail.status, mail.claim, mail.worker = "assigned", email, worker
+
+    @rule(who=WORKERS, chance=CHOICE)
+    def mark(self, who: int, chance: Any) -> None:
+        mine = self.held_by(self.workers[who])
+        new = [m for m in mine if not m.is_marked and chance.random() < 0.7]
+        claims = [m.claim for m in new if m.claim]
+        before = [m.claim for m in mine if m.is_marked and m.claim]
+        marks = self.do(mark(self.conns[who], self.workers[who], claims, opened=before))
+        for mail in new:
+            verdict = marks[mail.id].verdict
+            if mail.is_cancelled:
+                assert verdict is MarkVerdict.CANCELLED
+            elif mail.address in self.suppressed and mail.recipients == 1:
+                assert verdict is MarkVerdict.SUPPRESSED
+            else:
+                assert verdict is MarkVerdict.GO
+            mail.is_marked = True
+
+    @rule(who=WORKERS, ending=st.sampled_from(Ending), chance=CHOICE)
+    def settle(self, who: int, ending: Ending, chance: Any) -> None:
+        mine = self.held_by(self.workers[who])
+        needs_mark = ending in (Ending.SENT, Ending.UNKNOWN, Ending.RETRY, Ending.FAILED)
+        some = [m for m in mine if chance.random() < 0.6 and (m.is_marked or not needs_mark)]
+        claims = [m.claim for m in some if m.claim]
+        spent = {Ending.UNKNOWN: {"spent": 2}}.get(ending, {})
+        log = LogStatus.SENT if ending is Ending.SENT else None
+        refused = self.do(
+            settle(self.conns[who], claims, ending, reason="r", wait=timedelta(0), log=log, **spent)
+        )
+        assert refused == []
+        for mail in some:
+            self.settled(mail, ending)
+
+    def settled(self, mail: Mail, ending: Ending) -> None:
+        if ending in (Ending.SENT, Ending.UNKNOWN):
+            self.sent += mail.recipients
+        if ending is Ending.UNKNOWN:
+            is_last = mail.delivery == "hold" or mail.unknowns > 0
+            mail.unknowns += 1
+            self.finish(mail, "held" if is_last else "pending")
+        elif ending in (Ending.RETRY, Ending.DEFER):
+            self.finish(mail, "cancelled" if mail.is_cancelled else "pending")
+        else:
+            self.finish(mail, ending.value)
+
+    @rule(who=WORKERS)
+    def lose(self, who: int) -> None:
+        worker = self.workers[who]
+        self.do(make.silent(self.conn, worker))
+        assert self.do(kernel.rescue(self.conn, silence=SILENCE)) == len(self.held_by(worker))
+        self.gave_back(worker)
+        self.workers[who] = self.do(make.worker(self.conn))
+
+    @rule(who=WORKERS)
+    def leave(self, who: int) -> None:
+        worker = self.workers[who]
+        self.do(kernel.stop_worker(self.conns[who], worker))
+        self.gave_back(worker)
+        self.workers[who] = self.do(make.worker(self.conn))
+
+    def gave_back(self, worker: int) -> None:
+        for mail in self.held_by(worker):
+            assert mail.claim is not None
+            self.late.append(mail.claim)
+            status = "pending"
+            if mail.is_marked:
+                self.sent += mail.recipients
+                status = "held" if mail.delivery == "hold" or mail.unknowns else "pending"
+                mail.unknowns += 1
+                mail.lost_claim = mail.claim.claim_no
+            self.finish(mail, status)
+
+    @rule(chance=CHOICE, ending=st.sampled_from(Ending))
+    def report_late(self, chance: Any, ending: Ending) -> None:
+        claims = [email for email in self.late if chance.random() < 0.5]
+        log = LogStatus.SENT if ending is Ending.SENT else None
+        refused = self.do(settle(self.conn, claims, ending, wait=timedelta(0), log=log))
+        for email in claims:
+            mail = self.mails[email.id]
+            is_proof = ending is Ending.SENT and mail.lost_claim == email.claim_no
+            if is_proof and mail.status in ("pending", "held"):
+                assert email.id not in refused
+                self.finish(mail, "sent")
+            else:
+                assert email.id in refused
+
+    @rule(chance=CHOICE)
+    def cancel(self, chance: Any) -> None:
+        some = [m for m in self.mails.values() if chance.random() < 0.2]
+        project = self.do(make.project_named(self.conn))
+        done = dict(
+            self.do(
+                make.rows(
+                    self.conn,
+                    "SELECT * FROM mailqueue.cancel_emails(%s, %s)",
+                    project,
+                    [m.id for m in some],
+                )
+            )
+        )
+        for mail in some:
+            if mail.status == "assigned":
+                assert done[mail.id] == "asked"
+                mail.is_cancelled = True
+            elif mail.status in ("pending", "held"):
+                assert done[mail.id] == "cancelled"
+                self.finish(mail, "cancelled")
+            else:
+                assert mail.id not in done
+
+    @rule(chance=CHOICE)
+    def unsubscribe(self, chance: Any) -> None:
+        addresses = [m.address for m in self.mails.values() if m.address not in self.suppressed]
+        if addresses:
+            address = chance.choice(addresses)
+            statement = "INSERT INTO mailqueue.unsubscribe_list (email) VALUES (%s)"
+            self.do(self.conn.execute(statement, [address]))
+            self.suppressed.add(address)
+
+    @invariant()
+    def every_mail_is_where_we_believe_and_nowhere_else(self) -> None:
+        found = self.do(make.rows(self.conn, "SELECT id, status FROM mailqueue.emails"))
+        assert len(found) == len(self.mails), "a mail is in two places, or in none"
+        assert dict(found) == {mail.id: mail.status for mail in self.mails.values()}
+
+    @invariant()
+    def limits_are_kept_and_counted(self) -> None:
+        reserved = sum(m.recipients for m in self.mails.values() if m.status == "assigned")
+        for which in (self.account, None):
+            now = self.do(counted(self.conn, which))
+            assert (now.sent, now.reserved) == (self.sent, reserved)
+        assert self.sent + reserved <= self.limit
+
+    @invariant()
+    def the_books_add_up(self) -> None:
+        assert self.do(difference(self.conn)) == 0
+
+
+def test_whatever_happens_nothing_is_lost_doubled_or_overdrawn(
+    database: DatabaseSettings,
+) -> None:
+    Queue.database = database
+    run_state_machine_as_test(
+        Queue,
+        settings=settings(
+            max_examples=EXAMPLES,
+            stateful_step_count=30,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
