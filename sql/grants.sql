@@ -57,6 +57,7 @@ BEGIN
             ('worker', 'EXECUTE ON FUNCTION mailqueue.sender_answered(integer)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.suspend_sender(integer, text)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.ensure_partitions(integer)'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.set_max_send_rate(numeric)'),
             ('worker', 'SELECT ON mailqueue.projects, mailqueue.sender_accounts, mailqueue.data_keys, mailqueue.limits,
                                   mailqueue.lanes, mailqueue.email_contents, mailqueue.email_recipients, mailqueue.workers,
                                   mailqueue.schema_migrations, mailqueue.schema_objects'),
@@ -88,7 +89,7 @@ BEGIN
             -- A person who looks and changes nothing.
             ('dba', 'USAGE ON SCHEMA mailqueue'),
             ('dba', 'SELECT ON mailqueue.emails, mailqueue.queue_depth, mailqueue.sender_headroom, mailqueue.worker_status,
-                               mailqueue.recipient_history, mailqueue.held, mailqueue.books, mailqueue.sender_account_days,
+                               mailqueue.recipient_history, mailqueue.held, mailqueue.books, mailqueue.sender_account_days, mailqueue.rates,
                                mailqueue.queue_blocked, mailqueue.paused, mailqueue.throughput'),
             ('dba', 'EXECUTE ON FUNCTION mailqueue.headroom_now(integer)'),  -- in sender_headroom
             ('dba', 'EXECUTE ON FUNCTION mailqueue.why(uuid)')

@@ -106,6 +106,14 @@ async def silent(conn: Conn, worker_id: int, *, since: timedelta = timedelta(min
     )
 
 
+async def highest_class_first(conn: Conn) -> None:
+    """Have the next four claims begin with the highest priority: it is no other's turn."""
+    await conn.execute(
+        "SELECT setval('mailqueue.claim_no_seq', (last_value / 20 + 1) * 20)"
+        " FROM mailqueue.claim_no_seq"
+    )
+
+
 async def claimed(conn: Conn, worker_id: int, *, limit: int = 100) -> list[tuple[UUID, int]]:
     """Have a worker claim what is due; give (id, claim_no) of each mail."""
     await conn.execute("SELECT mailqueue.gather_lanes()")

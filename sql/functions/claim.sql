@@ -52,16 +52,20 @@ AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
     v_claim bigint;
-    v_left integer := p_limit;
-    v_class record;
+    v_left integer := p_limit; v_asked integer := p_limit;
+    v_first smallint; v_class record;
+    v_most integer; v_capped integer[] := '{}'; v_is_capped boolean := false;  -- what one project may have of a class, and who has it
+    v_is_braked boolean; v_is_rated boolean; v_brake_day date;
     l record;                                                -- lanes of this round
-    v_lanes integer[]; v_floors timestamptz[]; v_probes timestamptz[]; v_projects integer[]; v_accounts text[]; v_weights integer[];
+    v_lanes integer[]; v_floors timestamptz[]; v_probes timestamptz[]; v_projects integer[]; v_domains integer[]; v_accounts text[];
+    v_weights integer[];
     h_id integer[] := '{}'; h_account integer[] := '{}'; h_now integer[] := '{}'; h_room integer[] := '{}';
     h_until timestamptz[] := '{}'; h_why text[] := '{}'; h_day date[] := '{}'; h_used integer[] := '{}';  -- limits seen
+    h_share integer[];                                       -- of these, taken from this class
     v_need integer[];
     v_weight_sum bigint;
-    v_quota integer; v_room integer; v_size integer;
-    p integer; a integer; i integer;                         -- places in h_: project, account
+    v_quota integer; v_room integer; v_size integer; v_picked integer;
+    p integer; a integer; d integer; i integer;              -- places in h_: project, account, domain
     v_candidates integer[];
     v_until timestamptz; v_why text; v_full boolean; v_next timestamptz;
     v_got record;
@@ -76,23 +80,45 @@ BEGIN
         RAISE EXCEPTION 'worker % was declared lost', p_worker USING ERRCODE = '55000';
     END IF;
     v_claim := nextval('mailqueue.claim_no_seq');
+    -- The rate of the whole installation: first of all limits here, as in settling.
+    PERFORM FROM mailqueue.limits AS m WHERE m.id = 0 AND m.rate_per_second IS NOT NULL FOR NO KEY UPDATE;
+    v_is_braked := FOUND;
+    IF v_is_braked THEN
+        v_now := clock_timestamp();
+        SELECT least(v_left, r.headroom), r.today INTO v_left, v_brake_day FROM mailqueue.headroom('{0}', v_now) AS r;
+        v_asked := v_left;
+    END IF;
+    v_is_rated := EXISTS (SELECT FROM mailqueue.domain_rates);
 
-    FOR v_class IN SELECT c.priority, c.vclock FROM mailqueue.lane_classes AS c ORDER BY c.priority LOOP
+    -- Every twentieth claim begins with the second class, another with the third, another with the last: nobody starves.
+    -- A project that has its share of a class stands back until the others had theirs, and then gets what is left.
+    v_first := CASE v_claim % 20 WHEN 5 THEN 1 WHEN 10 THEN 2 WHEN 15 THEN 3 ELSE 0 END;
+    FOR v_class IN SELECT c.priority, c.vclock, c.project_share, t.turn FROM mailqueue.lane_classes AS c, generate_series(1, 2) AS t(turn)
+                    ORDER BY t.turn, c.priority <> v_first, c.priority LOOP
+        EXIT WHEN v_left <= 0;
+        IF v_class.turn = 2 THEN
+            EXIT WHEN NOT v_is_capped;
+            v_capped := '{}';
+        END IF;
+        v_most := CASE WHEN v_class.turn = 1 AND v_class.project_share IS NOT NULL THEN greatest(1, floor(v_asked * v_class.project_share)) END;
+        h_share := array_fill(0, ARRAY[cardinality(h_id)]);
         FOR v_round IN 0..5 LOOP
             EXIT WHEN v_left <= 0;
             WITH pick AS MATERIALIZED (
                 SELECT l.* FROM mailqueue.lanes AS l
                  WHERE l.priority = v_class.priority AND l.blocked_until IS NULL AND l.vtime >= v_class.vclock
+                   AND l.project_limit <> ALL (v_capped)
                  ORDER BY l.vtime, l.id LIMIT least(8 * 4 ^ v_round, v_left)::integer FOR NO KEY UPDATE SKIP LOCKED
             )
             SELECT array_agg(k.id), array_agg(k.due_floor), array_agg(k.probed_at), array_agg(k.project_limit),
-                   array_agg(k.account_limits::text), array_agg(k.weight)
-              INTO v_lanes, v_floors, v_probes, v_projects, v_accounts, v_weights FROM pick AS k;
+                   array_agg(k.domain_limit), array_agg(k.account_limits::text), array_agg(k.weight)
+              INTO v_lanes, v_floors, v_probes, v_projects, v_domains, v_accounts, v_weights FROM pick AS k;
             EXIT WHEN v_lanes IS NULL;
 
             -- Limits of these lanes. The first round waits for them in id order, later rounds must not wait.
             SELECT array_agg(DISTINCT e ORDER BY e) INTO v_need
-              FROM (SELECT unnest(v_projects) AS e UNION SELECT unnest(x::integer[]) FROM unnest(v_accounts) AS x) AS s WHERE e <> ALL (h_id);
+              FROM (SELECT unnest(v_projects || v_domains) AS e UNION SELECT unnest(x::integer[]) FROM unnest(v_accounts) AS x) AS s
+             WHERE e <> ALL (h_id) AND e IS NOT NULL;
             IF v_need IS NOT NULL THEN
                 IF h_id = '{}' THEN
                     PERFORM FROM mailqueue.limits AS m WHERE m.id = ANY (v_need) ORDER BY m.id FOR NO KEY UPDATE;
@@ -103,8 +129,8 @@ BEGIN
                 SELECT h_id || array_agg(r.limit_id), h_account || array_agg(r.sender_account_id), h_now || array_agg(least(r.headroom, r.batch_size)),
                        h_room || array_agg(coalesce(r.daily_limit - r.sent - r.reserved, 2000000000)),
                        h_until || array_agg(r.until), h_why || array_agg(r.why),
-                       h_day || array_agg(r.today), h_used || array_agg(0)
-                  INTO h_id, h_account, h_now, h_room, h_until, h_why, h_day, h_used
+                       h_day || array_agg(r.today), h_used || array_agg(0), h_share || array_agg(0)
+                  INTO h_id, h_account, h_now, h_room, h_until, h_why, h_day, h_used, h_share
                   FROM mailqueue.headroom(coalesce(v_need, '{}'), v_now) AS r;
             END IF;
 
@@ -116,11 +142,16 @@ BEGIN
                 v_quota := greatest(1, ceil(v_left::numeric * v_weights[i] / v_weight_sum))::integer;
                 v_weight_sum := v_weight_sum - v_weights[i];
                 p := array_position(h_id, v_projects[i]);
-                CONTINUE WHEN p IS NULL;                     -- its project's limit is held by another claim
+                d := array_position(h_id, v_domains[i]);
+                CONTINUE WHEN p IS NULL OR (d IS NULL AND v_domains[i] IS NOT NULL);  -- another claim holds the limit
+                CONTINUE WHEN v_most <= h_share[p];          -- its project has had its share
                 a := NULL; v_until := 'infinity'; v_why := NULL;
                 v_candidates := v_accounts[i]::integer[];
                 IF cardinality(v_candidates) = 0 THEN
                     v_why := 'no_sender';
+                ELSIF h_now[d] - h_used[d] <= 0 THEN
+                    v_until := coalesce(h_until[d], v_now + interval '20 ms');
+                    v_why := coalesce(h_why[d], 'recheck');
                 ELSIF h_now[p] - h_used[p] > 0 THEN
                     FOR k IN 1..cardinality(v_candidates) LOOP  -- the first account that has headroom
                         a := array_position(h_id, v_candidates[k]);
@@ -148,10 +179,15 @@ BEGIN
                 END IF;
 
                 -- Shares, batches and rates bend for the last message; what is left of the day does not.
-                v_quota := least(v_quota, h_now[a] - h_used[a], h_now[p] - h_used[p]);
+                v_quota := least(v_quota, h_now[a] - h_used[a], h_now[p] - h_used[p], h_now[d] - h_used[d], v_most - h_share[p]);
                 v_room := least(h_room[a] - h_used[a], h_room[p] - h_used[p]);
                 v_full := v_probes[i] < v_now - interval '1 second';  -- once a second without the floor
                 v_got := mailqueue.pick_emails(v_lanes[i], CASE WHEN v_full THEN '-infinity' ELSE v_floors[i] END, v_now, v_quota, v_room);
+                v_picked := v_got.recipients;
+                IF v_is_rated AND d IS NULL AND v_picked > 0 THEN
+                    SELECT r.ids, r.recipients, v_got.last_due AS last_due, v_got.passed AS passed INTO v_got
+                      FROM mailqueue.move_rated(v_lanes[i], v_got.ids) AS r;
+                END IF;
                 IF v_got.recipients > 0 THEN
                     r_ids := r_ids || v_got.ids;
                     r_accounts := r_accounts || array_fill(h_account[a], ARRAY[cardinality(v_got.ids)]);
@@ -159,10 +195,18 @@ BEGIN
                     r_project_days := r_project_days || array_fill(h_day[p], ARRAY[cardinality(v_got.ids)]);
                     h_used[a] := h_used[a] + v_got.recipients;
                     h_used[p] := h_used[p] + v_got.recipients;
+                    h_share[p] := h_share[p] + v_got.recipients;
+                    IF d IS NOT NULL THEN
+                        h_used[d] := h_used[d] + v_got.recipients;
+                    END IF;
+                    IF h_share[p] >= v_most THEN
+                        v_is_capped := true;
+                        v_capped := v_capped || v_projects[i];
+                    END IF;
                     v_left := v_left - v_got.recipients;
                 END IF;
                 v_next := NULL; v_why := NULL;
-                IF v_got.recipients < v_quota THEN           -- nothing more for now: empty, not due, or too big for the rest
+                IF v_picked < v_quota THEN                   -- nothing more for now: empty, not due, or too big for the rest
                     SELECT q.run_at, q.recipients INTO v_next, v_size FROM mailqueue.email_queue AS q
                      WHERE q.status = 'pending' AND q.lane_id = v_lanes[i] AND q.id <> ALL (coalesce(v_got.ids, '{}'))
                        AND q.run_at >= CASE WHEN v_full THEN '-infinity' ELSE greatest(v_floors[i], v_got.last_due) END
@@ -176,7 +220,7 @@ BEGIN
                     ELSIF v_got.passed = 0 AND v_size <= v_room THEN
                         v_next := v_now + interval '50 ms';  -- somebody else holds it
                         v_why := 'recheck';
-                    ELSIF v_got.recipients = 0 THEN
+                    ELSIF v_picked = 0 THEN
                         v_next := v_now + interval '5 s';
                         v_why := 'recheck';
                     ELSE
@@ -207,9 +251,11 @@ BEGIN
              WHERE l.id = u.id;
             EXIT WHEN cardinality(u_ids) = 0;
         END LOOP;
-        EXIT WHEN v_left <= 0;
     END LOOP;
 
+    IF v_is_braked AND v_left < v_asked THEN
+        PERFORM mailqueue.reserve(0, v_brake_day, v_asked - v_left, v_now);
+    END IF;
     FOR i IN 1..cardinality(h_id) LOOP
         IF h_used[i] > 0 THEN
             PERFORM mailqueue.reserve(h_id[i], h_day[i], h_used[i], v_now);

@@ -20,10 +20,16 @@ DECLARE
     v_signals integer;
     v_min bigint;
     v_class record;
+    v_brake interval;
 BEGIN
     woken := 0;
+    -- While the rate of the whole installation is used up no lane is blocked, and nothing is worth a look.
+    IF EXISTS (SELECT FROM mailqueue.limits AS m WHERE m.id = 0 AND m.rate_per_second IS NOT NULL) THEN
+        SELECT r.until - v_now INTO v_brake FROM mailqueue.headroom('{0}', v_now) AS r WHERE r.why IS NOT NULL;
+    END IF;
     IF NOT pg_try_advisory_xact_lock(7316001) THEN
         woken := -1;  -- somebody else is at it
+        next_wake := v_brake;
         RETURN;
     END IF;
     FOR v_class IN SELECT c.priority, c.vclock FROM mailqueue.lane_classes AS c WHERE c.moved_at < v_now - interval '50 ms' LOOP
@@ -88,6 +94,7 @@ BEGIN
     SELECT woken + count(*) INTO woken FROM up;
     SELECT l.blocked_until - v_now INTO next_wake FROM mailqueue.lanes AS l
      WHERE l.blocked_until IS NOT NULL AND l.blocked_until < 'infinity' ORDER BY l.blocked_until LIMIT 1;
+    next_wake := coalesce(v_brake, next_wake);
 END $$;
 COMMENT ON FUNCTION mailqueue.gather_lanes() IS
     'Wake lanes that got mail or whose block is over, and count accepted mail. Gives how much there was to do (-1: another does it) and the wait until the next block ends.';

@@ -1,33 +1,49 @@
--- What limits still allow right now. The one place where daily limits, rates and pauses are understood.
+-- What limits still allow right now. The one place where daily limits, warm-up, rates and pauses are understood.
 
+-- Other columns than a version before: functions and views are replaced together, so nobody meets them apart.
+DROP FUNCTION IF EXISTS mailqueue.headroom_now(integer) CASCADE;
+DROP FUNCTION IF EXISTS mailqueue.headroom(integer[], timestamptz);
+
+-- daily_limit is the one of today: the account's own, or that of its stage of warm-up where that is less.
+-- stage is NULL for accounts that do not warm up, or no longer.
 CREATE OR REPLACE FUNCTION mailqueue.headroom(p_limits integer[], p_now timestamptz)
 RETURNS TABLE (limit_id integer, sender_account_id integer, today date, sent integer, reserved integer, daily_limit integer,
-               headroom integer, batch_size integer, until timestamptz, why text)
+               headroom integer, batch_size integer, until timestamptz, why text, stage integer)
 LANGUAGE sql STABLE
 AS $$
-    SELECT m.id, m.sender_account_id, d.today, u.sent, u.reserved, m.daily_limit,
+    SELECT m.id, m.sender_account_id, d.today, u.sent, u.reserved, g.daily_limit,
            CASE WHEN w.why IS NOT NULL THEN 0 ELSE least(z.day_left, floor(least(z.tokens, 2000000000)))::integer END,
            m.batch_size,
-           CASE w.why
-               WHEN 'daily_limit' THEN least((d.today + 1)::timestamp AT TIME ZONE m.time_zone,
+           CASE
+               WHEN w.why = 'daily_limit' THEN least((d.today + 1)::timestamp AT TIME ZONE m.time_zone,
                     CASE WHEN u.reserved > 0 THEN p_now + interval '5 s' END)  -- a reservation may still come back
-               WHEN 'rate' THEN p_now + make_interval(secs =>
+               WHEN w.why IN ('rate', 'domain_rate', 'brake') THEN p_now + make_interval(secs =>
                     ((least(m.burst, greatest(1, ceil(m.rate_per_second / 10))) - z.tokens) / m.rate_per_second)::float8)
                ELSE coalesce(m.blocked_until, CASE WHEN w.why IS NOT NULL THEN 'infinity'::timestamptz END) END,
-           w.why
+           w.why, g.stage
       FROM mailqueue.limits AS m
       CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC LIMIT 1) AS n
       -- A day never goes back: not for a claim that began before midnight, not when the time zone is changed.
       CROSS JOIN LATERAL (SELECT greatest((p_now AT TIME ZONE m.time_zone)::date, n.day) AS today) AS d
       CROSS JOIN LATERAL (SELECT CASE WHEN n.day = d.today THEN n.sent ELSE 0 END AS sent,
                                  CASE WHEN n.day = d.today THEN n.reserved ELSE 0 END AS reserved) AS u
-      CROSS JOIN LATERAL (SELECT coalesce(m.daily_limit - u.sent - u.reserved, 2000000000) AS day_left,
+      -- A stage of warm-up is a day on which mail was sent: those that are over, and today.
+      CROSS JOIN LATERAL (SELECT CASE WHEN m.warm_up IS NOT NULL THEN
+                                      1 + (SELECT count(*) FROM (SELECT FROM mailqueue.limit_days AS h
+                                            WHERE h.limit_id = m.id AND h.day >= m.warm_up_from AND h.day < d.today AND h.sent > 0
+                                            LIMIT cardinality(m.warm_up)) AS days)::integer
+                                        + (n.day >= m.warm_up_from AND n.day < d.today AND n.sent > 0)::integer END AS stage) AS s
+      CROSS JOIN LATERAL (SELECT CASE WHEN s.stage <= cardinality(m.warm_up) THEN s.stage END AS stage,
+                                 least(m.daily_limit, m.warm_up[s.stage]) AS daily_limit) AS g
+      CROSS JOIN LATERAL (SELECT coalesce(g.daily_limit - u.sent - u.reserved, 2000000000) AS day_left,
                                  CASE WHEN m.rate_per_second IS NULL THEN 2000000000
                                       ELSE least(m.burst, n.tokens + m.rate_per_second * greatest(0, extract(epoch FROM p_now - n.tokens_at)))
                                  END AS tokens) AS z
       CROSS JOIN LATERAL (SELECT CASE WHEN m.blocked_reason IS NOT NULL AND (m.blocked_until IS NULL OR m.blocked_until > p_now) THEN m.blocked_reason
                                       WHEN z.day_left <= 0 THEN 'daily_limit'
-                                      WHEN z.tokens < 1 THEN 'rate' END AS why) AS w
+                                      WHEN z.tokens < 1 THEN
+                                          CASE WHEN m.id = 0 THEN 'brake' WHEN m.domain IS NOT NULL THEN 'domain_rate' ELSE 'rate' END
+                                      END AS why) AS w
      WHERE m.id = ANY (p_limits)
 $$;
 COMMENT ON FUNCTION mailqueue.headroom(integer[], timestamptz) IS
@@ -36,13 +52,13 @@ COMMENT ON FUNCTION mailqueue.headroom(integer[], timestamptz) IS
 -- For views: their reader needs the right to every function named in them, and this one shows no more than they do.
 CREATE OR REPLACE FUNCTION mailqueue.headroom_now(p_limit integer)
 RETURNS TABLE (limit_id integer, sender_account_id integer, today date, sent integer, reserved integer, daily_limit integer,
-               headroom integer, batch_size integer, until timestamptz, why text)
+               headroom integer, batch_size integer, until timestamptz, why text, stage integer)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT h.* FROM mailqueue.headroom(ARRAY[p_limit], clock_timestamp()) AS h $$;
 COMMENT ON FUNCTION mailqueue.headroom_now(integer) IS 'What one limit allows right now, for those who may not read the tables behind it.';
 
--- Reserve in a claim. The caller holds the rows of limits.
+-- Reserve in a claim. The caller holds the rows of limits. Domains and the whole installation have a rate and no count.
 CREATE OR REPLACE FUNCTION mailqueue.reserve(p_limit integer, p_day date, p_count integer, p_now timestamptz) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -54,7 +70,7 @@ DECLARE
 BEGIN
     SELECT n.ctid AS at, n.* INTO c FROM mailqueue.limit_counters AS n WHERE n.limit_id = p_limit ORDER BY n.rev DESC LIMIT 1;
     v_at := c.at;
-    IF c.day < p_day THEN  -- a new day: yesterday's counts leave, its open reservations settle there
+    IF c.day < p_day AND (c.sent, c.reserved, c.bounces, c.errors) <> (0, 0, 0, 0) THEN  -- a new day: yesterday's counts leave, its open reservations settle there
         INSERT INTO mailqueue.limit_days (limit_id, day, sent, reserved, bounces, errors)
         VALUES (p_limit, c.day, c.sent, c.reserved, c.bounces, c.errors)
         ON CONFLICT ON CONSTRAINT limit_days_pkey DO UPDATE
@@ -63,7 +79,8 @@ BEGIN
         c.sent := 0; c.reserved := 0; c.bounces := 0; c.errors := 0;
     END IF;
     UPDATE mailqueue.limit_counters AS n
-       SET rev = n.rev + 1, day = p_day, sent = c.sent, reserved = c.reserved + p_count, bounces = c.bounces, errors = c.errors,
+       SET rev = n.rev + 1, day = p_day, sent = c.sent, reserved = c.reserved + CASE WHEN m.project_id IS NULL THEN 0 ELSE p_count END,
+           bounces = c.bounces, errors = c.errors,
            tokens = CASE WHEN m.rate_per_second IS NULL THEN n.tokens
                          ELSE least(m.burst, n.tokens + m.rate_per_second * greatest(0, extract(epoch FROM p_now - n.tokens_at))) - p_count END,
            tokens_at = greatest(n.tokens_at, p_now)
@@ -72,7 +89,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.reserve(integer, date, integer, timestamptz) IS 'Take headroom for claimed recipients.';
 
--- Turn reservations into sent or give them back; in id order, so that settlers never deadlock.
+-- Turn reservations into sent or give them back; in id order, so that settlers never deadlock. What goes back to accounts
+-- goes back to the rate of the whole installation too; that of a domain only waits longer.
 CREATE OR REPLACE FUNCTION mailqueue.settle_limits(p_limits integer[], p_days date[], p_spent integer[], p_back integer[],
     p_bounces integer[], p_errors integer[]) RETURNS void
 LANGUAGE plpgsql
@@ -83,8 +101,18 @@ DECLARE
     u record;
     v_at tid;
     v_day date;
+    v_back integer;
 BEGIN
-    PERFORM FROM mailqueue.limits AS m WHERE m.id = ANY (p_limits) ORDER BY m.id FOR NO KEY UPDATE;
+    SELECT sum(x.back) INTO v_back FROM unnest(p_limits, p_back) AS x(id, back)
+      JOIN mailqueue.limits AS m ON m.id = x.id AND m.sender_account_id IS NOT NULL
+     WHERE x.back > 0 AND EXISTS (SELECT FROM mailqueue.limits AS b WHERE b.id = 0 AND b.rate_per_second IS NOT NULL);
+    PERFORM FROM mailqueue.limits AS m WHERE m.id = ANY (CASE WHEN v_back > 0 THEN 0 || p_limits ELSE p_limits END)
+      ORDER BY m.id FOR NO KEY UPDATE;
+    IF v_back > 0 THEN
+        SELECT n.ctid INTO v_at FROM mailqueue.limit_counters AS n WHERE n.limit_id = 0 ORDER BY n.rev DESC LIMIT 1;
+        UPDATE mailqueue.limit_counters AS n SET rev = n.rev + 1, tokens = least(m.burst, n.tokens + v_back)
+          FROM mailqueue.limits AS m WHERE n.ctid = v_at AND m.id = 0;
+    END IF;
     FOR u IN SELECT x.l, x.d, sum(x.s)::integer AS s, sum(x.b)::integer AS b, sum(x.bo)::integer AS bo, sum(x.e)::integer AS e
                FROM unnest(p_limits, p_days, p_spent, p_back, p_bounces, p_errors) AS x(l, d, s, b, bo, e) GROUP BY x.l, x.d LOOP
         SELECT n.ctid, n.day INTO v_at, v_day FROM mailqueue.limit_counters AS n WHERE n.limit_id = u.l ORDER BY n.rev DESC LIMIT 1;

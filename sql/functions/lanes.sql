@@ -8,8 +8,10 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     v_project_limit integer;
+    v_weight integer;
     v_default integer[];
 BEGIN
+    SELECT p.weight INTO v_weight FROM mailqueue.projects AS p WHERE p.id = p_project;
     SELECT m.id INTO v_project_limit FROM mailqueue.limits AS m
      WHERE m.project_id = p_project AND m.sender_account_id IS NULL;
     SELECT array_agg(m.id ORDER BY a.priority, a.id) FILTER (WHERE a.provider <> 'trap') INTO v_default
@@ -20,8 +22,8 @@ BEGIN
           FROM mailqueue.sender_accounts AS a JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
          WHERE a.project_id = p_project;
     END IF;
-    INSERT INTO mailqueue.lanes AS l (project_id, priority, route, project_limit, account_limits)
-    SELECT p_project, p, r.route, v_project_limit, coalesce(r.accounts, '{}')
+    INSERT INTO mailqueue.lanes AS l (project_id, priority, route, weight, project_limit, account_limits)
+    SELECT p_project, p, r.route, v_weight, v_project_limit, coalesce(r.accounts, '{}')
       FROM generate_series(0, 3) AS p,
            (SELECT '' AS route, v_default AS accounts
             UNION ALL
@@ -29,6 +31,7 @@ BEGIN
               JOIN mailqueue.limits AS m ON m.sender_account_id = a.id WHERE a.project_id = p_project) AS r
     ON CONFLICT (project_id, priority, route) DO UPDATE SET account_limits = excluded.account_limits
      WHERE l.account_limits IS DISTINCT FROM excluded.account_limits;
+    UPDATE mailqueue.lanes AS l SET weight = v_weight WHERE l.project_id = p_project AND l.weight <> v_weight;
     PERFORM mailqueue.make_aside_lanes(p_project);
     PERFORM mailqueue.wake_lanes(p_project);
 END $$;
@@ -102,6 +105,11 @@ BEGIN
         CASE WHEN NEW.send_delay_ms > 0 THEN greatest(1, least(NEW.burst, ceil(1000.0 / NEW.send_delay_ms)::integer)) ELSE NEW.burst END,
         NEW.batch_size, NEW.time_zone,
         CASE WHEN NEW.status <> 'active' THEN NEW.status END, NEW.status_until);
+    -- Warm-up begins on the day it is asked for; other stages later do not begin it anew.
+    UPDATE mailqueue.limits AS m
+       SET warm_up = NEW.warm_up,
+           warm_up_from = CASE WHEN NEW.warm_up IS NULL THEN NULL ELSE coalesce(m.warm_up_from, (now() AT TIME ZONE NEW.time_zone)::date) END
+     WHERE m.sender_account_id = NEW.id AND m.warm_up IS DISTINCT FROM NEW.warm_up;
     PERFORM mailqueue.make_lanes(NEW.project_id);
     RETURN NULL;
 END $$;

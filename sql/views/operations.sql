@@ -26,6 +26,7 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
                 WHEN 'no_sender' THEN 'there is no sender account for it'
                 WHEN 'daily_limit' THEN 'the daily limit is used up'
                 WHEN 'rate' THEN 'it is sent as fast as the rate allows'
+                WHEN 'domain_rate' THEN format('mail to %s is sent as fast as its rate allows', l.pause_value)
                 WHEN 'paused' THEN 'the project or its sender account is paused' || coalesce(': ' || coalesce(p.status_reason, s.status_reason), '')
                 WHEN 'suspended' THEN 'the project or its sender account is suspended' || coalesce(': ' || coalesce(p.status_reason, s.status_reason), '')
                 WHEN 'unreachable' THEN 'the mail server cannot be reached'
@@ -34,7 +35,7 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
        d.due, d.oldest_due_at, l.id AS lane_id
   FROM workers
   JOIN mailqueue.lanes AS l
-    ON l.blocked_reason IN ('no_sender', 'daily_limit', 'rate', 'paused', 'suspended', 'unreachable', 'set_aside') OR NOT workers.are_there
+    ON l.blocked_reason IN ('no_sender', 'daily_limit', 'rate', 'domain_rate', 'paused', 'suspended', 'unreachable', 'set_aside') OR NOT workers.are_there
   JOIN mailqueue.projects AS p ON p.id = l.project_id
   LEFT JOIN mailqueue.pauses AS z ON z.project_id = l.project_id AND z.kind = l.pause_kind AND z.value = l.pause_value
   LEFT JOIN mailqueue.limits AS m ON m.id = l.account_limits[1]

@@ -22,21 +22,33 @@ COMMENT ON VIEW mailqueue.queue_depth IS
 DROP VIEW IF EXISTS mailqueue.sender_headroom CASCADE;
 CREATE VIEW mailqueue.sender_headroom AS
 SELECT p.name AS project, a.id AS sender_account_id, a.name AS sender, a.provider,
-       CASE WHEN a.status = 'active' AND r.why = 'daily_limit' THEN 'paused_limit_reached' ELSE a.status END AS status,
+       CASE WHEN a.status = 'active' AND r.why = 'daily_limit' THEN 'paused_limit_reached'
+            WHEN a.status = 'active' AND r.stage IS NOT NULL THEN 'warming_up' ELSE a.status END AS status,
        a.status_reason, r.daily_limit, r.sent AS daily_sent, r.reserved AS daily_reserved,
        CASE WHEN n.day = r.today THEN n.bounces ELSE 0 END AS daily_bounces,
        CASE WHEN n.day = r.today THEN n.errors ELSE 0 END AS daily_errors,
        CASE WHEN r.daily_limit IS NOT NULL THEN greatest(0, r.daily_limit - r.sent - r.reserved) END AS headroom,
        r.today AS day, ((r.today)::timestamp AT TIME ZONE a.time_zone) AS last_reset_at,
        ((r.today + 1)::timestamp AT TIME ZONE a.time_zone) AS next_reset_at,
-       r.why AS blocked_reason, nullif(r.until, 'infinity') AS blocked_until
+       r.why AS blocked_reason, nullif(r.until, 'infinity') AS blocked_until,
+       r.stage AS warm_up_stage, cardinality(a.warm_up) AS warm_up_stages
   FROM mailqueue.sender_accounts AS a
   JOIN mailqueue.projects AS p ON p.id = a.project_id
   JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
   CROSS JOIN LATERAL mailqueue.headroom_now(m.id) AS r
   CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC LIMIT 1) AS n;
 COMMENT ON VIEW mailqueue.sender_headroom IS
-    'What each sender account sent today and may still send. Days are the account''s own; the counters roll over by themselves.';
+    'What each sender account sent today and may still send; daily_limit is the one of today, in warm-up that of its stage. Days are the account''s own; the counters roll over by themselves.';
+
+DROP VIEW IF EXISTS mailqueue.rates CASCADE;
+CREATE VIEW mailqueue.rates AS
+SELECT coalesce(m.domain, 'all mail') AS holds_for, m.rate_per_second, m.burst, d.note, r.until AS used_up_until
+  FROM mailqueue.limits AS m
+  LEFT JOIN mailqueue.domain_rates AS d ON d.domain = m.domain
+  CROSS JOIN LATERAL mailqueue.headroom_now(m.id) AS r
+ WHERE m.project_id IS NULL AND m.rate_per_second IS NOT NULL;
+COMMENT ON VIEW mailqueue.rates IS
+    'Rates that hold for all projects together: of the whole installation (all mail) and of recipient domains; used_up_until is NULL where there is room.';
 
 DROP VIEW IF EXISTS mailqueue.sender_account_days CASCADE;
 CREATE VIEW mailqueue.sender_account_days AS

@@ -35,7 +35,15 @@ BEGIN
     IF r.kind IS NOT NULL THEN
         RETURN mailqueue.pause_words(r.kind, r.value, r.until, r.reason);
     END IF;
+    SELECT * INTO r FROM mailqueue.headroom('{0}', clock_timestamp()) AS x;
+    IF r.why IS NOT NULL THEN
+        RETURN format('the whole installation waits until %s: %s', mailqueue.shown(r.until), mailqueue.limit_words(r.why, r.daily_limit));
+    END IF;
     SELECT * INTO l FROM mailqueue.lanes AS x WHERE x.id = q.lane_id;
+    SELECT * INTO r FROM mailqueue.headroom(ARRAY[l.domain_limit], clock_timestamp()) AS x;
+    IF r.why IS NOT NULL THEN
+        RETURN format('mail to %s waits until %s: %s', l.pause_value, mailqueue.shown(r.until), mailqueue.limit_words(r.why, r.daily_limit));
+    END IF;
     IF cardinality(l.account_limits) = 0 THEN
         RETURN 'the project has no sender account: add one with mailqueue sender add';
     END IF;
@@ -72,6 +80,8 @@ AS $$
     SELECT CASE p_why
         WHEN 'daily_limit' THEN format('its daily limit of %s is used up', p_limit)
         WHEN 'rate' THEN 'its rate is used up'
+        WHEN 'domain_rate' THEN 'the rate of this domain is used up'
+        WHEN 'brake' THEN 'MAILQUEUE_MAX_SEND_RATE is used up'
         WHEN 'paused' THEN 'it is paused'
         WHEN 'suspended' THEN 'it is suspended'
         WHEN 'unreachable' THEN 'its server cannot be reached' END

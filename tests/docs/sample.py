@@ -37,6 +37,9 @@ async def fill(conn: Conn) -> None:
     await make.queued_email(conn, id=_HELD)
     await _hold(conn, _HELD)
     await make.queued_email(conn, sender="second", run_at="-infinity")
+    await conn.execute(
+        "INSERT INTO mailqueue.domain_rates (domain, rate_per_second) VALUES ('example.net', 5)"
+    )
     await conn.execute("SELECT mailqueue.gather_lanes()")
     await make.claimed(conn, worker, limit=1)
 

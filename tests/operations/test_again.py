@@ -22,6 +22,7 @@ async def test_another_priority_is_another_lane_and_wakes_it(conn: Conn) -> None
     assert await matching(conn, "reprioritise", "critical", lane="low") == 1
     assert await count(conn, "hold", lane="low") == 0
 
+    await make.highest_class_first(conn)
     (first,) = await claim(conn, worker, limit=1)
     assert first.id == bulk
     [(lane, priority)] = await make.rows(

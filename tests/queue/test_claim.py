@@ -21,6 +21,7 @@ async def test_higher_priorities_go_first(conn: Conn) -> None:
     for priority in (3, 1, 2, 0):
         await make.queued_email(conn, priority=priority)
     worker = await make.worker(conn)
+    await make.highest_class_first(conn)
 
     order = [(await claim(conn, worker, limit=1))[0].id for _ in range(4)]
 

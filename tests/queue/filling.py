@@ -1,0 +1,19 @@
+"""Fills lanes with many mails at once, past the checks of accepting."""
+
+from uuid import UUID
+
+from mailqueue.db.fetch import Conn
+
+
+async def fill(
+    conn: Conn, count: int, *, project: UUID, priority: int = 2, route: str = ""
+) -> None:
+    """Queue mails due now in one lane, without ANALYZE and without content of their own."""
+    await conn.execute(
+        "INSERT INTO mailqueue.email_queue (project_id, project, lane_id, priority, delivery,"
+        " recipient_email, content_id, content_on) SELECT l.project_id, NULL, l.id, l.priority,"
+        " 'resend', 'p' || n || '@example.com', 1, current_date"
+        " FROM mailqueue.lanes AS l, generate_series(1, %s) AS n"
+        " WHERE l.project_id = %s AND l.priority = %s AND l.route = %s",
+        (count, project, priority, route),
+    )
