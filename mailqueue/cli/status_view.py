@@ -31,6 +31,7 @@ _LANES = (
     Column("assigned", "ASSIGNED", numeric=True),
     Column("held", "HELD", numeric=True),
     Column("oldest_wait", "OLDEST", numeric=True),
+    Column("rate", "PER MIN", numeric=True),
     Column("blocked", "BLOCKED"),
 )
 _SENDERS = (
@@ -111,7 +112,8 @@ def _sections(overview: Overview) -> Iterable[tuple[str, Rows, Sequence[Column],
 def _lane(lane: LaneDepth) -> Mapping[str, object]:
     return asdict(lane) | {
         "priority": PRIORITIES[lane.priority],
-        "blocked": _blocked(lane.blocked_reason, lane.blocked_until),
+        "rate": f"{lane.sent_per_minute:.1f}",
+        "blocked": _blocked(lane.blocked_by or lane.blocked_reason, lane.blocked_until),
     }
 
 

@@ -10,7 +10,7 @@ PRIORITIES = ("critical", "high", "normal", "low")
 
 @dataclass(frozen=True, slots=True)
 class LaneDepth:
-    """Unfinished mail of one lane and what holds it up."""
+    """Unfinished mail of one lane, how fast it goes and what holds it up."""
 
     project: str
     priority: int  # 0 critical to 3 low
@@ -21,7 +21,9 @@ class LaneDepth:
     held: int
     oldest_due_at: datetime | None
     oldest_wait: timedelta | None
+    sent_per_minute: float  # over the last five minutes
     blocked_reason: str | None
+    blocked_by: str | None  # a pause in words, where the reason is one
     blocked_until: datetime | None
 
 

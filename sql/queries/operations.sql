@@ -1,13 +1,27 @@
 -- What an operator asks: what waits, what became of one mail, is the set-up sound, do the books add up.
 
 -- name: list_lane_depths :many
--- Unfinished mail of each lane, most urgent first, with the wait of its oldest due mail.
-SELECT d.project, d.priority, d.route, d.pending, d.due, d.assigned, d.held, d.oldest_due_at,
-       clock_timestamp() - d.oldest_due_at AS oldest_wait,
+-- Lanes that have unfinished mail or sent some within five minutes, most urgent first, with their rate and what blocks them.
+WITH flow AS (
+    SELECT h.lane_id, count(*) AS sent
+    FROM mailqueue.email_history AS h
+    WHERE h.finished_at > now() - interval '5 min' AND h.status = 'sent'
+    GROUP BY h.lane_id
+)
+SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.route), ''), 'default') AS route,
+       coalesce(d.pending, 0) AS pending, coalesce(d.due, 0) AS due, coalesce(d.assigned, 0) AS assigned,
+       coalesce(d.held, 0) AS held, d.oldest_due_at, clock_timestamp() - d.oldest_due_at AS oldest_wait,
+       (coalesce(f.sent, 0) / 5.0)::float8 AS sent_per_minute,
        CASE WHEN d.blocked_reason NOT IN ('empty', 'not_due', 'recheck') THEN d.blocked_reason END AS blocked_reason,
+       CASE WHEN d.blocked_reason = 'set_aside'
+            THEN l.pause_kind || ' ' || l.pause_value || ' is paused' || coalesce(': ' || z.reason, '') END AS blocked_by,
        CASE WHEN d.blocked_reason NOT IN ('empty', 'not_due', 'recheck') THEN d.blocked_until END AS blocked_until
 FROM mailqueue.queue_depth AS d
-ORDER BY d.priority, d.project, d.route;
+FULL JOIN flow AS f ON f.lane_id = d.lane_id
+JOIN mailqueue.lanes AS l ON l.id = coalesce(d.lane_id, f.lane_id)
+JOIN mailqueue.projects AS p ON p.id = l.project_id
+LEFT JOIN mailqueue.pauses AS z ON z.project_id = l.project_id AND z.kind = l.pause_kind AND z.value = l.pause_value
+ORDER BY l.priority, p.name, l.route;
 
 -- name: list_senders_today :many
 -- Every sender account with what it sent today and may still send.

@@ -15,6 +15,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.operations.overview import STATUSES
 from tests import make
 from tests.cli.invoked import Cli
+from tests.queue.acting import claim, settle
 
 
 async def busy(conn: Conn) -> None:
@@ -78,6 +79,33 @@ def test_what_holds_a_lane_up_is_named(on_fresh_db: Cli) -> None:
 
     assert document["lanes"][0]["blocked_reason"] == "paused"
     assert document["senders"][0]["status"] == "paused"
+
+
+def test_a_lane_says_how_fast_it_goes_also_when_it_is_drained(on_fresh_db: Cli) -> None:
+    async def ten_sent(conn: Conn) -> None:
+        await make.sender_account(conn)
+        await make.queued_emails(conn, 10, priority=1)
+        await settle(conn, await claim(conn, await make.worker(conn)))
+
+    on_fresh_db.sql(ten_sent)
+
+    [lane] = on_fresh_db.json("status")["lanes"]
+    assert (lane["priority"], lane["pending"], lane["sent_per_minute"]) == (1, 0, 2.0)
+    assert "2.0" in on_fresh_db("status").stdout
+
+
+def test_a_paused_campaign_is_named_at_its_lane(on_fresh_db: Cli) -> None:
+    async def campaign(conn: Conn) -> None:
+        await make.sender_account(conn)
+        await make.queued_email(conn, campaign_id="spring")
+
+    on_fresh_db.sql(campaign)
+    on_fresh_db("pause", "campaign", "spring", "--for", "2h", "--reason", "wrong price")
+
+    [lane] = on_fresh_db.json("status")["lanes"]
+    assert lane["blocked_by"] == "campaign spring is paused: wrong price"
+    assert lane["blocked_until"] is not None
+    assert "campaign spring is paused: wrong price until" in on_fresh_db("status").stdout
 
 
 def test_an_account_whose_limit_is_used_up_says_until_when(on_fresh_db: Cli) -> None:
