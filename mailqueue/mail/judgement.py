@@ -1,6 +1,6 @@
 """Decides what a transport's verdict does to the mail. Pure."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import assert_never
 
@@ -36,24 +36,21 @@ class Handed:
 def settlement_of(handed: Handed, verdict: Verdict, took_ms: int, chance: float) -> Settlement:
     """Give what to write for this verdict; `chance` (0 to 1) spreads retries."""
     if isinstance(verdict, Accepted):
-        done = _accepted(handed, verdict, chance)
+        done = _accepted(handed, verdict, took_ms, chance)
     elif isinstance(verdict, Rejected):
-        done = _rejected(handed, verdict, chance)
+        done = _rejected(handed, verdict, took_ms, chance)
     else:
-        done = _all_refused(handed, verdict, chance)
+        done = _all_refused(handed, verdict, took_ms, chance)
+    if not handed.stopped:
+        return done
     stopped = [
         RecipientSettlement(address, "suppressed", None, None, hard=False)
         for address in handed.stopped
     ]
-    return replace(
-        done,
-        message_id=handed.message_id,
-        response_ms=took_ms,
-        recipients=(*done.recipients, *stopped),
-    )
+    return done._replace(recipients=(*done.recipients, *stopped))
 
 
-def _accepted(handed: Handed, verdict: Accepted, chance: float) -> Settlement:
+def _accepted(handed: Handed, verdict: Accepted, took_ms: int, chance: float) -> Settlement:
     refused_by_address = {one.address: one.why for one in verdict.refused}
     sent = [address for address in handed.addresses if address not in refused_by_address]
     later = [one for one in verdict.refused if _is_for_now(one.why)]
@@ -61,6 +58,8 @@ def _accepted(handed: Handed, verdict: Accepted, chance: float) -> Settlement:
         id=handed.email.id,
         claim_no=handed.email.claim_no,
         ending=Ending.SENT,
+        message_id=handed.message_id,
+        response_ms=took_ms,
         spent=len(sent),
         log=LogStatus.SENT,
         provider_message_id=verdict.provider_message_id,
@@ -72,8 +71,7 @@ def _accepted(handed: Handed, verdict: Accepted, chance: float) -> Settlement:
     if not later:
         return base
     why = later[0].why
-    return replace(
-        base,
+    return base._replace(
         ending=Ending.RETRY,
         reason=f"{later[0].address}: {why.detail}",
         wait=_wait(handed.email, why, chance),
@@ -81,12 +79,11 @@ def _accepted(handed: Handed, verdict: Accepted, chance: float) -> Settlement:
     )
 
 
-def _all_refused(handed: Handed, verdict: AllRefused, chance: float) -> Settlement:
+def _all_refused(handed: Handed, verdict: AllRefused, took_ms: int, chance: float) -> Settlement:
     later = [one for one in verdict.refused if _is_for_now(one.why)]
     worst = (later or list(verdict.refused))[0]
-    single = _rejected(handed, worst.why, chance)
-    return replace(
-        single,
+    single = _rejected(handed, worst.why, took_ms, chance)
+    return single._replace(
         ending=Ending.RETRY if later else Ending.FAILED,
         wait=_wait(handed.email, worst.why, chance) if later else None,
         left=len(later) or None,
@@ -96,12 +93,14 @@ def _all_refused(handed: Handed, verdict: AllRefused, chance: float) -> Settleme
     )
 
 
-def _rejected(handed: Handed, why: Rejected, chance: float) -> Settlement:
+def _rejected(handed: Handed, why: Rejected, took_ms: int, chance: float) -> Settlement:
     email = handed.email
     base = Settlement(
         id=email.id,
         claim_no=email.claim_no,
         ending=Ending.RETRY,
+        message_id=handed.message_id,
+        response_ms=took_ms,
         reason=why.detail,
         wait=_wait(email, why, chance),
         log=LogStatus.DEFERRED,
@@ -112,30 +111,29 @@ def _rejected(handed: Handed, why: Rejected, chance: float) -> Settlement:
     match why.kind:
         case Kind.TRANSIENT if why.stage is Stage.CONNECT:
             # The account's failure, not the mail's: nothing was tried, no attempt is spent.
-            return replace(base, ending=Ending.DEFER, log=None, wait=None)
+            return base._replace(ending=Ending.DEFER, log=None, wait=None)
         case Kind.TRANSIENT:
             return base
         case Kind.RATE_LIMITED:
-            return replace(base, ending=Ending.DEFER, wait=why.retry_after or RATE_LIMIT_WAIT)
+            return base._replace(ending=Ending.DEFER, wait=why.retry_after or RATE_LIMIT_WAIT)
         case Kind.AMBIGUOUS:
-            return replace(
-                base,
+            return base._replace(
                 ending=Ending.UNKNOWN,
                 log=LogStatus.UNKNOWN,
                 wait=RESEND_WAIT,
                 spent=len(handed.addresses),
             )
         case Kind.PERMANENT_RECIPIENT:
-            return replace(
-                base, ending=Ending.FAILED, log=LogStatus.BOUNCED, wait=None, hard=why.hard
+            return base._replace(
+                ending=Ending.FAILED, log=LogStatus.BOUNCED, wait=None, hard=why.hard
             )
         case Kind.PERMANENT_MESSAGE:
-            return replace(base, ending=Ending.FAILED, log=LogStatus.REJECTED, wait=None)
+            return base._replace(ending=Ending.FAILED, log=LogStatus.REJECTED, wait=None)
         case Kind.ACCOUNT if why.stage is Stage.CONNECT:
-            return replace(base, ending=Ending.DEFER, log=None, wait=None)
+            return base._replace(ending=Ending.DEFER, log=None, wait=None)
         case Kind.ACCOUNT | Kind.INFRASTRUCTURE:
             if why.code.startswith("5") and email.attempts >= MOST_POLICY_ATTEMPTS:
-                return replace(base, ending=Ending.FAILED, log=LogStatus.REJECTED, wait=None)
+                return base._replace(ending=Ending.FAILED, log=LogStatus.REJECTED, wait=None)
             return base
         case never:
             assert_never(never)

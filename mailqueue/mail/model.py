@@ -1,14 +1,16 @@
-"""What a claimed mail is, what it says, and what became of it. Values only."""
+"""What a claimed mail is, what it says, and what became of it. Values only.
+
+What is made for every mail is a tuple: a frozen dataclass takes ten times as long to make.
+"""
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimedEmail:
+class ClaimedEmail(NamedTuple):
     """One row of the queue that this worker holds under `claim_no`."""
 
     id: UUID
@@ -28,8 +30,7 @@ class ClaimedEmail:
     content_on: date
 
 
-@dataclass(frozen=True, slots=True)
-class EmailContent:
+class EmailContent(NamedTuple):
     """What one or many mails say."""
 
     id: int
@@ -53,8 +54,7 @@ class Recipient:
     status: str
 
 
-@dataclass(frozen=True, slots=True)
-class Parcel:
+class Parcel(NamedTuple):
     """A claimed mail with all that is needed to compose it; `recipients` only where several."""
 
     email: ClaimedEmail
@@ -73,8 +73,7 @@ class MarkVerdict(StrEnum):
     PAUSED = "paused"
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """The last look at one mail; `stopped` are its recipients that are suppressed by now."""
 
     id: UUID
@@ -118,8 +117,7 @@ class RecipientSettlement:
     hard: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settlement:
+class Settlement(NamedTuple):
     """What became of one claimed mail.
 
     `wait` None puts a mail back at its old place. `spent` counts the recipients that count against
