@@ -40,8 +40,17 @@ async def fill(conn: Conn) -> None:
     await conn.execute(
         "INSERT INTO mailqueue.domain_rates (domain, rate_per_second) VALUES ('example.net', 5)"
     )
+    await _pause(conn, "autumn")
     await conn.execute("SELECT mailqueue.gather_lanes()")
     await make.claimed(conn, worker, limit=1)
+
+
+async def _pause(conn: Conn, campaign: str) -> None:
+    await make.queued_email(conn, campaign_id=campaign)
+    operation = await make.scalar(
+        conn, "SELECT mailqueue.pause_sending('campaign', 'default', %s)", campaign
+    )
+    await conn.execute("SELECT mailqueue.continue_operation(%s, NULL, 100)", (operation,))
 
 
 async def _hold(conn: Conn, email_id: UUID) -> None:
