@@ -8,7 +8,6 @@ from mailqueue.core.config import Network, Settings
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
-from mailqueue.db.link import Link
 from mailqueue.mail.courier import Courier, CourierSettings
 from mailqueue.mail.line import Account
 from mailqueue.ports.transport import Transport
@@ -44,12 +43,11 @@ def transport_for(
 
 def build_courier(settings: Settings, *, launch_id: UUID) -> Courier:
     """Put a send worker together."""
-    directory = SenderDirectory(settings)
     return Courier(
         settings.database,
         CourierSettings(in_flight=settings.workers.in_flight, batch=settings.workers.batch),
         launch_id=launch_id,
-        find_account=directory.find,
+        read_account=SenderDirectory(settings).read,
     )
 
 
@@ -58,18 +56,14 @@ class SenderDirectory:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._link = Link(settings.database, "mailqueue/senders")
 
-    async def find(self, account_id: int) -> Account:
+    async def read(self, conn: Conn, account_id: int) -> Account:
         """Give the account as a line needs it.
 
         Raises:
             NotFound: there is no such account.
             ConfigError: its password cannot be opened here, or it has no server.
         """
-        return await self._link.call(lambda conn: self._read(conn, account_id))
-
-    async def _read(self, conn: Conn, account_id: int) -> Account:
         found = await identity.get(conn, account_id)
         master = master_key_of(self._settings) if found.smtp_password else None
         password = await accounts.password_of(conn, found, master=master)

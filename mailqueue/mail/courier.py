@@ -1,6 +1,7 @@
 """One send worker: claims mail, hands it to the lines of its sender accounts, drains on stop."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -9,11 +10,12 @@ from uuid import UUID
 
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import LeaseLost
+from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.mail import store
 from mailqueue.mail.letter import Skeletons
-from mailqueue.mail.line import Desk
-from mailqueue.mail.lines import FindAccount, Lines, read_parcels
+from mailqueue.mail.line import Account, Desk
+from mailqueue.mail.lines import Lines, read_parcels
 from mailqueue.mail.scribe import Scribe
 from mailqueue.mail.slots import Slots
 from mailqueue.mail.trouble import Trouble
@@ -47,15 +49,15 @@ class Courier:
         settings: CourierSettings,
         *,
         launch_id: UUID,
-        find_account: FindAccount,
+        read_account: Callable[[Conn, int], Awaitable[Account]],
     ) -> None:
         self._settings = settings
         self._database = database
-        names = ("claim", "write", "beat", "trouble")
+        names = ("claim", "write", "beat", "trouble", "senders")
         self._links = {name: Link(database, f"mailqueue/{name}") for name in names}
         self._lifeline = Lifeline(self._links["beat"], kind="send", launch_id=launch_id)
         self._trouble = Trouble(self._links["trouble"])
-        self._find_account = find_account
+        self._read_account = read_account
         self._room = asyncio.Event()
 
     async def run(self, stop: asyncio.Event) -> bool:
@@ -101,6 +103,9 @@ class Courier:
             for link in self._links.values():
                 await link.close()
         return not self._lifeline.is_lost
+
+    async def _find_account(self, account_id: int) -> Account:
+        return await self._links["senders"].call(lambda conn: self._read_account(conn, account_id))
 
     def _desk(self) -> Desk:
         return Desk(

@@ -67,6 +67,8 @@ def write_letter(
         CannotCompose: if it never can be; the message names the field.
     """
     email, content = parcel.email, parcel.content
+    if content is None:
+        raise CannotCompose("its content was deleted")
     try:
         sender = _sender(content, default_sender)
         to, cc, envelope = _recipients(parcel, stopped)

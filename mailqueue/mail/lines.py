@@ -103,6 +103,6 @@ async def read_parcels(conn: Conn, claimed: Sequence[ClaimedEmail]) -> list[Parc
     for one in await store.read_recipients(conn, [email.id for email in claimed]):
         recipients.setdefault(one.email_id, []).append(one)
     return [
-        Parcel(email, contents[email.content_id], tuple(recipients.get(email.id, ())))
+        Parcel(email, contents.get(email.content_id), tuple(recipients.get(email.id, ())))
         for email in claimed
     ]

@@ -58,7 +58,7 @@ class Parcel(NamedTuple):
     """A claimed mail with all that is needed to compose it; `recipients` only where several."""
 
     email: ClaimedEmail
-    content: EmailContent
+    content: EmailContent | None  # None: it was deleted
     recipients: tuple[Recipient, ...] = ()
 
 
