@@ -8,9 +8,9 @@ from mailqueue.core.config import Settings
 from mailqueue.db.link import Link
 from mailqueue.queue import store
 from mailqueue.queue.lifeline import SILENCE
+from mailqueue.queue.rescuer import rescuing
 from mailqueue.telemetry.log import get_logger
 
-RESCUE_SECONDS = 5.0
 FIRST_WAIT, LONGEST_WAIT = 0.2, 10.0
 PATIENCE_SECONDS = 45.0
 """How long a child may take to drain before it is killed; its own drain ends sooner."""
@@ -28,22 +28,15 @@ class Fleet:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Run all processes until told to stop and all of them have ended."""
-        rescuing = asyncio.create_task(self._rescue_forever(), name="rescue")
         try:
-            # Told to stop, too: with no process of its own it still speaks for those of others.
-            await asyncio.gather(
-                stop.wait(),
-                *(self._keep_one(stop) for _ in range(self._settings.workers.processes)),
-            )
+            async with rescuing(self._settings.database):
+                # Told to stop, too: with no process of its own it still speaks for those of others.
+                await asyncio.gather(
+                    stop.wait(),
+                    *(self._keep_one(stop) for _ in range(self._settings.workers.processes)),
+                )
         finally:
-            rescuing.cancel()
-            await asyncio.gather(rescuing, return_exceptions=True)
             await self._link.close()
-
-    async def _rescue_forever(self) -> None:
-        while True:
-            await self._link.call(lambda conn: store.rescue(conn, silence=SILENCE))
-            await asyncio.sleep(RESCUE_SECONDS)
 
     async def _keep_one(self, stop: asyncio.Event) -> None:
         wait = FIRST_WAIT
