@@ -5,14 +5,7 @@ from datetime import timedelta
 from typing import assert_never
 
 from mailqueue.core.verdict import Accepted, AllRefused, Kind, Refused, Rejected, Stage, Verdict
-from mailqueue.mail.backoff import next_wait
-from mailqueue.mail.model import (
-    ClaimedEmail,
-    Ending,
-    LogStatus,
-    RecipientSettlement,
-    Settlement,
-)
+from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, RecipientSettlement, Settlement
 
 RATE_LIMIT_WAIT = timedelta(minutes=1)
 """The wait after being too fast, where the server names none."""
@@ -20,6 +13,8 @@ RESEND_WAIT = timedelta(minutes=5)
 """Before the one resend of a mail whose fate is unknown: time for evidence to come in."""
 MOST_POLICY_ATTEMPTS = 5
 """A permanent refusal that is about us may be mended, but not for days on end."""
+SOFT_BOUNCES = frozenset(("4.2.2", "5.2.1", "5.2.2"))
+"""Enhanced codes of a mailbox that is full, or disabled for now: worth another look, days apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +28,17 @@ class Handed:
     stopped: tuple[str, ...] = ()  # recipients suppressed by now, left out of the envelope
 
 
-def settlement_of(handed: Handed, verdict: Verdict, took_ms: int, chance: float) -> Settlement:
-    """Give what to write for this verdict; `chance` (0 to 1) spreads retries."""
+def settlement_of(handed: Handed, verdict: Verdict, took_ms: int) -> Settlement:
+    """Give what to write for this verdict.
+
+    A retry waits for as long as the ladder of its project says, and at least for its `wait`.
+    """
     if isinstance(verdict, Accepted):
-        done = _accepted(handed, verdict, took_ms, chance)
+        done = _accepted(handed, verdict, took_ms)
     elif isinstance(verdict, Rejected):
-        done = _rejected(handed, verdict, took_ms, chance)
+        done = _rejected(handed, verdict, took_ms)
     else:
-        done = _all_refused(handed, verdict, took_ms, chance)
+        done = _all_refused(handed, verdict, took_ms)
     if not handed.stopped:
         return done
     stopped = [
@@ -50,7 +48,7 @@ def settlement_of(handed: Handed, verdict: Verdict, took_ms: int, chance: float)
     return done._replace(recipients=(*done.recipients, *stopped))
 
 
-def _accepted(handed: Handed, verdict: Accepted, took_ms: int, chance: float) -> Settlement:
+def _accepted(handed: Handed, verdict: Accepted, took_ms: int) -> Settlement:
     refused_by_address = {one.address: one.why for one in verdict.refused}
     sent = [address for address in handed.addresses if address not in refused_by_address]
     later = [one for one in verdict.refused if _is_for_now(one.why)]
@@ -74,18 +72,19 @@ def _accepted(handed: Handed, verdict: Accepted, took_ms: int, chance: float) ->
     return base._replace(
         ending=Ending.RETRY,
         reason=f"{later[0].address}: {why.detail}",
-        wait=_wait(handed.email, why, chance),
+        wait=why.retry_after,
         left=len(later),
     )
 
 
-def _all_refused(handed: Handed, verdict: AllRefused, took_ms: int, chance: float) -> Settlement:
+def _all_refused(handed: Handed, verdict: AllRefused, took_ms: int) -> Settlement:
     later = [one for one in verdict.refused if _is_for_now(one.why)]
-    worst = (later or list(verdict.refused))[0]
-    single = _rejected(handed, worst.why, took_ms, chance)
+    # The one that comes back soonest says when.
+    worst = min(later or verdict.refused, key=lambda one: _is_soft(one.why))
+    single = _rejected(handed, worst.why, took_ms)
     return single._replace(
         ending=Ending.RETRY if later else Ending.FAILED,
-        wait=_wait(handed.email, worst.why, chance) if later else None,
+        wait=worst.why.retry_after if later else None,
         left=len(later) or None,
         reason=f"{worst.address}: {worst.why.detail}",
         hard=False,  # each recipient carries its own evidence
@@ -93,7 +92,7 @@ def _all_refused(handed: Handed, verdict: AllRefused, took_ms: int, chance: floa
     )
 
 
-def _rejected(handed: Handed, why: Rejected, took_ms: int, chance: float) -> Settlement:
+def _rejected(handed: Handed, why: Rejected, took_ms: int) -> Settlement:
     email = handed.email
     base = Settlement(
         id=email.id,
@@ -102,7 +101,7 @@ def _rejected(handed: Handed, why: Rejected, took_ms: int, chance: float) -> Set
         message_id=handed.message_id,
         response_ms=took_ms,
         reason=why.detail,
-        wait=_wait(email, why, chance),
+        wait=why.retry_after,
         log=LogStatus.DEFERRED,
         code=why.code or None,
         enhanced=why.enhanced or None,
@@ -112,6 +111,8 @@ def _rejected(handed: Handed, why: Rejected, took_ms: int, chance: float) -> Set
         case Kind.TRANSIENT if why.stage is Stage.CONNECT:
             # The account's failure, not the mail's: nothing was tried, no attempt is spent.
             return base._replace(ending=Ending.DEFER, log=None, wait=None)
+        case Kind.TRANSIENT | Kind.PERMANENT_RECIPIENT if _is_soft(why):
+            return base._replace(log=LogStatus.BOUNCED)
         case Kind.TRANSIENT:
             return base
         case Kind.RATE_LIMITED:
@@ -139,13 +140,15 @@ def _rejected(handed: Handed, why: Rejected, took_ms: int, chance: float) -> Set
             assert_never(never)
 
 
-def _wait(email: ClaimedEmail, why: Rejected, chance: float) -> timedelta:
-    wait = next_wait(max(1, email.attempts), chance)
-    return wait if why.retry_after is None else max(wait, why.retry_after)
+def _is_soft(why: Rejected) -> bool:
+    if why.hard or why.kind not in (Kind.TRANSIENT, Kind.PERMANENT_RECIPIENT):
+        return False
+    is_bare = why.kind is Kind.PERMANENT_RECIPIENT and not why.enhanced and why.code == "552"
+    return is_bare or why.enhanced in SOFT_BOUNCES
 
 
 def _is_for_now(why: Rejected) -> bool:
-    return why.kind not in (Kind.PERMANENT_RECIPIENT, Kind.PERMANENT_MESSAGE)
+    return _is_soft(why) or why.kind not in (Kind.PERMANENT_RECIPIENT, Kind.PERMANENT_MESSAGE)
 
 
 def _each(

@@ -5,7 +5,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from random import random
 from uuid import UUID
 
 from mailqueue.core.address import Mailbox
@@ -196,7 +195,7 @@ class SenderLine:
         def report(mail: Outgoing, verdict: Verdict, took_ms: int) -> None:
             self._has_heard()
             handed = unreported.pop(mail.email_id).handed
-            self._desk.scribe.settle(settlement_of(handed, verdict, took_ms, random()))  # noqa: S311
+            self._desk.scribe.settle(settlement_of(handed, verdict, took_ms))
             if isinstance(verdict, Rejected) and verdict.kind is Kind.RATE_LIMITED:
                 self._desk.failed(self.account.id, verdict)
 
@@ -208,7 +207,7 @@ class SenderLine:
             await channel.close()
             fault = Rejected(Kind.AMBIGUOUS, "", f"{type(exc).__name__} while sending", Stage.DOT)
             for letter in unreported.values():
-                self._desk.scribe.settle(settlement_of(letter.handed, fault, 0, random()))  # noqa: S311
+                self._desk.scribe.settle(settlement_of(letter.handed, fault, 0))
 
     def _written(self, parcel: Parcel, mark: Mark) -> Letter | None:
         """Compose a mail that may go; settle the others."""

@@ -3,8 +3,8 @@
 -- Hash joins are allowed here, unlike in claims: the input meets itself several times, and nested loops over 200 rows
 -- cost 100 us a mail. Tables are still reached by index only.
 
--- Outcomes: sent, failed, suppressed, expired, cancelled leave the queue; retry (attempt counted) and defer
--- (not counted) go back after p_waits; unknown follows the mail's policy. p_logs is the word for send_logs, NULL when
+-- Outcomes: sent, failed, suppressed, expired, cancelled leave the queue; defer (no attempt counted) goes back after
+-- p_waits; retry (counted) when its ladder says, and not before p_waits: logged as bounced, it is a soft bounce; unknown follows the mail's policy. p_logs is the word for send_logs, NULL when
 -- nothing was tried. p_spent counts recipients that count against the limits, p_left those still to be sent to.
 -- Gives the ids whose claim had moved on; nothing was written for those.
 CREATE OR REPLACE FUNCTION mailqueue.settle_emails(p_ids uuid[], p_claims bigint[], p_outcomes text[], p_reasons text[], p_waits interval[],
@@ -17,7 +17,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_now timestamptz := clock_timestamp();
-    v_outcomes text[];
+    v_outcomes text[]; v_waits interval[];
     v_lost uuid[];
     v_limits integer[]; v_days date[]; v_spent integer[]; v_back integer[]; v_bounces integer[]; v_errors integer[];
 BEGIN
@@ -26,20 +26,23 @@ BEGIN
     ELSIF p_outcomes <@ '{sent}' AND p_logs <@ '{sent}' AND array_position(p_logs, NULL) IS NULL AND NOT true = ANY (p_hard) THEN
         RETURN mailqueue.settle_sent(p_ids, p_claims, p_spent, p_message_ids, p_provider_ids, p_codes, p_enhanced, p_replies, p_ms);
     END IF;
-    -- A retry that has no attempt or no time left is an end; an unknown fate is one resend, then held.
+    -- A retry that has no attempt, no step of its ladder or no time left is an end; an unknown fate is one resend, then held.
     SELECT array_agg(CASE
                WHEN i.outcome IN ('retry', 'defer') AND q.is_cancelled THEN 'cancelled'
-               WHEN i.outcome = 'retry' AND q.attempts >= q.max_attempts THEN 'failed'
-               WHEN i.outcome IN ('retry', 'defer') AND v_now + coalesce(i.wait, interval '0') >= q.expires_at THEN 'expired'
+               WHEN i.outcome = 'retry' AND (q.attempts >= q.max_attempts OR w.wait IS NULL) THEN 'failed'
+               WHEN i.outcome IN ('retry', 'defer') AND v_now + coalesce(w.wait, interval '0') >= q.expires_at THEN 'expired'
                WHEN i.outcome = 'unknown' AND q.delivery = 'resend' AND q.unknowns = 0 THEN 'resend'
                WHEN i.outcome = 'unknown' THEN 'held'
-               ELSE i.outcome END ORDER BY i.n)
-      INTO v_outcomes
-      FROM unnest(p_ids, p_claims, p_outcomes, p_waits) WITH ORDINALITY AS i(id, claim_no, outcome, wait, n)
-      LEFT JOIN mailqueue.email_queue AS q ON q.id = i.id;
+               ELSE i.outcome END ORDER BY i.n), array_agg(w.wait ORDER BY i.n)
+      INTO v_outcomes, v_waits
+      FROM unnest(p_ids, p_claims, p_outcomes, p_waits, p_logs) WITH ORDINALITY AS i(id, claim_no, outcome, wait, log, n)
+      LEFT JOIN mailqueue.email_queue AS q ON q.id = i.id
+     CROSS JOIN LATERAL (SELECT CASE WHEN i.outcome = 'retry'
+                THEN mailqueue.retry_wait(q.id, q.project_id, q.category, q.attempts, i.log IS NOT DISTINCT FROM 'bounced', i.wait)
+                ELSE i.wait END AS wait) AS w;
 
     WITH input AS MATERIALIZED (
-        SELECT * FROM unnest(p_ids, p_claims, v_outcomes, p_reasons, p_waits, p_spent, p_left, p_logs, p_message_ids, p_provider_ids,
+        SELECT * FROM unnest(p_ids, p_claims, v_outcomes, p_reasons, v_waits, p_spent, p_left, p_logs, p_message_ids, p_provider_ids,
                              p_codes, p_enhanced, p_replies, p_ms)
             AS t(id, claim_no, outcome, reason, wait, spent, left_over, log, message_id, provider_id, code, enhanced, reply, ms)
     ), finished AS (

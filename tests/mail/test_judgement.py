@@ -15,13 +15,11 @@ from mailqueue.mail.judgement import (
 from mailqueue.mail.model import Ending, LogStatus, RecipientSettlement, Settlement
 from tests.mail.claims import claimed, handed
 
-MIDDLE = 0.5
-FIRST_WAIT = timedelta(minutes=1)
 NO_STAGE_OF_ITS_OWN = (Stage.MAIL, Stage.RCPT, Stage.DATA, Stage.DOT)
 
 # Kind and stage to (ending, log, wait).
 EARLY = (Ending.DEFER, None, None)
-AGAIN = (Ending.RETRY, LogStatus.DEFERRED, FIRST_WAIT)
+AGAIN = (Ending.RETRY, LogStatus.DEFERRED, None)  # the ladder says when
 TABLE = {
     (Kind.TRANSIENT, Stage.CONNECT): EARLY,
     (Kind.ACCOUNT, Stage.CONNECT): EARLY,
@@ -51,7 +49,7 @@ def no(kind: Kind, stage: Stage = Stage.RCPT, code: str = "550", **more: object)
 
 
 def judged(verdict: Accepted | Rejected | AllRefused, *addresses: str, **of: object) -> Settlement:
-    return settlement_of(handed(*addresses, **of), verdict, 12, MIDDLE)
+    return settlement_of(handed(*addresses, **of), verdict, 12)
 
 
 def test_the_table_names_every_kind_at_every_stage() -> None:
@@ -99,20 +97,56 @@ def test_refusals_about_us_never_speak_of_the_recipient() -> None:
     assert not any(judged(no(kind, hard=True)).hard for kind in about_us)
 
 
-def test_waits_grow_with_the_attempts() -> None:
-    waits = [judged(no(Kind.TRANSIENT, code="451"), attempts=n).wait for n in (1, 2, 3, 4, 5)]
+@pytest.mark.parametrize(
+    ("kind", "code", "enhanced"),
+    [
+        (Kind.TRANSIENT, "452", "4.2.2"),
+        (Kind.PERMANENT_RECIPIENT, "552", "5.2.2"),
+        (Kind.PERMANENT_RECIPIENT, "550", "5.2.1"),
+        (Kind.PERMANENT_RECIPIENT, "552", ""),
+    ],
+)
+def test_a_soft_bounce_is_a_bounce_and_tried_again(kind: Kind, code: str, enhanced: str) -> None:
+    done = judged(no(kind, code=code, enhanced=enhanced))
 
-    assert waits == [timedelta(minutes=m) for m in (1, 5, 15, 60, 60)]
+    assert (done.ending, done.log, done.wait, done.hard) == (
+        Ending.RETRY, LogStatus.BOUNCED, None, False
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "enhanced"),
+    [
+        (Kind.PERMANENT_RECIPIENT, "550", "5.1.1"),
+        (Kind.PERMANENT_RECIPIENT, "550", ""),
+        (Kind.PERMANENT_MESSAGE, "552", ""),
+        (Kind.PERMANENT_MESSAGE, "552", "5.3.4"),
+    ],
+)
+def test_other_permanent_refusals_end_the_mail(kind: Kind, code: str, enhanced: str) -> None:
+    assert judged(no(kind, code=code, enhanced=enhanced)).ending is Ending.FAILED
+
+
+def test_hard_evidence_is_never_soft() -> None:
+    evidence = no(Kind.PERMANENT_RECIPIENT, code="552", enhanced="5.2.1", hard=True)
+
+    assert judged(evidence).ending is Ending.FAILED
+
+
+def test_a_recipient_that_comes_back_soon_does_not_wait_for_a_full_mailbox() -> None:
+    full = Refused("a@example.org", no(Kind.PERMANENT_RECIPIENT, enhanced="5.2.2"))
+    busy = Refused("b@example.org", no(Kind.TRANSIENT, code="451"))
+
+    done = judged(AllRefused((full, busy)), "a@example.org", "b@example.org")
+
+    assert (done.ending, done.log, done.left) == (Ending.RETRY, LogStatus.DEFERRED, 2)
+    assert judged(AllRefused((full, full)), "a@example.org", "c@example.org").log == "bounced"
 
 
 def test_a_wait_the_server_asks_for_is_a_least_one() -> None:
     asked = timedelta(minutes=10)
 
-    def wait(**of: int) -> timedelta | None:
-        return judged(no(Kind.TRANSIENT, retry_after=asked), **of).wait
-
-    assert wait(attempts=1) == asked
-    assert wait(attempts=4) == timedelta(minutes=60)
+    assert judged(no(Kind.TRANSIENT, retry_after=asked)).wait == asked
     assert judged(no(Kind.RATE_LIMITED, retry_after=asked)).wait == asked
 
 
@@ -145,7 +179,7 @@ def test_recipients_refused_for_now_are_the_only_ones_tried_again() -> None:
         Accepted("250", "ok", refused=(later,)), "a@example.org", "b@example.org", "c@example.org"
     )
 
-    assert (done.ending, done.wait, done.left, done.spent) == (Ending.RETRY, FIRST_WAIT, 1, 2)
+    assert (done.ending, done.wait, done.left, done.spent) == (Ending.RETRY, None, 1, 2)
     assert [(one.address, one.status) for one in done.recipients] == [
         ("a@example.org", "sent"),
         ("c@example.org", "sent"),
@@ -177,7 +211,7 @@ def test_a_message_with_a_recipient_refused_for_now_waits_for_that_one() -> None
 
     done = judged(AllRefused(refused), "a@example.org", "b@example.org")
 
-    assert (done.ending, done.wait, done.left) == (Ending.RETRY, FIRST_WAIT, 1)
+    assert (done.ending, done.wait, done.left) == (Ending.RETRY, None, 1)
     assert [one.address for one in done.recipients] == ["a@example.org"]
 
 
@@ -185,7 +219,7 @@ def test_the_fence_is_passed_on() -> None:
     """Fence: what is written names the claim it was done under."""
     mail = handed(claim_no=99)
 
-    done = settlement_of(mail, Accepted("250", "ok"), 1, MIDDLE)
+    done = settlement_of(mail, Accepted("250", "ok"), 1)
 
     assert (done.id, done.claim_no) == (mail.email.id, 99)
 
@@ -197,7 +231,7 @@ def test_a_recipient_stopped_at_the_last_look_is_recorded_so(
     """Suppress: nobody is recorded as written to who was left out of the envelope."""
     mail = Handed(claimed(recipients=2), "<1@x>", ("a@example.org",), True, ("b@example.org",))
 
-    done = settlement_of(mail, verdict, 1, MIDDLE)
+    done = settlement_of(mail, verdict, 1)
 
     assert done.recipients[-1] == RecipientSettlement(
         "b@example.org", "suppressed", None, None, hard=False

@@ -1,13 +1,12 @@
 """The last look before a mail is handed over: what may go, what is stopped."""
 
-from datetime import timedelta
 
 import pytest
 
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, Mark, MarkVerdict, RecipientSettlement
 from tests import make
-from tests.queue.acting import claim, mark, row, settle
+from tests.queue.acting import claim, due_now, mark, row, settle
 
 pytestmark = pytest.mark.anyio
 
@@ -138,9 +137,8 @@ async def test_the_last_recipient_left_is_the_one_looked_at(conn: Conn) -> None:
     worker = await make.worker(conn)
     taken = await claim(conn, worker)
     accepted = RecipientSettlement("ann@example.com", "sent", None, None, hard=False)
-    await settle(
-        conn, taken, Ending.RETRY, spent=1, left=1, wait=timedelta(0), recipients=(accepted,)
-    )
+    await settle(conn, taken, Ending.RETRY, spent=1, left=1, recipients=(accepted,))
+    await due_now(conn)
     await unsubscribe(conn, "ann@example.com")
 
     assert (await only_mark(conn, worker)).verdict is MarkVerdict.GO

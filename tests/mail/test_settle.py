@@ -15,6 +15,7 @@ from tests.queue.acting import (
     claim,
     counted,
     difference,
+    due_now,
     opened,
     outcome,
     row,
@@ -163,6 +164,7 @@ async def test_recipients_left_over_share_the_mails_end(conn: Conn) -> None:
     worker = await make.worker(conn)
     taken = await claim(conn, worker)
     await settle(conn, taken, Ending.RETRY, spent=1, left=1, recipients=(TAKEN,))
+    await due_now(conn)
     taken = await claim(conn, worker)
 
     await settle(conn, taken, Ending.FAILED, reason="gave up", log=LogStatus.REJECTED)

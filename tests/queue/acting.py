@@ -64,6 +64,17 @@ async def sent(conn: Conn, emails: Sequence[ClaimedEmail]) -> list[UUID]:
     return await settle(conn, emails, Ending.SENT, log=LogStatus.SENT)
 
 
+async def due_now(conn: Conn) -> None:
+    """Have every mail that waits be due, and every lane be looked at."""
+    await conn.execute(
+        "UPDATE mailqueue.email_queue SET run_at = now() - interval '1 s' WHERE status = 'pending'"
+    )
+    await conn.execute(
+        "UPDATE mailqueue.lanes SET blocked_until = now(), probed_at = '-infinity'"
+        " WHERE blocked_until IS NOT NULL"
+    )
+
+
 async def lose(conn: Conn, worker: int) -> int:
     """Have a worker fall silent and be declared lost; give the number of mails given back."""
     await make.silent(conn, worker)

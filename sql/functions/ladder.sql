@@ -1,0 +1,55 @@
+-- When mail that was refused for now is tried again.
+
+-- p_least: what the server asked for. Chance moves a wait by a fifth at most: mails refused together do not return together.
+CREATE OR REPLACE FUNCTION mailqueue.retry_wait(p_email uuid, p_project uuid, p_category text, p_attempts integer, p_is_soft boolean, p_least interval)
+RETURNS interval
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    v_steps interval[] := '{1 min,5 min,15 min,1 h}';
+    v_soft_wait interval := '24 h';
+    v_soft_retries integer := 3;
+    v_wait interval;
+    l record;
+BEGIN
+    SELECT * INTO l FROM mailqueue.retry_ladders AS r WHERE r.project_id = p_project AND r.category IN (p_category, '')
+     ORDER BY r.category DESC LIMIT 1;  -- one of its own before that of all categories
+    IF FOUND THEN
+        IF p_attempts >= l.max_attempts THEN
+            RETURN NULL;
+        END IF;
+        v_steps := l.steps;
+        v_soft_wait := l.soft_wait;
+        v_soft_retries := l.soft_retries;
+    END IF;
+    IF p_is_soft AND v_soft_wait IS NOT NULL THEN
+        IF (SELECT count(*) FROM mailqueue.send_logs AS s WHERE s.email_id = p_email AND s.status = 'bounced') >= v_soft_retries THEN
+            RETURN NULL;
+        END IF;
+        v_wait := v_soft_wait;
+    ELSE
+        v_wait := v_steps[least(greatest(p_attempts, 1), cardinality(v_steps))];
+    END IF;
+    RETURN greatest(v_wait * (0.8 + 0.4 * random()), p_least);
+END $$;
+COMMENT ON FUNCTION mailqueue.retry_wait(uuid, uuid, text, integer, boolean, interval) IS
+    'How long a mail waits after its attempt failed for now, by the ladder of its project and category; NULL: it is not tried again.';
+
+CREATE OR REPLACE FUNCTION mailqueue.retry_ladders_audit() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    r mailqueue.retry_ladders := CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
+BEGIN
+    INSERT INTO mailqueue.audit_events (project_id, action, subject, detail)
+    VALUES (r.project_id, 'ladder.changed', 'retries of ' || coalesce(nullif(r.category, ''), 'every category'),
+            CASE TG_OP WHEN 'DELETE' THEN '{}' ELSE to_jsonb(r) - 'project_id' - 'category' END);
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION mailqueue.retry_ladders_audit() IS 'AFTER change of a retry ladder: record it.';
+
+CREATE OR REPLACE TRIGGER retry_ladders_audit AFTER INSERT OR UPDATE OR DELETE ON mailqueue.retry_ladders
+    FOR EACH ROW EXECUTE FUNCTION mailqueue.retry_ladders_audit();

@@ -1,0 +1,222 @@
+"""When mail refused for now is tried again: ladders, soft bounces, chance."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from psycopg.errors import CheckViolation
+
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus
+from tests import make
+from tests.queue.acting import claim, due_now, row, settle
+from tests.queue.filling import fill
+
+pytestmark = pytest.mark.anyio
+DEFERRED = {"reason": "busy", "log": LogStatus.DEFERRED}
+FULL = {"reason": "mailbox full", "log": LogStatus.BOUNCED}
+DAY = timedelta(days=1)
+
+
+async def ladder(conn: Conn, *steps: str, category: str = "", **columns: object) -> None:
+    names = "".join(f", {name}" for name in columns)
+    places = ", %s" * len(columns)
+    await conn.execute(
+        f"INSERT INTO mailqueue.retry_ladders (project_id, category, steps{names})"  # type: ignore[arg-type]
+        f" SELECT id, %s, %s::interval[]{places} FROM mailqueue.projects WHERE name = 'default'",
+        (category, list(steps), *columns.values()),
+    )
+
+
+async def journey(conn: Conn, *, most: int = 8, says: dict[str, Any] = DEFERRED) -> list[timedelta]:
+    """Refuse the one mail until it is given up, or so often; give the waits it had."""
+    worker = await make.worker(conn)
+    waits = []
+    for _ in range(most):
+        taken = await claim(conn, worker)
+        if not taken:
+            break
+        await settle(conn, taken, Ending.RETRY, **says)
+        waits += await waits_of(conn, taken)
+        await due_now(conn)
+    return waits
+
+
+async def waits_of(conn: Conn, taken: list[ClaimedEmail]) -> list[timedelta]:
+    found = await make.rows(
+        conn,
+        "SELECT run_at - clock_timestamp() FROM mailqueue.email_queue WHERE id = ANY (%s)",
+        [email.id for email in taken],
+    )
+    return [each[0] for each in found]
+
+
+def are_near(waits: list[timedelta], *expected: timedelta) -> bool:
+    """Say that chance moved each wait by a fifth at most."""
+    slack = timedelta(seconds=10)
+    return len(waits) == len(expected) and all(
+        want * 0.8 - slack <= wait <= want * 1.2 for wait, want in zip(waits, expected, strict=True)
+    )
+
+
+def minutes(*counts: int) -> list[timedelta]:
+    return [timedelta(minutes=count) for count in counts]
+
+
+@pytest.fixture
+async def one_mail(conn: Conn) -> Any:
+    await make.sender_account(conn)
+    return await make.queued_email(conn)
+
+
+async def test_without_a_ladder_waits_are_1_5_15_60_minutes_and_then_hourly(
+    conn: Conn, one_mail: Any
+) -> None:
+    assert are_near(await journey(conn, most=6), *minutes(1, 5, 15, 60, 60, 60))
+
+
+async def test_a_project_has_a_ladder_of_its_own(conn: Conn, one_mail: Any) -> None:
+    await ladder(conn, "2 min", "30 min")
+
+    assert are_near(await journey(conn, most=4), *minutes(2, 30, 30, 30))
+
+
+async def test_a_category_has_one_before_that_of_the_project(conn: Conn) -> None:
+    await make.sender_account(conn)
+    await ladder(conn, "2 min")
+    await ladder(conn, "40 min", category="marketing")
+    worker = await make.worker(conn)
+
+    waits = {}
+    for category in ("marketing", "transactional"):
+        await make.queued_email(conn, category=category)
+        taken = await claim(conn, worker)
+        await settle(conn, taken, Ending.RETRY, **DEFERRED)
+        waits[category] = await waits_of(conn, taken)
+
+    assert are_near(waits["marketing"], *minutes(40))
+    assert are_near(waits["transactional"], *minutes(2))
+
+
+async def test_a_ladder_may_end(conn: Conn, one_mail: Any) -> None:
+    await ladder(conn, "1 min", max_attempts=3)
+
+    waits = await journey(conn)
+
+    assert len(waits) == 2
+    assert await make.rows(
+        conn, "SELECT status, attempts, reason FROM mailqueue.email_history"
+    ) == [("failed", 3, "busy")]
+
+
+async def test_a_mails_own_attempts_hold_too(conn: Conn) -> None:
+    await make.sender_account(conn)
+    email = await make.queued_email(conn, max_attempts=2)
+    await ladder(conn, "1 min", max_attempts=9)
+
+    assert len(await journey(conn)) == 1
+    assert await make.status_of(conn, email) == "failed"
+
+
+async def test_a_wait_past_the_expiry_is_the_end(conn: Conn) -> None:
+    await make.sender_account(conn)
+    email = await make.scalar(
+        conn,
+        "INSERT INTO mailqueue.email_queue (recipient_email, subject, text_body, expires_at)"
+        " VALUES ('ann@example.com', 's', 't', now() + interval '10 min') RETURNING id",
+    )
+    await ladder(conn, "1 h")
+
+    assert await journey(conn) == []
+    assert await make.status_of(conn, email) == "expired"
+
+
+async def test_a_server_that_asks_for_longer_gets_it(conn: Conn, one_mail: Any) -> None:
+    waits = await journey(conn, most=1, says={**DEFERRED, "wait": timedelta(hours=2)})
+
+    assert are_near(waits, timedelta(hours=2))
+    assert waits[0] <= timedelta(hours=2)
+
+
+async def test_a_full_mailbox_is_tried_again_after_a_day_three_times(conn: Conn) -> None:
+    await make.sender_account(conn)
+    email = await make.scalar(
+        conn,
+        "INSERT INTO mailqueue.email_queue (recipient_email, subject, text_body, expires_at)"
+        " VALUES ('ann@example.com', 's', 't', now() + interval '9 d') RETURNING id",
+    )
+
+    waits = await journey(conn, says=FULL)
+
+    assert are_near(waits, DAY, DAY, DAY)
+    assert await make.status_of(conn, email) == "failed"
+    assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.send_logs") == 4
+
+
+async def test_soft_bounces_are_an_option_of_the_ladder(conn: Conn, one_mail: Any) -> None:
+    await ladder(conn, "3 min", soft_wait=timedelta(hours=6), soft_retries=1)
+
+    assert are_near(await journey(conn, says=FULL), timedelta(hours=6))
+
+
+async def test_a_ladder_without_a_soft_wait_takes_them_like_any_failure(
+    conn: Conn, one_mail: Any
+) -> None:
+    await ladder(conn, "3 min")
+
+    assert are_near(await journey(conn, most=5, says=FULL), *minutes(3, 3, 3, 3, 3))
+
+
+async def test_a_soft_bounce_suppresses_nobody(conn: Conn, one_mail: Any) -> None:
+    """Suppress."""
+    await journey(conn, most=2, says=FULL)
+
+    assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.suppressions") == 0
+
+
+async def test_a_storm_of_refusals_does_not_return_as_one(conn: Conn) -> None:
+    """No tenth of the time in between sees more than a quarter of the mails."""
+    project = await make.project(conn)
+    await make.sender_account(conn, project_id=project, batch_size=1000)
+    await fill(conn, 1000, project=project)
+    taken = await claim(conn, await make.worker(conn), limit=1000)
+    assert len(taken) == 1000
+
+    await settle(conn, taken, Ending.RETRY, **DEFERRED)
+
+    slots = await make.rows(
+        conn,
+        "WITH s AS (SELECT min(run_at) AS first, max(run_at) AS last FROM mailqueue.email_queue)"
+        " SELECT count(*) FROM mailqueue.email_queue AS q, s"
+        " GROUP BY floor(10 * extract(epoch FROM q.run_at - s.first)"
+        "                / extract(epoch FROM s.last - s.first))",
+    )
+    assert max(slot[0] for slot in slots) < 250
+
+
+async def test_deferring_knows_no_ladder(conn: Conn, one_mail: Any) -> None:
+    """What is the account's costs no attempt and no step."""
+    await ladder(conn, "1 h", max_attempts=1)
+    worker = await make.worker(conn)
+
+    await settle(conn, await claim(conn, worker), Ending.DEFER, wait=timedelta(seconds=1))
+
+    attempts, wait = await row(conn, one_mail, "attempts, run_at - clock_timestamp()")
+    assert (attempts, wait < timedelta(seconds=1)) == (0, True)
+
+
+async def test_every_change_of_a_ladder_is_recorded(conn: Conn) -> None:
+    await ladder(conn, "1 min", category="marketing")
+    await conn.execute("DELETE FROM mailqueue.retry_ladders")
+
+    assert await make.rows(
+        conn,
+        "SELECT subject, detail->'steps' FROM mailqueue.audit_events"
+        " WHERE action = 'ladder.changed' ORDER BY id",
+    ) == [("retries of marketing", ["00:01:00"]), ("retries of marketing", None)]
+
+
+@pytest.mark.parametrize("steps", [(), ("0 s",), ("1 min", "31 d"), ("-1 min",)])
+async def test_steps_that_make_no_sense_are_refused(conn: Conn, steps: tuple[str, ...]) -> None:
+    with pytest.raises(CheckViolation):
+        await ladder(conn, *steps)
