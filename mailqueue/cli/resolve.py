@@ -27,7 +27,7 @@ _ID = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
 @click.option("--note", help="How you know; kept with the email.")
 @json_option
 def resolve(*, ids: Sequence[UUID], was_sent: bool | None, note: str | None, as_json: bool) -> None:
-    """Decide about emails held because nobody knows whether they were sent.
+    """Decide about held emails of which nobody knows whether they were sent.
 
     `mailqueue status` counts them as held; the view mailqueue.held shows each with its reason.
     Sent: it is finished. Not sent: it is queued again, and held again if it comes into doubt again.

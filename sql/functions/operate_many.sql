@@ -112,9 +112,11 @@ $$;
 COMMENT ON FUNCTION mailqueue.lock_queued(uuid[], text[]) IS 'Lock queued mails in id order; gives those that could be had.';
 
 -- One batch of an operation. next_after NULL: the walk has reached its end; walk again until nothing is done.
+-- The settings hold for all it calls: a thousand ids are looked up, whatever the planner thinks of the table.
 CREATE OR REPLACE FUNCTION mailqueue.continue_operation(p_operation bigint, p_after uuid, p_most integer, OUT done integer, OUT next_after uuid)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 AS $$
 DECLARE
     o record;

@@ -14,8 +14,8 @@ BEGIN
     v_words := v_words || coalesce(': ' || p_note, '');
     SELECT array_agg(q.id) INTO v_ids FROM (
         SELECT q.id FROM mailqueue.email_queue AS q
-         WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'held' AND q.unknowns > 0
-           AND q.last_error LIKE 'outcome\_unknown:%' ORDER BY q.id FOR UPDATE) AS q;
+         WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'held'
+           AND (q.unknowns > 0 OR q.last_error LIKE 'restored: %') ORDER BY q.id FOR UPDATE) AS q;
     IF v_ids IS NULL THEN
         RETURN;
     ELSIF p_was_sent THEN
@@ -31,7 +31,7 @@ BEGIN
     PERFORM mailqueue.ring();
 END $$;
 COMMENT ON FUNCTION mailqueue.resolve_emails(uuid, uuid[], boolean, text, text) IS
-    'Decide about held mail whose fate is unknown: it was sent, which finishes it, or it was not, which queues it again.';
+    'Decide about held mail that may have been sent, or was held after a restore: it was sent, which finishes it, or it was not, which queues it again.';
 
 -- The Message-ID it bore is the one the attempts were logged with; a lost worker logged none.
 CREATE OR REPLACE FUNCTION mailqueue.finish_as_sent(p_ids uuid[], p_words text) RETURNS void

@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION mailqueue.hold_restored(p_from timestamptz, p_dry_run
     p_operation bigint DEFAULT NULL, p_after uuid DEFAULT NULL, p_by text DEFAULT NULL, OUT held integer, OUT operation bigint, OUT next_after uuid)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();

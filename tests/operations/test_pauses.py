@@ -118,6 +118,19 @@ async def test_the_longer_of_two_pauses_counts(conn: Conn) -> None:
     assert await verdict(conn, worker) is MarkVerdict.GO
 
 
+async def test_mail_of_two_pauses_waits_for_the_longer_at_once(conn: Conn) -> None:
+    await make.sender_account(conn)
+    worker = await make.worker(conn)
+    await pause(conn, "campaign", "spring", wait=HOUR)
+    await pause(conn, "domain", "example.com", wait=2 * HOUR)
+    await make.queued_email(conn, campaign_id="spring")
+    assert await verdict(conn, worker) is MarkVerdict.PAUSED
+
+    await resume(conn, "campaign", "spring")
+
+    assert await claim(conn, worker) == []
+
+
 async def test_a_pause_given_anew_changes_its_end(conn: Conn) -> None:
     await make.sender_account(conn)
     worker = await make.worker(conn)
@@ -133,9 +146,10 @@ async def test_a_campaign_of_another_project_goes_on(conn: Conn) -> None:
     shop = await make.project(conn, "shop")
     await make.sender_account(conn, project_id=shop)
     worker = await make.worker(conn)
-    await make.queued_email(conn, campaign_id="spring", project="shop")
+    email = await make.queued_email(conn, campaign_id="spring", project="shop")
     await pause(conn, "campaign", "spring")
 
+    assert "paused" not in await why(conn, email)
     assert await verdict(conn, worker) is MarkVerdict.GO
 
 

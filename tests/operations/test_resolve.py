@@ -123,6 +123,17 @@ async def test_what_a_lost_worker_had_marked_is_resolved_too(conn: Conn) -> None
     assert await difference(conn) == 0
 
 
+async def test_what_was_held_after_a_restore_is_resolved_too(conn: Conn) -> None:
+    await make.sender_account(conn)
+    was_sent, was_not = await make.queued_emails(conn, 2)
+    await conn.execute("SELECT mailqueue.hold_restored(now() - interval '1 h')")
+
+    assert await resolve(conn, was_sent, was_sent=True) == ["sent"]
+    assert await resolve(conn, was_not, was_sent=False) == ["queued"]
+    assert await make.status_of(conn, was_sent) == "sent"
+    assert await difference(conn) == 0
+
+
 async def test_only_mail_held_for_its_unknown_fate_is_resolved(conn: Conn) -> None:
     await make.sender_account(conn)
     project = await make.project_named(conn)
