@@ -13,6 +13,7 @@ from mailqueue.db.provision import provision
 from mailqueue.embedded.binaries import Binaries, find_binaries
 from mailqueue.embedded.cluster import CLUSTER_FOLDER, HOST, Cluster
 from mailqueue.embedded.folder import hold_folder, kept_password, prepare_folder, write_private
+from mailqueue.embedded.keeper import kept
 from mailqueue.embedded.service_user import Account, owner_of, service_account
 
 NAME = "mailqueue"  # of the login role and of the database
@@ -35,6 +36,8 @@ async def embedded_server(
 ) -> AsyncIterator[Embedded]:
     """Have the data folder alone and a server running in it; it is stopped when the block ends.
 
+    A server that is killed meanwhile is started again.
+
     Raises:
         ConfigError: the folder or the service user will not do.
         Conflict: another process has the folder.
@@ -47,13 +50,11 @@ async def embedded_server(
         cluster = Cluster(data, _binaries_for(data, account), account)
         await asyncio.to_thread(cluster.make)
         postmaster, process = await asyncio.to_thread(cluster.start)
-        try:
+        async with kept(cluster, process):
             database = await _opened(cluster, postmaster.port)
             yield Embedded(
                 database, postmaster.port, postmaster.pid, cluster.binaries.version, process is None
             )
-        finally:
-            await asyncio.to_thread(cluster.stop, process)
 
 
 def _one_spelling(data: Path) -> Path:
