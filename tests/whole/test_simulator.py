@@ -47,13 +47,7 @@ def test_a_deferred_mail_is_tried_again_and_why_says_when(shared_up: Up) -> None
 
     assert attempted(shared_up, email_id) == ("deferred", "451", "4.3.0")
     assert shared_up.home.json("why", email_id)["why"].startswith("tried once, next attempt at ")
-    made_due = (
-        "WITH due AS (UPDATE mailqueue.email_queue SET run_at = now() WHERE id = %s"
-        " AND status = 'pending' RETURNING lane_id)"
-        " INSERT INTO mailqueue.lane_signals (lane_id, due_at) SELECT lane_id, now() FROM due"
-        " RETURNING lane_id"
-    )
-    assert shared_up.rows(made_due, email_id)
+    assert shared_up.hasten() > 0
     logs = "SELECT count(*) FROM mailqueue.send_logs WHERE email_id = %s"
     eventually(lambda: shared_up.value(logs, email_id), lambda count: count == 2)
 
