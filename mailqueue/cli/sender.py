@@ -10,6 +10,7 @@ from mailqueue.cli.output import examples, json_option
 from mailqueue.cli.sender_add import add
 from mailqueue.cli.sender_trial import test
 from mailqueue.cli.sender_view import print_accounts, print_outcome
+from mailqueue.cli.warm_up import warm_up_option
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.senders import accounts
@@ -103,6 +104,8 @@ def _or_none(kind: Callable[[str], Any]) -> Callable[[Any, Any, str | None], Any
     epilog=examples(
         "mailqueue sender limits relay --daily-limit 1000",
         "mailqueue sender limits relay --daily-limit none --rate-per-second 14",
+        "mailqueue sender limits relay --warm-up default",
+        "mailqueue sender limits relay --warm-up 200,1000,5000,20000",
     )
 )
 @click.argument("name")
@@ -116,6 +119,7 @@ def _or_none(kind: Callable[[str], Any]) -> Callable[[Any, Any, str | None], Any
 @click.option("--send-delay-ms", type=int, help="Milliseconds between two mails.")
 @click.option("--max-connections", type=int, help="Connections of one worker process.")
 @click.option("--time-zone", help="Where its day begins at midnight, such as Europe/Berlin.")
+@warm_up_option
 @json_option
 def limits(
     *,
@@ -123,12 +127,15 @@ def limits(
     project: str,
     daily_limit: int | Kept | None,
     rate_per_second: float | Kept | None,
+    warm_up: tuple[int, ...] | Kept | None,
     as_json: bool,
     **others: Any,
 ) -> None:
     """Change limits; those not named stay as they are."""
     named = {field: given for field, given in others.items() if given is not None}
-    change = LimitsChange(daily_limit=daily_limit, rate_per_second=rate_per_second, **named)
+    change = LimitsChange(
+        daily_limit=daily_limit, rate_per_second=rate_per_second, warm_up=warm_up, **named
+    )
     if change == LimitsChange():
         raise click.UsageError("name at least one limit to change")
     print_outcome(

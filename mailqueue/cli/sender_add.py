@@ -10,11 +10,12 @@ import click
 from mailqueue.cli.context import Opened
 from mailqueue.cli.output import examples, json_option
 from mailqueue.cli.sender_view import print_outcome
+from mailqueue.cli.warm_up import warm_up_option
 from mailqueue.core.address import InvalidAddress, parse_mailbox
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.secret import Secret
 from mailqueue.senders import accounts
-from mailqueue.senders.model import NewSender, Provider, Tls
+from mailqueue.senders.model import KEEP, NewSender, Provider, Tls
 from mailqueue.senders.presets import PRESETS, Preset
 from mailqueue.vault.masterkey import MasterKey
 
@@ -25,6 +26,7 @@ from mailqueue.vault.masterkey import MasterKey
         "RELAY_PASSWORD=… mailqueue sender add --name relay --host smtp.example.com \\",
         "    --username ann --password-env RELAY_PASSWORD --from 'Ann <ann@example.com>'",
         "mailqueue sender add --name gmail --preset gmail --username ann@example.com",
+        "mailqueue sender add --name fresh --host smtp.example.com --warm-up 200,1000,5000",
     )
 )
 @click.option(
@@ -63,6 +65,7 @@ from mailqueue.vault.masterkey import MasterKey
 @click.option("--send-delay-ms", type=int, help="Milliseconds between two mails.")
 @click.option("--max-connections", type=int, help="Connections of one worker process.")
 @click.option("--time-zone", help="Where its day begins at midnight.  [default: UTC]")
+@warm_up_option
 @click.option("--notes", help="For people.")
 @json_option
 def add(*, project: str, as_json: bool, **given: Any) -> None:
@@ -113,7 +116,7 @@ def requested(
         password=_password(username, variable=password_env),
         is_private_ok=True,
         priority=priority,
-        limits=replace(known.limits, **{k: v for k, v in limits.items() if v is not None}),
+        limits=replace(known.limits, **{k: v for k, v in limits.items() if v not in (None, KEEP)}),
         notes=notes,
     )
 

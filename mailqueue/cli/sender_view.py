@@ -15,7 +15,7 @@ _COLUMNS = (
     Column("from", "FROM"),
     Column("priority", "PRIORITY", numeric=True),
     Column("daily_sent", "TODAY", numeric=True),
-    Column("daily_limit", "A DAY", numeric=True),
+    Column("limit_today", "A DAY", numeric=True),
     Column("rate_per_second", "A SECOND", numeric=True),
     Column("status", "STATUS"),
 )
@@ -94,12 +94,13 @@ def _facts(account: SenderAccount, today: Headroom) -> tuple[tuple[str, object],
         ("reserved", today.daily_reserved),
         ("bounces", today.daily_bounces),
         ("errors", today.daily_errors),
-        ("may still send", today.headroom if account.daily_limit is not None else "no daily limit"),
+        ("may still send", "no daily limit" if today.headroom is None else today.headroom),
         ("day began", today.last_reset_at),
         ("waits for", today.blocked_reason),
         ("waits until", today.blocked_until),
         ("priority", account.priority),
         ("daily limit", account.daily_limit),
+        ("warm-up", _warm_up(account, today)),
         ("rate a second", account.rate_per_second),
         ("burst", account.burst),
         ("batch size", account.batch_size),
@@ -108,3 +109,12 @@ def _facts(account: SenderAccount, today: Headroom) -> tuple[tuple[str, object],
         ("time zone", account.time_zone),
         ("notes", account.notes),
     )
+
+
+def _warm_up(account: SenderAccount, today: Headroom) -> str | None:
+    if account.warm_up is None:
+        return None
+    stages = ", ".join(str(stage) for stage in account.warm_up)
+    if today.warm_up_stage is None:
+        return f"{stages} a day: over"
+    return f"{stages} a day: stage {today.warm_up_stage}, {today.limit_today} today"

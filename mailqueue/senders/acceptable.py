@@ -21,6 +21,7 @@ _RANGES = (
     ("max_connections", 1, 100),
 )
 _RATE_MAX = 1_000_000.0
+_MOST_STAGES = 100
 
 
 def checked(new: NewSender) -> NewSender:
@@ -53,10 +54,20 @@ def checked_limits(limits: Limits) -> Limits:
         given = getattr(limits, field)
         if given is not None:
             check_range(field, given, least=least, most=most)
+    _check_warm_up(limits.warm_up)
     rate = limits.rate_per_second
     if rate is not None and not 0 < rate <= _RATE_MAX:
         raise InvalidField("rate_per_second", f"must be above 0 and at most 1000000, got {rate:g}")
     return limits
+
+
+def _check_warm_up(stages: tuple[int, ...] | None) -> None:
+    if stages is None:
+        return
+    if not 1 <= len(stages) <= _MOST_STAGES:
+        raise InvalidField("warm_up", f"must be 1 to {_MOST_STAGES} stages, got {len(stages)}")
+    for stage in stages:
+        check_range("warm_up", stage, least=1, most=1_000_000_000)
 
 
 def changed(limits: Limits, change: LimitsChange) -> Limits:

@@ -43,6 +43,11 @@ class Limits:
     send_delay_ms: int = 0
     max_connections: int = 4  # per worker process
     time_zone: str = "UTC"  # where its day begins
+    warm_up: tuple[int, ...] | None = None  # recipients on the first day with mail, the second, …
+
+
+DEFAULT_WARM_UP = (200, 1_000, 5_000, 20_000)
+"""Stages of a new sender for which nobody names others; then its full limit holds."""
 
 
 class Keep(Enum):
@@ -66,6 +71,7 @@ class LimitsChange:
     send_delay_ms: int | Kept = KEEP
     max_connections: int | Kept = KEEP
     time_zone: str | Kept = KEEP
+    warm_up: tuple[int, ...] | Kept | None = KEEP
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +118,7 @@ class SenderAccount:
     send_delay_ms: int
     max_connections: int
     time_zone: str
+    warm_up: tuple[int, ...] | None
     status: SenderStatus
     status_reason: str | None
     status_until: datetime | None
@@ -125,6 +132,7 @@ class SenderAccount:
         object.__setattr__(self, "provider", Provider(self.provider))
         object.__setattr__(self, "smtp_tls", Tls(self.smtp_tls))
         object.__setattr__(self, "status", SenderStatus(self.status))
+        object.__setattr__(self, "warm_up", None if self.warm_up is None else tuple(self.warm_up))
 
     @property
     def limits(self) -> Limits:
@@ -137,6 +145,7 @@ class SenderAccount:
             send_delay_ms=self.send_delay_ms,
             max_connections=self.max_connections,
             time_zone=self.time_zone,
+            warm_up=self.warm_up,
         )
 
 
@@ -144,8 +153,9 @@ class SenderAccount:
 class Headroom:
     """What one account sent today and may still send, as the database's clock has it.
 
-    `status` is the account's own, or `paused_limit_reached`. Counts are recipients. `headroom` None
-    means no daily limit; `blocked_reason` says why nothing may be sent right now, if so.
+    `status` is the account's own, `paused_limit_reached` or `warming_up`. Counts are recipients.
+    `limit_today` is the daily limit or that of the stage of warm-up, None where there is neither;
+    `headroom` is what is left of it. `blocked_reason` says why nothing may be sent right now.
     """
 
     sender_account_id: int
@@ -154,7 +164,9 @@ class Headroom:
     daily_reserved: int
     daily_bounces: int
     daily_errors: int
+    limit_today: int | None
     headroom: int | None
+    warm_up_stage: int | None
     last_reset_at: datetime
     next_reset_at: datetime
     blocked_reason: str | None

@@ -36,7 +36,7 @@ async def add(
     Raises:
         Conflict: the project has an account of that name.
     """
-    params = asdict(new.limits) | {
+    params = _columns(new.limits) | {
         "id": account_id,
         "project_id": project_id,
         "name": new.name,
@@ -106,7 +106,7 @@ async def set_status(
 
 async def set_limits(conn: Conn, account_id: int, *, limits: Limits) -> None:
     """Put all limits of an account in force."""
-    await run(conn, "set_sender_limits", asdict(limits) | {"id": account_id})
+    await run(conn, "set_sender_limits", _columns(limits) | {"id": account_id})
 
 
 async def is_time_zone(conn: Conn, name: str) -> bool:
@@ -127,3 +127,8 @@ async def keep_trap(conn: Conn, *, host: str, port: int) -> None:
 async def pause_trap(conn: Conn) -> None:
     """Pause the trap accounts of all projects."""
     await run(conn, "pause_trap_accounts")
+
+
+def _columns(limits: Limits) -> dict[str, object]:
+    # A tuple would be taken for a row.
+    return asdict(limits) | {"warm_up": None if limits.warm_up is None else list(limits.warm_up)}

@@ -15,19 +15,19 @@ SELECT nextval(pg_get_serial_sequence('mailqueue.sender_accounts', 'id'))::integ
 INSERT INTO mailqueue.sender_accounts (
     id, project_id, name, provider, email, display_name, smtp_host, smtp_port, smtp_username,
     smtp_password, smtp_tls, is_private_ok, priority, daily_limit, rate_per_second, burst,
-    batch_size, send_delay_ms, max_connections, time_zone, notes)
+    batch_size, send_delay_ms, max_connections, time_zone, warm_up, notes)
 VALUES (
     %(id)s, %(project_id)s, %(name)s, %(provider)s, %(email)s, %(display_name)s, %(smtp_host)s,
     %(smtp_port)s, %(smtp_username)s, %(smtp_password)s, %(smtp_tls)s, %(is_private_ok)s,
     %(priority)s, %(daily_limit)s, %(rate_per_second)s, %(burst)s, %(batch_size)s,
-    %(send_delay_ms)s, %(max_connections)s, %(time_zone)s, %(notes)s);
+    %(send_delay_ms)s, %(max_connections)s, %(time_zone)s, %(warm_up)s::integer[], %(notes)s);
 
 -- name: find_sender :maybe
 -- One account of a project by its name.
 SELECT a.id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
        a.smtp_host, a.smtp_port, a.smtp_username, a.smtp_password, a.smtp_tls, a.is_private_ok,
        a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
-       a.send_delay_ms, a.max_connections, a.time_zone, a.status, a.status_reason, a.status_until,
+       a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,
        a.revision, a.notes, a.created_at, a.updated_at
 FROM mailqueue.sender_accounts AS a
 JOIN mailqueue.projects AS p ON p.id = a.project_id
@@ -39,7 +39,7 @@ WHERE p.name = %(project)s
 SELECT a.id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
        a.smtp_host, a.smtp_port, a.smtp_username, a.smtp_password, a.smtp_tls, a.is_private_ok,
        a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
-       a.send_delay_ms, a.max_connections, a.time_zone, a.status, a.status_reason, a.status_until,
+       a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,
        a.revision, a.notes, a.created_at, a.updated_at
 FROM mailqueue.sender_accounts AS a
 JOIN mailqueue.projects AS p ON p.id = a.project_id
@@ -50,7 +50,7 @@ WHERE a.id = %(id)s;
 SELECT a.id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
        a.smtp_host, a.smtp_port, a.smtp_username, a.smtp_password, a.smtp_tls, a.is_private_ok,
        a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
-       a.send_delay_ms, a.max_connections, a.time_zone, a.status, a.status_reason, a.status_until,
+       a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,
        a.revision, a.notes, a.created_at, a.updated_at
 FROM mailqueue.sender_accounts AS a
 JOIN mailqueue.projects AS p ON p.id = a.project_id
@@ -81,7 +81,8 @@ SET daily_limit = %(daily_limit)s,
     batch_size = %(batch_size)s,
     send_delay_ms = %(send_delay_ms)s,
     max_connections = %(max_connections)s,
-    time_zone = %(time_zone)s
+    time_zone = %(time_zone)s,
+    warm_up = %(warm_up)s::integer[]
 WHERE id = %(id)s;
 
 -- name: is_time_zone :value
@@ -91,7 +92,7 @@ SELECT EXISTS (SELECT FROM pg_catalog.pg_timezone_names WHERE name = %(time_zone
 -- name: list_headroom :many
 -- What the named accounts sent today and may still send.
 SELECT sender_account_id, status, daily_sent::integer, daily_reserved::integer,
-       daily_bounces::integer, daily_errors::integer, headroom::integer, last_reset_at,
+       daily_bounces::integer, daily_errors::integer, daily_limit AS limit_today, headroom::integer, warm_up_stage, last_reset_at,
        next_reset_at, blocked_reason, blocked_until
 FROM mailqueue.sender_headroom
 WHERE sender_account_id = ANY (%(account_ids)s::integer[]);

@@ -43,6 +43,8 @@ RELAY = NewSender(name="relay", host="relay.example.com")
         ({"limits": Limits(batch_size=10_001)}, "batch_size", "got 10001"),
         ({"limits": Limits(send_delay_ms=-1)}, "send_delay_ms", "got -1"),
         ({"limits": Limits(max_connections=101)}, "max_connections", "got 101"),
+        ({"limits": Limits(warm_up=())}, "warm_up", "got 0"),
+        ({"limits": Limits(warm_up=(200, 0))}, "warm_up", "got 0"),
         ({"provider": Provider.TRAP}, "host", "trap"),
     ],
 )

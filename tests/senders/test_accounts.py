@@ -43,7 +43,7 @@ async def limit_row(conn: Conn, account: SenderAccount) -> tuple[object, ...] | 
 async def test_an_added_account_is_stored_as_asked(conn: Conn) -> None:
     limits = Limits(
         daily_limit=1000, rate_per_second=2.5, burst=9, batch_size=50, send_delay_ms=100,
-        max_connections=2, time_zone="Europe/Berlin",
+        max_connections=2, time_zone="Europe/Berlin", warm_up=(20, 100),
     )  # fmt: skip
     new = replace(
         RELAY,

@@ -42,6 +42,7 @@ ACCOUNT = SenderAccount(
     send_delay_ms=0,
     max_connections=4,
     time_zone="UTC",
+    warm_up=None,
     status=SenderStatus.ACTIVE,
     status_reason=None,
     status_until=None,
