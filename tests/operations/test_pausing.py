@@ -47,6 +47,24 @@ async def test_paused_mail_can_be_moved_cancelled_and_asked_for(conn: Conn) -> N
     assert await make.status_of(conn, second) == "cancelled"
 
 
+async def test_mail_to_a_domain_with_a_rate_is_paused_and_keeps_its_rate(conn: Conn) -> None:
+    await make.sender_account(conn)
+    worker = await make.worker(conn)
+    await conn.execute(
+        "INSERT INTO mailqueue.domain_rates (domain, rate_per_second) VALUES ('example.com', 1)"
+    )
+    await make.queued_emails(conn, 3, campaign_id="spring")
+    assert await claim(conn, worker) == [], "they move to the lane of their domain"
+
+    assert await set_aside(conn, await pause(conn, "campaign", "spring")) == 3
+    assert await claim(conn, worker) == []
+    await resume(conn, "campaign", "spring")
+
+    for _ in range(2):
+        taken = await claim(conn, worker)
+    assert len(taken) == 1
+
+
 async def test_a_producer_cannot_choose_the_lane_of_paused_mail(conn: Conn) -> None:
     await make.sender_account(conn)
     await pause(conn, "campaign", "spring")
