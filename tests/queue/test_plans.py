@@ -6,11 +6,11 @@ from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.mail import store
 from tests import make
-from tests.queue.acting import LEASE, claim, mark, opened
+from tests.queue.acting import LEASE, claim, mark, opened, sent
 
 pytestmark = pytest.mark.anyio
 CLAIMED = 100
-PAGES_A_ROW = 40
+PAGES_A_ROW = 25
 """Index entries, the row twice, counters and content of one claimed mail, generously."""
 
 
@@ -27,6 +27,10 @@ async def fill(conn: Conn, count: int, *, due: str = "now() - interval '1 min'")
     )
 
 
+async def look_again(conn: Conn) -> None:
+    await conn.execute("UPDATE mailqueue.lanes SET blocked_until = now(), probed_at = '-infinity'")
+
+
 async def pages(conn: Conn) -> int:
     """Give how many pages this session has read so far, from memory or disk."""
     await conn.execute("SELECT pg_stat_force_next_flush()")
@@ -39,12 +43,21 @@ async def pages(conn: Conn) -> int:
     )
 
 
+async def scanned(conn: Conn) -> int:
+    """Give how many rows of the queue were read in no order, one by one."""
+    await conn.execute("SELECT pg_stat_force_next_flush()")
+    seen = "SELECT seq_tup_read FROM pg_stat_all_tables WHERE relid = %s::regclass"
+    return int(await make.scalar(conn, seen, "mailqueue.email_queue"))
+
+
 async def claim_pages(conn: Conn, worker: int) -> tuple[int, int]:
     """Claim; give how many mails came and how many pages it took."""
     await store.gather_lanes(conn)
-    before = await pages(conn)
+    before, seen = await pages(conn), await scanned(conn)
     taken = await store.claim(conn, worker, limit=CLAIMED, lease=LEASE)
-    return len(taken), await pages(conn) - before
+    after = await pages(conn) - before
+    assert await scanned(conn) == seen, "the claim walked through the queue"
+    return len(taken), after
 
 
 async def test_a_plan_made_while_the_queue_was_empty_serves_a_full_one(
@@ -54,7 +67,10 @@ async def test_a_plan_made_while_the_queue_was_empty_serves_a_full_one(
         await make.sender_account(conn)
         worker = await make.worker(conn)
         for _ in range(8):  # more than a session needs to settle on a plan
+            await look_again(conn)
             assert await claim(conn, worker) == []
+            await fill(conn, 1)
+            await sent(conn, await claim(conn, worker))
         await fill(conn, 50_000)
 
         count, read = await claim_pages(conn, worker)
