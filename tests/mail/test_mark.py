@@ -1,6 +1,5 @@
 """The last look before a mail is handed over: what may go, what is stopped."""
 
-
 import pytest
 
 from mailqueue.db.fetch import Conn
