@@ -86,7 +86,8 @@ class SenderLine:
         """Queue claimed mails for this account."""
         self._waiting.extend(parcels)
         self._has_mail.set()
-        worth = 1 + len(self._waiting) // WAITING_PER_CONNECTION
+        # A connection that waits for an answer may do so for minutes: nothing waits behind it.
+        worth = 1 + len(self._silence) + len(self._waiting) // WAITING_PER_CONNECTION
         most = 1 if self.account.send_delay else self.account.max_connections
         for _ in range(min(worth, most) - self._serving):
             self._serving += 1

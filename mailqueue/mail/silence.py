@@ -22,6 +22,10 @@ class Silence:
         finally:
             del self._asked_at[question]
 
+    def __len__(self) -> int:
+        """Say how many questions are open."""
+        return len(self._asked_at)
+
     def heard(self) -> None:
         """Note that the server has said something."""
         self._heard_at = _now()
