@@ -15,6 +15,7 @@ from mailqueue.db.pool import Pool, borrow, open_pool
 from mailqueue.embedded.server import embedded_server
 from mailqueue.fleet import Fleet
 from mailqueue.mail.partitions import keep_partitions
+from mailqueue.senders.rates import keep_max_send_rate
 from mailqueue.senders.trap_account import LOOPBACK, point_to_trap
 from mailqueue.tenants.local_key import keep_local_key
 from mailqueue.trap.server import trap_server
@@ -152,5 +153,6 @@ async def _prepare(settings: Settings, pool: Pool, trap: _Trap | None) -> str:
     async with borrow(pool, settings.database) as conn:
         await check_master_key(conn, master_key_of(settings))
         await keep_partitions(conn)
+        await keep_max_send_rate(conn, settings.workers.max_send_rate)
         await point_to_trap(conn, port=trap.port_of_workers if trap else None)
         return await keep_local_key(conn, settings.data)

@@ -14,6 +14,7 @@ from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import connect
 from mailqueue.fleet import Fleet
 from mailqueue.queue.rescuer import rescuing
+from mailqueue.senders.rates import keep_max_send_rate
 from mailqueue.telemetry.log import configure_logging
 
 
@@ -51,8 +52,7 @@ def send(
 
 
 async def _send_here(settings: Settings, *, child: UUID | None) -> None:
-    async with connect(settings.database, application_name="mailqueue/start") as conn:
-        await require_current(conn)
+    await _prepare(settings, is_parent=child is None)
     async with (
         process.stop_signal(ends_with_parent=child is not None) as stop,
         AsyncExitStack() as s,
@@ -67,7 +67,13 @@ async def _send_here(settings: Settings, *, child: UUID | None) -> None:
 
 
 async def _send_in_children(settings: Settings) -> None:
-    async with connect(settings.database, application_name="mailqueue/start") as conn:
-        await require_current(conn)
+    await _prepare(settings, is_parent=True)
     async with process.stop_signal() as stop:
         await Fleet(settings, kind="send").run(stop)
+
+
+async def _prepare(settings: Settings, *, is_parent: bool) -> None:
+    async with connect(settings.database, application_name="mailqueue/start") as conn:
+        await require_current(conn)
+        if is_parent:  # not whenever a child is started again: another host may have its say since
+            await keep_max_send_rate(conn, settings.workers.max_send_rate)

@@ -91,6 +91,7 @@ class WorkerSettings:
     processes: int
     in_flight: int  # mails one process hands over at once
     batch: int  # rows one claim takes
+    max_send_rate: float | None = None  # recipients a second of the whole installation; 0: no limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +183,7 @@ class Environment(BaseSettings):
     )
     in_flight: Annotated[int, Field(ge=1, le=1000)] = 32
     batch: Annotated[int, Field(ge=1, le=5000)] = 200
+    max_send_rate: Annotated[float | None, Field(ge=0, le=1_000_000)] = None
     allowed_hosts: Networks = ()
     log_level: LogLevel = LogLevel.INFO
     log_format: LogFormat = LogFormat.AUTO
@@ -213,7 +215,7 @@ def _grouped(env: Environment) -> Settings:
         database=_database(env, data),
         api=ApiSettings(env.host, env.port),
         trap=TrapSettings(not env.no_trap, env.host, env.trap_port, env.trap_password),
-        workers=WorkerSettings(env.workers, env.in_flight, env.batch),
+        workers=WorkerSettings(env.workers, env.in_flight, env.batch, env.max_send_rate),
         log=LogSettings(env.log_level, env.log_format),
         master_key=env.master_key,
         service_user=env.service_user,

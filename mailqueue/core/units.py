@@ -1,4 +1,4 @@
-"""Durations and sizes as people write them: `30s`, `15min`, `4MiB`. Pure."""
+"""Durations, rates and sizes as people write them: `30s`, `5/min`, `4MiB`. Pure."""
 
 import re
 from datetime import timedelta
@@ -34,6 +34,19 @@ def parse_duration(text: str) -> timedelta:
     if unit not in _SECONDS_BY_UNIT:
         raise ValueError(f"must be a duration such as 250ms, 30s, 15min, 4h or 2d, got {text!r}")
     return timedelta(seconds=number * _SECONDS_BY_UNIT[unit])
+
+
+def parse_rate(text: str) -> float:
+    """Read a rate such as `5/s`, `300/min` or `1000/h`; give it per second.
+
+    Raises:
+        ValueError: for anything else, a bare number included.
+    """
+    count, _, unit = text.partition("/")
+    found = _QUANTITY.fullmatch(count.strip())
+    if found is None or found[2] or unit.strip().lower() not in ("s", "m", "min", "h", "d"):
+        raise ValueError(f"must be a rate such as 5/s, 300/min or 1000/h, got {text!r}")
+    return float(found[1]) / _SECONDS_BY_UNIT[unit.strip().lower()]
 
 
 def parse_bytes(text: str) -> int:

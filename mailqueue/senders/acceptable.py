@@ -30,7 +30,7 @@ def checked(new: NewSender) -> NewSender:
     Raises:
         InvalidField: the first field at fault, with the value.
     """
-    _check_text("name", new.name)
+    check_text("name", new.name)
     if not _NAME.fullmatch(new.name):
         raise InvalidField(
             "name",
@@ -39,7 +39,7 @@ def checked(new: NewSender) -> NewSender:
         )
     check_range("priority", new.priority, least=0, most=32_767)
     for field in ("display_name", "username", "notes"):
-        _check_text(field, getattr(new, field))
+        check_text(field, getattr(new, field))
     ready = replace(new, email=_sent_form(new.email), limits=checked_limits(new.limits))
     return _with_server(ready) if new.provider is Provider.SMTP else _without_server(ready)
 
@@ -55,9 +55,8 @@ def checked_limits(limits: Limits) -> Limits:
         if given is not None:
             check_range(field, given, least=least, most=most)
     _check_warm_up(limits.warm_up)
-    rate = limits.rate_per_second
-    if rate is not None and not 0 < rate <= _RATE_MAX:
-        raise InvalidField("rate_per_second", f"must be above 0 and at most 1000000, got {rate:g}")
+    if limits.rate_per_second is not None:
+        check_rate("rate_per_second", limits.rate_per_second)
     return limits
 
 
@@ -90,6 +89,12 @@ def check_range(field: str, given: int, *, least: int, most: int) -> None:
         raise InvalidField(field, f"must be at most {most}, got {given}")
 
 
+def check_rate(field: str, given: float) -> None:
+    """Refuse a rate that is none, or faster than anything."""
+    if not 0 < given <= _RATE_MAX:
+        raise InvalidField(field, f"must be above 0 and at most 1000000, got {given:g}")
+
+
 def _with_server(new: NewSender) -> NewSender:
     if not new.host:
         raise InvalidField("host", "is needed for provider smtp")
@@ -120,7 +125,8 @@ def _sent_form(email: str | None) -> str | None:
         raise InvalidField("email", str(exc)) from exc
 
 
-def _check_text(field: str, text: str | None) -> None:
+def check_text(field: str, text: str | None) -> None:
+    """Refuse text that is long, or not printable."""
     if text is not None and not text.isprintable():
         raise InvalidField(field, f"must be printable text, got {text!r}")
     if text is not None and len(text) > 998:

@@ -179,3 +179,17 @@ class ProjectFrom:
 
     from_email: str | None
     from_name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A rate all projects share: of a recipient domain, or of all mail.
+
+    `used_up_until` is None where there is room now.
+    """
+
+    holds_for: str
+    rate_per_second: float
+    burst: int
+    note: str | None
+    used_up_until: datetime | None
