@@ -19,7 +19,7 @@ log = get_logger(__name__)
 
 
 class Link:
-    """A connection of one task; a lost one is opened again, with growing pauses.
+    """One connection, for one task at a time; a lost one is opened again, with growing pauses.
 
     Operations must be safe to repeat: the server may have committed what we did not hear of.
     """
@@ -28,10 +28,15 @@ class Link:
         self._settings = settings
         self._name = name
         self._conn: Conn | None = None
+        self._turn = asyncio.Lock()
         self.is_down = False
 
     async def call(self, operation: Callable[[Conn], Awaitable[T]]) -> T:
         """Run the operation on the connection, again and again while the server is away."""
+        async with self._turn:
+            return await self._tried(operation)
+
+    async def _tried(self, operation: Callable[[Conn], Awaitable[T]]) -> T:
         wait = FIRST_WAIT
         while True:
             try:

@@ -16,6 +16,7 @@ from mailqueue.mail import store
 from mailqueue.mail.letter import Skeletons
 from mailqueue.mail.line import Account, Desk
 from mailqueue.mail.lines import Lines, read_parcels
+from mailqueue.mail.partitions import keep_partitions_forever
 from mailqueue.mail.scribe import Scribe
 from mailqueue.mail.slots import Slots
 from mailqueue.mail.trouble import Trouble
@@ -53,7 +54,7 @@ class Courier:
     ) -> None:
         self._settings = settings
         self._database = database
-        names = ("claim", "write", "beat", "trouble", "senders")
+        names = ("claim", "write", "beat", "trouble", "partitions")
         self._links = {name: Link(database, f"mailqueue/{name}") for name in names}
         self._lifeline = Lifeline(self._links["beat"], kind="send", launch_id=launch_id)
         self._trouble = Trouble(self._links["trouble"])
@@ -84,6 +85,7 @@ class Courier:
             for name, endless in (
                 ("write", self._scribe.run()),
                 ("trouble", self._trouble.run()),
+                ("partitions", keep_partitions_forever(self._links["partitions"])),
                 ("listen", self._bell.listen_forever()),
                 ("beat", self._lifeline.beat_forever()),
             )
@@ -105,7 +107,7 @@ class Courier:
         return not self._lifeline.is_lost
 
     async def _find_account(self, account_id: int) -> Account:
-        return await self._links["senders"].call(lambda conn: self._read_account(conn, account_id))
+        return await self._links["claim"].call(lambda conn: self._read_account(conn, account_id))
 
     def _desk(self) -> Desk:
         return Desk(

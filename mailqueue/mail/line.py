@@ -141,9 +141,8 @@ class SenderLine:
                         return
                 await self._send_some(channel)
         finally:
-            self._serving -= (
-                1  # before saying goodbye: mail that comes now needs another connection
-            )
+            # Before saying goodbye: mail that comes now needs another connection.
+            self._serving -= 1
             if channel is not None:
                 await channel.close()
 

@@ -35,6 +35,7 @@ class Trouble:
             while self._news:
                 account, why = self._news.popitem()
                 await self._write(account, why)
+            await self._link.close()  # news are rare, and connections are dear
 
     def _note(self, account: int, why: Rejected | None) -> None:
         self._news[account] = why

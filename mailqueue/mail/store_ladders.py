@@ -1,0 +1,46 @@
+"""Retry ladders as rows."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from mailqueue.db.fetch import Conn, many, maybe, run
+
+
+@dataclass(frozen=True, slots=True)
+class LadderRow:
+    """A ladder as it stands in the table."""
+
+    category: str
+    steps: list[timedelta]
+    max_attempts: int | None
+    soft_wait: timedelta | None
+    soft_retries: int
+
+
+async def find_project(conn: Conn, project: str) -> UUID | None:
+    """Give the id of the project of that name."""
+    return await maybe(conn, "find_ladders_project", {"project": project}, UUID)
+
+
+async def set_ladder(conn: Conn, project_id: UUID, *, row: LadderRow) -> None:
+    """Put a ladder in force."""
+    asked = {
+        "project_id": project_id,
+        "category": row.category,
+        "steps": row.steps,
+        "max_attempts": row.max_attempts,
+        "soft_wait": row.soft_wait,
+        "soft_retries": row.soft_retries,
+    }
+    await run(conn, "set_ladder", asked)
+
+
+async def drop_ladder(conn: Conn, project_id: UUID, *, category: str) -> None:
+    """Take a ladder away, if there is one."""
+    await run(conn, "drop_ladder", {"project_id": project_id, "category": category})
+
+
+async def list_ladders(conn: Conn, project_id: UUID) -> list[LadderRow]:
+    """List a project's ladders."""
+    return await many(conn, "list_ladders", {"project_id": project_id}, LadderRow)
