@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "send": Lazy("mailqueue.cli.send:send", "Queue one email."),
     "enqueue": Lazy("mailqueue.cli.enqueue:enqueue", "Queue an email for each line of a file."),
     "sender": Lazy("mailqueue.cli.sender:sender", "Add, change and try sender accounts."),
+    "project": Lazy("mailqueue.cli.project:project", "Choose when mail is tried again."),
     "domain": Lazy("mailqueue.cli.domain:domain", "Hold recipient domains to a rate."),
     "trap": Lazy("mailqueue.cli.trap:trap", "Look at mail the built-in trap has caught."),
     "doctor": Lazy("mailqueue.cli.doctor:doctor", "Check the set-up and name each fix."),

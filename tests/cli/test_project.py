@@ -1,0 +1,54 @@
+"""`mailqueue project`: what an operator types and reads."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from mailqueue.cli.main import main
+
+
+@pytest.fixture
+def runner(fresh_db: str, tmp_path: Path) -> CliRunner:
+    environment = {"MAILQUEUE_DATABASE_URL": fresh_db, "MAILQUEUE_DATA": str(tmp_path)}
+    return CliRunner(env=environment)
+
+
+def test_a_ladder_is_chosen_shown_and_dropped(runner: CliRunner) -> None:
+    def ladder(*words: str) -> Result:
+        return runner.invoke(main, ["project", "ladder", "default", *words])
+
+    chosen = ladder("documents", "--category", "marketing", "--json")
+    assert chosen.exit_code == 0, chosen.output
+    usual, marketing = json.loads(chosen.stdout)
+    assert (usual["category"], usual["steps_seconds"]) == (None, [60, 300, 900, 3600])
+    assert marketing == {
+        "category": "marketing",
+        "steps_seconds": [300, 900, 3600, 14400],
+        "max_attempts": 5,
+        "soft_wait_seconds": 86400,
+        "soft_retries": 3,
+    }
+
+    own = ladder("--steps", "10s,2min", "--max-attempts", "4", "--soft-wait", "none", "--json")
+    assert json.loads(own.stdout)[0]["steps_seconds"] == [10, 120]
+    assert "0:00:10, 0:02:00" in ladder().stdout
+
+    ladder("default", "--category", "marketing")
+    assert len(json.loads(ladder("default", "--json").stdout)) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["soon"], "default or documents, got 'soon'"),
+        (["--steps", "1min,soon"], "steps"),
+        (["--max-attempts", "0"], "max_attempts"),
+    ],
+)
+def test_what_is_no_ladder_is_named(runner: CliRunner, words: list[str], said: str) -> None:
+    refused = runner.invoke(main, ["project", "ladder", "default", *words])
+
+    assert refused.exit_code == 1
+    assert said in refused.output
