@@ -5,6 +5,7 @@ import re
 import sys
 import time
 from collections.abc import Callable
+from typing import cast
 
 import uvloop
 
@@ -28,9 +29,8 @@ class Receiving(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Greet."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        transport.write(GREETING)
+        self._transport = cast(asyncio.Transport, transport)  # not one of its class on every loop
+        self._transport.write(GREETING)
 
     def data_received(self, data: bytes) -> None:
         """Answer all that these bytes complete, in one write."""

@@ -33,12 +33,12 @@ def spending(roots: Mapping[str, int]) -> Iterator[Spent]:
     spent = Spent()
     before = {name: tree_seconds(pid) for name, pid in roots.items()}
     all_before, idle_before = machine_seconds()
-    me_before = sum(os.times()[:2])
+    me_before = sum(os.times()[:4])
     yield spent
     spent.seconds = {name: tree_seconds(pid) - before[name] for name, pid in roots.items()}
     all_after, idle_after = machine_seconds()
     passed = all_after - all_before
-    ours = sum(spent.seconds.values()) + sum(os.times()[:2]) - me_before
+    ours = sum(spent.seconds.values()) + sum(os.times()[:4]) - me_before
     busy = passed - (idle_after - idle_before)
     spent.others_share = max(0.0, (busy - ours) / passed) if passed else 0.0
 

@@ -16,7 +16,7 @@ from bench.mails import add_account, fill, resume
 from bench.report import Report
 from bench.server import Server, make_database, own_server, settle_down
 from bench.sink import Sink, own_sink
-from bench.workers import send_workers, until
+from bench.workers import send_workers
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 
@@ -48,13 +48,13 @@ async def drain(server: Server, sink: Sink, case: Case, *, run: int) -> dict[str
         await fill(conn, case.count, size=case.size, shared=case.shared)
         await settle_down(server, name)
         workers = send_workers(conn, database, processes=case.processes, arguments=case.arguments)
-        async with workers as pid:
-            roots = {"worker": pid, "postgres": server.pid, "sink": sink.pid}
+        async with workers as running:
+            roots = {"worker": running.pid, "postgres": server.pid, "sink": sink.pid}
             with spending(roots) as spent:
                 started = await _instant(conn)
                 await resume(conn, account)
-                await until(conn, UNFINISHED)
-            peak = peak_mb(pid)
+                await running.until(conn, UNFINISHED)
+            peak = peak_mb(running.pid)
         sent, last = await _finished(conn)
     if sent != case.count:
         raise RuntimeError(f"{case.count} mails were queued and {sent} are recorded as sent")

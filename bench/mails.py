@@ -68,19 +68,19 @@ async def _fill_shared(conn: Conn, count: int, *, size: int) -> None:
     )
 
 
-async def add_account(conn: Conn, port: int, *, name: str = "bench", **columns: object) -> int:
+async def add_account(conn: Conn, port: int, *, daily_limit: int | None = None) -> int:
     """Give the default project a sender account that leads to the sink, paused."""
     cursor = await conn.execute(
         """
         INSERT INTO mailqueue.sender_accounts
             (project_id, name, email, smtp_host, smtp_port, smtp_tls, is_private_ok, status,
-             max_connections)
-        SELECT id, %(name)s, %(email)s, '127.0.0.1', %(port)s, 'none', true, 'paused',
-               %(max_connections)s
+             max_connections, daily_limit)
+        SELECT id, %(name)s, %(email)s, '127.0.0.1', %(port)s, 'none', true, 'paused', 4,
+               %(daily_limit)s
           FROM mailqueue.projects WHERE name = 'default'
         RETURNING id
         """,
-        {"name": name, "email": SENDER, "port": port, "max_connections": 4, **columns},
+        {"name": "bench", "email": SENDER, "port": port, "daily_limit": daily_limit},
     )
     row = await cursor.fetchone()
     assert row is not None

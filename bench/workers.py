@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
@@ -13,42 +14,59 @@ from mailqueue.db.fetch import Conn
 POLL_SECONDS = 0.1
 
 
-@asynccontextmanager
-async def send_workers(
-    conn: Conn, database: DatabaseSettings, *, processes: int, arguments: tuple[str, ...] = ()
-) -> AsyncIterator[int]:
-    """Run `mailqueue worker send`; gives the pid above all workers once all wait for mail."""
-    with tempfile.TemporaryDirectory(prefix="mailqueue-bench-data-") as data:
-        environment = {
-            **{k: v for k, v in os.environ.items() if not k.startswith(("MAILQUEUE_", "PG"))},
-            "MAILQUEUE_DATABASE_URL": database.url.reveal(),
-            "MAILQUEUE_DATA": data,
-            "MAILQUEUE_LOG_LEVEL": "warning",
-        }
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "mailqueue", "worker", "send"),
-            *("--processes", str(processes), *arguments),
-            env=environment,
-            stdin=asyncio.subprocess.DEVNULL,
-        )
-        try:
-            await until(conn, "SELECT count(*) = %s FROM mailqueue.waiters", processes)
-            yield process.pid
-        finally:
-            if process.returncode is None:
-                process.terminate()
-            await process.wait()
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Running workers; `process` stands above all of them."""
 
+    process: asyncio.subprocess.Process
 
-async def until(conn: Conn, question: str, *asked: object, seconds: float = 600.0) -> None:
-    """Wait until the database says yes.
+    @property
+    def pid(self) -> int:
+        return self.process.pid
 
-    Raises:
-        TimeoutError: if it has not after so many seconds.
-    """
-    async with asyncio.timeout(seconds):
+    async def until(self, conn: Conn, question: str, *asked: object) -> None:
+        """Wait until the database says yes.
+
+        Raises:
+            RuntimeError: if the workers end before.
+        """
         while True:
             row = await (await conn.execute(question.encode(), asked or None)).fetchone()
             if row is not None and row[0]:
                 return
+            if self.process.returncode is not None:
+                raise RuntimeError(f"the workers ended with code {self.process.returncode}")
             await asyncio.sleep(POLL_SECONDS)
+
+
+def environment(database: DatabaseSettings, data: str) -> dict[str, str]:
+    """Give the environment of a process of ours: only what the benchmark decides."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("MAILQUEUE_", "PG"))}
+    return {
+        **kept,
+        "MAILQUEUE_DATABASE_URL": database.url.reveal(),
+        "MAILQUEUE_DATA": data,
+        "MAILQUEUE_LOG_LEVEL": "warning",
+    }
+
+
+@asynccontextmanager
+async def send_workers(
+    conn: Conn, database: DatabaseSettings, *, processes: int, arguments: tuple[str, ...] = ()
+) -> AsyncIterator["Workers"]:
+    """Run `mailqueue worker send`; gives the workers once all of them wait for mail."""
+    with tempfile.TemporaryDirectory(prefix="mailqueue-bench-data-") as data:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "mailqueue", "worker", "send"),
+            *("--processes", str(processes), *arguments),
+            env=environment(database, data),
+            stdin=asyncio.subprocess.DEVNULL,
+        )
+        try:
+            workers = Workers(process)
+            await workers.until(conn, "SELECT count(*) = %s FROM mailqueue.waiters", processes)
+            yield workers
+        finally:
+            if process.returncode is None:
+                process.terminate()
+            await process.wait()
