@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ANY_PORT = ("--port", "0", "--trap-port", "0")
 START_SECONDS = 90
 STOP_SECONDS = 60
+RUN_SECONDS = 90
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +52,17 @@ class Home:
             return {}
         return {"user": self.account.uid, "group": self.account.gid, "extra_groups": []}
 
-    def run(
-        self, *words: str, stdin: str | None = None, seconds: int = 90, **variables: str
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
         return subprocess.run(
             self.command(*words),
-            input=stdin,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             check=False,
             cwd="/",
             env=self.environment() | variables,
-            timeout=seconds,
+            timeout=RUN_SECONDS,
             **self.user(),
         )
 
