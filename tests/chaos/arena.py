@@ -1,0 +1,140 @@
+"""What a scenario gets: a server it may break, a database, a sink, and a hand on time."""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.secret import Secret
+from mailqueue.db.fetch import Conn
+from tests import make
+from tests.chaos.producing import Producer, producing
+from tests.chaos.reckoning import Reckoning, reckon
+from tests.chaos.server import fresh_database
+from tests.chaos.sinking import SinkProcess, own_sink
+from tests.concurrency.running import Command, Shipped, session, until, workers
+
+IN_FLIGHT = 8
+PATIENCE_SECONDS, SLOWEST_A_SECOND = 60.0, 20
+_HASTEN = """
+WITH due AS (UPDATE mailqueue.email_queue SET run_at = run_at - %s::interval
+              WHERE status = 'pending' AND run_at > now() RETURNING lane_id, run_at)
+INSERT INTO mailqueue.lane_signals (lane_id, due_at) SELECT lane_id, min(run_at) FROM due GROUP BY 1
+"""
+_UNFINISHED = "SELECT count(*) FROM mailqueue.email_queue WHERE status IN ('pending', 'assigned')"
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How long a scenario runs: so many mails, accepted over so many seconds under the fault."""
+
+    mails: int
+    seconds: float
+
+    @property
+    def first(self) -> int:
+        """Give how many mails are sent before the fault."""
+        return min(self.mails // 10, 100)
+
+    @property
+    def patience(self) -> float:
+        """Give how long, in seconds, anything may take that is only a matter of time."""
+        return PATIENCE_SECONDS + 2 * self.seconds + self.mails / SLOWEST_A_SECOND
+
+
+@dataclass
+class Arena:
+    """One scenario's database and sink, on a server that others use after it."""
+
+    name: str
+    server: Shipped
+    database: DatabaseSettings
+    sink: SinkProcess
+    size: Size
+    started_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())
+
+    def session(self) -> AbstractAsyncContextManager[Conn]:
+        return session(self.database)
+
+    def workers(
+        self, processes: int = 1, *, database: DatabaseSettings | None = None, **more: Any
+    ) -> AbstractAsyncContextManager[Command]:
+        options = {"in_flight": IN_FLIGHT, **more}
+        return workers(database or self.database, processes=processes, **options)
+
+    def producing(
+        self, mails: int, *, seconds: float = 0.0, delivery: str = "resend"
+    ) -> AbstractAsyncContextManager[Producer]:
+        return producing(self.database, mails, seconds=seconds, delivery=delivery)
+
+    def database_by(self, port: int) -> DatabaseSettings:
+        """Give the same database by way of another port."""
+        here = f":{self.server.start().port}/"
+        url = self.database.url.reveal().replace(here, f":{port}/")
+        return replace(self.database, url=Secret(url))
+
+    async def taken(self, count: int) -> None:
+        """Wait until the sink has taken so many mails."""
+
+        async def enough() -> bool:
+            return (await self.sink.counts()).taken >= count
+
+        await until(enough, seconds=self.size.patience)
+
+    async def struck(self, count: int = 1) -> int:
+        """Wait until the sink's fault has struck so often; give how often it has."""
+
+        async def often() -> int:
+            struck = (await self.sink.counts()).struck
+            return struck if struck >= count else 0
+
+        return await until(often, seconds=self.size.patience)
+
+    async def settled(self, conn: Conn) -> None:
+        """Wait until no mail is pending or assigned."""
+
+        async def none_waits() -> bool:
+            return bool(await make.scalar(conn, _UNFINISHED) == 0)
+
+        await until(none_waits, seconds=self.size.patience)
+
+    async def reckon(
+        self, conn: Conn, fault: str, *, struck: int, accepted: int | None = None
+    ) -> Reckoning:
+        ledger = await asyncio.to_thread(self.sink.read)
+        count = "SELECT count(*) FROM mailqueue.emails"
+        all_mail = await make.scalar(conn, count) if accepted is None else accepted
+        found = await reckon(
+            conn, ledger, scenario=self.name, fault=fault, struck=struck, accepted=all_mail
+        )
+        found.seconds = asyncio.get_running_loop().time() - self.started_at
+        return found
+
+
+async def hasten(conn: Conn, by: str) -> None:
+    """Bring waiting mail nearer by an interval, in place of waiting for it."""
+    await conn.execute(_HASTEN, [by])
+
+
+async def end_rests(conn: Conn) -> None:
+    """Have accounts whose servers were unreachable looked at again now."""
+    for table in ("limits", "lanes"):
+        await make.rows(
+            conn,
+            f"UPDATE mailqueue.{table} SET blocked_until = clock_timestamp()"
+            " WHERE blocked_reason = 'unreachable' RETURNING 1",
+        )
+
+
+@asynccontextmanager
+async def arena(name: str, server: Shipped, size: Size) -> AsyncIterator[Arena]:
+    """Have a fresh database with one sender account that sends to a fresh sink."""
+    with tempfile.TemporaryDirectory(prefix="mailqueue-chaos-sink-") as folder:
+        async with fresh_database(server) as database, own_sink(Path(folder)) as sink:
+            async with session(database) as conn:
+                await make.sender_account(conn, smtp_port=sink.port)
+            yield Arena(name, server, database, sink, size)

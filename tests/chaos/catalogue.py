@@ -1,0 +1,51 @@
+"""All scenarios, with the size at which each is quick."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from tests.chaos import clocks, disks, freezing, kills, outages, servers, snapshots, storm
+from tests.chaos.arena import Arena, Size, arena
+from tests.chaos.reckoning import Reckoning
+from tests.concurrency.running import Shipped
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A fault and what must hold; `name` is what the command line calls it."""
+
+    name: str
+    run: Callable[[Arena, Size], Awaitable[Reckoning]]
+    short: Size
+
+    async def on(self, server: Shipped, size: Size | None = None) -> Reckoning:
+        """Run it on a database and a sink of its own."""
+        size = size or self.short
+        async with arena(self.name, server, size) as made:
+            return await self.run(made, size)
+
+
+SCENARIOS = (
+    Scenario("kills-resend", kills.killed_and_resent, Size(500, 3)),
+    Scenario("kills-hold", kills.killed_and_held, Size(500, 3)),
+    Scenario("stops", kills.told_to_stop, Size(120, 1)),
+    Scenario("database-killed", outages.database_killed, Size(400, 2)),
+    Scenario("disk-full", disks.disk_full, Size(400, 2)),
+    Scenario("frozen-hold", freezing.frozen_and_held, Size(300, 1)),
+    Scenario("frozen-resend", freezing.frozen_and_resent, Size(300, 1)),
+    Scenario("silence-both-ways", freezing.silent_both_ways, Size(300, 1)),
+    Scenario("silence-answers", freezing.silent_answers, Size(300, 1)),
+    Scenario("snapshot-held", snapshots.held_throughout, Size(300, 1)),
+    Scenario("clocks-off", clocks.a_day_off, Size(200, 1)),
+    Scenario("sink-4xx-storm", storm.refused_for_now, Size(100, 0)),
+    Scenario("sink-5xx", servers.refused_for_good, Size(200, 1)),
+    Scenario("sink-421-greeting", servers.busy_at_once, Size(200, 1)),
+    Scenario("sink-421-dot", servers.busy_at_the_dot, Size(200, 1)),
+    Scenario("sink-byte-by-byte", servers.one_byte_at_a_time, Size(200, 1)),
+    Scenario("sink-huge-replies", servers.huge_replies, Size(200, 1)),
+    Scenario("sink-huge-reply-to-dot", servers.huge_reply_to_the_dot, Size(200, 1)),
+    Scenario("sink-out-of-order", servers.out_of_order, Size(200, 1)),
+    Scenario("sink-hangs", servers.hanging, Size(200, 1)),
+    Scenario("sink-silent-after-dot", servers.silent_after_the_dot, Size(200, 1)),
+    Scenario("sink-gone-after-dot", servers.gone_after_every_dot, Size(20, 0)),
+    Scenario("sink-refuses", servers.not_listening, Size(200, 1)),
+)

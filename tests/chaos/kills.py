@@ -1,0 +1,84 @@
+"""Workers that are killed every second, and workers that are asked to stop."""
+
+import asyncio
+import os
+import random
+import signal
+
+from tests import make
+from tests.chaos.arena import IN_FLIGHT, Arena, Size
+from tests.chaos.orders import Fault
+from tests.chaos.reckoning import Reckoning
+from tests.concurrency.running import pids
+
+PROCESSES = 3
+KILL_SECONDS = 1.0
+EACH_MAIL_MS = 5
+FEWEST_BETWEEN_STOPS, MOST_STOPS = 50, 50
+BACKLOG = 1000
+QUEUED = "SELECT count(*) FROM mailqueue.email_queue"
+
+
+async def killed_and_resent(arena: Arena, size: Size) -> Reckoning:
+    """Lose nothing, double no more than was in flight at each kill."""
+    found = await _killed(arena, size, "resend")
+    most = found.struck * IN_FLIGHT
+    found.promise(found.duplicated <= most, f"more than {most} duplicates: {found.duplicated}")
+    return found
+
+
+async def killed_and_held(arena: Arena, size: Size) -> Reckoning:
+    """Double nothing; whose fate is unknown is listed."""
+    found = await _killed(arena, size, "hold")
+    most = found.struck * IN_FLIGHT
+    found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
+    found.promise(found.unknown <= most, f"more than {most} unknown: {found.unknown}")
+    return found
+
+
+async def _killed(arena: Arena, size: Size, delivery: str) -> Reckoning:
+    await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
+    async with arena.session() as conn, arena.workers(PROCESSES):
+        await pids(conn, PROCESSES)
+        async with arena.producing(size.mails, seconds=size.seconds, delivery=delivery) as mails:
+            kills = 0
+            while not mails.done.is_set() or await make.scalar(conn, QUEUED) > BACKLOG:
+                await asyncio.sleep(KILL_SECONDS)
+                kills += await _kill_one(await pids(conn, 1))
+        await arena.settled(conn)
+        fault = f"kill -9 of a worker every {KILL_SECONDS:.0f} s"
+        return await arena.reckon(conn, fault, struck=kills, accepted=mails.accepted)
+
+
+async def _kill_one(running: list[int]) -> int:
+    try:
+        os.kill(random.choice(running), signal.SIGKILL)
+    except ProcessLookupError:  # killed before, and not declared lost yet
+        return 0
+    return 1
+
+
+async def told_to_stop(arena: Arena, size: Size) -> Reckoning:
+    """SIGTERM under load, again and again: nothing doubled, nothing unknown, exit 0."""
+    await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
+    codes: list[int] = []
+    async with (
+        arena.session() as conn,
+        arena.producing(size.mails, seconds=size.seconds) as mails,
+    ):
+        between = max(FEWEST_BETWEEN_STOPS, size.mails // MOST_STOPS)
+        while (before := (await arena.sink.counts()).taken) + between <= size.mails:
+            async with arena.workers() as command:
+                await arena.taken(before + between)
+                codes.append(await command.stopped())
+        async with arena.workers():
+            await arena.settled(conn)
+        found = await arena.reckon(
+            conn, "SIGTERM under load", struck=len(codes), accepted=mails.accepted
+        )
+        found.promise(set(codes) == {0}, f"exit codes {codes}")
+        found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
+        doubts = "SELECT count(*) FROM mailqueue.send_logs WHERE status = 'unknown'"
+        unknown = found.unknown + await make.scalar(conn, doubts)
+        found.promise(unknown == 0, f"{unknown} of unknown fate")
+        return found

@@ -1,0 +1,31 @@
+"""A PostgreSQL that is killed and started again."""
+
+import asyncio
+
+from tests.chaos.arena import Arena, Size
+from tests.chaos.orders import Fault
+from tests.chaos.reckoning import Reckoning
+from tests.concurrency.running import pids
+
+FEWEST_KILLS, SELDOM_SECONDS = 2, 10.0
+
+
+async def database_killed(arena: Arena, size: Size) -> Reckoning:
+    """Workers live on and write what they know: nothing lost, doubled or unknown."""
+    await arena.sink.obey(Fault.SLOW, wait_ms=5)
+    async with arena.workers(2):
+        async with arena.session() as conn:
+            await pids(conn, 2)
+        async with arena.producing(size.mails, seconds=size.seconds) as mails:
+            kills = max(FEWEST_KILLS, int(size.seconds / SELDOM_SECONDS))
+            for _ in range(kills):
+                await asyncio.sleep(size.seconds / kills)
+                await asyncio.to_thread(arena.server.kill)
+                await asyncio.to_thread(arena.server.start)
+        async with arena.session() as conn:
+            await arena.settled(conn)
+            fault = "kill -9 of PostgreSQL"
+            found = await arena.reckon(conn, fault, struck=kills, accepted=mails.accepted)
+    found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
+    found.promise(found.unknown == 0, f"{found.unknown} of unknown fate")
+    return found

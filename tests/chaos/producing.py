@@ -1,0 +1,87 @@
+"""A service that inserts mail, at a steady pace, and knows what was accepted."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from psycopg.types.json import Jsonb
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.db.fetch import Conn
+from mailqueue.db.link import Link
+
+LARGEST_BATCH = 500
+BATCHES_A_SECOND = 10
+
+
+def recipient(number: int) -> str:
+    """Give the address of a mail: each has one of its own."""
+    return f"m{number}@example.com"
+
+
+@dataclass
+class Producer:
+    """Inserts `mails` mails within `seconds`; both ways in take turns.
+
+    A batch whose COMMIT was not answered is sent again: its keys make that harmless.
+    """
+
+    link: Link
+    mails: int
+    seconds: float
+    delivery: str
+    accepted: int = 0
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def run(self) -> None:
+        loop = asyncio.get_running_loop()
+        pace = self.mails / self.seconds if self.seconds else float("inf")
+        size = int(min(LARGEST_BATCH, max(5, pace / BATCHES_A_SECOND)))
+        started_at, turn = loop.time(), 0
+        while self.accepted < self.mails:
+            numbers = range(self.accepted, min(self.accepted + size, self.mails))
+            await self.insert(numbers, by_function=turn % 2 == 0)
+            self.accepted = numbers.stop
+            turn += 1
+            await asyncio.sleep(started_at + self.accepted / pace - loop.time())
+        self.done.set()
+
+    async def insert(self, numbers: range, *, by_function: bool) -> None:
+        """Insert these mails, however often it takes."""
+        accept = self._by_function if by_function else self._by_insert
+        await self.link.call(lambda conn: accept(conn, [recipient(n) for n in numbers]))
+
+    async def _by_function(self, conn: Conn, addresses: list[str]) -> None:
+        common = {"subject": "Hello", "text": "Hello", "delivery": self.delivery}
+        batch = [{"recipient": it, "idempotency_key": it, **common} for it in addresses]
+        await conn.execute(
+            "SELECT count(*) FROM mailqueue.enqueue_batch('default', %s)", [Jsonb(batch)]
+        )
+
+    async def _by_insert(self, conn: Conn, addresses: list[str]) -> None:
+        await conn.execute(
+            "INSERT INTO mailqueue.email_queue"
+            " (recipient_email, idempotency_key, subject, text_body, delivery)"
+            " SELECT a, a, 'Hello', 'Hello', %s FROM unnest(%s::text[]) AS a",
+            [self.delivery, addresses],
+        )
+
+
+@asynccontextmanager
+async def producing(
+    database: DatabaseSettings, mails: int, *, seconds: float = 0.0, delivery: str = "resend"
+) -> AsyncIterator[Producer]:
+    """Insert beside the block; with 0 seconds everything is there when it begins."""
+    link = Link(database, "producer")
+    producer = Producer(link, mails, seconds, delivery)
+    task = asyncio.create_task(producer.run())
+    try:
+        if not seconds:
+            await task
+        yield producer
+        await task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await link.close()

@@ -1,0 +1,202 @@
+"""Mail servers that refuse, stall, stammer or lie for a while."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mailqueue.db.fetch import Conn
+from tests import make
+from tests.chaos.arena import Arena, Size, end_rests, hasten
+from tests.chaos.orders import CONNECT, DOT, RCPT, Fault
+from tests.chaos.reckoning import Reckoning
+from tests.concurrency.running import pids, until
+
+LONGEST_WAIT = "2 hours"
+MOST_MEMORY_KIB = 300 * 1024
+STRIKES = 5
+_UNFINISHED = "SELECT count(*) FROM mailqueue.email_queue WHERE status IN ('pending', 'assigned')"
+_SPENT = "SELECT count(*) FROM mailqueue.send_logs WHERE status <> 'sent'"
+
+
+@dataclass(frozen=True, slots=True)
+class Borne:
+    """What was found beside the reckoning."""
+
+    found: Reckoning
+    attempts_lost: int  # attempts that came to nothing
+    memory_kib: int  # the most the worker ever had
+
+
+async def refused_for_good(arena: Arena, size: Size) -> Reckoning:
+    """5xx: each mail refused has failed, no other has."""
+    found = (await _through(arena, size, Fault.PERMANENT, RCPT)).found
+    failed = found.statuses["failed"]
+    found.promise(failed == found.struck, f"{failed} failed, {found.struck} refused")
+    _is_exact(found, also=failed)
+    return found
+
+
+async def busy_at_once(arena: Arena, size: Size) -> Reckoning:
+    """421 instead of a greeting: the account waits, and no mail has spent an attempt."""
+    borne = await _through(arena, size, Fault.BUSY, CONNECT, strikes=1)
+    lost = borne.attempts_lost
+    borne.found.promise(lost == 0, f"{lost} attempts were spent")
+    _is_exact(borne.found)
+    return borne.found
+
+
+async def busy_at_the_dot(arena: Arena, size: Size) -> Reckoning:
+    """421 after the message: it was refused, and is sent once."""
+    found = (await _through(arena, size, Fault.BUSY, DOT)).found
+    _is_exact(found)
+    return found
+
+
+async def one_byte_at_a_time(arena: Arena, size: Size) -> Reckoning:
+    """Slow, and nothing else."""
+    found = (await _through(arena, size, Fault.DRIP, DOT)).found
+    _is_exact(found)
+    return found
+
+
+async def huge_replies(arena: Arena, size: Size) -> Reckoning:
+    """Ten megabytes in answer to RCPT: the connection is given up, memory stays small.
+
+    The yes to the mail before it, read in the same breath, is not believed either.
+    """
+    borne = await _through(arena, size, Fault.FLOOD, RCPT, delivery="hold", is_short=True)
+    _is_never_doubled(borne.found)
+    _is_small(borne)
+    return borne.found
+
+
+async def huge_reply_to_the_dot(arena: Arena, size: Size) -> Reckoning:
+    """Whether such a server took the mail is not known: never sent again by itself."""
+    borne = await _through(arena, size, Fault.FLOOD, DOT, delivery="hold", is_short=True)
+    _is_never_doubled(borne.found)
+    _is_small(borne)
+    return borne.found
+
+
+async def out_of_order(arena: Arena, size: Size) -> Reckoning:
+    """A yes before the message and a no after it: no mail is taken for sent."""
+    found = (await _through(arena, size, Fault.DISORDER, DOT, delivery="hold")).found
+    _is_never_doubled(found)
+    return found
+
+
+async def hanging(arena: Arena, size: Size) -> Reckoning:
+    """No answer to RCPT until the connection breaks: nothing was handed over, all is sent once."""
+    found = (await _through(arena, size, Fault.HANG, RCPT, strikes=1)).found
+    _is_exact(found)
+    return found
+
+
+async def silent_after_the_dot(arena: Arena, size: Size) -> Reckoning:
+    """Mail that must not be doubled is held and listed, every one of it."""
+    found = (await _through(arena, size, Fault.SILENT, DOT, strikes=1, delivery="hold")).found
+    _is_never_doubled(found)
+    in_doubt = found.struck
+    found.promise(found.unknown == in_doubt, f"{found.unknown} unknown of {in_doubt} in doubt")
+    return found
+
+
+async def gone_after_every_dot(arena: Arena, size: Size) -> Reckoning:
+    """The one resend, and then a person: two copies of each, never three."""
+    await arena.sink.obey(Fault.GONE, at=DOT)
+    async with (
+        arena.session() as conn,
+        arena.workers(),
+        arena.producing(size.mails) as mails,
+    ):
+        await _finished(arena, conn, size)
+        struck = (await arena.sink.counts()).struck
+        fault = f"{Fault.GONE} at {DOT}"
+        found = await arena.reckon(conn, fault, struck=struck, accepted=mails.accepted)
+    found.promise(found.unknown == size.mails, f"{found.unknown} unknown")
+    found.promise(found.duplicated == size.mails, f"{found.duplicated} were sent again")
+    return found
+
+
+async def not_listening(arena: Arena, size: Size) -> Reckoning:
+    """Connections are refused: the account waits, and no mail has spent an attempt."""
+    async with arena.session() as conn, arena.workers():
+        async with arena.producing(size.mails, seconds=size.seconds) as mails:
+            await arena.taken(size.first)
+            await arena.sink.obey(Fault.REFUSE)
+
+            async def rests() -> int:
+                return int(await make.scalar(conn, "SELECT max(failures) FROM mailqueue.limits"))
+
+            struck = await until(rests)
+            await mails.done.wait()
+            spent = await make.scalar(conn, _SPENT)
+            await arena.sink.obey(Fault.NONE)
+        await _finished(arena, conn, size)
+        found = await arena.reckon(conn, "refuse", struck=struck, accepted=mails.accepted)
+    found.promise(spent == 0, f"{spent} attempts were spent")
+    _is_exact(found)
+    return found
+
+
+async def _through(
+    arena: Arena,
+    size: Size,
+    fault: Fault,
+    at: str,
+    *,
+    strikes: int = STRIKES,
+    delivery: str = "resend",
+    is_short: bool = False,
+) -> Borne:
+    """Send some mail before the fault, bear it while more is accepted, and finish.
+
+    A short one is over when it has struck.
+    """
+    async with arena.session() as conn, arena.workers():
+        async with arena.producing(size.mails, seconds=size.seconds, delivery=delivery) as mails:
+            await arena.taken(size.first)
+            await arena.sink.obey(fault, at=at)
+            await arena.struck(strikes)
+            if not is_short:
+                await mails.done.wait()
+            lost = await make.scalar(conn, _SPENT)
+            struck = (await arena.sink.obey(Fault.NONE)).struck
+        await _finished(arena, conn, size)
+        memory = max(_most_memory(pid) for pid in await pids(conn, 1))
+        words = f"{fault} at {at}"
+        found = await arena.reckon(conn, words, struck=struck, accepted=mails.accepted)
+    return Borne(found, lost, memory)
+
+
+async def _finished(arena: Arena, conn: Conn, size: Size) -> None:
+    """Wait until nothing is queued, with every wait made short."""
+
+    async def none_waits() -> bool:
+        await end_rests(conn)
+        await hasten(conn, LONGEST_WAIT)
+        return bool(await make.scalar(conn, _UNFINISHED) == 0)
+
+    await until(none_waits, seconds=size.patience)
+
+
+def _is_exact(found: Reckoning, *, also: int = 0) -> None:
+    sent = found.statuses["sent"]
+    found.promise(sent + also == found.accepted, f"{sent} of {found.accepted} were sent")
+    found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
+
+
+def _is_never_doubled(found: Reckoning) -> None:
+    found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
+    found.promise(
+        found.unknown <= found.struck, f"{found.unknown} unknown, {found.struck} in doubt"
+    )
+
+
+def _is_small(borne: Borne) -> None:
+    mib = borne.memory_kib // 1024
+    borne.found.promise(borne.memory_kib < MOST_MEMORY_KIB, f"a worker took {mib} MiB")
+
+
+def _most_memory(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))

@@ -1,0 +1,30 @@
+"""A transaction that holds its snapshot while mail flows: nothing it could see is cleaned up."""
+
+from tests import make
+from tests.chaos.arena import Arena, Size
+from tests.chaos.reckoning import Reckoning
+
+_FINISHED = "SELECT count(*) FROM mailqueue.email_history"
+_AGE = """
+SELECT coalesce(max(age(backend_xmin)), 0) FROM pg_stat_activity
+ WHERE datname = current_database() AND state = 'idle in transaction'
+"""
+
+
+async def held_throughout(arena: Arena, size: Size) -> Reckoning:
+    """Mail goes out as ever; what it costs is measured in `bench/`."""
+    async with arena.session() as conn, arena.session() as holder, arena.workers(2):
+        await holder.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        await make.scalar(holder, _FINISHED)
+        async with arena.producing(size.mails, seconds=size.seconds) as mails:
+            await mails.done.wait()
+        await arena.settled(conn)
+        struck = await make.scalar(conn, _AGE)
+        seen = await make.scalar(holder, _FINISHED)
+        await holder.execute("ROLLBACK")
+        fault = "snapshot held, transactions old"
+        found = await arena.reckon(conn, fault, struck=struck, accepted=mails.accepted)
+    found.promise(seen == 0, f"the snapshot was not held: it sees {seen} finished mails")
+    found.promise(found.statuses["sent"] == size.mails, f"{found.statuses}")
+    found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
+    return found

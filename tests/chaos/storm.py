@@ -1,0 +1,75 @@
+"""A server that refuses everything for now, and mail that comes back by its ladder, not at once."""
+
+from collections import Counter
+from datetime import timedelta
+
+from mailqueue.db.fetch import Conn
+from tests import make
+from tests.chaos.arena import Arena, Size, hasten
+from tests.chaos.orders import RCPT, Fault
+from tests.chaos.reckoning import Reckoning
+from tests.concurrency.running import until
+
+LADDER = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=15))
+"""The waits that are promised after the first, second and third attempt, give or take JITTER."""
+JITTER = 0.2
+LONGEST_WAIT = "2 hours"
+BUCKETS, MOST_OVER_MEAN = 20, 3.0
+_REFUSED = """
+SELECT count(*) = %s FROM mailqueue.email_queue
+ WHERE status = 'pending' AND attempts = %s AND run_at > clock_timestamp()
+"""
+_WAITS = """
+SELECT q.run_at - max(g.sent_at) FROM mailqueue.email_queue AS q
+  JOIN mailqueue.send_logs AS g ON g.email_id = q.id GROUP BY q.id, q.run_at
+"""
+
+
+async def refused_for_now(arena: Arena, size: Size) -> Reckoning:
+    """451 to everything, three attempts long: each waits by the ladder, no crowd comes back."""
+    await arena.sink.obey(Fault.TEMPORARY, at=RCPT)
+    late: list[str] = []
+    async with (
+        arena.session() as conn,
+        arena.workers(2),
+        arena.producing(size.mails, seconds=size.seconds) as mails,
+    ):
+        await mails.done.wait()
+        for attempt in range(1, len(LADDER) + 1):
+            await _all_refused(conn, size, attempt)
+            late += _faults(attempt, [wait for (wait,) in await make.rows(conn, _WAITS)])
+            if attempt < len(LADDER):
+                await hasten(conn, LONGEST_WAIT)
+        struck = (await arena.sink.obey(Fault.NONE)).struck
+        await hasten(conn, LONGEST_WAIT)
+        await arena.settled(conn)
+        found = await arena.reckon(conn, "451 at RCPT", struck=struck, accepted=mails.accepted)
+    found.broken += late
+    sent = found.statuses["sent"]
+    found.promise(sent == size.mails, f"{sent} of {size.mails} were sent")
+    found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
+    wanted = len(LADDER) * size.mails
+    found.promise(struck == wanted, f"{struck} attempts where {wanted} were due")
+    return found
+
+
+async def _all_refused(conn: Conn, size: Size, attempt: int) -> None:
+    async def all_wait() -> bool:
+        return bool(await make.scalar(conn, _REFUSED, size.mails, attempt))
+
+    await until(all_wait, seconds=size.patience)
+
+
+def _faults(attempt: int, waits: list[timedelta]) -> list[str]:
+    """Say where waits leave the ladder or crowd together."""
+    step = LADDER[attempt - 1]
+    least, most = step * (1 - JITTER), step * (1 + JITTER)
+    slack = timedelta(seconds=1)
+    outside = [wait for wait in waits if not least - slack <= wait <= most + slack]
+    if outside:
+        return [f"attempt {attempt}: {len(outside)} waits off the ladder, such as {outside[0]}"]
+    crowd = Counter(int((wait - least) / (most - least) * BUCKETS) for wait in waits)
+    over_mean = max(crowd.values()) * BUCKETS / len(waits)
+    if over_mean > MOST_OVER_MEAN:
+        return [f"attempt {attempt}: {over_mean:.1f} times the mean come back together"]
+    return []
