@@ -2,7 +2,9 @@
 
 import asyncio
 import sys
-from uuid import uuid4
+from collections.abc import Coroutine
+from typing import Any
+from uuid import UUID, uuid4
 
 from mailqueue.core.config import Settings
 from mailqueue.db.link import Link
@@ -48,15 +50,14 @@ class Fleet:
             if code == 0:
                 continue
             log.error("worker.died", pid=child.pid, code=code)
-            # It is certainly dead: no need to wait until its heartbeat is missed.
-            await self._link.call(
-                lambda conn, dead=launch_id: store.rescue(  # type: ignore[misc]
-                    conn, silence=SILENCE, launch_id=dead
-                )
-            )
+            await _unless_stopped(stop, self._speak_for(launch_id))
             lived = asyncio.get_running_loop().time() - started_at
             wait = FIRST_WAIT if lived > LONGEST_WAIT else min(LONGEST_WAIT, wait * 2)
-            await _wait_or_stop(stop, wait)
+            await _unless_stopped(stop, asyncio.sleep(wait))
+
+    async def _speak_for(self, launch_id: UUID) -> None:
+        """Give back what a dead child held: no need to wait until its heartbeat is missed."""
+        await self._link.call(lambda conn: store.rescue(conn, silence=SILENCE, launch_id=launch_id))
 
     async def _start(self, launch_id: str) -> asyncio.subprocess.Process:
         limits = self._settings.workers
@@ -88,7 +89,13 @@ class Fleet:
         return await ended
 
 
-async def _wait_or_stop(stop: asyncio.Event, seconds: float) -> None:
-    waiting = asyncio.create_task(stop.wait())
-    await asyncio.wait((waiting,), timeout=seconds)
-    waiting.cancel()
+async def _unless_stopped(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
+    """Do the work, and leave it when told to stop: the database may be away for long."""
+    working = asyncio.create_task(work)
+    stopping = asyncio.create_task(stop.wait())
+    ended, _ = await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+    for task in (working, stopping):
+        task.cancel()
+    await asyncio.gather(working, stopping, return_exceptions=True)
+    if working in ended:
+        working.result()

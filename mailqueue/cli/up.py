@@ -10,7 +10,7 @@ import uvloop
 
 from mailqueue import process
 from mailqueue.cli.output import emit, examples, json_option, paint
-from mailqueue.core.config import Settings, default_data, load_settings
+from mailqueue.core.config import DatabaseSource, Settings, default_data, load_settings
 from mailqueue.everything import Running, run_everything
 from mailqueue.telemetry.log import configure_logging
 
@@ -122,7 +122,12 @@ def _print(running: Running, settings: Settings) -> None:
 
 def _psql(settings: Settings) -> str:
     """Give the command line of our own psql: a machine need not have one."""
-    command = shlex.join([os.path.relpath(sys.argv[0]), "psql"])
-    if settings.data == default_data():
-        return command
-    return f"MAILQUEUE_DATA={shlex.quote(str(settings.data))} {command}"
+    called = os.path.abspath(sys.argv[0])
+    is_command = os.access(called, os.X_OK) and not called.endswith(".py")
+    words = [called] if is_command else [sys.executable, "-m", "mailqueue"]
+    command = shlex.join([*words, "psql"])
+    if settings.database.source is DatabaseSource.GIVEN:
+        return f"MAILQUEUE_DATABASE_URL={shlex.quote(settings.database.url.reveal())} {command}"
+    if settings.data != default_data():
+        return f"MAILQUEUE_DATA={shlex.quote(str(settings.data))} {command}"
+    return command

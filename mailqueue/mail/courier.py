@@ -29,6 +29,8 @@ LEASE = timedelta(minutes=30)
 MOST_UNSETTLED = 2000
 """Outcomes that wait for the database; above it nothing new is claimed."""
 
+LEAVE_SECONDS = 5.0
+
 log = get_logger(__name__)
 
 
@@ -166,10 +168,16 @@ class Courier:
                 await self._lines.close()
                 await self._scribe.drained()
                 if not self._lifeline.is_lost:
-                    await self._lifeline.stop()
+                    await self._leave()
                 log.info("worker.stopped", worker=self._lifeline.worker_id)
                 return
         log.error("worker.cut_off", worker=self._lifeline.worker_id, unwritten=len(self._scribe))
+
+    async def _leave(self) -> None:
+        """Say that this worker stops; where the database is away, others find out by themselves."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LEAVE_SECONDS):
+                await self._lifeline.stop()
 
     def _written(self, count: int) -> None:
         self._room.set()
