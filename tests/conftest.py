@@ -34,6 +34,9 @@ THROWAWAY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "o
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--server-version", type=int, help="major version of PostgreSQL to run on")
+    parser.addoption(
+        "--scale", type=int, default=1, help="how many times larger backlogs are; 20: a million"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

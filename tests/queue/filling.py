@@ -6,14 +6,20 @@ from mailqueue.db.fetch import Conn
 
 
 async def fill(
-    conn: Conn, count: int, *, project: UUID, priority: int = 2, route: str = ""
+    conn: Conn,
+    count: int,
+    *,
+    project: UUID,
+    priority: int = 2,
+    route: str = "",
+    domain: str = "example.com",
 ) -> None:
     """Queue mails due now in one lane, without ANALYZE and without content of their own."""
     await conn.execute(
         "INSERT INTO mailqueue.email_queue (project_id, project, lane_id, priority, delivery,"
         " recipient_email, content_id, content_on) SELECT l.project_id, NULL, l.id, l.priority,"
-        " 'resend', 'p' || n || '@example.com', 1, current_date"
+        " 'resend', 'p' || n || '@' || %s, 1, current_date"
         " FROM mailqueue.lanes AS l, generate_series(1, %s) AS n"
         " WHERE l.project_id = %s AND l.priority = %s AND l.route = %s",
-        (count, project, priority, route),
+        (domain, count, project, priority, route),
     )

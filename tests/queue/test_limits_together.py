@@ -1,0 +1,162 @@
+"""Limit: warm-up, rates and daily limits hold together, whoever claims, settles or is lost."""
+
+import asyncio
+import random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.model import Ending, LogStatus
+from tests import make
+from tests.queue.acting import claim, counted, difference, lose, mark, opened, settle
+from tests.queue.filling import fill
+
+pytestmark = pytest.mark.anyio
+
+# Every change of a counter is looked at. A bucket never holds less than nothing, a day never more
+# than its limit, which in warm-up is that of its stage. Mails here have one recipient.
+WATCH = """
+CREATE TABLE public.overshoots (owner text, sent integer, reserved integer, tokens numeric);
+CREATE FUNCTION public.watch() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+BEGIN
+    INSERT INTO public.overshoots
+    SELECT coalesce('account ' || m.sender_account_id, m.domain, m.project_id::text, 'all'),
+           NEW.sent, NEW.reserved, NEW.tokens
+      FROM mailqueue.limits AS m
+     WHERE m.id = NEW.limit_id
+       AND (NEW.sent + NEW.reserved > least(m.daily_limit, m.warm_up[1])
+            OR (m.rate_per_second IS NOT NULL AND NEW.tokens < 0));
+    RETURN NULL;
+END $$;
+CREATE TRIGGER watch AFTER INSERT OR UPDATE ON mailqueue.limit_counters
+    FOR EACH ROW EXECUTE FUNCTION public.watch();
+"""
+ENDINGS = (Ending.SENT, Ending.SENT, Ending.DEFER, Ending.FAILED, Ending.UNKNOWN)
+
+
+async def set_up(conn: Conn) -> int:
+    """Make every kind of limit at once; give the account that warms up."""
+    await conn.execute(
+        "UPDATE mailqueue.projects SET daily_limit = 120, rate_per_second = 300, burst = 20"
+        " WHERE name = 'default'"
+    )
+    fresh = await make.sender_account(conn, daily_limit=500, warm_up=[35, 70], priority=1)
+    await make.sender_account(conn, rate_per_second=400, burst=15, priority=2)
+    await conn.execute("SELECT mailqueue.set_max_send_rate(400)")
+    await conn.execute(
+        "INSERT INTO mailqueue.domain_rates (domain, rate_per_second, burst)"
+        " VALUES ('example.org', 30, 3)"
+    )
+    await conn.execute(WATCH.encode())
+    project = await make.project_named(conn)
+    await fill(conn, 150, project=project)
+    await fill(conn, 40, project=project, domain="example.org")
+    return fresh
+
+
+async def overshoots(conn: Conn) -> list[tuple[object, ...]]:
+    return await make.rows(conn, "SELECT * FROM public.overshoots LIMIT 5")
+
+
+async def look_again(conn: Conn) -> None:
+    await conn.execute(
+        "UPDATE mailqueue.lanes SET blocked_until = clock_timestamp()"
+        " WHERE blocked_until IS NOT NULL AND blocked_reason <> 'empty'"
+    )
+
+
+async def work(conn: Conn, *, rounds: int, seed: int) -> None:
+    """Claim, mark, settle, and now and then be lost with all that is held."""
+    chance, worker = random.Random(seed), await make.worker(conn)
+    for _ in range(rounds):
+        taken = await claim(conn, worker, limit=chance.randint(1, 30))
+        chance.shuffle(taken)
+        if taken and chance.random() < 0.2:
+            await mark(conn, worker, taken[: len(taken) // 2])
+            await lose(conn, worker)
+            worker = await make.worker(conn)
+            continue
+        while taken:
+            group = [taken.pop() for _ in range(min(len(taken), chance.randint(1, 7)))]
+            ending = chance.choice(ENDINGS)
+            spent = int(ending in (Ending.SENT, Ending.UNKNOWN))
+            await settle(conn, group, ending, spent=spent, reason="r", log=LogStatus.UNKNOWN)
+        await asyncio.sleep(0.005)
+
+
+async def test_many_workers_keep_every_limit_at_once(database: DatabaseSettings) -> None:
+    async with opened(database, 7) as (conn, *workers):
+        fresh = await set_up(conn)
+
+        async def nudge() -> None:
+            for _ in range(80):
+                await look_again(conn)
+                await asyncio.sleep(0.02)
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(nudge())
+            for n, each in enumerate(workers):
+                group.create_task(work(each, rounds=40, seed=n))
+
+        assert await overshoots(conn) == []
+        assert (await counted(conn)).reserved == (await counted(conn, fresh)).reserved == 0
+        assert (await counted(conn, fresh)).sent == 35
+        assert (await counted(conn)).sent > 100
+        assert await difference(conn) == 0
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["claim", "sent", "deferred", "failed", "lost", "wait", "look"]),
+        st.integers(0, 2),
+        st.integers(1, 30),
+    ),
+    min_size=5,
+    max_size=40,
+)
+
+
+@settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(steps=STEPS)
+async def test_any_order_of_steps_keeps_every_limit(
+    conn: Conn, steps: list[tuple[str, int, int]]
+) -> None:
+    async with conn.transaction(force_rollback=True):
+        await walk(conn, steps)
+
+
+async def walk(conn: Conn, steps: list[tuple[str, int, int]]) -> None:
+    await set_up(conn)
+    workers = [await make.worker(conn) for _ in range(3)]
+    held: list[list[object]] = [[], [], []]
+    for step, who, count in steps:
+        match step:
+            case "claim":
+                held[who] += await claim(conn, workers[who], limit=count)
+            case "lost":
+                await lose(conn, workers[who])
+                workers[who], held[who] = await make.worker(conn), []
+            case "wait":
+                await conn.execute(
+                    "UPDATE mailqueue.limit_counters"
+                    " SET tokens_at = tokens_at - %s * interval '10 ms'",
+                    (count,),
+                )
+            case "look":
+                await look_again(conn)
+            case _:
+                some, held[who] = held[who][:count], held[who][count:]
+                endings = {"sent": Ending.SENT, "deferred": Ending.DEFER, "failed": Ending.FAILED}
+                await settle(conn, some, endings[step], reason="r")  # type: ignore[arg-type]
+        assert await overshoots(conn) == [], step
+    for worker in workers:
+        await lose(conn, worker)
+    left = await make.rows(
+        conn, "SELECT limit_id, reserved FROM mailqueue.limit_counters WHERE reserved <> 0"
+    )
+    assert left == [], "a reservation outlived its worker"
