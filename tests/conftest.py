@@ -26,6 +26,7 @@ from mailqueue.db.provision import provision
 from mailqueue.embedded.binaries import find_binaries
 from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.service_user import Account, service_account
+from tests import needs
 
 ROLE = "mailqueue_test"
 # Speed for clusters that are thrown away; tests that kill a server make their own, as shipped.
@@ -40,6 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(needs, "needs")
     sys.addaudithook(_only_loopback)
     for name in [name for name in os.environ if name.startswith(("MAILQUEUE_", "PG"))]:
         if name != "MAILQUEUE_TEST_DSN":

@@ -1,0 +1,53 @@
+"""Leaves out tests this machine cannot run, and says so at the end instead of passing over them."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.whole import machine
+
+SOAK = "soak"
+CHROMIUM = Path("/usr/bin/chromium")
+_LEFT_OUT = pytest.StashKey[list[str]]()
+
+
+def _lacks_browser() -> str | None:
+    return None if CHROMIUM.exists() else "no chromium here"
+
+
+NEEDS: Mapping[str, Callable[[], str | None]] = {**machine.NEEDS, "browser": _lacks_browser}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the markers."""
+    config.addinivalue_line("markers", f"{SOAK}: long; runs only with -m {SOAK}")
+    for name in NEEDS:
+        config.addinivalue_line("markers", f"{name}: runs where the machine has it")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Take out what cannot run here."""
+    lacking = {name: why for name, need in NEEDS.items() if (why := need()) is not None}
+    reasons = {item: why for item in items if (why := _why_not(config, item, lacking)) is not None}
+    config.stash[_LEFT_OUT] = [f"{item.nodeid}: {why}" for item, why in reasons.items()]
+    if reasons:
+        config.hook.pytest_deselected(items=list(reasons))
+        items[:] = [item for item in items if item not in reasons]
+
+
+def _why_not(config: pytest.Config, item: pytest.Item, lacking: Mapping[str, str]) -> str | None:
+    if item.get_closest_marker(SOAK) and SOAK not in config.getoption("markexpr"):
+        return f"long, runs with -m {SOAK}"
+    return next((why for name, why in lacking.items() if item.get_closest_marker(name)), None)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Name what was left out."""
+    left_out = config.stash.get(_LEFT_OUT, [])
+    if left_out:
+        terminalreporter.section("left out on this machine")
+        for line in left_out:
+            terminalreporter.line(line)
