@@ -1,13 +1,16 @@
 """Limit: the rate of the whole installation, whoever's mail it is and whoever claims."""
 
+import asyncio
+
 import pytest
 from psycopg.errors import InvalidParameterValue
 
+from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.mail import store
 from mailqueue.mail.model import Ending
 from tests import make
-from tests.queue.acting import LEASE, claim, lane, row, settle
+from tests.queue.acting import LEASE, claim, lane, opened, row, settle
 from tests.queue.filling import fill
 
 pytestmark = pytest.mark.anyio
@@ -169,3 +172,32 @@ async def test_reservations_of_accounts_are_kept_beside_it(conn: Conn) -> None:
 async def store_claim(conn: Conn, worker: int) -> list[object]:
     await store.gather_lanes(conn)
     return [one.id for one in await store.claim(conn, worker, limit=50, lease=LEASE)]
+
+
+async def test_many_workers_of_many_projects_together_keep_the_rate(
+    database: DatabaseSettings,
+) -> None:
+    """In any time at most a tenth of a second's worth and what the rate gave meanwhile."""
+    per_second = 100
+    async with opened(database, 6) as conns:
+        for _ in range(len(conns)):
+            project = await make.project(conns[0])
+            await make.sender_account(conns[0], project_id=project)
+            await fill(conns[0], 300, project=project)
+        await brake(conns[0], per_second)
+        workers = [await make.worker(conns[0]) for _ in conns]
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+
+        async def work(conn: Conn, worker: int) -> int:
+            mine = 0
+            while loop.time() - begun < 1.5:
+                taken = await claim(conn, worker, limit=3)
+                mine += len(taken)
+                await settle(conn, taken, Ending.SENT)
+            return mine
+
+        sent = sum(await asyncio.gather(*map(work, conns, workers)))
+
+        most = per_second / 10 + per_second * (loop.time() - begun)
+        assert most / 4 < sent <= most
