@@ -1,0 +1,1 @@
+"""Other queues with a mail library each, in their best documented configuration."""
