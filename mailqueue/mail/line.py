@@ -28,7 +28,7 @@ from mailqueue.telemetry.log import get_logger
 log = get_logger(__name__)
 
 GROUP = 16
-"""Mails one connection marks and sends in one go."""
+"""Mails one connection marks and sends in one go; it begins with one and doubles."""
 WAITING_PER_CONNECTION = 32
 """So many mails waiting are worth another connection."""
 REST = timedelta(seconds=1)
@@ -72,6 +72,7 @@ class SenderLine:
         self._serving = 0  # connections that take mail; those that say goodbye do not
         self._silence = Silence()
         self._has_stalled = False
+        self._has_answered = False  # the server took or refused a mail: it is no stranger
         self._is_closing = False
 
     def __len__(self) -> int:
@@ -86,9 +87,14 @@ class SenderLine:
         """Queue claimed mails for this account."""
         self._waiting.extend(parcels)
         self._has_mail.set()
+        self._connect()
+
+    def _connect(self) -> None:
+        """Open as many connections as the waiting mail is worth."""
         # A connection that waits for an answer may do so for minutes: nothing waits behind it.
         worth = 1 + len(self._silence) + len(self._waiting) // WAITING_PER_CONNECTION
-        most = 1 if self.account.send_delay else self.account.max_connections
+        is_slow = self.account.send_delay or not self._has_answered
+        most = 1 if is_slow else self.account.max_connections
         for _ in range(min(worth, most) - self._serving):
             self._serving += 1
             task = asyncio.create_task(self._connection(), name=f"sender-{self.account.id}")
@@ -116,6 +122,14 @@ class SenderLine:
             self._desk.failed(self.account.id, Rejected(Kind.TRANSIENT, "", why, Stage.CONNECT))
             self._give_back_all(why, wait=REST)
 
+    def _has_verdict(self, verdict: Verdict) -> None:
+        is_answer = not isinstance(verdict, Rejected) or verdict.code
+        if is_answer and not self._has_answered:
+            self._has_answered = True
+            self._desk.slots.greet(self.account.id)
+            self._connect()
+        self._has_heard()
+
     def _has_heard(self) -> None:
         self._silence.heard()
         if self._has_stalled:
@@ -131,15 +145,18 @@ class SenderLine:
 
     async def _connection(self) -> None:
         channel: Channel | None = None
+        most = 1
         try:
             while await self._mail_is_waiting():
                 if channel is None or not channel.is_usable:
                     if channel is not None:
                         await channel.close()
                     channel = await self._opened()
+                    most = 1
                     if channel is None:
                         return
-                await self._send_some(channel)
+                await self._send_some(channel, most)
+                most = min(GROUP, most * 2)
         finally:
             # Before saying goodbye: mail that comes now needs another connection.
             self._serving -= 1
@@ -171,10 +188,10 @@ class SenderLine:
                 return bool(self._waiting)
         return True
 
-    async def _send_some(self, channel: Channel) -> None:
+    async def _send_some(self, channel: Channel, most: int) -> None:
         desk = self._desk
-        wanted = 1 if self.account.send_delay else min(GROUP, len(self._waiting))
-        slots = await desk.slots.take(wanted, self.account.id)
+        wanted = 1 if self.account.send_delay else min(most, len(self._waiting))
+        slots = await self._take_slots(wanted)
         group = [self._waiting.popleft() for _ in range(min(slots, len(self._waiting)))]
         desk.slots.give_back(slots - len(group), self.account.id)
         if not group:
@@ -189,11 +206,19 @@ class SenderLine:
         if self.account.send_delay:
             await asyncio.sleep(self.account.send_delay.total_seconds())
 
+    async def _take_slots(self, wanted: int) -> int:
+        slots = self._desk.slots
+        if self._has_answered:
+            return await slots.take(wanted, self.account.id)
+        # Among strangers that never answer this may take long; then its mail goes back, too.
+        with self._silence.asking():
+            return await slots.take(wanted, self.account.id, is_stranger=True)
+
     async def _hand_over(self, channel: Channel, letters: dict[UUID, Letter]) -> None:
         unreported = dict(letters)
 
         def report(mail: Outgoing, verdict: Verdict, took_ms: int) -> None:
-            self._has_heard()
+            self._has_verdict(verdict)
             handed = unreported.pop(mail.email_id).handed
             self._desk.scribe.settle(settlement_of(handed, verdict, took_ms))
             if isinstance(verdict, Rejected) and verdict.kind is Kind.RATE_LIMITED:

@@ -72,3 +72,18 @@ async def test_who_stops_waiting_takes_no_share() -> None:
 
     async with asyncio.timeout(5):
         assert await waiting == 3
+
+
+async def test_strangers_share_one_half_until_they_answer() -> None:
+    """Any number of servers that never answer leave the other half to those that do."""
+    slots = Slots(8)
+    for stranger in (1, 2, 3, 4):
+        assert await slots.take(1, stranger, is_stranger=True) == 1
+    waiting = asyncio.create_task(slots.take(1, 5, is_stranger=True))
+    assert await is_stuck(waiting)
+    assert await slots.take(2, 6) == 2
+
+    slots.greet(1)
+
+    async with asyncio.timeout(5):
+        assert await waiting == 1

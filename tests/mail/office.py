@@ -1,0 +1,131 @@
+"""A line to a server that does as told, and a desk that writes down what it hears."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from uuid import UUID
+
+from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
+from mailqueue.mail.letter import Skeletons
+from mailqueue.mail.line import Account, Desk, SenderLine
+from mailqueue.mail.model import ClaimedEmail, Ending, Mark, MarkVerdict, Settlement
+from mailqueue.mail.scribe import Scribe
+from mailqueue.mail.slots import Slots
+from mailqueue.ports.transport import Channel, Outgoing, Report
+from tests.mail.claims import SENDER, parcel
+from tests.mail.test_scribe import NOWHERE
+
+AWAY = Rejected(Kind.TRANSIENT, "", "connection refused", Stage.CONNECT)
+
+
+class Book(Scribe):
+    """A scribe without a database: everything may go, but for what is named."""
+
+    def __init__(self, slots: Slots) -> None:
+        super().__init__(NOWHERE, slots, worker=1, most=200, written=lambda _: None)
+        self.verdicts: dict[UUID, MarkVerdict] = {}
+        self.settled: list[Settlement] = []
+
+    async def mark(self, emails: Sequence[ClaimedEmail]) -> dict[UUID, Mark]:
+        go = MarkVerdict.GO
+        return {one.id: Mark(one.id, self.verdicts.get(one.id, go)) for one in emails}
+
+    def settle(self, outcome: Settlement) -> None:
+        self.settled.append(outcome)
+
+
+@dataclass
+class Server:
+    """A transport and its channels; `opens` says what opening gives, None being a channel."""
+
+    opens: list[Rejected | None] = field(default_factory=list)
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+    goodbye: asyncio.Event = field(default_factory=asyncio.Event)
+    opened: int = 0
+    groups: list[int] = field(default_factory=list)
+    fails: Exception | None = None
+    is_usable: bool = True
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+        self.goodbye.set()
+
+    async def open(self) -> Channel | Rejected:
+        self.opened += 1
+        await self.gate.wait()
+        return (self.opens.pop(0) if self.opens else None) or self
+
+    async def send(
+        self, mails: Sequence[Outgoing], report: Report, *, may_finish: Callable[[], bool]
+    ) -> None:
+        self.groups.append(len(mails))
+        for mail in mails:
+            assert may_finish()
+            await self.gate.wait()
+            if self.fails:
+                raise self.fails
+            report(mail, Accepted("250", "ok"), 1)
+
+    async def close(self) -> None:
+        await self.goodbye.wait()
+
+
+@dataclass
+class Office:
+    """A desk that writes down what it is told."""
+
+    troubles: list[str] = field(default_factory=list)
+    slots: Slots = field(default_factory=lambda: Slots(8))
+    idle_s: float = 20.0
+    stall_s: float = 5.0
+
+    def __post_init__(self) -> None:
+        self.book = Book(self.slots)
+
+    @property
+    def settled(self) -> list[Settlement]:
+        return self.book.settled
+
+    def desk(self) -> Desk:
+        return Desk(
+            slots=self.slots,
+            scribe=self.book,
+            skeletons=Skeletons(),
+            may_finish=lambda: True,
+            answered=lambda _: self.troubles.append("answered"),
+            failed=lambda _, why: self.troubles.append(why.detail),
+            idle_s=self.idle_s,
+            stall_s=self.stall_s,
+        )
+
+    def endings(self) -> list[Ending]:
+        return [one.ending for one in self.settled]
+
+
+@asynccontextmanager
+async def line_to(server: Server, office: Office, *, most: int = 4) -> AsyncIterator[SenderLine]:
+    account = Account(1, 1, SENDER, most, timedelta(0), server)
+    line = SenderLine(account, office.desk())
+    try:
+        async with asyncio.timeout(20):
+            yield line
+    finally:
+        line.abandon()
+        server.goodbye.set()
+        await line.close()
+
+
+async def introduce(line: SenderLine, office: Office) -> None:
+    """Have the server answer a first mail: it is no stranger then."""
+    line.add([parcel()])
+    await until(lambda: len(office.settled) == 1)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    for _ in range(2000):
+        if holds():
+            return
+        await asyncio.sleep(0.001)
+    raise AssertionError("it never came true")
