@@ -72,6 +72,7 @@ BEGIN
             ('api', 'EXECUTE ON FUNCTION mailqueue.release_emails(uuid, uuid[])'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.requeue_emails(uuid, uuid[])'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.why(uuid)'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.headroom_now(integer)'),  -- in queue_depth
             ('api', 'SELECT ON mailqueue.emails, mailqueue.recipient_history, mailqueue.held, mailqueue.queue_depth,
                                mailqueue.worker_status, mailqueue.projects, mailqueue.email_recipients, mailqueue.send_logs,
                                mailqueue.email_events, mailqueue.schema_migrations, mailqueue.schema_objects'),
@@ -91,7 +92,7 @@ BEGIN
             ('dba', 'SELECT ON mailqueue.emails, mailqueue.queue_depth, mailqueue.sender_headroom, mailqueue.worker_status,
                                mailqueue.recipient_history, mailqueue.held, mailqueue.books, mailqueue.sender_account_days, mailqueue.rates,
                                mailqueue.queue_blocked, mailqueue.paused, mailqueue.throughput'),
-            ('dba', 'EXECUTE ON FUNCTION mailqueue.headroom_now(integer)'),  -- in sender_headroom
+            ('dba', 'EXECUTE ON FUNCTION mailqueue.headroom_now(integer)'),  -- in sender_headroom and others
             ('dba', 'EXECUTE ON FUNCTION mailqueue.why(uuid)')
         ) AS g(role, rights)
     LOOP

@@ -13,8 +13,10 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
        coalesce(d.held, 0) AS held, d.oldest_due_at, clock_timestamp() - d.oldest_due_at AS oldest_wait,
        (coalesce(f.sent, 0) / 5.0)::float8 AS sent_per_minute,
        CASE WHEN d.blocked_reason NOT IN ('empty', 'not_due', 'recheck') THEN d.blocked_reason END AS blocked_reason,
-       CASE WHEN d.blocked_reason = 'set_aside'
-            THEN l.pause_kind || ' ' || l.pause_value || ' is paused' || coalesce(': ' || z.reason, '') END AS blocked_by,
+       CASE d.blocked_reason
+            WHEN 'set_aside' THEN l.pause_kind || ' ' || l.pause_value || ' is paused' || coalesce(': ' || z.reason, '')
+            WHEN 'domain_rate' THEN 'the rate of ' || l.pause_value
+            WHEN 'brake' THEN 'MAILQUEUE_MAX_SEND_RATE' END AS blocked_by,
        CASE WHEN d.blocked_reason NOT IN ('empty', 'not_due', 'recheck') THEN d.blocked_until END AS blocked_until
 FROM mailqueue.queue_depth AS d
 FULL JOIN flow AS f ON f.lane_id = d.lane_id

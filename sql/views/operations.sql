@@ -19,23 +19,28 @@ CREATE VIEW mailqueue.queue_blocked AS
 WITH workers AS MATERIALIZED (
     SELECT EXISTS (SELECT FROM mailqueue.workers AS w WHERE w.kind = 'send' AND w.stopped_at IS NULL AND w.lost_at IS NULL
                     AND w.beat_at > clock_timestamp() - interval '30 s') AS are_there
+), brake AS MATERIALIZED (
+    SELECT max(h.until) AS until FROM mailqueue.headroom_now(0) AS h WHERE h.why IS NOT NULL
 )
 SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.route), ''), 'default') AS route,
        CASE WHEN NOT workers.are_there AND l.blocked_reason IS DISTINCT FROM 'set_aside' THEN 'no worker is running'
-            ELSE CASE l.blocked_reason
+            ELSE CASE coalesce(l.blocked_reason, 'brake')
                 WHEN 'no_sender' THEN 'there is no sender account for it'
                 WHEN 'daily_limit' THEN 'the daily limit is used up'
                 WHEN 'rate' THEN 'it is sent as fast as the rate allows'
+                WHEN 'brake' THEN 'all mail is sent as fast as MAILQUEUE_MAX_SEND_RATE allows'
                 WHEN 'domain_rate' THEN format('mail to %s is sent as fast as its rate allows', l.pause_value)
                 WHEN 'paused' THEN 'the project or its sender account is paused' || coalesce(': ' || coalesce(p.status_reason, s.status_reason), '')
                 WHEN 'suspended' THEN 'the project or its sender account is suspended' || coalesce(': ' || coalesce(p.status_reason, s.status_reason), '')
                 WHEN 'unreachable' THEN 'the mail server cannot be reached'
                 WHEN 'set_aside' THEN format('%s %s is paused%s', l.pause_kind, l.pause_value, ': ' || z.reason) END END AS reason,
-       CASE WHEN l.blocked_reason NOT IN ('empty', 'not_due', 'recheck') THEN nullif(l.blocked_until, 'infinity') END AS until,
+       CASE WHEN l.blocked_reason IS NULL THEN brake.until
+            WHEN l.blocked_reason NOT IN ('empty', 'not_due', 'recheck') THEN nullif(l.blocked_until, 'infinity') END AS until,
        d.due, d.oldest_due_at, l.id AS lane_id
-  FROM workers
+  FROM workers CROSS JOIN brake
   JOIN mailqueue.lanes AS l
     ON l.blocked_reason IN ('no_sender', 'daily_limit', 'rate', 'domain_rate', 'paused', 'suspended', 'unreachable', 'set_aside') OR NOT workers.are_there
+    OR (l.blocked_reason IS NULL AND brake.until IS NOT NULL)
   JOIN mailqueue.projects AS p ON p.id = l.project_id
   LEFT JOIN mailqueue.pauses AS z ON z.project_id = l.project_id AND z.kind = l.pause_kind AND z.value = l.pause_value
   LEFT JOIN mailqueue.limits AS m ON m.id = l.account_limits[1]

@@ -4,8 +4,8 @@ DROP VIEW IF EXISTS mailqueue.queue_depth CASCADE;
 CREATE VIEW mailqueue.queue_depth AS
 SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.route), ''), 'default') AS route,
        d.pending, d.due, d.assigned, d.held, d.oldest_due_at,
-       CASE WHEN d.due > 0 THEN l.blocked_reason END AS blocked_reason,
-       CASE WHEN d.due > 0 THEN nullif(l.blocked_until, 'infinity') END AS blocked_until,
+       CASE WHEN d.due > 0 THEN coalesce(l.blocked_reason, b.why) END AS blocked_reason,
+       CASE WHEN d.due > 0 THEN nullif(coalesce(l.blocked_until, b.until), 'infinity') END AS blocked_until,
        l.id AS lane_id
   FROM mailqueue.lanes AS l
   JOIN mailqueue.projects AS p ON p.id = l.project_id
@@ -15,7 +15,8 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
                count(*) FILTER (WHERE q.status = 'assigned') AS assigned,
                count(*) FILTER (WHERE q.status = 'held') AS held,
                min(q.run_at) FILTER (WHERE q.status = 'pending' AND q.run_at <= clock_timestamp()) AS oldest_due_at
-          FROM mailqueue.email_queue AS q GROUP BY q.lane_id) AS d ON d.lane_id = l.id;
+          FROM mailqueue.email_queue AS q GROUP BY q.lane_id) AS d ON d.lane_id = l.id
+  LEFT JOIN LATERAL mailqueue.headroom_now(0) AS b ON true;
 COMMENT ON VIEW mailqueue.queue_depth IS
     'Unfinished mail of each lane, and what holds it up. Counts every queued row: with millions of them it takes a second.';
 

@@ -155,6 +155,12 @@ async def test_why_names_it(conn: Conn) -> None:
     assert await make.rows(
         conn, "SELECT holds_for, used_up_until IS NOT NULL FROM mailqueue.rates"
     ) == [("all mail", True)]
+    assert await make.rows(
+        conn, "SELECT reason, until IS NOT NULL FROM mailqueue.queue_blocked"
+    ) == [("all mail is sent as fast as MAILQUEUE_MAX_SEND_RATE allows", True)]
+    assert await make.rows(
+        conn, "SELECT blocked_reason, blocked_until IS NOT NULL FROM mailqueue.queue_depth"
+    ) == [("brake", True)]
 
 
 async def test_reservations_of_accounts_are_kept_beside_it(conn: Conn) -> None:
