@@ -15,6 +15,7 @@ ALTER TABLE mailqueue.sender_accounts
 
 -- Limits of three more kinds of owner: a recipient domain, and, as number 0, the whole installation.
 ALTER TABLE mailqueue.limits
+    -- squawk-ignore ban-drop-not-null
     ALTER COLUMN project_id DROP NOT NULL,
     ADD COLUMN domain       text,
     ADD COLUMN warm_up      integer[],
