@@ -1,6 +1,7 @@
 """Keeps a number of worker processes running, and speaks for those that died."""
 
 import asyncio
+import signal
 import sys
 from collections.abc import Coroutine
 from typing import Any
@@ -52,7 +53,9 @@ class Fleet:
             log.error("worker.died", pid=child.pid, code=code)
             await _unless_stopped(stop, self._speak_for(launch_id))
             lived = asyncio.get_running_loop().time() - started_at
-            wait = FIRST_WAIT if lived > LONGEST_WAIT else min(LONGEST_WAIT, wait * 2)
+            # Killed from outside, it was well: only one that fails by itself is waited for longer.
+            was_well = code == -signal.SIGKILL or lived > LONGEST_WAIT
+            wait = FIRST_WAIT if was_well else min(LONGEST_WAIT, wait * 2)
             await _unless_stopped(stop, asyncio.sleep(wait))
 
     async def _speak_for(self, launch_id: UUID) -> None:
