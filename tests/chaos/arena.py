@@ -116,8 +116,9 @@ class Arena:
 
 
 async def hasten(conn: Conn, by: str) -> None:
-    """Bring waiting mail nearer by an interval, in place of waiting for it."""
+    """Bring waiting mail nearer by an interval, and wake who sleeps, in place of waiting."""
     await conn.execute(_HASTEN, [by])
+    await conn.execute("SELECT pg_notify('mailqueue_email_queue', '')")
 
 
 async def end_rests(conn: Conn) -> None:
