@@ -44,6 +44,9 @@ COMMANDS: Mapping[str, Lazy] = {
     "doctor": Lazy("mailqueue.cli.doctor:doctor", "Check the set-up and name each fix."),
     "verify": Lazy("mailqueue.cli.verify:verify", "Check that no accepted email is unaccounted."),
     "restored": Lazy("mailqueue.cli.restored:restored", "After a restore, hold mail in doubt."),
+    "bench": Lazy(
+        "mailqueue.cli.bench:bench", "Measure accepting and sending, and what bounds it."
+    ),
     "migrate": Lazy("mailqueue.cli.migrate:migrate", "Bring the database schema up to date."),
     "psql": Lazy("mailqueue.cli.psql:psql", "Open psql on mailqueue's database."),
     "api": Lazy("mailqueue.cli.api:api", "Run the HTTP API alone."),

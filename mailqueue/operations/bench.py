@@ -1,0 +1,154 @@
+"""Measures how fast this database accepts mail, and says in words what bounds the sending."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from secrets import token_hex
+from statistics import median
+from uuid import UUID
+
+from mailqueue.core.errors import Conflict
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.enqueue import NewEmail, enqueue, enqueue_batch
+from mailqueue.operations import store_bench
+from mailqueue.operations.patient import plural
+
+PINGS, SINGLES, BATCH = 50, 100, 1000
+BODY_BYTES = 5_000
+ENOUGH_CPU = 0.8
+"""A worker this busy is its own limit."""
+MUCH_WAITING = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The project a measurement has to itself."""
+
+    name: str
+    project: UUID
+    account: int
+
+
+@dataclass(frozen=True, slots=True)
+class Accepting:
+    """What handing mail in takes."""
+
+    round_trip_ms: float
+    single_ms: float  # one mail, one commit
+    batch_per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """What one worker process did; `cpu_share` is how busy it was."""
+
+    mails: int
+    per_second: float
+    cpu_us: float
+    cpu_share: float
+
+
+@asynccontextmanager
+async def trial(conn: Conn, *, port: int, is_forced: bool) -> AsyncIterator[Trial]:
+    """Have a project for as long as the block lasts; afterwards nothing of it is left.
+
+    Raises:
+        Conflict: mail is queued or workers are running, and nobody said that this is meant.
+    """
+    found = await store_bench.obstacles(conn)
+    if not is_forced and (found.emails or found.workers):
+        raise Conflict(
+            f"{plural(found.emails, 'email')} queued and {plural(found.workers, 'worker')} running: "
+            "measuring would slow them down and measure them too. Stop them first, or say --yes"
+        )
+    name = f"bench-{token_hex(4)}"
+    async with conn.transaction():
+        project = await store_bench.start(conn, name)
+        account = await store_bench.add_sender(conn, project, port=port)
+    try:
+        yield Trial(name, project, account)
+    finally:
+        async with conn.transaction():
+            await store_bench.erase(conn, name, project)
+
+
+async def accept(conn: Conn, trial: Trial, *, count: int) -> Accepting:
+    """Hand in `count` mails in batches, and some one by one before."""
+    round_trip = await _typical(PINGS, lambda _: store_bench.ping(conn))
+    single = await _typical(SINGLES, lambda n: _one(conn, trial, n))
+    started = time.perf_counter()
+    for first in range(SINGLES, count, BATCH):
+        numbers = range(first, min(first + BATCH, count))
+        await enqueue_batch(conn, [_mail(trial, n) for n in numbers], project=trial.name)
+    took = time.perf_counter() - started
+    return Accepting(1000 * round_trip, 1000 * single, max(0, count - SINGLES) / took)
+
+
+async def sent(conn: Conn, trial: Trial, *, count: int, is_over: asyncio.Event) -> Sending:
+    """Let the mails go and wait until all are sent, or until the worker has ended."""
+    cpu, began_at = time.process_time(), await store_bench.instant(conn)
+    started = time.perf_counter()
+    await store_bench.resume_sender(conn, trial.account)
+    while (found := await store_bench.look(conn, trial.name)).sent < count:
+        if is_over.is_set():
+            raise Conflict(f"the worker ended after {found.sent} of {count} emails")
+        await asyncio.sleep(0.1)
+    used, passed = time.process_time() - cpu, time.perf_counter() - started
+    took = found.ended_at - began_at
+    return Sending(count, count / took, 1e6 * used / count, used / passed)
+
+
+def words(accepting: Accepting, sending: Sending) -> list[str]:
+    """Say what bounds the rates, the most important first. Pure."""
+    commit_ms = accepting.single_ms - accepting.round_trip_ms
+    said: list[str] = []
+    if sending.cpu_share >= ENOUGH_CPU:
+        said.append(
+            f"Sending is bound by the worker's own CPU, {sending.cpu_us:.0f} us a mail: more "
+            "processes (`mailqueue worker send --processes`) or hosts send more."
+        )
+    else:
+        said.append(
+            f"The worker waited {1 - sending.cpu_share:.0%} of the time for PostgreSQL and the "
+            "sink: more processes, or a higher --in-flight, fill the gaps."
+        )
+    if accepting.round_trip_ms > MUCH_WAITING:
+        said.append(
+            f"PostgreSQL is {accepting.round_trip_ms:.2f} ms away: bring it nearer, or hand mail "
+            "in batches."
+        )
+    if commit_ms > 2:
+        said.append(
+            f"A commit takes {commit_ms:.1f} ms, most of it the disk under the write-ahead log: a "
+            "faster disk helps single mails; batches need it less."
+        )
+    else:
+        said.append(f"A commit takes {commit_ms:.1f} ms: the disk is not what bounds this.")
+    return said
+
+
+async def _one(conn: Conn, trial: Trial, number: int) -> None:
+    await enqueue(conn, _mail(trial, number), project=trial.name)
+
+
+async def _typical(count: int, work: Callable[[int], Awaitable[None]]) -> float:
+    took: list[float] = []
+    for number in range(count):
+        started = time.perf_counter()
+        await work(number)
+        took.append(time.perf_counter() - started)
+    return median(took)
+
+
+def _mail(trial: Trial, number: int) -> NewEmail:
+    html = f"<h1>Number {number}</h1>\n".ljust(BODY_BYTES, "x")
+    wrapped = "\n".join(html[at : at + 76] for at in range(0, len(html), 76))
+    return NewEmail(
+        f"person{number}@example.com",
+        f"Number {number}",
+        html=wrapped,
+        text=f"Number {number}",
+        options={"campaign_id": trial.name},
+    )
