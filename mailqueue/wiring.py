@@ -9,7 +9,7 @@ from mailqueue.core.errors import ConfigError
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.courier import Courier, CourierSettings
-from mailqueue.mail.line import Account
+from mailqueue.mail.desk import Account
 from mailqueue.ports.transport import Transport
 from mailqueue.senders import accounts, identity
 from mailqueue.senders.model import SenderAccount

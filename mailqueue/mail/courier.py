@@ -13,8 +13,8 @@ from mailqueue.core.errors import LeaseLost
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.mail import store
+from mailqueue.mail.desk import Account, Desk
 from mailqueue.mail.letter import Skeletons
-from mailqueue.mail.line import Account, Desk
 from mailqueue.mail.lines import Lines, read_parcels
 from mailqueue.mail.partitions import keep_partitions_forever
 from mailqueue.mail.scribe import Scribe

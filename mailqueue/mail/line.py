@@ -2,15 +2,14 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from mailqueue.core.address import Mailbox
 from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
+from mailqueue.mail.desk import Account, Desk
 from mailqueue.mail.judgement import settlement_of
-from mailqueue.mail.letter import CannotCompose, Letter, Skeletons, write_letter
+from mailqueue.mail.letter import CannotCompose, Letter, write_letter
 from mailqueue.mail.model import (
     Ending,
     LogStatus,
@@ -19,10 +18,8 @@ from mailqueue.mail.model import (
     Parcel,
     Settlement,
 )
-from mailqueue.mail.scribe import Scribe
 from mailqueue.mail.silence import Silence
-from mailqueue.mail.slots import Slots
-from mailqueue.ports.transport import Channel, Outgoing, Transport
+from mailqueue.ports.transport import Channel, Outgoing
 from mailqueue.telemetry.log import get_logger
 
 log = get_logger(__name__)
@@ -32,32 +29,6 @@ GROUP = 16
 WAITING_PER_CONNECTION = 32
 """So many mails waiting are worth another connection."""
 REST = timedelta(seconds=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """What a line needs to know of its sender account."""
-
-    id: int
-    revision: int
-    default_sender: Mailbox
-    max_connections: int
-    send_delay: timedelta
-    transport: Transport
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """What all lines of a process share."""
-
-    slots: Slots
-    scribe: Scribe
-    skeletons: Skeletons
-    may_finish: Callable[[], bool]
-    answered: Callable[[int], None]  # the account's server accepts connections
-    failed: Callable[[int, Rejected], None]  # it did not
-    idle_s: float = 20.0  # a connection without mail is closed after it
-    stall_s: float = 5.0  # without a word from a server for so long, what waits for it goes back
 
 
 class SenderLine:
@@ -71,7 +42,7 @@ class SenderLine:
         self._connections: set[asyncio.Task[None]] = set()
         self._serving = 0  # connections that take mail; those that say goodbye do not
         self._silence = Silence()
-        self._has_stalled = False
+        self._is_troubled = False  # its failure was reported, and no answer since
         self._has_answered = False  # the server took or refused a mail: it is no stranger
         self._is_closing = False
 
@@ -86,6 +57,7 @@ class SenderLine:
     def add(self, parcels: Sequence[Parcel]) -> None:
         """Queue claimed mails for this account."""
         self._waiting.extend(parcels)
+        self.relieve()
         self._has_mail.set()
         self._connect()
 
@@ -114,27 +86,33 @@ class SenderLine:
         for task in self._connections:
             task.cancel()
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Say that the server never answered here and makes us wait: what waits may go back."""
+        return not self._has_answered and self._silence.seconds() > self._desk.stranger_s / 4
+
     def relieve(self) -> None:
         """Where the server says nothing at all, give back what waits and let the account rest."""
-        if self._waiting and self._silence.seconds() > self._desk.stall_s:
-            self._has_stalled = True
-            why = f"the server has not answered for {self._desk.stall_s:.0f} s"
-            self._desk.failed(self.account.id, Rejected(Kind.TRANSIENT, "", why, Stage.CONNECT))
-            self._give_back_all(why, wait=REST)
+        longest = self._desk.stall_s if self._has_answered else self._desk.stranger_s
+        if self._waiting and self._silence.seconds() > longest:
+            why = f"the server has not answered for {longest:.0f} s"
+            self._fail(Rejected(Kind.TRANSIENT, "", why, Stage.CONNECT))
+
+    def _fail(self, why: Rejected) -> None:
+        self._is_troubled = True
+        self._desk.failed(self.account.id, why)
+        self._give_back_all(why.detail, wait=REST)
 
     def _has_verdict(self, verdict: Verdict) -> None:
-        is_answer = not isinstance(verdict, Rejected) or verdict.code
-        if is_answer and not self._has_answered:
+        self._silence.heard()
+        if isinstance(verdict, Rejected) and not verdict.code:
+            return  # nothing was read: no answer
+        if self._is_troubled or not self._has_answered:
+            self._is_troubled = False
             self._has_answered = True
             self._desk.slots.greet(self.account.id)
-            self._connect()
-        self._has_heard()
-
-    def _has_heard(self) -> None:
-        self._silence.heard()
-        if self._has_stalled:
-            self._has_stalled = False
             self._desk.answered(self.account.id)
+            self._connect()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._connections.discard(task)
@@ -167,12 +145,10 @@ class SenderLine:
         with self._silence.asking():
             opened = await self.account.transport.open()
         if not isinstance(opened, Rejected):
-            self._has_heard()
-            self._desk.answered(self.account.id)
+            self._silence.heard()  # no answer yet: it may well hang at the first mail
             return opened
         if self._serving == 1:  # else the server takes no more connections; the others go on
-            self._desk.failed(self.account.id, opened)
-            self._give_back_all(opened.detail, wait=REST)
+            self._fail(opened)
         return None
 
     async def _mail_is_waiting(self) -> bool:

@@ -9,7 +9,8 @@ from mailqueue.core.errors import MailqueueError
 from mailqueue.core.verdict import Kind, Rejected, Stage
 from mailqueue.db.fetch import Conn
 from mailqueue.mail import store
-from mailqueue.mail.line import Account, Desk, SenderLine
+from mailqueue.mail.desk import Account, Desk
+from mailqueue.mail.line import SenderLine
 from mailqueue.mail.model import (
     ClaimedEmail,
     Ending,
@@ -38,7 +39,7 @@ class Lines:
 
     def held(self) -> int:
         """Say how many claimed mails wait in memory."""
-        return sum(len(line) for line in self._by_account.values())
+        return sum(len(line) for line in self._by_account.values() if not line.is_doubtful)
 
     async def deal(self, parcels: Sequence[Parcel]) -> None:
         """Hand each mail to the line of its account; those without a usable one go back."""

@@ -181,3 +181,30 @@ async def test_a_server_that_refuses_the_password_suspends_the_account(
         await conn.execute("UPDATE mailqueue.sender_accounts SET status = 'active'")
         assert await until_nothing_is_queued(conn) == {"sent": 1}
         assert await command.stopped() == 0
+
+
+@pytest.mark.parametrize("verb", ["MAIL", "."])
+async def test_many_servers_that_hang_stop_nobody_elses_mail(
+    durable: DatabaseSettings, verb: str
+) -> None:
+    """Ten accounts, each of a project of its own, fewer than half the slots."""
+    silent = {"dot" if verb == "." else verb: [SILENT] * 200}
+    async with scripted(**silent) as hanging, scripted() as other, session(durable) as conn:
+        for number in range(10):
+            project = await make.project(conn, f"hanging-{number}")
+            await account_at(conn, hanging, project_id=project)
+            await make.queued_emails(conn, 5, project_id=project, project=None)
+        project = await make.project(conn, "other")
+        await account_at(conn, other, project_id=project)
+        async with workers(durable, in_flight=32, batch=MAILS) as command:
+
+            async def hang() -> bool:
+                return hanging.connections >= 10
+
+            await until(hang)
+            await make.queued_emails(conn, 4 * MAILS, project_id=project, project=None)
+            await messages(other, 4 * MAILS)
+
+            command.process.kill()  # its hanging mail is not what this is about
+            await command.ended()
+        assert hanging.messages == []

@@ -8,8 +8,9 @@ from datetime import timedelta
 from uuid import UUID
 
 from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
+from mailqueue.mail.desk import Account, Desk
 from mailqueue.mail.letter import Skeletons
-from mailqueue.mail.line import Account, Desk, SenderLine
+from mailqueue.mail.line import SenderLine
 from mailqueue.mail.model import ClaimedEmail, Ending, Mark, MarkVerdict, Settlement
 from mailqueue.mail.scribe import Scribe
 from mailqueue.mail.slots import Slots

@@ -1,0 +1,39 @@
+"""What a sender line works with: its account, and the desk it shares with the lines beside it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from mailqueue.core.address import Mailbox
+from mailqueue.core.verdict import Rejected
+from mailqueue.mail.letter import Skeletons
+from mailqueue.mail.scribe import Scribe
+from mailqueue.mail.slots import Slots
+from mailqueue.ports.transport import Transport
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What a line needs to know of its sender account."""
+
+    id: int
+    revision: int
+    default_sender: Mailbox
+    max_connections: int
+    send_delay: timedelta
+    transport: Transport
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What all lines of a process share."""
+
+    slots: Slots
+    scribe: Scribe
+    skeletons: Skeletons
+    may_finish: Callable[[], bool]
+    answered: Callable[[int], None]  # the account's server accepts connections
+    failed: Callable[[int, Rejected], None]  # it did not
+    idle_s: float = 20.0  # a connection without mail is closed after it
+    stall_s: float = 5.0  # without a word from a server for so long, what waits for it goes back
+    stranger_s: float = 1.0  # the same for a server that has not answered a mail here yet
