@@ -60,8 +60,9 @@ async def trial(conn: Conn, *, port: int, is_forced: bool) -> AsyncIterator[Tria
     found = await store_bench.obstacles(conn)
     if not is_forced and (found.emails or found.workers):
         raise Conflict(
-            f"{plural(found.emails, 'email')} queued and {plural(found.workers, 'worker')} running: "
-            "measuring would slow them down and measure them too. Stop them first, or say --yes"
+            f"{plural(found.emails, 'email')} queued and {plural(found.workers, 'worker')} "
+            "running: measuring would slow them down and measure them too. Stop them first, or "
+            "say --yes"
         )
     name = f"bench-{token_hex(4)}"
     async with conn.transaction():
