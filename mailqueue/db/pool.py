@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 from psycopg import AsyncConnection, OperationalError
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.json import set_json_dumps, set_json_loads
 from psycopg_pool import AsyncConnectionPool
 
@@ -15,6 +16,16 @@ from mailqueue.db.fetch import Conn
 
 Pool = AsyncConnectionPool[Conn]
 CONNECT_SECONDS = 10
+NOTICED = {
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+"""A server that goes silently is noticed in some ten seconds, where the system would take hours.
+
+The connection string may say otherwise.
+"""
 
 
 @asynccontextmanager
@@ -91,7 +102,9 @@ async def open_connection(
 
 
 def _arguments(settings: DatabaseSettings, application_name: str) -> dict[str, Any]:
+    given = conninfo_to_dict(settings.url.reveal())
     arguments: dict[str, Any] = {
+        **{name: value for name, value in NOTICED.items() if name not in given},
         "autocommit": True,
         "application_name": application_name,
         "connect_timeout": CONNECT_SECONDS,
