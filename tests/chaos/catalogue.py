@@ -25,9 +25,9 @@ class Scenario:
 
 
 SCENARIOS = (
-    Scenario("kills-resend", kills.killed_and_resent, Size(500, 3)),
-    Scenario("kills-hold", kills.killed_and_held, Size(500, 3)),
-    Scenario("stops", kills.told_to_stop, Size(120, 1)),
+    Scenario("kills-resend", kills.killed_and_resent, Size(900, 3)),
+    Scenario("kills-hold", kills.killed_and_held, Size(900, 3)),
+    Scenario("stops", kills.told_to_stop, Size(180, 1)),
     Scenario("database-killed", outages.database_killed, Size(400, 2)),
     Scenario("disk-full", disks.disk_full, Size(400, 2)),
     Scenario("frozen-hold", freezing.frozen_and_held, Size(300, 1)),

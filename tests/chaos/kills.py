@@ -13,7 +13,7 @@ from tests.concurrency.running import pids
 
 PROCESSES = 3
 KILL_SECONDS = 1.0
-EACH_MAIL_MS = 5
+EACH_MAIL_MS = 15  # long enough for much to be in flight when a worker is killed
 FEWEST_BETWEEN_STOPS, MOST_STOPS = 50, 50
 BACKLOG = 1000
 QUEUED = "SELECT count(*) FROM mailqueue.email_queue"
