@@ -65,13 +65,20 @@ class SenderLine:
         """Open as many connections as the waiting mail is worth."""
         # A connection that waits for an answer may do so for minutes: nothing waits behind it.
         worth = 1 + len(self._silence) + len(self._waiting) // WAITING_PER_CONNECTION
-        is_slow = self.account.send_delay or not self._has_answered
-        most = 1 if is_slow else self.account.max_connections
-        for _ in range(min(worth, most) - self._serving):
+        for _ in range(min(worth, self._most_connections()) - self._serving):
             self._serving += 1
             task = asyncio.create_task(self._connection(), name=f"sender-{self.account.id}")
             self._connections.add(task)
             task.add_done_callback(self._ended)
+
+    def _most_connections(self) -> int:
+        if self.account.send_delay:
+            return 1
+        if self._has_answered:
+            return self.account.max_connections
+        # A mail without an answer may be the mail's fault: the next finds out, if there is room.
+        may_try = self.is_doubtful and self._desk.slots.has_room_for_strangers()
+        return min(self.account.max_connections, self._serving + 1) if may_try else 1
 
     async def close(self) -> None:
         """Give back what was not started and wait for what is in flight."""
@@ -94,7 +101,11 @@ class SenderLine:
     def relieve(self) -> None:
         """Where the server says nothing at all, give back what waits and let the account rest."""
         longest = self._desk.stall_s if self._has_answered else self._desk.stranger_s
-        if self._waiting and self._silence.seconds() > longest:
+        if not self._waiting or self._silence.seconds() <= longest:
+            return
+        if not self._has_answered and self._serving < self._most_connections():
+            self._connect()
+        else:
             why = f"the server has not answered for {longest:.0f} s"
             self._fail(Rejected(Kind.TRANSIENT, "", why, Stage.CONNECT))
 

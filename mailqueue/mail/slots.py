@@ -49,11 +49,17 @@ class Slots:
             self._strangers.remove(account)
             self._freed.set()
 
+    def has_room_for_strangers(self) -> bool:
+        """Say whether strangers hold less than half of what they may."""
+        return 2 * self._held_by_strangers() < self._for_strangers
+
+    def _held_by_strangers(self) -> int:
+        return sum(self._held[stranger] for stranger in self._strangers)
+
     def _allowed(self, account: int) -> int:
         reachable = self._free + self._held[account]
         share = reachable - reachable // 4
         allowed = min(self._free, max(0, share - self._held[account]))
         if account not in self._strangers:
             return allowed
-        taken = sum(self._held[stranger] for stranger in self._strangers)
-        return min(allowed, max(0, self._for_strangers - taken))
+        return min(allowed, max(0, self._for_strangers - self._held_by_strangers()))

@@ -46,6 +46,7 @@ class Server:
     goodbye: asyncio.Event = field(default_factory=asyncio.Event)
     opened: int = 0
     groups: list[int] = field(default_factory=list)
+    hangs: int = 0  # so many first groups get no answer
     fails: Exception | None = None
     is_usable: bool = True
 
@@ -62,6 +63,8 @@ class Server:
         self, mails: Sequence[Outgoing], report: Report, *, may_finish: Callable[[], bool]
     ) -> None:
         self.groups.append(len(mails))
+        if len(self.groups) <= self.hangs:
+            await asyncio.Event().wait()
         for mail in mails:
             assert may_finish()
             await self.gate.wait()
@@ -81,6 +84,7 @@ class Office:
     slots: Slots = field(default_factory=lambda: Slots(8))
     idle_s: float = 20.0
     stall_s: float = 5.0
+    stranger_s: float = 1.0
 
     def __post_init__(self) -> None:
         self.book = Book(self.slots)
@@ -99,6 +103,7 @@ class Office:
             failed=lambda _, why: self.troubles.append(why.detail),
             idle_s=self.idle_s,
             stall_s=self.stall_s,
+            stranger_s=self.stranger_s,
         )
 
     def endings(self) -> list[Ending]:

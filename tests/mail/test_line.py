@@ -194,3 +194,17 @@ async def test_abandoning_ends_at_once_without_an_error() -> None:
 
         assert line.is_idle
     assert office.settled == []
+
+
+async def test_a_first_mail_without_an_answer_does_not_keep_others_from_trying() -> None:
+    """The mail may be at fault, not the server."""
+    office, server = Office(stranger_s=0.04), Server(hangs=1)
+    async with line_to(server, office) as line:
+        line.add([parcel()])
+        await until(lambda: len(server.groups) == 1)
+        await asyncio.sleep(0.02)
+
+        line.add([parcel()])
+
+        await until(lambda: len(office.settled) == 1)
+        assert server.opened == 2

@@ -87,3 +87,13 @@ async def test_strangers_share_one_half_until_they_answer() -> None:
 
     async with asyncio.timeout(5):
         assert await waiting == 1
+
+
+async def test_strangers_have_room_until_they_hold_half_of_their_half() -> None:
+    slots = Slots(8)
+    assert await slots.take(1, 1, is_stranger=True) == 1
+    assert slots.has_room_for_strangers()
+
+    assert await slots.take(1, 2, is_stranger=True) == 1
+
+    assert not slots.has_room_for_strangers()
