@@ -1,7 +1,7 @@
 """One send worker: claims mail, hands it to the lines of its sender accounts, drains on stop."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,6 +16,7 @@ from mailqueue.mail import store
 from mailqueue.mail.desk import Account, Desk
 from mailqueue.mail.letter import Skeletons
 from mailqueue.mail.lines import Lines, read_parcels
+from mailqueue.mail.model import Ending, Settlement
 from mailqueue.mail.partitions import keep_partitions_forever
 from mailqueue.mail.scribe import Scribe
 from mailqueue.mail.slots import Slots
@@ -179,9 +180,11 @@ class Courier:
             async with asyncio.timeout(LEAVE_SECONDS):
                 await self._lifeline.stop()
 
-    def _written(self, count: int) -> None:
+    def _written(self, outcomes: Sequence[Settlement]) -> None:
         self._room.set()
-        log.debug("batch.settled", count=count, waiting=len(self._scribe))
+        if any(one.ending is Ending.DEFER and one.wait is None for one in outcomes):
+            self._bell.ring()  # it is due at once
+        log.debug("batch.settled", count=len(outcomes), waiting=len(self._scribe))
 
 
 async def _cancelled(*tasks: asyncio.Task[None] | asyncio.Task[bool]) -> None:

@@ -32,9 +32,9 @@ class Scribe:
         *,
         worker: int,
         most: int,
-        written: Callable[[int], None],
+        written: Callable[[Sequence[Settlement]], None],
     ) -> None:
-        """Prepare; `written` is told how many outcomes each commit made durable."""
+        """Prepare; `written` is told which outcomes each commit made durable."""
         self._link = link
         self._slots = slots
         self._worker = worker
@@ -115,7 +115,7 @@ class Scribe:
         if written.moved_on:
             count = len(written.moved_on)
             log.warning("outcomes.refused", count=count, reason="the claims had moved on")
-        self._written(len(outcomes))
+        self._written(outcomes)
 
     def _rest(self) -> None:
         self._due.clear()

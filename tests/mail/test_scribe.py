@@ -46,7 +46,11 @@ class Desk:
         self.written: list[int] = []
         self.slots = Slots(slots)
         self.scribe = Scribe(
-            link, self.slots, worker=worker, most=most, written=self.written.append
+            link,
+            self.slots,
+            worker=worker,
+            most=most,
+            written=lambda outcomes: self.written.append(len(outcomes)),
         )
 
     async def hand_over(self, emails: list[ClaimedEmail]) -> None:
