@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import quantiles
 
 import click
+from psycopg import sql
 
 from bench.cpu import spending
 from bench.mails import add_account, resume
@@ -40,19 +41,18 @@ FILL = """
 
 
 async def claim_and_settle(
-    server: Server, *, backlog: int, claimers: int, rows: int, run: int
+    server: Server, name: str, *, backlog: int, claimers: int, rows: int
 ) -> dict[str, float]:
-    """Run so many claimers against a queue of that length, in a database of its own."""
-    name = f"claims_{run}"
-    database = await make_database(server, name)
+    """Fill the queue up to that length and run so many claimers against it."""
+    database = server.database(name)
     async with connect(database, application_name="bench") as conn:
-        account = await add_account(conn, 25, daily_limit=FAR_LIMIT)
-        await resume(conn, account)
-        await conn.execute(FILL, (backlog,))
+        await conn.execute(FILL, (backlog - await _count(conn, "email_queue"),))
+        before = await _count(conn, "email_history")
         await settle_down(server, name)
         with spending({"postgres": server.pid}) as spent:
-            found = await _claimers(database, claimers, rows=min(rows, backlog) // claimers)
-        await _check(conn, found)
+            found = await _claimers(database, claimers, rows=_share(rows, backlog, claimers))
+        if await _count(conn, "email_history") - before != sum(one["rows"] for one in found):
+            raise RuntimeError("a row was claimed twice or lost")
     total = sum(one["rows"] for one in found)
     seconds = max(one["ended"] for one in found) - min(one["started"] for one in found)
     claims = [1000 * each for one in found for each in one["claims"]]
@@ -82,11 +82,15 @@ async def _claimers(database: DatabaseSettings, count: int, *, rows: int) -> lis
     return [codec.loads(out) for out, _ in answers]
 
 
-async def _check(conn: Conn, found: list[dict]) -> None:  # type: ignore[type-arg]
-    row = await (await conn.execute("SELECT count(*) FROM mailqueue.email_history")).fetchone()
-    assert row is not None
-    if row[0] != sum(one["rows"] for one in found):
-        raise RuntimeError("a row was claimed twice or lost")
+def _share(rows: int, backlog: int, claimers: int) -> int:
+    """Give whole batches to each claimer, and leave some: none may run out of mail."""
+    return min(rows, backlog * 9 // 10) // claimers // BATCH * BATCH
+
+
+async def _count(conn: Conn, table: str) -> int:
+    query = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier("mailqueue", table))
+    row = await (await conn.execute(query)).fetchone()
+    return 0 if row is None else int(row[0])
 
 
 @click.command()
@@ -97,20 +101,25 @@ async def _check(conn: Conn, found: list[dict]) -> None:  # type: ignore[type-ar
 @click.option("--json", type=click.Path(path_type=Path), help="Write all figures here.")
 def main(*, backlogs: str, claimers: str, rows: int, repeat: int, json: Path | None) -> None:
     """Measure claiming and settling alone."""
-    cases = list(product(map(int, backlogs.split(",")), map(int, claimers.split(","))))
-    asyncio.run(_measure(cases, rows=rows, repeat=repeat, json=json))
+    lengths = [int(number) for number in backlogs.split(",")]
+    numbers = [int(number) for number in claimers.split(",")]
+    asyncio.run(_measure(lengths, numbers, rows=rows, repeat=repeat, json=json))
 
 
 async def _measure(
-    cases: list[tuple[int, int]], *, rows: int, repeat: int, json: Path | None
+    backlogs: list[int], claimers: list[int], *, rows: int, repeat: int, json: Path | None
 ) -> None:
     async with own_server() as server:
         report = Report("claim + settle", {**server.settings, "rows": rows, "batch": BATCH})
-        for run, (_, (backlog, claimers)) in enumerate(product(range(repeat), cases)):
-            figures = await claim_and_settle(
-                server, backlog=backlog, claimers=claimers, rows=rows, run=run
-            )
-            report.add(f"{backlog:,} queued, claimers {claimers}", figures)
+        for run, backlog in product(range(repeat), backlogs):
+            name = f"claims_{run}_{backlog}"
+            async with connect(await make_database(server, name)) as conn:
+                await resume(conn, await add_account(conn, 25, daily_limit=FAR_LIMIT))
+            for number in claimers:
+                figures = await claim_and_settle(
+                    server, name, backlog=backlog, claimers=number, rows=rows
+                )
+                report.add(f"{backlog:,} queued, claimers {number}", figures)
     report.print()
     report.write(json)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -60,6 +61,9 @@ async def own_server(**settings: str) -> AsyncIterator[Server]:
     with tempfile.TemporaryDirectory(prefix="mailqueue-bench-") as name:
         cluster = await asyncio.to_thread(_made, name, wanted)
         postmaster, process = await asyncio.to_thread(cluster.start)
+        stopped = asyncio.current_task()
+        assert stopped is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.cancel)
         try:
             server = Server(
                 postmaster.pid,
