@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
 from mailqueue.api.app import create_app
-from mailqueue.api.listening import bind, listening
+from mailqueue.api.listening import bind, listening, local_url
 from mailqueue.core.config import DatabaseSettings, DatabaseSource, Settings
 from mailqueue.core.errors import ConfigError
 from mailqueue.db.migrate import migrate
@@ -68,7 +68,7 @@ async def run_everything(
             Running(
                 api=api,
                 database=database.url.reveal(),
-                trap_smtp=f"smtp://{settings.trap.host}:{trap.port}" if trap else None,
+                trap_smtp=local_url("smtp", settings.trap.host, trap.port) if trap else None,
                 trap=f"{api}/trap" if trap else None,
                 data=str(settings.data),
                 api_key=api_key,

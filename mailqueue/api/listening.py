@@ -60,15 +60,15 @@ async def listening(app: ASGIApp, sock: socket.socket) -> AsyncIterator[str]:
     server = _Server(config)
     serving = asyncio.create_task(server.serve(sockets=[sock]), name="api")
     try:
-        yield url_of("http", sock)
+        host, port = sock.getsockname()[:2]
+        yield local_url("http", host, port)
     finally:
         server.should_exit = True
         await serving
 
 
-def url_of(scheme: str, sock: socket.socket) -> str:
-    """Give the URL a program on this machine reaches the socket by."""
-    host, port = sock.getsockname()[:2]
+def local_url(scheme: str, host: str, port: int) -> str:
+    """Give the URL a program on this machine reaches a server by."""
     if host in ("0.0.0.0", "::"):  # noqa: S104
         host = "127.0.0.1"
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

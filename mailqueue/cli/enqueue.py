@@ -105,9 +105,10 @@ def _print(tally: Tally, *, dry_run: bool, as_json: bool) -> None:
         emit({**counts, "bad": bad, "dry_run": dry_run})
         return
     words = "would be queued" if dry_run else "queued"
+    lines = "line" if len(tally.bad) == 1 else "lines"
     click.echo(
         f"{tally.queued} {words}, {tally.there_already} there already, "
-        f"{tally.suppressed} suppressed, {len(tally.bad)} bad lines"
+        f"{tally.suppressed} suppressed, {len(tally.bad)} bad {lines}"
     )
 
 
