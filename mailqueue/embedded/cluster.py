@@ -1,5 +1,6 @@
 """Makes, starts and stops one private PostgreSQL on loopback."""
 
+import locale
 import os
 import shutil
 import signal
@@ -137,7 +138,6 @@ class Cluster:
         return "it was not ready in time"
 
     def _initdb(self, target: Path, password: Path) -> list[str]:
-        builtin = ["--locale-provider=builtin", "--locale=C.UTF-8"]
         return [
             self.binaries.program("initdb"),
             f"--pgdata={target}",
@@ -145,7 +145,7 @@ class Cluster:
             f"--pwfile={password}",
             "--auth=scram-sha-256",
             "--encoding=UTF8",
-            *(builtin if self.binaries.major >= 17 else ["--locale=C"]),
+            *_locale(self.binaries.major),
         ]
 
     def _add_settings(self, target: Path) -> None:
@@ -225,3 +225,17 @@ def _usual_settings() -> dict[str, str]:
         "log_timezone": "UTC",
         "lc_messages": "C",
     }
+
+
+def _locale(major: int) -> list[str]:
+    """Have letters of all scripts folded, and order by code point: addresses are matched by it."""
+    if major >= 17:
+        return ["--locale-provider=builtin", "--locale=C.UTF-8"]
+    before = locale.setlocale(locale.LC_CTYPE)
+    try:
+        locale.setlocale(locale.LC_CTYPE, "C.UTF-8")
+    except locale.Error:
+        return ["--locale=C"]  # this system has no other that every system has
+    finally:
+        locale.setlocale(locale.LC_CTYPE, before)
+    return ["--locale=C.UTF-8"]

@@ -23,7 +23,9 @@ async def three(conn: Conn) -> list[UUID]:
 
 
 def statuses(cli: Cli) -> list[str]:
-    found = cli.sql(lambda conn: make.rows(conn, "SELECT status FROM mailqueue.emails ORDER BY id"))
+    found = cli.sql(
+        lambda conn: make.rows(conn, "SELECT status FROM mailqueue.emails ORDER BY campaign_id")
+    )
     return [row[0] for row in found]
 
 
