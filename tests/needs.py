@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.chaos.clocks import NO_LIBRARY, faketime_library
+from tests.chaos.disks import lacks_small_disk
 from tests.whole import machine
 
 SOAK = "soak"
@@ -16,7 +18,16 @@ def _lacks_browser() -> str | None:
     return None if CHROMIUM.exists() else "no chromium here"
 
 
-NEEDS: Mapping[str, Callable[[], str | None]] = {**machine.NEEDS, "browser": _lacks_browser}
+def _lacks_faketime() -> str | None:
+    return None if faketime_library() else NO_LIBRARY
+
+
+NEEDS: Mapping[str, Callable[[], str | None]] = {
+    **machine.NEEDS,
+    "browser": _lacks_browser,
+    "faketime": _lacks_faketime,
+    "small_disk": lacks_small_disk,
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -28,7 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Take out what cannot run here."""
-    lacking = {name: why for name, need in NEEDS.items() if (why := need()) is not None}
+    asked = [name for name in NEEDS if any(item.get_closest_marker(name) for item in items)]
+    lacking = {name: why for name in asked if (why := NEEDS[name]()) is not None}
     reasons = {item: why for item in items if (why := _why_not(config, item, lacking)) is not None}
     config.stash[_LEFT_OUT] = [f"{item.nodeid}: {why}" for item, why in reasons.items()]
     if reasons:

@@ -15,6 +15,7 @@ PLACES = (
     "/usr/lib*/faketime/libfaketime.so.1",
     "/usr/local/lib/faketime/libfaketime.so.1",
 )
+NO_LIBRARY = "libfaketime is not installed"
 LATER = 10
 _LATER = """
 INSERT INTO mailqueue.email_queue (recipient_email, subject, text_body, run_at, expires_at)
@@ -23,16 +24,18 @@ SELECT 'm' || n || '@example.com', 'Hello', 'Hello', now() + interval '1 h', now
 """
 
 
+def faketime_library() -> str | None:
+    """Give the library that shifts the clock of a process."""
+    places = [os.environ.get("FAKETIME_LIBRARY", ""), *(p for each in PLACES for p in glob(each))]
+    return next(filter(os.path.exists, places), None)
+
+
 async def a_day_off(arena: Arena, size: Size) -> Reckoning:
     """Only the database's clock decides: nothing goes early, nothing expires."""
-    libraries = [
-        os.environ.get("FAKETIME_LIBRARY", ""),
-        *(p for each in PLACES for p in glob(each)),
-    ]
-    library = next(filter(os.path.exists, libraries), None)
+    library = faketime_library()
     fault = "clocks off by a day"
     if library is None:
-        return Reckoning(arena.name, fault, 0, 0, left_out="libfaketime is not installed")
+        return Reckoning(arena.name, fault, 0, 0, left_out=NO_LIBRARY)
     first, total = size.mails, size.mails + LATER
     async with arena.session() as conn, AsyncExitStack() as stack:
         await conn.execute(_LATER, [first, total - 1])

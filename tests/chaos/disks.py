@@ -51,6 +51,16 @@ def _mounted(disk: Path) -> str:
     return done.stderr.strip()
 
 
+def lacks_small_disk() -> str | None:
+    """Say why no small disk can be had here, by trying."""
+    with tempfile.TemporaryDirectory(prefix="mailqueue-disk-", dir="/tmp") as name:
+        disk = Path(name) / "disk"
+        if complaint := _mounted(disk):
+            return complaint
+        _unmounted(disk)
+        return None
+
+
 def _unmounted(disk: Path) -> None:
     subprocess.run(["umount", "--lazy", str(disk)], check=True)
 

@@ -1,7 +1,5 @@
 """Every scenario, as short as it can be and still strike; `scripts/chaos` runs them long."""
 
-import sys
-
 import pytest
 
 from tests.chaos.catalogue import SCENARIOS, Scenario
@@ -9,14 +7,22 @@ from tests.concurrency.running import Shipped
 
 pytestmark = pytest.mark.anyio
 
+# What a scenario needs of the machine; see tests/needs.py.
+NEED_BY_NAME = {"clocks-off": pytest.mark.faketime, "disk-full": pytest.mark.small_disk}
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
-async def test_what_is_promised_holds_while(
-    killable: Shipped, scenario: Scenario, capsys: pytest.CaptureFixture[str]
-) -> None:
+
+def _marked(scenario: Scenario) -> object:
+    need = NEED_BY_NAME.get(scenario.name)
+    return pytest.param(scenario, id=scenario.name, marks=() if need is None else need)
+
+
+@pytest.mark.parametrize("scenario", [_marked(each) for each in SCENARIOS])
+async def test_what_is_promised_holds_while(killable: Shipped, scenario: Scenario) -> None:
     found = await scenario.on(killable)
 
-    if found.left_out:
-        with capsys.disabled():
-            sys.stderr.write(f"\n{scenario.name} LEFT OUT: {found.left_out}\n")
+    assert not found.left_out, found.left_out
     assert not found.broken, f"{'; '.join(found.broken[:20])} ({found.fault}, {found.statuses})"
+
+
+def test_every_need_is_of_a_scenario_there_is() -> None:
+    assert NEED_BY_NAME.keys() <= {scenario.name for scenario in SCENARIOS}
