@@ -7,6 +7,7 @@ from uuid import UUID
 
 from mailqueue.api import store
 from mailqueue.api.model import Email, EmailDetail, Recipient, SendRequest, Sent
+from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.enqueue import NewEmail, enqueue_batch
@@ -38,6 +39,7 @@ async def send(conn: Conn, caller: Caller, request: SendRequest) -> Sent:
     )
     # A batch of one: the row says what became of the mail, which saves asking for it.
     (row,) = await enqueue_batch(conn, [email], project=caller.project)
+    reach("api.accepted")
     if row.id is None:
         raise _refusal(row.reason or "")
     if row.status != "duplicate":

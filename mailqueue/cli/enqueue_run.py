@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from mailqueue.cli.enqueue_file import BadLine, Line, Source, records
 from mailqueue.cli.enqueue_render import Templates, rendered
+from mailqueue.core.crashpoints import reach
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.enqueue import NewEmail, enqueue_batch
 
@@ -65,6 +66,7 @@ async def enqueue_file(
     for batch in _batches(_mails(job, refuse)):
         for bad in await _commit(conn, job, batch, tally=tally):
             refuse(bad)
+        reach("enqueue.committed")
         advance(batch[-1][0])
 
 

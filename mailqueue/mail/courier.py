@@ -9,6 +9,7 @@ from functools import partial
 from uuid import UUID
 
 from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import LeaseLost
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
@@ -71,6 +72,7 @@ class Courier:
         database stays away for longer than the drain may last.
         """
         await self._lifeline.start()
+        reach("worker.registered")
         worker = self._lifeline.worker_id
         self._slots = Slots(self._settings.in_flight)
         self._scribe = Scribe(
@@ -135,13 +137,17 @@ class Courier:
             await self._room_is_there()
             self._lines.relieve()
             gathered = await claims.call(store.gather_lanes)
+            reach("gather.committed")
             claimed = await claims.call(
                 lambda conn: store.claim(
                     conn, self._lifeline.worker_id, limit=self._settings.batch, lease=LEASE
                 )
             )
             if claimed:
-                await self._lines.deal(await claims.call(partial(read_parcels, claimed=claimed)))
+                reach("claim.committed")
+                parcels = await claims.call(partial(read_parcels, claimed=claimed))
+                reach("contents.read")
+                await self._lines.deal(parcels)
             if len(claimed) >= self._settings.batch // 2:
                 await self._bell.unpark()
             elif not claimed and self._bell.is_parked:
@@ -161,13 +167,16 @@ class Courier:
     async def _drain(self) -> None:
         """No new claims; mail in flight ends and is recorded, the rest goes back."""
         self._lifeline.is_stopping = True
+        reach("drain.begun")
         if self._lifeline.is_lost:
             log.warning("worker.lost", worker=self._lifeline.worker_id)
+            reach("lease.lost")
             self._lines.abandon()
         with suppress(TimeoutError):
             async with asyncio.timeout(self._settings.drain.total_seconds()):
                 await self._lines.close()
                 await self._scribe.drained()
+                reach("drain.written")
                 if not self._lifeline.is_lost:
                     await self._leave()
                 log.info("worker.stopped", worker=self._lifeline.worker_id)
@@ -179,6 +188,7 @@ class Courier:
         with suppress(TimeoutError):
             async with asyncio.timeout(LEAVE_SECONDS):
                 await self._lifeline.stop()
+                reach("leave.committed")
 
     def _written(self, outcomes: Sequence[Settlement]) -> None:
         self._room.set()

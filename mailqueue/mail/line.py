@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from mailqueue.core.crashpoints import reach
 from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
 from mailqueue.mail.desk import Account, Desk
 from mailqueue.mail.judgement import settlement_of
@@ -84,6 +85,7 @@ class SenderLine:
         """Give back what was not started and wait for what is in flight."""
         self._is_closing = True
         self._give_back_all("the worker stops")
+        reach("rest.given_back")
         self._has_mail.set()
         await asyncio.gather(*self._connections, return_exceptions=True)
 
@@ -183,7 +185,9 @@ class SenderLine:
         desk.slots.give_back(slots - len(group), self.account.id)
         if not group:
             return
+        reach("slots.taken")
         marks = await desk.scribe.mark([parcel.email for parcel in group])
+        reach("mark.read")
         letters = [
             letter for parcel in group if (letter := self._written(parcel, marks[parcel.email.id]))
         ]
@@ -205,6 +209,7 @@ class SenderLine:
         unreported = dict(letters)
 
         def report(mail: Outgoing, verdict: Verdict, took_ms: int) -> None:
+            reach("reply.read")
             self._has_verdict(verdict)
             handed = unreported.pop(mail.email_id).handed
             self._desk.scribe.settle(settlement_of(handed, verdict, took_ms))

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from mailqueue.core.crashpoints import reach
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.mail import store
@@ -19,5 +20,6 @@ async def keep_partitions_forever(link: Link) -> None:
     """Look every few hours, from now on: workers run for months."""
     while True:
         await link.call(keep_partitions)
+        reach("partitions.made")
         await link.close()
         await asyncio.sleep(LOOK_SECONDS)

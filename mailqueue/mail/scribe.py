@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
+from mailqueue.core.crashpoints import reach
 from mailqueue.db.link import Link
 from mailqueue.mail.model import ClaimedEmail, Mark, MarkVerdict, Settlement
 from mailqueue.mail.slots import Slots
@@ -106,9 +107,11 @@ class Scribe:
         opened = list(self._open)
         self._open.update({(email.id, email.claim_no): email.assigned_to for email in new})
         self._on_wire += len(new)
+        reach("settle.begun")
         written = await self._link.call(
             lambda conn: write_down(conn, self._worker, settled=outcomes, new=new, opened=opened)
         )
+        reach("settle.committed")
         for emails, done in requests:
             if not done.done():
                 done.set_result({email.id: _mark(email, written.marks) for email in emails})

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from mailqueue.core.crashpoints import reach
 from mailqueue.core.verdict import Kind, Rejected, Stage
 from mailqueue.db.link import Link
 from mailqueue.mail import store
@@ -35,6 +36,7 @@ class Trouble:
             while self._news:
                 account, why = self._news.popitem()
                 await self._write(account, why)
+                reach("trouble.written")
             await self._link.close()  # news are rare, and connections are dear
 
     def _note(self, account: int, why: Rejected | None) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from uuid import UUID
 
+from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.operations import store, store_operate
@@ -138,6 +139,7 @@ async def _handle(conn: Conn, hand: Hand, deed: _Deed) -> list[Handled]:
                     },
                     by=hand.by,
                 )
+    reach("hand.committed")
     unchanged = {place.id: f"unchanged: {place.status}" for place in found}
     results = dict.fromkeys(wanted, "unknown") | unchanged | done
     return [Handled(email_id, results[email_id]) for email_id in wanted]

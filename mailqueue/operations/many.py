@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from uuid import UUID
 
+from mailqueue.core.crashpoints import reach
 from mailqueue.db.fetch import Conn
 from mailqueue.operations import store_operate
 from mailqueue.operations.model import Done, Order
@@ -31,6 +32,7 @@ async def carry_out(conn: Conn, order: Order, *, by: str, advance: Advance) -> D
     operation = await store_operate.begin(
         conn, order.verb, where=order.where, argument=order.argument, by=by
     )
+    reach("operation.begun")
     # Resent mail still matches: a second walk would send it twice.
     walks = 1 if order.verb == "resend" else MOST_WALKS
     return Done(operation, await go_on(conn, operation, walks=walks, advance=advance))
@@ -52,6 +54,7 @@ async def _walk(conn: Conn, operation: int, advance: Advance) -> int:
     while True:
         async with conn.transaction():
             batch = await store_operate.go_on(conn, operation, after=after, most=BATCH)
+        reach("operation.committed")
         total += batch.done
         advance(batch.done)
         if batch.next_after is None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 from uuid import UUID
 
+from mailqueue.core.crashpoints import reach
 from mailqueue.db.fetch import Conn
 from mailqueue.operations import store_operate
 from mailqueue.operations.model import Done
@@ -40,6 +41,7 @@ async def hold(conn: Conn, since: datetime, *, by: str, advance: Callable[[int],
             batch = await store_operate.hold_restored(
                 conn, since, is_trial=False, most=BATCH, operation=operation, after=after, by=by
             )
+        reach("restored.committed")
         operation, after = batch.operation, batch.next_after
         total += batch.held
         advance(batch.held)

@@ -4,6 +4,7 @@ import asyncio
 from contextlib import suppress
 
 from mailqueue.core.config import DatabaseSettings, Pooler
+from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.link import Link
 from mailqueue.db.listen import Ear
@@ -45,6 +46,7 @@ class Doorbell:
         """Ask to be rung. Look once more before waiting: work may have come in between."""
         if self._can_listen and not self.is_parked:
             await self._link.call(lambda conn: store.park(conn, self._queue, self._worker))
+            reach("park.committed")
             self.is_parked = True
 
     async def unpark(self) -> None:

@@ -9,6 +9,7 @@ from datetime import timedelta
 from uuid import UUID
 
 import mailqueue
+from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import LeaseLost
 from mailqueue.db.link import Link
 from mailqueue.queue import store
@@ -65,6 +66,7 @@ class Lifeline:
         is_known = await self._link.call(
             lambda conn: store.beat(conn, self.worker_id, is_stopping=self.is_stopping)
         )
+        reach("beat.committed")
         if not is_known:
             self.is_lost = True
             raise LeaseLost(f"worker {self.worker_id} was declared lost")

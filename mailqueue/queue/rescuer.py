@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.crashpoints import reach
 from mailqueue.db.link import Link
 from mailqueue.queue import store
 from mailqueue.queue.lifeline import SILENCE
@@ -28,4 +29,5 @@ async def rescuing(database: DatabaseSettings) -> AsyncIterator[None]:
 async def _rescue_forever(link: Link) -> None:
     while True:
         await link.call(lambda conn: store.rescue(conn, silence=SILENCE))
+        reach("rescue.committed")
         await asyncio.sleep(RESCUE_SECONDS)

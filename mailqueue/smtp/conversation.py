@@ -9,6 +9,7 @@ outcome is reported only when the replies of its group fit the commands.
 import asyncio
 from collections.abc import Callable, Sequence
 
+from mailqueue.core.crashpoints import reach
 from mailqueue.core.verdict import Stage
 from mailqueue.ports.transport import Outgoing, Report
 from mailqueue.smtp.batch import Batch, behind
@@ -219,6 +220,7 @@ class Conversation(asyncio.Protocol):
         if not self._may_finish():
             self._fail("stopped before the message was handed over")
             return
+        reach("message.begun")
         turn.handed_over = True
         self._wait_s = self._timeouts.dot_s
         self._deadline.set(self._wait_s)
@@ -226,15 +228,19 @@ class Conversation(asyncio.Protocol):
         body = turn.plan.body
         if len(body) > MAX_SHARED_BODY_BYTES:
             self._transport.write(body)
+            reach("message.half_written")
             self._transport.write(DOT)
+            reach("dot.written")
             return
         ahead = batch.take_ready() if self._offered.pipelining else None
         if ahead is None:
             self._transport.write(body + DOT)
+            reach("dot.written")
             return
         self._ahead = Transaction(ahead, grouped=True, started=self._loop.time())
         self._owed += len(ahead.commands)
         self._transport.write(b"".join((body, DOT, *ahead.commands)))
+        reach("dot.written")
 
     def _write(self, data: bytes, *, owed: int) -> None:
         self._wait_s = self._timeouts.command_s

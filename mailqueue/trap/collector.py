@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import InputError, MailqueueError, Unavailable
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.telemetry.log import get_logger
@@ -59,6 +60,7 @@ class Collector:
         batch = self._take()
         try:
             await self._write([message for message, _ in batch])
+            reach("trap.kept")
         except InputError:
             await self._write_singly(batch)
         except MailqueueError as exc:
