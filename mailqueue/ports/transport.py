@@ -23,11 +23,15 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """One message ready for the wire: CRLF line ends, no dot-stuffing, lines to 998 octets."""
+    """One message ready for the wire: CRLF line ends, no dot-stuffing, lines to 998 octets.
+
+    `tags` are words that providers count by and give back in their events: the category first.
+    """
 
     email_id: UUID
     envelope: Envelope
     message: bytes
+    tags: tuple[str, ...] = ()
 
 
 Report = Callable[[Outgoing, Verdict, int], None]
