@@ -7,6 +7,9 @@ import pytest
 
 from tests.chaos.clocks import NO_LIBRARY, faketime_library
 from tests.chaos.disks import lacks_small_disk
+from tests.dkim.signing import lacks_opendkim
+from tests.poolers.bouncer import lacks_pgbouncer
+from tests.poolers.through import is_pooled, why_direct
 from tests.whole import machine
 
 SOAK = "soak"
@@ -26,7 +29,9 @@ NEEDS: Mapping[str, Callable[[], str | None]] = {
     **machine.NEEDS,
     "browser": _lacks_browser,
     "faketime": _lacks_faketime,
+    "opendkim": lacks_opendkim,
     "small_disk": lacks_small_disk,
+    "pgbouncer": lacks_pgbouncer,
 }
 
 
@@ -51,6 +56,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _why_not(config: pytest.Config, item: pytest.Item, lacking: Mapping[str, str]) -> str | None:
     if item.get_closest_marker(SOAK) and SOAK not in config.getoption("markexpr"):
         return f"long, runs with -m {SOAK}"
+    if is_pooled(config) and (why_not_pooled := why_direct(item.nodeid)):
+        return why_not_pooled
     return next((why for name, why in lacking.items() if item.get_closest_marker(name)), None)
 
 

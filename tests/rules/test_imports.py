@@ -14,8 +14,8 @@ FOUNDATION = {"core"}
 EDGE = FOUNDATION | {"ports", "telemetry"}
 DATABASE = EDGE | {"db"}
 KERNEL = DATABASE | {"vault", "queue"}
-FORMATS = {"smtp", "mime"}
-CAPABILITIES = ("tenants", "suppression", "senders", "mail", "trap", "operations")  # lower first
+FORMATS = {"smtp", "mime", "dkim"}
+CAPABILITIES = ("tenants", "suppression", "senders", "deliverability", "mail", "trap", "operations")  # lower first
 
 # What each package of mailqueue may import, besides itself.
 ALLOWED: dict[str, set[str]] = {
@@ -24,6 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "telemetry": FOUNDATION,
     "smtp": EDGE,
     "mime": EDGE,
+    "dkim": EDGE,
     "db": EDGE,
     "vault": DATABASE,
     "embedded": DATABASE,
@@ -49,12 +50,14 @@ ALLOWED |= {
 HOMES: dict[str, tuple[str, ...]] = {
     "aiosmtplib": ("smtp.*",),
     "click": ("cli.*",),
-    "cryptography": ("vault.*", "smtp.*", "trap.*"),
+    "cryptography": ("vault.*", "smtp.*", "trap.*", "dkim.*"),
+    "dns": ("deliverability.resolver",),
     "idna": ("core.address",),
     "jinja2": ("api.*", "cli.*", "trap.rendering"),
     "orjson": ("*",),
     "psycopg": ("db.*", "*.store", "*.store_*"),
     "psycopg_pool": ("db.*",),
+    "publicsuffixlist": ("deliverability.*",),
     "pydantic": ("core.config", "api.*"),
     "pydantic_settings": ("core.config",),
     "rich": ("cli.*",),

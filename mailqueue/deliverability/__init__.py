@@ -1,0 +1,1 @@
+"""How receivers come to trust a domain: its DKIM keys and its records in DNS."""

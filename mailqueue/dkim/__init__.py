@@ -1,0 +1,1 @@
+"""DKIM signatures: canonical forms, keys and records. Knows no table."""

@@ -1,0 +1,50 @@
+"""Decides the octets a signature covers: relaxed headers, relaxed body (RFC 6376 3.4). Pure.
+
+Lines end in CRLF, as in every message of ours; a bare CR or LF is a character like others.
+"""
+
+import hashlib
+
+_CRLF = b"\r\n"
+
+
+def relaxed_body(body: bytes) -> bytes:
+    """Give the canonical body: runs of blanks are one space, none ends a line or the body."""
+    body = _squeezed(body)
+    if b" \r\n" in body:
+        body = body.replace(b" \r\n", _CRLF)
+    end = len(body)
+    if body.endswith(b" "):  # a last line without its end
+        end -= 1
+    while body.endswith(_CRLF, 0, end):
+        end -= 2
+    return body[:end] + _CRLF if end else b""
+
+
+def body_hash(body: bytes) -> bytes:
+    """Give the SHA-256 of the canonical body."""
+    return hashlib.sha256(relaxed_body(body)).digest()
+
+
+def relaxed_headers(head: bytes) -> dict[bytes, list[bytes]]:
+    """Give the canonical values of each header, from top to bottom, by name in lower case.
+
+    `head` is all before the empty line.
+    """
+    if b"\t" in head:
+        head = head.replace(b"\t", b" ")
+    unfolded = _squeezed(head.replace(b"\r\n ", b" "))
+    found: dict[bytes, list[bytes]] = {}
+    for line in unfolded.split(_CRLF):
+        name, _, value = line.partition(b":")
+        found.setdefault(name.rstrip(b" ").lower(), []).append(value.strip(b" "))
+    return found
+
+
+def _squeezed(text: bytes) -> bytes:
+    if b"\t" in text:
+        text = text.replace(b"\t", b" ")
+    if b"  " in text:  # each turn halves a run: far cheaper than one expression over all
+        while b"  " in text:
+            text = text.replace(b"  ", b" ")
+    return text

@@ -1,0 +1,73 @@
+"""Decides what DNS has to say of a key, how that is pasted into a zone, and reads it back. Pure."""
+
+import re
+from base64 import b64decode
+from binascii import Error as NotBase64
+
+from mailqueue.dkim.keys import Algorithm
+
+STRING_OCTETS = 255  # RFC 1035 3.3.14: what one string of a TXT record holds
+_TAG = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*=\s*(.*?)\s*", re.DOTALL)
+_BLANK = re.compile(r"\s+")
+
+
+def record_name(selector: str, domain: str) -> str:
+    """Say under which name a key's record stands."""
+    return f"{selector}._domainkey.{domain}"
+
+
+def record_text(algorithm: Algorithm, public: str) -> str:
+    """Give the text of a key's TXT record; an empty `public` says that the key is revoked."""
+    return f"v=DKIM1; k={algorithm.key_type}; p={public}"
+
+
+def strings(text: str) -> list[str]:
+    """Cut a record into the strings of which resolvers put it together again."""
+    return [text[at : at + STRING_OCTETS] for at in range(0, len(text), STRING_OCTETS)] or [""]
+
+
+def zone_line(name: str, text: str) -> str:
+    """Write a TXT record as zone files and most forms of providers take it."""
+    quoted = " ".join(f'"{string}"' for string in strings(text))
+    return f"{name}. IN TXT {quoted if len(text) <= STRING_OCTETS else f'( {quoted} )'}"
+
+
+def read_tags(text: str) -> dict[str, str] | None:
+    """Read a list of tags (RFC 6376 3.2); None if it is none, as when a tag stands twice."""
+    found: dict[str, str] = {}
+    for part in text.split(";"):
+        if not part.strip():
+            continue
+        tag = _TAG.fullmatch(part)
+        if tag is None or tag[1] in found:
+            return None
+        found[tag[1]] = tag[2]
+    return found
+
+
+def key_fault(text: str, *, algorithm: Algorithm, public: str) -> str | None:
+    """Say why a record found in DNS does not publish this key; None if it does."""
+    tags = read_tags(text)
+    if tags is None:
+        return "it is not a list of tags"
+    if next(iter(tags), "") != "v" and "v" in tags:
+        return "v= is not its first tag"
+    if tags.get("v", "DKIM1") != "DKIM1":
+        return f"its version is {tags['v']!r}, not DKIM1"
+    if tags.get("k", "rsa") != algorithm.key_type:
+        return f"it is for keys of type {tags.get('k', 'rsa')!r}, not {algorithm.key_type!r}"
+    if "sha256" not in tags.get("h", "sha256").replace(" ", "").split(":"):
+        return "its h= does not allow sha256"
+    if not {"email", "*"} & set(tags.get("s", "*").replace(" ", "").split(":")):
+        return "its s= does not allow email"
+    found = _BLANK.sub("", tags.get("p", ""))
+    if not found:
+        return "its p= is empty: the key is revoked"
+    return None if _octets(found) == _octets(public) else "it holds another key"
+
+
+def _octets(text: str) -> bytes | None:
+    try:
+        return b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except NotBase64:
+        return None
