@@ -19,6 +19,7 @@ from tests.chaos.sinking import SinkProcess, own_sink
 from tests.concurrency.running import Command, Shipped, session, until, workers
 
 IN_FLIGHT = 8
+LONGEST_WAIT = "2 hours"
 PATIENCE_SECONDS, SLOWEST_A_SECOND = 60.0, 20
 _HASTEN = """
 WITH due AS (UPDATE mailqueue.email_queue SET run_at = run_at - %s::interval
@@ -98,6 +99,16 @@ class Arena:
         """Wait until no mail is pending or assigned."""
 
         async def none_waits() -> bool:
+            return bool(await make.scalar(conn, _UNFINISHED) == 0)
+
+        await until(none_waits, seconds=self.size.patience)
+
+    async def finished(self, conn: Conn) -> None:
+        """Wait until no mail is pending or assigned, with every wait made short."""
+
+        async def none_waits() -> bool:
+            await end_rests(conn)
+            await hasten(conn, LONGEST_WAIT)
             return bool(await make.scalar(conn, _UNFINISHED) == 0)
 
         await until(none_waits, seconds=self.size.patience)

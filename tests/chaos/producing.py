@@ -10,14 +10,10 @@ from psycopg.types.json import Jsonb
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
+from tests.chaos.addresses import recipient
 
 LARGEST_BATCH = 500
 BATCHES_A_SECOND = 10
-
-
-def recipient(number: int) -> str:
-    """Give the address of a mail: each has one of its own."""
-    return f"m{number}@example.com"
 
 
 @dataclass

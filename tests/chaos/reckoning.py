@@ -1,11 +1,13 @@
 """Whether every mail is where it should be: the sink's ledger against the books of the queue."""
 
+import sys
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.chaos.producing import recipient
+from tests.chaos.addresses import number_of
 from tests.chaos.sinking import Ledger
 
 _RESERVED = """
@@ -15,7 +17,7 @@ SELECT coalesce(sum(c.reserved), 0)
 """
 _SPENT = "SELECT coalesce(sum(sent), 0) FROM mailqueue.sender_account_days"
 _TWICE = "SELECT count(*) FROM mailqueue.email_queue JOIN mailqueue.email_history USING (id)"
-_EVERYWHERE = """
+_EVERYWHERE = b"""
 SELECT recipient_email, status FROM mailqueue.email_queue
 UNION ALL SELECT recipient_email, status FROM mailqueue.email_history
 """
@@ -49,34 +51,47 @@ async def reckon(
 ) -> Reckoning:
     """Compare, and hold what is promised whatever happens."""
     found = Reckoning(scenario, fault, struck, accepted)
-    place_by_recipient: dict[str, str] = {}
-    for address, status in await make.rows(conn, _EVERYWHERE):
-        found.statuses[status] += 1
-        found.promise(address not in place_by_recipient, f"{address} was accepted twice")
-        place_by_recipient[address] = status
-    wanted = {recipient(number) for number in range(accepted)}
-    sent = {address for address, status in place_by_recipient.items() if status == "sent"}
-    found.delivered = len(ledger.taken)
-    found.lost = len(wanted - place_by_recipient.keys()) + len(sent - ledger.taken.keys())
-    found.duplicated = ledger.taken.total() - len(ledger.taken)
+    places = await _places(conn, found)
+    found.lost = sum(
+        place is None or (place == "sent" and not copies)
+        for place, copies in zip_longest(places, ledger.copies[: len(places)], fillvalue=0)
+    )
+    found.delivered = ledger.delivered
+    found.duplicated = sum(ledger.copies) - found.delivered
     found.unknown = await make.scalar(conn, _LISTED)
-    _hold_always(found, ledger, place_by_recipient, wanted)
+    _hold_always(found, ledger, places)
     await _hold_books(conn, found, ledger)
     return found
 
 
-def _hold_always(
-    found: Reckoning, ledger: Ledger, place_by_recipient: dict[str, str], wanted: set[str]
-) -> None:
+async def _places(conn: Conn, found: Reckoning) -> list[str | None]:
+    """Read the status of every mail by its number; None of one that is nowhere."""
+    places: list[str | None] = [None] * found.accepted
+    strangers = twice = 0
+    async with conn.transaction(), conn.cursor(name="everywhere") as cursor:
+        cursor.itersize = 10_000
+        await cursor.execute(_EVERYWHERE)
+        async for address, status in cursor:
+            number = number_of(address)
+            found.statuses[status] += 1
+            if number >= found.accepted:
+                strangers += 1
+                continue
+            twice += places[number] is not None
+            places[number] = sys.intern(status)
+    found.promise(twice == 0, f"{twice} mails were accepted twice")
+    found.promise(strangers == 0, f"{strangers} mails came from nowhere")
+    return places
+
+
+def _hold_always(found: Reckoning, ledger: Ledger, places: list[str | None]) -> None:
     found.promise(found.struck > 0, "the fault never struck")
     found.promise(found.lost == 0, f"{found.lost} mails were lost")
-    strangers = place_by_recipient.keys() - wanted
-    found.promise(not strangers, f"{len(strangers)} mails came from nowhere")
-    most = max(ledger.taken.values(), default=0)
+    most = max(ledger.copies, default=0)
     found.promise(most <= 2, f"{most} copies of one mail were sent")
-    ids = [message_id for each in ledger.ids_by_recipient.values() for message_id in each]
+    ids = [identity for identity in ledger.ids if identity]
     found.promise(
-        len(ids) == len(set(ids)) == len(ledger.ids_by_recipient),
+        ledger.renamed == 0 and len(ids) == len(set(ids)),
         "copies of a mail do not share its Message-ID, or mails share one",
     )
     unsettled = found.statuses["pending"] + found.statuses["assigned"]
@@ -85,8 +100,11 @@ def _hold_always(
         found.unknown == found.statuses["held"],
         f"{found.statuses['held']} mails are held, {found.unknown} listed as unknown",
     )
-    known = {a for a in ledger.taken if place_by_recipient.get(a) not in ("sent", "held")}
-    found.promise(not known, f"{len(known)} mails were delivered and are not recorded as sent")
+    known = sum(
+        bool(copies) and place not in ("sent", "held")
+        for place, copies in zip_longest(places, ledger.copies)
+    )
+    found.promise(known == 0, f"{known} mails were delivered and are not recorded as sent")
 
 
 async def _hold_books(conn: Conn, found: Reckoning, ledger: Ledger) -> None:
@@ -98,5 +116,5 @@ async def _hold_books(conn: Conn, found: Reckoning, ledger: Ledger) -> None:
     reserved = await make.scalar(conn, _RESERVED)
     found.promise(reserved == 0, f"{reserved} places are still reserved")
     spent = await make.scalar(conn, _SPENT)
-    copies = ledger.taken.total()
+    copies = sum(ledger.copies)
     found.promise(spent >= copies, f"{copies} copies were sent and {spent} counted")

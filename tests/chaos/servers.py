@@ -3,17 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from mailqueue.db.fetch import Conn
 from tests import make
-from tests.chaos.arena import Arena, Size, end_rests, hasten
+from tests.chaos.arena import Arena, Size
 from tests.chaos.orders import CONNECT, DOT, RCPT, Fault
 from tests.chaos.reckoning import Reckoning
 from tests.concurrency.running import pids, until
 
-LONGEST_WAIT = "2 hours"
 MOST_MEMORY_KIB = 300 * 1024
 STRIKES = 5
-_UNFINISHED = "SELECT count(*) FROM mailqueue.email_queue WHERE status IN ('pending', 'assigned')"
 _SPENT = "SELECT count(*) FROM mailqueue.send_logs WHERE status <> 'sent'"
 
 
@@ -108,7 +105,7 @@ async def gone_after_every_dot(arena: Arena, size: Size) -> Reckoning:
         arena.workers(),
         arena.producing(size.mails) as mails,
     ):
-        await _finished(arena, conn, size)
+        await arena.finished(conn)
         struck = (await arena.sink.counts()).struck
         fault = f"{Fault.GONE} at {DOT}"
         found = await arena.reckon(conn, fault, struck=struck, accepted=mails.accepted)
@@ -131,7 +128,7 @@ async def not_listening(arena: Arena, size: Size) -> Reckoning:
             await mails.done.wait()
             spent = await make.scalar(conn, _SPENT)
             await arena.sink.obey(Fault.NONE)
-        await _finished(arena, conn, size)
+        await arena.finished(conn)
         found = await arena.reckon(conn, "refuse", struck=struck, accepted=mails.accepted)
     found.promise(spent == 0, f"{spent} attempts were spent")
     _is_exact(found)
@@ -161,22 +158,11 @@ async def _through(
                 await mails.done.wait()
             lost = await make.scalar(conn, _SPENT)
             struck = (await arena.sink.obey(Fault.NONE)).struck
-        await _finished(arena, conn, size)
+        await arena.finished(conn)
         memory = max(_most_memory(pid) for pid in await pids(conn, 1))
         words = f"{fault} at {at}"
         found = await arena.reckon(conn, words, struck=struck, accepted=mails.accepted)
     return Borne(found, lost, memory)
-
-
-async def _finished(arena: Arena, conn: Conn, size: Size) -> None:
-    """Wait until nothing is queued, with every wait made short."""
-
-    async def none_waits() -> bool:
-        await end_rests(conn)
-        await hasten(conn, LONGEST_WAIT)
-        return bool(await make.scalar(conn, _UNFINISHED) == 0)
-
-    await until(none_waits, seconds=size.patience)
 
 
 def _is_exact(found: Reckoning, *, also: int = 0) -> None:
