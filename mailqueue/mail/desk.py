@@ -1,11 +1,12 @@
 """What a sender line works with: its account, and the desk it shares with the lines beside it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from mailqueue.core.address import Mailbox
 from mailqueue.core.verdict import Rejected
+from mailqueue.dkim.signer import Signers
 from mailqueue.mail.letter import Skeletons
 from mailqueue.mail.scribe import Scribe
 from mailqueue.mail.slots import Slots
@@ -22,6 +23,7 @@ class Account:
     max_connections: int
     send_delay: timedelta
     transport: Transport
+    signers: Signers = field(default_factory=Signers)
 
 
 @dataclass(frozen=True, slots=True)

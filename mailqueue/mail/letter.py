@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from mailqueue.core.address import Address, InvalidAddress, Mailbox, parse_address, parse_mailbox
+from mailqueue.dkim.signer import Signers
 from mailqueue.mail.judgement import Handed
 from mailqueue.mail.model import EmailContent, Parcel, Recipient
 from mailqueue.mime.compose import PerMail, compose, message_id
@@ -16,6 +17,10 @@ KEPT_SKELETONS = 256
 
 class CannotCompose(ValueError):
     """The mail can never become a message; the text says why."""
+
+
+class NotSigned(Exception):
+    """The project sends signed mail only, and nobody signs for this domain yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +65,13 @@ def write_letter(
     default_sender: Mailbox,
     now: datetime,
     stopped: tuple[str, ...] = (),
+    signers: Signers | None = None,
 ) -> Letter:
     """Compose one mail. `stopped` recipients stay in the headers and out of the envelope.
 
     Raises:
         CannotCompose: if it never can be; the message names the field.
+        NotSigned: it has to be signed, and no key of its domain is in force.
     """
     email, content = parcel.email, parcel.content
     if content is None:
@@ -86,6 +93,8 @@ def write_letter(
         )
     except ValueError as exc:
         raise CannotCompose(str(exc)) from exc
+    if signers is not None:
+        message = _signature(message, sender.address.domain, signers, now) + message
     addresses = tuple(address.sent for address, _ in envelope)
     return Letter(
         Outgoing(
@@ -102,6 +111,17 @@ def write_letter(
             email, mail_id, tuple(given for _, given in envelope), bool(parcel.recipients), stopped
         ),
     )
+
+
+def _signature(message: bytes, domain: str, signers: Signers, now: datetime) -> bytes:
+    signer = signers.of(domain)
+    if signer is not None:
+        return signer.sign(message, int(now.timestamp()))
+    if signers.is_required:
+        raise NotSigned(
+            f"no DKIM key of {domain} is in force, and the project sends signed mail only"
+        )
+    return b""
 
 
 def _sender(content: EmailContent, default: Mailbox) -> Mailbox:

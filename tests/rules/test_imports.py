@@ -15,7 +15,15 @@ EDGE = FOUNDATION | {"ports", "telemetry"}
 DATABASE = EDGE | {"db"}
 KERNEL = DATABASE | {"vault", "queue"}
 FORMATS = {"smtp", "mime", "dkim"}
-CAPABILITIES = ("tenants", "suppression", "senders", "deliverability", "mail", "trap", "operations")  # lower first
+CAPABILITIES = (
+    "tenants",
+    "suppression",
+    "senders",
+    "deliverability",
+    "mail",
+    "trap",
+    "operations",
+)  # lower first
 
 # What each package of mailqueue may import, besides itself.
 ALLOWED: dict[str, set[str]] = {
