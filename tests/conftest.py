@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -17,7 +17,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.config import DatabaseSettings, Pooler
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.migrate import migrate
@@ -27,6 +27,8 @@ from mailqueue.embedded.binaries import find_binaries
 from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.service_user import Account, service_account
 from tests import needs
+from tests.poolers.bouncer import bouncing
+from tests.poolers.through import OPTION, go_through, is_pooled
 
 ROLE = "mailqueue_test"
 # Speed for clusters that are thrown away; tests that kill a server make their own, as shipped.
@@ -38,6 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--scale", type=int, default=1, help="how many times larger backlogs are; 20: a million"
     )
+    parser.addoption(OPTION, action="store_true", help="go through PgBouncer, transaction mode")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -47,6 +50,8 @@ def pytest_configure(config: pytest.Config) -> None:
         if name != "MAILQUEUE_TEST_DSN":
             del os.environ[name]
     os.environ.pop("DATABASE_URL", None)
+    if is_pooled(config):
+        go_through()
 
 
 def _only_loopback(event: str, arguments: tuple[Any, ...]) -> None:
@@ -69,21 +74,31 @@ def _is_far_name(host: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The PostgreSQL the tests run on; `superuser` names its maintenance database."""
+    """The PostgreSQL the tests run on; `superuser` names its maintenance database.
+
+    `pooler` is the port of the pooler before it in a run that goes through one.
+    """
 
     superuser: str
+    pooler: int | None = None
 
     def url(self, database: str) -> str:
         """Give the connection string of ROLE, who has what `mailqueue up` gives its own role."""
+        return _with(self.superuser, database, f"{ROLE}:{ROLE}", port=self.pooler)
+
+    def direct_url(self, database: str) -> str:
+        """Give the same past any pooler."""
         return _with(self.superuser, database, f"{ROLE}:{ROLE}")
 
     def superuser_url(self, database: str) -> str:
         return _with(self.superuser, database)
 
 
-def _with(url: str, database: str, login: str | None = None) -> str:
+def _with(url: str, database: str, login: str | None = None, *, port: int | None = None) -> str:
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
+    if port is not None:
+        host = f"127.0.0.1:{port}"
     netloc = f"{login}@{host}" if login else parts.netloc
     return urlunsplit(parts._replace(netloc=netloc, path=f"/{database}"))
 
@@ -117,6 +132,21 @@ def _shared_tmp(account: Account) -> str | None:
 
 @pytest.fixture(scope="session")
 def server(
+    request: pytest.FixtureRequest,
+    bare_server: Server,
+    reachable_folder: Path,
+    service_user: Account,
+) -> Iterator[Server]:
+    """A server, with a pooler before it in a run that goes through one."""
+    if not is_pooled(request.config):
+        yield bare_server
+        return
+    with bouncing(bare_server.superuser, reachable_folder / "pooler", service_user) as port:
+        yield replace(bare_server, pooler=port)
+
+
+@pytest.fixture(scope="session")
+def bare_server(
     request: pytest.FixtureRequest, reachable_folder: Path, service_user: Account
 ) -> Iterator[Server]:
     """A server: MAILQUEUE_TEST_DSN (of a superuser), else a throwaway cluster."""
@@ -209,4 +239,4 @@ def _with_role(server: Server) -> Server:
 
 
 async def _migrate(server: Server, name: str) -> None:
-    await migrate(DatabaseSettings(Secret(server.url(name))))
+    await migrate(DatabaseSettings(Secret(server.direct_url(name)), pooler=Pooler.NONE))

@@ -29,7 +29,7 @@ from mailqueue.embedded.binaries import all_binaries
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def psql(*, args: tuple[str, ...]) -> None:
     """Open psql on mailqueue's database. Arguments are psql's own."""
-    found = reach(load_settings().database)
+    found = reach(load_settings().database.for_sessions)
     program = find_psql()
     # Replaces this process: psql gets the terminal, its signals and its exit code.
     os.execve(program, arguments(found, args), environment(found, os.environ))  # noqa: S606

@@ -4,7 +4,7 @@
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -52,18 +52,35 @@ class DatabaseSource(StrEnum):
 
     GIVEN = "given"  # MAILQUEUE_DATABASE_URL or DATABASE_URL
     LIBPQ = "libpq"  # PGHOST and its kin; the string is empty and libpq reads them itself
+    DIRECT = "direct"  # MAILQUEUE_DIRECT_URL
     EMBEDDED = "embedded"  # the data folder of a running `mailqueue up`
     NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseSettings:
-    """How to reach PostgreSQL; `url` is what libpq may have, `pool_max` already taken out."""
+    """How to reach PostgreSQL; `url` is what libpq may have, `pool_max` already taken out.
+
+    `direct` names PostgreSQL itself where a pooler stands in between.
+    """
 
     url: Secret
     source: DatabaseSource = DatabaseSource.GIVEN
     pool_max: int = 10
     pooler: Pooler = Pooler.NONE
+    direct: Secret | None = None
+
+    @property
+    def for_sessions(self) -> "DatabaseSettings":
+        """Give the way for what needs a session of its own: LISTEN, SET, migrations, psql."""
+        if self.direct is None:
+            return self
+        return DatabaseSettings(self.direct, DatabaseSource.DIRECT, self.pool_max)
+
+    @property
+    def has_sessions(self) -> bool:
+        """Say whether LISTEN and SET hold on that way."""
+        return self.for_sessions.pooler is not Pooler.TRANSACTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +187,7 @@ class Environment(BaseSettings):
         default=None, validation_alias=AliasChoices("MAILQUEUE_DATABASE_URL", "DATABASE_URL")
     )
     pooler: Pooler = Pooler.NONE
+    direct_url: Annotated[Secret | None, BeforeValidator(_database_url)] = None
     data: Path = Field(default_factory=default_data)
     master_key: SecretText | None = None
     service_user: str | None = None
@@ -226,10 +244,9 @@ def _grouped(env: Environment) -> Settings:
 def _database(env: Environment, data: Path) -> DatabaseSettings:
     url, source = _connection_string(env, data)
     url, pool_max = take_pool_max(url)
-    default = DatabaseSettings(Secret(url), source, pooler=env.pooler)
-    if pool_max is None:
-        return default
-    return DatabaseSettings(Secret(url), source, pool_max, env.pooler)
+    direct = Secret(take_pool_max(env.direct_url.reveal())[0]) if env.direct_url else None
+    found = DatabaseSettings(Secret(url), source, pooler=env.pooler, direct=direct)
+    return found if pool_max is None else replace(found, pool_max=pool_max)
 
 
 def _connection_string(env: Environment, data: Path) -> tuple[str, DatabaseSource]:

@@ -5,9 +5,11 @@ import re
 
 from psycopg import Error
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.errors import ReadOnlySqlTransaction
 
 from mailqueue.core.config import DatabaseSettings, DatabaseSource
 from mailqueue.core.errors import ConfigError, Unavailable
+from mailqueue.db.durable import NotReplicated
 
 _NAME = re.compile(r'(?:user|role|database) "([^"]*)"')
 
@@ -32,6 +34,15 @@ def unavailable(exc: Error, settings: DatabaseSettings) -> Unavailable:
     """Word what connecting failed with."""
     parts = address_of(settings)
     where = f"{parts['host']}:{parts['port']}"
+    if isinstance(exc, NotReplicated):
+        return Unavailable(
+            f"PostgreSQL at {where} committed this without its standby, where a failover may lose "
+            "it: do the same again (mail with an idempotency key is accepted once)"
+        )
+    if isinstance(exc, ReadOnlySqlTransaction):
+        return Unavailable(
+            f"PostgreSQL at {where} takes no changes, it is a standby: {_fix(settings)}"
+        )
     return Unavailable(_sentence(" ".join(str(exc).split()), where, settings))
 
 
@@ -56,6 +67,8 @@ def _fix(settings: DatabaseSettings) -> str:
         return "correct the PG* variables"
     if settings.source is DatabaseSource.EMBEDDED:
         return "start `mailqueue up` again, which writes its connection string anew"
+    if settings.source is DatabaseSource.DIRECT:
+        return "correct MAILQUEUE_DIRECT_URL"
     return "correct MAILQUEUE_DATABASE_URL"
 
 
@@ -101,6 +114,8 @@ def _options(settings: DatabaseSettings) -> dict[str, str | int | None]:
 def _source(settings: DatabaseSettings) -> str:
     if settings.source is DatabaseSource.EMBEDDED:
         return "the file database_url of the data folder"
+    if settings.source is DatabaseSource.DIRECT:
+        return "MAILQUEUE_DIRECT_URL"
     return "MAILQUEUE_DATABASE_URL or DATABASE_URL"
 
 

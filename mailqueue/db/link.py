@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from psycopg import InterfaceError, OperationalError
+from psycopg.errors import ReadOnlySqlTransaction
 
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import Unavailable
@@ -14,6 +15,9 @@ from mailqueue.telemetry.log import get_logger
 
 T = TypeVar("T")
 FIRST_WAIT, LONGEST_WAIT = 0.05, 2.0
+
+# A standby that is not promoted yet refuses to write.
+_AWAY = (OperationalError, InterfaceError, ReadOnlySqlTransaction, Unavailable)
 
 log = get_logger(__name__)
 
@@ -43,7 +47,7 @@ class Link:
                 if self._conn is None:
                     self._conn = await open_connection(self._settings, application_name=self._name)
                 done = await operation(self._conn)
-            except (OperationalError, InterfaceError, Unavailable) as exc:
+            except _AWAY as exc:
                 await self.close()
                 self.is_down = True
                 log.warning("database.unavailable", link=self._name, error=str(exc).splitlines()[0])

@@ -25,7 +25,7 @@ class Ear:
         """
         name = "mailqueue/listen"
         try:
-            async with connect(self._settings, application_name=name) as conn:
+            async with connect(self._settings.for_sessions, application_name=name) as conn:
                 await conn.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
                 self.is_listening = True
                 async for _ in conn.notifies():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from mailqueue.core.config import DatabaseSettings, Pooler
+from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import ConfigError, Unavailable
 from mailqueue.db.apply import File, apply_alone, apply_together
 from mailqueue.db.fetch import Conn, many, run, value
@@ -83,7 +83,8 @@ async def migrate(
         Unavailable: no connection, no right to make the roles, or a table that stays locked.
     """
     schema = read_schema(folder or sql_folder())
-    if settings.pooler is Pooler.TRANSACTION:
+    settings = settings.for_sessions
+    if not settings.has_sessions:
         return await _nothing_to_do(settings, schema)
     async with (
         connect(settings, application_name=_APPLICATION) as guard,
@@ -138,8 +139,7 @@ async def _nothing_to_do(settings: DatabaseSettings, schema: Schema) -> Applied:
     if not found.is_current:
         raise ConfigError(
             "the schema cannot be changed with MAILQUEUE_POOLER=transaction: "
-            "run `mailqueue migrate` with MAILQUEUE_POOLER=none and MAILQUEUE_DATABASE_URL "
-            "naming PostgreSQL itself"
+            "set MAILQUEUE_DIRECT_URL to PostgreSQL itself and run `mailqueue migrate`"
         )
     return Applied(schema.newest, (), 0)
 

@@ -5,17 +5,23 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import orjson
-from psycopg import AsyncConnection, OperationalError
+from psycopg import OperationalError
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.errors import ReadOnlySqlTransaction
 from psycopg.types.json import set_json_dumps, set_json_loads
 from psycopg_pool import AsyncConnectionPool
 
 from mailqueue.core.config import DatabaseSettings, Pooler
-from mailqueue.db.faults import checked, unavailable
+from mailqueue.db.durable import DurableConnection
+from mailqueue.db.faults import address_of, checked, unavailable
 from mailqueue.db.fetch import Conn
 
 Pool = AsyncConnectionPool[Conn]
 CONNECT_SECONDS = 10
+ATTEMPT_SECONDS = 3
+"""How long one of several hosts may take: a silent one must not use up the time of the next."""
+RECONNECT_SECONDS = 3.0
+"""A pool stops trying so soon: its own pauses grow, and the next request tries at once."""
 NOTICED = {
     "keepalives_idle": 5,
     "keepalives_interval": 2,
@@ -26,6 +32,8 @@ NOTICED = {
 
 The connection string may say otherwise.
 """
+NOTICED_SOONER = {"keepalives_idle": 2, "keepalives_interval": 1, "tcp_user_timeout": 4_000}
+"""The same where another host stands ready."""
 
 
 @asynccontextmanager
@@ -56,6 +64,8 @@ async def open_pool(
         max_size=largest,
         configure=_configure,
         check=AsyncConnectionPool.check_connection,
+        connection_class=DurableConnection,
+        reconnect_timeout=RECONNECT_SECONDS,
         timeout=CONNECT_SECONDS,
         name=application_name,
     )
@@ -69,7 +79,7 @@ async def borrow(pool: Pool, settings: DatabaseSettings) -> AsyncIterator[Conn]:
     try:
         async with pool.connection() as conn:
             yield conn
-    except OperationalError as exc:
+    except (OperationalError, ReadOnlySqlTransaction) as exc:
         raise unavailable(exc, settings) from exc
 
 
@@ -94,7 +104,7 @@ async def open_connection(
     """Open one autocommit connection that the caller closes."""
     url = checked(settings).url.reveal()
     try:
-        conn: Conn = await AsyncConnection.connect(url, **_arguments(settings, application_name))
+        conn: Conn = await DurableConnection.connect(url, **_arguments(settings, application_name))
     except OperationalError as exc:
         raise unavailable(exc, settings) from None
     await _configure(conn)
@@ -103,11 +113,14 @@ async def open_connection(
 
 def _arguments(settings: DatabaseSettings, application_name: str) -> dict[str, Any]:
     given = conninfo_to_dict(settings.url.reveal())
+    usual: dict[str, Any] = {**NOTICED, "connect_timeout": CONNECT_SECONDS}
+    if "," in address_of(settings)["host"]:
+        usual |= {**NOTICED_SOONER, "connect_timeout": ATTEMPT_SECONDS}
+        usual["target_session_attrs"] = "read-write"  # of several hosts, the one that takes mail
     arguments: dict[str, Any] = {
-        **{name: value for name, value in NOTICED.items() if name not in given},
+        **{name: value for name, value in usual.items() if name not in given},
         "autocommit": True,
         "application_name": application_name,
-        "connect_timeout": CONNECT_SECONDS,
     }
     if settings.pooler is Pooler.TRANSACTION:
         arguments["prepare_threshold"] = None

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from psycopg import OperationalError
 from psycopg.errors import (
     InsufficientPrivilege,
+    ReadOnlySqlTransaction,
     UndefinedColumn,
     UndefinedFunction,
     UndefinedTable,
@@ -21,7 +22,7 @@ def reported(settings: DatabaseSettings) -> Iterator[None]:
     """Turn a lost server, a missing privilege and an older schema into errors of ours."""
     try:
         yield
-    except OperationalError as exc:
+    except (OperationalError, ReadOnlySqlTransaction) as exc:
         raise unavailable(exc, settings) from exc
     except InsufficientPrivilege as exc:
         user = address_of(settings)["user"]

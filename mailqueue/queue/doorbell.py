@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import suppress
 
-from mailqueue.core.config import DatabaseSettings, Pooler
+from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.link import Link
@@ -21,7 +21,7 @@ class Doorbell:
     """Parks one worker at one queue. While nobody is parked, enqueueing rings nobody."""
 
     def __init__(self, settings: DatabaseSettings, link: Link, *, queue: str, worker: int) -> None:
-        self._can_listen = settings.pooler is not Pooler.TRANSACTION
+        self._can_listen = settings.has_sessions
         self._ear = Ear(settings, f"mailqueue_{queue}")
         self._link = link
         self._queue = queue

@@ -1,0 +1,13 @@
+"""Which tests cannot go through a pooler in transaction mode, and why. By file, or file::test."""
+
+from collections.abc import Mapping
+
+_MIGRATES = "changes the schema, which needs roles and settings of a session"
+_CUTS = "cuts a session by its process id, and a pooler shows one of its own"
+
+DIRECT: Mapping[str, str] = {
+    "tests/db/test_migrate.py": _MIGRATES,
+    "tests/db/test_pool.py::test_a_connection_cut_while_it_lay_in_the_pool_is_not_lent": _CUTS,
+    "tests/db/test_pool.py::"
+    "test_a_connection_cut_while_it_is_used_says_that_the_server_went_away": _CUTS,
+}

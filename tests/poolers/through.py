@@ -1,0 +1,29 @@
+"""Sends a whole test run through a pooler in transaction mode: `--pooler`."""
+
+import os
+
+import pytest
+
+from mailqueue.core.config import DatabaseSettings, Pooler
+from tests.poolers.direct import DIRECT
+
+OPTION = "--pooler"
+
+
+def is_pooled(config: pytest.Config) -> bool:
+    """Say whether this run goes through a pooler."""
+    return bool(config.getoption(OPTION))
+
+
+def go_through() -> None:
+    """Have commands, and settings a test makes without naming a pooler, say transaction."""
+    os.environ["MAILQUEUE_POOLER"] = Pooler.TRANSACTION.value
+    source, pool_max, _, direct = DatabaseSettings.__init__.__defaults__ or ()
+    DatabaseSettings.__init__.__defaults__ = (source, pool_max, Pooler.TRANSACTION, direct)
+
+
+def why_direct(nodeid: str) -> str | None:
+    """Say why a test stays out of such a run."""
+    name = nodeid.partition("[")[0]
+    file = name.partition("::")[0]
+    return DIRECT.get(name) or DIRECT.get(file) or DIRECT.get(file.rpartition("/")[0])
