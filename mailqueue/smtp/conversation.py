@@ -43,7 +43,7 @@ class Conversation(asyncio.Protocol):
         self._gone: asyncio.Future[None] = self._loop.create_future()
         self._is_open = True
         self._is_resetting = False  # RSET is the first reply owed
-        self._is_reused = False  # was idle since it carried mail, and nothing was heard since
+        self._is_reused = False  # has carried mail, and nothing was heard since
         self._needs_reset = False
         self._owed = 0  # replies the server still has to give
         self._unsent_bytes = 0  # above 0: the connection did not take all we wrote
@@ -160,6 +160,7 @@ class Conversation(asyncio.Protocol):
             if then is Then.DONE:
                 self._end_turn(turn)
                 self._turn, self._ahead = self._ahead, None
+                self._is_reused = True
             elif then is Then.CLOSING:
                 self._end_turn(turn)
                 self._fail("the server closes the connection")
