@@ -14,6 +14,7 @@ from mailqueue.core.errors import LeaseLost
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.mail import store
+from mailqueue.mail.claims import Claims
 from mailqueue.mail.desk import Account, Desk
 from mailqueue.mail.letter import Skeletons
 from mailqueue.mail.lines import Lines, read_parcels
@@ -90,6 +91,7 @@ class Courier:
             for name, endless in (
                 ("write", self._scribe.run()),
                 ("trouble", self._trouble.run()),
+                ("relieve", self._lines.relieve_forever()),
                 ("partitions", keep_partitions_forever(self._links["partitions"])),
                 ("listen", self._bell.listen_forever()),
                 ("beat", self._lifeline.beat_forever()),
@@ -132,20 +134,16 @@ class Courier:
             self._lifeline.is_lost = True
 
     async def _claim_while_known(self) -> None:
-        claims = self._links["claim"]
+        link, worker = self._links["claim"], self._lifeline.worker_id
+        claims = Claims(link, worker, limit=self._settings.batch, lease=LEASE)
         while True:
             await self._room_is_there()
-            self._lines.relieve()
-            gathered = await claims.call(store.gather_lanes)
+            gathered = await link.call(store.gather_lanes)
             reach("gather.committed")
-            claimed = await claims.call(
-                lambda conn: store.claim(
-                    conn, self._lifeline.worker_id, limit=self._settings.batch, lease=LEASE
-                )
-            )
+            claimed = await claims.take()
             if claimed:
                 reach("claim.committed")
-                parcels = await claims.call(partial(read_parcels, claimed=claimed))
+                parcels = await link.call(partial(read_parcels, claimed=claimed))
                 reach("contents.read")
                 await self._lines.deal(parcels)
             if len(claimed) >= self._settings.batch // 2:
@@ -158,7 +156,6 @@ class Courier:
     async def _room_is_there(self) -> None:
         """Hold about one batch beside what is in flight, and few unwritten outcomes."""
         while len(self._scribe) > MOST_UNSETTLED or self._lines.held() > self._settings.batch // 2:
-            self._lines.relieve()
             self._room.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(1.0):  # not wait_for, which may swallow a cancel

@@ -3,23 +3,17 @@
 import asyncio
 from collections import deque
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from uuid import UUID
+from datetime import timedelta
 
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
+from mailqueue.mail.composing import letters_of, unsent
 from mailqueue.mail.desk import Account, Desk
-from mailqueue.mail.judgement import settlement_of
-from mailqueue.mail.letter import CannotCompose, Letter, write_letter
-from mailqueue.mail.model import (
-    Ending,
-    LogStatus,
-    Mark,
-    MarkVerdict,
-    Parcel,
-    Settlement,
-)
-from mailqueue.mail.silence import Silence
+from mailqueue.mail.judgement import Handed, settlement_of
+from mailqueue.mail.letter import Letter
+from mailqueue.mail.model import Ending, Parcel
+from mailqueue.mail.silence import Question, Silence
+from mailqueue.mail.slots import Mail, Share
 from mailqueue.ports.transport import Channel, Outgoing
 from mailqueue.telemetry.log import get_logger
 
@@ -42,9 +36,10 @@ class SenderLine:
         self._has_mail = asyncio.Event()
         self._connections: set[asyncio.Task[None]] = set()
         self._serving = 0  # connections that take mail; those that say goodbye do not
+        self._share = Share()  # a stranger's until the server takes or refuses a mail
         self._silence = Silence()
+        self._thirst = Silence()  # of connections that wait for slots, which is no server's fault
         self._is_troubled = False  # its failure was reported, and no answer since
-        self._has_answered = False  # the server took or refused a mail: it is no stranger
         self._is_closing = False
 
     def __len__(self) -> int:
@@ -75,11 +70,11 @@ class SenderLine:
     def _most_connections(self) -> int:
         if self.account.send_delay:
             return 1
-        if self._has_answered:
+        if not self._share.is_stranger:
             return self.account.max_connections
-        # A mail without an answer may be the mail's fault: the next finds out, if there is room.
-        may_try = self.is_doubtful and self._desk.slots.has_room_for_strangers()
-        return min(self.account.max_connections, self._serving + 1) if may_try else 1
+        # A mail without an answer may be the mail's fault: one more finds out.
+        is_silent = self._silence.seconds() > self._desk.stranger_s / 4
+        return min(self.account.max_connections, 2) if is_silent else 1
 
     async def close(self) -> None:
         """Give back what was not started and wait for what is in flight."""
@@ -97,19 +92,33 @@ class SenderLine:
 
     @property
     def is_doubtful(self) -> bool:
-        """Say that the server never answered here and makes us wait: what waits may go back."""
-        return not self._has_answered and self._silence.seconds() > self._desk.stranger_s / 4
+        """Say that what waits here may soon go back: it should keep nobody's mail from coming."""
+        longest = max(self._silence.seconds(), self._thirst.seconds())
+        return longest > self._longest_silence / 4
+
+    @property
+    def _longest_silence(self) -> float:
+        return self._desk.stranger_s if self._share.is_stranger else self._desk.stall_s
 
     def relieve(self) -> None:
-        """Where the server says nothing at all, give back what waits and let the account rest."""
-        longest = self._desk.stall_s if self._has_answered else self._desk.stranger_s
-        if not self._waiting or self._silence.seconds() <= longest:
+        """Where the server says nothing at all, let its mail keep no other mail waiting.
+
+        What is under way is set aside, what waits goes back, and the account rests. Mail that
+        only waits for slots goes back too, and nothing is said about the account.
+        """
+        longest = self._longest_silence
+        silent = [mail for one in self._silence.unanswered(longest) for mail in one.mails]
+        made_room = self._desk.slots.set_aside(silent, self._share)
+        if not self._waiting:
             return
-        if not self._has_answered and self._serving < self._most_connections():
-            self._connect()
-        else:
-            why = f"the server has not answered for {longest:.0f} s"
-            self._fail(Rejected(Kind.TRANSIENT, "", why, Stage.CONNECT))
+        if self._thirst.seconds() > longest and not made_room:
+            self._give_back_all("others have all places of this worker", wait=REST)
+        elif self._silence.seconds() > longest:
+            if self._share.is_stranger and self._serving < self._most_connections():
+                self._connect()
+            elif len(self._silence) >= self._serving:  # none is left that could take mail
+                why = f"the server has not answered for {longest:.0f} s"
+                self._fail(Rejected(Kind.TRANSIENT, "", why, Stage.CONNECT))
 
     def _fail(self, why: Rejected) -> None:
         self._is_troubled = True
@@ -117,13 +126,11 @@ class SenderLine:
         self._give_back_all(why.detail, wait=REST)
 
     def _has_verdict(self, verdict: Verdict) -> None:
-        self._silence.heard()
         if isinstance(verdict, Rejected) and not verdict.code:
             return  # nothing was read: no answer
-        if self._is_troubled or not self._has_answered:
+        if self._is_troubled or self._share.is_stranger:
             self._is_troubled = False
-            self._has_answered = True
-            self._desk.slots.greet(self.account.id)
+            self._desk.slots.greet(self._share)
             self._desk.answered(self.account.id)
             self._connect()
 
@@ -155,11 +162,11 @@ class SenderLine:
                 await channel.close()
 
     async def _opened(self) -> Channel | None:
-        with self._silence.asking():
+        with self._silence.asking() as question:
             opened = await self.account.transport.open()
-        if not isinstance(opened, Rejected):
-            self._silence.heard()  # no answer yet: it may well hang at the first mail
-            return opened
+            if not isinstance(opened, Rejected):
+                self._silence.heard(question)  # yet it may well hang at the first mail
+                return opened
         if self._serving == 1:  # else the server takes no more connections; the others go on
             self._fail(opened)
         return None
@@ -180,109 +187,56 @@ class SenderLine:
     async def _send_some(self, channel: Channel, most: int) -> None:
         desk = self._desk
         wanted = 1 if self.account.send_delay else min(most, len(self._waiting))
-        slots = await self._take_slots(wanted)
+        with self._thirst.asking() as question:
+            slots = await desk.slots.take(wanted, self._share)
+            self._thirst.heard(question)
         group = [self._waiting.popleft() for _ in range(min(slots, len(self._waiting)))]
-        desk.slots.give_back(slots - len(group), self.account.id)
+        if len(group) < slots:
+            desk.slots.give_back(slots - len(group), self._share)
         if not group:
             return
         reach("slots.taken")
-        marks = await desk.scribe.mark([parcel.email for parcel in group])
+        marks = await desk.scribe.mark([parcel.email for parcel in group], self._share)
         reach("mark.read")
-        letters = [
-            letter for parcel in group if (letter := self._written(parcel, marks[parcel.email.id]))
-        ]
+        letters = letters_of(group, marks, account=self.account, desk=desk)
         if letters:
-            with self._silence.asking():
-                await self._hand_over(channel, {one.outgoing.email_id: one for one in letters})
+            await self._hand_over(channel, letters)
         if self.account.send_delay:
             await asyncio.sleep(self.account.send_delay.total_seconds())
 
-    async def _take_slots(self, wanted: int) -> int:
-        slots = self._desk.slots
-        if self._has_answered:
-            return await slots.take(wanted, self.account.id)
-        # Among strangers that never answer this may take long; then its mail goes back, too.
-        with self._silence.asking():
-            return await slots.take(wanted, self.account.id, is_stranger=True)
-
-    async def _hand_over(self, channel: Channel, letters: dict[UUID, Letter]) -> None:
-        unreported = dict(letters)
-
-        def report(mail: Outgoing, verdict: Verdict, took_ms: int) -> None:
-            reach("reply.read")
-            self._has_verdict(verdict)
-            handed = unreported.pop(mail.email_id).handed
-            self._desk.scribe.settle(settlement_of(handed, verdict, took_ms))
-            if isinstance(verdict, Rejected) and verdict.kind is Kind.RATE_LIMITED:
-                self._desk.failed(self.account.id, verdict)
-
-        outgoing = [letter.outgoing for letter in letters.values()]
+    async def _hand_over(self, channel: Channel, letters: Sequence[Letter]) -> None:
+        outgoing = [letter.outgoing for letter in letters]
+        unreported = {letter.outgoing.email_id: letter.handed for letter in letters}
+        mails = {_mail(handed): None for handed in unreported.values()}
         try:
-            await channel.send(outgoing, report, may_finish=self._desk.may_finish)
+            with self._silence.asking(mails) as question:
+
+                def report(mail: Outgoing, verdict: Verdict, took_ms: int) -> None:
+                    reach("reply.read")
+                    handed = unreported.pop(mail.email_id)
+                    del mails[_mail(handed)]
+                    self._take(question, handed, verdict, took_ms)
+
+                await channel.send(outgoing, report, may_finish=self._desk.may_finish)
         except Exception as exc:  # one bad row must not stop a worker
             log.exception("channel.failed", sender_account=self.account.id)
             await channel.close()
             fault = Rejected(Kind.AMBIGUOUS, "", f"{type(exc).__name__} while sending", Stage.DOT)
-            for letter in unreported.values():
-                self._desk.scribe.settle(settlement_of(letter.handed, fault, 0))
+            for handed in unreported.values():
+                self._desk.scribe.settle(settlement_of(handed, fault, 0))
 
-    def _written(self, parcel: Parcel, mark: Mark) -> Letter | None:
-        """Compose a mail that may go; settle the others."""
-        email = parcel.email
-        match mark.verdict:
-            case MarkVerdict.LOST:
-                self._desk.scribe.forget(email.id, email.claim_no)
-                return None
-            case MarkVerdict.CANCELLED:
-                self._settle(parcel, Ending.CANCELLED, "cancelled")
-                return None
-            case MarkVerdict.EXPIRED:
-                self._settle(parcel, Ending.EXPIRED, "it expired before it could be sent")
-                return None
-            case MarkVerdict.SUPPRESSED:
-                self._settle(parcel, Ending.SUPPRESSED, mark.reason)
-                return None
-            case MarkVerdict.PAUSED:
-                self._settle(parcel, Ending.DEFER, None)  # into the lane where it waits
-                return None
-            case MarkVerdict.GO:
-                pass
-        try:
-            return write_letter(
-                parcel,
-                self._desk.skeletons,
-                default_sender=self.account.default_sender,
-                now=datetime.now(UTC),
-                stopped=mark.stopped,
-            )
-        except CannotCompose as exc:
-            reason = str(exc)
-        except Exception as exc:  # one bad row must not stop a worker
-            log.exception("letter.failed", email_id=str(email.id))
-            reason = f"{type(exc).__name__} while composing"
-        self._settle(parcel, Ending.FAILED, reason, log=LogStatus.FAILED)
-        return None
+    def _take(self, question: Question, handed: Handed, verdict: Verdict, took_ms: int) -> None:
+        self._silence.heard(question)
+        self._has_verdict(verdict)
+        self._desk.scribe.settle(settlement_of(handed, verdict, took_ms))
+        if isinstance(verdict, Rejected) and verdict.kind is Kind.RATE_LIMITED:
+            self._desk.failed(self.account.id, verdict)
 
     def _give_back_all(self, reason: str, *, wait: timedelta | None = None) -> None:
         while self._waiting:
-            self._settle(self._waiting.popleft(), Ending.DEFER, reason, wait=wait)
+            deferred = unsent(self._waiting.popleft(), Ending.DEFER, reason)
+            self._desk.scribe.settle(deferred._replace(wait=wait))
 
-    def _settle(
-        self,
-        parcel: Parcel,
-        ending: Ending,
-        reason: str | None,
-        *,
-        wait: timedelta | None = None,
-        log: LogStatus | None = None,
-    ) -> None:
-        self._desk.scribe.settle(
-            Settlement(
-                id=parcel.email.id,
-                claim_no=parcel.email.claim_no,
-                ending=ending,
-                reason=reason,
-                wait=wait,
-                log=log,
-            )
-        )
+
+def _mail(handed: Handed) -> Mail:
+    return handed.email.id, handed.email.claim_no

@@ -21,6 +21,9 @@ from mailqueue.mail.model import (
 
 FindAccount = Callable[[int], Awaitable[Account]]
 UNUSABLE_WAIT = timedelta(seconds=5)
+RELIEVE_SECONDS = 0.25
+MOST_OF_DOUBTFUL = 100
+"""What a line may hold beside all others while its server says nothing; more would pile up."""
 
 
 class Lines:
@@ -30,16 +33,21 @@ class Lines:
         self._desk = desk
         self._find_account = find_account
         self._by_account: dict[int, SenderLine] = {}
-        self._closing: set[asyncio.Task[None]] = set()
+        self._closing: dict[SenderLine, asyncio.Task[None]] = {}  # their accounts were changed
 
-    def relieve(self) -> None:
-        """Give back what waits for servers that say nothing: it must not keep others' mail back."""
-        for line in self._by_account.values():
-            line.relieve()
+    async def relieve_forever(self) -> None:
+        """Let the mail of servers that say nothing keep nobody else's waiting, until cancelled."""
+        while True:
+            await asyncio.sleep(RELIEVE_SECONDS)
+            for line in (*self._by_account.values(), *self._closing):
+                line.relieve()
 
     def held(self) -> int:
-        """Say how many claimed mails wait in memory."""
-        return sum(len(line) for line in self._by_account.values() if not line.is_doubtful)
+        """Say how many claimed mails wait in memory; of a doubtful line only what is too much."""
+        return sum(
+            max(0, len(line) - MOST_OF_DOUBTFUL) if line.is_doubtful else len(line)
+            for line in self._by_account.values()
+        )
 
     async def deal(self, parcels: Sequence[Parcel]) -> None:
         """Hand each mail to the line of its account; those without a usable one go back."""
@@ -57,11 +65,12 @@ class Lines:
 
     async def close(self) -> None:
         """Give back what was not started and wait for what is in flight."""
-        await asyncio.gather(*(line.close() for line in self._by_account.values()), *self._closing)
+        lines = self._by_account.values()
+        await asyncio.gather(*(line.close() for line in lines), *self._closing.values())
 
     def abandon(self) -> None:
         """Drop everything at once: the mails are no longer ours."""
-        for line in self._by_account.values():
+        for line in (*self._by_account.values(), *self._closing):
             line.abandon()
 
     async def _line(self, account_id: int, revision: int) -> SenderLine:
@@ -74,9 +83,8 @@ class Lines:
         return line
 
     def _close_beside(self, line: SenderLine) -> None:
-        closing = asyncio.create_task(line.close())
-        self._closing.add(closing)
-        closing.add_done_callback(self._closing.discard)
+        self._closing[line] = closing = asyncio.create_task(line.close())
+        closing.add_done_callback(lambda _: self._closing.pop(line))
 
     def _refuse(self, account_id: int, parcels: Sequence[Parcel], *, reason: str) -> None:
         self._desk.failed(account_id, Rejected(Kind.TRANSIENT, "", reason, Stage.CONNECT))

@@ -12,11 +12,11 @@ from uuid import UUID
 from mailqueue.core.crashpoints import reach
 from mailqueue.db.link import Link
 from mailqueue.mail.model import ClaimedEmail, Mark, MarkVerdict, Settlement
-from mailqueue.mail.slots import Slots
+from mailqueue.mail.slots import Mail, Share, Slots
 from mailqueue.mail.store_outcomes import write_down
 from mailqueue.telemetry.log import get_logger
 
-_Request = tuple[Sequence[ClaimedEmail], "asyncio.Future[dict[UUID, Mark]]"]
+_Request = tuple[Sequence[ClaimedEmail], Share, "asyncio.Future[dict[UUID, Mark]]"]
 LINGER_SECONDS = 0.004
 """A commit costs as much as sending ten mails: so long it waits for those still on the wire."""
 
@@ -41,7 +41,7 @@ class Scribe:
         self._worker = worker
         self._most = most
         self._written = written
-        self._open: dict[tuple[UUID, int], int] = {}  # marked mail, to its account
+        self._open: dict[Mail, Share] = {}  # marked mail, and whose slot it has
         self._on_wire = 0  # marked mail without an outcome
         self._outcomes: deque[Settlement] = deque()
         self._requests: list[_Request] = []
@@ -61,10 +61,10 @@ class Scribe:
             self._on_wire -= 1
         self._consider()
 
-    async def mark(self, emails: Sequence[ClaimedEmail]) -> dict[UUID, Mark]:
+    async def mark(self, emails: Sequence[ClaimedEmail], share: Share) -> dict[UUID, Mark]:
         """Mark mails that hold slots; those that may not go keep theirs until they are settled."""
         done: asyncio.Future[dict[UUID, Mark]] = asyncio.get_running_loop().create_future()
-        self._requests.append((emails, done))
+        self._requests.append((emails, share, done))
         self._consider()
         return await done
 
@@ -72,7 +72,7 @@ class Scribe:
         """Free the slot of a marked mail that is no longer ours."""
         if (email_id, claim_no) in self._open:
             self._on_wire -= 1
-            self._free(email_id, claim_no)
+            self._free([(email_id, claim_no)])
 
     async def drained(self) -> None:
         """Wait until every outcome is written."""
@@ -90,7 +90,8 @@ class Scribe:
 
     def _consider(self) -> None:
         """Write now if nothing more can join, else soon."""
-        if self._on_wire == 0 or len(self._outcomes) >= self._most:
+        # Nobody waits for a server that says nothing.
+        if self._on_wire <= self._slots.count_aside or len(self._outcomes) >= self._most:
             self._due.set()
         elif self._timer is None:
             loop = asyncio.get_running_loop()
@@ -98,21 +99,21 @@ class Scribe:
 
     async def _write(self) -> None:
         outcomes = [self._outcomes.popleft() for _ in range(min(self._most, len(self._outcomes)))]
-        for one in outcomes:
-            self._free(one.id, one.claim_no)
+        self._free([(one.id, one.claim_no) for one in outcomes])
         await asyncio.sleep(0)  # who waits for these slots asks for marks now, and joins us
         self._rest()
         requests, self._requests = self._requests, []
-        new = [email for emails, _ in requests for email in emails]
+        new = [email for emails, _, _ in requests for email in emails]
         opened = list(self._open)
-        self._open.update({(email.id, email.claim_no): email.assigned_to for email in new})
+        for emails, share, _ in requests:
+            self._open.update({(email.id, email.claim_no): share for email in emails})
         self._on_wire += len(new)
         reach("settle.begun")
         written = await self._link.call(
             lambda conn: write_down(conn, self._worker, settled=outcomes, new=new, opened=opened)
         )
         reach("settle.committed")
-        for emails, done in requests:
+        for emails, _, done in requests:
             if not done.done():
                 done.set_result({email.id: _mark(email, written.marks) for email in emails})
         if written.moved_on:
@@ -126,10 +127,9 @@ class Scribe:
             self._timer.cancel()
             self._timer = None
 
-    def _free(self, email_id: UUID, claim_no: int) -> None:
-        account = self._open.pop((email_id, claim_no), None)
-        if account is not None:
-            self._slots.give_back(1, account)
+    def _free(self, mails: Sequence[Mail]) -> None:
+        marked = [mail for mail in mails if mail in self._open]
+        self._slots.end([(mail, self._open.pop(mail)) for mail in marked])
 
 
 def _mark(email: ClaimedEmail, marks: dict[UUID, Mark]) -> Mark:

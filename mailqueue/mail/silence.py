@@ -1,40 +1,57 @@
 """Knows for how long a server that was asked something has said nothing, on any connection."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+
+from mailqueue.mail.slots import Mail
+
+
+class Question:
+    """One wait for the server, and the mails that wait with it."""
+
+    __slots__ = ("asked_at", "heard_at", "mails")
+
+    def __init__(self, mails: Collection[Mail]) -> None:
+        self.mails = mails  # the caller takes out what is answered
+        self.asked_at = self.heard_at = _now()
 
 
 class Silence:
     """The questions of one line that are open, and when its server last said something."""
 
     def __init__(self) -> None:
-        self._asked_at: dict[object, float] = {}
+        self._open: list[Question] = []
         self._heard_at = 0.0
 
     @contextmanager
-    def asking(self) -> Iterator[None]:
+    def asking(self, mails: Collection[Mail] = ()) -> Iterator[Question]:
         """Wait for the server in the block."""
-        question = object()
-        self._asked_at[question] = _now()
+        question = Question(mails)
+        self._open.append(question)  # oldest first
         try:
-            yield
+            yield question
         finally:
-            del self._asked_at[question]
+            self._open.remove(question)
 
     def __len__(self) -> int:
         """Say how many questions are open."""
-        return len(self._asked_at)
+        return len(self._open)
 
-    def heard(self) -> None:
-        """Note that the server has said something."""
-        self._heard_at = _now()
+    def heard(self, question: Question) -> None:
+        """Note that the server has said something to this question."""
+        self._heard_at = question.heard_at = _now()
 
     def seconds(self) -> float:
         """Give how long it has been silent; 0 while it is asked nothing."""
-        if not self._asked_at:
+        if not self._open:
             return 0.0
-        return _now() - max(self._heard_at, min(self._asked_at.values()))
+        return _now() - max(self._heard_at, self._open[0].asked_at)
+
+    def unanswered(self, longest: float) -> list[Question]:
+        """Give the questions without a word of an answer for more than `longest` seconds."""
+        late = _now() - longest
+        return [question for question in self._open if question.heard_at < late]
 
 
 def _now() -> float:

@@ -1,65 +1,139 @@
-"""Decides how many mails each sender account may have under way at once in this process."""
+"""Decides how many mails each line may have under way at once in this process."""
 
 import asyncio
-from collections import Counter
+from collections import deque
+from collections.abc import Iterable
+from uuid import UUID
+
+Mail = tuple[UUID, int]
+"""A claimed mail: its id and the number of its claim."""
+
+
+class Share:
+    """What one line has of the slots. It is a stranger's until its server has answered a mail."""
+
+    __slots__ = ("aside", "held", "is_stranger", "waiting")
+
+    def __init__(self) -> None:
+        self.is_stranger = True
+        self.held = 0  # by mail that moves
+        self.aside = 0
+        self.waiting = 0  # connections
 
 
 class Slots:
     """A fixed number of places; a mail has one from its mark until its outcome is durable.
 
-    Of what it could reach, each account leaves a quarter to others: one whose server says nothing
-    for minutes does not stop them. Strangers, accounts whose server has not answered a mail here
-    yet, share one half: many that never answer do not stop those that do.
+    A mail whose server says nothing is set aside: its place goes to mail that moves, and it has
+    one of as many others until it ends. Where those are all taken, it stays where it is.
+
+    Of what it could reach of either, each line leaves a quarter to others. Strangers, lines whose
+    server has not answered a mail here yet, have one mail that moves and two in all, and share one
+    half: many that never answer do not stop those that do.
     """
 
     def __init__(self, count: int) -> None:
         self._free = count
+        self._room_aside = count
         self._for_strangers = max(1, count // 2)
-        self._strangers: set[int] = set()
-        self._held: Counter[int] = Counter()  # by account
-        self._waiting: Counter[int] = Counter()  # connections by account
-        self._freed = asyncio.Event()
+        self._held_by_strangers = 0
+        self._aside: set[Mail] = set()
+        self._waiting: deque[tuple[Share, int, asyncio.Future[int]]] = deque()
 
-    async def take(self, wanted: int, account: int, *, is_stranger: bool = False) -> int:
-        """Wait for at least one and take up to `wanted`, sharing with others of the account."""
-        if is_stranger:
-            self._strangers.add(account)
-        self._waiting[account] += 1
+    @property
+    def count_aside(self) -> int:
+        """Say how many mails are set aside."""
+        return len(self._aside)
+
+    async def take(self, wanted: int, share: Share) -> int:
+        """Wait for at least one and take up to `wanted`, sharing with others of the line."""
+        taken: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        share.waiting += 1
+        self._waiting.append((share, wanted, taken))
+        self._deal()
         try:
-            while (allowed := self._allowed(account)) == 0:
-                self._freed.clear()
-                await self._freed.wait()
-            # Connections side by side are quicker than one with all the mail.
-            taken = min(wanted, -(-allowed // self._waiting[account]))
-        finally:
-            self._waiting[account] -= 1
-        self._free -= taken
-        self._held[account] += taken
-        return taken
+            return await taken
+        except asyncio.CancelledError:
+            if taken.cancelled():
+                share.waiting -= 1
+            else:
+                self.give_back(taken.result(), share)
+            raise
 
-    def give_back(self, count: int, account: int) -> None:
-        """Free slots."""
+    def give_back(self, count: int, share: Share) -> None:
+        """Free slots that no mail was marked for."""
+        self._release(count, share)
+        self._deal()
+
+    def end(self, mails: Iterable[tuple[Mail, Share]]) -> None:
+        """Free the slots of mails whose outcomes are being written, all before any is dealt."""
+        for mail, share in mails:
+            if mail in self._aside:
+                self._aside.remove(mail)
+                self._room_aside += 1
+                share.aside -= 1
+            else:
+                self._release(1, share)
+        self._deal()
+
+    def set_aside(self, mails: Iterable[Mail], share: Share) -> int:
+        """Let marked mails whose server says nothing keep no other mail waiting; say how many."""
+        before = share.aside
+        for mail in mails:
+            if mail in self._aside:
+                continue
+            if _left_to(share.aside, self._room_aside) == 0:
+                break
+            self._aside.add(mail)
+            self._room_aside -= 1
+            share.aside += 1
+            self._release(1, share)
+        self._deal()
+        return share.aside - before
+
+    def greet(self, share: Share) -> None:
+        """Know the line: its server answers."""
+        if share.is_stranger:
+            share.is_stranger = False
+            self._held_by_strangers -= share.held
+            self._deal()
+
+    def _release(self, count: int, share: Share) -> None:
         self._free += count
-        self._held[account] -= count
-        self._freed.set()
+        share.held -= count
+        if share.is_stranger:
+            self._held_by_strangers -= count
 
-    def greet(self, account: int) -> None:
-        """Know the account: its server answers."""
-        if account in self._strangers:
-            self._strangers.remove(account)
-            self._freed.set()
+    def _deal(self) -> None:
+        """Give what is free to those who wait, in their order."""
+        passed: list[tuple[Share, int, asyncio.Future[int]]] = []
+        while self._waiting and self._free:
+            share, wanted, taken = waiting = self._waiting.popleft()
+            if taken.done():  # cancelled
+                continue
+            allowed = self._allowed(share)
+            if allowed == 0:
+                passed.append(waiting)
+                continue
+            # Connections side by side are quicker than one with all the mail.
+            count = min(wanted, -(-allowed // share.waiting))
+            share.waiting -= 1
+            share.held += count
+            self._free -= count
+            if share.is_stranger:
+                self._held_by_strangers += count
+            taken.set_result(count)
+        self._waiting.extendleft(reversed(passed))
 
-    def has_room_for_strangers(self) -> bool:
-        """Say whether strangers hold less than half of what they may."""
-        return 2 * self._held_by_strangers() < self._for_strangers
-
-    def _held_by_strangers(self) -> int:
-        return sum(self._held[stranger] for stranger in self._strangers)
-
-    def _allowed(self, account: int) -> int:
-        reachable = self._free + self._held[account]
-        share = reachable - reachable // 4
-        allowed = min(self._free, max(0, share - self._held[account]))
-        if account not in self._strangers:
+    def _allowed(self, share: Share) -> int:
+        allowed = _left_to(share.held, self._free)
+        if not share.is_stranger:
             return allowed
-        return min(allowed, max(0, self._for_strangers - self._held_by_strangers()))
+        for_one = min(1 - share.held, 2 - share.held - share.aside)
+        return max(0, min(allowed, for_one, self._for_strangers - self._held_by_strangers))
+
+
+def _left_to(held: int, free: int) -> int:
+    """Say how many of the free places one may take who leaves a quarter to others."""
+    reachable = free + held
+    return min(free, max(0, reachable - reachable // 4 - held))

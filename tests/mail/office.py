@@ -13,7 +13,7 @@ from mailqueue.mail.letter import Skeletons
 from mailqueue.mail.line import SenderLine
 from mailqueue.mail.model import ClaimedEmail, Ending, Mark, MarkVerdict, Settlement
 from mailqueue.mail.scribe import Scribe
-from mailqueue.mail.slots import Slots
+from mailqueue.mail.slots import Share, Slots
 from mailqueue.ports.transport import Channel, Outgoing, Report
 from tests.mail.claims import SENDER, parcel
 from tests.mail.test_scribe import NOWHERE
@@ -29,12 +29,14 @@ class Book(Scribe):
         self.verdicts: dict[UUID, MarkVerdict] = {}
         self.settled: list[Settlement] = []
 
-    async def mark(self, emails: Sequence[ClaimedEmail]) -> dict[UUID, Mark]:
+    async def mark(self, emails: Sequence[ClaimedEmail], share: Share) -> dict[UUID, Mark]:
         go = MarkVerdict.GO
+        self._open.update({(one.id, one.claim_no): share for one in emails})
         return {one.id: Mark(one.id, self.verdicts.get(one.id, go)) for one in emails}
 
     def settle(self, outcome: Settlement) -> None:
         self.settled.append(outcome)
+        self._free([(outcome.id, outcome.claim_no)])
 
 
 @dataclass
@@ -68,6 +70,7 @@ class Server:
         for mail in mails:
             assert may_finish()
             await self.gate.wait()
+            await asyncio.sleep(0)  # nobody answers at once
             if self.fails:
                 raise self.fails
             report(mail, Accepted("250", "ok"), 1)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from mailqueue.mail.model import Ending, MarkVerdict, Parcel
-from mailqueue.mail.slots import Slots
+from mailqueue.mail.slots import Share, Slots
 from tests.mail.claims import claimed, parcel
 from tests.mail.office import AWAY, Office, Server, introduce, line_to, until
 
@@ -93,7 +93,7 @@ async def test_mail_for_a_silent_server_goes_back_and_an_answer_ends_the_rest() 
         await until(lambda: len(office.settled) == 1)
         server.gate.clear()
         line.add([parcel() for _ in range(10)])
-        await until(lambda: bool(line._silence._asked_at))
+        await until(lambda: len(line._silence) > 0)
         line.relieve()
         assert len(line) > 0  # not silent for long enough
 
@@ -196,15 +196,63 @@ async def test_abandoning_ends_at_once_without_an_error() -> None:
     assert office.settled == []
 
 
-async def test_a_first_mail_without_an_answer_does_not_keep_others_from_trying() -> None:
+async def test_a_first_mail_without_an_answer_does_not_keep_another_from_trying() -> None:
     """The mail may be at fault, not the server."""
     office, server = Office(stranger_s=0.04), Server(hangs=1)
     async with line_to(server, office) as line:
         line.add([parcel()])
         await until(lambda: len(server.groups) == 1)
         await asyncio.sleep(0.02)
-
         line.add([parcel()])
+        await until(lambda: line._silence.seconds() > 0.04)
+
+        line.relieve()
 
         await until(lambda: len(office.settled) == 1)
         assert server.opened == 2
+        assert office.endings() == [Ending.SENT]
+
+
+async def test_a_stranger_that_hangs_is_given_two_mails_and_the_others_go_back() -> None:
+    office, server = Office(stranger_s=0.02), Server(hangs=9)
+    async with line_to(server, office) as line:
+        for _ in range(4):
+            line.add([parcel() for _ in range(5)])
+            await until(lambda: line._silence.seconds() > 0.02)
+            line.relieve()
+            await asyncio.sleep(0.01)
+
+        assert server.groups == [1, 1]
+        assert len(office.settled) == 18
+        assert set(office.endings()) == {Ending.DEFER}
+
+
+async def test_mail_of_a_server_that_goes_silent_leaves_its_slots_to_others() -> None:
+    office, server = Office(stall_s=0.05), Server()
+    async with line_to(server, office, most=1) as line:
+        await introduce(line, office)
+        server.gate.clear()
+        line.add([parcel() for _ in range(4)])
+        await until(lambda: line._silence.seconds() > 0.05)
+        under_way = office.slots.count_aside, line._share.held
+
+        line.relieve()
+
+        assert under_way == (0, 2)
+        assert (office.slots.count_aside, line._share.held) == (2, 0)
+
+
+async def test_waiting_for_slots_is_not_the_servers_silence() -> None:
+    """Its mail goes back so that other mail can come, and nothing is said about the account."""
+    office, server = Office(stranger_s=0.02, slots=Slots(2)), Server()
+    assert await office.slots.take(1, Share()) == 1  # all that strangers may have
+    async with line_to(server, office) as line:
+        line.add([parcel(), parcel()])
+        await until(lambda: line._thirst.seconds() > 0.02)
+        assert line.is_doubtful
+
+        line.relieve()
+
+        assert office.endings() == [Ending.DEFER] * 2
+        assert office.troubles == []
+        assert server.groups == []

@@ -15,7 +15,7 @@ from mailqueue.mail.scribe import Scribe
 from mailqueue.mail.slots import Slots
 from tests import make
 from tests.mail.claims import claimed
-from tests.mail.test_slots import is_stuck
+from tests.mail.test_slots import is_stuck, known
 from tests.queue.acting import claim, lose, opened, outcome
 
 pytestmark = pytest.mark.anyio
@@ -45,6 +45,7 @@ class Desk:
         self.link = link
         self.written: list[int] = []
         self.slots = Slots(slots)
+        self.share = known()
         self.scribe = Scribe(
             link,
             self.slots,
@@ -55,9 +56,8 @@ class Desk:
 
     async def hand_over(self, emails: list[ClaimedEmail]) -> None:
         """Take slots for mails and mark them."""
-        account = emails[0].assigned_to
-        assert await self.slots.take(len(emails), account) == len(emails)
-        marks = await self.scribe.mark(emails)
+        assert await self.slots.take(len(emails), self.share) == len(emails)
+        marks = await self.scribe.mark(emails, self.share)
         assert {marks[one.id].verdict for one in emails} == {MarkVerdict.GO}
 
     def settle(self, *emails: ClaimedEmail) -> None:
@@ -98,7 +98,7 @@ async def test_a_slot_is_held_until_the_outcome_is_written(database: DatabaseSet
         writing(database, worker, slots=4) as desk,
     ):
         await desk.hand_over(mails)  # all that one account may have
-        waiting = asyncio.create_task(desk.slots.take(1, mails[0].assigned_to))
+        waiting = asyncio.create_task(desk.slots.take(1, desk.share))
         assert await is_stuck(waiting)
 
         desk.settle(*mails)
@@ -142,7 +142,7 @@ async def test_mail_is_not_handed_over_before_its_mark_is_durable(
         writing(database, worker) as desk,
     ):
         desk.link.gate.clear()
-        handing = asyncio.create_task(desk.scribe.mark(mails))
+        handing = asyncio.create_task(desk.scribe.mark(mails, desk.share))
         for _ in range(20):
             await asyncio.sleep(0)
         assert not handing.done()
@@ -216,7 +216,7 @@ async def test_requests_made_together_are_answered_each_with_its_own(
         claimed_mail(database, 4) as (_, worker, mails),
         writing(database, worker) as desk,
     ):
-        answers = await asyncio.gather(*(desk.scribe.mark([email]) for email in mails))
+        answers = await asyncio.gather(*(desk.scribe.mark([email], desk.share) for email in mails))
 
     assert [list(answer) for answer in answers] == [[email.id] for email in mails]
 
@@ -226,7 +226,7 @@ async def test_a_worker_declared_lost_may_hand_nothing_over(database: DatabaseSe
     async with claimed_mail(database, 1) as (conn, worker, mails):
         await lose(conn, worker)
         async with writing(database, worker) as desk:
-            marks = await desk.scribe.mark(mails)
+            marks = await desk.scribe.mark(mails, desk.share)
 
     assert marks[mails[0].id].verdict is MarkVerdict.LOST
 
@@ -238,16 +238,16 @@ async def test_forgetting_what_holds_no_slot_frees_none() -> None:
 
     scribe.forget(email.id, email.claim_no)
 
-    assert await slots.take(5, 1) == 2
+    assert await slots.take(5, known()) == 2
 
 
 async def test_a_lost_mail_frees_its_slot(database: DatabaseSettings) -> None:
     async with claimed_mail(database, 1) as (conn, worker, mails):
         await lose(conn, worker)
         async with writing(database, worker, slots=1) as desk:
-            assert await desk.slots.take(1, mails[0].assigned_to) == 1
-            await desk.scribe.mark(mails)
+            assert await desk.slots.take(1, desk.share) == 1
+            await desk.scribe.mark(mails, desk.share)
 
             desk.scribe.forget(mails[0].id, mails[0].claim_no)
 
-            assert await desk.slots.take(1, mails[0].assigned_to) == 1
+            assert await desk.slots.take(1, desk.share) == 1

@@ -1,12 +1,28 @@
 """Window: how many mails are handed over at once, and who gets the room."""
 
 import asyncio
+from collections.abc import Iterable
+from uuid import uuid4
 
 import pytest
 
-from mailqueue.mail.slots import Slots
+from mailqueue.mail.slots import Mail, Share, Slots
 
 pytestmark = pytest.mark.anyio
+
+
+def known() -> Share:
+    share = Share()
+    share.is_stranger = False
+    return share
+
+
+def mails(count: int) -> list[Mail]:
+    return [(uuid4(), 1) for _ in range(count)]
+
+
+def owned(some: Iterable[Mail], share: Share) -> list[tuple[Mail, Share]]:
+    return [(mail, share) for mail in some]
 
 
 async def is_stuck(waiting: asyncio.Task[int]) -> bool:
@@ -15,33 +31,34 @@ async def is_stuck(waiting: asyncio.Task[int]) -> bool:
     return not waiting.done()
 
 
-async def test_a_lone_account_leaves_a_quarter_of_the_slots_to_others() -> None:
-    slots = Slots(32)
+async def test_a_lone_line_leaves_a_quarter_of_the_slots_to_others() -> None:
+    slots, one = Slots(32), known()
 
-    assert await slots.take(100, 1) == 24
-    assert await is_stuck(asyncio.create_task(slots.take(1, 1)))
-    assert await slots.take(4, 2) == 4
+    assert await slots.take(100, one) == 24
+    assert await is_stuck(asyncio.create_task(slots.take(1, one)))
+    assert await slots.take(4, known()) == 4
 
 
 async def test_one_slot_is_enough_to_send() -> None:
-    assert await Slots(1).take(16, 1) == 1
+    assert await Slots(1).take(16, known()) == 1
+    assert await Slots(1).take(16, Share()) == 1
 
 
 async def test_never_more_slots_are_out_than_there_are() -> None:
     slots = Slots(8)
-    taken = [await slots.take(16, account) for account in (1, 2)]
+    taken = [await slots.take(16, known()) for _ in range(2)]
 
     assert sum(taken) == 8
-    assert await is_stuck(asyncio.create_task(slots.take(1, 3)))
+    assert await is_stuck(asyncio.create_task(slots.take(1, known())))
 
 
 async def test_a_freed_slot_goes_to_who_waits() -> None:
-    slots = Slots(4)
-    assert await slots.take(4, 1) == 3
-    waiting = asyncio.create_task(slots.take(2, 1))
+    slots, one = Slots(4), known()
+    assert await slots.take(4, one) == 3
+    waiting = asyncio.create_task(slots.take(2, one))
     assert await is_stuck(waiting)
 
-    slots.give_back(2, 1)
+    slots.end(owned(mails(2), one))
 
     async with asyncio.timeout(5):
         assert await waiting == 2
@@ -49,51 +66,107 @@ async def test_a_freed_slot_goes_to_who_waits() -> None:
 
 async def test_connections_that_wait_together_share_what_is_freed() -> None:
     """One connection with all the mail would be slower than several side by side."""
-    slots = Slots(32)
-    assert await slots.take(100, 1) == 24
-    waiting = [asyncio.create_task(slots.take(16, 1)) for _ in range(4)]
+    slots, one = Slots(32), known()
+    assert await slots.take(100, one) == 24
+    waiting = [asyncio.create_task(slots.take(16, one)) for _ in range(4)]
     assert all([await is_stuck(each) for each in waiting])
 
-    slots.give_back(24, 1)
+    slots.give_back(24, one)
 
     async with asyncio.timeout(5):
         assert await asyncio.gather(*waiting) == [6, 6, 6, 6]
 
 
 async def test_who_stops_waiting_takes_no_share() -> None:
-    slots = Slots(4)
-    assert await slots.take(4, 1) == 3
-    gone, waiting = (asyncio.create_task(slots.take(4, 1)) for _ in range(2))
+    slots, one = Slots(4), known()
+    assert await slots.take(4, one) == 3
+    gone, waiting = (asyncio.create_task(slots.take(4, one)) for _ in range(2))
     assert await is_stuck(waiting)
     gone.cancel()
     assert not await is_stuck(gone)
 
-    slots.give_back(3, 1)
+    slots.give_back(3, one)
 
     async with asyncio.timeout(5):
         assert await waiting == 3
 
 
+async def test_who_stops_when_it_was_just_served_gives_it_back() -> None:
+    slots, one = Slots(4), known()
+    assert await slots.take(4, one) == 3
+    waiting = asyncio.create_task(slots.take(3, one))
+    assert await is_stuck(waiting)
+
+    slots.give_back(3, one)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+
+    assert await slots.take(4, one) == 3
+
+
 async def test_strangers_share_one_half_until_they_answer() -> None:
     """Any number of servers that never answer leave the other half to those that do."""
     slots = Slots(8)
-    for stranger in (1, 2, 3, 4):
-        assert await slots.take(1, stranger, is_stranger=True) == 1
-    waiting = asyncio.create_task(slots.take(1, 5, is_stranger=True))
+    strangers = [Share() for _ in range(4)]
+    for stranger in strangers:
+        assert await slots.take(1, stranger) == 1
+    waiting = asyncio.create_task(slots.take(1, Share()))
     assert await is_stuck(waiting)
-    assert await slots.take(2, 6) == 2
+    assert await slots.take(2, known()) == 2
 
-    slots.greet(1)
+    slots.greet(strangers[0])
 
     async with asyncio.timeout(5):
         assert await waiting == 1
 
 
-async def test_strangers_have_room_until_they_hold_half_of_their_half() -> None:
-    slots = Slots(8)
-    assert await slots.take(1, 1, is_stranger=True) == 1
-    assert slots.has_room_for_strangers()
+async def test_a_stranger_has_one_mail_that_moves_and_two_in_all() -> None:
+    slots, stranger, (first, second) = Slots(8), Share(), mails(2)
+    assert await slots.take(16, stranger) == 1
+    waiting = asyncio.create_task(slots.take(16, stranger))
+    assert await is_stuck(waiting)
 
-    assert await slots.take(1, 2, is_stranger=True) == 1
+    slots.set_aside([first], stranger)
+    assert await waiting == 1
+    slots.set_aside([second], stranger)
 
-    assert not slots.has_room_for_strangers()
+    assert await is_stuck(asyncio.create_task(slots.take(1, stranger)))
+    assert (stranger.held, stranger.aside) == (0, 2)
+
+
+async def test_mail_set_aside_leaves_its_slot_to_others() -> None:
+    slots, silent, under_way = Slots(8), known(), mails(6)
+    assert await slots.take(6, silent) == 6
+    waiting = asyncio.create_task(slots.take(6, known()))
+    assert not await is_stuck(waiting)
+    assert await waiting == 2
+
+    slots.set_aside(under_way, silent)
+
+    assert await slots.take(4, known()) == 4
+
+
+async def test_mail_that_was_set_aside_gives_its_place_back_when_it_ends() -> None:
+    slots, silent = Slots(4), known()
+    for _ in range(3):
+        assert await slots.take(1, silent) == 1
+        (mail,) = mails(1)
+        slots.set_aside([mail, mail], silent)
+        assert slots.count_aside == 1
+        slots.end(owned([mail], silent))
+
+    assert slots.count_aside == 0
+    assert (silent.held, silent.aside) == (0, 0)
+    assert await slots.take(4, silent) == 3
+
+
+async def test_no_more_are_set_aside_than_may_be_in_flight_and_one_line_leaves_a_quarter() -> None:
+    slots, moving = Slots(8), known()
+    for silent, fits in ((known(), 6), (known(), 2), (known(), 0)):
+        under_way = mails(6)
+        assert await slots.take(6, silent) == 6
+        slots.set_aside(under_way, silent)
+        assert silent.aside == fits
+        slots.end(owned(under_way[fits:], silent))
+
+    assert await slots.take(8, moving) == 6

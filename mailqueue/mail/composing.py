@@ -1,0 +1,78 @@
+"""Decides which mails of a marked group are handed over: composes those, settles the others."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from mailqueue.mail.desk import Account, Desk
+from mailqueue.mail.letter import CannotCompose, Letter, NotSigned, write_letter
+from mailqueue.mail.model import Ending, LogStatus, Mark, MarkVerdict, Parcel, Settlement
+from mailqueue.telemetry.log import get_logger
+
+UNSIGNED_WAIT = timedelta(minutes=1)
+"""After so long mail that must be signed looks again whether its domain has a key."""
+
+log = get_logger(__name__)
+
+
+def letters_of(
+    group: Sequence[Parcel], marks: Mapping[UUID, Mark], *, account: Account, desk: Desk
+) -> list[Letter]:
+    """Give the mails that may go, composed; every other is settled, or forgotten when lost."""
+    now = datetime.now(UTC)
+    letters = []
+    for parcel in group:
+        letter = _letter(parcel, marks[parcel.email.id], account=account, desk=desk, now=now)
+        if isinstance(letter, Letter):
+            letters.append(letter)
+        elif letter is not None:
+            desk.scribe.settle(letter)
+    return letters
+
+
+def unsent(
+    parcel: Parcel, ending: Ending, reason: str | None, *, log: LogStatus | None = None
+) -> Settlement:
+    """Give what to write for a mail that was not handed over."""
+    email = parcel.email
+    return Settlement(id=email.id, claim_no=email.claim_no, ending=ending, reason=reason, log=log)
+
+
+def _letter(
+    parcel: Parcel, mark: Mark, *, account: Account, desk: Desk, now: datetime
+) -> Letter | Settlement | None:
+    if mark.verdict is not MarkVerdict.GO:
+        return _stopped(parcel, mark, desk)
+    try:
+        return write_letter(
+            parcel,
+            desk.skeletons,
+            default_sender=account.default_sender,
+            now=now,
+            stopped=mark.stopped,
+            signers=account.signers,
+        )
+    except NotSigned as exc:
+        return unsent(parcel, Ending.DEFER, str(exc))._replace(wait=UNSIGNED_WAIT)
+    except CannotCompose as exc:
+        reason = str(exc)
+    except Exception as exc:  # one bad row must not stop a worker
+        log.exception("letter.failed", email_id=str(parcel.email.id))
+        reason = f"{type(exc).__name__} while composing"
+    return unsent(parcel, Ending.FAILED, reason, log=LogStatus.FAILED)
+
+
+def _stopped(parcel: Parcel, mark: Mark, desk: Desk) -> Settlement | None:
+    """Give what to write for a mail that was stopped before it could be handed over."""
+    match mark.verdict:
+        case MarkVerdict.CANCELLED:
+            return unsent(parcel, Ending.CANCELLED, "cancelled")
+        case MarkVerdict.EXPIRED:
+            return unsent(parcel, Ending.EXPIRED, "it expired before it could be sent")
+        case MarkVerdict.SUPPRESSED:
+            return unsent(parcel, Ending.SUPPRESSED, mark.reason)
+        case MarkVerdict.PAUSED:
+            return unsent(parcel, Ending.DEFER, None)  # into the lane where it waits
+        case MarkVerdict.LOST | MarkVerdict.GO:
+            desk.scribe.forget(parcel.email.id, parcel.email.claim_no)
+            return None
