@@ -42,6 +42,12 @@ async def claim(conn: Conn, worker: int, *, limit: int, lease: timedelta) -> lis
         raise LeaseLost(f"worker {worker} was declared lost") from exc
 
 
+async def find_claims(conn: Conn, worker: int, *, after: int) -> list[ClaimedEmail]:
+    """Give what the worker holds by claims after that number, as the claims would have."""
+    asked = {"worker": worker, "after": after}
+    return await fetch.many(conn, "find_claims", asked, ClaimedEmail)
+
+
 async def read_contents(conn: Conn, ids: list[int], *, days: list[date]) -> list[EmailContent]:
     """Read contents by id; `days` are the days they were written on."""
     return await fetch.many(conn, "read_contents", {"ids": ids, "days": days}, EmailContent)

@@ -11,6 +11,12 @@ SELECT id, claim_no, assigned_to, account_revision, project_id, attempts, recipi
        recipient_email, recipient_name, custom_data, content_id, content_on
 FROM mailqueue.claim_emails(%(worker)s, %(limit)s, %(lease)s);
 
+-- name: find_claims :many
+-- What this worker holds by claims after the last whose answer it got.
+SELECT id, claim_no, assigned_to, account_revision, project_id, attempts, recipients, unknowns, expires_at, category,
+       recipient_email, recipient_name, custom_data, content_id, content_on
+FROM mailqueue.find_claims(%(worker)s, %(after)s);
+
 -- name: read_contents :many
 -- What these mails say.
 SELECT c.id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers
