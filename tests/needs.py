@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.whole import machine
 
 SOAK = "soak"
 CHROMIUM = Path("/usr/bin/chromium")
+LONG = {"whole", "chaos", "concurrency", "failover", "backup", "invariants"}
 _LEFT_OUT = pytest.StashKey[list[str]]()
 
 
@@ -50,7 +52,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.stash[_LEFT_OUT] = [f"{item.nodeid}: {why}" for item, why in reasons.items()]
     if reasons:
         config.hook.pytest_deselected(items=list(reasons))
-        items[:] = [item for item in items if item not in reasons]
+    items[:] = sorted((item for item in items if item not in reasons), key=_place)
+
+
+def _place(item: pytest.Item) -> bool:
+    """Put the long ones first: side by side with others, the last must not be the longest."""
+    return item.path.parent.name not in LONG
 
 
 def _why_not(config: pytest.Config, item: pytest.Item, lacking: Mapping[str, str]) -> str | None:
@@ -59,6 +66,19 @@ def _why_not(config: pytest.Config, item: pytest.Item, lacking: Mapping[str, str
     if is_pooled(config) and (why_not_pooled := why_direct(item.nodeid)):
         return why_not_pooled
     return next((why for name, why in lacking.items() if item.get_closest_marker(name)), None)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand what was left out to the process that sums up, where several run the tests."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["left_out"] = session.config.stash.get(_LEFT_OUT, [])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take over what one of them left out: each leaves out the same."""
+    node.config.stash[_LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", [])
 
 
 def pytest_terminal_summary(
