@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from mailqueue.core.dsn import take_pool_max
 from mailqueue.core.errors import ConfigError
+from mailqueue.core.nameserver import NameServer, parse_name_servers
 from mailqueue.core.secret import Secret
 
 Network = IPv4Network | IPv6Network
@@ -132,6 +133,8 @@ class Settings:
     master_key: Secret | None
     service_user: str | None  # runs the embedded server when we are root
     allowed_hosts: tuple[Network, ...]  # networks that pass the outbound check although private
+    name_servers: tuple[NameServer, ...] = ()  # asked by checks of domains; none: the system's
+    master_key_previous: Secret | None = None  # opens what the master key before sealed
 
 
 def _secret(value: object) -> object:
@@ -151,6 +154,10 @@ def _networks(value: object) -> object:
     return tuple(ip_network(word) for word in words)
 
 
+def _name_servers(value: object) -> object:
+    return parse_name_servers(value) if isinstance(value, str) else value
+
+
 def _no_control(value: object) -> object:
     if isinstance(value, str) and not value.isprintable():
         raise ValueError("must be printable text")
@@ -160,6 +167,7 @@ def _no_control(value: object) -> object:
 Port = Annotated[int, Field(ge=0, le=65535)]
 SecretText = Annotated[Secret, BeforeValidator(_secret)]
 Networks = Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_networks)]
+NameServers = Annotated[tuple[NameServer, ...], NoDecode, BeforeValidator(_name_servers)]
 
 
 def default_data() -> Path:
@@ -190,6 +198,7 @@ class Environment(BaseSettings):
     direct_url: Annotated[Secret | None, BeforeValidator(_database_url)] = None
     data: Path = Field(default_factory=default_data)
     master_key: SecretText | None = None
+    master_key_previous: SecretText | None = None
     service_user: str | None = None
     host: Annotated[str, BeforeValidator(_no_control)] = "127.0.0.1"
     port: Port = 8025
@@ -203,6 +212,7 @@ class Environment(BaseSettings):
     batch: Annotated[int, Field(ge=1, le=5000)] = 200
     max_send_rate: Annotated[float | None, Field(ge=0, le=1_000_000)] = None
     allowed_hosts: Networks = ()
+    resolver: NameServers = ()
     log_level: LogLevel = LogLevel.INFO
     log_format: LogFormat = LogFormat.AUTO
 
@@ -238,6 +248,8 @@ def _grouped(env: Environment) -> Settings:
         master_key=env.master_key,
         service_user=env.service_user,
         allowed_hosts=env.allowed_hosts,
+        name_servers=env.resolver,
+        master_key_previous=env.master_key_previous,
     )
 
 
@@ -272,5 +284,5 @@ def _faults(exc: ValidationError) -> list[str]:
 def _fault(field: str, message: str, value: object) -> str:
     variable = field if field.isupper() else f"MAILQUEUE_{field.upper()}"
     allowed = message.removeprefix("Value error, ").replace("Input should be", "must be")
-    is_secret = field.lower().endswith(("key", "password", "url"))
+    is_secret = field.lower().endswith(("key", "key_previous", "password", "url"))
     return f"{variable}: {allowed}" if is_secret else f"{variable}: {allowed}, got {value!r}"

@@ -165,3 +165,11 @@ def test_a_duration_without_a_known_unit_is_refused(text: str) -> None:
 def test_a_size_without_a_known_unit_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="must be a size such as"):
         parse_bytes(text)
+
+
+@pytest.mark.parametrize("text", ["example.com", "127.0.0.1:x", "127.0.0.1:0", "127.0.0.1:70000"])
+def test_a_name_server_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("MAILQUEUE_RESOLVER", text)
+
+    with pytest.raises(ConfigError, match=f"MAILQUEUE_RESOLVER: '{text}'"):
+        load_settings()
