@@ -135,9 +135,14 @@ async def difference(conn: Conn) -> int:
 
 async def is_waiting(conn: Conn, other: Conn) -> bool:
     """Say whether the other session waits for a lock."""
+    # By name: behind a pooler the process id a client is told is not that of its session.
     return bool(
         await make.scalar(
-            conn, "SELECT cardinality(pg_blocking_pids(%s)) > 0", other.info.backend_pid
+            conn,
+            "SELECT coalesce(bool_or(cardinality(pg_blocking_pids(pid)) > 0), false)"
+            " FROM pg_stat_activity"
+            " WHERE datname = current_database() AND application_name = %s",
+            other.info.parameter_status("application_name"),
         )
     )
 
