@@ -112,7 +112,8 @@ class _Dialog:
         if verb == "QUIT":
             await self.say(verb, b"221 2.0.0 bye\r\n")
             return False
-        return await self.say(verb, b"250 2.0.0 ok\r\n")
+        usual = b"235 2.7.0 welcome\r\n" if verb == "AUTH" else b"250 2.0.0 ok\r\n"
+        return await self.say(verb, usual)
 
     async def message(self) -> bool:
         if not self.server.reads:
