@@ -41,7 +41,7 @@ ALLOWED: dict[str, set[str]] = {
         name: KERNEL | FORMATS | set(CAPABILITIES[:place])
         for place, name in enumerate(CAPABILITIES)
     },
-    "adapters": EDGE | {"smtp"},
+    "adapters": EDGE | FORMATS,
 }
 _BELOW_THE_ENDS = set(ALLOWED)
 ALLOWED |= {
@@ -58,8 +58,9 @@ ALLOWED |= {
 HOMES: dict[str, tuple[str, ...]] = {
     "aiosmtplib": ("smtp.*",),
     "click": ("cli.*",),
-    "cryptography": ("vault.*", "smtp.*", "trap.*", "dkim.*"),
+    "cryptography": ("adapters.sending.oauth", "vault.*", "smtp.*", "trap.*", "dkim.*"),
     "dns": ("deliverability.resolver",),
+    "h11": ("adapters.http.*",),
     "idna": ("core.address",),
     "jinja2": ("api.*", "cli.*", "trap.rendering"),
     "orjson": ("*",),

@@ -1,0 +1,222 @@
+"""One connection to an HTTP server, one question at a time; no answer is credited by guess.
+
+It follows no redirect, knows no proxy and no cookie, and asks for bodies as they are.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from typing import cast
+
+import h11
+
+from mailqueue import __version__
+from mailqueue.adapters.http.model import Answer, Call, HttpTimeouts, Reach, Site
+from mailqueue.core.verdict import Kind, Rejected, Stage
+from mailqueue.smtp.dial import dial
+
+MOST_ANSWER_BYTES = 1024 * 1024
+MOST_HEAD_BYTES = 64 * 1024
+USER_AGENT = f"mailqueue/{__version__}"
+
+
+async def connect(
+    site: Site, reach: Reach, *, timeouts: HttpTimeouts, context: ssl.SSLContext | None
+) -> "Wire | Rejected":
+    """Connect to a checked address and secure the connection; `context` None is for http."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + timeouts.connect_s
+    sock = await dial(
+        site.host,
+        site.port,
+        allow_private=reach.allow_private,
+        allowed=reach.allowed_networks,
+        timeout_s=timeouts.connect_s,
+    )
+    if isinstance(sock, Rejected):
+        return sock
+    try:
+        async with asyncio.timeout_at(end):
+            transport, inbox = await loop.create_connection(
+                _Inbox,
+                sock=sock,
+                ssl=context,
+                server_hostname=site.host if context is not None else None,
+            )
+    except (OSError, TimeoutError) as error:
+        sock.close()
+        return _not_secured(error)
+    except asyncio.CancelledError:
+        sock.close()
+        raise
+    return Wire(site, transport, inbox, timeouts)
+
+
+class Wire:
+    """An open connection; after any trouble it is not usable any more."""
+
+    def __init__(
+        self, site: Site, transport: asyncio.Transport, inbox: "_Inbox", timeouts: HttpTimeouts
+    ) -> None:
+        self._site = site
+        self._transport = transport
+        self._inbox = inbox
+        self._timeouts = timeouts
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MOST_HEAD_BYTES)
+        self._end = 0.0  # of the call that is under way, by the loop's clock
+
+    @property
+    def is_usable(self) -> bool:
+        """Say whether another question may be asked: nobody hung up, and nobody spoke unasked."""
+        return (
+            not self._transport.is_closing()
+            and not self._inbox.is_over
+            and not self._inbox.octets
+            and self._http.our_state is h11.IDLE
+        )
+
+    async def ask(self, call: Call, *, may_finish: Callable[[], bool]) -> Answer | Rejected:
+        """Send one request and read its answer.
+
+        Rejected is TRANSIENT if nothing was sent, and AMBIGUOUS if no answer came to what was.
+        """
+        if not self.is_usable:
+            self.close()
+            return Rejected(Kind.TRANSIENT, "", "the connection was closed", Stage.CONNECT)
+        octets = self._written(call)
+        if not may_finish():
+            self.close()
+            return Rejected(Kind.TRANSIENT, "", "the worker may not send any more", Stage.DATA)
+        self._end = asyncio.get_running_loop().time() + self._timeouts.call_s
+        self._transport.write(octets)
+        try:
+            return await self._answer()
+        except TimeoutError:
+            why = "no answer in time"
+        except (h11.RemoteProtocolError, ValueError):
+            why = "what the server sent is not HTTP"
+        except ConnectionError:
+            why = "the connection broke before an answer came"
+        except asyncio.CancelledError:
+            self.close()
+            raise
+        self.close()
+        return Rejected(Kind.AMBIGUOUS, "", why, Stage.DOT)
+
+    def close(self) -> None:
+        """Close at once; what was not sent yet is dropped."""
+        self._transport.abort()
+
+    def _written(self, call: Call) -> bytes:
+        headers = [
+            ("Host", self._site.authority),
+            ("User-Agent", USER_AGENT),
+            ("Accept-Encoding", "identity"),
+            *call.headers,
+            *([("Content-Length", str(len(call.body)))] if call.method != "GET" else []),
+        ]
+        pieces = [
+            self._http.send(
+                h11.Request(
+                    method=call.method, target=self._site.prefix + call.path, headers=headers
+                )
+            ),
+            self._http.send(h11.Data(data=call.body)) if call.body else b"",
+            self._http.send(h11.EndOfMessage()),
+        ]
+        return b"".join(piece for piece in pieces if piece)
+
+    async def _answer(self) -> Answer:
+        while not isinstance(event := await self._event(), h11.Response):
+            if not isinstance(event, h11.InformationalResponse):
+                raise ConnectionError
+        headers = {name.decode("ascii"): value.decode("latin-1") for name, value in event.headers}
+        body, is_complete = await self._body()
+        if is_complete and self._http.our_state is h11.DONE is self._http.their_state:
+            self._http.start_next_cycle()
+            if self._http.trailing_data[0]:
+                self.close()  # more than one answer to one question: the next is nobody's
+        else:
+            self.close()
+        if headers.get("content-encoding", "identity") != "identity":
+            body = b""  # we did not ask for it, and unpacking may be endless
+        return Answer(event.status_code, headers, body, is_complete)
+
+    async def _body(self) -> tuple[bytes, bool]:
+        body = bytearray()
+        while len(body) <= MOST_ANSWER_BYTES:
+            try:
+                event = await self._event()
+            except (h11.RemoteProtocolError, ConnectionError, TimeoutError):
+                break
+            if isinstance(event, h11.EndOfMessage):
+                return bytes(body), True
+            if isinstance(event, h11.Data):
+                body += event.data
+        return bytes(body[:MOST_ANSWER_BYTES]), False
+
+    async def _event(self) -> object:
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            next_byte = asyncio.get_running_loop().time() + self._timeouts.read_s
+            self._http.receive_data(await self._inbox.read(by=min(next_byte, self._end)))
+        if isinstance(event, h11.ConnectionClosed) or event is h11.PAUSED:
+            raise ConnectionError
+        return event
+
+
+class _Inbox(asyncio.Protocol):
+    """What has arrived and was not read yet."""
+
+    def __init__(self) -> None:
+        self.octets = bytearray()
+        self.is_over = False
+        self._has_news = asyncio.Event()
+        self._is_paused = False
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        self.octets += data
+        if len(self.octets) > MOST_ANSWER_BYTES and not self._is_paused and self._transport:
+            self._transport.pause_reading()
+            self._is_paused = True
+        self._has_news.set()
+
+    def eof_received(self) -> None:
+        self.is_over = True
+        self._has_news.set()
+
+    def connection_lost(self, _exc: Exception | None) -> None:
+        self.is_over = True
+        self._has_news.set()
+
+    async def read(self, *, by: float) -> bytes:
+        """Give what arrived, b"" at the end; waits for the first of it.
+
+        Raises:
+            TimeoutError: nothing came by that time of the loop's clock.
+        """
+        async with asyncio.timeout_at(by):
+            while not self.octets and not self.is_over:
+                self._has_news.clear()
+                await self._has_news.wait()
+        found = bytes(self.octets)
+        self.octets.clear()
+        if self._is_paused and self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+            self._is_paused = False
+        return found
+
+
+def _not_secured(error: Exception) -> Rejected:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        why = f"the server's certificate is not valid: {error.verify_message}"
+        return Rejected(Kind.ACCOUNT, "", why, Stage.CONNECT)
+    if isinstance(error, ssl.SSLError):
+        reason = (error.reason or "handshake failed").replace("_", " ").lower()
+        return Rejected(Kind.TRANSIENT, "", f"TLS failed: {reason}", Stage.CONNECT)
+    if isinstance(error, TimeoutError):
+        return Rejected(Kind.TRANSIENT, "", "no answer in time (TLS)", Stage.CONNECT)
+    return Rejected(Kind.TRANSIENT, "", "the connection broke (TLS)", Stage.CONNECT)

@@ -1,0 +1,59 @@
+"""What a provider can carry: sizes, counts and headers, looked at before anything is sent. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mailqueue.adapters.sending.outcomes import cannot_carry
+from mailqueue.core.verdict import Rejected
+from mailqueue.ports.transport import Outgoing
+
+MEGABYTE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one provider takes in one mail; None is no bound that we know of.
+
+    `octets` are of the request as it is sent, base64 and all. `takes_unicode` says whether an
+    address may have letters beyond ASCII before its @.
+    """
+
+    provider: str
+    octets: int | None = None
+    recipients: int | None = None
+    tags: int | None = None
+    takes_unicode: bool = False
+    no_headers: frozenset[str] = frozenset()  # in lower case; a final * stands for any ending
+
+
+def objection(
+    bounds: Bounds, mail: Outgoing, *, octets: int, headers: Iterable[str] = ()
+) -> Rejected | None:
+    """Say what of a mail the provider cannot carry, and what its limit is."""
+    name = bounds.provider
+    if bounds.octets is not None and octets > bounds.octets:
+        most = f"{bounds.octets / MEGABYTE:g} MiB ({bounds.octets} octets)"
+        return cannot_carry(f"{name} takes at most {most} in one request, this has {octets}")
+    count = len(mail.envelope.recipients)
+    if bounds.recipients is not None and count > bounds.recipients:
+        return cannot_carry(
+            f"{name} takes at most {bounds.recipients} recipients in one mail, this has {count}"
+        )
+    if bounds.tags is not None and len(mail.tags) > bounds.tags:
+        return cannot_carry(
+            f"{name} takes at most {bounds.tags} tags in one mail, this has {len(mail.tags)}"
+        )
+    everyone = (mail.envelope.sender, *mail.envelope.recipients)
+    beyond = [one for one in everyone if not one.isascii()]
+    if beyond and not bounds.takes_unicode:
+        return cannot_carry(f"{name} takes no address with letters beyond ASCII: {beyond[0]}")
+    for header in headers:
+        if _is_forbidden(header.lower(), bounds.no_headers):
+            return cannot_carry(f"{name} does not let mail set the header {header}")
+    return None
+
+
+def _is_forbidden(header: str, forbidden: frozenset[str]) -> bool:
+    return any(
+        header.startswith(one[:-1]) if one.endswith("*") else header == one for one in forbidden
+    )

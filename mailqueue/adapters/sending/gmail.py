@@ -1,0 +1,166 @@
+"""Gmail API, users.messages.send with the message as it is.
+
+Follows developers.google.com/gmail/api/reference/rest/v1/users.messages/send and its guide to
+errors, read in November 2026. There is no envelope: recipients are those the headers name.
+"""
+
+import base64
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+
+from mailqueue.adapters.http.model import Answer, Call, Site
+from mailqueue.adapters.sending import outcomes
+from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection
+from mailqueue.adapters.sending.oauth import Tokens
+from mailqueue.adapters.sending.outcomes import Meaning
+from mailqueue.adapters.sending.parts import People, recipients_of
+from mailqueue.adapters.sending.service import Access, Service, Written
+from mailqueue.core.address import Mailbox, parse_address
+from mailqueue.core.secret import Secret
+from mailqueue.core.verdict import Accepted, Rejected, Verdict
+from mailqueue.mime.headers import addresses
+from mailqueue.ports.transport import Outgoing
+
+BOUNDS = Bounds("Gmail", octets=36_700_160, recipients=100, takes_unicode=True)
+UPLOAD_OCTETS = 5 * MEGABYTE  # larger ones go as they are, not in JSON
+QUOTA_WAIT = timedelta(hours=1)
+
+MEANING_BY_REASON = {
+    "authError": outcomes.ACCOUNT,
+    "failedPrecondition": outcomes.ACCOUNT,
+    "rateLimitExceeded": outcomes.RATE_LIMITED,
+    "userRateLimitExceeded": outcomes.RATE_LIMITED,
+    "dailyLimitExceeded": outcomes.ACCOUNT,
+    "domainPolicy": outcomes.ACCOUNT,
+    "insufficientPermissions": outcomes.ACCOUNT,
+    "accessNotConfigured": outcomes.ACCOUNT,
+    "forbidden": outcomes.ACCOUNT,
+    "uploadTooLarge": outcomes.MESSAGE,
+}
+_ABOUT_RECIPIENT = re.compile(r"invalid (?:to|cc|bcc) header|recipient address required", re.I)
+_HEADER = re.compile(
+    rb"^(?:to|cc|bcc|dkim-signature):[^\r\n]*\r\n(?:[ \t][^\r\n]*\r\n)*",
+    re.IGNORECASE | re.MULTILINE,
+)
+_RETRY_AFTER = re.compile(r"retry after (\S+)", re.IGNORECASE)
+
+
+class Gmail(Service):
+    """One mailbox, which its owner or his administrator lets us send from."""
+
+    def __init__(self, access: Access, tokens: Tokens) -> None:
+        self.site = access.site or Site("https", "gmail.googleapis.com", 443)
+        self._user = access.setting("user") or access.key_id or "me"
+        self._tokens = tokens
+        self._token = Secret("")
+
+    async def authorise(self) -> Rejected | None:
+        """Have a token that lasts for the next calls."""
+        token = await self._tokens.get()
+        if isinstance(token, Rejected):
+            return token
+        self._token = token
+        self.secrets = (token,)
+        return None
+
+    def renew(self, answer: Answer) -> bool:
+        if answer.status == 401:
+            self._tokens.drop()
+        return answer.status == 401
+
+    def write(self, mail: Outgoing) -> Written | Rejected:
+        message = addressed(mail)
+        refused = objection(BOUNDS, mail, octets=len(message))
+        return refused or Written(mail, message)
+
+    def call(self, group: Sequence[Written]) -> Call:
+        message = group[0].octets
+        path = f"/gmail/v1/users/{quote(self._user, safe='@')}/messages/send"
+        authorization = ("Authorization", f"Bearer {self._token.reveal()}")
+        if len(message) > UPLOAD_OCTETS:
+            headers = (authorization, ("Content-Type", "message/rfc822"))
+            return Call("POST", f"/upload{path}?uploadType=media", headers, message)
+        body = orjson.dumps({"raw": base64.urlsafe_b64encode(message).decode()})
+        return Call("POST", path, (authorization, ("Content-Type", "application/json")), body)
+
+    def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
+        return [_judged(group[0].mail, answer)]
+
+
+def addressed(mail: Outgoing) -> bytes:
+    """Give the message with To, Cc and Bcc that name the envelope's recipients and nobody else.
+
+    A message whose headers do so already stays as it is. The provider takes Bcc out again.
+    """
+    to, cc, bcc = recipients_of(mail)
+    head, empty, body = mail.message.partition(b"\r\n\r\n")
+    head += b"\r\n"
+    named = b"".join(
+        addresses(name, _mailboxes(people))
+        for name, people in (("To", to), ("Cc", cc), ("Bcc", bcc))
+        if people
+    )
+    if not bcc and _names(head) == len(to) + len(cc):
+        return mail.message
+    return _HEADER.sub(b"", head) + named + empty[2:] + body
+
+
+def _names(head: bytes) -> int:
+    """Count the addresses that the headers name."""
+    found = [one.group() for one in _HEADER.finditer(head)]
+    return sum(one.count(b"@") for one in found if not one.lower().startswith(b"dkim"))
+
+
+def _mailboxes(people: People) -> list[Mailbox]:
+    return [Mailbox(one.name, parse_address(one.address)) for one in people]
+
+
+def _judged(mail: Outgoing, answer: Answer) -> Verdict:
+    said = answer.document()
+    said = said if isinstance(said, dict) else {}
+    if answer.status == 200 and isinstance(message_id := said.get("id"), str) and message_id:
+        return Accepted("200", "accepted", provider_message_id=message_id)
+    error = said.get("error")
+    if answer.status < 400 or not isinstance(error, dict):
+        return outcomes.not_understood(answer)
+    text, reason = str(error.get("message") or ""), _reason(error)
+    detail = f"{reason}: {text}" if reason else text
+    if answer.status == 400 and _ABOUT_RECIPIENT.search(text):
+        return outcomes.about_recipient(mail, answer, detail)
+    if answer.status == 429 and "mail sending" in text.lower():
+        return outcomes.refused(
+            answer, outcomes.ACCOUNT, detail, retry_after=_wait(text) or QUOTA_WAIT
+        )
+    return outcomes.refused(answer, _meaning(answer, reason), detail)
+
+
+def _meaning(answer: Answer, reason: str) -> Meaning:
+    if answer.status >= 500:
+        return outcomes.AMBIGUOUS
+    return MEANING_BY_REASON.get(reason) or outcomes.meaning_of(answer.status)
+
+
+def _reason(error: dict[str, Any]) -> str:
+    """Give the first reason named, in the older form or the newer."""
+    for name in ("errors", "details"):
+        listed = error.get(name)
+        for each in listed if isinstance(listed, list) else []:
+            if isinstance(each, dict) and each.get("reason"):
+                return str(each["reason"])
+    return ""
+
+
+def _wait(text: str) -> timedelta | None:
+    found = _RETRY_AFTER.search(text)
+    if found is None:
+        return None
+    try:
+        at = datetime.fromisoformat(found[1].rstrip(".,)"))
+    except ValueError:
+        return None
+    return outcomes.bounded(at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC))

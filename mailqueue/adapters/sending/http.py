@@ -1,0 +1,231 @@
+"""Sends by a provider's HTTP API: opens channels for one sender account."""
+
+import asyncio
+import ssl
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from mailqueue.adapters.http.model import NOWHERE_INSIDE, USUAL, Answer, HttpTimeouts, Reach
+from mailqueue.adapters.http.wire import Wire, connect
+from mailqueue.adapters.sending.service import Service, Written
+from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
+from mailqueue.ports.transport import Outgoing, Report
+
+RATE_LIMIT_REST = timedelta(seconds=30)
+"""How long nothing is asked after being too fast, where the provider names no time."""
+REFUSED_REST = timedelta(seconds=5)
+"""So long what was said of the account holds for all its connections; then it is asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAccount:
+    """How one sender account reaches its provider; see `SmtpAccount`."""
+
+    reach: Reach = NOWHERE_INSIDE
+    timeouts: HttpTimeouts = USUAL
+    max_age: timedelta = timedelta(seconds=300)
+
+
+class HttpTransport:
+    """Opens channels to one provider for one account; see `ports.transport.Transport`."""
+
+    def __init__(
+        self,
+        service: Service,
+        account: HttpAccount,
+        *,
+        tls_context: ssl.SSLContext | None = None,
+    ) -> None:
+        """Prepare; `tls_context` None trusts what the system trusts, TLS 1.2 and later."""
+        self.service = service
+        self.account = account
+        self._tls_context = tls_context
+        self._rest: tuple[float, Rejected] | None = None
+
+    async def open(self) -> "HttpChannel | Rejected":
+        """Connect and secure; what an answer said about the account itself is told here."""
+        objection = self.objection
+        if objection is not None and objection.kind is Kind.ACCOUNT:
+            return objection
+        refused = await self.service.authorise()
+        if refused is not None:
+            return refused
+        wire = await self.connect()
+        return wire if isinstance(wire, Rejected) else HttpChannel(self, wire)
+
+    async def connect(self) -> Wire | Rejected:
+        """Open one connection to where the API is."""
+        site = self.service.site
+        if site.scheme == "https" and self._tls_context is None:
+            # reads every trusted certificate: not on the loop
+            self._tls_context = await asyncio.to_thread(ssl.create_default_context)
+        return await connect(
+            site,
+            self.account.reach,
+            timeouts=self.account.timeouts,
+            context=self._tls_context if site.scheme == "https" else None,
+        )
+
+    def note(self, verdict: Verdict) -> None:
+        """Remember what an answer said about more than its mail."""
+        if not isinstance(verdict, Rejected):
+            return
+        if verdict.kind is Kind.RATE_LIMITED:
+            wait = verdict.retry_after or RATE_LIMIT_REST
+            self._rest = (_now() + wait.total_seconds(), verdict)
+        elif verdict.kind is Kind.ACCOUNT and verdict.stage is Stage.CONNECT:
+            self._rest = (_now() + REFUSED_REST.total_seconds(), verdict)
+
+    @property
+    def objection(self) -> Rejected | None:
+        """Say why nothing is to be asked now: the account was refused, or we were too fast."""
+        if self._rest is None:
+            return None
+        until, why = self._rest
+        left = until - _now()
+        if left <= 0:
+            self._rest = None
+            return None
+        if why.kind is Kind.RATE_LIMITED:
+            return replace(why, retry_after=timedelta(seconds=left))
+        return why
+
+
+class HttpChannel:
+    """One connection at a time, renewed when the provider closed it between two calls."""
+
+    def __init__(self, transport: HttpTransport, wire: Wire) -> None:
+        self._transport = transport
+        self._service = transport.service
+        self._wire = wire
+        self._opened_at = _now()
+        self._is_lost = False
+
+    @property
+    def is_usable(self) -> bool:
+        """Say whether another mail may be sent here."""
+        is_young = _now() - self._opened_at < self._transport.account.max_age.total_seconds()
+        objection = self._transport.objection
+        is_refused = objection is not None and objection.kind is Kind.ACCOUNT
+        return is_young and not self._is_lost and not is_refused
+
+    async def send(
+        self, mails: Sequence[Outgoing], report: Report, *, may_finish: Callable[[], bool]
+    ) -> None:
+        """Send the mails in order and report each."""
+        for group in self._groups(mails):
+            begun = _now()
+            if isinstance(group, tuple):
+                mail, refused = group
+                report(mail, refused, 0)
+                continue
+            verdicts = await self._verdicts(group, may_finish)
+            took_ms = round((_now() - begun) * 1000)
+            for written, verdict in zip(group, verdicts, strict=True):
+                report(written.mail, verdict, took_ms)
+
+    async def close(self) -> None:
+        """Close."""
+        self._is_lost = True
+        self._wire.close()
+
+    def _groups(
+        self, mails: Sequence[Outgoing]
+    ) -> Iterator[list[Written] | tuple[Outgoing, Rejected]]:
+        """Give what goes in one call, or a mail that cannot go at all, in their order."""
+        group: list[Written] = []
+        octets = 0
+        for mail in mails:
+            written = self._service.write(mail)
+            if isinstance(written, Rejected):
+                if group:
+                    yield group
+                group, octets = [], 0
+                yield mail, written
+                continue
+            octets += len(written.octets) + 1
+            if group and not self._fits(group, written, octets=octets):
+                yield group
+                group, octets = [], len(written.octets) + 1
+            group.append(written)
+        if group:
+            yield group
+
+    def _fits(self, group: Sequence[Written], another: Written, *, octets: int) -> bool:
+        return (
+            len(group) < self._service.most_in_call
+            and octets + 1 <= self._service.most_call_bytes
+            and not another.goes_alone
+            and not group[-1].goes_alone
+        )
+
+    async def _verdicts(
+        self, group: Sequence[Written], may_finish: Callable[[], bool]
+    ) -> Sequence[Verdict]:
+        objection = self._transport.objection
+        if objection is None and self._is_lost:
+            objection = _LOST
+        if objection is not None:
+            return [objection] * len(group)
+        answer, doubt = await self._answer(group, may_finish)
+        if isinstance(answer, Rejected):
+            self._is_lost = True
+            return [answer] * len(group)
+        verdicts = [self._clean(verdict) for verdict in self._service.judge(group, answer)]
+        for verdict in verdicts:
+            self._transport.note(verdict)
+        if doubt is None:
+            return verdicts
+        # It was refused the second time, which says nothing of the first.
+        return [doubt if _is_for_now(verdict) else verdict for verdict in verdicts]
+
+    async def _answer(
+        self, group: Sequence[Written], may_finish: Callable[[], bool]
+    ) -> tuple[Answer | Rejected, Rejected | None]:
+        """Ask; once more where that is known to be safe, and then with what is left in doubt."""
+        first = await self._asked(group, may_finish)
+        if isinstance(first, Answer):
+            if not self._service.renew(first):
+                return first, None
+            refused = await self._service.authorise()
+            return refused or await self._asked(group, may_finish), None
+        if first.kind is not Kind.AMBIGUOUS or not self._service.is_repeatable:
+            return first, None
+        second = await self._asked(group, may_finish)
+        return (second, first) if isinstance(second, Answer) else (first, None)
+
+    async def _asked(
+        self, group: Sequence[Written], may_finish: Callable[[], bool]
+    ) -> Answer | Rejected:
+        if not self._wire.is_usable:
+            self._wire.close()
+            wire = await self._transport.connect()
+            if isinstance(wire, Rejected):
+                return wire
+            self._wire = wire
+        return await self._wire.ask(self._service.call(group), may_finish=may_finish)
+
+    def _clean(self, verdict: Verdict) -> Verdict:
+        """Take out what a server echoed of the credentials."""
+        if not isinstance(verdict, Rejected):
+            return verdict
+        detail = verdict.detail
+        for secret in self._service.secrets:
+            if secret:
+                detail = detail.replace(secret.reveal(), "***")
+        return replace(verdict, detail=detail)
+
+
+_LOST = Rejected(Kind.TRANSIENT, "", "the connection broke at an earlier mail", Stage.CONNECT)
+
+
+def _is_for_now(verdict: Verdict) -> bool:
+    return isinstance(verdict, Rejected) and verdict.kind not in (
+        Kind.PERMANENT_RECIPIENT,
+        Kind.PERMANENT_MESSAGE,
+    )
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

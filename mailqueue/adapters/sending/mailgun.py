@@ -1,0 +1,106 @@
+"""Mailgun, POST /v3/{domain}/messages.mime, the message as it is.
+
+Follows github.com/mailgun/documentation (source/api-sending.rst), read in November 2026. The call
+fails as a whole if one address is at fault.
+"""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from mailqueue.adapters.http.model import Answer, Call, Site
+from mailqueue.adapters.sending import outcomes
+from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection
+from mailqueue.adapters.sending.outcomes import cannot_carry
+from mailqueue.adapters.sending.service import ID_NAME, Access, Service, Written
+from mailqueue.core.verdict import Accepted, Rejected, Verdict
+from mailqueue.ports.transport import Outgoing
+
+# Addresses beyond ASCII arrive, their headers garbled: refused.
+BOUNDS = Bounds("Mailgun", octets=25 * MEGABYTE, recipients=1000, tags=3)
+OPTIONS_OCTETS = 16 * 1024
+MEANING_BY_TEXT = (
+    ("not a valid address", None),  # see `about_recipient`
+    ("authorized recipient", outcomes.SENDER),
+    ("sandbox", outcomes.SENDER),
+    ("disabled", outcomes.ACCOUNT),
+)
+
+
+class Mailgun(Service):
+    """One API key and the sending domain, which is part of the address of every call."""
+
+    def __init__(self, access: Access) -> None:
+        self.site = access.site or Site("https", "api.mailgun.net", 443)
+        self.secrets = (access.secret,)
+        self._domain = access.setting("domain")
+        self._extra = {name: str(value) for name, value in access.extra.items()}
+        login = f"api:{access.secret.reveal()}".encode()
+        self._authorization = f"Basic {base64.b64encode(login).decode()}"
+
+    def write(self, mail: Outgoing) -> Written | Rejected:
+        options = [
+            *self._extra.items(),
+            *(("o:tag", tag) for tag in mail.tags),
+            (f"v:{ID_NAME}", str(mail.email_id)),
+        ]
+        size = sum(len(name.encode()) + len(value.encode()) for name, value in options)
+        if size > OPTIONS_OCTETS:
+            return cannot_carry(
+                f"Mailgun takes at most {OPTIONS_OCTETS} octets of options, this has {size}"
+            )
+        fields = [("to", one) for one in mail.envelope.recipients] + options
+        refused = objection(BOUNDS, mail, octets=len(mail.message))
+        return refused or Written(mail, form(fields, message=mail.message))
+
+    def call(self, group: Sequence[Written]) -> Call:
+        body = group[0].octets
+        boundary = body[2 : body.index(b"\r\n")].decode()
+        headers = (
+            ("Authorization", self._authorization),
+            ("Content-Type", f"multipart/form-data; boundary={boundary}"),
+            ("Accept", "application/json"),
+        )
+        return Call("POST", f"/v3/{quote(self._domain)}/messages.mime", headers, body)
+
+    def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
+        return [_judged(group[0].mail, answer)]
+
+
+def form(fields: Sequence[tuple[str, str]], *, message: bytes) -> bytes:
+    """Write a multipart/form-data body (RFC 7578) with the message as its file. Pure."""
+    digest = hashlib.blake2b(message, digest_size=16)
+    while (mark := f"mq-{digest.hexdigest()}".encode()) in message:
+        digest.update(mark)
+    pieces = [
+        b'--%b\r\nContent-Disposition: form-data; name="%b"\r\n\r\n%b\r\n'
+        % (mark, _quoted(name), value.encode())
+        for name, value in fields
+    ]
+    head = b'name="message"; filename="message.eml"\r\nContent-Type: message/rfc822'
+    pieces.append(b"--%b\r\nContent-Disposition: form-data; %b\r\n\r\n" % (mark, head))
+    return b"".join((*pieces, message, b"\r\n--%b--\r\n" % mark))
+
+
+def _quoted(name: str) -> bytes:
+    # As browsers do it: HTML, section "multipart/form-data encoding algorithm".
+    return name.replace("\r", "%0D").replace("\n", "%0A").replace('"', "%22").encode()
+
+
+def _judged(mail: Outgoing, answer: Answer) -> Verdict:
+    said = answer.document()
+    said = said if isinstance(said, dict) else {}
+    if answer.status == 200 and isinstance(message_id := said.get("id"), str) and message_id:
+        # It is the Message-ID of the mail, in the brackets that events leave out.
+        return Accepted("200", outcomes.cleaned(str(said.get("message"))), "", message_id)
+    if answer.status < 400:
+        return outcomes.not_understood(answer)
+    detail = str(said.get("message") or "") or answer.body[:200].decode("utf-8", "replace")
+    if answer.status == 400:
+        for words, meaning in MEANING_BY_TEXT:
+            if words in detail.lower():
+                if meaning is None:
+                    return outcomes.about_recipient(mail, answer, detail)
+                return outcomes.refused(answer, meaning, detail)
+    return outcomes.refused(answer, outcomes.meaning_of(answer.status), detail)

@@ -1,0 +1,222 @@
+"""Gets access tokens: for a service account, or by a refresh token. One is kept until it ends.
+
+Follows developers.google.com/identity/protocols/oauth2 and RFC 6749 section 6, RFC 7523, read in
+November 2026.
+"""
+
+import asyncio
+import base64
+import ssl
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol
+from urllib.parse import urlencode
+
+import orjson
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
+from mailqueue.adapters.http.model import USUAL, Answer, Call, HttpTimeouts, Reach, site_of
+from mailqueue.adapters.http.wire import connect
+from mailqueue.adapters.sending.outcomes import cleaned, retry_after_of
+from mailqueue.core.secret import Secret
+from mailqueue.core.verdict import Kind, Rejected, Stage
+
+GOOGLE_TOKENS = "https://oauth2.googleapis.com/token"
+SEND_MAIL = "https://www.googleapis.com/auth/gmail.send"
+ALL_MAIL = "https://mail.google.com/"
+ASSERTION_SECONDS = 3600
+EARLY_SECONDS = 180
+"""A token is not used in its last minutes: a batch may take that long."""
+_PASSING = frozenset({"internal_failure", "server_error", "temporarily_unavailable"})
+_PASSING_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
+
+
+class Grant(Protocol):
+    """A right to get tokens."""
+
+    token_url: str
+
+    def fields(self, now: float) -> dict[str, str]:
+        """Give the form that asks for a token; `now` in Unix seconds."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshToken:
+    """A person's lasting consent."""
+
+    client_id: str
+    client_secret: Secret
+    refresh_token: Secret
+    token_url: str = GOOGLE_TOKENS
+    scope: str = ""
+
+    def fields(self, now: float) -> dict[str, str]:  # noqa: ARG002
+        scope = {"scope": self.scope} if self.scope else {}
+        return {
+            "grant_type": "refresh_token",
+            "refresh_token": self.refresh_token.reveal(),
+            "client_id": self.client_id,
+            "client_secret": self.client_secret.reveal(),
+            **scope,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAccount:
+    """A key that may act for a mailbox of its domain."""
+
+    client_email: str
+    private_key: Secret  # PKCS#8 in PEM
+    key_id: str
+    mailbox: str
+    scope: str
+    token_url: str = GOOGLE_TOKENS
+
+    def fields(self, now: float) -> dict[str, str]:
+        head = {"alg": "RS256", "typ": "JWT", "kid": self.key_id}
+        claims = {
+            "iss": self.client_email,
+            "sub": self.mailbox,
+            "aud": self.token_url,
+            "scope": self.scope,
+            "iat": int(now),
+            "exp": int(now) + ASSERTION_SECONDS,
+        }
+        signed = f"{_base64(orjson.dumps(head))}.{_base64(orjson.dumps(claims))}"
+        key = serialization.load_pem_private_key(self.private_key.reveal().encode(), None)
+        if not isinstance(key, rsa.RSAPrivateKey):
+            raise ValueError("the key of a service account must be an RSA key")
+        signature = key.sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256())
+        return {
+            "grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer",
+            "assertion": f"{signed}.{_base64(signature)}",
+        }
+
+
+def grant_of(
+    document: Secret, *, mailbox: str, scope: str, token_url: str = ""
+) -> RefreshToken | ServiceAccount:
+    """Read the key file of a service account, or a document with a refresh token. Pure.
+
+    A key file may not say where its tokens come from, unless it says what everybody knows: whoever
+    wrote it would be sent what is signed with it.
+
+    Raises:
+        ValueError: if it is neither; the message names what is missing.
+    """
+    try:
+        given = orjson.loads(document.reveal())
+    except orjson.JSONDecodeError:
+        given = None
+    if not isinstance(given, dict):
+        raise ValueError("must be a JSON document: a service account's key file or a refresh token")
+    url = token_url or GOOGLE_TOKENS
+    if given.get("type") == "service_account":
+        if given.get("token_uri", url) not in (url, GOOGLE_TOKENS):
+            raise ValueError("token_uri of the key file is not the one that is set")
+        text = _texts(given, "client_email", "private_key", "private_key_id")
+        key = Secret(text["private_key"])
+        return ServiceAccount(
+            text["client_email"], key, text["private_key_id"], mailbox, scope, url
+        )
+    text = _texts(given, "client_id", "client_secret", "refresh_token")
+    secrets = Secret(text["client_secret"]), Secret(text["refresh_token"])
+    return RefreshToken(text["client_id"], *secrets, url, str(given.get("scope") or ""))
+
+
+class Tokens:
+    """The access token of one account; whoever needs it while it is fetched waits for the same."""
+
+    def __init__(
+        self,
+        grant: Grant,
+        reach: Reach,
+        *,
+        timeouts: HttpTimeouts = USUAL,
+        tls_context: ssl.SSLContext | None = None,
+    ) -> None:
+        self._grant = grant
+        self._reach = reach
+        self._timeouts = timeouts
+        self._tls_context = tls_context
+        self._token: Secret | None = None
+        self._ends_at = 0.0
+        self._fetching = asyncio.Lock()
+
+    async def get(self) -> Secret | Rejected:
+        """Give a token that lasts for minutes; a Rejected concerns the account."""
+        async with self._fetching:
+            if self._token is None or time.monotonic() >= self._ends_at:
+                return await self._fetched()
+            return self._token
+
+    def drop(self) -> None:
+        """Forget the token: somebody would not take it."""
+        self._token = None
+
+    async def _fetched(self) -> Secret | Rejected:
+        answer = await self._asked()
+        if isinstance(answer, Rejected):
+            return answer
+        said = answer.document()
+        said = said if isinstance(said, dict) else {}
+        token = said.get("access_token")
+        if answer.status != 200 or not isinstance(token, str) or not token.isprintable():
+            return _refused(answer, said)
+        self._token = Secret(token)
+        self._ends_at = time.monotonic() + max(0.0, _seconds(said) - EARLY_SECONDS)
+        return self._token
+
+    async def _asked(self) -> Answer | Rejected:
+        site = site_of(self._grant.token_url)
+        try:
+            fields = await asyncio.to_thread(self._grant.fields, time.time())
+        except ValueError:
+            why = "the private key of the service account cannot be read"
+            return Rejected(Kind.ACCOUNT, "", why, Stage.CONNECT)
+        if site.scheme == "https" and self._tls_context is None:
+            self._tls_context = await asyncio.to_thread(ssl.create_default_context)
+        context = self._tls_context if site.scheme == "https" else None
+        wire = await connect(site, self._reach, timeouts=self._timeouts, context=context)
+        if isinstance(wire, Rejected):
+            return wire
+        headers = (("Content-Type", "application/x-www-form-urlencoded"),)
+        call = Call("POST", "", headers, urlencode(fields).encode())
+        try:
+            answer = await wire.ask(call, may_finish=lambda: True)
+        finally:
+            wire.close()
+        if isinstance(answer, Rejected):  # no mail was sent: nothing is in doubt
+            return Rejected(Kind.TRANSIENT, "", f"token: {answer.detail}", Stage.CONNECT)
+        return answer
+
+
+def _refused(answer: Answer, said: dict[str, Any]) -> Rejected:
+    error = str(said.get("error") or "")
+    words = str(said.get("error_description") or "")
+    detail = cleaned(f"token: {error} {words}") if error else f"token: HTTP {answer.status}"
+    passes = error in _PASSING or answer.status in _PASSING_STATUSES
+    kind = Kind.TRANSIENT if passes else Kind.ACCOUNT
+    return Rejected(
+        kind, str(answer.status), detail, Stage.CONNECT, retry_after=retry_after_of(answer)
+    )
+
+
+def _seconds(said: dict[str, Any]) -> float:
+    try:
+        return float(said.get("expires_in") or 0)  # it may come as text
+    except (TypeError, ValueError):
+        return 0.0
+
+
+def _texts(given: dict[str, Any], *names: str) -> dict[str, str]:
+    missing = [name for name in names if not isinstance(given.get(name), str) or not given[name]]
+    if missing:
+        raise ValueError(f"lacks {', '.join(missing)}")
+    return {name: given[name] for name in names}
+
+
+def _base64(octets: bytes) -> str:
+    return base64.urlsafe_b64encode(octets).rstrip(b"=").decode()

@@ -1,0 +1,182 @@
+"""Takes a composed message apart again, for providers that take fields and no message. Pure."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from email import message_from_bytes
+from email.message import Message
+from email.utils import getaddresses
+
+from mailqueue.mime.decode import octets_to_text, words_to_text
+from mailqueue.ports.transport import Outgoing
+
+_HEADER = re.compile(r"^([!-9;-~]+)[ \t]*:[ \t]?([^\r\n]*(?:\r\n[ \t][^\r\n]*)*)", re.MULTILINE)
+# What providers write themselves, or take in fields of their own.
+_OURS = frozenset(
+    {
+        "from",
+        "to",
+        "cc",
+        "bcc",
+        "reply-to",
+        "subject",
+        "date",
+        "message-id",
+        "mime-version",
+        "dkim-signature",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A name, which may be empty, and an address."""
+
+    name: str
+    address: str
+
+
+People = tuple[Person, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """An attachment; an inline one has a Content-ID, without its angle brackets."""
+
+    name: str
+    content_type: str
+    octets: bytes = field(repr=False)
+    content_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a message says. To, Cc and Bcc are those of the envelope that the headers name so."""
+
+    sender: Person
+    to: tuple[Person, ...]
+    cc: tuple[Person, ...]
+    bcc: tuple[Person, ...]
+    reply_to: tuple[Person, ...]
+    subject: str
+    text: str | None
+    html: str | None
+    message_id: str
+    headers: tuple[tuple[str, str], ...]
+    files: tuple[File, ...]
+
+
+def parts_of(mail: Outgoing) -> Parts:
+    """Give the parts of a mail that our own composer wrote.
+
+    Recipients of the envelope that no header names are blind copies. Where the headers name
+    nobody who is still to get it, copies become the addressees: providers want at least one.
+    """
+    headers = _headers(mail.message)
+    first = {name.lower(): value for name, value in reversed(headers)}
+    to, cc, bcc = _recipients(first, mail.envelope.recipients)
+    text, html, files = _body(message_from_bytes(mail.message))
+    sender = _people(first.get("from", ""))
+    return Parts(
+        sender=sender[0] if sender else Person("", mail.envelope.sender),
+        to=to,
+        cc=cc,
+        bcc=bcc,
+        reply_to=tuple(_people(first.get("reply-to", ""))),
+        subject=words_to_text(first.get("subject", "")),
+        text=text,
+        html=html,
+        message_id=first.get("message-id", "").strip(),
+        headers=tuple(
+            (name, words_to_text(value))
+            for name, value in headers
+            if name.lower() not in _OURS and not name.lower().startswith("content-")
+        ),
+        files=files,
+    )
+
+
+def _headers(message: bytes) -> list[tuple[str, str]]:
+    head = message.partition(b"\r\n\r\n")[0].decode("utf-8", "replace")
+    return [(found[1], found[2].replace("\r\n", "")) for found in _HEADER.finditer(head)]
+
+
+def _people(header: str) -> list[Person]:
+    pairs = getaddresses([header])
+    return [Person(words_to_text(name), address) for name, address in pairs if "@" in address]
+
+
+def mailbox(person: Person) -> str:
+    """Write a mailbox as fields of providers take it: the name in quotes, letters as they are."""
+    if not person.name:
+        return person.address
+    name = person.name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{name}" <{person.address}>'
+
+
+def recipients_of(mail: Outgoing) -> tuple[People, People, People]:
+    """Give To, Cc and Bcc of a mail, for providers that take the message but want them named."""
+    headers = {name.lower(): value for name, value in reversed(_headers(mail.message))}
+    return _recipients(headers, mail.envelope.recipients)
+
+
+def _recipients(headers: dict[str, str], envelope: Sequence[str]) -> tuple[People, People, People]:
+    left = dict.fromkeys(envelope)
+    lists: list[People] = []
+    for name in ("to", "cc"):
+        named = [one for one in _people(headers.get(name, "")) if one.address in left]
+        lists.append(tuple(named))
+        for one in named:
+            left.pop(one.address, None)
+    to, cc = lists
+    bcc = tuple(Person("", address) for address in left)
+    if not to and cc:
+        return cc, (), bcc
+    if not to and len(bcc) == 1:  # the only one who gets it may see who does
+        return bcc, (), ()
+    return to, cc, bcc
+
+
+def _body(message: Message) -> tuple[str | None, str | None, tuple[File, ...]]:
+    text: str | None = None
+    html: str | None = None
+    files: list[File] = []
+    for part in _leaves(message):
+        content_type = part.get_content_type()
+        is_file = bool(part.get_filename()) or part.get_content_disposition() == "attachment"
+        if content_type == "text/plain" and text is None and not is_file:
+            text = _text(part)
+        elif content_type == "text/html" and html is None and not is_file:
+            html = _text(part)
+        else:
+            files.append(_file(part, number=len(files) + 1))
+    return text, html, tuple(files)
+
+
+def _leaves(message: Message) -> list[Message]:
+    if message.get_content_maintype() != "multipart":
+        return [message]
+    inside = message.get_payload()
+    if not isinstance(inside, list):
+        return []
+    return [leaf for part in inside if isinstance(part, Message) for leaf in _leaves(part)]
+
+
+def _octets(part: Message) -> bytes:
+    inside = part.get_payload()
+    if isinstance(inside, list):  # a message as an attachment
+        return b"".join(one.as_bytes() for one in inside if isinstance(one, Message))
+    found = part.get_payload(decode=True)
+    return found if isinstance(found, bytes) else b""
+
+
+def _text(part: Message) -> str:
+    charset = str(part.get_content_charset() or "utf-8")
+    return octets_to_text(_octets(part), charset).replace("\r\n", "\n")
+
+
+def _file(part: Message, *, number: int) -> File:
+    name = words_to_text(part.get_filename() or "") or f"part{number}"
+    is_inline = part.get_content_disposition() != "attachment"
+    content_id = str(part.get("Content-ID", "")).strip().removeprefix("<").removesuffix(">")
+    return File(name, part.get_content_type(), _octets(part), content_id if is_inline else "")

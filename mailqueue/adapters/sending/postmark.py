@@ -1,0 +1,178 @@
+"""Postmark, POST /email, and POST /email/batch for several mails.
+
+Follows postmarkapp.com/developer/api/email-api and github.com/ActiveCampaign/postmark.js, read in
+November 2026. Codes in the body decide: they look like HTTP statuses and mean other things.
+"""
+
+import base64
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from mailqueue.adapters.http.model import Answer, Call, Site
+from mailqueue.adapters.sending import outcomes
+from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection
+from mailqueue.adapters.sending.outcomes import Meaning, cannot_carry
+from mailqueue.adapters.sending.parts import File, Parts, People, mailbox, parts_of
+from mailqueue.adapters.sending.service import ID_NAME, Access, Service, Written
+from mailqueue.core.verdict import Accepted, Refused, Rejected, Verdict
+from mailqueue.ports.transport import Outgoing
+
+BOUNDS = Bounds("Postmark", octets=10 * MEGABYTE, recipients=50, tags=1)
+BATCH_OCTETS = 50 * MEGABYTE
+BATCH_MAILS = 500
+
+SEVERAL = 11  # error code: see the list
+MEANING_BY_CODE = {
+    10: outcomes.ACCOUNT,
+    100: outcomes.TRANSIENT,
+    300: outcomes.MESSAGE,
+    400: outcomes.SENDER,
+    401: outcomes.SENDER,
+    402: outcomes.MESSAGE,
+    403: outcomes.MESSAGE,
+    405: outcomes.ACCOUNT,
+    406: outcomes.GONE,
+    409: outcomes.MESSAGE,
+    410: outcomes.MESSAGE,
+    411: outcomes.MESSAGE,
+    412: outcomes.SENDER,
+    413: outcomes.ACCOUNT,
+    1235: outcomes.ACCOUNT,
+    1236: outcomes.ACCOUNT,
+}
+_BAD_RECIPIENT = re.compile(r"(?:invalid|error parsing) '(?:to|cc|bcc)'", re.IGNORECASE)
+_INACTIVE = re.compile(r"([^:]*)\. Inactive recipients", re.IGNORECASE | re.DOTALL)
+
+
+class Postmark(Service):
+    """One server token and its message stream."""
+
+    most_in_call = BATCH_MAILS
+    most_call_bytes = BATCH_OCTETS
+
+    def __init__(self, access: Access) -> None:
+        self.site = access.site or Site("https", "api.postmarkapp.com", 443)
+        self.secrets = (access.secret,)
+        self._access = access
+
+    def write(self, mail: Outgoing) -> Written | Rejected:
+        parts = parts_of(mail)
+        if not parts.to:
+            return cannot_carry("Postmark needs a recipient in To, and only blind copies are left")
+        octets = orjson.dumps(self._body(mail, parts))
+        refused = objection(BOUNDS, mail, octets=len(octets))
+        return refused or Written(mail, octets)
+
+    def _body(self, mail: Outgoing, parts: Parts) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            **self._access.extra,
+            "From": _mailboxes((parts.sender,)),
+            "To": _mailboxes(parts.to),
+            "Subject": parts.subject,
+            "Metadata": {ID_NAME: str(mail.email_id)},
+        }
+        headers = list(parts.headers)
+        if parts.message_id and self._access.settings.get("keep_message_id", True):
+            headers += [("Message-ID", parts.message_id), ("X-PM-KeepID", "true")]
+        named = {
+            "Cc": _mailboxes(parts.cc),
+            "Bcc": _mailboxes(parts.bcc),
+            "ReplyTo": _mailboxes(parts.reply_to),
+            "TextBody": parts.text,
+            "HtmlBody": parts.html,
+            "Tag": mail.tags[0] if mail.tags else None,
+            "MessageStream": self._access.setting("message_stream"),
+            "Headers": [{"Name": name, "Value": value} for name, value in headers],
+            "Attachments": [_attachment(file) for file in parts.files],
+        }
+        return body | {name: value for name, value in named.items() if value}
+
+    def call(self, group: Sequence[Written]) -> Call:
+        headers = (
+            ("X-Postmark-Server-Token", self._access.secret.reveal()),
+            ("Content-Type", "application/json"),
+            ("Accept", "application/json"),
+        )
+        if len(group) == 1:
+            return Call("POST", "/email", headers, group[0].octets)
+        body = b"[" + b",".join(one.octets for one in group) + b"]"
+        return Call("POST", "/email/batch", headers, body)
+
+    def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
+        said = answer.document()
+        if len(group) > 1 and answer.status == 200:
+            if isinstance(said, list) and len(said) == len(group):
+                return [
+                    _judged(one.mail, answer, each) for one, each in zip(group, said, strict=True)
+                ]
+            # Each was judged, and nobody can say which judgement is whose.
+            if isinstance(said, list):
+                why = "the answer does not fit the batch"
+                return [outcomes.refused(answer, outcomes.AMBIGUOUS, why)] * len(group)
+            return [outcomes.not_understood(answer)] * len(group)
+        return [_judged(one.mail, answer, said) for one in group]
+
+
+def _mailboxes(people: People) -> str:
+    return ", ".join(mailbox(one) for one in people)
+
+
+def _attachment(file: File) -> dict[str, str]:
+    attachment = {
+        "Name": file.name,
+        "Content": base64.b64encode(file.octets).decode(),
+        "ContentType": file.content_type,
+    }
+    return attachment | ({"ContentID": f"cid:{file.content_id}"} if file.content_id else {})
+
+
+def _judged(mail: Outgoing, answer: Answer, said: Any) -> Verdict:
+    said = said if isinstance(said, dict) else {}
+    code, text = said.get("ErrorCode"), str(said.get("Message") or "")
+    message_id = said.get("MessageID")
+    if answer.status == 200 and code in (0, None) and isinstance(message_id, str) and message_id:
+        return Accepted(
+            "200", outcomes.cleaned(text), "", message_id, _inactive(mail, answer, text)
+        )
+    if not isinstance(code, int) or code == 0:
+        return _without_code(answer)
+    if code == SEVERAL and isinstance(errors := said.get("Errors"), list) and errors:
+        return _judged(mail, answer, _first(errors, text))
+    if code == 300 and _BAD_RECIPIENT.search(text):
+        return outcomes.about_recipient(mail, answer, text)
+    meaning = _meaning(answer, code)
+    verdict = outcomes.refused(answer, meaning, f"{text} (error code {code})")
+    return outcomes.nobody_takes(mail, verdict) if meaning is outcomes.GONE else verdict
+
+
+def _first(errors: list[Any], text: str) -> dict[str, Any]:
+    first = errors[0] if isinstance(errors[0], dict) else {}
+    code = first.get("ErrorCode")
+    return {"ErrorCode": 300, "Message": text} if code in (None, SEVERAL) else first
+
+
+def _without_code(answer: Answer) -> Rejected:
+    if answer.status == 403:  # a network filter in front of the API, not the API
+        return outcomes.refused(answer, outcomes.TRANSIENT, "refused before it reached the API")
+    return outcomes.not_understood(answer)
+
+
+def _meaning(answer: Answer, code: int) -> Meaning:
+    if answer.status in (401, 429, 500, 503):
+        return outcomes.meaning_of(answer.status)
+    if code in MEANING_BY_CODE:
+        return MEANING_BY_CODE[code]
+    return outcomes.MESSAGE if answer.status == 200 else outcomes.meaning_of(answer.status)
+
+
+def _inactive(mail: Outgoing, answer: Answer, text: str) -> tuple[Refused, ...]:
+    """Give those that were left out of a mail that was taken for the others."""
+    found = _INACTIVE.search(text)
+    if found is None:
+        return ()
+    inactive = {word.strip().lower() for word in found[1].split(",")}
+    why = outcomes.refused(answer, outcomes.GONE, "inactive recipient")
+    return tuple(Refused(one, why) for one in mail.envelope.recipients if one.lower() in inactive)

@@ -1,0 +1,189 @@
+"""Resend, POST /emails, and POST /emails/batch for several mails.
+
+Follows github.com/resend/resend-openapi (resend.yaml) and resend.com/docs/api-reference, read in
+November 2026. The provider knows a call made twice by its Idempotency-Key, for about a day.
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import orjson
+
+from mailqueue.adapters.http.model import Answer, Call, Site
+from mailqueue.adapters.sending import outcomes
+from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection
+from mailqueue.adapters.sending.outcomes import cannot_carry
+from mailqueue.adapters.sending.parts import File, Parts, People, mailbox, parts_of
+from mailqueue.adapters.sending.service import ID_NAME, Access, Service, Written
+from mailqueue.core.verdict import Accepted, Rejected, Verdict
+from mailqueue.ports.transport import Outgoing
+
+BOUNDS = Bounds("Resend", octets=40 * MEGABYTE, recipients=50)
+BATCH_MAILS = 100
+QUOTA_WAIT = timedelta(hours=1)
+
+# By name, and by status and name where one name has several.
+MEANING_BY_NAME = {
+    "400 invalid_idempotency_key": outcomes.MESSAGE,
+    "400 validation_error": outcomes.MESSAGE,
+    "401 missing_api_key": outcomes.ACCOUNT,
+    "401 restricted_api_key": outcomes.ACCOUNT,
+    "403 invalid_api_key": outcomes.ACCOUNT,
+    "403 validation_error": outcomes.SENDER,  # the domain, or a test account's recipient
+    "404 not_found": outcomes.ACCOUNT,
+    "405 method_not_allowed": outcomes.ACCOUNT,
+    "409 concurrent_idempotent_requests": outcomes.TRANSIENT,
+    "422 invalid_attachment": outcomes.MESSAGE,
+    "422 invalid_from_address": outcomes.MESSAGE,
+    "422 invalid_parameter": outcomes.MESSAGE,
+    "422 missing_required_field": outcomes.MESSAGE,
+    "422 validation_error": outcomes.MESSAGE,
+    "422 invalid_access": outcomes.MESSAGE,
+    "422 invalid_region": outcomes.MESSAGE,
+    "429 rate_limit_exceeded": outcomes.RATE_LIMITED,
+    "429 daily_quota_exceeded": outcomes.ACCOUNT,
+    "429 monthly_quota_exceeded": outcomes.ACCOUNT,
+    "451 security_error": outcomes.ACCOUNT,
+    "500 application_error": outcomes.TRANSIENT,
+    "500 internal_server_error": outcomes.TRANSIENT,
+}
+_NOT_IN_TAGS = re.compile(r"[^A-Za-z0-9_-]")
+
+
+class Resend(Service):
+    """One API key."""
+
+    most_in_call = BATCH_MAILS
+    most_call_bytes = 40 * MEGABYTE
+    is_repeatable = True
+
+    def __init__(self, access: Access) -> None:
+        self.site = access.site or Site("https", "api.resend.com", 443)
+        self.secrets = (access.secret,)
+        self._access = access
+
+    def write(self, mail: Outgoing) -> Written | Rejected:
+        parts = parts_of(mail)
+        if not parts.to:
+            return cannot_carry("Resend needs a recipient in to, and only blind copies are left")
+        octets = orjson.dumps(self._body(mail, parts))
+        refused = objection(BOUNDS, mail, octets=len(octets))
+        return refused or Written(mail, octets, goes_alone=bool(parts.files))
+
+    def _body(self, mail: Outgoing, parts: Parts) -> dict[str, Any]:
+        headers = dict(parts.headers)
+        if parts.message_id and self._access.settings.get("keep_message_id", True):
+            headers["Message-ID"] = parts.message_id
+        tags = {ID_NAME: str(mail.email_id)}
+        tags |= {_tag_name(n): _NOT_IN_TAGS.sub("_", tag)[:256] for n, tag in enumerate(mail.tags)}
+        body: dict[str, Any] = {
+            **self._access.extra,
+            "from": _mailboxes((parts.sender,))[0],
+            "to": _mailboxes(parts.to),
+            "subject": parts.subject,
+        }
+        named = {
+            "cc": _mailboxes(parts.cc),
+            "bcc": _mailboxes(parts.bcc),
+            "reply_to": _mailboxes(parts.reply_to),
+            "html": parts.html,
+            "text": parts.text,
+            "headers": headers,
+            "attachments": [_attachment(file) for file in parts.files],
+            "tags": [{"name": name, "value": value} for name, value in tags.items() if value],
+        }
+        return body | {name: value for name, value in named.items() if value}
+
+    def call(self, group: Sequence[Written]) -> Call:
+        ids = [str(one.mail.email_id) for one in group]
+        headers = [
+            ("Authorization", f"Bearer {self._access.secret.reveal()}"),
+            ("Content-Type", "application/json"),
+        ]
+        if len(group) == 1:
+            headers.append(("Idempotency-Key", f"mailqueue/{ids[0]}"))
+            return Call("POST", "/emails", tuple(headers), group[0].octets)
+        body = b"[" + b",".join(one.octets for one in group) + b"]"
+        key = hashlib.sha256(" ".join(ids).encode()).hexdigest()
+        headers += [
+            ("Idempotency-Key", f"mailqueue/batch/{key}"),
+            ("x-batch-validation", "permissive"),  # one at fault does not stop the others
+        ]
+        return Call("POST", "/emails/batch", tuple(headers), body)
+
+    def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
+        said = answer.document()
+        said = said if isinstance(said, dict) else {}
+        if len(group) > 1 and answer.status == 200:
+            return _each(group, answer, said)
+        return [_judged(answer, said)] * len(group)
+
+
+def _mailboxes(people: People) -> list[str]:
+    return [mailbox(one) for one in people]
+
+
+def _tag_name(number: int) -> str:
+    return "category" if number == 0 else f"tag{number}"
+
+
+def _attachment(file: File) -> dict[str, str]:
+    attachment = {
+        "filename": file.name,
+        "content": base64.b64encode(file.octets).decode(),
+        "content_type": file.content_type,
+    }
+    return attachment | ({"content_id": file.content_id} if file.content_id else {})
+
+
+def _judged(answer: Answer, said: dict[str, Any]) -> Verdict:
+    message_id = said.get("id")
+    if answer.status == 200 and isinstance(message_id, str) and message_id:
+        return Accepted("200", "accepted", provider_message_id=message_id)
+    name = str(said.get("name") or "")
+    if answer.status == 409 and name == "invalid_idempotent_request":
+        # Taken under this key before, when the mail was written a little differently.
+        return Accepted("409", "accepted before under the same idempotency key")
+    if answer.status < 400 or not name:
+        return outcomes.not_understood(answer)
+    meaning = MEANING_BY_NAME.get(f"{answer.status} {name}") or outcomes.meaning_of(answer.status)
+    wait = QUOTA_WAIT if name.endswith("quota_exceeded") else _reset(answer)
+    detail = f"{name}: {said.get('message') or ''}"
+    return outcomes.refused(answer, meaning, detail, retry_after=wait)
+
+
+def _reset(answer: Answer) -> timedelta | None:
+    text = answer.headers.get("ratelimit-reset", "")
+    if answer.status != 429 or "retry-after" in answer.headers:
+        return None
+    if not re.fullmatch(r"[0-9]{1,6}", text):
+        return None
+    return outcomes.bounded(timedelta(seconds=int(text)))
+
+
+def _each(group: Sequence[Written], answer: Answer, said: dict[str, Any]) -> list[Verdict]:
+    """Read a batch's answer: the ids of those taken, in order, and the places of the others."""
+    given = said.get("data")
+    if not isinstance(given, list):
+        return [outcomes.not_understood(answer)] * len(group)
+    verdicts: list[Verdict | None] = [None] * len(group)
+    for error in said.get("errors") or []:
+        place = error.get("index") if isinstance(error, dict) else None
+        if isinstance(place, int) and 0 <= place < len(group):
+            detail = str(error.get("message") or "refused in a batch")
+            verdicts[place] = outcomes.refused(answer, outcomes.MESSAGE, detail)
+    left = [place for place, verdict in enumerate(verdicts) if verdict is None]
+    ids = [one.get("id") if isinstance(one, dict) else None for one in given]
+    if len(ids) == len(group) != len(left):  # the places of those refused are kept free
+        ids = [ids[place] for place in left]
+    for place, found in zip(left, ids, strict=False):
+        if isinstance(found, str) and found:
+            verdicts[place] = Accepted("200", "accepted", provider_message_id=found)
+    if len(ids) != len(left):
+        verdicts = [one if isinstance(one, Rejected) else None for one in verdicts]
+    lost = outcomes.refused(answer, outcomes.AMBIGUOUS, "the answer does not fit the batch")
+    return [one or lost for one in verdicts]

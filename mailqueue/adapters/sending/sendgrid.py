@@ -1,0 +1,169 @@
+"""SendGrid v3, POST /v3/mail/send, one mail a call.
+
+Follows github.com/sendgrid/sendgrid-oai (oai.json) and docs.sendgrid.com/api-reference/mail-send,
+read in November 2026. The provider replaces our Message-ID.
+"""
+
+import base64
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import orjson
+
+from mailqueue.adapters.http.model import Answer, Call, Site
+from mailqueue.adapters.sending import outcomes
+from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection
+from mailqueue.adapters.sending.outcomes import cannot_carry
+from mailqueue.adapters.sending.parts import File, Parts, People, parts_of
+from mailqueue.adapters.sending.service import ID_NAME, Access, Service, Written
+from mailqueue.core.verdict import Accepted, Rejected, Verdict
+from mailqueue.ports.transport import Outgoing
+
+PATH = "/v3/mail/send"
+BOUNDS = Bounds(
+    "SendGrid",
+    octets=30 * MEGABYTE,
+    recipients=1000,
+    tags=10,
+    takes_unicode=True,
+    no_headers=frozenset({"x-sg-id", "x-sg-eid", "received", "dkim-signature", "sender"}),
+)
+CREDITS_WAIT = timedelta(hours=1)
+_RECIPIENT_FIELD = re.compile(r"personalizations\.0\.(to|cc|bcc)(?:\.(\d+))?\.email")
+
+
+class SendGrid(Service):
+    """One API key."""
+
+    def __init__(self, access: Access) -> None:
+        self.site = access.site or Site("https", "api.sendgrid.com", 443)
+        self._access = access
+        self.secrets = (access.secret,)
+
+    def write(self, mail: Outgoing) -> Written | Rejected:
+        parts = parts_of(mail)
+        if not parts.sender.address.isascii():
+            return cannot_carry(f"SendGrid takes no sender beyond ASCII: {parts.sender.address}")
+        if not parts.to:
+            return cannot_carry("SendGrid needs a recipient in To, and only blind copies are left")
+        content = [
+            {"type": content_type, "value": value}
+            for content_type, value in (("text/plain", parts.text), ("text/html", parts.html))
+            if value
+        ]
+        if not content:
+            return cannot_carry("SendGrid takes no mail without a text")
+        octets = orjson.dumps(self._body(mail, parts, content))
+        refused = objection(
+            BOUNDS, mail, octets=len(octets), headers=[name for name, _ in parts.headers]
+        )
+        return refused or Written(mail, octets)
+
+    def _body(
+        self, mail: Outgoing, parts: Parts, content: Sequence[Mapping[str, str]]
+    ) -> dict[str, Any]:
+        one: dict[str, Any] = {"to": _people(parts.to)}
+        one |= {"cc": _people(parts.cc)} if parts.cc else {}
+        one |= {"bcc": _people(parts.bcc)} if parts.bcc else {}
+        one["custom_args"] = {ID_NAME: str(mail.email_id)}
+        body: dict[str, Any] = {
+            **self._access.extra,
+            "personalizations": [one],
+            "from": _people((parts.sender,))[0],
+            "subject": parts.subject,
+            "content": content,
+        }
+        if parts.reply_to:
+            name = "reply_to" if len(parts.reply_to) == 1 else "reply_to_list"
+            everyone = _people(parts.reply_to)
+            body[name] = everyone[0] if name == "reply_to" else everyone
+        if parts.headers:
+            body["headers"] = dict(parts.headers)
+        if parts.files:
+            body["attachments"] = [_attachment(file) for file in parts.files]
+        if mail.tags:
+            body["categories"] = [tag[:255] for tag in dict.fromkeys(mail.tags)]
+        return body
+
+    def call(self, group: Sequence[Written]) -> Call:
+        subuser = self._access.setting("subuser")
+        headers = (
+            ("Authorization", f"Bearer {self._access.secret.reveal()}"),
+            ("Content-Type", "application/json"),
+            ("Accept", "application/json"),
+            *([("on-behalf-of", subuser)] if subuser else []),
+        )
+        return Call("POST", PATH, headers, group[0].octets)
+
+    def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
+        return [_judged(group[0].mail, answer)]
+
+
+def _people(people: People) -> list[dict[str, str]]:
+    return [
+        {"email": one.address, **({"name": _name(one.name)} if one.name else {})} for one in people
+    ]
+
+
+def _name(name: str) -> str:
+    # The provider splits lists at these, as its own libraries know.
+    return '"' + name.replace('"', "'") + '"' if "," in name or ";" in name else name
+
+
+def _attachment(file: File) -> dict[str, str]:
+    attachment = {
+        "content": base64.b64encode(file.octets).decode(),
+        "filename": file.name,
+        "type": file.content_type,
+        "disposition": "inline" if file.content_id else "attachment",
+    }
+    return attachment | ({"content_id": file.content_id} if file.content_id else {})
+
+
+def _judged(mail: Outgoing, answer: Answer) -> Verdict:
+    if answer.status == 202 and not answer.body.strip():
+        message_id = answer.headers.get("x-message-id") or None
+        return Accepted("202", "accepted", provider_message_id=message_id)
+    errors = _errors(answer)
+    if answer.status < 400 or not errors:
+        return outcomes.not_understood(answer)
+    detail = "; ".join(_words(error) for error in errors)
+    fields = [str(error.get("field") or "") for error in errors]
+    if answer.status == 400 and (found := _RECIPIENT_FIELD.search(" ".join(fields))):
+        return outcomes.about_recipient(mail, answer, detail, address=_address(mail, found))
+    if answer.status == 401 and "credits" in detail.lower():
+        return outcomes.refused(answer, outcomes.ACCOUNT, detail, retry_after=CREDITS_WAIT)
+    if answer.status == 403 and "from" in fields:
+        return outcomes.refused(answer, outcomes.SENDER, detail)
+    wait = _reset(answer) if answer.status == 429 else None
+    return outcomes.refused(answer, outcomes.meaning_of(answer.status), detail, retry_after=wait)
+
+
+def _errors(answer: Answer) -> list[dict[str, Any]]:
+    said = answer.document()
+    found = said.get("errors") if isinstance(said, dict) else None
+    if not isinstance(found, list):
+        return []
+    return [error for error in found if isinstance(error, dict)]
+
+
+def _words(error: Mapping[str, Any]) -> str:
+    field, message = error.get("field"), str(error.get("message") or "")
+    return f"{message} ({field})" if field else message
+
+
+def _address(mail: Outgoing, found: re.Match[str]) -> str | None:
+    parts = parts_of(mail)
+    people = {"to": parts.to, "cc": parts.cc, "bcc": parts.bcc}[found[1]]
+    number = int(found[2] or 0)
+    return people[number].address if number < len(people) else None
+
+
+def _reset(answer: Answer) -> timedelta | None:
+    """Give the wait until the instant at which the provider counts anew, in Unix seconds."""
+    text = answer.headers.get("x-ratelimit-reset", "")
+    if "retry-after" in answer.headers or not re.fullmatch(r"[0-9]{1,12}", text):
+        return None
+    return outcomes.bounded(timedelta(seconds=int(text) - datetime.now(UTC).timestamp()))

@@ -1,0 +1,77 @@
+"""What a provider's file says: how a mail is written for it, and what its answers mean."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mailqueue.adapters.http.model import Answer, Call, Site
+from mailqueue.core.secret import Secret
+from mailqueue.core.verdict import Rejected, Verdict
+from mailqueue.ports.transport import Outgoing
+
+ID_NAME = "mailqueue_id"
+"""Under this name the id of a mail goes out with it, and comes back in the provider's events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who we are at a provider, and what the account asks of it.
+
+    `key_id` is there where a key has two halves. `settings` are the provider's own, by name;
+    `extra` in it is a mapping of further fields of the request. `site` None is the usual one.
+    """
+
+    secret: Secret
+    key_id: str = ""
+    site: Site | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def setting(self, name: str) -> str:
+        """Give a setting as text, "" where it is not set."""
+        return str(self.settings.get(name) or "")
+
+    @property
+    def extra(self) -> Mapping[str, Any]:
+        """Give further fields of the request."""
+        found = self.settings.get("extra")
+        return found if isinstance(found, Mapping) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A mail in the provider's form: octets that the call carries as they are."""
+
+    mail: Outgoing
+    octets: bytes
+    goes_alone: bool = False  # it cannot share a call
+
+
+class Service(ABC):
+    """One account at one provider. What stands here is what most providers have in common."""
+
+    site: Site
+    secrets: tuple[Secret, ...] = ()  # taken out of what is recorded of its answers
+    most_in_call = 1
+    most_call_bytes = 0  # of a call with several
+    is_repeatable = False  # the same call may be made again: the provider knows it by a key
+
+    @abstractmethod
+    def write(self, mail: Outgoing) -> Written | Rejected:
+        """Put a mail into the provider's form; Rejected where it cannot carry it, naming why."""
+
+    @abstractmethod
+    def call(self, group: Sequence[Written]) -> Call:
+        """Give the request that sends these mails, signed for this moment."""
+
+    @abstractmethod
+    def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
+        """Say what the answer means for each of the mails, in their order."""
+
+    async def authorise(self) -> Rejected | None:
+        """Get what calls are authorised with, where that takes asking somebody."""
+        return None
+
+    def renew(self, answer: Answer) -> bool:  # noqa: ARG002
+        """Say whether the same call may succeed now: a token ran out, or our clock was wrong."""
+        return False

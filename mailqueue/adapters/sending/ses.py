@@ -1,0 +1,178 @@
+"""Amazon SES v2, SendEmail with the message as it is.
+
+Follows docs.aws.amazon.com/ses/latest/APIReference-V2/API_SendEmail.html and the service model
+sesv2/2019-09-27, read in November 2026.
+"""
+
+import base64
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import orjson
+
+from mailqueue.adapters.http.model import Answer, Call, Site
+from mailqueue.adapters.sending import outcomes
+from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection
+from mailqueue.adapters.sending.outcomes import Meaning
+from mailqueue.adapters.sending.parts import recipients_of
+from mailqueue.adapters.sending.service import ID_NAME, Access, Service, Written
+from mailqueue.adapters.sending.sigv4 import Credentials, signed_headers
+from mailqueue.core.secret import Secret
+from mailqueue.core.verdict import Accepted, Rejected, Verdict
+from mailqueue.ports.transport import Outgoing
+
+PATH = "/v2/email/outbound-emails"
+REGION = "us-east-1"
+BOUNDS = Bounds("Amazon SES", octets=40 * MEGABYTE, recipients=50, tags=40)
+QUOTA_WAIT = timedelta(hours=1)  # the quota is of a window of 24 hours that moves on
+
+MEANING_BY_ERROR = {
+    "TooManyRequestsException": outcomes.RATE_LIMITED,
+    "ThrottlingException": outcomes.RATE_LIMITED,
+    "Throttling": outcomes.RATE_LIMITED,
+    "LimitExceededException": outcomes.RATE_LIMITED,
+    "AccountSuspendedException": outcomes.ACCOUNT,
+    "SendingPausedException": outcomes.ACCOUNT,
+    "MailFromDomainNotVerifiedException": outcomes.SENDER,
+    "MessageRejected": outcomes.MESSAGE,
+    "BadRequestException": outcomes.MESSAGE,
+    "NotFoundException": outcomes.ACCOUNT,
+    "SignatureDoesNotMatch": outcomes.ACCOUNT,
+    "InvalidSignatureException": outcomes.ACCOUNT,
+    "UnrecognizedClientException": outcomes.ACCOUNT,
+    "InvalidClientTokenId": outcomes.ACCOUNT,
+    "AccessDeniedException": outcomes.ACCOUNT,
+    "IncompleteSignature": outcomes.ACCOUNT,
+    "MissingAuthenticationToken": outcomes.ACCOUNT,
+    "ExpiredTokenException": outcomes.ACCOUNT,
+    "ExpiredToken": outcomes.ACCOUNT,
+    "RequestExpired": outcomes.ACCOUNT,
+    "RequestTimeTooSkewed": outcomes.ACCOUNT,
+    "InternalServiceErrorException": outcomes.TRANSIENT,
+    "InternalFailure": outcomes.TRANSIENT,
+    "ServiceUnavailable": outcomes.TRANSIENT,
+}
+CLOCK_ERRORS = frozenset({"RequestExpired", "RequestTimeTooSkewed"})
+_NOT_IN_TAGS = re.compile(r"[^A-Za-z0-9_-]")
+_DAILY_QUOTA = re.compile(r"daily .*quota|quota.* (?:24|daily)", re.IGNORECASE)
+
+
+class Ses(Service):
+    """One access key in one region."""
+
+    def __init__(self, access: Access) -> None:
+        self._region = access.setting("region") or REGION
+        self.site = access.site or Site("https", f"email.{self._region}.amazonaws.com", 443)
+        self._credentials = _credentials(access)
+        self.secrets = (self._credentials.secret,)
+        self._configuration_set = access.setting("configuration_set")
+        self._extra = access.extra
+        self._clock_is_behind = timedelta(0)
+
+    def write(self, mail: Outgoing) -> Written | Rejected:
+        to, cc, bcc = recipients_of(mail)
+        named = {"ToAddresses": to, "CcAddresses": cc, "BccAddresses": bcc}
+        tags = {ID_NAME: str(mail.email_id)}
+        tags |= {_tag_name(n): _NOT_IN_TAGS.sub("_", tag)[:256] for n, tag in enumerate(mail.tags)}
+        body: dict[str, Any] = {
+            **self._extra,
+            "FromEmailAddress": mail.envelope.sender,
+            "Destination": {
+                field: [one.address for one in people] for field, people in named.items() if people
+            },
+            "Content": {"Raw": {"Data": base64.b64encode(mail.message).decode()}},
+            "EmailTags": [{"Name": name, "Value": value} for name, value in tags.items() if value],
+        }
+        if self._configuration_set:
+            body["ConfigurationSetName"] = self._configuration_set
+        octets = orjson.dumps(body)
+        refused = objection(BOUNDS, mail, octets=len(octets))
+        return refused or Written(mail, octets)
+
+    def call(self, group: Sequence[Written]) -> Call:
+        body = group[0].octets
+        headers = signed_headers(
+            self._credentials,
+            method="POST",
+            host=self.site.authority,
+            path=self.site.prefix + PATH,
+            body=body,
+            content_type="application/json",
+            region=self._region,
+            service="ses",  # of the second version, too
+            at=datetime.now(UTC) + self._clock_is_behind,
+        )
+        return Call("POST", PATH, headers, body)
+
+    def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
+        return [self._judged(group[0].mail, answer)]
+
+    def _judged(self, mail: Outgoing, answer: Answer) -> Verdict:
+        said = answer.document()
+        said = said if isinstance(said, dict) else {}
+        if answer.status == 200:
+            message_id = said.get("MessageId")
+            if isinstance(message_id, str) and message_id:
+                return Accepted("200", f"MessageId {message_id}", provider_message_id=message_id)
+            return outcomes.not_understood(answer)
+        name = _error_name(answer, said)
+        if answer.status < 400 or (not name and not said):
+            return outcomes.not_understood(answer)
+        text = str(said.get("message") or said.get("Message") or "")
+        detail = f"{name}: {text}" if text else name
+        if _DAILY_QUOTA.search(text):
+            return outcomes.refused(answer, outcomes.ACCOUNT, detail, retry_after=QUOTA_WAIT)
+        if name == "BadRequestException" and _names_one(mail, text):
+            return outcomes.about_recipient(mail, answer, detail)
+        meaning = _meaning(answer, name, text)
+        return outcomes.refused(answer, meaning, detail)
+
+    def renew(self, answer: Answer) -> bool:
+        """Set our clock by theirs where it was so wrong that the signature was refused."""
+        if answer.status < 400 or self._clock_is_behind:
+            return False
+        said = answer.document()
+        if _error_name(answer, said if isinstance(said, dict) else {}) not in CLOCK_ERRORS:
+            return False
+        try:
+            theirs = parsedate_to_datetime(answer.headers.get("date", ""))
+        except ValueError:
+            return False
+        self._clock_is_behind = theirs.replace(tzinfo=UTC) - datetime.now(UTC)
+        return True
+
+
+def _credentials(access: Access) -> Credentials:
+    """Read the secret key, or a document with it and the token of keys that last for hours."""
+    text = access.secret.reveal()
+    if not text.startswith("{"):
+        return Credentials(access.key_id, access.secret)
+    given = orjson.loads(text)
+    token = given.get("session_token")
+    return Credentials(
+        access.key_id, Secret(str(given["secret_key"])), Secret(str(token)) if token else None
+    )
+
+
+def _tag_name(number: int) -> str:
+    return "category" if number == 0 else f"tag{number}"
+
+
+def _error_name(answer: Answer, said: dict[str, Any]) -> str:
+    found = answer.headers.get("x-amzn-errortype") or said.get("code") or said.get("__type") or ""
+    return str(found).split(":")[0].rpartition("#")[2]
+
+
+def _names_one(mail: Outgoing, text: str) -> bool:
+    return any(one.lower() in text.lower() for one in mail.envelope.recipients)
+
+
+def _meaning(answer: Answer, name: str, text: str) -> Meaning:
+    if name == "MessageRejected" and "not verified" in text.lower():
+        return outcomes.SENDER  # in the sandbox it may be the recipient that is meant
+    if answer.status == 503:
+        return outcomes.TRANSIENT
+    return MEANING_BY_ERROR.get(name) or outcomes.meaning_of(answer.status)

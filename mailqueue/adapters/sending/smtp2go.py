@@ -1,0 +1,165 @@
+"""SMTP2GO, POST /v3/email/send with fields: its call for whole messages gives no id back.
+
+Follows developers.smtp2go.com and the vendor's own OpenAPI file, read in November 2026.
+"""
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from mailqueue.adapters.http.model import Answer, Call, Site
+from mailqueue.adapters.sending import outcomes
+from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection
+from mailqueue.adapters.sending.outcomes import cannot_carry
+from mailqueue.adapters.sending.parts import File, Parts, mailbox, parts_of
+from mailqueue.adapters.sending.service import Access, Service, Written
+from mailqueue.core.verdict import Accepted, AllRefused, Refused, Rejected, Verdict
+from mailqueue.ports.transport import Outgoing
+
+PATH = "/v3/email/send"
+ID_HEADER = "X-Mailqueue-Id"
+TAG_HEADER = "X-Mailqueue-Tag"
+BOUNDS = Bounds(
+    "SMTP2GO",
+    octets=50 * MEGABYTE,
+    takes_unicode=True,
+    no_headers=frozenset({"content-type", "content-transfer-encoding", "mime-version"}),
+)
+MOST_IN_FIELD = 100
+
+MEANING_BY_CODE = {
+    "ENDPOINT_PERMISSION_DENIED": outcomes.ACCOUNT,
+    "REQ_LIMIT_EXCEEDED": outcomes.RATE_LIMITED,
+    "NON_VALIDATING_IN_PAYLOAD": outcomes.MESSAGE,
+    "API_EXCEPTION": outcomes.MESSAGE,
+}
+_ABOUT_US = ("account", "sender", "api key", "api_key")
+_RECIPIENT_FIELDS = ("to", "cc", "bcc")
+
+
+class Smtp2go(Service):
+    """One API key."""
+
+    def __init__(self, access: Access) -> None:
+        self.site = access.site or Site("https", "api.smtp2go.com", 443)
+        self.secrets = (access.secret,)
+        self._access = access
+
+    def write(self, mail: Outgoing) -> Written | Rejected:
+        parts = parts_of(mail)
+        if not parts.to:
+            return cannot_carry("SMTP2GO needs a recipient in to, and only blind copies are left")
+        if not parts.text and not parts.html:
+            return cannot_carry("SMTP2GO takes no mail without a text")
+        for field in _RECIPIENT_FIELDS:
+            if (count := len(getattr(parts, field))) > MOST_IN_FIELD:
+                return cannot_carry(
+                    f"SMTP2GO takes at most {MOST_IN_FIELD} in {field}, not {count}"
+                )
+        octets = orjson.dumps(self._body(mail, parts))
+        refused = objection(
+            BOUNDS, mail, octets=len(octets), headers=[name for name, _ in parts.headers]
+        )
+        return refused or Written(mail, octets)
+
+    def _body(self, mail: Outgoing, parts: Parts) -> dict[str, Any]:
+        headers = [*parts.headers, (ID_HEADER, str(mail.email_id))]
+        headers += [(TAG_HEADER, tag) for tag in mail.tags]
+        if parts.message_id and self._access.settings.get("keep_message_id", True):
+            headers.append(("Message-ID", parts.message_id))
+        if parts.reply_to:
+            headers.append(("Reply-To", ", ".join(mailbox(one) for one in parts.reply_to)))
+        body: dict[str, Any] = {
+            **self._access.extra,
+            "sender": mailbox(parts.sender),
+            "to": [mailbox(one) for one in parts.to],
+            "subject": parts.subject,
+        }
+        named = {
+            "cc": [mailbox(one) for one in parts.cc],
+            "bcc": [mailbox(one) for one in parts.bcc],
+            "text_body": parts.text,
+            "html_body": parts.html,
+            "custom_headers": [{"header": name, "value": value} for name, value in headers],
+            "attachments": [_file(one, one.name) for one in parts.files if not one.content_id],
+            # The text refers to these by their names.
+            "inlines": [_file(one, one.content_id) for one in parts.files if one.content_id],
+        }
+        return body | {name: value for name, value in named.items() if value}
+
+    def call(self, group: Sequence[Written]) -> Call:
+        headers = (
+            ("X-Smtp2go-Api-Key", self._access.secret.reveal()),
+            ("Content-Type", "application/json"),
+            ("Accept", "application/json"),
+        )
+        return Call("POST", PATH, headers, group[0].octets)
+
+    def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
+        return [_judged(group[0].mail, answer)]
+
+
+def _file(file: File, name: str) -> dict[str, str]:
+    return {
+        "filename": name,
+        "fileblob": base64.b64encode(file.octets).decode(),
+        "mimetype": file.content_type,
+    }
+
+
+def _judged(mail: Outgoing, answer: Answer) -> Verdict:
+    said = answer.document()
+    said = said if isinstance(said, dict) else {}
+    data = said.get("data")
+    data = data if isinstance(data, dict) else {}
+    if answer.status == 200 and isinstance(data.get("succeeded"), int):
+        return _counted(mail, answer, data)
+    code = str(data.get("error_code") or said.get("error_code") or "").rpartition(".")[2]
+    text = str(data.get("error") or said.get("error") or "")
+    if answer.status < 400 or not (code or text):
+        return outcomes.not_understood(answer)
+    detail = f"{code}: {text}" if code else text
+    if code == "NON_VALIDATING_IN_PAYLOAD" and _is_about_recipient(data, said):
+        return outcomes.about_recipient(mail, answer, detail)
+    if code == "API_EXCEPTION" and any(word in text.lower() for word in _ABOUT_US):
+        return outcomes.refused(answer, outcomes.SENDER, detail)
+    meaning = outcomes.meaning_of(answer.status)
+    if answer.status == 400:
+        meaning = MEANING_BY_CODE.get(code, meaning)
+    return outcomes.refused(answer, meaning, detail)
+
+
+def _counted(mail: Outgoing, answer: Answer, data: dict[str, Any]) -> Verdict:
+    """Read how many recipients were taken, and which were not."""
+    failures = [str(one) for one in data.get("failures") or []]
+    words = "; ".join(failures)
+    message_id = data.get("email_id")
+    why = outcomes.refused(answer, outcomes.RECIPIENT, words or "refused without a reason")
+    if not data["succeeded"]:
+        return outcomes.nobody_takes(mail, why)
+    refused = tuple(
+        Refused(one, why) for one in mail.envelope.recipients if one.lower() in words.lower()
+    )
+    if len(refused) == len(mail.envelope.recipients):
+        return why if len(refused) == 1 else AllRefused(refused)
+    return Accepted(
+        "200",
+        outcomes.cleaned(words) or "accepted",
+        provider_message_id=message_id if isinstance(message_id, str) else None,
+        refused=refused,
+    )
+
+
+def _is_about_recipient(data: dict[str, Any], said: dict[str, Any]) -> bool:
+    errors = data.get("field_validation_errors") or said.get("field_validation_errors")
+    found = errors if isinstance(errors, list) else [errors]
+    names = {
+        str(each.get("fieldname") or next(iter(each), ""))
+        for each in found
+        if isinstance(each, dict)
+    }
+    return bool(names) and all(
+        name.split(".")[0].split("[")[0] in _RECIPIENT_FIELDS for name in names
+    )
