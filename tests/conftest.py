@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+import hypothesis
 import psycopg
 import pytest
 from psycopg import sql
@@ -33,6 +34,15 @@ from tests.poolers.through import OPTION, go_through, is_pooled
 ROLE = "mailqueue_test"
 # Speed for clusters that are thrown away; tests that kill a server make their own, as shipped.
 THROWAWAY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+# How long an example takes tells of the machine. Changes are judged by the same examples each time.
+hypothesis.settings.register_profile(
+    "mailqueue",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("mailqueue")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

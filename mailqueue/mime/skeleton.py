@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mailqueue.mime.body import EncodedBody, check_body, encode_body
+from mailqueue.mime.files import File, check_file, file_part, inline_and_attached
 from mailqueue.mime.headers import check_header, check_value, unstructured
 
 _BOUNDARY_OCTETS = 12  # keeps the header that names it under 76 octets
@@ -19,6 +20,7 @@ class Content:
     html: str | None
     text: str | None
     headers: tuple[tuple[str, str], ...] = ()
+    files: tuple[File, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +49,18 @@ def check_content(content: Content) -> None:
         check_body("html", content.html)
     if content.text is not None:
         check_body("text", content.text)
+    for file in content.files:
+        check_file(file)
+    if content.html is None and any(file.content_id for file in content.files):
+        raise ValueError("a file with a Content-ID needs an html body that shows it")
 
 
 def compile_skeleton(content: Content) -> Skeleton:
     """Encode a content once for all the mails that carry it. Same content, same octets.
 
     Text and html become multipart/alternative, one of them a single part. A single part ends with
-    a line end, added if it is missing; parts of a multipart arrive as they are.
+    a line end, added if it is missing; parts of a multipart arrive as they are. Files the html
+    shows stand beside it in a multipart/related, others after all in a multipart/mixed.
 
     Raises:
         ValueError: as `check_content`.
@@ -61,31 +68,47 @@ def compile_skeleton(content: Content) -> Skeleton:
     check_content(content)
     subject = b"" if content.subject is None else unstructured("Subject", content.subject)
     headers = b"".join([unstructured(name, value) for name, value in content.headers])
+    return Skeleton(subject, headers, b"MIME-Version: 1.0\r\n" + _whole(content))
+
+
+def _whole(content: Content) -> bytes:
+    if content.files:
+        return _with_files(content)
     if content.html is None:
-        return Skeleton(subject, headers, _single("plain", content.text or ""))
+        return _single("plain", content.text or "")
     if content.text is None:
-        return Skeleton(subject, headers, _single("html", content.html))
-    return Skeleton(subject, headers, _alternative(content.text, content.html))
+        return _single("html", content.html)
+    # RFC 2046 5.1.4: the plainest first.
+    plain = _part("plain", encode_body(content.text))
+    return _multipart(b"alternative", (plain, _part("html", encode_body(content.html))))
+
+
+def _with_files(content: Content) -> bytes:
+    inline, attached = inline_and_attached(content.files)
+    bodies = []
+    if content.text is not None:
+        bodies.append(_part("plain", encode_body(content.text)))
+    if content.html is not None:
+        html = _part("html", encode_body(content.html))
+        shown = [html, *map(file_part, inline)]
+        bodies.append(_multipart(b"related", shown, b'; type="text/html"') if inline else html)
+    body = bodies[0] if len(bodies) == 1 else _multipart(b"alternative", bodies)
+    if not attached:
+        return body
+    return _multipart(b"mixed", [body, *map(file_part, attached)])
 
 
 def _single(subtype: str, text: str) -> bytes:
     ended = text if text.endswith(("\n", "\r")) else f"{text}\n"
-    mime = b"MIME-Version: 1.0\r\n" + _part(subtype, encode_body(ended))
-    return mime if mime.endswith(b"\r\n") else mime + b"\r\n"  # base64 has none of its own
+    part = _part(subtype, encode_body(ended))
+    return part if part.endswith(b"\r\n") else part + b"\r\n"  # base64 has none of its own
 
 
-def _alternative(text: str, html: str) -> bytes:
-    # RFC 2046 5.1.4: the plainest first.
-    plain = _part("plain", encode_body(text))
-    rich = _part("html", encode_body(html))
-    mark = _boundary((plain, rich))
-    return b"".join(
-        (
-            b"MIME-Version: 1.0\r\n",
-            b'Content-Type: multipart/alternative; boundary="%b"\r\n\r\n' % mark,
-            b"--%b\r\n%b\r\n--%b\r\n%b\r\n--%b--\r\n" % (mark, plain, mark, rich, mark),
-        )
-    )
+def _multipart(subtype: bytes, parts: Sequence[bytes], parameters: bytes = b"") -> bytes:
+    mark = _boundary(parts)
+    head = b'Content-Type: multipart/%b; boundary="%b"%b\r\n\r\n' % (subtype, mark, parameters)
+    between = b"\r\n--%b\r\n" % mark
+    return b"".join((head, b"--%b\r\n" % mark, between.join(parts), b"\r\n--%b--\r\n" % mark))
 
 
 def _part(subtype: str, body: EncodedBody) -> bytes:

@@ -1,0 +1,111 @@
+"""Decides how files stand in a message: which multipart, which names, which octets. Pure."""
+
+import re
+from binascii import b2a_base64
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+_BASE64_INPUT = 57  # makes lines of 76 octets
+_SECTION_OCTETS = 50  # of one section of a long parameter: with its name still a line of 76
+_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}")
+_CONTENT_ID = re.compile(r"[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~.]{1,128}(@[A-Za-z0-9.-]{1,128})?")
+_PLAIN_NAME = re.compile(r'[^"\\\x00-\x1f\x7f-\uffff\U00010000-\U0010ffff]{1,50}')
+# Controls end lines; direction marks make `exe.gpj` look like a picture; the rest are no names.
+_NO_NAME = re.compile(
+    "[\x00-\x1f\x7f-\x9f/\\\\\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+NAME_OCTETS = 255
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file to send along. With a Content-ID it stands inside the html, else it is attached."""
+
+    name: str
+    content_type: str
+    octets: bytes = field(repr=False)
+    content_id: str = ""  # without angle brackets
+
+
+def check_file(file: File) -> None:
+    """Refuse a file whose description cannot stand in a header.
+
+    Raises:
+        ValueError: naming what and why.
+    """
+    if not file.name.strip().strip(".") or len(file.name.encode("utf-8", "replace")) > NAME_OCTETS:
+        raise ValueError(f"a file name has 1 to {NAME_OCTETS} octets, got {file.name[:80]!r}")
+    if found := _NO_NAME.search(file.name):
+        raise ValueError(f"a file name contains the character U+{ord(found[0]):04X}")
+    if not _TYPE.fullmatch(file.content_type):
+        raise ValueError(f"{file.content_type[:100]!r} is not a content type")
+    if file.content_type.startswith(("multipart/", "message/")):
+        raise ValueError(f"{file.content_type} cannot be attached")
+    if file.content_id and not _CONTENT_ID.fullmatch(file.content_id):
+        raise ValueError(f"{file.content_id[:100]!r} is not a Content-ID")
+
+
+def file_part(file: File) -> bytes:
+    """Give a file as a part of a multipart, in base64.
+
+    Raises:
+        ValueError: as `check_file`.
+    """
+    check_file(file)
+    disposition = "inline" if file.content_id else "attachment"
+    head = [
+        f"Content-Type: {file.content_type}",
+        *_parameter("name", file.name),
+        f"\r\nContent-Disposition: {disposition}",
+        *_parameter("filename", file.name),
+        "\r\nContent-Transfer-Encoding: base64\r\n",
+        f"Content-ID: <{file.content_id}>\r\n" if file.content_id else "",
+        "\r\n",
+    ]
+    return "".join(head).encode() + _base64(file.octets)
+
+
+def inline_and_attached(files: Sequence[File]) -> tuple[list[File], list[File]]:
+    """Part the files: those the html shows by their Content-ID, and the others.
+
+    Raises:
+        ValueError: if a Content-ID stands twice.
+    """
+    inline = [file for file in files if file.content_id]
+    ids = [file.content_id for file in inline]
+    if len(set(ids)) < len(ids):
+        raise ValueError(f"the Content-ID {max(ids, key=ids.count)} stands twice")
+    return inline, [file for file in files if not file.content_id]
+
+
+def _parameter(name: str, value: str) -> list[str]:
+    """Write a parameter, each section on a line of its own (RFC 2231); quoted where it is ASCII."""
+    if _PLAIN_NAME.fullmatch(value):
+        return [f';\r\n {name}="{value}"']
+    first, *rest = _sections(quote(value, safe="!#$&+-.^_`|~"))
+    if not rest:
+        return [f";\r\n {name}*=UTF-8''{first}"]
+    return [
+        f";\r\n {name}*0*=UTF-8''{first}",
+        *(f";\r\n {name}*{number}*={section}" for number, section in enumerate(rest, 1)),
+    ]
+
+
+def _sections(quoted: str) -> list[str]:
+    """Cut a percent-encoded text so that no cut goes through an octet."""
+    pieces = re.findall(r"%[0-9A-F]{2}|[^%]", quoted)
+    sections = [""]
+    for piece in pieces:
+        if len(sections[-1]) + len(piece) > _SECTION_OCTETS:
+            sections.append("")
+        sections[-1] += piece
+    return sections
+
+
+def _base64(octets: bytes) -> bytes:
+    lines = [
+        b2a_base64(octets[start : start + _BASE64_INPUT], newline=False)
+        for start in range(0, len(octets), _BASE64_INPUT)
+    ]
+    return b"\r\n".join(lines)
