@@ -195,14 +195,28 @@ class SenderLine:
             desk.slots.give_back(slots - len(group), self._share)
         if not group:
             return
-        reach("slots.taken")
-        marks = await desk.scribe.mark([parcel.email for parcel in group], self._share)
-        reach("mark.read")
-        letters = letters_of(group, marks, account=self.account, desk=desk)
+        letters = await self._composed(group)
         if letters:
             await self._hand_over(channel, letters)
         if self.account.send_delay:
             await asyncio.sleep(self.account.send_delay.total_seconds())
+
+    async def _composed(self, group: Sequence[Parcel]) -> Sequence[Letter]:
+        """Mark a group and compose it. Should that fail it goes back: nothing of it was begun."""
+        desk, slots = self._desk, len(group)
+        try:
+            reach("slots.taken")
+            marks = await desk.scribe.mark([parcel.email for parcel in group], self._share)
+            slots = 0  # each is freed with its mail
+            reach("mark.read")
+            return letters_of(group, marks, account=self.account, desk=desk)
+        except Exception as exc:  # one bad row must not stop a worker
+            log.exception("group.failed", sender_account=self.account.id)
+            desk.slots.give_back(slots, self._share)
+            for parcel in group:
+                deferred = unsent(parcel, Ending.DEFER, f"{type(exc).__name__} before sending")
+                desk.scribe.settle(deferred._replace(wait=REST))
+            return ()
 
     async def _hand_over(self, channel: Channel, letters: Sequence[Letter]) -> None:
         outgoing = [letter.outgoing for letter in letters]
