@@ -8,13 +8,18 @@ from mailqueue.core.config import Network, Settings
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
+from mailqueue.deliverability.signing import signers_of
+from mailqueue.dkim.signer import Signers
 from mailqueue.mail.courier import Courier, CourierSettings
 from mailqueue.mail.desk import Account
 from mailqueue.ports.transport import Transport
 from mailqueue.senders import accounts, identity
-from mailqueue.senders.model import SenderAccount
+from mailqueue.senders.model import Provider, SenderAccount
 from mailqueue.smtp.session import TlsMode
-from mailqueue.vault.masterkey import master_key_of
+from mailqueue.vault.masterkey import MasterKey, master_key_of
+
+SIGNED_HERE = frozenset({Provider.SMTP, Provider.TRAP})
+"""Others alter what they are given, and sign it themselves."""
 
 
 def transport_for(
@@ -65,7 +70,7 @@ class SenderDirectory:
             ConfigError: its password cannot be opened here, or it has no server.
         """
         found = await identity.get(conn, account_id)
-        master = master_key_of(self._settings) if found.smtp_password else None
+        master = self._master() if found.smtp_password else None
         password = await accounts.password_of(conn, found, master=master)
         return Account(
             id=found.id,
@@ -74,4 +79,13 @@ class SenderDirectory:
             max_connections=found.max_connections,
             send_delay=timedelta(milliseconds=found.send_delay_ms),
             transport=transport_for(found, password, allowed_hosts=self._settings.allowed_hosts),
+            signers=await self._signers(conn, found),
         )
+
+    async def _signers(self, conn: Conn, account: SenderAccount) -> Signers:
+        if account.provider not in SIGNED_HERE:
+            return Signers()
+        return await signers_of(conn, account.project_id, read_master=self._master)
+
+    def _master(self) -> MasterKey | None:
+        return master_key_of(self._settings)

@@ -59,7 +59,7 @@ BEGIN
             ('worker', 'EXECUTE ON FUNCTION mailqueue.suspend_sender(integer, text)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.ensure_partitions(integer)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.set_max_send_rate(numeric)'),
-            ('worker', 'SELECT ON mailqueue.projects, mailqueue.sender_accounts, mailqueue.data_keys, mailqueue.limits,
+            ('worker', 'SELECT ON mailqueue.projects, mailqueue.sender_accounts, mailqueue.data_keys, mailqueue.dkim_keys, mailqueue.limits,
                                   mailqueue.lanes, mailqueue.email_contents, mailqueue.email_recipients, mailqueue.workers,
                                   mailqueue.schema_migrations, mailqueue.schema_objects'),
             ('worker', 'SELECT, INSERT, UPDATE, DELETE ON mailqueue.waiters'),

@@ -1,0 +1,225 @@
+"""What can be done with a domain's DKIM keys: create, rotate, put in force, revoke."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+from mailqueue.core.address import InvalidAddress, parse_address
+from mailqueue.core.errors import ConfigError, Conflict, InvalidField, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.deliverability import store
+from mailqueue.deliverability.model import DkimKey, KeyInForce, KeyStatus, SigningProject
+from mailqueue.dkim.keys import Algorithm, new_private_key, public_value
+from mailqueue.vault import vault
+from mailqueue.vault.masterkey import MasterKey
+from mailqueue.vault.sealing import Place
+
+KEEP = timedelta(days=7)
+"""So long the record of a retired key stays: mail may wait at servers on its way for days."""
+
+MOST_SELECTORS = 100
+_ALIVE = (KeyStatus.PENDING, KeyStatus.ACTIVE)
+
+
+async def create(
+    conn: Conn,
+    project: str,
+    *,
+    domain: str,
+    algorithms: Sequence[Algorithm],
+    selector: str | None = None,
+    master: MasterKey | None,
+    by: str,
+) -> list[DkimKey]:
+    """Make the first keys of a domain, pending until their records are in DNS.
+
+    Raises:
+        InvalidField: the domain or the selector is none.
+        NotFound: there is no such project.
+        Conflict: the domain has a key of that kind, or of that selector.
+        ConfigError: there is no master key to seal it under.
+    """
+    domain = domain_of(domain)
+    if selector is not None and len(algorithms) > 1:
+        raise InvalidField("selector", "names one key: make them one after the other")
+    for one in await store.list_keys(conn, project, domain=domain):
+        if one.algorithm in algorithms and one.status in _ALIVE:
+            raise Conflict(
+                f"{domain} has the {one.algorithm.key_type} key {one.selector} ({one.status}): "
+                f"replace it with `mailqueue dkim rotate {domain}`"
+            )
+    return await _make(conn, project, domain, algorithms, selector=selector, master=master, by=by)
+
+
+async def rotate(
+    conn: Conn, project: str, *, domain: str, master: MasterKey | None, by: str
+) -> list[DkimKey]:
+    """Make a successor of each key of a domain that signs; it signs once its record is in DNS.
+
+    Raises:
+        NotFound: nothing signs for the domain.
+        Conflict: a successor is pending already.
+    """
+    domain = domain_of(domain)
+    found = await store.list_keys(conn, project, domain=domain)
+    pending = [key.selector for key in found if key.status is KeyStatus.PENDING]
+    if pending:
+        raise Conflict(
+            f"{domain} has a key that waits for its record ({', '.join(pending)}): publish it and "
+            f"run `mailqueue dkim verify {domain}`, or revoke it"
+        )
+    algorithms = [key.algorithm for key in found if key.status is KeyStatus.ACTIVE]
+    if not algorithms:
+        raise NotFound("DKIM key in force of", f"{domain} in project {project}")
+    return await _make(conn, project, domain, algorithms, selector=None, master=master, by=by)
+
+
+async def list_keys(
+    conn: Conn, *, project: str | None = None, domain: str | None = None
+) -> list[DkimKey]:
+    """List keys, oldest first; None stands for all.
+
+    Raises:
+        NotFound: there is no such project, or no key of that domain in it.
+    """
+    name = None if domain is None else domain_of(domain)
+    if project is not None:
+        await get_project(conn, project)
+    found = await store.list_keys(conn, project, domain=name)
+    if name is not None and not found:
+        raise NotFound("DKIM key of", f"{name}: make one with `mailqueue dkim create {name}`")
+    return found
+
+
+async def put_in_force(
+    conn: Conn, keys: Sequence[DkimKey], *, keep: timedelta = KEEP, by: str, seen: bool
+) -> None:
+    """Sign with these pending keys from now on; those before them are retired."""
+    async with conn.transaction():
+        for key in keys:
+            if await store.activate(conn, key, keep=keep):
+                await store.note(
+                    conn,
+                    key.project_id,
+                    by=by,
+                    action="dkim.activated",
+                    subject=key.name,
+                    seen=seen,
+                )
+
+
+async def revoke(conn: Conn, project: str, *, domain: str, selector: str, by: str) -> DkimKey:
+    """Destroy a private key: it signs no more, and nobody can make it sign again.
+
+    Raises:
+        NotFound: there is no such key.
+    """
+    domain = domain_of(domain)
+    async with conn.transaction():
+        for key in await store.list_keys(conn, project, domain=domain):
+            if key.selector == selector:
+                if await store.revoke(conn, key.id):
+                    await store.note(
+                        conn, key.project_id, by=by, action="dkim.revoked", subject=key.name
+                    )
+                break
+        else:
+            raise NotFound("DKIM key", f"{selector} of {domain} in project {project}")
+    found = await store.list_keys(conn, project, domain=domain)
+    return next(key for key in found if key.selector == selector)
+
+
+async def require(conn: Conn, project: str, *, is_required: bool, by: str) -> SigningProject:
+    """Have mail of a project wait rather than go unsigned, or let it go.
+
+    Raises:
+        NotFound: there is no such project.
+    """
+    async with conn.transaction():
+        found = await get_project(conn, project)
+        await store.set_required(conn, found.id, is_required=is_required)
+        if found.is_dkim_required != is_required:
+            action = "dkim.required" if is_required else "dkim.not_required"
+            await store.note(conn, found.id, by=by, action=action, subject=f"project {project}")
+        return await get_project(conn, project)
+
+
+async def get_project(conn: Conn, project: str) -> SigningProject:
+    """Give a project by its name.
+
+    Raises:
+        NotFound: there is none.
+    """
+    found = await store.find_project(conn, project)
+    if found is None:
+        raise NotFound("project", project)
+    return found
+
+
+def domain_of(text: str) -> str:
+    """Read the domain of addresses, in A-label form and lower case.
+
+    Raises:
+        InvalidField: it is none.
+    """
+    try:
+        return parse_address(f"postmaster@{text.strip().rstrip('.')}").domain
+    except InvalidAddress:
+        raise InvalidField("domain", f"{text[:100]!r} is not the domain of an address") from None
+
+
+async def _make(
+    conn: Conn,
+    project: str,
+    domain: str,
+    algorithms: Sequence[Algorithm],
+    *,
+    selector: str | None,
+    master: MasterKey | None,
+    by: str,
+) -> list[DkimKey]:
+    owner = await get_project(conn, project)
+    if master is None:
+        raise ConfigError(
+            "a private key is stored sealed only, and there is no master key: set "
+            "MAILQUEUE_MASTER_KEY, or run `mailqueue up`, which makes one in the data folder"
+        )
+    if selector is not None:
+        _check_selector(selector)
+    made = [await asyncio.to_thread(new_private_key, each) for each in algorithms]
+    async with conn.transaction():
+        taken = {key.selector for key in await store.list_keys(conn, project, domain=domain)}
+        ids = set()
+        for algorithm, private in zip(algorithms, made, strict=True):
+            name = selector or _free_selector(algorithm, taken)
+            taken.add(name)
+            key_id = uuid4()
+            place = Place(owner.id, "dkim_keys", "private_key", key_id)
+            sealed = await vault.seal(conn, master, place=place, plaintext=private)
+            key = KeyInForce(key_id, domain, name, algorithm, sealed)
+            await store.add_key(conn, key, project_id=owner.id, public_key=public_value(private))
+            ids.add(key_id)
+        found = await store.list_keys(conn, project, domain=domain)
+        mine = [key for key in found if key.id in ids]
+        for each in mine:
+            await store.note(conn, owner.id, by=by, action="dkim.created", subject=each.name)
+    return mine
+
+
+def _check_selector(selector: str) -> None:
+    is_label = selector.replace("-", "").isalnum() and selector.isascii()
+    if not is_label or selector != selector.lower().strip("-") or len(selector) > 63:
+        raise InvalidField(
+            "selector",
+            f"must be 1 to 63 letters, digits and hyphens in lower case, got {selector[:100]!r}",
+        )
+
+
+def _free_selector(algorithm: Algorithm, taken: set[str]) -> str:
+    stem = f"mq{datetime.now(UTC):%Y%m%d}-{algorithm.key_type}"
+    for number in range(1, MOST_SELECTORS):
+        name = stem if number == 1 else f"{stem}-{number}"
+        if name not in taken:
+            return name
+    raise Conflict(f"there are {MOST_SELECTORS} keys named {stem} already: name a selector")

@@ -1,0 +1,61 @@
+"""Decides whether the record of a DKIM key is in DNS as it should be."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mailqueue.deliverability.model import DkimKey, KeyStatus
+from mailqueue.deliverability.resolver import Resolver, Unresolved
+from mailqueue.dkim.record import key_fault
+
+
+class InDns(StrEnum):
+    """What DNS says of a key."""
+
+    PUBLISHED = "published"
+    MISSING = "missing"
+    WRONG = "wrong"  # there is a record, and nobody can verify with it
+    UNKNOWN = "unknown"  # no answer
+    GONE = "gone"  # of a revoked key: nobody can verify with it any more
+    STILL_THERE = "still_there"  # of a revoked key
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """One key and what was found under its name."""
+
+    key: DkimKey
+    in_dns: InDns
+    found: tuple[str, ...] = ()
+    why: str | None = None
+
+
+async def look_up(keys: Sequence[DkimKey], resolver: Resolver) -> list[Publication]:
+    """Ask DNS for the record of each key."""
+    return list(await asyncio.gather(*(_look_up_one(key, resolver) for key in keys)))
+
+
+async def _look_up_one(key: DkimKey, resolver: Resolver) -> Publication:
+    try:
+        found = tuple(await resolver.texts(key.name))
+    except Unresolved as exc:
+        return Publication(key, InDns.UNKNOWN, (), exc.why)
+    return judged(key, found)
+
+
+def judged(key: DkimKey, found: tuple[str, ...]) -> Publication:
+    """Judge what was found under a key's name. Pure."""
+    faults = [key_fault(each, algorithm=key.algorithm, public=key.public_key) for each in found]
+    if key.status is KeyStatus.REVOKED:
+        if None in faults:
+            return Publication(key, InDns.STILL_THERE, found, "its record still publishes it")
+        return Publication(key, InDns.GONE, found)
+    if not found:
+        return Publication(key, InDns.MISSING, (), "there is no such record")
+    if len(found) > 1:
+        # RFC 6376 3.6.2.2: what verifiers do then is undefined.
+        return Publication(key, InDns.WRONG, found, f"there are {len(found)} records, not one")
+    if faults[0] is not None:
+        return Publication(key, InDns.WRONG, found, faults[0])
+    return Publication(key, InDns.PUBLISHED, found)

@@ -1,0 +1,114 @@
+"""DKIM keys and domain checks as rows; the only file here that runs SQL."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from uuid import UUID
+
+from psycopg.errors import UniqueViolation
+from psycopg.types.json import Jsonb
+
+from mailqueue.core.errors import Conflict
+from mailqueue.db.fetch import Conn, many, maybe, run, value
+from mailqueue.deliverability.model import DkimKey, KeyInForce, SigningProject
+
+
+async def find_project(conn: Conn, project: str) -> SigningProject | None:
+    """Find a project by its name."""
+    return await maybe(conn, "find_signing_project", {"project": project}, SigningProject)
+
+
+async def set_required(conn: Conn, project_id: UUID, *, is_required: bool) -> None:
+    """Have a project send signed mail only, or any."""
+    await run(conn, "set_dkim_required", {"project_id": project_id, "is_required": is_required})
+
+
+async def is_required(conn: Conn, project_id: UUID) -> bool:
+    """Say whether a project sends signed mail only."""
+    return await value(conn, "is_dkim_required", {"project_id": project_id}, bool)
+
+
+async def add_key(conn: Conn, key: KeyInForce, *, project_id: UUID, public_key: str) -> None:
+    """Keep a new key, pending.
+
+    Raises:
+        Conflict: the domain has a key of that selector.
+    """
+    params = {
+        "id": key.id,
+        "project_id": project_id,
+        "domain": key.domain,
+        "selector": key.selector,
+        "algorithm": key.algorithm,
+        "public_key": public_key,
+        "private_key": key.private_key,
+    }
+    try:
+        await run(conn, "add_dkim_key", params)
+    except UniqueViolation as exc:
+        raise Conflict(
+            f"{key.domain} has or had a key with selector {key.selector}: name another"
+        ) from exc
+
+
+async def list_keys(conn: Conn, project: str | None, *, domain: str | None) -> list[DkimKey]:
+    """List keys, oldest first; None stands for all."""
+    return await many(conn, "list_dkim_keys", {"project": project, "domain": domain}, DkimKey)
+
+
+async def list_in_force(conn: Conn, project_id: UUID) -> list[KeyInForce]:
+    """List the keys a project signs with, RSA before Ed25519."""
+    return await many(conn, "list_keys_in_force", {"project_id": project_id}, KeyInForce)
+
+
+async def activate(conn: Conn, key: DkimKey, *, keep: timedelta) -> bool:
+    """Sign with a pending key from now on; False when it was not pending."""
+    others = {
+        "project_id": key.project_id,
+        "domain": key.domain,
+        "algorithm": key.algorithm,
+        "keep": keep,
+    }
+    await run(conn, "retire_dkim_keys", others)
+    return await run(conn, "activate_dkim_key", {"id": key.id}) > 0
+
+
+async def note_seen(conn: Conn, keys: Sequence[DkimKey]) -> None:
+    """Remember that these keys were found in DNS."""
+    await run(conn, "note_keys_seen", {"ids": [key.id for key in keys]})
+
+
+async def revoke(conn: Conn, key_id: UUID) -> bool:
+    """Destroy a private key; False when it was."""
+    return await run(conn, "revoke_dkim_key", {"id": key_id}) > 0
+
+
+async def note(
+    conn: Conn, project_id: UUID, *, by: str, action: str, subject: str, **detail: object
+) -> None:
+    """Write down who changed what."""
+    params = {
+        "project_id": project_id,
+        "by": by,
+        "action": action,
+        "subject": subject,
+        "detail": Jsonb(detail),
+    }
+    await run(conn, "note_dkim_change", params)
+
+
+async def record_check(
+    conn: Conn,
+    project_id: UUID,
+    *,
+    domain: str,
+    is_good: bool,
+    findings: Sequence[Mapping[str, object]],
+) -> None:
+    """Keep what DNS said of a domain."""
+    params = {
+        "project_id": project_id,
+        "domain": domain,
+        "is_good": is_good,
+        "findings": Jsonb(list(findings)),
+    }
+    await run(conn, "record_domain_check", params)

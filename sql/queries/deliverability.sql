@@ -1,0 +1,87 @@
+-- DKIM keys of projects and what DNS said of their domains.
+
+-- name: find_signing_project :maybe
+-- The project of that name, and whether it sends signed mail only.
+SELECT id, name, is_dkim_required
+FROM mailqueue.projects
+WHERE name = %(project)s;
+
+-- name: set_dkim_required :run
+-- Have a project send signed mail only, or any.
+UPDATE mailqueue.projects
+SET is_dkim_required = %(is_required)s
+WHERE id = %(project_id)s
+  AND is_dkim_required <> %(is_required)s;
+
+-- name: add_dkim_key :run
+-- Keep a new key, pending until its record is in DNS.
+INSERT INTO mailqueue.dkim_keys (id, project_id, domain, selector, algorithm, public_key, private_key)
+VALUES (%(id)s, %(project_id)s, %(domain)s, %(selector)s, %(algorithm)s, %(public_key)s, %(private_key)s);
+
+-- name: list_dkim_keys :many
+-- The keys of a project or of all, of one domain or of all, oldest first.
+SELECT k.id, k.project_id, p.name AS project, k.domain, k.selector, k.algorithm, k.public_key, k.status, k.created_at,
+       k.seen_at, k.active_at, k.retired_at, k.needed_until, k.revoked_at
+FROM mailqueue.dkim_keys AS k
+JOIN mailqueue.projects AS p ON p.id = k.project_id
+WHERE (%(project)s::text IS NULL OR p.name = %(project)s)
+  AND (%(domain)s::text IS NULL OR k.domain = %(domain)s)
+ORDER BY p.name, k.domain, k.created_at, k.algorithm DESC, k.selector;
+
+-- name: list_keys_in_force :many
+-- The keys a project signs with, still sealed; RSA first, which every receiver knows.
+SELECT id, domain, selector, algorithm, private_key
+FROM mailqueue.dkim_keys
+WHERE project_id = %(project_id)s
+  AND status = 'active'
+ORDER BY domain, algorithm DESC;
+
+-- name: is_dkim_required :value
+-- Whether a project sends signed mail only.
+SELECT is_dkim_required
+FROM mailqueue.projects
+WHERE id = %(project_id)s;
+
+-- name: retire_dkim_keys :run
+-- Have what signs for a domain by this algorithm sign no more; the record stays for a while.
+UPDATE mailqueue.dkim_keys
+SET status = 'retired',
+    retired_at = clock_timestamp(),
+    needed_until = clock_timestamp() + %(keep)s::interval
+WHERE project_id = %(project_id)s
+  AND domain = %(domain)s
+  AND algorithm = %(algorithm)s
+  AND status = 'active';
+
+-- name: activate_dkim_key :run
+-- Sign with a pending key from now on.
+UPDATE mailqueue.dkim_keys
+SET status = 'active',
+    active_at = clock_timestamp()
+WHERE id = %(id)s
+  AND status = 'pending';
+
+-- name: note_keys_seen :run
+-- Remember that the records of these keys were in DNS as they should be.
+UPDATE mailqueue.dkim_keys
+SET seen_at = clock_timestamp()
+WHERE id = ANY (%(ids)s::uuid[]);
+
+-- name: revoke_dkim_key :run
+-- Destroy a private key; the row stays, so that its selector is never used again.
+UPDATE mailqueue.dkim_keys
+SET status = 'revoked',
+    private_key = NULL,
+    revoked_at = clock_timestamp()
+WHERE id = %(id)s
+  AND status <> 'revoked';
+
+-- name: note_dkim_change :run
+-- Write down who changed what about a project's keys.
+INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
+VALUES (%(project_id)s, %(by)s, %(action)s, %(subject)s, %(detail)s);
+
+-- name: record_domain_check :run
+-- Keep what DNS said of a domain.
+INSERT INTO mailqueue.domain_checks (project_id, domain, is_good, findings)
+VALUES (%(project_id)s, %(domain)s, %(is_good)s, %(findings)s);
