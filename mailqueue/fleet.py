@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 from mailqueue.core.config import Settings
 from mailqueue.db.link import Link
+from mailqueue.operations.health_space import watching_space
 from mailqueue.queue import store
 from mailqueue.queue.lifeline import SILENCE
 from mailqueue.queue.rescuer import rescuing
@@ -32,7 +33,7 @@ class Fleet:
     async def run(self, stop: asyncio.Event) -> None:
         """Run all processes until told to stop and all of them have ended."""
         try:
-            async with rescuing(self._settings.database):
+            async with rescuing(self._settings.database), watching_space(self._settings):
                 # Told to stop, too: with no process of its own it still speaks for those of others.
                 await asyncio.gather(
                     stop.wait(),

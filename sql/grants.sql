@@ -59,6 +59,7 @@ BEGIN
             ('worker', 'EXECUTE ON FUNCTION mailqueue.suspend_sender(integer, text)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.ensure_partitions(integer)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.set_max_send_rate(numeric)'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.report_space(text, text[], bigint[], bigint[])'),
             ('worker', 'SELECT ON mailqueue.projects, mailqueue.sender_accounts, mailqueue.data_keys, mailqueue.dkim_keys, mailqueue.limits,
                                   mailqueue.lanes, mailqueue.email_contents, mailqueue.email_recipients, mailqueue.workers,
                                   mailqueue.schema_migrations, mailqueue.schema_objects'),
@@ -73,6 +74,7 @@ BEGIN
             ('api', 'EXECUTE ON FUNCTION mailqueue.release_emails(uuid, uuid[])'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.requeue_emails(uuid, uuid[])'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.why(uuid)'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.refusal_now()'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.headroom_now(integer)'),  -- in queue_depth
             ('api', 'SELECT ON mailqueue.emails, mailqueue.recipient_history, mailqueue.held, mailqueue.queue_depth,
                                mailqueue.worker_status, mailqueue.projects, mailqueue.email_recipients, mailqueue.send_logs,
@@ -92,7 +94,11 @@ BEGIN
             ('dba', 'USAGE ON SCHEMA mailqueue'),
             ('dba', 'SELECT ON mailqueue.emails, mailqueue.queue_depth, mailqueue.sender_headroom, mailqueue.worker_status,
                                mailqueue.recipient_history, mailqueue.held, mailqueue.books, mailqueue.sender_account_days, mailqueue.rates,
-                               mailqueue.queue_blocked, mailqueue.paused, mailqueue.throughput'),
+                               mailqueue.queue_blocked, mailqueue.paused, mailqueue.throughput, mailqueue.health,
+                               mailqueue.system_settings'),
+            ('dba', 'EXECUTE ON FUNCTION mailqueue.health_of_mail(), mailqueue.health_of_space(), mailqueue.health_of_stock(),
+                                         mailqueue.health_of_server(), mailqueue.health_bounds(), mailqueue.span_words(interval),
+                                         mailqueue.some_words(text[])'),  -- in health
             ('dba', 'EXECUTE ON FUNCTION mailqueue.headroom_now(integer)'),  -- in sender_headroom and others
             ('dba', 'EXECUTE ON FUNCTION mailqueue.why(uuid)')
         ) AS g(role, rights)

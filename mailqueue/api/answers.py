@@ -16,6 +16,7 @@ from mailqueue.core.errors import (
     InvalidField,
     LimitReached,
     MailqueueError,
+    NoRoom,
     NotFound,
     Unavailable,
 )
@@ -27,6 +28,7 @@ STATUS_BY_ERROR: Mapping[type[MailqueueError], tuple[HTTPStatus, str]] = {
     Forbidden: (HTTPStatus.FORBIDDEN, "forbidden"),
     LimitReached: (HTTPStatus.TOO_MANY_REQUESTS, "limit_reached"),
     InputError: (HTTPStatus.BAD_REQUEST, "invalid_request"),
+    NoRoom: (HTTPStatus.SERVICE_UNAVAILABLE, "no_room"),
     Unavailable: (HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
     MailqueueError: (HTTPStatus.INTERNAL_SERVER_ERROR, "internal"),
 }
@@ -79,7 +81,7 @@ async def answer_error(request: Request, exc: Exception) -> Response:  # noqa: A
     field = exc.field if isinstance(exc, InvalidField) else None
     headers = {}
     if isinstance(exc, Unavailable):
-        headers["Retry-After"] = "5"
+        headers["Retry-After"] = "60" if isinstance(exc, NoRoom) else "5"
     if isinstance(exc, LimitReached):
         headers["Retry-After"] = str(int(exc.retry_after.total_seconds()) + 1)
     return error_answer(status, kind, str(exc), field=field, headers=headers)

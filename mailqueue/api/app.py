@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from mailqueue.api import mail, store
+from mailqueue.api import mail
 from mailqueue.api.answers import (
     answer_error,
     answer_fault,
@@ -21,10 +21,11 @@ from mailqueue.api.answers import (
     invalid_request,
     json_answer,
 )
+from mailqueue.api.health import health_routes
 from mailqueue.api.model import SendRequest
 from mailqueue.api.requests import body_of, key_of, unauthorized
 from mailqueue.core.config import DatabaseSettings, Settings
-from mailqueue.core.errors import InvalidField, MailqueueError, NotFound, Unavailable
+from mailqueue.core.errors import InvalidField, MailqueueError, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.tenants.keys import find_key
@@ -61,8 +62,7 @@ def _api_routes(pool: Pool, database: DatabaseSettings) -> list[BaseRoute]:
     return [
         Route("/v1/send", api.send, methods=["POST"]),
         Route("/v1/emails/{id}", api.email),
-        Route("/healthz", _alive),
-        Route("/readyz", api.ready),
+        *health_routes(pool, database),
     ]
 
 
@@ -104,16 +104,6 @@ class _Api:
             "events": found.events,
         }
         return json_answer(shown)
-
-    async def ready(self, request: Request) -> Response:  # noqa: ARG002
-        async with borrow(self.pool, self.database) as conn:
-            if not await store.is_ready(conn):
-                raise Unavailable("the database has no schema yet: run `mailqueue migrate`")
-        return json_answer({"status": "ready"})
-
-
-async def _alive(request: Request) -> Response:  # noqa: ARG001
-    return json_answer({"status": "alive"})
 
 
 def _send_request(body: bytes, idempotency_key: str | None) -> SendRequest:

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from mailqueue.api.model import Attempt, Email, Event, Recipient
-from mailqueue.db.fetch import Conn, many, maybe, value
+from mailqueue.db.fetch import Conn, many, maybe
 
 
 async def find_suppression(conn: Conn, email_id: UUID) -> str | None:
@@ -32,6 +32,6 @@ async def list_events(conn: Conn, email_id: UUID) -> list[Event]:
     return await many(conn, "list_email_events", {"id": email_id}, Event)
 
 
-async def is_ready(conn: Conn) -> bool:
-    """Say whether the schema is there."""
-    return await value(conn, "answer_ready", None, bool)
+async def find_refusal(conn: Conn) -> str | None:
+    """Say why no mail is accepted now; None while it is."""
+    return await maybe(conn, "find_refusal", None, str)

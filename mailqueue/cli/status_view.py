@@ -92,7 +92,10 @@ def rendered(overview: Overview) -> "Group":
 
 
 def _sections(overview: Overview) -> Iterable[tuple[str, Rows, Sequence[Column], str]]:
-    totals: Rows = [{"status": s, "emails": n} for s, n in overview.totals.items()]
+    totals: Rows = [
+        {"status": s, "emails": f"about {n}" if s in overview.estimated else n}
+        for s, n in overview.totals.items()
+    ]
     yield "Emails", totals, _TOTALS, ""
     yield "Lanes", [_lane(lane) for lane in overview.lanes], _LANES, "no mail is waiting"
     yield (

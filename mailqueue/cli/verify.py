@@ -54,4 +54,4 @@ def _columns(lines: list[BookLine]) -> list[Column]:
 
 async def _read() -> list[BookLine]:
     async with opened() as app:
-        return await books.read(app.conn)
+        return await books.check(app.conn)

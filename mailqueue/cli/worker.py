@@ -13,6 +13,7 @@ from mailqueue.core.config import Settings, load_settings
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import connect
 from mailqueue.fleet import Fleet
+from mailqueue.operations.health_space import watching_space
 from mailqueue.queue.rescuer import rescuing
 from mailqueue.senders.rates import keep_max_send_rate
 from mailqueue.telemetry.log import configure_logging
@@ -59,6 +60,7 @@ async def _send_here(settings: Settings, *, child: UUID | None) -> None:
     ):
         if child is None:  # no parent does it
             await s.enter_async_context(rescuing(settings.database))
+            await s.enter_async_context(watching_space(settings))
         launch_id = child or uuid4()
         # Declared lost, we begin anew under another number: nobody has to start us again.
         while not await wiring.build_courier(settings, launch_id=launch_id).run(stop):

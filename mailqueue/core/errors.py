@@ -3,6 +3,7 @@
 MailqueueError
 ├── ConfigError              refuse to start; the message names the setting
 ├── Unavailable              a service we need is away; the message says which and the fix
+│   └── NoRoom               PostgreSQL has no room for more mail → 503
 ├── InputError               the caller must change something
 │   ├── InvalidField         field, why                      → 422
 │   ├── NotFound             kind, id                        → 404
@@ -26,6 +27,10 @@ class ConfigError(MailqueueError):
 
 class Unavailable(MailqueueError):
     """A service we need is away; the message names it and the fix in one line."""
+
+
+class NoRoom(Unavailable):
+    """Nothing more is accepted for want of room (SQLSTATE 53100); what is queued is sent."""
 
 
 class InputError(MailqueueError):

@@ -5,10 +5,10 @@ import re
 
 from psycopg import Error
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.errors import ReadOnlySqlTransaction
+from psycopg.errors import DiskFull, ReadOnlySqlTransaction
 
 from mailqueue.core.config import DatabaseSettings, DatabaseSource
-from mailqueue.core.errors import ConfigError, Unavailable
+from mailqueue.core.errors import ConfigError, NoRoom, Unavailable
 from mailqueue.db.durable import NotReplicated
 
 _NAME = re.compile(r'(?:user|role|database) "([^"]*)"')
@@ -32,6 +32,8 @@ _AWAY = (
 
 def unavailable(exc: Error, settings: DatabaseSettings) -> Unavailable:
     """Word what connecting failed with."""
+    if isinstance(exc, DiskFull):
+        return NoRoom(exc.diag.message_primary or "PostgreSQL has no disk space left")
     parts = address_of(settings)
     where = f"{parts['host']}:{parts['port']}"
     if isinstance(exc, NotReplicated):

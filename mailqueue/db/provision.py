@@ -12,7 +12,8 @@ async def provision(
 ) -> None:
     """See to it that the role may log in with the password and owns the database.
 
-    The role may create roles, which migrating needs, and is no superuser.
+    The role may create roles, which migrating needs, and see what the server does and where its
+    data lies, which health checks need; it is no superuser.
     """
     async with connect(superuser, application_name="mailqueue/provision") as conn:
         exists = await many(conn, "list_roles", {"names": [role]}, str)
@@ -22,6 +23,7 @@ async def provision(
                 sql.Identifier(role), sql.Literal(password)
             )
         )
+        await conn.execute(sql.SQL("GRANT pg_monitor TO {}").format(sql.Identifier(role)))
         if not await value(conn, "database_exists", {"name": database}, bool):
             await conn.execute(
                 sql.SQL("CREATE DATABASE {} OWNER {}").format(

@@ -1,4 +1,4 @@
-"""Whether the server, the schema and the machine are what mailqueue needs."""
+"""Whether the server, the schema and this machine are what mailqueue needs."""
 
 import os
 from pathlib import Path
@@ -13,14 +13,6 @@ from mailqueue.operations.model import Finding
 from mailqueue.operations.patient import Patient, some, sound, unsound
 
 OLDEST_MAJOR, NEWEST_MAJOR = 15, 18
-PARTITION_DAYS = 14
-
-# Settings of the server that keep what was answered with "accepted"; local is enough for that.
-_DURABLE = {
-    "fsync": ("on",),
-    "full_page_writes": ("on",),
-    "synchronous_commit": ("on", "local", "remote_write", "remote_apply"),
-}
 
 
 async def server_version(patient: Patient) -> Finding:
@@ -44,20 +36,6 @@ async def encoding(patient: Patient) -> Finding:
         "encoding",
         f"the database is in {facts.encoding}, which cannot hold every character",
         fix="dump it and restore it into a database made with ENCODING 'UTF8'",
-    )
-
-
-async def durability(patient: Patient) -> Finding:
-    """A crash loses nothing that was accepted."""
-    facts = await store.server_facts(patient.conn)
-    found = {name: str(getattr(facts, name)) for name in _DURABLE}
-    weak = [f"{name} is {found[name]}" for name in _DURABLE if found[name] not in _DURABLE[name]]
-    if not weak:
-        return sound("durability", "commits are on disk before they are answered")
-    return unsound(
-        "durability",
-        f"{' and '.join(weak)}: a crash of the server can lose accepted mail or send it twice",
-        fix="set them to on in postgresql.conf, and for this database and user, and reload",
     )
 
 
@@ -103,37 +81,6 @@ async def roles(patient: Patient) -> Finding:
         "roles",
         f"the server has no role {some(missing, most=7)}",
         fix="let an administrator run CREATE ROLE … NOLOGIN for each, then `mailqueue migrate`",
-    )
-
-
-async def partitions(patient: Patient) -> Finding:
-    """Mail of the coming weeks has a place."""
-    ends = await store.partition_ends(patient.conn)
-    short = [end for end in ends if end.days_left is None or end.days_left < PARTITION_DAYS]
-    if not short:
-        return sound("partitions", f"made ahead until {min(e.until for e in ends if e.until)}")
-    told = [f"{end.name} ends {end.until or 'before it began'}" for end in short]
-    return unsound(
-        "partitions",
-        f"{some(told)}, less than {PARTITION_DAYS} days ahead",
-        fix="start a worker, which makes them, or run SELECT mailqueue.ensure_partitions(3)",
-    )
-
-
-async def long_transactions(patient: Patient) -> Finding:
-    """Nobody keeps the queue's dead rows from being removed."""
-    found = await store.long_transactions(patient.conn, patient.long_transaction)
-    if not found:
-        return sound("transactions", "none has been open for long")
-    told = [
-        f"pid {each.pid} ({each.application_name or 'unnamed'}, {each.state}) "
-        f"for {int(each.age.total_seconds())} s"
-        for each in found
-    ]
-    return unsound(
-        "transactions",
-        f"open too long: {some(told)}; meanwhile the queue grows slower with every mail",
-        fix=f"end what they do, or run SELECT pg_terminate_backend({found[0].pid})",
     )
 
 

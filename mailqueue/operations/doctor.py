@@ -2,34 +2,19 @@
 
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.reported import reported
-from mailqueue.operations import checks_mail, checks_server
-from mailqueue.operations.model import Finding
+from mailqueue.operations import checks_mail, checks_server, store_health
+from mailqueue.operations.health_space import report_once
+from mailqueue.operations.model import CheckRow, Finding, State
 from mailqueue.operations.patient import Check, Patient, unsound
 
 # What can be said of any server.
 SERVER_CHECKS: tuple[Check, ...] = (
     checks_server.server_version,
     checks_server.encoding,
-    checks_server.durability,
     checks_server.isolation,
     checks_server.roles,
     checks_server.data_folder,
-    checks_server.long_transactions,
     checks_server.schema,
-)
-
-# What can be asked once the schema is the one this code knows.
-SCHEMA_CHECKS: tuple[Check, ...] = (
-    checks_server.partitions,
-    checks_mail.workers,
-    checks_mail.silent_workers,
-    checks_mail.oldest_due,
-    checks_mail.lanes_without_sender,
-    checks_mail.held_mail,
-    checks_mail.stopped_senders,
-    checks_mail.credentials,
-    checks_mail.books_add_up,
-    checks_mail.stale_waiters,
 )
 
 
@@ -37,7 +22,8 @@ async def examine(patient: Patient) -> list[Finding]:
     """Run the checks; those that need the schema only where it is the right one."""
     findings = [await _run(check, patient) for check in SERVER_CHECKS]
     if findings[-1].is_ok:
-        findings += [await _run(check, patient) for check in SCHEMA_CHECKS]
+        findings += await _health(patient)
+        findings.append(await _run(checks_mail.credentials, patient))
     return findings
 
 
@@ -47,5 +33,25 @@ async def _run(check: Check, patient: Patient) -> Finding:
         with reported(patient.settings.database):
             return await check(patient)
     except MailqueueError as exc:
-        name = check.__name__.replace("_", " ")
-        return unsound(name, f"cannot be checked: {exc}", fix="see to that and check again")
+        return _in_the_way(check.__name__.replace("_", " "), exc)
+
+
+async def _health(patient: Patient) -> list[Finding]:
+    """Read view health, after bringing it what it cannot find out by itself."""
+    try:
+        with reported(patient.settings.database):
+            if await store_health.may_tell(patient.conn):
+                await checks_mail.compare_books(patient)
+                await report_once(patient.conn, patient.settings)
+            return [_finding(row) for row in await store_health.read_health(patient.conn)]
+    except MailqueueError as exc:
+        return [_in_the_way("health", exc)]
+
+
+def _finding(row: CheckRow) -> Finding:
+    state = State(row.state)
+    return Finding(row.name, state is State.OK, row.found, row.fix, state)
+
+
+def _in_the_way(check: str, exc: MailqueueError) -> Finding:
+    return unsound(check, f"cannot be checked: {exc}", fix="see to that and check again")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from enum import StrEnum
 from uuid import UUID
 
 PRIORITIES = ("critical", "high", "normal", "low")
@@ -67,6 +68,7 @@ class StatusCount:
 
     status: str
     emails: int
+    is_estimate: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ class Overview:
     senders: list[SenderToday]
     workers: list[WorkerSeen]
     totals: dict[str, int]  # by status word
+    estimated: list[str]  # status words whose total is what statistics know, not a count
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +175,24 @@ class Handled:
     result: str
 
 
+class State(StrEnum):
+    """How a check came out: a warning needs attention if it stays, an alarm needs a person now."""
+
+    OK = "ok"
+    WARNING = "warning"
+    ALARM = "alarm"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRow:
+    """A row of view health."""
+
+    name: str
+    state: str
+    found: str
+    fix: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What one check found."""
@@ -180,6 +201,7 @@ class Finding:
     is_ok: bool
     says: str
     fix: str | None = None  # None when nothing is wrong
+    state: State = State.OK
 
 
 @dataclass(frozen=True, slots=True)

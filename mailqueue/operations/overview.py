@@ -18,10 +18,12 @@ STATUSES = (
 
 async def look(conn: Conn) -> Overview:
     """Give the state of the queue; every status word has a total, 0 included."""
-    counted = {each.status: each.emails for each in await store.totals(conn)}
+    found = await store.totals(conn)
+    counted = {each.status: each.emails for each in found}
     return Overview(
         lanes=await store.lane_depths(conn),
         senders=await store.senders_today(conn),
         workers=await store.workers_seen(conn),
         totals={status: counted.get(status, 0) for status in STATUSES},
+        estimated=[each.status for each in found if each.is_estimate],
     )

@@ -2,11 +2,10 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import timedelta
 
 from mailqueue.core.config import Settings
 from mailqueue.db.fetch import Conn
-from mailqueue.operations.model import Finding
+from mailqueue.operations.model import Finding, State
 from mailqueue.vault.masterkey import MasterKey
 
 
@@ -17,7 +16,6 @@ class Patient:
     settings: Settings
     conn: Conn
     read_master_key: Callable[[], MasterKey | None]
-    long_transaction: timedelta = timedelta(minutes=1)  # one open for longer is a fault
 
 
 Check = Callable[[Patient], Awaitable[Finding]]
@@ -30,7 +28,7 @@ def sound(check: str, says: str) -> Finding:
 
 def unsound(check: str, says: str, *, fix: str) -> Finding:
     """Say what is wrong and what to do about it."""
-    return Finding(check, is_ok=False, says=says, fix=fix)
+    return Finding(check, is_ok=False, says=says, fix=fix, state=State.ALARM)
 
 
 def some(names: list[str], most: int = 3) -> str:

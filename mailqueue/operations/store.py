@@ -1,7 +1,6 @@
 """What an operator asks the database; the only file here that runs SQL."""
 
 from dataclasses import dataclass
-from datetime import date, timedelta
 from uuid import UUID
 
 from mailqueue.db import fetch
@@ -20,42 +19,12 @@ from mailqueue.operations.model import (
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """What the server is and how it keeps what it has written."""
+    """What the server is."""
 
     version: str
     version_num: int
     encoding: str
-    fsync: str
-    synchronous_commit: str
-    full_page_writes: str
     isolation: str
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionEnd:
-    """Until when a table has partitions; None when it has none."""
-
-    name: str
-    until: date | None
-    days_left: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Stranded:
-    """A route whose mail no account takes."""
-
-    project: str
-    route: str
-
-
-@dataclass(frozen=True, slots=True)
-class LongTransaction:
-    """A transaction that has been open for long."""
-
-    pid: int
-    application_name: str
-    state: str
-    age: timedelta
 
 
 async def lane_depths(conn: Conn) -> list[LaneDepth]:
@@ -74,7 +43,7 @@ async def workers_seen(conn: Conn) -> list[WorkerSeen]:
 
 
 async def totals(conn: Conn) -> list[StatusCount]:
-    """Count all mail by status."""
+    """Count all mail by status, roughly where it is much."""
     return await fetch.many(conn, "count_emails_by_status", None, StatusCount)
 
 
@@ -111,24 +80,3 @@ async def server_facts(conn: Conn) -> ServerFacts:
 async def known_roles(conn: Conn, names: list[str]) -> set[str]:
     """Say which of these roles exist."""
     return set(await fetch.many(conn, "list_known_roles", {"names": names}, str))
-
-
-async def partition_ends(conn: Conn) -> list[PartitionEnd]:
-    """List partitioned tables with the end of their partitions."""
-    return await fetch.many(conn, "list_partition_ends", None, PartitionEnd)
-
-
-async def lanes_without_sender(conn: Conn) -> list[Stranded]:
-    """List routes with mail and without an account."""
-    return await fetch.many(conn, "list_lanes_without_sender", None, Stranded)
-
-
-async def long_transactions(conn: Conn, older_than: timedelta) -> list[LongTransaction]:
-    """List transactions that have been open longer, oldest first."""
-    asked = {"older_than": older_than}
-    return await fetch.many(conn, "list_long_transactions", asked, LongTransaction)
-
-
-async def stale_waiters(conn: Conn) -> int:
-    """Count parked workers that are no more."""
-    return await fetch.value(conn, "count_stale_waiters", None, int)

@@ -24,6 +24,7 @@ DECLARE
     v_box record;
     v_extra text[];
     v_address text;
+    v_is_refused boolean;
 BEGIN
     IF q.project_id IS NULL THEN
         q.project_id := mailqueue.project_named(coalesce(q.project, 'default'));
@@ -120,8 +121,11 @@ BEGIN
         PERFORM mailqueue.check_text('idempotency_key', q.idempotency_key, 255);
     END IF;
 
-    SELECT l.id INTO q.lane_id FROM mailqueue.lanes AS l
+    SELECT l.id, EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()) INTO q.lane_id, v_is_refused FROM mailqueue.lanes AS l
      WHERE l.project_id = q.project_id AND l.priority = q.priority AND l.route = coalesce(q.sender, '') AND l.home_route IS NULL;
+    IF v_is_refused THEN
+        PERFORM mailqueue.refuse_for_now();
+    END IF;
     IF q.lane_id IS NULL THEN
         PERFORM mailqueue.refuse('sender', format('this project has no sender account %s', to_json(left(q.sender, 100))));
     END IF;

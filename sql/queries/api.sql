@@ -41,6 +41,6 @@ FROM mailqueue.email_events AS v
 WHERE v.email_id = %(id)s
 ORDER BY v.occurred_at, v.id;
 
--- name: answer_ready :value
--- True when the database answers and the schema is there.
-SELECT to_regclass('mailqueue.email_queue') IS NOT NULL;
+-- name: find_refusal :maybe
+-- Why no mail is accepted now; NULL while it is.
+SELECT mailqueue.refusal_now();

@@ -2,7 +2,14 @@
 
 -- name: list_lane_depths :many
 -- Lanes that have unfinished mail or sent some within five minutes, most urgent first, with their rate and what blocks them.
-WITH flow AS (
+WITH depth AS (
+    SELECT d.lane_id, d.pending, d.due, d.assigned, d.held, d.oldest_due_at,
+           CASE WHEN d.due > 0 THEN coalesce(l.blocked_reason, b.why) END AS blocked_reason,
+           CASE WHEN d.due > 0 THEN nullif(coalesce(l.blocked_until, b.until), 'infinity') END AS blocked_until
+    FROM mailqueue.lane_depths() AS d
+    JOIN mailqueue.lanes AS l ON l.id = d.lane_id
+    LEFT JOIN LATERAL mailqueue.headroom_now(0) AS b ON true
+), flow AS (
     SELECT h.lane_id, count(*) AS sent
     FROM mailqueue.email_history AS h
     WHERE h.finished_at > now() - interval '5 min' AND h.status = 'sent'
@@ -18,7 +25,7 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
             WHEN 'domain_rate' THEN 'the rate of ' || l.pause_value
             WHEN 'brake' THEN 'MAILQUEUE_MAX_SEND_RATE' END AS blocked_by,
        CASE WHEN d.blocked_reason NOT IN ('empty', 'not_due', 'recheck') THEN d.blocked_until END AS blocked_until
-FROM mailqueue.queue_depth AS d
+FROM depth AS d
 FULL JOIN flow AS f ON f.lane_id = d.lane_id
 JOIN mailqueue.lanes AS l ON l.id = coalesce(d.lane_id, f.lane_id)
 JOIN mailqueue.projects AS p ON p.id = l.project_id
@@ -41,14 +48,9 @@ WHERE w.ended_at IS NULL
 ORDER BY w.id;
 
 -- name: count_emails_by_status :many
--- All mail, finished or not, by what it is now.
-SELECT q.status, count(*) AS emails
-FROM mailqueue.email_queue AS q
-GROUP BY q.status
-UNION ALL
-SELECT h.status, count(*)
-FROM mailqueue.email_history AS h
-GROUP BY h.status;
+-- All mail, finished or not, by what it is now: counted while it is little, else as statistics know.
+SELECT c.status, c.emails, c.is_estimate
+FROM mailqueue.emails_by_status() AS c;
 
 -- name: show_email :maybe
 -- One mail, finished or not.
@@ -88,13 +90,10 @@ FROM mailqueue.books AS b
 ORDER BY b.day, b.project;
 
 -- name: describe_server :one
--- What the server is and how it keeps what it says it has written.
+-- What the server is.
 SELECT current_setting('server_version') AS version,
        current_setting('server_version_num')::integer AS version_num,
        pg_encoding_to_char(d.encoding)::text AS encoding,
-       current_setting('fsync') AS fsync,
-       current_setting('synchronous_commit') AS synchronous_commit,
-       current_setting('full_page_writes') AS full_page_writes,
        current_setting('default_transaction_isolation') AS isolation
 FROM pg_catalog.pg_database AS d
 WHERE d.datname = current_database();
@@ -104,48 +103,3 @@ WHERE d.datname = current_database();
 SELECT r.rolname::text
 FROM pg_catalog.pg_roles AS r
 WHERE r.rolname = ANY (%(names)s);
-
--- name: list_partition_ends :many
--- Until which day each partitioned table has partitions, and how many days that leaves.
-SELECT p.relname::text AS name,
-       (max(to_date(right(c.relname, 7), 'YYYY_MM')) + interval '1 month')::date AS until,
-       (max(to_date(right(c.relname, 7), 'YYYY_MM')) + interval '1 month')::date
-           - (clock_timestamp() AT TIME ZONE 'UTC')::date AS days_left
-FROM pg_catalog.pg_class AS p
-LEFT JOIN pg_catalog.pg_inherits AS i ON i.inhparent = p.oid
-LEFT JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid
-WHERE p.relnamespace = 'mailqueue'::regnamespace
-  AND p.relkind = 'p'
-GROUP BY p.relname
-ORDER BY p.relname;
-
--- name: list_lanes_without_sender :many
--- Projects and routes with unfinished mail that no sender account will ever take.
-SELECT p.name AS project, CASE l.route WHEN '' THEN 'default' ELSE l.route END AS route
-FROM mailqueue.lanes AS l
-JOIN mailqueue.projects AS p ON p.id = l.project_id
-WHERE l.account_limits = '{}'
-  AND EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.lane_id = l.id)
-GROUP BY p.name, l.route
-ORDER BY p.name, l.route;
-
--- name: list_long_transactions :many
--- Transactions older than a minute in this database; they keep dead rows from being removed.
-SELECT a.pid, a.application_name, coalesce(a.state, '') AS state,
-       clock_timestamp() - a.xact_start AS age
-FROM pg_catalog.pg_stat_activity AS a
-WHERE a.datname = current_database()
-  AND a.backend_type = 'client backend'
-  AND a.pid <> pg_backend_pid()
-  AND a.xact_start < clock_timestamp() - %(older_than)s::interval
-ORDER BY a.xact_start;
-
--- name: count_stale_waiters :value
--- Parked workers that are no more: each keeps every commit ringing.
-SELECT count(*)
-FROM mailqueue.waiters AS x
-LEFT JOIN mailqueue.workers AS w ON w.id = x.worker_id
-WHERE w.id IS NULL
-   OR w.stopped_at IS NOT NULL
-   OR w.lost_at IS NOT NULL
-   OR w.beat_at < clock_timestamp() - interval '10 min';

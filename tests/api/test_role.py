@@ -27,7 +27,7 @@ async def test_the_role_of_the_api_is_enough(
     request = SendRequest(to=["ann@example.com"], subject="x", text_body="x", idempotency_key="k")
 
     async with login(server.superuser_url(fresh_db.rpartition("/")[2]), "mailqueue_api") as conn:
-        assert await store.is_ready(conn)
+        assert await store.find_refusal(conn) is None
         caller = await find_key(conn, key)
         assert caller is not None
         sent = await mail.send(conn, caller, request)
