@@ -7,6 +7,7 @@ from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.outbound import normal_host
 from mailqueue.senders.model import KEEP, Limits, LimitsChange, NewSender, Provider, Tls
+from mailqueue.senders.providers import check_grant, with_api, with_settings
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}")
 
@@ -40,7 +41,13 @@ def checked(new: NewSender) -> NewSender:
     check_range("priority", new.priority, least=0, most=32_767)
     for field in ("display_name", "username", "notes"):
         check_text(field, getattr(new, field))
-    ready = replace(new, email=_sent_form(new.email), limits=checked_limits(new.limits))
+    ready = with_settings(
+        replace(new, email=_sent_form(new.email), limits=checked_limits(new.limits))
+    )
+    if new.provider.has_api:
+        return with_api(ready)
+    if new.api_url is not None:
+        raise InvalidField("api_url", f"has no meaning for provider {new.provider}")
     return _with_server(ready) if new.provider is Provider.SMTP else _without_server(ready)
 
 
@@ -108,6 +115,8 @@ def _with_server(new: NewSender) -> NewSender:
         raise InvalidField("password", f"is needed with username {new.username!r}")
     if new.password and not new.username:
         raise InvalidField("username", "is needed with a password")
+    if new.password and new.settings and new.settings.get("auth") == "xoauth2":
+        check_grant(new.password)
     return replace(new, host=host, port=port)
 
 

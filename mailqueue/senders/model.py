@@ -1,9 +1,10 @@
 """What a sender account is. Values only."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, StrEnum
-from typing import Final, Literal
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from mailqueue.core.secret import Secret
@@ -14,6 +15,18 @@ class Provider(StrEnum):
 
     SMTP = "smtp"
     TRAP = "trap"  # the built-in mail trap: nothing leaves the machine
+    SES = "ses"
+    SENDGRID = "sendgrid"
+    MAILGUN = "mailgun"
+    POSTMARK = "postmark"
+    RESEND = "resend"
+    SMTP2GO = "smtp2go"
+    GMAIL = "gmail"
+
+    @property
+    def has_api(self) -> bool:
+        """Say whether it is reached by HTTP."""
+        return self not in (Provider.SMTP, Provider.TRAP)
 
 
 class Tls(StrEnum):
@@ -85,8 +98,10 @@ class NewSender:
     host: str | None = None
     port: int | None = None
     tls: Tls = Tls.STARTTLS
-    username: str | None = None
-    password: Secret | None = None
+    username: str | None = None  # with an API: the id of the key, or the mailbox
+    password: Secret | None = None  # with an API: the key, or a document with several secrets
+    api_url: str | None = None  # where the provider's API is, where that is not the usual place
+    settings: Mapping[str, Any] | None = None  # the provider's own; see `providers`
     is_private_ok: bool = False  # an operator means a private host
     priority: int = 100  # lower is tried first
     limits: Limits = field(default_factory=Limits)
@@ -126,6 +141,8 @@ class SenderAccount:
     notes: str | None
     created_at: datetime
     updated_at: datetime
+    api_url: str | None = None
+    provider_settings: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         # Rows arrive with the words of the database; a match over them needs the enums.

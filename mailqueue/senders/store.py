@@ -4,6 +4,7 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from orjson import dumps
 from psycopg.errors import UniqueViolation
 
 from mailqueue.core.errors import Conflict
@@ -51,6 +52,8 @@ async def add(
         "is_private_ok": new.is_private_ok,
         "priority": new.priority,
         "notes": new.notes,
+        "api_url": new.api_url,
+        "provider_settings": None if new.settings is None else dumps(dict(new.settings)).decode(),
     }
     try:
         await run(conn, "add_sender", params)

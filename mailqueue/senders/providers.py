@@ -1,0 +1,145 @@
+"""What an account at a provider with an HTTP API needs, and which settings each provider knows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.outbound import normal_host
+from mailqueue.core.secret import Secret
+from mailqueue.senders.model import NewSender, Provider
+
+MOST_SETTINGS_OCTETS = 16 * 1024
+_TEXT, _SWITCH, _FIELDS = str, bool, dict
+_KEEP_ID = {"keep_message_id": _SWITCH}
+_EXTRA = {"extra": _FIELDS}
+_OAUTH = {"token_url": _TEXT}
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """Which settings a provider knows, by type, and which of them it cannot do without.
+
+    `username` says what an account's username is there; "" where it has none.
+    """
+
+    settings: Mapping[str, type] = field(default_factory=dict)
+    needed: tuple[str, ...] = ()
+    username: str = ""
+
+
+NEEDS_BY_PROVIDER: Mapping[Provider, Needs] = {
+    Provider.SMTP: Needs({"auth": _TEXT, **_OAUTH}),
+    Provider.TRAP: Needs(),
+    Provider.SES: Needs(
+        {"region": _TEXT, "configuration_set": _TEXT, **_EXTRA}, username="access key id"
+    ),
+    Provider.SENDGRID: Needs({"subuser": _TEXT, **_EXTRA}),
+    Provider.MAILGUN: Needs({"domain": _TEXT, **_EXTRA}, needed=("domain",)),
+    Provider.POSTMARK: Needs({"message_stream": _TEXT, **_KEEP_ID, **_EXTRA}),
+    Provider.RESEND: Needs({**_KEEP_ID, **_EXTRA}),
+    Provider.SMTP2GO: Needs({**_KEEP_ID, **_EXTRA}),
+    Provider.GMAIL: Needs(_OAUTH, username="mailbox"),
+}
+_WORD_BY_TYPE = {_TEXT: "a text", _SWITCH: "true or false", _FIELDS: "an object"}
+
+
+def with_settings(new: NewSender) -> NewSender:
+    """Give the account with its settings looked at; none is left where there are none.
+
+    Raises:
+        InvalidField: a setting the provider does not know, or of another type, or missing.
+    """
+    needs, given = NEEDS_BY_PROVIDER[new.provider], dict(new.settings or {})
+    for name, value in given.items():
+        if name not in needs.settings:
+            known = ", ".join(sorted(needs.settings)) or "none"
+            raise InvalidField("setting", f"{new.provider} has no {name!r}; it knows: {known}")
+        _check_value(name, value, needs.settings[name])
+    for name in needs.needed:
+        if not given.get(name):
+            raise InvalidField("setting", f"{name} is needed for provider {new.provider}")
+    if len(orjson.dumps(given)) > MOST_SETTINGS_OCTETS:
+        raise InvalidField("setting", f"all together at most {MOST_SETTINGS_OCTETS} octets")
+    return replace(new, settings=given or None)
+
+
+def with_api(new: NewSender) -> NewSender:
+    """Give an account of a provider with an HTTP API as it is stored.
+
+    Raises:
+        InvalidField: the first field at fault.
+    """
+    needs = NEEDS_BY_PROVIDER[new.provider]
+    for name in ("host", "port"):
+        if getattr(new, name) is not None:
+            raise InvalidField(name, f"has no meaning for provider {new.provider}: see api_url")
+    if not new.password:
+        raise InvalidField("api_key", f"is needed for provider {new.provider}")
+    if needs.username and not new.username:
+        raise InvalidField("username", f"is needed for {new.provider}: the {needs.username}")
+    if not needs.username and new.username:
+        raise InvalidField("username", f"has no meaning for provider {new.provider}")
+    _check_secret(new)
+    return new if new.api_url is None else replace(new, api_url=_checked_url(new.api_url))
+
+
+def _check_value(name: str, value: Any, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise InvalidField("setting", f"{name} must be {_WORD_BY_TYPE[kind]}, got {value!r}")
+    if isinstance(value, str) and not (value.isascii() and value.isprintable()):
+        raise InvalidField("setting", f"{name} must be printable ASCII, got {value!r}")
+    if name == "auth" and value not in ("password", "xoauth2"):
+        raise InvalidField("setting", f"auth must be password or xoauth2, got {value!r}")
+    if name == "token_url":
+        _checked_url(str(value))
+
+
+def _check_secret(new: NewSender) -> None:
+    """Refuse a key that cannot stand in a header, and a document that is not the right one."""
+    secret = new.password or Secret("")
+    if new.provider is Provider.GMAIL:
+        check_grant(secret)
+    elif not secret.reveal().startswith("{") and not (
+        secret.reveal().isascii() and secret.reveal().isprintable()
+    ):
+        raise InvalidField("api_key", "must be one line of printable ASCII")
+
+
+def check_grant(document: Secret) -> None:
+    """Refuse what is neither a service account's key file nor a refresh token.
+
+    Raises:
+        InvalidField: what an account that logs in with tokens needs.
+    """
+    try:
+        given = orjson.loads(document.reveal())
+    except orjson.JSONDecodeError:
+        given = None
+    wanted = ("client_id", "client_secret", "refresh_token")
+    if isinstance(given, dict) and given.get("type") == "service_account":
+        wanted = ("client_email", "private_key", "private_key_id")
+    if not isinstance(given, dict) or not all(isinstance(given.get(name), str) for name in wanted):
+        raise InvalidField(
+            "api_key",
+            "must be the key file of a service account, or a JSON document with client_id, "
+            "client_secret and refresh_token",
+        )
+
+
+def _checked_url(url: str) -> str:
+    parts = urlsplit(url)
+    try:
+        host = normal_host(parts.hostname or "")
+        port = parts.port
+    except ValueError as exc:
+        raise InvalidField("api_url", str(exc)) from exc
+    is_plain = url.isascii() and url.isprintable() and " " not in url and "\\" not in url
+    if parts.scheme not in ("https", "http") or not host or not is_plain:
+        raise InvalidField("api_url", f"must begin with https:// and name a host, got {url!r}")
+    if "@" in parts.netloc or parts.query or parts.fragment or port == 0:
+        raise InvalidField("api_url", f"may hold a host, a port and a path only, got {url!r}")
+    return url.rstrip("/")
