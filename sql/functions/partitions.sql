@@ -1,33 +1,43 @@
 -- Monthly partitions, made ahead, so that no insert ever lacks one.
 
--- LIKE and ATTACH, not PARTITION OF: inserts go on while it runs.
-CREATE OR REPLACE FUNCTION mailqueue.ensure_partitions(p_months_ahead integer) RETURNS integer
+-- LIKE and ATTACH, not PARTITION OF: inserts go on while it runs. A table that was being retired is taken back.
+CREATE OR REPLACE FUNCTION mailqueue.make_partitions_of(p_month date) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     t record;
-    v_month date;
+    v_month date := date_trunc('month', p_month::timestamp)::date;
     v_name text;
     v_made integer := 0;
 BEGIN
     PERFORM pg_advisory_xact_lock(7316002);
     FOR t IN SELECT * FROM (VALUES ('email_contents', 'created_on'), ('email_history', 'finished_at'),
-                                   ('send_logs', 'sent_at'), ('email_events', 'occurred_at')) AS v(name, key) LOOP
-        FOR m IN -1..p_months_ahead LOOP
-            v_month := (date_trunc('month', now() AT TIME ZONE 'UTC') + make_interval(months => m))::date;
-            v_name := format('%s_%s', t.name, to_char(v_month, 'YYYY_MM'));
-            CONTINUE WHEN to_regclass(format('mailqueue.%I', v_name)) IS NOT NULL;
+                                   ('send_logs', 'sent_at'), ('email_events', 'occurred_at'),
+                                   ('attachments', 'created_on')) AS v(name, key) LOOP
+        v_name := format('%s_%s', t.name, to_char(v_month, 'YYYY_MM'));
+        CONTINUE WHEN (SELECT c.relispartition FROM pg_class AS c WHERE c.oid = to_regclass(format('mailqueue.%I', v_name)));
+        IF to_regclass(format('mailqueue.%I', v_name)) IS NULL THEN
             EXECUTE format('CREATE TABLE mailqueue.%I (LIKE mailqueue.%I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)',
                            v_name, t.name);
-            EXECUTE format('ALTER TABLE mailqueue.%I ATTACH PARTITION mailqueue.%I FOR VALUES FROM (%L) TO (%L)', t.name, v_name,
-                CASE WHEN t.name = 'email_contents' THEN v_month::text ELSE v_month::text || ' 00:00:00+00' END,
-                CASE WHEN t.name = 'email_contents' THEN (v_month + interval '1 month')::date::text
-                     ELSE (v_month + interval '1 month')::date::text || ' 00:00:00+00' END);
-            EXECUTE format('COMMENT ON TABLE mailqueue.%I IS %L', v_name, format('%s of %s', t.name, to_char(v_month, 'YYYY-MM')));
             v_made := v_made + 1;
-        END LOOP;
+        END IF;
+        EXECUTE format('ALTER TABLE mailqueue.%I ATTACH PARTITION mailqueue.%I FOR VALUES FROM (%L) TO (%L)', t.name, v_name,
+            CASE WHEN t.key = 'created_on' THEN v_month::text ELSE v_month::text || ' 00:00:00+00' END,
+            CASE WHEN t.key = 'created_on' THEN (v_month + interval '1 month')::date::text
+                 ELSE (v_month + interval '1 month')::date::text || ' 00:00:00+00' END);
+        EXECUTE format('COMMENT ON TABLE mailqueue.%I IS %L', v_name, format('%s of %s', t.name, to_char(v_month, 'YYYY-MM')));
     END LOOP;
     RETURN v_made;
 END $$;
+COMMENT ON FUNCTION mailqueue.make_partitions_of(date) IS 'Make the partitions of the month a day is in; gives the number made.';
+
+CREATE OR REPLACE FUNCTION mailqueue.ensure_partitions(p_months_ahead integer) RETURNS integer
+LANGUAGE sql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT coalesce(sum(mailqueue.make_partitions_of(
+               (date_trunc('month', now() AT TIME ZONE 'UTC') + make_interval(months => m))::date)), 0)::integer
+      FROM generate_series(-1, p_months_ahead) AS m
+$$;
 COMMENT ON FUNCTION mailqueue.ensure_partitions(integer) IS 'Make the partitions of last month to so many months ahead; gives the number made.';

@@ -1,0 +1,184 @@
+-- Files sent along with mail: looked at, stored once, referred to by the content.
+
+-- By what the octets begin with. NULL: nothing that is known here.
+CREATE OR REPLACE FUNCTION mailqueue.type_of_octets(p_octets bytea) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT CASE
+        WHEN substr(p_octets, 1, 8) = '\x89504e470d0a1a0a' THEN 'image/png'
+        WHEN substr(p_octets, 1, 3) = '\xffd8ff' THEN 'image/jpeg'
+        WHEN substr(p_octets, 1, 6) IN ('\x474946383761', '\x474946383961') THEN 'image/gif'
+        WHEN substr(p_octets, 1, 4) = '\x52494646' AND substr(p_octets, 9, 4) = '\x57454250' THEN 'image/webp'
+        WHEN position('\x255044462d'::bytea IN substr(p_octets, 1, 1024)) > 0 THEN 'application/pdf'
+        WHEN substr(p_octets, 1, 4) = '\x504b0304' THEN 'application/zip'
+        WHEN substr(p_octets, 1, 2) = '\x4d5a' THEN 'application/vnd.microsoft.portable-executable'
+        WHEN substr(p_octets, 1, 4) = '\x7f454c46' THEN 'application/x-elf'
+    END
+$$;
+COMMENT ON FUNCTION mailqueue.type_of_octets(bytea) IS 'The content type that octets show by how they begin; NULL when they show none.';
+
+-- Types with a signature must show it; others must not show one, save office documents, which are zip files.
+CREATE OR REPLACE FUNCTION mailqueue.check_attachment_type(p_type text, p_octets bytea, p_allowed text[]) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_shown text := mailqueue.type_of_octets(p_octets);
+    v_known text[] := '{application/pdf,application/zip,image/gif,image/jpeg,image/png,image/webp}';
+BEGIN
+    IF p_type !~ '^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$' THEN
+        PERFORM mailqueue.refuse('attachments', format('%s is not a content type', to_json(left(p_type, 100))));
+    ELSIF p_type <> ALL (p_allowed) THEN
+        PERFORM mailqueue.refuse('attachments', format('%s is not allowed in this project, which allows %s', p_type,
+            coalesce(nullif(array_to_string(p_allowed, ', '), ''), 'no attachments')));
+    ELSIF v_shown IS NOT DISTINCT FROM p_type
+          OR (v_shown = 'application/zip' AND p_type ~ '^application/(vnd\.(openxmlformats-officedocument|oasis\.opendocument)\.|epub\+zip$)')
+          OR (v_shown IS NULL AND p_type <> ALL (v_known)) THEN
+        RETURN;
+    END IF;
+    PERFORM mailqueue.refuse('attachments', format('declared as %s, but the octets are %s', p_type, coalesce(v_shown, 'something else')));
+END $$;
+COMMENT ON FUNCTION mailqueue.check_attachment_type(text, bytea, text[]) IS 'Refuse a type that the project does not allow or the octets do not show.';
+
+-- Twins that come at the same moment may both be stored: nobody waits for anybody.
+CREATE OR REPLACE FUNCTION mailqueue.keep_attachment(p_project uuid, p_octets bytea, p_type text, p_name text,
+    OUT id uuid, OUT created_on date)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_hash bytea := sha256(p_octets);
+BEGIN
+    SELECT a.id, a.created_on INTO keep_attachment.id, keep_attachment.created_on
+      FROM mailqueue.attachments AS a
+     WHERE a.project_id = p_project AND a.sha256 = v_hash AND a.content_type = p_type
+       AND a.file_name IS NOT DISTINCT FROM p_name
+       AND a.created_on >= date_trunc('month', now() AT TIME ZONE 'UTC')::date
+     LIMIT 1;
+    IF keep_attachment.id IS NULL THEN
+        INSERT INTO mailqueue.attachments AS a (project_id, sha256, bytes, content_type, file_name, octets)
+        VALUES (p_project, v_hash, length(p_octets), p_type, p_name, p_octets)
+        RETURNING a.id, a.created_on INTO keep_attachment.id, keep_attachment.created_on;
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.keep_attachment(uuid, bytea, text, text) IS 'Store octets, or find them where the project stored them this month.';
+
+-- An upload of an earlier month is brought into this one, so that it is kept for as long as the mail that carries it.
+CREATE OR REPLACE FUNCTION mailqueue.use_upload(p_project uuid, p_id text, OUT id uuid, OUT created_on date, OUT bytes integer,
+    OUT content_type text, OUT file_name text)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    a mailqueue.attachments;
+BEGIN
+    SELECT * INTO a FROM mailqueue.attachments AS u
+     WHERE u.id::text = lower(p_id) AND u.id = CASE WHEN p_id ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN p_id::uuid END
+       AND u.project_id = p_project
+     ORDER BY u.created_on DESC LIMIT 1;
+    IF a.id IS NULL THEN
+        PERFORM mailqueue.refuse('attachments', format('there is no upload %s', to_json(left(p_id, 100))));
+    END IF;
+    IF a.created_on < date_trunc('month', now() AT TIME ZONE 'UTC')::date THEN
+        a.created_on := (now() AT TIME ZONE 'UTC')::date;
+        INSERT INTO mailqueue.attachments VALUES (a.*) ON CONFLICT DO NOTHING;
+    END IF;
+    id := a.id; created_on := a.created_on; bytes := a.bytes; content_type := a.content_type; file_name := a.file_name;
+END $$;
+COMMENT ON FUNCTION mailqueue.use_upload(uuid, text) IS 'Find an upload of this project for a mail; refuses what is not there.';
+
+-- Takes [{"filename", "content" (base64), "content_type", "content_id"} or {"id", "filename", "content_id"}], gives what
+-- email_contents.files holds.
+CREATE OR REPLACE FUNCTION mailqueue.take_attachments(p_project uuid, p_files jsonb) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    f jsonb;
+    v_allowed text[];
+    v_most integer;
+    v_total bigint := 0;
+    v_taken jsonb := '[]';
+    v_octets bytea;
+    v_name text;
+    v_cid text;
+    v_type text;
+    v_kept record;
+BEGIN
+    IF jsonb_typeof(p_files) <> 'array' OR jsonb_path_exists(p_files, 'strict $[*] ? (@.type() != "object")', '{}', true) THEN
+        PERFORM mailqueue.refuse('attachments', 'a list of objects is needed');
+    ELSIF jsonb_array_length(p_files) > 50 THEN
+        PERFORM mailqueue.refuse('attachments', format('at most 50 files, got %s', jsonb_array_length(p_files)));
+    END IF;
+    SELECT p.attachment_types, p.attachment_bytes INTO v_allowed, v_most FROM mailqueue.projects AS p WHERE p.id = p_project;
+    FOR f IN SELECT jsonb_array_elements(p_files) LOOP
+        PERFORM mailqueue.check_attachment_fields(f);
+        v_name := f ->> 'filename';
+        v_cid := btrim(f ->> 'content_id', '<>');
+        IF f ? 'id' THEN
+            SELECT * INTO v_kept FROM mailqueue.use_upload(p_project, f ->> 'id');
+            v_name := coalesce(v_name, v_kept.file_name);
+            v_type := v_kept.content_type;
+            v_total := v_total + v_kept.bytes;
+        ELSE
+            v_type := lower(btrim(f ->> 'content_type'));
+            BEGIN
+                v_octets := decode(f ->> 'content', 'base64');
+            EXCEPTION WHEN invalid_parameter_value OR invalid_text_representation THEN
+                PERFORM mailqueue.refuse('attachments', format('the content of %s is not base64', to_json(left(v_name, 100))));
+            END;
+            v_total := v_total + length(v_octets);
+        END IF;
+        IF v_total > v_most THEN
+            PERFORM mailqueue.refuse('attachments', format('the files of one mail may have %s bytes in this project', v_most));
+        END IF;
+        PERFORM mailqueue.check_file_name(v_name);
+        IF v_cid IS NOT NULL AND (v_cid !~ '^[A-Za-z0-9!#$%&''*+/=?^_`{|}~.-]{1,128}(@[A-Za-z0-9.-]{1,128})?$'
+                                  OR v_taken @> jsonb_build_array(jsonb_build_object('cid', v_cid))) THEN
+            PERFORM mailqueue.refuse('attachments', format('%s is not a Content-ID, or stands twice', to_json(left(v_cid, 100))));
+        END IF;
+        IF NOT f ? 'id' THEN
+            PERFORM mailqueue.check_attachment_type(v_type, v_octets, v_allowed);
+            SELECT * INTO v_kept FROM mailqueue.keep_attachment(p_project, v_octets, v_type, NULL);
+        END IF;
+        v_taken := v_taken || jsonb_strip_nulls(jsonb_build_object(
+            'id', v_kept.id, 'on', v_kept.created_on, 'name', v_name, 'type', v_type, 'cid', v_cid));
+    END LOOP;
+    RETURN nullif(v_taken, '[]');
+END $$;
+COMMENT ON FUNCTION mailqueue.take_attachments(uuid, jsonb) IS 'Check and store the files of a mail; gives the references that its content keeps.';
+
+CREATE OR REPLACE FUNCTION mailqueue.check_attachment_fields(p_file jsonb) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    k record;
+BEGIN
+    FOR k IN SELECT e.key, jsonb_typeof(e.value) AS type FROM jsonb_each(p_file) AS e LOOP
+        IF k.key NOT IN ('id', 'filename', 'content', 'content_type', 'content_id') THEN
+            PERFORM mailqueue.refuse('attachments', format('there is no field %s of a file', to_json(left(k.key, 100))));
+        ELSIF k.type <> 'string' THEN
+            PERFORM mailqueue.refuse('attachments', format('%s of a file must be a string, got %s', k.key, k.type));
+        END IF;
+    END LOOP;
+    IF p_file ? 'id' AND p_file ?| '{content,content_type}' THEN
+        PERFORM mailqueue.refuse('attachments', 'a file has an id or a content, not both');
+    ELSIF NOT p_file ? 'id' AND NOT p_file ?& '{filename,content,content_type}' THEN
+        PERFORM mailqueue.refuse('attachments', 'a file needs filename, content and content_type, or the id of an upload');
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.check_attachment_fields(jsonb) IS 'Refuse fields of a file that are unknown, missing or no strings.';
+
+CREATE OR REPLACE FUNCTION mailqueue.check_file_name(p_name text) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    IF coalesce(p_name, '') ~ '^[\s.]*$' OR octet_length(p_name) > 255 THEN
+        PERFORM mailqueue.refuse('attachments', format('a file name has 1 to 255 octets, got %s', to_json(left(p_name, 100))));
+    ELSIF p_name ~ '[\u0001-\u001f\u007f-\u009f/\\\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]' THEN
+        PERFORM mailqueue.refuse('attachments', format('%s is not the name of a file', to_json(left(p_name, 100))));
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.check_file_name(text) IS 'Refuse names with slashes, controls and marks that turn the direction of writing.';
