@@ -37,6 +37,7 @@ class Doorbell:
                     self._rung.set()
             self._rung.set()  # whatever was missed meanwhile
             await asyncio.sleep(DEAF_RETRY_SECONDS)
+        await asyncio.Event().wait()  # nothing can ring; to end would be to end the worker
 
     def ring(self) -> None:
         """Wake the waiting worker from inside the process."""
