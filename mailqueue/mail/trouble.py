@@ -46,7 +46,8 @@ class Trouble:
     async def _write(self, account: int, why: Rejected | None) -> None:
         if why is None:
             await self._link.call(lambda conn: store.sender_answered(conn, account))
-        elif why.kind is Kind.ACCOUNT and why.stage is Stage.CONNECT:
+        elif why.kind is Kind.ACCOUNT and why.stage is Stage.CONNECT and not why.retry_after:
+            # With a time, as where a quota is used up, it only has to wait.
             await self._link.call(lambda conn: store.suspend_sender(conn, account, why.detail))
         else:
             await self._link.call(lambda conn: store.rest_sender(conn, account, why.detail))
