@@ -21,6 +21,7 @@ from mailqueue.mail.lines import Lines, read_parcels
 from mailqueue.mail.model import Ending, Settlement
 from mailqueue.mail.partitions import keep_partitions_forever
 from mailqueue.mail.scribe import Scribe
+from mailqueue.mail.silence import Awake
 from mailqueue.mail.slots import Slots
 from mailqueue.mail.trouble import Trouble
 from mailqueue.queue.doorbell import Doorbell
@@ -83,7 +84,8 @@ class Courier:
             most=self._settings.batch,
             written=self._written,
         )
-        self._lines = Lines(self._desk(), self._find_account)
+        awake = Awake()
+        self._lines = Lines(self._desk(awake), self._find_account, awake)
         self._bell = Doorbell(self._database, self._links["claim"], queue=QUEUE, worker=worker)
         log.info("worker.started", worker=worker)
         endless = [
@@ -104,9 +106,11 @@ class Courier:
                 (stopping, claiming, *endless), return_when=asyncio.FIRST_COMPLETED
             )
             await _cancelled(claiming)
-            await self._drain()
-            for task in ended:
-                task.result()  # an error of ours ends the process
+            writing = endless[0]
+            await self._drain(writing)
+            for task in (*ended, writing):
+                if task.done():
+                    task.result()  # an error of ours ends the process
         finally:
             await _cancelled(stopping, claiming, *endless)
             for link in self._links.values():
@@ -116,7 +120,7 @@ class Courier:
     async def _find_account(self, account_id: int) -> Account:
         return await self._links["claim"].call(lambda conn: self._read_account(conn, account_id))
 
-    def _desk(self) -> Desk:
+    def _desk(self, awake: Awake) -> Desk:
         return Desk(
             slots=self._slots,
             scribe=self._scribe,
@@ -124,6 +128,7 @@ class Courier:
             may_finish=self._lifeline.is_alive,
             answered=self._trouble.answered,
             failed=self._trouble.failed,
+            now=awake.seconds,
         )
 
     async def _claim_forever(self) -> None:
@@ -161,7 +166,7 @@ class Courier:
                 async with asyncio.timeout(1.0):  # not wait_for, which may swallow a cancel
                     await self._room.wait()
 
-    async def _drain(self) -> None:
+    async def _drain(self, writing: asyncio.Task[None]) -> None:
         """No new claims; mail in flight ends and is recorded, the rest goes back."""
         self._lifeline.is_stopping = True
         reach("drain.begun")
@@ -169,16 +174,27 @@ class Courier:
             log.warning("worker.lost", worker=self._lifeline.worker_id)
             reach("lease.lost")
             self._lines.abandon()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._settings.drain.total_seconds()):
-                await self._lines.close()
-                await self._scribe.drained()
-                reach("drain.written")
-                if not self._lifeline.is_lost:
-                    await self._leave()
-                log.info("worker.stopped", worker=self._lifeline.worker_id)
-                return
-        log.error("worker.cut_off", worker=self._lifeline.worker_id, unwritten=len(self._scribe))
+        closing = asyncio.create_task(self._closed(), name="close")
+        limit = self._settings.drain.total_seconds()
+        try:
+            either = asyncio.FIRST_COMPLETED
+            await asyncio.wait((closing, writing), timeout=limit, return_when=either)
+        finally:  # too late, or nobody is left to write what comes of it
+            if not closing.done():
+                await _cancelled(closing)
+        if closing.cancelled():
+            unwritten = len(self._scribe)
+            log.error("worker.cut_off", worker=self._lifeline.worker_id, unwritten=unwritten)
+            return
+        closing.result()
+        log.info("worker.stopped", worker=self._lifeline.worker_id)
+
+    async def _closed(self) -> None:
+        await self._lines.close()
+        await self._scribe.drained()
+        reach("drain.written")
+        if not self._lifeline.is_lost:
+            await self._leave()
 
     async def _leave(self) -> None:
         """Say that this worker stops; where the database is away, others find out by themselves."""

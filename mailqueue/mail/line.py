@@ -37,8 +37,8 @@ class SenderLine:
         self._connections: set[asyncio.Task[None]] = set()
         self._serving = 0  # connections that take mail; those that say goodbye do not
         self._share = Share()  # a stranger's until the server takes or refuses a mail
-        self._silence = Silence()
-        self._thirst = Silence()  # of connections that wait for slots, which is no server's fault
+        self._silence = Silence(desk.now)
+        self._thirst = Silence(desk.now)  # of connections that wait for slots: no server's fault
         self._is_troubled = False  # its failure was reported, and no answer since
         self._is_closing = False
 

@@ -18,6 +18,7 @@ from mailqueue.mail.model import (
     Recipient,
     Settlement,
 )
+from mailqueue.mail.silence import Awake
 
 FindAccount = Callable[[int], Awaitable[Account]]
 UNUSABLE_WAIT = timedelta(seconds=5)
@@ -29,8 +30,9 @@ MOST_OF_DOUBTFUL = 100
 class Lines:
     """Deals claimed mail to one line per sender account."""
 
-    def __init__(self, desk: Desk, find_account: FindAccount) -> None:
+    def __init__(self, desk: Desk, find_account: FindAccount, awake: Awake) -> None:
         self._desk = desk
+        self._awake = awake
         self._find_account = find_account
         self._by_account: dict[int, SenderLine] = {}
         self._closing: dict[SenderLine, asyncio.Task[None]] = {}  # their accounts were changed
@@ -39,6 +41,7 @@ class Lines:
         """Let the mail of servers that say nothing keep nobody else's waiting, until cancelled."""
         while True:
             await asyncio.sleep(RELIEVE_SECONDS)
+            self._awake.tick(RELIEVE_SECONDS)
             for line in (*self._by_account.values(), *self._closing):
                 line.relieve()
 

@@ -42,9 +42,10 @@ class Login:
 
     host: str
     tls: TlsMode
-    context: ssl.SSLContext
+    context: ssl.SSLContext | None  # None only without TLS
     username: str = ""
     password: Secret = NO_PASSWORD
+    has_token: bool = False  # the password is an access token: AUTH XOAUTH2
     local_hostname: str = ""  # "" introduces us by the address of our end of the connection
 
 
@@ -138,7 +139,11 @@ class _Opening:
 async def _authenticate(smtp: aiosmtplib.SMTP, login: Login) -> Rejected | None:
     """Log in by the first mechanism both sides know; a refusal is final, not tried again."""
     mechanisms = smtp.server_auth_methods
-    if "plain" in mechanisms:
+    if login.has_token:
+        if "xoauth2" not in mechanisms:
+            return _rejected(Kind.ACCOUNT, "the server does not offer AUTH XOAUTH2")
+        await smtp.auth_xoauth2(login.username, login.password.reveal())
+    elif "plain" in mechanisms:
         await smtp.auth_plain(login.username, login.password.reveal())
     elif "login" in mechanisms:
         await smtp.auth_login(login.username, login.password.reveal())
@@ -185,7 +190,12 @@ def _without_secrets(refused: Rejected, login: Login) -> Rejected:
     """Take out what a server echoed of the credentials."""
     username, password = login.username, login.password.reveal()
     plain = base64.b64encode(f"\0{username}\0{password}".encode()).decode()
-    echoed = [plain, *(base64.b64encode(text.encode()).decode() for text in (username, password))]
+    token = f"user={username}\x01auth=Bearer {password}\x01\x01"
+    echoed = [
+        plain,
+        base64.b64encode(token.encode()).decode(),
+        *(base64.b64encode(text.encode()).decode() for text in (username, password)),
+    ]
     detail = refused.detail
     for secret in sorted(filter(None, (*echoed, password, username)), key=len, reverse=True):
         detail = detail.replace(secret, "***")

@@ -104,6 +104,7 @@ class Office:
             may_finish=lambda: True,
             answered=lambda _: self.troubles.append("answered"),
             failed=lambda _, why: self.troubles.append(why.detail),
+            now=asyncio.get_running_loop().time,
             idle_s=self.idle_s,
             stall_s=self.stall_s,
             stranger_s=self.stranger_s,

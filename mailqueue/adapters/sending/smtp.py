@@ -6,14 +6,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from mailqueue.adapters.sending.oauth import Tokens
 from mailqueue.core.outbound import Network
 from mailqueue.core.secret import Secret
-from mailqueue.core.verdict import Rejected
+from mailqueue.core.verdict import Kind, Rejected
 from mailqueue.ports.transport import Outgoing, Report
 from mailqueue.smtp.conversation import Conversation
 from mailqueue.smtp.dial import dial
 from mailqueue.smtp.session import NO_PASSWORD, Login, TlsMode, open_session
 from mailqueue.smtp.timeouts import USUAL, SmtpTimeouts
+from mailqueue.smtp.trust import system_trust
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,7 @@ class SmtpAccount:
     tls: TlsMode = TlsMode.STARTTLS
     username: str = ""
     password: Secret = NO_PASSWORD
+    tokens: Tokens | None = None  # logs in by AUTH XOAUTH2 instead of a password
     local_hostname: str = ""
     allow_private: bool = False
     allowed_networks: tuple[Network, ...] = ()
@@ -53,6 +56,20 @@ class SmtpTransport:
         return SmtpChannel(conversation, self._account, reopen=self._open_conversation)
 
     async def _open_conversation(self) -> Conversation | Rejected:
+        tokens = self._account.tokens
+        if tokens is None:
+            return await self._logged_in(self._account.password)
+        token = await tokens.get()
+        if isinstance(token, Rejected):
+            return token
+        opened = await self._logged_in(token)
+        if isinstance(opened, Rejected) and opened.kind is Kind.ACCOUNT and opened.code:
+            tokens.drop()  # it may have been revoked before its time: once with a new one
+            token = await tokens.get()
+            return token if isinstance(token, Rejected) else await self._logged_in(token)
+        return opened
+
+    async def _logged_in(self, password: Secret) -> Conversation | Rejected:
         account = self._account
         sock = await dial(
             account.host,
@@ -63,14 +80,15 @@ class SmtpTransport:
         )
         if isinstance(sock, Rejected):
             return sock
-        if self._tls_context is None:  # reads every trusted certificate: not on the loop
-            self._tls_context = await asyncio.to_thread(ssl.create_default_context)
+        if self._tls_context is None and account.tls is not TlsMode.NONE:
+            self._tls_context = await system_trust()
         login = Login(
             host=account.host.removesuffix("."),
             tls=account.tls,
             context=self._tls_context,
             username=account.username,
-            password=account.password,
+            password=password,
+            has_token=account.tokens is not None,
             local_hostname=account.local_hostname,
         )
         return await open_session(sock, login, account.timeouts)
