@@ -1,10 +1,13 @@
-"""Decides whether the record of a DKIM key is in DNS as it should be."""
+"""Decides whether the record of a DKIM key is in DNS as it should be, and which keys then sign."""
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from enum import StrEnum
 
+from mailqueue.db.fetch import Conn
+from mailqueue.deliverability import keys, store
 from mailqueue.deliverability.model import DkimKey, KeyStatus
 from mailqueue.deliverability.resolver import Resolver, Unresolved
 from mailqueue.dkim.record import key_fault
@@ -31,9 +34,9 @@ class Publication:
     why: str | None = None
 
 
-async def look_up(keys: Sequence[DkimKey], resolver: Resolver) -> list[Publication]:
+async def look_up(found: Sequence[DkimKey], resolver: Resolver) -> list[Publication]:
     """Ask DNS for the record of each key."""
-    return list(await asyncio.gather(*(_look_up_one(key, resolver) for key in keys)))
+    return list(await asyncio.gather(*(_look_up_one(key, resolver) for key in found)))
 
 
 async def _look_up_one(key: DkimKey, resolver: Resolver) -> Publication:
@@ -59,3 +62,42 @@ def judged(key: DkimKey, found: tuple[str, ...]) -> Publication:
     if faults[0] is not None:
         return Publication(key, InDns.WRONG, found, faults[0])
     return Publication(key, InDns.PUBLISHED, found)
+
+
+async def verify(
+    conn: Conn,
+    project: str,
+    *,
+    domain: str,
+    resolver: Resolver,
+    keep: timedelta = keys.KEEP,
+    by: str,
+) -> list[Publication]:
+    """Look a domain's keys up; those that waited for their records and have them sign from now on.
+
+    Raises:
+        NotFound: there is no such project, or no key of the domain.
+    """
+    found = await look_up(
+        await keys.list_keys(conn, project=project, domain=domain), resolver
+    )  # in no transaction: DNS may take its time
+    seen = [each.key for each in found if each.in_dns is InDns.PUBLISHED]
+    await store.note_seen(conn, seen)
+    waiting = [key for key in seen if key.status is KeyStatus.PENDING]
+    await keys.put_in_force(conn, waiting, keep=keep, by=by, seen=True)
+    now = {key.id: key for key in await keys.list_keys(conn, project=project, domain=domain)}
+    return [replace(each, key=now.get(each.key.id, each.key)) for each in found]
+
+
+async def force(
+    conn: Conn, project: str, *, domain: str, keep: timedelta = keys.KEEP, by: str
+) -> list[DkimKey]:
+    """Sign with a domain's pending keys from now on, whatever DNS says.
+
+    Raises:
+        NotFound: there is no such project, or no key of the domain.
+    """
+    found = await keys.list_keys(conn, project=project, domain=domain)
+    waiting = [key for key in found if key.status is KeyStatus.PENDING]
+    await keys.put_in_force(conn, waiting, keep=keep, by=by, seen=False)
+    return await keys.list_keys(conn, project=project, domain=domain)

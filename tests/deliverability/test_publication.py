@@ -1,0 +1,115 @@
+"""What DNS says of keys, and which of them sign then."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pytest
+
+from mailqueue.db.fetch import Conn
+from mailqueue.deliverability import keys, publication
+from mailqueue.deliverability.model import DkimKey, KeyStatus
+from mailqueue.deliverability.publication import InDns, judged, look_up
+from mailqueue.dkim.keys import Algorithm
+from mailqueue.vault.masterkey import MasterKey
+from tests import make
+from tests.deliverability.nameserver import Zone, serving
+
+pytestmark = pytest.mark.anyio
+MASTER = MasterKey(bytes(range(32)))
+KEY = DkimKey(
+    id=uuid4(),
+    project_id=uuid4(),
+    project="default",
+    domain="example.com",
+    selector="a",
+    algorithm=Algorithm.ED25519,
+    public_key="11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
+    status=KeyStatus.PENDING,
+    created_at=datetime(2026, 1, 1, tzinfo=UTC),
+    seen_at=None,
+    active_at=None,
+    retired_at=None,
+    needed_until=None,
+    revoked_at=None,
+)
+GOOD = "v=DKIM1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
+
+
+@pytest.mark.parametrize(
+    ("status", "found", "expected"),
+    [
+        (KeyStatus.PENDING, (GOOD,), InDns.PUBLISHED),
+        (KeyStatus.RETIRED, (GOOD,), InDns.PUBLISHED),
+        (KeyStatus.ACTIVE, (), InDns.MISSING),
+        (KeyStatus.ACTIVE, (GOOD, GOOD), InDns.WRONG),
+        (KeyStatus.ACTIVE, ("v=spf1 -all",), InDns.WRONG),
+        (KeyStatus.REVOKED, (), InDns.GONE),
+        (KeyStatus.REVOKED, ("v=DKIM1; k=ed25519; p=",), InDns.GONE),
+        (KeyStatus.REVOKED, (GOOD,), InDns.STILL_THERE),
+    ],
+)
+def test_what_is_found_is_judged_by_the_state_of_the_key(
+    status: KeyStatus, found: tuple[str, ...], expected: InDns
+) -> None:
+    answer = judged(replace(KEY, status=status), found)
+
+    assert answer.in_dns is expected
+    assert (answer.why is None) == (expected in (InDns.PUBLISHED, InDns.GONE))
+
+
+async def test_no_answer_is_not_a_missing_record() -> None:
+    async with serving(Zone(failing={KEY.name})) as zone:
+        (answer,) = await look_up([KEY], zone.resolver())
+
+    assert (answer.in_dns, answer.found) == (InDns.UNKNOWN, ())
+    assert "SERVFAIL" in (answer.why or "")
+
+
+async def test_a_pending_key_signs_once_its_record_is_seen(conn: Conn) -> None:
+    made = await keys.create(
+        conn,
+        "default",
+        domain="example.com",
+        algorithms=[Algorithm.RSA, Algorithm.ED25519],
+        master=MASTER,
+        by="me",
+    )
+    rsa, ed = sorted(made, key=lambda key: key.algorithm, reverse=True)
+    async with serving(Zone().text(rsa.name, rsa.text)) as zone:
+        verify = [
+            await publication.verify(
+                conn, "default", domain="example.com", resolver=zone.resolver(), by="me"
+            )
+            for _ in range(2)
+        ]
+
+    for found in verify:
+        assert {each.key.selector: (each.key.status, each.in_dns) for each in found} == {
+            rsa.selector: (KeyStatus.ACTIVE, InDns.PUBLISHED),
+            ed.selector: (KeyStatus.PENDING, InDns.MISSING),
+        }
+    assert all(each.key.seen_at for each in verify[0] if each.key.algorithm is Algorithm.RSA)
+    noted = await make.scalar(
+        conn, "SELECT count(*) FROM mailqueue.audit_events WHERE action = 'dkim.activated'"
+    )
+    assert noted == 1
+
+
+async def test_a_key_is_put_in_force_without_its_record_when_asked(conn: Conn) -> None:
+    await keys.create(
+        conn,
+        "default",
+        domain="example.com",
+        algorithms=[Algorithm.ED25519],
+        master=MASTER,
+        by="me",
+    )
+
+    (key,) = await publication.force(conn, "default", domain="example.com", by="me")
+
+    assert (key.status, key.seen_at) == (KeyStatus.ACTIVE, None)
+    detail = await make.scalar(
+        conn, "SELECT detail FROM mailqueue.audit_events WHERE action = 'dkim.activated'"
+    )
+    assert detail == {"seen": False}
