@@ -1,6 +1,5 @@
 """View health: each trouble is one row's, found at its threshold and told with its fix."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,12 +26,12 @@ OF_THE_TEST_SERVER = {"durability", "free space"}
 
 
 @pytest.fixture
-async def sending(conn: Conn) -> AsyncIterator[Conn]:
+async def sending(conn: Conn) -> Conn:
     """An installation that is well: an account, and a worker that has just taken a mail."""
     await make.sender_account(conn, name="relay")
     await make.queued_email(conn)
     await make.claimed(conn, await make.worker(conn))
-    yield conn
+    return conn
 
 
 async def troubles(conn: Conn) -> dict[str, tuple[Any, ...]]:

@@ -6,7 +6,6 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-import psycopg
 import pytest
 from psycopg import errors
 
@@ -262,9 +261,9 @@ async def _fill(conn: Conn, disk: Path, worker: int) -> None:
     async def is_refused() -> bool:
         try:
             await make.queued_email(conn, text_body="x" * 100_000)
-        except psycopg.errors.DiskFull as exc:
-            assert "mail is not accepted now" in str(exc)
-            return True
+        except errors.DiskFull as exc:
+            # Any other is the server's own: it came too late.
+            return "mail is not accepted now" in str(exc)
         return False
 
     async def is_accepted() -> bool:
