@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tests.chaos import clocks, disks, freezing, kills, outages, servers, snapshots, storm
+from tests.chaos import clocks, disks, freezing, kills, matrix, outages, servers, snapshots, storm
 from tests.chaos.arena import Arena, Size, arena
 from tests.chaos.reckoning import Reckoning
 from tests.concurrency.running import Shipped
@@ -27,6 +27,7 @@ class Scenario:
 SCENARIOS = (
     Scenario("kills-resend", kills.killed_and_resent, Size(900, 3)),
     Scenario("kills-hold", kills.killed_and_held, Size(900, 3)),
+    Scenario("crash-points", matrix.all_points, Size(20, 0)),
     Scenario("stops", kills.told_to_stop, Size(180, 1)),
     Scenario("database-killed", outages.database_killed, Size(400, 2)),
     Scenario("disk-full", disks.disk_full, Size(400, 2)),

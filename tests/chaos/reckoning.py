@@ -45,6 +45,13 @@ class Reckoning:
         if not holds:
             self.broken.append(words)
 
+    def add(self, other: "Reckoning") -> None:
+        """Take in what was found beside it."""
+        self.statuses += other.statuses
+        for name in ("struck", "accepted", "delivered", "lost", "duplicated", "unknown"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.broken += other.broken
+
 
 async def reckon(
     conn: Conn, ledger: Ledger, *, scenario: str, fault: str, struck: int, accepted: int

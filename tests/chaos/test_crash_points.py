@@ -1,0 +1,63 @@
+"""Every crash point in the code is tried, and costs nothing where none is armed."""
+
+import ast
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from mailqueue.core.crashpoints import VARIABLE, Action, Crashed, reach, reach_of
+from tests.chaos.matrix import CASES
+from tests.chaos.points import POINTS
+from tests.rules.source import modules
+
+
+def points_in_code() -> list[str]:
+    """Give the name of each `reach("…")` of the package; a name that is no text fails."""
+    return [
+        ast.literal_eval(node.args[0])
+        for tree in modules().values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "reach"
+    ]
+
+
+def test_every_point_in_the_code_is_tried_with_every_action() -> None:
+    assert set(points_in_code()) == {point.name for point in POINTS}
+    assert len(CASES) == len(POINTS) * len(Action)
+    assert len({point.name for point in POINTS}) == len(POINTS)
+
+
+def test_a_process_without_the_variable_passes_every_point() -> None:
+    assert VARIABLE not in os.environ
+    assert reach is reach_of(None)
+
+
+def test_an_exception_comes_at_the_passing_that_was_named_and_not_again() -> None:
+    armed = reach_of("claim.committed raise 2")
+    armed("claim.committed")
+    armed("mark.read")
+    with pytest.raises(Crashed):
+        armed("claim.committed")
+    armed("claim.committed")
+
+
+@pytest.mark.parametrize("words", ["claim.committed", "claim.committed explode 1", "a kill x"])
+def test_words_that_name_no_action_stop_the_process_at_once(words: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        reach_of(words)
+
+
+def test_a_killed_process_says_before_where_it_was() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from mailqueue.core.crashpoints import reach; reach('here')"],
+        env={**os.environ, VARIABLE: "here kill 1"},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL
+    assert done.stderr == b"crash point here: kill\n"
