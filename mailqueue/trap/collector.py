@@ -67,6 +67,8 @@ class Collector:
             log.warning("trap.failed", messages=len(batch), error=str(exc))
             for _, kept in batch:
                 _tell(kept, exc)
+        except Exception:  # the next batch must find somebody who keeps it
+            log.exception("trap.failed", messages=len(batch))
         else:
             for _, kept in batch:
                 _tell(kept, None)
