@@ -48,13 +48,13 @@ class Doorbell:
         if self._can_listen and not self.is_parked:
             await self._link.call(lambda conn: store.park(conn, self._queue, self._worker))
             reach("park.committed")
-            self.is_parked = True
+        self.is_parked = True
 
     async def unpark(self) -> None:
         """Do not be rung: there is enough to do."""
-        if self.is_parked:
+        if self._can_listen and self.is_parked:
             await self._link.call(lambda conn: store.unpark(conn, self._queue, self._worker))
-            self.is_parked = False
+        self.is_parked = False
 
     async def wait(self, longest: float | None) -> None:
         """Wait for the bell, at most `longest` seconds (None: as long as polling allows)."""

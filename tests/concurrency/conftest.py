@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.config import DatabaseSettings, Pooler
 from mailqueue.core.secret import Secret
 from mailqueue.db.migrate import migrate
 from mailqueue.db.provision import provision
@@ -17,6 +17,8 @@ from mailqueue.embedded.binaries import find_binaries
 from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.service_user import Account
 from tests.concurrency.running import Shipped
+from tests.poolers.bouncer import bouncing
+from tests.poolers.through import is_pooled
 
 ROLE = "mailqueue_kills"
 
@@ -43,8 +45,21 @@ def shipped(
         made.stop()
 
 
+@pytest.fixture(scope="session")
+def pooler_port(
+    request: pytest.FixtureRequest, shipped: Shipped, reachable_folder: Path, service_user: Account
+) -> Iterator[int | None]:
+    """The port of a pooler before that cluster, in a run that goes through one."""
+    if not is_pooled(request.config):
+        yield None
+        return
+    superuser = shipped.cluster.superuser_url(shipped.start().port)
+    with bouncing(superuser, reachable_folder / "shipped-pooler", service_user) as port:
+        yield port
+
+
 @pytest.fixture
-def durable(shipped: Shipped) -> Iterator[DatabaseSettings]:
+def durable(shipped: Shipped, pooler_port: int | None) -> Iterator[DatabaseSettings]:
     """A migrated database of one test's own on the durable cluster."""
     postmaster = shipped.start()
     name = f"mailqueue_{secrets.token_hex(6)}"
@@ -53,9 +68,10 @@ def durable(shipped: Shipped) -> Iterator[DatabaseSettings]:
     with psycopg.connect(maintenance, autocommit=True) as admin:
         admin.execute(made)
     url = f"postgresql://{ROLE}:{ROLE}@127.0.0.1:{postmaster.port}/{name}"
-    database = DatabaseSettings(Secret(url))
-    asyncio.run(migrate(database))
-    yield database
+    asyncio.run(migrate(DatabaseSettings(Secret(url), pooler=Pooler.NONE)))
+    if pooler_port is not None:
+        url = url.replace(f":{postmaster.port}/", f":{pooler_port}/")
+    yield DatabaseSettings(Secret(url))
     postmaster = shipped.start()
     gone = sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
     with psycopg.connect(shipped.cluster.superuser_url(postmaster.port), autocommit=True) as admin:

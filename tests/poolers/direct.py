@@ -5,13 +5,19 @@ from collections.abc import Mapping
 _MIGRATES = "changes the schema, which needs roles and settings of a session"
 _CUTS = "cuts a session by its process id, and a pooler shows one of its own"
 _LISTENS = "hears NOTIFY, which belongs to a session"
+_PREPARES = "prepares statements, which belong to a session"
 _IS_HELD_BACK = "the pooler asks the database for the password, and waits where there is none"
+_COUNTS = "reads the environment of the run, which names the pooler"
 
 DIRECT: Mapping[str, str] = {
+    "tests/poolers": "goes through poolers of its own",
     "tests/db/test_migrate.py": _MIGRATES,
     "tests/db/test_pool.py::test_a_missing_database_is_named": _IS_HELD_BACK,
     "tests/db/test_pool.py::test_a_connection_cut_while_it_lay_in_the_pool_is_not_lent": _CUTS,
     "tests/db/test_pool.py::"
     "test_a_connection_cut_while_it_is_used_says_that_the_server_went_away": _CUTS,
     "tests/queue/test_wakeups.py::test_a_parked_worker_is_rung_and_nobody_else_rings": _LISTENS,
+    "tests/queue/test_domains.py::test_a_claim_that_only_moved_mail_wakes_who_sleeps": _LISTENS,
+    "tests/rules/test_guards.py::test_the_callers_settings_do_not_decide_what_is_tested": _COUNTS,
+    "tests/rules/test_statements.py": _PREPARES,
 }
