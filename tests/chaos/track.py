@@ -13,7 +13,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.queue import store as kernel
 from mailqueue.wiring import build_courier
 from tests import make
-from tests.chaos.addresses import recipient
+from tests.chaos.addresses import number_of, recipient
 from tests.chaos.arena import IN_FLIGHT, Arena
 from tests.chaos.offspring import Child, Nursery
 from tests.chaos.points import Point
@@ -27,6 +27,7 @@ INSERT INTO mailqueue.email_queue (recipient_email, subject, text_body, campaign
 SELECT a, 'Hello', %s, %s, CASE n %% 2 WHEN 0 THEN 'hold' ELSE 'resend' END
   FROM unnest(%s::text[]) WITH ORDINALITY AS x(a, n)
 """
+_HOLDING = "SELECT recipient_email FROM mailqueue.emails WHERE delivery = 'hold'"
 _SILENCED = """
 UPDATE mailqueue.workers SET beat_at = clock_timestamp() - interval '5 min'
  WHERE lost_at IS NULL AND stopped_at IS NULL
@@ -88,6 +89,10 @@ class Track:
         found.promise(twice <= IN_FLIGHT, f"{twice} duplicates")
         found.promise(unknown <= IN_FLIGHT, f"{unknown} of unknown fate")
         self.duplicated, self.unknown = found.duplicated, found.unknown
+        copies = (await asyncio.to_thread(self.arena.sink.read)).copies
+        numbers = [number_of(address) for (address,) in await make.rows(conn, _HOLDING)]
+        doubled = sum(copies[number] > 1 for number in numbers if number < len(copies))
+        found.promise(doubled == 0, f"{doubled} mails were doubled that must not be")
         self.broken += [f"{words}: {each}" for each in (*faults, *found.broken)]
 
 
