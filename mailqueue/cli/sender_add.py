@@ -1,19 +1,18 @@
 """`mailqueue sender add`: what a new account is made of."""
 
-import os
-import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
 
 from mailqueue.cli.context import Opened
 from mailqueue.cli.output import examples, json_option
+from mailqueue.cli.sender_key import secret_of, settings_of
 from mailqueue.cli.sender_view import print_outcome
 from mailqueue.cli.warm_up import warm_up_option
 from mailqueue.core.address import InvalidAddress, parse_mailbox
 from mailqueue.core.errors import InvalidField
-from mailqueue.core.secret import Secret
 from mailqueue.senders import accounts
 from mailqueue.senders.model import KEEP, NewSender, Provider, Tls
 from mailqueue.senders.presets import PRESETS, Preset
@@ -27,6 +26,10 @@ from mailqueue.vault.masterkey import MasterKey
         "    --username ann --password-env RELAY_PASSWORD --from 'Ann <ann@example.com>'",
         "mailqueue sender add --name gmail --preset gmail --username ann@example.com",
         "mailqueue sender add --name fresh --host smtp.example.com --warm-up 200,1000,5000",
+        "SG=… mailqueue sender add --name sg --provider sendgrid --api-key-env SG \\",
+        "    --from 'Shop <shop@example.com>'",
+        "SES=… mailqueue sender add --name ses --provider ses --username AKID --api-key-env SES \\",
+        "    --setting region=eu-west-1 --setting configuration_set=events",
     )
 )
 @click.option(
@@ -50,11 +53,29 @@ from mailqueue.vault.masterkey import MasterKey
     type=click.Choice([tls.value for tls in Tls]),
     help="How to secure.  [default: starttls]",
 )
-@click.option("--username", help="Name to log in with.")
+@click.option("--username", help="Name to log in with; the id of a key, or the mailbox.")
 @click.option(
     "--password-env",
     metavar="VAR",
     help="Environment variable that holds the password; asked for on a terminal if not named.",
+)
+@click.option(
+    "--api-key-env",
+    metavar="VAR",
+    help="Environment variable that holds the key of a provider with an HTTP API.",
+)
+@click.option(
+    "--api-key-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File that holds the key, such as a service account's.",
+)
+@click.option("--api-url", help="Where the provider's API is, where not at its usual place.")
+@click.option(
+    "--setting",
+    "setting",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting of the provider, such as region=eu-west-1; may be given again.",
 )
 @click.option("--from", "from_", metavar="MAILBOX", help="Sender of mail that names none.")
 @click.option("--priority", type=int, default=100, show_default=True, help="Lower is tried first.")
@@ -92,6 +113,10 @@ def requested(
     tls: str | None,
     username: str | None,
     password_env: str | None,
+    api_key_env: str | None,
+    api_key_file: Path | None,
+    api_url: str | None,
+    setting: tuple[str, ...],
     from_: str | None,
     priority: int,
     notes: str | None,
@@ -104,16 +129,25 @@ def requested(
         port = known.port
     username = username or known.username
     display_name, email = _sender(from_)
+    chosen = Provider(provider)
     return NewSender(
         name=name,
-        provider=Provider(provider),
+        provider=chosen,
         email=email,
         display_name=display_name,
         host=host or known.host,
         port=port,
         tls=secured,
         username=username,
-        password=_password(username, variable=password_env),
+        password=secret_of(
+            chosen,
+            username,
+            password_env=password_env,
+            api_key_env=api_key_env,
+            api_key_file=api_key_file,
+        ),
+        api_url=api_url,
+        settings=settings_of(setting),
         is_private_ok=True,
         priority=priority,
         limits=replace(known.limits, **{k: v for k, v in limits.items() if v not in (None, KEEP)}),
@@ -129,19 +163,3 @@ def _sender(text: str | None) -> tuple[str | None, str | None]:
     except InvalidAddress as exc:
         raise InvalidField("from", str(exc)) from exc
     return mailbox.name or None, mailbox.address.sent
-
-
-def _password(username: str | None, *, variable: str | None) -> Secret | None:
-    if variable is not None:
-        text = os.environ.get(variable)
-        if not text:
-            raise InvalidField("password-env", f"the environment has no variable {variable!r}")
-        return Secret(text)
-    if username is None:
-        return None
-    if not sys.stdin.isatty():
-        raise InvalidField(
-            "password-env",
-            f"username {username!r} needs a password: name the variable that holds it",
-        )
-    return Secret(click.prompt("Password", hide_input=True, err=True))

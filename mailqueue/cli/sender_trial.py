@@ -65,7 +65,7 @@ def _mail(account: SenderAccount, recipient: Address) -> Outgoing:
 
 
 async def _transport(app: Opened, account: SenderAccount) -> Transport:
-    if account.smtp_host is None:
+    if account.smtp_host is None and not account.provider.has_api:
         raise InvalidField(
             "name", f"{account.name} is of provider {account.provider}, which has no server to try"
         )

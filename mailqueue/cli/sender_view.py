@@ -66,6 +66,8 @@ def document(account: SenderAccount, today: Headroom) -> dict[str, object]:
 
 def server_of(account: SenderAccount) -> str:
     """Say what stands behind an account."""
+    if account.api_url is not None:
+        return f"{account.provider} {account.api_url}"
     if account.smtp_host is None:
         return account.provider
     host = f"[{account.smtp_host}]" if ":" in account.smtp_host else account.smtp_host
@@ -85,6 +87,7 @@ def _facts(account: SenderAccount, today: Headroom) -> tuple[tuple[str, object],
         ("project", account.project),
         ("server", server_of(account)),
         ("username", account.smtp_username),
+        ("settings", _settings(account)),
         ("password", "sealed" if account.smtp_password else None),
         ("from", from_of(account)),
         ("status", today.status),
@@ -109,6 +112,11 @@ def _facts(account: SenderAccount, today: Headroom) -> tuple[tuple[str, object],
         ("time zone", account.time_zone),
         ("notes", account.notes),
     )
+
+
+def _settings(account: SenderAccount) -> str | None:
+    settings = account.provider_settings or {}
+    return ", ".join(f"{name}={value}" for name, value in settings.items()) or None
 
 
 def _warm_up(account: SenderAccount, today: Headroom) -> str | None:

@@ -88,15 +88,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server said; header names are in lower case.
-
-    `is_complete` is False when the connection ended, or the bound on size was met, inside the body.
-    """
+    """What a server said; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
-    is_complete: bool = True
 
     def document(self) -> Any:
         """Give the JSON of the body; None if it is none."""

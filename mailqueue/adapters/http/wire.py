@@ -95,6 +95,8 @@ class Wire:
             why = "no answer in time"
         except (h11.RemoteProtocolError, ValueError):
             why = "what the server sent is not HTTP"
+        except _CutOff:
+            why = "the answer was cut off"
         except ConnectionError:
             why = "the connection broke before an answer came"
         except asyncio.CancelledError:
@@ -138,9 +140,11 @@ class Wire:
                 self.close()  # more than one answer to one question: the next is nobody's
         else:
             self.close()
+        if not is_complete and 200 <= event.status_code < 300:
+            raise _CutOff
         if headers.get("content-encoding", "identity") != "identity":
             body = b""  # we did not ask for it, and unpacking may be endless
-        return Answer(event.status_code, headers, body, is_complete)
+        return Answer(event.status_code, headers, body)
 
     async def _body(self) -> tuple[bytes, bool]:
         body = bytearray()
@@ -162,6 +166,10 @@ class Wire:
         if isinstance(event, h11.ConnectionClosed) or event is h11.PAUSED:
             raise ConnectionError
         return event
+
+
+class _CutOff(Exception):
+    """A success whose body ended early, or has no end."""
 
 
 class _Inbox(asyncio.Protocol):

@@ -75,7 +75,8 @@ class HttpTransport:
             wait = verdict.retry_after or RATE_LIMIT_REST
             self._rest = (_now() + wait.total_seconds(), verdict)
         elif verdict.kind is Kind.ACCOUNT and verdict.stage is Stage.CONNECT:
-            self._rest = (_now() + REFUSED_REST.total_seconds(), verdict)
+            wait = verdict.retry_after or REFUSED_REST
+            self._rest = (_now() + wait.total_seconds(), verdict)
 
     @property
     def objection(self) -> Rejected | None:

@@ -35,7 +35,10 @@ _PASSING_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 class Grant(Protocol):
     """A right to get tokens."""
 
-    token_url: str
+    @property
+    def token_url(self) -> str:
+        """Say where they are got."""
+        ...
 
     def fields(self, now: float) -> dict[str, str]:
         """Give the form that asks for a token; `now` in Unix seconds."""

@@ -81,12 +81,7 @@ def refused(
 
 
 def not_understood(answer: Answer) -> Rejected:
-    """Say that an answer is none that the provider gives.
-
-    A success that was cut off may be one; a success of another shape is not the provider's.
-    """
-    if 200 <= answer.status < 300 and not answer.is_complete:
-        return refused(answer, AMBIGUOUS, "the answer was cut off")
+    """Say that an answer is none that the provider gives: a proxy's page, or another server's."""
     if 200 <= answer.status < 300:
         return refused(answer, ACCOUNT, "the answer is not one of this provider: wrong address?")
     if 300 <= answer.status < 400:

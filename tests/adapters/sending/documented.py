@@ -1,0 +1,69 @@
+"""What a test knows of a provider from its documentation."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from mailqueue.adapters.http.model import Reach, Site
+from mailqueue.adapters.sending.oauth import GOOGLE_TOKENS, RefreshToken, Tokens
+from mailqueue.adapters.sending.service import Service
+from mailqueue.core.secret import Secret
+from mailqueue.core.verdict import Kind
+from tests.adapters.sending.fake import Reply, Request
+from tests.adapters.sending.strict import CHECK_BY_PROVIDER
+
+KEY = "key-hunter2"
+ANN = "ann@example.org"
+
+
+class KnownToken(Tokens):
+    """Has its token already."""
+
+    def __init__(self) -> None:
+        grant = RefreshToken("id", Secret("s"), Secret("r"), GOOGLE_TOKENS)
+        super().__init__(grant, Reach())
+        self.dropped = 0
+
+    async def get(self) -> Secret:
+        return Secret(KEY)
+
+    def drop(self) -> None:
+        self.dropped += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One documented refusal and what it means. `stops`: the account, not the mail."""
+
+    status: int
+    body: Any
+    kind: Kind
+    stops: bool = False
+    hard: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def reply(self) -> Reply:
+        if isinstance(self.body, bytes):
+            return Reply(self.status, self.body, self.headers)
+        return Reply(self.status, orjson.dumps(self.body), self.headers)
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One provider: its service, its usual answer, and its refusals."""
+
+    name: str
+    make: Callable[[Site, Mapping[str, Any]], Service]
+    accepts: Reply
+    message_id: str | None
+    refusals: tuple[Refusal, ...]
+
+    def service(self, site: Site, **settings: Any) -> Service:
+        return self.make(site, settings)
+
+    def check(self, request: Request) -> None:
+        """Refuse a request the provider would not take: unknown fields, wrong shapes, no key."""
+        CHECK_BY_PROVIDER[self.name](request)

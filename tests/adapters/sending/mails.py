@@ -1,0 +1,130 @@
+"""Mails that ask a provider for everything, and what was reported of them."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from uuid import UUID
+
+from mailqueue.adapters.http.model import HttpTimeouts, Reach
+from mailqueue.adapters.sending.http import HttpAccount, HttpChannel, HttpTransport
+from mailqueue.adapters.sending.service import Service
+from mailqueue.core.address import parse_mailbox
+from mailqueue.core.verdict import Rejected, Verdict
+from mailqueue.mime.compose import PerMail, compose
+from mailqueue.mime.skeleton import Content, compile_skeleton
+from mailqueue.ports.transport import Envelope, Outgoing
+
+ID = UUID("0190a000-0000-7000-8000-000000000001")
+MESSAGE_ID = "<0190a000000070008000000000000001@example.com>"
+WRITTEN_AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+QUICK = HttpTimeouts(connect_s=5, read_s=5, call_s=5)
+IMPATIENT = HttpTimeouts(connect_s=0.3, read_s=0.3, call_s=0.3)
+IMAGE = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
+DOCUMENT = b"%PDF-1.7\n" + bytes(range(256))
+
+
+def mail(
+    *recipients: str,
+    number: int = 1,
+    to: Sequence[str] = ('"Ann, A." <ann@example.org>',),
+    cc: Sequence[str] = (),
+    reply_to: Sequence[str] = (),
+    sender: str = "Shop <shop@example.com>",
+    subject: str = "Grüße",
+    text: str | None = "Hallo\n",
+    html: str | None = "<p>Hallo</p>\n",
+    headers: Sequence[tuple[str, str]] = (),
+    tags: tuple[str, ...] = ("transactional",),
+) -> Outgoing:
+    """Compose one mail as the product does; without recipients it goes to those in To and Cc."""
+    email_id = UUID(int=ID.int + number - 1)
+    everyone = [parse_mailbox(one) for one in (*to, *cc)]
+    message = compose(
+        compile_skeleton(Content(subject, html, text, tuple(headers))),
+        PerMail(
+            sender=parse_mailbox(sender),
+            to=everyone[: len(to)],
+            cc=everyone[len(to) :],
+            reply_to=[parse_mailbox(one) for one in reply_to],
+            written_at=WRITTEN_AT,
+            message_id=f"<{email_id.hex}@example.com>",
+        ),
+    )
+    envelope = recipients or tuple(one.address.sent for one in everyone)
+    return Outgoing(email_id, Envelope(parse_mailbox(sender).address.sent, envelope), message, tags)
+
+
+def mails(count: int) -> list[Outgoing]:
+    return [mail(number=number, to=(f"n{number}@example.org",)) for number in range(1, count + 1)]
+
+
+def with_files(*, extra_octets: int = 0) -> Outgoing:
+    """Give a mail with an inline image and an attachment, as another program writes it."""
+    message = EmailMessage()
+    message["From"] = "Shop <shop@example.com>"
+    message["To"] = "Ann <ann@example.org>"
+    message["Subject"] = "Your invoice"
+    message["Message-ID"] = MESSAGE_ID
+    message["X-Order"] = "81"
+    message.set_content("See the file.\n")
+    message.add_alternative('<img src="cid:logo">\n', subtype="html")
+    html = message.get_payload()[1]  # type: ignore[index]
+    html.add_related(IMAGE, "image", "png", cid="<logo>", filename="logo.png", disposition="inline")  # type: ignore[union-attr]
+    octets = DOCUMENT + b"x" * extra_octets
+    message.add_attachment(octets, "application", "pdf", filename="Rechnung für Ann.pdf")
+    raw = message.as_bytes().replace(b"\n", b"\r\n")
+    return Outgoing(ID, Envelope("shop@example.com", ("ann@example.org",)), raw, ("orders",))
+
+
+class Reports:
+    """Collects what a channel reports, in order."""
+
+    def __init__(self) -> None:
+        self.ids: list[UUID] = []
+        self.verdicts: list[Verdict] = []
+
+    def __call__(self, mail: Outgoing, verdict: Verdict, took_ms: int) -> None:
+        assert took_ms >= 0
+        self.ids.append(mail.email_id)
+        self.verdicts.append(verdict)
+
+
+@asynccontextmanager
+async def channel_of(
+    service: Service, *, timeouts: HttpTimeouts = QUICK
+) -> AsyncIterator[HttpChannel]:
+    """Open a channel to a server on loopback."""
+    transport = HttpTransport(service, HttpAccount(Reach(allow_private=True), timeouts))
+    channel = await transport.open()
+    assert isinstance(channel, HttpChannel), channel
+    try:
+        yield channel
+    finally:
+        await channel.close()
+
+
+async def sent(
+    channel: HttpChannel,
+    batch: Sequence[Outgoing],
+    *,
+    may_finish: Callable[[], bool] = lambda: True,
+) -> list[Verdict]:
+    """Send the mails; check that each was reported once and in order."""
+    reports = Reports()
+    await channel.send(batch, reports, may_finish=may_finish)
+    assert reports.ids == [mail.email_id for mail in batch]
+    return reports.verdicts
+
+
+async def verdict_of(service: Service, one: Outgoing, *, timeouts: HttpTimeouts = QUICK) -> Verdict:
+    """Send one mail on a channel of its own."""
+    async with channel_of(service, timeouts=timeouts) as channel:
+        return (await sent(channel, [one]))[0]
+
+
+async def rejected(service: Service, one: Outgoing, *, timeouts: HttpTimeouts = QUICK) -> Rejected:
+    """Send one mail that must not be taken."""
+    verdict = await verdict_of(service, one, timeouts=timeouts)
+    assert isinstance(verdict, Rejected), verdict
+    return verdict

@@ -1,0 +1,164 @@
+"""What every provider's transport keeps, whoever it is: one set of promises for all."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from mailqueue.adapters.http.model import Answer
+from mailqueue.adapters.sending.outcomes import retry_after_of
+from mailqueue.core.verdict import Accepted, AllRefused, Kind, Rejected, Stage
+from tests.adapters.sending.documented import KEY, Provider, Refusal
+from tests.adapters.sending.fake import Reply, fake
+from tests.adapters.sending.mails import (
+    mail,
+    rejected,
+    verdict_of,
+    with_files,
+)
+from tests.adapters.sending.providers import PROVIDERS, RESEND
+
+pytestmark = [pytest.mark.anyio]
+each = pytest.mark.parametrize("provider", PROVIDERS, ids=[one.name for one in PROVIDERS])
+each_refusal = pytest.mark.parametrize(
+    ("provider", "refusal"),
+    [
+        pytest.param(provider, refusal, id=f"{provider.name}-{number}-{refusal.status}")
+        for provider in PROVIDERS
+        for number, refusal in enumerate(provider.refusals)
+    ],
+)
+
+
+@each
+async def test_a_mail_is_taken_and_the_providers_id_is_kept(provider: Provider) -> None:
+    async with fake([provider.accepts]) as server:
+        verdict = await verdict_of(provider.service(server.site), mail())
+
+    assert isinstance(verdict, Accepted)
+    assert verdict.provider_message_id == provider.message_id
+    assert verdict.refused == ()
+    [request] = server.requests
+    provider.check(request)
+
+
+@each
+async def test_everything_a_mail_may_have_goes_in_fields_the_provider_knows(
+    provider: Provider,
+) -> None:
+    full = mail(
+        "ann@example.org",
+        "bob@example.org",
+        "eve@example.org",
+        cc=["Bob <bob@example.org>"],
+        reply_to=["desk@example.com"],
+        headers=[("X-Order", "81"), ("List-Unsubscribe", "<https://example.com/u>")],
+    )
+    async with fake([provider.accepts]) as server:
+        for one in (full, with_files(), mail(text=None), mail(html=None)):
+            assert isinstance(await verdict_of(provider.service(server.site), one), Accepted)
+
+    for request in server.requests:
+        provider.check(request)
+        assert b"hunter2" not in request.body
+
+
+@each_refusal
+async def test_each_documented_refusal_has_its_meaning(
+    provider: Provider, refusal: Refusal
+) -> None:
+    async with fake([refusal.reply]) as server:
+        verdict = await rejected(provider.service(server.site), mail())
+
+    assert verdict.kind is refusal.kind
+    assert verdict.hard is refusal.hard
+    assert (verdict.stage is Stage.CONNECT) is refusal.stops
+    assert verdict.code == str(refusal.status)
+    assert verdict.detail
+
+
+@each
+async def test_no_refusal_shows_the_key_though_the_provider_echoes_it(provider: Provider) -> None:
+    for refusal in provider.refusals:
+        shown = refusal.reply.body.replace(b"no", f"no {KEY}".encode())
+        async with fake([Reply(refusal.status, shown, refusal.headers)]) as server:
+            service = provider.service(server.site)
+            verdict = await verdict_of(service, mail())
+
+        assert KEY not in repr(verdict)
+        assert KEY not in repr(service.call([written_by(service)]))
+
+
+def written_by(service: object) -> object:
+    written = service.write(mail())  # type: ignore[attr-defined]
+    assert not isinstance(written, Rejected)
+    return written
+
+
+@each
+async def test_an_answer_of_another_shape_is_never_taken_for_a_success(provider: Provider) -> None:
+    for body in (b"", b"<html>welcome</html>", b"{}", b"[]", b"null", b'{"id": 5}', b"\xff"):
+        async with fake([Reply(200, body)]) as server:
+            verdict = await rejected(provider.service(server.site), mail())
+
+        assert (verdict.kind, verdict.stage) == (Kind.ACCOUNT, Stage.CONNECT)
+
+
+@each
+async def test_a_success_that_is_cut_off_is_in_doubt(provider: Provider) -> None:
+    longer = {"content-length": str(len(provider.accepts.body) + 50)}
+    cut = Reply(
+        provider.accepts.status,
+        provider.accepts.body,
+        {**provider.accepts.headers, **longer},
+        cut=max(0, len(provider.accepts.body) - 4),
+    )
+    async with fake([cut]) as server:
+        verdict = await rejected(provider.service(server.site), mail())
+
+    assert (verdict.kind, verdict.stage) == (Kind.AMBIGUOUS, Stage.DOT)
+
+
+@each
+async def test_a_huge_answer_is_not_read_to_its_end(provider: Provider) -> None:
+    body = provider.accepts.body + b" " * 3_000_000
+    async with fake([Reply(200, body)]) as server:
+        verdict = await rejected(provider.service(server.site), mail())
+
+    assert (verdict.kind, verdict.stage) == (Kind.AMBIGUOUS, Stage.DOT)
+
+
+@pytest.mark.parametrize("provider", [one for one in PROVIDERS if one is not RESEND])
+async def test_a_bad_address_among_several_does_not_take_the_others_with_it(
+    provider: Provider,
+) -> None:
+    bad = next(
+        one for one in provider.refusals if one.kind is Kind.PERMANENT_RECIPIENT and not one.hard
+    )
+    text = bad.reply.body.replace(b"'to'", b"'to' ann@example.org").replace(
+        b"Invalid 'To' address: 'x'", b"Invalid 'To' address: 'ann@example.org'"
+    )
+    two = mail(to=("ann@example.org", "bob@example.org"))
+    async with fake([Reply(bad.status, text, bad.headers)]) as server:
+        verdict = await verdict_of(provider.service(server.site), two)
+
+    if isinstance(verdict, AllRefused):
+        assert [one.address for one in verdict.refused] == ["ann@example.org", "bob@example.org"]
+        assert verdict.refused[0].why.kind is Kind.PERMANENT_RECIPIENT
+    else:  # the words do not say whose fault it is
+        assert isinstance(verdict, Rejected)
+        assert verdict.kind is Kind.PERMANENT_MESSAGE
+
+
+def test_waits_are_read_as_seconds_and_as_dates() -> None:
+    now = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+    def wait(text: str) -> timedelta | None:
+        return retry_after_of(Answer(429, {"retry-after": text}, b""), now=now)
+
+    assert wait("30") == timedelta(seconds=30)
+    assert wait("Fri, 02 Jan 2026 03:05:05 GMT") == timedelta(seconds=60)
+    assert wait("Fri, 02 Jan 2026 03:00:00 GMT") == timedelta(seconds=1)
+    assert wait("99999999") == timedelta(hours=24)
+    assert wait("0") == timedelta(seconds=1)
+    for text in ("", "soon", "-5", "1.5"):
+        assert wait(text) is None
