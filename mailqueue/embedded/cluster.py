@@ -77,14 +77,16 @@ class Cluster:
         self._add_settings(unfinished)
         unfinished.rename(self.folder)
 
-    def start(self) -> tuple[Postmaster, subprocess.Popen[bytes] | None]:
+    def start(self, port: int | None = None) -> tuple[Postmaster, subprocess.Popen[bytes] | None]:
         """Start the server, or find it running; gives the process where it is our child.
+
+        `port` None takes the one used last, else a free one; one that is taken is passed over.
 
         Raises:
             Unavailable: with the server's own last words.
         """
         deadline = time.monotonic() + _START_SECONDS
-        port = self._last_port()
+        port = port or self._last_port()
         while True:
             found = running_postmaster(self.folder)
             if found is not None and found.is_ready:

@@ -1,0 +1,63 @@
+"""A client that hands mail in and knows, mail by mail, what was acknowledged."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.errors import Unavailable
+from mailqueue.db.pool import Pool, borrow, open_pool
+from mailqueue.mail.enqueue import NewEmail, enqueue
+
+
+@dataclass
+class Client:
+    """Hands mail in over several connections, as the API does; tries again under the same key."""
+
+    pool: Pool
+    database: DatabaseSettings
+    pause: float
+    acknowledged: dict[str, UUID] = field(default_factory=dict)
+    refused: int = 0  # answers that were none
+    _next: int = 0
+    _is_over: bool = False
+
+    async def run(self) -> None:
+        """Hand in one mail after the other until told to stop."""
+        while not self._is_over:
+            number, self._next = self._next, self._next + 1
+            await self._insist(f"m{number}@example.com")
+            await asyncio.sleep(self.pause)
+
+    def stop(self) -> None:
+        self._is_over = True
+
+    async def _insist(self, address: str) -> None:
+        email = NewEmail(address, "Hello", text="Hello", options={"idempotency_key": address})
+        while True:
+            try:
+                async with borrow(self.pool, self.database) as conn:
+                    self.acknowledged[address] = await enqueue(conn, email, project="default")
+            except Unavailable:
+                self.refused += 1
+                await asyncio.sleep(0.05)
+            else:
+                return
+
+
+@asynccontextmanager
+async def client(database: DatabaseSettings, *, hands: int, pause: float) -> AsyncIterator[Client]:
+    """Hand in beside the block; what was begun in it is acknowledged when it ends."""
+    async with open_pool(database, max_size=hands) as pool:
+        made = Client(pool, database, pause)
+        tasks = [asyncio.create_task(made.run()) for _ in range(hands)]
+        try:
+            yield made
+            made.stop()
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
