@@ -29,14 +29,18 @@ FILL = """
         INSERT INTO mailqueue.email_contents (created_on, project_id, subject, text_body)
         SELECT (now() AT TIME ZONE 'UTC')::date, id, 'Hello', 'Hello'
           FROM mailqueue.projects WHERE name = 'default' RETURNING id, created_on
+    ), filled AS (
+        INSERT INTO mailqueue.email_queue (project_id, project, lane_id, priority, delivery,
+            recipient_email, content_id, content_on)
+        SELECT l.project_id, NULL, l.id, l.priority, 'resend', 'person' || n || '@example.com',
+               c.id, c.created_on
+          FROM mailqueue.lanes AS l JOIN mailqueue.projects AS p ON p.id = l.project_id,
+               content AS c, generate_series(1, %s) AS n
+         WHERE p.name = 'default' AND l.priority = 2 AND l.route = ''
+        RETURNING lane_id, run_at
     )
-    INSERT INTO mailqueue.email_queue (project_id, project, lane_id, priority, delivery,
-        recipient_email, content_id, content_on)
-    SELECT l.project_id, NULL, l.id, l.priority, 'resend', 'person' || n || '@example.com',
-           c.id, c.created_on
-      FROM mailqueue.lanes AS l JOIN mailqueue.projects AS p ON p.id = l.project_id,
-           content AS c, generate_series(1, %s) AS n
-     WHERE p.name = 'default' AND l.priority = 2 AND l.route = ''
+    INSERT INTO mailqueue.lane_signals (lane_id, due_at, emails)
+    SELECT lane_id, min(run_at), count(*) FROM filled GROUP BY lane_id
 """
 
 

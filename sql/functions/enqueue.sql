@@ -73,91 +73,144 @@ DECLARE
     q mailqueue.email_queue;
     v_id uuid;
 BEGIN
-    q := mailqueue.email_from_options(coalesce(enqueue.options, '{}'));
-    q.project_id := mailqueue.project_named(enqueue.project);
-    INSERT INTO mailqueue.email_queue (project_id, project, recipient_email, subject, html_body, text_body, priority,
+    IF enqueue.options <> '{}' THEN
+        q := mailqueue.email_from_options(enqueue.options);
+    END IF;
+    IF enqueue.project IS NULL THEN
+        PERFORM mailqueue.project_named(NULL);               -- refuses it
+    END IF;
+    INSERT INTO mailqueue.email_queue (project, recipient_email, subject, html_body, text_body, priority,
         run_at, expires_at, max_attempts, campaign_id, from_email, from_name, reply_to, delivery, idempotency_key,
         sender, category, headers, custom_data, tags, also_to, cc, bcc)
-    VALUES (q.project_id, NULL, enqueue.recipient, enqueue.subject, enqueue.html, enqueue.text, q.priority,
+    VALUES (enqueue.project, enqueue.recipient, enqueue.subject, enqueue.html, enqueue.text, q.priority,
         q.run_at, q.expires_at, q.max_attempts, q.campaign_id, q.from_email, q.from_name, q.reply_to, q.delivery, q.idempotency_key,
         q.sender, q.category, q.headers, q.custom_data, q.tags, q.also_to, q.cc, q.bcc)
     RETURNING email_queue.id INTO v_id;
     IF v_id IS NULL THEN  -- accepted before, under the same key
         SELECT k.email_id INTO v_id FROM mailqueue.idempotency_keys AS k
-         WHERE k.project_id = q.project_id AND k.key = q.idempotency_key;
+         WHERE k.project_id = (SELECT p.id FROM mailqueue.projects AS p WHERE p.name = enqueue.project) AND k.key = q.idempotency_key;
     END IF;
     RETURN v_id;
 END $$;
 COMMENT ON FUNCTION mailqueue.enqueue(text, text, text, text, text, jsonb) IS
     'Accept one mail in the caller''s transaction and give its id. Bad input raises 22023 naming the field.';
 
--- One message of a batch: {"recipient", "subject", "html", "text", and every option of enqueue()}.
+-- One message of a batch: {"recipient", "subject", "html", "text", and every option of enqueue()}. Its key is taken too:
+-- status duplicate and the id of the email that has it, where it was used before.
 CREATE OR REPLACE FUNCTION mailqueue.email_from_message(p_project uuid, p_message jsonb) RETURNS mailqueue.email_queue
 LANGUAGE plpgsql
-SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     q mailqueue.email_queue;
+    v_options jsonb;
+    v_old uuid;
     v_key text;
 BEGIN
     IF jsonb_typeof(p_message) <> 'object' THEN
         PERFORM mailqueue.refuse('messages', format('an object for each message is needed, got %s', jsonb_typeof(p_message)));
+    ELSIF jsonb_typeof(p_message -> 'recipient') NOT IN ('string', 'null') OR jsonb_typeof(p_message -> 'subject') NOT IN ('string', 'null')
+          OR jsonb_typeof(p_message -> 'html') NOT IN ('string', 'null') OR jsonb_typeof(p_message -> 'text') NOT IN ('string', 'null') THEN
+        FOREACH v_key IN ARRAY ARRAY['recipient', 'subject', 'html', 'text'] LOOP
+            IF jsonb_typeof(p_message -> v_key) NOT IN ('string', 'null') THEN
+                PERFORM mailqueue.refuse(v_key, format('a string is needed, got %s', jsonb_typeof(p_message -> v_key)));
+            END IF;
+        END LOOP;
     END IF;
-    FOREACH v_key IN ARRAY ARRAY['recipient', 'subject', 'html', 'text'] LOOP
-        IF jsonb_typeof(p_message -> v_key) NOT IN ('string', 'null') THEN
-            PERFORM mailqueue.refuse(v_key, format('a string is needed, got %s', jsonb_typeof(p_message -> v_key)));
-        END IF;
-    END LOOP;
-    q := mailqueue.email_from_options(p_message - '{recipient,subject,html,text}'::text[]);
+    v_options := p_message - '{recipient,subject,html,text}'::text[];
+    IF v_options <> '{}' THEN
+        q := mailqueue.email_from_options(v_options);
+    END IF;
     q.project_id := p_project;
     q.id := mailqueue.uuidv7();
     q.recipient_email := p_message ->> 'recipient';
     q.subject := p_message ->> 'subject';
     q.html_body := p_message ->> 'html';
     q.text_body := p_message ->> 'text';
-    RETURN mailqueue.prepare_email(q);
+    q := mailqueue.prepare_email(q);
+    q.lane_id := (SELECT l.id FROM mailqueue.lanes AS l
+                   WHERE l.project_id = p_project AND l.priority = q.priority AND l.route = coalesce(q.sender, '') AND l.home_route IS NULL);
+    IF q.lane_id IS NULL THEN
+        PERFORM mailqueue.refuse('sender', format('this project has no sender account %s', to_json(left(q.sender, 100))));
+    END IF;
+    IF q.idempotency_key IS NOT NULL THEN
+        v_old := mailqueue.take_idempotency_key(q);
+        IF v_old IS NOT NULL THEN
+            q.id := v_old;
+            q.status := 'duplicate';
+        END IF;
+    END IF;
+    RETURN q;
 END $$;
-COMMENT ON FUNCTION mailqueue.email_from_message(uuid, jsonb) IS 'One message of a batch as a checked row.';
+COMMENT ON FUNCTION mailqueue.email_from_message(uuid, jsonb) IS 'One message of a batch as a checked row; status duplicate where its key was used before.';
 
+-- First all messages at once. Only where one of them is refused they are taken one by one: a point to go back to for each
+-- costs as much as the mail.
 CREATE OR REPLACE FUNCTION mailqueue.enqueue_batch(project text, messages jsonb)
 RETURNS TABLE (index integer, id uuid, status text, reason text)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off
 AS $$
 #variable_conflict use_column
 DECLARE
     v_project uuid := mailqueue.project_named(enqueue_batch.project);
-    v_rows mailqueue.email_queue[] := '{}';
-    v_ids uuid[] := '{}';
-    v_status text[] := '{}';
-    v_reasons text[] := '{}';
+    v_is_careful boolean := false;
+    v_rows mailqueue.email_queue[];                          -- without what they say; content_id is a place in v_contents
+    v_contents mailqueue.email_queue[];
+    v_ids uuid[]; v_status text[]; v_reasons text[];
     v_message jsonb;
-    q mailqueue.email_queue;
-    v_old uuid;
     v_why text;
+    q mailqueue.email_queue; c mailqueue.email_queue;
 BEGIN
     IF jsonb_typeof(enqueue_batch.messages) <> 'array' THEN
         PERFORM mailqueue.refuse('messages', format('a list is needed, got %s', coalesce(jsonb_typeof(enqueue_batch.messages), 'null')));
+    ELSIF EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()) THEN
+        PERFORM mailqueue.refuse_for_now();
     END IF;
-    FOR v_message IN SELECT m.value FROM jsonb_array_elements(enqueue_batch.messages) AS m LOOP
-        v_why := NULL; v_old := NULL;
+    LOOP
+        v_rows := '{}'; v_contents := '{}'; v_ids := '{}'; v_status := '{}'; v_reasons := '{}'; c := NULL;
         BEGIN
-            q := mailqueue.email_from_message(v_project, v_message);
-            IF q.idempotency_key IS NOT NULL THEN
-                v_old := mailqueue.take_idempotency_key(q);
-            END IF;
+            FOR v_message IN SELECT m.value FROM jsonb_array_elements(enqueue_batch.messages) AS m LOOP
+                v_why := NULL;
+                IF v_is_careful THEN
+                    BEGIN
+                        q := mailqueue.email_from_message(v_project, v_message);
+                    EXCEPTION WHEN invalid_parameter_value THEN
+                        v_why := SQLERRM;
+                    END;
+                    IF v_why IS NOT NULL THEN
+                        v_ids := array_append(v_ids, NULL); v_status := array_append(v_status, 'rejected'); v_reasons := array_append(v_reasons, v_why);
+                        CONTINUE;
+                    END IF;
+                ELSE
+                    q := mailqueue.email_from_message(v_project, v_message);
+                END IF;
+                v_ids := array_append(v_ids, q.id); v_reasons := array_append(v_reasons, NULL);
+                v_status := array_append(v_status, CASE q.status WHEN 'pending' THEN 'queued' ELSE 'duplicate' END);
+                CONTINUE WHEN q.status = 'duplicate';
+                IF (q.html_body, q.text_body, q.subject, q.from_email, q.from_name, q.reply_to, q.headers) IS DISTINCT FROM
+                   (c.html_body, c.text_body, c.subject, c.from_email, c.from_name, c.reply_to, c.headers) THEN
+                    c := q;                                  -- most batches say the same to all
+                    v_contents := array_append(v_contents, c);
+                END IF;
+                q.content_id := cardinality(v_contents);
+                q.subject := NULL; q.html_body := NULL; q.text_body := NULL; q.headers := NULL;
+                v_rows := array_append(v_rows, q);
+            END LOOP;
+            EXIT;
         EXCEPTION WHEN invalid_parameter_value THEN
-            v_why := SQLERRM;
+            IF v_is_careful THEN
+                RAISE;
+            END IF;
+            v_is_careful := true;
         END;
-        v_ids := array_append(v_ids, CASE WHEN v_why IS NULL THEN coalesce(v_old, q.id) END);
-        v_status := array_append(v_status, CASE WHEN v_why IS NOT NULL THEN 'rejected' WHEN v_old IS NOT NULL THEN 'duplicate' ELSE 'queued' END);
-        v_reasons := array_append(v_reasons, v_why);
-        IF v_why IS NULL AND v_old IS NULL THEN
-            v_rows := array_append(v_rows, q);
-        END IF;
     END LOOP;
 
-    PERFORM mailqueue.store_batch(v_rows);
+    IF mailqueue.store_batch(v_rows, v_contents) = 0 THEN
+        RETURN QUERY SELECT r.n::integer - 1, r.id, r.status, r.reason
+                       FROM unnest(v_ids, v_status, v_reasons) WITH ORDINALITY AS r(id, status, reason, n) ORDER BY r.n;
+        RETURN;
+    END IF;
     RETURN QUERY
         SELECT r.n::integer - 1, r.id,
                CASE WHEN r.status = 'queued' AND h.id IS NOT NULL THEN h.status ELSE r.status END,
@@ -169,37 +222,46 @@ END $$;
 COMMENT ON FUNCTION mailqueue.enqueue_batch(text, jsonb) IS
     'Accept many mails in the caller''s transaction; a row for each in order: queued, suppressed, duplicate or rejected with the reason.';
 
--- Equal contents of one batch become one row.
-CREATE OR REPLACE FUNCTION mailqueue.store_batch(p_rows mailqueue.email_queue[]) RETURNS void
+DROP FUNCTION IF EXISTS mailqueue.store_batch(mailqueue.email_queue[]);
+
+-- Equal contents of one batch become one row. p_rows name theirs by its place in p_contents.
+CREATE OR REPLACE FUNCTION mailqueue.store_batch(p_rows mailqueue.email_queue[], p_contents mailqueue.email_queue[]) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
+    v_today date := (now() AT TIME ZONE 'UTC')::date;
+    v_ids uuid[];
     q mailqueue.email_queue;
 BEGIN
-    FOREACH q IN ARRAY p_rows LOOP
-        IF q.recipients > 1 THEN
-            PERFORM mailqueue.store_recipients(q);
-        END IF;
+    FOR q IN SELECT r.* FROM unnest(p_rows) AS r WHERE r.recipients > 1 LOOP
+        PERFORM mailqueue.store_recipients(q);
     END LOOP;
-    WITH new AS MATERIALIZED (
-        SELECT r.*, sha256(convert_to(jsonb_build_array(r.subject, r.html_body, r.text_body, r.from_email, r.from_name,
-                                                        r.reply_to, r.headers)::text, 'UTF8')) AS content_hash
-          FROM unnest(p_rows) AS r
+    WITH said AS MATERIALIZED (
+        SELECT c.*, CASE WHEN cardinality(p_contents) = 1 THEN '' ELSE sha256(convert_to(jsonb_build_array(c.subject, c.html_body, c.text_body,
+                        c.from_email, c.from_name, c.reply_to, c.headers)::text, 'UTF8')) END AS hash
+          FROM unnest(p_contents) WITH ORDINALITY AS c
     ), contents AS MATERIALIZED (
-        SELECT nextval('mailqueue.email_contents_id_seq') AS new_id, c.*
-          FROM (SELECT DISTINCT ON (content_hash) * FROM new) AS c
+        SELECT nextval('mailqueue.email_contents_id_seq') AS new_id, d.*
+          FROM (SELECT DISTINCT ON (s.hash) s.* FROM said AS s) AS d
     ), written AS (
         INSERT INTO mailqueue.email_contents (id, created_on, project_id, subject, html_body, text_body, from_email, from_name, reply_to, headers)
-        SELECT c.new_id, (now() AT TIME ZONE 'UTC')::date, c.project_id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name,
-               c.reply_to, c.headers FROM contents AS c
+        SELECT c.new_id, v_today, c.project_id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers
+          FROM contents AS c
+    ), places AS MATERIALIZED (
+        SELECT array_agg(c.new_id ORDER BY s.ordinality) AS ids FROM said AS s JOIN contents AS c ON c.hash = s.hash
+    ), kept AS (
+        INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, status, priority, run_at, attempts, max_attempts, created_at,
+            recipients, delivery, category, expires_at, recipient_email, recipient_name, campaign_id, tags, custom_data,
+            idempotency_key, content_id, content_on)
+        SELECT n.id, n.project_id, NULL, n.lane_id, 'pending', n.priority, n.run_at, 0, n.max_attempts, now(),
+               n.recipients, n.delivery, n.category, n.expires_at, n.recipient_email, n.recipient_name, n.campaign_id, n.tags,
+               n.custom_data, n.idempotency_key, p.ids[n.content_id], v_today
+          FROM unnest(p_rows) AS n, places AS p
+        RETURNING id
     )
-    INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, status, priority, run_at, attempts, max_attempts, created_at,
-        recipients, delivery, category, expires_at, recipient_email, recipient_name, campaign_id, tags, custom_data,
-        idempotency_key, content_id, content_on)
-    SELECT n.id, n.project_id, NULL, n.lane_id, 'pending', n.priority, n.run_at, 0, n.max_attempts, now(),
-           n.recipients, n.delivery, n.category, n.expires_at, n.recipient_email, n.recipient_name, n.campaign_id, n.tags,
-           n.custom_data, n.idempotency_key, c.new_id, (now() AT TIME ZONE 'UTC')::date
-      FROM new AS n JOIN contents AS c USING (content_hash);
+    SELECT array_agg(k.id) INTO v_ids FROM kept AS k;
+    RETURN CASE WHEN v_ids IS NULL THEN 0 ELSE mailqueue.accept_rows(v_ids) END;
 END $$;
-COMMENT ON FUNCTION mailqueue.store_batch(mailqueue.email_queue[]) IS 'Write checked rows of one batch call; equal contents are stored once.';
+COMMENT ON FUNCTION mailqueue.store_batch(mailqueue.email_queue[], mailqueue.email_queue[]) IS
+    'Write checked rows of one batch call; equal contents are stored once. Gives how many of them were suppressed.';

@@ -57,8 +57,9 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 #variable_conflict use_column
+DECLARE
+    v_ids uuid[];
 BEGIN
-    RETURN QUERY
     WITH gone AS (
         DELETE FROM mailqueue.email_history AS h
          WHERE h.id = ANY (p_ids) AND h.project_id = p_project AND h.status IN ('failed', 'expired', 'cancelled') RETURNING h.*
@@ -73,6 +74,10 @@ BEGIN
                g.idempotency_key, g.content_id, g.content_on, g.last_error
           FROM gone AS g RETURNING email_queue.id
     )
-    SELECT b.id, 'requeued'::text FROM back AS b;
+    SELECT array_agg(b.id) INTO v_ids FROM back AS b;
+    IF v_ids IS NOT NULL THEN
+        PERFORM mailqueue.accept_rows(v_ids);
+    END IF;
+    RETURN QUERY SELECT r.id, 'requeued'::text FROM unnest(v_ids) AS r(id);
 END $$;
 COMMENT ON FUNCTION mailqueue.requeue_emails(uuid, uuid[]) IS 'Queue failed, expired or cancelled mail again, under the same id.';

@@ -55,6 +55,7 @@ BEGIN
            greatest(1, (SELECT count(*) FROM mailqueue.email_recipients AS r WHERE r.email_id = p.new_id)),
            h.recipient_email, h.recipient_name, h.campaign_id, h.tags, h.custom_data, h.content_id, h.content_on
       FROM unnest(v_old, v_new) AS p(old_id, new_id) JOIN mailqueue.email_history AS h ON h.id = p.old_id AND h.status = 'sent';
+    PERFORM mailqueue.accept_rows(v_new);
     INSERT INTO mailqueue.email_events (project_id, email_id, type, detail)
     SELECT p_project, p.new_id, 'queued', format('resent from %s%s', p.old_id, ': ' || p_reason) FROM unnest(v_old, v_new) AS p(old_id, new_id);
     RETURN QUERY SELECT p.old_id, p.new_id FROM unnest(v_old, v_new) AS p(old_id, new_id);

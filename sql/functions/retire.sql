@@ -31,7 +31,7 @@ BEGIN
             message_id, provider_message_id)
         SELECT g.id, CASE WHEN g.created_at = now() THEN now() ELSE clock_timestamp() END, g.project_id, g.lane_id, g.outcome, g.why,
                g.priority, g.attempts, g.max_attempts, g.worker_id, coalesce(g.claim_no, g.lost_claim_no), g.last_error, g.created_at,
-               g.assigned_to, g.recipients, g.unknowns, g.delivery, g.category, g.expires_at, g.recipient_email, g.recipient_name,
+               g.assigned_to, greatest(1, g.recipients), g.unknowns, g.delivery, g.category, g.expires_at, g.recipient_email, g.recipient_name,
                g.campaign_id, g.tags, g.custom_data, g.idempotency_key, g.content_id, g.content_on, g.message_id, g.provider_id
           FROM gone AS g
     ), told AS (

@@ -17,12 +17,14 @@ PAGES_A_ROW = 25
 async def fill(conn: Conn, count: int, *, due: str = "now() - interval '1 min'") -> None:
     """Queue many mails without ANALYZE, past the checks of accepting."""
     await conn.execute(
-        "INSERT INTO mailqueue.email_queue"  # type: ignore[arg-type]
+        "WITH filled AS (INSERT INTO mailqueue.email_queue"  # type: ignore[arg-type]
         " (project_id, project, lane_id, delivery, recipient_email, content_id, content_on, run_at)"
         " SELECT l.project_id, NULL, l.id, 'resend',"
         f" 'p' || n || '@example.com', 1, current_date, {due}"
         " FROM mailqueue.lanes AS l, mailqueue.projects AS p, generate_series(1, %s) AS n"
-        " WHERE p.id = l.project_id AND p.name = 'default' AND l.priority = 2 AND l.route = ''",
+        " WHERE p.id = l.project_id AND p.name = 'default' AND l.priority = 2 AND l.route = ''"
+        " RETURNING lane_id, run_at) INSERT INTO mailqueue.lane_signals (lane_id, due_at, emails)"
+        " SELECT lane_id, min(run_at), count(*) FROM filled GROUP BY lane_id",
         (count,),
     )
 

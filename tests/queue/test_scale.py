@@ -130,11 +130,15 @@ async def test_many_projects_with_a_few_mails_each_drain(
             " SELECT id, 'relay', '127.0.0.1', 25 FROM mailqueue.projects WHERE name LIKE 'p%'"
         )
         await conn.execute(
-            "INSERT INTO mailqueue.email_queue (project_id, project, lane_id, delivery,"
-            " recipient_email, content_id, content_on) SELECT l.project_id, NULL, l.id, 'resend',"
+            "WITH filled AS (INSERT INTO mailqueue.email_queue (project_id, project, lane_id,"
+            " delivery, recipient_email, content_id, content_on)"
+            " SELECT l.project_id, NULL, l.id, 'resend',"
             " 'p' || n || '@example.com', 1, current_date"
             " FROM mailqueue.lanes AS l, generate_series(1, %s) AS n, mailqueue.projects AS p"
-            " WHERE p.id = l.project_id AND p.name LIKE 'p%%' AND l.priority = 2 AND l.route = ''",
+            " WHERE p.id = l.project_id AND p.name LIKE 'p%%' AND l.priority = 2 AND l.route = ''"
+            " RETURNING lane_id, run_at)"
+            " INSERT INTO mailqueue.lane_signals (lane_id, due_at, emails)"
+            " SELECT lane_id, min(run_at), count(*) FROM filled GROUP BY lane_id",
             (each,),
         )
         worker = await make.worker(conn)

@@ -24,7 +24,7 @@ REFUSED_TO_A_PRODUCER = (
     "SELECT mailqueue.suppressed(gen_random_uuid(), 'ann@example.com', 'x')",
     "SELECT mailqueue.cancel_emails(gen_random_uuid(), '{}')",
     "SELECT mailqueue.claim_emails(1, 1, '1 s')",
-    "SELECT mailqueue.store_batch('{}')",
+    "SELECT mailqueue.store_batch('{}', '{}')",
     "SELECT mailqueue.retire_emails('{}', NULL, '{}', '{}', '{}', '{}')",
     "SELECT mailqueue.why(gen_random_uuid())",
     "SELECT nextval('mailqueue.claim_no_seq')",
