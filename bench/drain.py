@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from bench.cpu import peak_mb, spending
+from bench.dkim import ALGORITHMS, MASTER, give_keys
 from bench.mails import add_account, fill, resume
 from bench.report import Report
 from bench.server import Server, make_database, own_server, settle_down
@@ -32,11 +33,14 @@ class Case:
     size: int
     shared: bool
     arguments: tuple[str, ...] = ()
+    dkim: str | None = None
 
     @property
     def name(self) -> str:
         content = "one body for all" if self.shared else "a body each"
-        return f"{content}, {self.processes} {'process' if self.processes == 1 else 'processes'}"
+        signed = "" if self.dkim is None else f", DKIM {self.dkim}"
+        noun = "process" if self.processes == 1 else "processes"
+        return f"{content}{signed}, {self.processes} {noun}"
 
 
 async def drain(server: Server, sink: Sink, case: Case, *, run: int) -> dict[str, float]:
@@ -46,8 +50,16 @@ async def drain(server: Server, sink: Sink, case: Case, *, run: int) -> dict[str
     async with connect(database, application_name="bench") as conn:
         account = await add_account(conn, sink.port)
         await fill(conn, case.count, size=case.size, shared=case.shared)
+        if case.dkim is not None:
+            await give_keys(conn, case.dkim)
         await settle_down(server, name)
-        workers = send_workers(conn, database, processes=case.processes, arguments=case.arguments)
+        workers = send_workers(
+            conn,
+            database,
+            processes=case.processes,
+            arguments=case.arguments,
+            variables={"MAILQUEUE_MASTER_KEY": MASTER.key.hex()},
+        )
         async with workers as running:
             roots = {"worker": running.pid, "postgres": server.pid, "sink": sink.pid}
             with spending(roots) as spent:
@@ -102,6 +114,7 @@ async def measure(cases: list[Case], *, repeat: int, json: Path | None) -> None:
 @click.option("--processes", default="1,2,4", show_default=True, help="Worker processes to try.")
 @click.option("--content", default="own,shared", show_default=True, help="own, shared or both.")
 @click.option("--in-flight", type=int, help="Mails one process hands over at once.")
+@click.option("--dkim", type=click.Choice(list(ALGORITHMS)), help="Sign every mail.")
 @click.option("--repeat", default=3, show_default=True)
 @click.option("--json", type=click.Path(path_type=Path), help="Write all figures here.")
 def main(
@@ -111,13 +124,14 @@ def main(
     processes: str,
     content: str,
     in_flight: int | None,
+    dkim: str | None,
     repeat: int,
     json: Path | None,
 ) -> None:
     """Measure how fast a full queue is sent."""
     arguments = () if in_flight is None else (f"--in-flight={in_flight}",)
     cases = [
-        Case(int(number), count, size, kind == "shared", arguments)
+        Case(int(number), count, size, kind == "shared", arguments, dkim)
         for kind, number in product(content.split(","), processes.split(","))
     ]
     asyncio.run(measure(cases, repeat=repeat, json=json))

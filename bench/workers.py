@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -39,7 +39,9 @@ class Workers:
             await asyncio.sleep(POLL_SECONDS)
 
 
-def environment(database: DatabaseSettings, data: str) -> dict[str, str]:
+def environment(
+    database: DatabaseSettings, data: str, variables: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """Give the environment of a process of ours: only what the benchmark decides."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("MAILQUEUE_", "PG"))}
     return {
@@ -47,19 +49,25 @@ def environment(database: DatabaseSettings, data: str) -> dict[str, str]:
         "MAILQUEUE_DATABASE_URL": database.url.reveal(),
         "MAILQUEUE_DATA": data,
         "MAILQUEUE_LOG_LEVEL": "warning",
+        **(variables or {}),
     }
 
 
 @asynccontextmanager
 async def send_workers(
-    conn: Conn, database: DatabaseSettings, *, processes: int, arguments: tuple[str, ...] = ()
+    conn: Conn,
+    database: DatabaseSettings,
+    *,
+    processes: int,
+    arguments: tuple[str, ...] = (),
+    variables: Mapping[str, str] | None = None,
 ) -> AsyncIterator["Workers"]:
     """Run `mailqueue worker send`; gives the workers once all of them wait for mail."""
     with tempfile.TemporaryDirectory(prefix="mailqueue-bench-data-") as data:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "mailqueue", "worker", "send"),
             *("--processes", str(processes), *arguments),
-            env=environment(database, data),
+            env=environment(database, data, variables),
             stdin=asyncio.subprocess.DEVNULL,
         )
         try:
