@@ -139,8 +139,9 @@ BEGIN
     -- What no claim has touched: counted a little further than the threshold, where nothing was claimed for its project lately.
     v_most := mailqueue.system_number('not_moving_mails');
     v_span := mailqueue.system_interval('not_moving_after');
-    SELECT array_agg(format('more than %s in project %s, route %s', v_most, d.project, d.route) ORDER BY d.oldest_due_at) INTO v_projects
-      FROM jsonb_to_recordset(v_lanes) AS d(lane_id integer, project text, route text, project_limit integer,
+    SELECT array_agg(format('more than %s %s mails in project %s, route %s', v_most,
+                            (ARRAY['critical', 'high', 'normal', 'low'])[d.priority + 1], d.project, d.route) ORDER BY d.oldest_due_at) INTO v_projects
+      FROM jsonb_to_recordset(v_lanes) AS d(lane_id integer, priority smallint, project text, route text, project_limit integer,
            oldest_due_at timestamptz, why text, is_slowed boolean)
      CROSS JOIN LATERAL (SELECT n.tokens_at FROM mailqueue.limit_counters AS n WHERE n.limit_id = d.project_limit ORDER BY n.rev DESC LIMIT 1) AS n
      WHERE d.why IS NULL AND d.oldest_due_at < v_now - v_span AND n.tokens_at < v_now - v_span

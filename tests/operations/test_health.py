@@ -120,7 +120,7 @@ async def test_many_mails_that_nobody_claims_are_an_alarm(sending: Conn) -> None
     await claimed_last(sending, timedelta(minutes=6))
     found = (await troubles(sending))["movement"]
     assert found[0] == "alarm"
-    assert "more than 2 in project default, route default" in found[1]
+    assert "more than 2 normal mails in project default, route default" in found[1]
 
     await threshold(sending, "not_moving_mails", "3")
     assert "movement" not in await troubles(sending)
