@@ -1,10 +1,14 @@
 """The one place where adapters meet capabilities."""
 
 from datetime import timedelta
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
+from mailqueue.adapters.filestores.folder import FolderStore
+from mailqueue.adapters.filestores.s3 import S3Store
 from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpTransport
-from mailqueue.core.config import Network, Settings
+from mailqueue.core.config import ArchiveSettings, Network, Settings
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
@@ -12,6 +16,7 @@ from mailqueue.deliverability.signing import signers_of
 from mailqueue.dkim.signer import Signers
 from mailqueue.mail.courier import Courier, CourierSettings
 from mailqueue.mail.desk import Account
+from mailqueue.ports.filestore import Store
 from mailqueue.ports.transport import Transport
 from mailqueue.senders import accounts, identity
 from mailqueue.senders.model import Provider, SenderAccount
@@ -44,6 +49,35 @@ def transport_for(
             max_messages=None,
         )
     )
+
+
+class ArchiveStores:
+    """Opens the places of archive files."""
+
+    def __init__(self, settings: ArchiveSettings) -> None:
+        self._settings = settings
+
+    @property
+    def warm(self) -> Store | None:
+        return self.at(self._settings.warm) if self._settings.warm else None
+
+    @property
+    def cold(self) -> Store | None:
+        return self.at(self._settings.cold) if self._settings.cold else None
+
+    def at(self, url: str) -> Store:
+        """Open the store of that address.
+
+        Raises:
+            ConfigError: it is no address of a store.
+        """
+        parts = urlsplit(url)
+        match parts.scheme:
+            case "file":
+                return FolderStore(Path(unquote(parts.path)))
+            case "s3":
+                return S3Store(url, endpoint=self._settings.s3_endpoint)
+        raise ConfigError(f"an archive is in file:///folder or s3://bucket/prefix, not in {url}")
 
 
 def build_courier(settings: Settings, *, launch_id: UUID) -> Courier:

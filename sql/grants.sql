@@ -95,7 +95,7 @@ BEGIN
             ('dba', 'SELECT ON mailqueue.emails, mailqueue.queue_depth, mailqueue.sender_headroom, mailqueue.worker_status,
                                mailqueue.recipient_history, mailqueue.held, mailqueue.books, mailqueue.sender_account_days, mailqueue.rates,
                                mailqueue.queue_blocked, mailqueue.paused, mailqueue.throughput, mailqueue.health,
-                               mailqueue.system_settings'),
+                               mailqueue.system_settings, mailqueue.retention, mailqueue.archive_files'),
             ('dba', 'EXECUTE ON FUNCTION mailqueue.health_of_mail(), mailqueue.health_of_space(), mailqueue.health_of_stock(),
                                          mailqueue.health_of_server(), mailqueue.health_bounds(), mailqueue.span_words(interval),
                                          mailqueue.some_words(text[])'),  -- in health

@@ -48,6 +48,8 @@ COMMANDS: Mapping[str, Lazy] = {
     "bench": Lazy(
         "mailqueue.cli.bench:bench", "Measure accepting and sending, and what bounds it."
     ),
+    "maintain": Lazy("mailqueue.cli.maintain:maintain", "Do what keeps the database well."),
+    "archive": Lazy("mailqueue.cli.archive:archive", "Look at files of old records, restore them."),
     "migrate": Lazy("mailqueue.cli.migrate:migrate", "Bring the database schema up to date."),
     "psql": Lazy("mailqueue.cli.psql:psql", "Open psql on mailqueue's database."),
     "api": Lazy("mailqueue.cli.api:api", "Run the HTTP API alone."),

@@ -6,19 +6,28 @@
 import os
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, BeforeValidator, Field, ValidationError
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from mailqueue.core.dsn import take_pool_max
 from mailqueue.core.errors import ConfigError
-from mailqueue.core.nameserver import NameServer, parse_name_servers
+from mailqueue.core.nameserver import NameServer
 from mailqueue.core.secret import Secret
+from mailqueue.core.variables import (
+    ArchivePlace,
+    NameServers,
+    Network,
+    Networks,
+    Port,
+    SecretText,
+    check_database_url,
+    refuse_control,
+)
 
-Network = IPv4Network | IPv6Network
+__all__ = ["Network"]
 # Where libpq finds a server by itself; a lone PGUSER or PGPASSWORD names none.
 _LIBPQ_SERVER = ("PGHOST", "PGHOSTADDR", "PGSERVICE")
 
@@ -113,6 +122,15 @@ class WorkerSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ArchiveSettings:
+    """Where archive files go: file:///folder or s3://bucket/prefix; None: nowhere."""
+
+    warm: str | None
+    cold: str | None
+    s3_endpoint: str | None = None  # None: the one of the region
+
+
+@dataclass(frozen=True, slots=True)
 class LogSettings:
     """What is logged and how."""
 
@@ -129,45 +147,13 @@ class Settings:
     api: ApiSettings
     trap: TrapSettings
     workers: WorkerSettings
+    archive: ArchiveSettings
     log: LogSettings
     master_key: Secret | None
     service_user: str | None  # runs the embedded server when we are root
     allowed_hosts: tuple[Network, ...]  # networks that pass the outbound check although private
     name_servers: tuple[NameServer, ...] = ()  # asked by checks of domains; none: the system's
     master_key_previous: Secret | None = None  # opens what the master key before sealed
-
-
-def _secret(value: object) -> object:
-    return Secret(value) if isinstance(value, str) else value
-
-
-def _database_url(value: object) -> object:
-    if isinstance(value, str):
-        take_pool_max(value)
-    return _secret(value)
-
-
-def _networks(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    words = value.replace(",", " ").split()
-    return tuple(ip_network(word) for word in words)
-
-
-def _name_servers(value: object) -> object:
-    return parse_name_servers(value) if isinstance(value, str) else value
-
-
-def _no_control(value: object) -> object:
-    if isinstance(value, str) and not value.isprintable():
-        raise ValueError("must be printable text")
-    return value
-
-
-Port = Annotated[int, Field(ge=0, le=65535)]
-SecretText = Annotated[Secret, BeforeValidator(_secret)]
-Networks = Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_networks)]
-NameServers = Annotated[tuple[NameServer, ...], NoDecode, BeforeValidator(_name_servers)]
 
 
 def default_data() -> Path:
@@ -191,16 +177,16 @@ class Environment(BaseSettings):
         hide_input_in_errors=True,
     )
 
-    database_url: Annotated[Secret | None, BeforeValidator(_database_url)] = Field(
+    database_url: Annotated[Secret | None, BeforeValidator(check_database_url)] = Field(
         default=None, validation_alias=AliasChoices("MAILQUEUE_DATABASE_URL", "DATABASE_URL")
     )
     pooler: Pooler = Pooler.NONE
-    direct_url: Annotated[Secret | None, BeforeValidator(_database_url)] = None
+    direct_url: Annotated[Secret | None, BeforeValidator(check_database_url)] = None
     data: Path = Field(default_factory=default_data)
     master_key: SecretText | None = None
     master_key_previous: SecretText | None = None
     service_user: str | None = None
-    host: Annotated[str, BeforeValidator(_no_control)] = "127.0.0.1"
+    host: Annotated[str, BeforeValidator(refuse_control)] = "127.0.0.1"
     port: Port = 8025
     trap_port: Port = 1025
     trap_password: SecretText | None = None
@@ -213,6 +199,9 @@ class Environment(BaseSettings):
     max_send_rate: Annotated[float | None, Field(ge=0, le=1_000_000)] = None
     allowed_hosts: Networks = ()
     resolver: NameServers = ()
+    archive: ArchivePlace = None
+    archive_cold: ArchivePlace = None
+    archive_endpoint: str | None = None
     log_level: LogLevel = LogLevel.INFO
     log_format: LogFormat = LogFormat.AUTO
 
@@ -238,12 +227,14 @@ def database_url_file(data: Path) -> Path:
 
 def _grouped(env: Environment) -> Settings:
     data = env.data.expanduser().absolute()
+    database = _database(env, data)
     return Settings(
         data=data,
-        database=_database(env, data),
+        database=database,
         api=ApiSettings(env.host, env.port),
         trap=TrapSettings(not env.no_trap, env.host, env.trap_port, env.trap_password),
         workers=WorkerSettings(env.workers, env.in_flight, env.batch, env.max_send_rate),
+        archive=_archives(env, data, database.source),
         log=LogSettings(env.log_level, env.log_format),
         master_key=env.master_key,
         service_user=env.service_user,
@@ -251,6 +242,13 @@ def _grouped(env: Environment) -> Settings:
         name_servers=env.resolver,
         master_key_previous=env.master_key_previous,
     )
+
+
+def _archives(env: Environment, data: Path, source: DatabaseSource) -> ArchiveSettings:
+    # A private PostgreSQL has its archive beside it. Elsewhere nobody knows which disks outlive us.
+    beside = (data / "archive").as_uri() if source is DatabaseSource.EMBEDDED else None
+    warm = env.archive or beside
+    return ArchiveSettings(warm, env.archive_cold or warm, env.archive_endpoint)
 
 
 def _database(env: Environment, data: Path) -> DatabaseSettings:

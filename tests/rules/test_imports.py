@@ -23,6 +23,7 @@ CAPABILITIES = (
     "mail",
     "trap",
     "operations",
+    "maintenance",
 )  # lower first
 
 # What each package of mailqueue may import, besides itself.
@@ -63,12 +64,13 @@ HOMES: dict[str, tuple[str, ...]] = {
     "h11": ("adapters.http.*",),
     "idna": ("core.address",),
     "jinja2": ("api.*", "cli.*", "trap.rendering"),
+    "obstore": ("adapters.filestores.*",),
     "orjson": ("*",),
     "psycopg": ("db.*", "*.store", "*.store_*"),
     "psycopg_pool": ("db.*",),
     "publicsuffixlist": ("deliverability.*",),
-    "pydantic": ("core.config", "api.*"),
-    "pydantic_settings": ("core.config",),
+    "pydantic": ("core.config", "core.variables", "api.*"),
+    "pydantic_settings": ("core.config", "core.variables"),
     "rich": ("cli.*",),
     "starlette": ("api.*", "trap.pages*", "trap.guard"),
     "structlog": ("telemetry.*",),

@@ -9,7 +9,10 @@ import pytest
 
 from tests.rules.source import ROOT
 
-SCRIPTS = [*(path for path in (ROOT / "scripts").iterdir() if path.is_file()), ROOT / ".ci" / "run"]
+SCRIPTS = [
+    *(path for path in (ROOT / "scripts").iterdir() if path.is_file() and path.suffix != ".py"),
+    ROOT / ".ci" / "run",
+]
 LIBRARY = ROOT / "scripts" / "lib" / "environment.sh"
 # Commands the scripts use before there is a Python of ours.
 _TOOLS = ("bash", "dirname", "cat", "cmp", "grep", "rm", "flock")

@@ -1,0 +1,90 @@
+"""Archive files in a folder of this machine or of a network share, for their owner's eyes alone."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mailqueue.core.errors import ConfigError, Unavailable
+from mailqueue.ports.filestore import FileMissing
+
+_CHUNK = 1 << 20
+_DRAFTS = ".drafts"
+
+
+class FolderStore:
+    """A folder; files appear in it complete or not at all."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    @property
+    def url(self) -> str:
+        return self._root.as_uri()
+
+    @property
+    def drafts(self) -> Path | None:
+        folder = self._root / _DRAFTS
+        with self._told():
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder
+
+    async def put(self, path: str, source: Path) -> None:
+        """Keep a file, on the disk before this returns."""
+        with self._told():
+            await asyncio.to_thread(self._put, self._at(path), source)
+
+    async def chunks(self, path: str) -> AsyncIterator[bytes]:
+        """Give the bytes of a file, a piece at a time."""
+        with self._told():
+            try:
+                file = self._at(path).open("rb")
+            except FileNotFoundError as exc:
+                raise FileMissing(f"{path} is not in {self.url}") from exc
+            with file:
+                while chunk := await asyncio.to_thread(file.read, _CHUNK):
+                    yield chunk
+
+    async def delete(self, path: str) -> None:
+        """Delete a file; one that is not there is no error."""
+        target = self._at(path)
+        with self._told():
+            target.unlink(missing_ok=True)
+            if target.parent.is_dir():
+                _flush(target.parent)
+
+    def _put(self, target: Path, source: Path) -> None:
+        new = [each for each in (target.parent, *target.parent.parents) if not each.exists()]
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = self._root / _DRAFTS / source.name
+        if source.parent != draft.parent:
+            draft.parent.mkdir(mode=0o700, exist_ok=True)
+            shutil.copyfile(source, draft)
+        draft.chmod(0o600)
+        _flush(draft)
+        draft.replace(target)
+        for folder in {target.parent, *(each.parent for each in new)}:
+            _flush(folder)
+
+    def _at(self, path: str) -> Path:
+        found = (self._root / path).resolve()
+        if not found.is_relative_to(self._root.resolve()):
+            raise ConfigError(f"{path} is no path inside {self.url}")
+        return found
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as exc:
+            raise Unavailable(f"{exc.filename or self._root}: {exc.strerror}") from exc
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,93 @@
+"""Archive files in storage that speaks the protocol of S3.
+
+Keys and region come from the variables that every client of that protocol reads
+(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION …), or from the machine's role.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from mailqueue.core.errors import ConfigError, Unavailable
+from mailqueue.ports.filestore import FileMissing
+
+_CHUNK = 1 << 20
+
+
+class S3Store:
+    """A prefix of a bucket; `url` is s3://bucket/prefix."""
+
+    def __init__(self, url: str, *, endpoint: str | None = None) -> None:
+        # Only who has such an archive needs the package.
+        try:
+            import obstore
+            from obstore import exceptions
+            from obstore.store import S3Store as Bucket
+        except ImportError as exc:
+            raise ConfigError(
+                "an archive in s3:// needs the package obstore: pip install 'mailqueue[s3]'"
+            ) from exc
+        parts = urlsplit(url)
+        self._url = url.rstrip("/")
+        self._client = obstore
+        self._missing = (FileNotFoundError, exceptions.NotFoundError)
+        self._faults = (exceptions.BaseError, OSError)
+        if not parts.netloc:
+            raise ConfigError(f"an archive in S3 is s3://bucket/prefix, got {url}")
+        try:
+            self._bucket = Bucket(
+                parts.netloc,
+                prefix=parts.path.strip("/") or None,
+                endpoint=endpoint,
+                client_options={
+                    "allow_http": bool(endpoint and endpoint.startswith("http://")),
+                    "timeout": timedelta(minutes=5),
+                    "connect_timeout": timedelta(seconds=10),
+                },
+                retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=60)},
+            )
+        except exceptions.BaseError as exc:
+            raise ConfigError(f"{self._url}: {_first_line(exc)}") from exc
+
+    @property
+    def url(self) -> str:
+        return self._url
+
+    @property
+    def drafts(self) -> Path | None:
+        return None
+
+    async def put(self, path: str, source: Path) -> None:
+        """Keep a file; large ones go in parts that appear together."""
+        with self._told(path):
+            await self._client.put_async(self._bucket, path, source)
+
+    async def chunks(self, path: str) -> AsyncIterator[bytes]:
+        """Give the bytes of a file, a piece at a time."""
+        with self._told(path):
+            found = await self._client.get_async(self._bucket, path)
+            async for chunk in found.stream(min_chunk_size=_CHUNK):
+                yield bytes(chunk)
+
+    async def delete(self, path: str) -> None:
+        """Delete a file; one that is not there is no error."""
+        try:
+            with self._told(path):
+                await self._client.delete_async(self._bucket, path)
+        except FileMissing:
+            return
+
+    @contextmanager
+    def _told(self, path: str) -> Iterator[None]:
+        try:
+            yield
+        except self._missing as exc:
+            raise FileMissing(f"{path} is not in {self._url}") from exc
+        except self._faults as exc:
+            raise Unavailable(f"{self._url}: {_first_line(exc)}") from exc
+
+
+def _first_line(exc: Exception) -> str:
+    return (str(exc).strip().splitlines() or [type(exc).__name__])[0][:300]

@@ -1,0 +1,1 @@
+"""What keeps the database well for years: months, retention, archive, statistics."""

@@ -1,0 +1,42 @@
+"""What a task works with."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from mailqueue.db.fetch import Conn
+from mailqueue.maintenance.model import Advance
+from mailqueue.ports.filestore import Store
+
+
+class Stores(Protocol):
+    """Where archive files go, and where they are."""
+
+    @property
+    def warm(self) -> Store | None:
+        """Give the place of new files; None where none is set."""
+        ...
+
+    @property
+    def cold(self) -> Store | None:
+        """Give the place of old files."""
+        ...
+
+    def at(self, url: str) -> Store:
+        """Open the store of that address.
+
+        Raises:
+            ConfigError: it cannot be opened from here.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Two connections, both as the schema's owner: one acts, one reads what is on its way out."""
+
+    conn: Conn
+    reader: Conn
+    stores: Stores
+    host: str
+    operator: str  # for the audit
+    advance: Advance

@@ -1,0 +1,179 @@
+"""How a file of the archive looks: gzip of one JSON object a line, the first names the rest."""
+
+import gzip
+import hashlib
+import json
+import os
+import tempfile
+import zlib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mailqueue.maintenance.model import TABLE_BY_KIND, TIME_BY_TABLE, Archive, ArchiveBroken, Kind
+from mailqueue.ports.filestore import Store
+
+FORMAT = "mailqueue archive 1"
+
+
+class Record:
+    """One record: the line as PostgreSQL wrote it, to the last digit, and what it says."""
+
+    __slots__ = ("fields", "line")
+
+    def __init__(self, line: bytes) -> None:
+        self.line = line
+        # Numbers of any size stand in custom data; those with a point are only passed by here.
+        self.fields: dict[str, Any] = json.loads(line, parse_float=str)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A finished file that is in no store yet; times are those of its records, as text."""
+
+    path: Path
+    records: int
+    bytes: int
+    sha256: str
+    first_at: str | None
+    last_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBack:
+    """What a whole file turned out to be."""
+
+    records: int
+    bytes: int
+    sha256: str
+
+
+@contextmanager
+def drafting(store: Store) -> Iterator[Path]:
+    """Give the path of a draft, in a place the store likes; the draft is gone afterwards."""
+    descriptor, name = tempfile.mkstemp(prefix="mailqueue-", suffix=".jsonl.gz", dir=store.drafts)
+    os.close(descriptor)
+    path = Path(name)
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def forget_drafts(store: Store) -> None:
+    """Delete drafts that a killed run left. The caller has the lock: nobody writes one now."""
+    if store.drafts is not None:
+        for path in store.drafts.glob("mailqueue-*"):
+            path.unlink(missing_ok=True)
+
+
+async def write(path: Path, archive: Archive, records: AsyncIterator[Record]) -> Draft:
+    """Write a file of these records, in their order."""
+    time = time_field(archive.kind)
+    count, first, last = 0, None, None
+    with path.open("wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+        packed.write(_header(archive) + b"\n")
+        async for record in records:
+            packed.write(record.line + b"\n")
+            count += 1
+            at = str(record.fields[time])
+            first = at if first is None or at < first else first
+            last = at if last is None or at > last else last
+    return Draft(path, count, *_measured(path), first, last)
+
+
+async def read_back(store: Store, archive: Archive) -> ReadBack:
+    """Read a whole file, to the last record.
+
+    Raises:
+        ArchiveBroken: it is no file of that archive.
+        FileMissing: it is not there.
+    """
+    return await read_back_at(store, archive.path, archive)
+
+
+async def read_back_at(store: Store, path: str, archive: Archive) -> ReadBack:
+    """Read a file that shall become that archive's."""
+    chunks = _Measured(store.chunks(path))
+    count = 0
+    async for _ in _records(chunks.all(), archive):
+        count += 1
+    return ReadBack(count, chunks.bytes, chunks.sha256)
+
+
+def records(store: Store, archive: Archive) -> AsyncIterator[Record]:
+    """Give the records of a file, in order, without those of a broken end.
+
+    Raises:
+        ArchiveBroken: it is no file of that archive, or damaged; some records may have been given.
+        FileMissing: it is not there.
+    """
+    return _records(store.chunks(archive.path), archive)
+
+
+def time_field(kind: str) -> str:
+    """Name the field that says in which month a record is."""
+    return TIME_BY_TABLE[TABLE_BY_KIND[Kind(kind)]]
+
+
+def _header(archive: Archive) -> bytes:
+    return json.dumps(
+        {
+            "format": FORMAT,
+            "kind": archive.kind,
+            "project_id": str(archive.project_id),
+            "month": f"{archive.month:%Y-%m}",
+            "part": archive.part,
+        }
+    ).encode()
+
+
+async def _records(chunks: AsyncIterator[bytes], archive: Archive) -> AsyncIterator[Record]:
+    lines = _lines(chunks, archive)
+    if await anext(lines, None) != _header(archive):
+        raise ArchiveBroken(f"{archive.name} begins as another file does")
+    async for line in lines:
+        try:
+            yield Record(line)
+        except ValueError as exc:
+            raise ArchiveBroken(f"{archive.name} is damaged: {exc}") from exc
+
+
+async def _lines(chunks: AsyncIterator[bytes], archive: Archive) -> AsyncIterator[bytes]:
+    unpacker = zlib.decompressobj(wbits=31)
+    rest = b""
+    try:
+        async for chunk in chunks:
+            *whole, rest = (rest + unpacker.decompress(chunk)).split(b"\n")
+            for line in whole:
+                yield line
+    except zlib.error as exc:
+        raise ArchiveBroken(f"{archive.name} is damaged: {exc}") from exc
+    if rest or not unpacker.eof or unpacker.unused_data:
+        raise ArchiveBroken(f"{archive.name} is damaged: it ends in the middle")
+
+
+class _Measured:
+    """Chunks that are counted and hashed on their way."""
+
+    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
+        self._chunks = chunks
+        self._hash = hashlib.sha256()
+        self.bytes = 0
+
+    @property
+    def sha256(self) -> str:
+        return self._hash.hexdigest()
+
+    async def all(self) -> AsyncIterator[bytes]:
+        async for chunk in self._chunks:
+            self._hash.update(chunk)
+            self.bytes += len(chunk)
+            yield chunk
+
+
+def _measured(path: Path) -> tuple[int, str]:
+    with path.open("rb") as file:
+        return path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()

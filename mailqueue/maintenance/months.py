@@ -1,0 +1,27 @@
+"""Where a month begins and ends. Pure. Months are those of UTC, as partitions are."""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The time from `since` up to, not including, `until`."""
+
+    since: datetime
+    until: datetime
+
+
+def span_of(month: date) -> Span:
+    """Give the time of the month a day is in."""
+    first = month.replace(day=1)
+    return Span(_midnight(first), _midnight(next_month(first)))
+
+
+def next_month(day: date) -> date:
+    """Give the first day of the month after."""
+    return date(day.year + day.month // 12, day.month % 12 + 1, 1)
+
+
+def _midnight(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)

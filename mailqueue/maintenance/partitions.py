@@ -1,0 +1,98 @@
+"""Months made ahead, and months retired that nothing is left of; inserts go on meanwhile."""
+
+import asyncio
+from datetime import date
+
+from mailqueue.core.crashpoints import reach
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.partitions import MONTHS_AHEAD
+from mailqueue.maintenance import store
+from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.model import Partition, Report
+
+TOO_FEW_DAYS = 7
+KEPT_MONTHS = 2
+"""This month and the last are never retired, empty or not: mail may still come."""
+PATIENCE_SECONDS = 30.0
+_PAUSE_SECONDS = 1.0
+
+
+async def run(desk: Desk, *, patience: float = PATIENCE_SECONDS) -> Report:
+    """Make months ahead, retire empty ones."""
+    conn = desk.conn
+    made = await store.ensure_months_ahead(conn, MONTHS_AHEAD)
+    needs = await _too_few(conn)
+    stuck = await finish_detaching(conn, patience=patience)
+    dropped = 0
+    for partition in _retirable(await store.partitions(conn), today=await store.today(conn)):
+        if partition.name in stuck or not await store.is_empty(conn, partition):
+            continue
+        if not await _detached(conn, partition, patience=patience):
+            stuck.append(partition.name)
+        elif await _dropped(conn, partition):
+            dropped += 1
+    if stuck:
+        needs.append(await _why_stuck(conn, stuck))
+    counts = {"made": made, "retired": dropped}
+    return Report(f"{made} made, {dropped} retired", counts, tuple(needs))
+
+
+async def finish_detaching(conn: Conn, *, patience: float = PATIENCE_SECONDS) -> list[str]:
+    """End what an interrupted run began; give the names of those that somebody still reads."""
+    return [
+        each.name
+        for each in await store.partitions(conn)
+        if each.state == "detaching" and not await _detached(conn, each, patience=patience)
+    ]
+
+
+def _retirable(partitions: list[Partition], *, today: date) -> list[Partition]:
+    """Give what is old enough to be retired. Pure."""
+    months = today.year * 12 + today.month - KEPT_MONTHS
+    return [
+        each
+        for each in partitions
+        if each.state != "detaching" and each.month.year * 12 + each.month.month <= months
+    ]
+
+
+async def _detached(conn: Conn, partition: Partition, *, patience: float) -> bool:
+    """Detach a month, as soon as nobody reads it any more; False where somebody does for long."""
+    for _ in range(max(1, round(patience / _PAUSE_SECONDS))):
+        match (await store.partition_named(conn, partition.name)).state:
+            case "detached":
+                return True
+            case "detaching":
+                await store.finish_detaching(conn, partition)
+            case _:
+                await store.detach(conn, partition)
+                reach("partition.detached")
+        if (await store.partition_named(conn, partition.name)).state == "detached":
+            return True
+        await asyncio.sleep(_PAUSE_SECONDS)
+    return False
+
+
+async def _dropped(conn: Conn, partition: Partition) -> bool:
+    """Drop a detached month; with rows that came at the last moment it is taken back."""
+    if not await store.is_empty(conn, partition):
+        await store.make_partitions_of(conn, partition.month)
+        return False
+    reach("partition.dropping")
+    return await store.drop(conn, partition)
+
+
+async def _too_few(conn: Conn) -> list[str]:
+    days = await store.days_ahead(conn)
+    if days >= TOO_FEW_DAYS:
+        return []
+    return [
+        f"tables by month have partitions for {days} more days only: see why "
+        "`SELECT mailqueue.ensure_partitions(3)` fails"
+    ]
+
+
+async def _why_stuck(conn: Conn, names: list[str]) -> str:
+    holders = await store.horizon_holders(conn, seconds=PATIENCE_SECONDS)
+    holder = holders[0] if holders else "look for old transactions in pg_stat_activity"
+    return f"{', '.join(names)} cannot be retired while somebody may read it: {holder}"

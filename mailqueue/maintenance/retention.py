@@ -1,0 +1,69 @@
+"""The task `retention`: deletes what is kept no longer and has no archive."""
+
+from mailqueue.core.crashpoints import reach
+from mailqueue.maintenance import store, store_records
+from mailqueue.maintenance.archiving import BATCH
+from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.files import Record
+from mailqueue.maintenance.leaving import Leaving, leaving
+from mailqueue.maintenance.model import Report
+from mailqueue.maintenance.months import span_of
+
+_PAGES = 2000
+"""Pages of a table that one transaction looks at."""
+
+
+async def run(desk: Desk) -> Report:
+    """Delete in batches; each is a transaction of its own."""
+    counts = {"records": 0}
+    async for each in leaving(desk.conn):
+        if each.due.is_deleted:
+            counts["records"] += await _delete(desk, each)
+    counts["idempotency_keys"] = await _idempotency_keys(desk)
+    counts["trap_messages"] = await _trap_messages(desk)
+    counts["workers"] = await store.sweep_workers(desk.conn)
+    counts["waiters"] = await store.sweep_waiters(desk.conn)
+    counts["limit_days"] = await store.sweep_limit_days(desk.conn)
+    counts["accepted_days"] = await store.sweep_balanced_days(desk.conn)
+    deleted = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count]
+    return Report(f"deleted {', '.join(deleted) or 'nothing'}", counts)
+
+
+async def _delete(desk: Desk, each: Leaving) -> int:
+    """Delete the records of a kind, month and project; say how many."""
+    span, count, batch = span_of(each.month), 0, list[Record]()
+
+    async def delete() -> int:
+        async with desk.conn.transaction():
+            gone = await store_records.remove(desk.conn, each.kind, batch, span=span)
+        reach("retention.batch")
+        desk.advance(len(gone))
+        return len(gone)
+
+    reading = store_records.reading(
+        desk.reader, each.kind, project_id=each.due.project_id, span=span
+    )
+    async with reading as lines:
+        async for line in lines:
+            batch.append(Record(line.encode()))
+            if len(batch) == BATCH:
+                count += await delete()
+                batch.clear()
+    return count + (await delete() if batch else 0)
+
+
+async def _idempotency_keys(desk: Desk) -> int:
+    """Forget old keys, page by page: they have no index by age."""
+    pages, count = await store.count_pages(desk.conn, "idempotency_keys"), 0
+    for first in range(0, pages, _PAGES):
+        count += await store.sweep_idempotency_keys(
+            desk.conn, from_page=first, until_page=first + _PAGES
+        )
+    return count
+
+
+async def _trap_messages(desk: Desk) -> int:
+    count = 0
+    while batch := await store.sweep_trap_messages(desk.conn):
+        count += batch
+    return count

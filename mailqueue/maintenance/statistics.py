@@ -1,0 +1,43 @@
+"""The tasks `analyze` and `vacuum`: what the planner knows, and what lets tables grow."""
+
+from mailqueue.maintenance import store
+from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.model import Report, VacuumNeed
+
+MANY_DEAD = 100_000
+OLD_AGE = 1_000_000_000
+"""Transaction numbers run out at two thousand million; autovacuum acts at two hundred."""
+HOLD_SECONDS = 1800.0
+"""A transaction open for so long keeps dead rows everywhere."""
+
+
+async def analyze(desk: Desk) -> Report:
+    """Bring the statistics of changed tables up to date; partitioned ones have nobody else to."""
+    tables = await store.changed_tables(desk.conn)
+    done = [name for name in tables if await store.analyze(desk.conn, name)]
+    left = len(tables) - len(done)
+    said = f"{len(done)} tables analyzed" + (f", {left} were locked: next time" if left else "")
+    return Report(said, {"tables": len(done), "locked": left})
+
+
+async def advise(desk: Desk) -> Report:
+    """Say what keeps dead rows, and which tables need a hand. Nothing is vacuumed here."""
+    found = await store.vacuum_needs(desk.conn, dead=MANY_DEAD, age=OLD_AGE)
+    holders = await store.horizon_holders(desk.conn, seconds=HOLD_SECONDS)
+    needs = [f"dead rows cannot be removed: {holder}" for holder in holders]
+    needs += [_advice(need) for need in found if need.age > OLD_AGE or not holders]
+    counts = {"tables": len(found), "holders": len(holders)}
+    return Report(f"{len(found)} tables need vacuuming", counts, tuple(needs))
+
+
+def _advice(need: VacuumNeed) -> str:
+    """Say what a person should do about a table. Pure."""
+    if need.age > OLD_AGE:
+        return (
+            f"{need.name}: its oldest transaction number is {need.age} back, and autovacuum does "
+            f"not keep up: VACUUM (FREEZE) mailqueue.{need.name}"
+        )
+    return (
+        f"{need.name} has {need.dead} dead rows beside {need.live} live ones: VACUUM (ANALYZE) "
+        f"mailqueue.{need.name}, and see whether autovacuum is on and not too slow"
+    )

@@ -1,0 +1,215 @@
+"""The statements of maintenance, besides the archive's."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, timedelta
+
+from psycopg import errors, sql
+
+from mailqueue.core.errors import Unavailable
+from mailqueue.db import fetch
+from mailqueue.db.fetch import Conn
+from mailqueue.db.sql import SQL
+from mailqueue.maintenance.model import (
+    ExpiringKey,
+    Named,
+    Partition,
+    Stay,
+    Task,
+    VacuumNeed,
+    WarmUp,
+)
+
+# A reader of the table, or another who changes it at this moment.
+_IN_THE_WAY = (
+    errors.LockNotAvailable,
+    errors.ObjectNotInPrerequisiteState,
+    errors.ObjectInUse,
+    errors.DeadlockDetected,
+)
+
+
+@contextmanager
+def locks_told() -> Iterator[None]:
+    """Turn a lock that somebody else keeps into an error of ours: the next run goes on."""
+    try:
+        yield
+    except _IN_THE_WAY as exc:
+        raise Unavailable(
+            f"somebody keeps what is needed ({exc.diag.message_primary}): the next run goes on"
+        ) from exc
+
+
+async def settle_session(conn: Conn) -> None:
+    """Take the time it needs, but queue behind nobody's lock for long."""
+    await fetch.run(conn, "settle_session")
+
+
+async def try_lock(conn: Conn, task: Task) -> bool:
+    """Take the lock of a task for this session; False where another session has it."""
+    return await fetch.value(conn, "try_task_lock", {"task": task}, bool)
+
+
+async def release_lock(conn: Conn, task: Task) -> None:
+    """Give the lock back."""
+    await fetch.run(conn, "release_task_lock", {"task": task})
+
+
+async def today(conn: Conn) -> date:
+    """Say which day it is for the database, in UTC."""
+    return await fetch.value(conn, "today", None, date)
+
+
+async def shortest_stays(conn: Conn) -> dict[str, int]:
+    """Give the fewest days records of each kind stay hot in any project."""
+    found = await fetch.many(conn, "list_shortest_stays", None, Stay)
+    return {each.kind: each.days for each in found}
+
+
+async def ensure_months_ahead(conn: Conn, months: int) -> int:
+    """Make the partitions of the coming months; say how many were missing."""
+    return await fetch.value(conn, "ensure_months_ahead", {"months": months}, int)
+
+
+async def make_partitions_of(conn: Conn, month: date) -> int:
+    """Make a month's partitions, or take back those that were being retired."""
+    return await fetch.value(conn, "make_partitions_of", {"month": month}, int)
+
+
+async def days_ahead(conn: Conn) -> int:
+    """Say for how many days there are partitions."""
+    return await fetch.value(conn, "count_months_ahead", None, int)
+
+
+async def partitions(conn: Conn) -> list[Partition]:
+    """List tables by month, detached ones too, oldest first."""
+    return await fetch.many(conn, "list_partitions", None, Partition)
+
+
+async def partition_named(conn: Conn, name: str) -> Partition:
+    """Give a table of a month as it is now."""
+    return next(each for each in await partitions(conn) if each.name == name)
+
+
+async def is_empty(conn: Conn, partition: Partition) -> bool:
+    """Say whether a table has no row."""
+    return await fetch.value(conn, "is_partition_empty", {"name": partition.name}, bool)
+
+
+async def detach(conn: Conn, partition: Partition) -> bool:
+    """Begin to take a month out of its table; False where somebody is in the way."""
+    return await _change(conn, "detach_partition", partition)
+
+
+async def finish_detaching(conn: Conn, partition: Partition) -> bool:
+    """End what was begun; False where somebody is in the way."""
+    return await _change(conn, "finish_detaching", partition)
+
+
+async def drop(conn: Conn, partition: Partition) -> bool:
+    """Drop a detached table; False where somebody is in the way."""
+    return await _change(conn, "drop_detached", partition)
+
+
+async def gather_signals(conn: Conn) -> int:
+    """Count accepted mail as workers do; say how many signals there were, -1 where one is at it."""
+    return await fetch.value(conn, "gather_signals", None, int)
+
+
+async def roll_days_over(conn: Conn) -> int:
+    """Move the counts of days that are over; say of how many limits."""
+    return await fetch.value(conn, "roll_days_over", None, int)
+
+
+async def sweep_balanced_days(conn: Conn) -> int:
+    """Forget the books of days of which nothing is left; say how many days."""
+    return await fetch.value(conn, "sweep_balanced_days", None, int)
+
+
+async def sweep_limit_days(conn: Conn) -> int:
+    """Forget the counts of long past days; say how many."""
+    return await fetch.value(conn, "sweep_limit_days", None, int)
+
+
+async def sweep_workers(conn: Conn) -> int:
+    """Forget worker processes that ended long ago; say how many."""
+    return await fetch.value(conn, "sweep_workers", None, int)
+
+
+async def sweep_waiters(conn: Conn) -> int:
+    """Take parked workers that are no more off the list; say how many."""
+    return await fetch.value(conn, "sweep_waiters", None, int)
+
+
+async def count_pages(conn: Conn, table: str) -> int:
+    """Say how many pages a table has."""
+    return await fetch.value(conn, "count_pages", {"name": f"mailqueue.{table}"}, int)
+
+
+async def sweep_idempotency_keys(conn: Conn, *, from_page: int, until_page: int) -> int:
+    """Forget old keys on some pages; say how many."""
+    asked = {"from_page": from_page, "until_page": until_page}
+    return await fetch.value(conn, "sweep_idempotency_keys", asked, int)
+
+
+async def sweep_trap_messages(conn: Conn) -> int:
+    """Forget a batch of the oldest mails in the trap; say how many."""
+    return await fetch.value(conn, "sweep_trap_messages", None, int)
+
+
+async def end_warm_ups(conn: Conn, *, by: str) -> list[Named]:
+    """Let accounts at the end of their warm-up have their own limit; give them."""
+    return await fetch.many(conn, "end_warm_ups", {"by": by}, Named)
+
+
+async def warm_ups(conn: Conn) -> list[WarmUp]:
+    """List accounts in warm-up today."""
+    return await fetch.many(conn, "list_warm_ups", None, WarmUp)
+
+
+async def expire_api_keys(conn: Conn, *, by: str) -> list[Named]:
+    """Mark keys that have expired as revoked; give them."""
+    return await fetch.many(conn, "expire_api_keys", {"by": by}, Named)
+
+
+async def expiring_keys(conn: Conn, *, days: int) -> list[ExpiringKey]:
+    """List keys that expire within so many days."""
+    return await fetch.many(conn, "list_expiring_keys", {"days": days}, ExpiringKey)
+
+
+async def changed_tables(conn: Conn) -> list[str]:
+    """List tables whose statistics are behind."""
+    return await fetch.many(conn, "list_changed_tables", None, str)
+
+
+async def analyze(conn: Conn, table: str) -> bool:
+    """Bring a table's statistics up to date; False where somebody is in the way."""
+    statement = SQL["analyze_table"].format(table=sql.Identifier("mailqueue", table))
+    try:
+        await fetch.run(conn, statement)
+    except _IN_THE_WAY:
+        return False
+    return True
+
+
+async def vacuum_needs(conn: Conn, *, dead: int, age: int) -> list[VacuumNeed]:
+    """List tables with more dead rows than that, or with a transaction number older than that."""
+    return await fetch.many(conn, "list_vacuum_needs", {"dead": dead, "age": age}, VacuumNeed)
+
+
+async def horizon_holders(conn: Conn, *, seconds: float) -> list[str]:
+    """Say in words who has kept dead rows from being removed for so long, the longest first."""
+    asked = {"older_than": timedelta(seconds=seconds)}
+    return await fetch.many(conn, "list_horizon_holders", asked, str)
+
+
+async def _change(conn: Conn, statement: str, partition: Partition) -> bool:
+    slots = {
+        "parent": sql.Identifier("mailqueue", partition.parent),
+        "partition": sql.Identifier("mailqueue", partition.name),
+    }
+    try:
+        await fetch.run(conn, SQL[statement].format(**slots))
+    except _IN_THE_WAY:
+        return False
+    return True

@@ -1,0 +1,122 @@
+"""Runs tasks one after the other, each under a lock that one process has at a time."""
+
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from types import MappingProxyType
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.errors import ConfigError, Conflict, MailqueueError
+from mailqueue.db.fetch import Conn
+from mailqueue.db.migrate import require_current
+from mailqueue.db.pool import connect
+from mailqueue.db.reported import reported
+from mailqueue.db.roles import become_owner
+from mailqueue.maintenance import (
+    archive,
+    counters,
+    keys,
+    partitions,
+    retention,
+    statistics,
+    store,
+    warm_up,
+)
+from mailqueue.maintenance.desk import Desk, Stores
+from mailqueue.maintenance.model import Advance, Finished, Report, Task
+
+APPLICATION = "mailqueue/maintain"
+_WORK: Mapping[Task, Callable[[Desk], Awaitable[Report]]] = MappingProxyType(
+    {
+        Task.PARTITIONS: partitions.run,
+        Task.COUNTERS: counters.run,
+        Task.WARM_UP: warm_up.run,
+        Task.KEYS: keys.run,
+        Task.RETENTION: retention.run,
+        Task.ARCHIVE: archive.run,
+        Task.ANALYZE: statistics.analyze,
+        Task.VACUUM: statistics.advise,
+    }
+)
+PURPOSE_BY_TASK: Mapping[Task, str] = MappingProxyType(
+    {
+        Task.PARTITIONS: "make months ahead, retire months of which nothing is left",
+        Task.COUNTERS: "set counters to a new day, count accepted mail",
+        Task.WARM_UP: "end warm-ups that are finished, point at those that go badly",
+        Task.KEYS: "revoke API keys that expired, name those that soon will",
+        Task.RETENTION: "delete what is kept no longer and has no archive",
+        Task.ARCHIVE: "write old months to files, make files cold, delete files that are too old",
+        Task.ANALYZE: "bring the planner's statistics of changed tables up to date",
+        Task.VACUUM: "say what keeps dead rows and which tables need a hand",
+    }
+)
+
+
+async def run(
+    desk: Desk, tasks: Sequence[Task], *, tell: Callable[[Finished], None]
+) -> list[Finished]:
+    """Run tasks in order; `tell` hears of each as it ends. A failure does not stop the next."""
+    done = []
+    for task in tasks:
+        done.append(await _run_one(desk, task))
+        tell(done[-1])
+    return done
+
+
+async def _run_one(desk: Desk, task: Task) -> Finished:
+    if not await store.try_lock(desk.conn, task):
+        return Finished(task, Report("another process is at it"), is_busy=True)
+    try:
+        with store.locks_told():
+            return Finished(task, await _WORK[task](desk))
+    except MailqueueError as exc:
+        return Finished(task, Report("stopped", needs=(str(exc),)))
+    finally:
+        if not desk.conn.closed:
+            await store.release_lock(desk.conn, task)
+
+
+@asynccontextmanager
+async def locked(desk: Desk, task: Task) -> AsyncIterator[None]:
+    """Keep a task from running anywhere while the block does.
+
+    Raises:
+        Conflict: it runs just now.
+    """
+    if not await store.try_lock(desk.conn, task):
+        raise Conflict(f"`mailqueue maintain {task}` is running: try again when it has ended")
+    try:
+        yield
+    finally:
+        if not desk.conn.closed:
+            await store.release_lock(desk.conn, task)
+
+
+@asynccontextmanager
+async def desk_of(
+    database: DatabaseSettings, stores: Stores, *, operator: str, advance: Advance
+) -> AsyncIterator[Desk]:
+    """Open what tasks work with, as the schema's owner.
+
+    Raises:
+        ConfigError: a pooler stands in between, or the schema is not what this code needs.
+        Unavailable: PostgreSQL is away, or this user may not act as the owner.
+    """
+    if not database.has_sessions:
+        raise ConfigError(
+            "maintenance needs sessions of its own, which MAILQUEUE_POOLER=transaction does not "
+            "give: set MAILQUEUE_DIRECT_URL to PostgreSQL itself"
+        )
+    with reported(database):
+        async with _opened(database) as conn, _opened(database) as reader:
+            host = socket.gethostname()
+            yield Desk(conn, reader, stores, host, operator, advance)
+
+
+@asynccontextmanager
+async def _opened(database: DatabaseSettings) -> AsyncIterator[Conn]:
+    async with connect(database.for_sessions, application_name=APPLICATION) as conn:
+        await require_current(conn)
+        await become_owner(conn)
+        await store.settle_session(conn)
+        yield conn

@@ -1,0 +1,35 @@
+"""The task `warm-up`: ends ramps that are finished, and points at those that go badly.
+
+Stages advance by themselves, with each day on which mail was sent.
+"""
+
+from mailqueue.maintenance import store
+from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.model import Report, WarmUp
+
+FEWEST_SENT = 50
+WORST_SHARE = 0.05
+"""A new sender of whose mail more than a twentieth bounces is about to ruin its name."""
+
+
+async def run(desk: Desk) -> Report:
+    """End finished ramps."""
+    ended = await store.end_warm_ups(desk.conn, by=desk.operator)
+    ramps = await store.warm_ups(desk.conn)
+    counts = {"warming_up": len(ramps), "ended": len(ended)}
+    names = "".join(f", {each.project}/{each.name} has come to its end" for each in ended)
+    needs = tuple(_sentence(each) for each in ramps if goes_badly(each))
+    return Report(f"{len(ramps)} accounts warm up{names}", counts, needs)
+
+
+def goes_badly(ramp: WarmUp) -> bool:
+    """Say whether too much of today's mail came back. Pure."""
+    return ramp.daily_sent >= FEWEST_SENT and ramp.daily_bounces > WORST_SHARE * ramp.daily_sent
+
+
+def _sentence(ramp: WarmUp) -> str:
+    return (
+        f"{ramp.daily_bounces} of {ramp.daily_sent} mails of {ramp.project}/{ramp.sender} bounced "
+        f"today, in stage {ramp.stage} of its warm-up: pause it (mailqueue sender pause "
+        f"{ramp.sender} --project {ramp.project}) and look at the addresses"
+    )

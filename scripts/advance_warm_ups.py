@@ -1,0 +1,8 @@
+"""End warm-ups that are finished, point at those that go badly: `mailqueue maintain warm-up`."""
+
+import sys
+
+from mailqueue.cli.main import main
+
+if __name__ == "__main__":
+    main(["maintain", "warm-up", *sys.argv[1:]], prog_name="mailqueue")

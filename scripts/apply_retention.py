@@ -1,0 +1,8 @@
+"""Delete what is kept no longer and has no archive: `mailqueue maintain retention`."""
+
+import sys
+
+from mailqueue.cli.main import main
+
+if __name__ == "__main__":
+    main(["maintain", "retention", *sys.argv[1:]], prog_name="mailqueue")

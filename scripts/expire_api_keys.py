@@ -1,0 +1,8 @@
+"""Revoke API keys that expired, name those that soon will: `mailqueue maintain keys`."""
+
+import sys
+
+from mailqueue.cli.main import main
+
+if __name__ == "__main__":
+    main(["maintain", "keys", *sys.argv[1:]], prog_name="mailqueue")

@@ -1,0 +1,8 @@
+"""Make months ahead, retire months of which nothing is left: `mailqueue maintain partitions`."""
+
+import sys
+
+from mailqueue.cli.main import main
+
+if __name__ == "__main__":
+    main(["maintain", "partitions", *sys.argv[1:]], prog_name="mailqueue")

@@ -1,0 +1,8 @@
+"""Set counters to a new day, count accepted mail: `mailqueue maintain counters`."""
+
+import sys
+
+from mailqueue.cli.main import main
+
+if __name__ == "__main__":
+    main(["maintain", "counters", *sys.argv[1:]], prog_name="mailqueue")

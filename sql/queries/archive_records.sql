@@ -1,0 +1,255 @@
+-- Records that leave their tables by project and month, and come back. One kind is one table; opens and clicks
+-- are a kind of their own in email_events. Records travel as JSON, a column each, mails with their recipients.
+
+-- name: list_shortest_stays :many
+-- For each kind, the fewest days that records of any project stay hot: younger months need no look.
+SELECT r.kind, min(r.hot_days) AS days
+FROM mailqueue.retention AS r
+GROUP BY r.kind;
+
+-- name: find_due_email_history :many
+-- Projects with mails of that month, all older than the days they stay hot.
+SELECT r.project_id, r.keep_days IS NOT NULL AND r.keep_days = r.hot_days AS is_deleted
+FROM mailqueue.retention AS r
+WHERE r.kind = %(kind)s
+  AND %(until)s::timestamptz <= now() - make_interval(days => r.hot_days)
+  AND r.project_id IN (SELECT h.project_id FROM mailqueue.email_history AS h
+                       WHERE h.finished_at >= %(since)s::timestamptz AND h.finished_at < %(until)s::timestamptz)
+ORDER BY r.project_id;
+
+-- name: read_email_history :many
+-- The mails of a project that were finished in that time, each with its recipients where it has several.
+SELECT (CASE WHEN r.list IS NULL THEN to_jsonb(h) ELSE to_jsonb(h) || jsonb_build_object('email_recipients', r.list) END)::text
+FROM mailqueue.email_history AS h
+CROSS JOIN LATERAL (SELECT jsonb_agg(to_jsonb(e) ORDER BY e.position) AS list
+                    FROM mailqueue.email_recipients AS e WHERE e.email_id = h.id) AS r
+WHERE h.project_id = %(project_id)s AND h.finished_at >= %(since)s::timestamptz AND h.finished_at < %(until)s::timestamptz;
+
+-- name: remove_email_history :many
+-- Delete these mails with their recipients and count them as archived; gives the places of those that were there.
+WITH input AS MATERIALIZED (
+    SELECT i.id::uuid AS id, i.at::timestamptz AS at, i.n
+    FROM unnest(%(ids)s::text[], %(times)s::text[]) WITH ORDINALITY AS i(id, at, n)
+), gone AS (
+    DELETE FROM mailqueue.email_history AS h
+    USING input AS i
+    WHERE h.id = i.id AND h.finished_at = i.at
+      AND h.finished_at >= %(since)s::timestamptz AND h.finished_at < %(until)s::timestamptz
+    RETURNING i.n, h.id, h.project_id, h.created_at, h.status
+), unaddressed AS (
+    DELETE FROM mailqueue.email_recipients AS r WHERE r.email_id IN (SELECT g.id FROM gone AS g)
+), booked AS (
+    INSERT INTO mailqueue.archived_days AS a (project_id, day, status, emails)
+    SELECT g.project_id, (g.created_at AT TIME ZONE 'UTC')::date, g.status, count(*) FROM gone AS g GROUP BY 1, 2, 3
+    ON CONFLICT ON CONSTRAINT archived_days_pkey DO UPDATE SET emails = a.emails + excluded.emails
+)
+SELECT g.n FROM gone AS g ORDER BY g.n;
+
+-- name: restore_email_history :value
+-- Bring mails and their recipients back and count them as archived no longer; gives how many were not there.
+WITH input AS MATERIALIZED (
+    SELECT i.doc FROM unnest(%(documents)s::jsonb[]) AS i(doc)
+), back AS (
+    INSERT INTO mailqueue.email_history
+    SELECT h.* FROM input AS i CROSS JOIN LATERAL jsonb_populate_record(NULL::mailqueue.email_history, i.doc) AS h
+    ON CONFLICT DO NOTHING
+    RETURNING project_id, created_at, status
+), addressed AS (
+    INSERT INTO mailqueue.email_recipients
+    SELECT r.* FROM input AS i
+    CROSS JOIN LATERAL jsonb_populate_recordset(NULL::mailqueue.email_recipients, i.doc -> 'email_recipients') AS r
+    ON CONFLICT DO NOTHING
+), unbooked AS (
+    UPDATE mailqueue.archived_days AS a SET emails = a.emails - c.emails
+    FROM (SELECT b.project_id, (b.created_at AT TIME ZONE 'UTC')::date AS day, b.status, count(*) AS emails
+          FROM back AS b GROUP BY 1, 2, 3) AS c
+    WHERE a.project_id = c.project_id AND a.day = c.day AND a.status = c.status
+)
+SELECT count(*) FROM back;
+
+-- name: find_due_send_logs :many
+-- Projects with attempts of that month, all older than the days they stay hot.
+SELECT r.project_id, r.keep_days IS NOT NULL AND r.keep_days = r.hot_days AS is_deleted
+FROM mailqueue.retention AS r
+WHERE r.kind = %(kind)s
+  AND %(until)s::timestamptz <= now() - make_interval(days => r.hot_days)
+  AND r.project_id IN (SELECT l.project_id FROM mailqueue.send_logs AS l
+                       WHERE l.sent_at >= %(since)s::timestamptz AND l.sent_at < %(until)s::timestamptz)
+ORDER BY r.project_id;
+
+-- name: read_send_logs :many
+-- The attempts of a project in that time.
+SELECT to_jsonb(l)::text
+FROM mailqueue.send_logs AS l
+WHERE l.project_id = %(project_id)s AND l.sent_at >= %(since)s::timestamptz AND l.sent_at < %(until)s::timestamptz;
+
+-- name: remove_send_logs :many
+-- Delete these attempts; gives the places of those that were there.
+WITH gone AS (
+    DELETE FROM mailqueue.send_logs AS l
+    USING unnest(%(ids)s::text[], %(times)s::text[]) WITH ORDINALITY AS i(id, at, n)
+    WHERE l.id = i.id::bigint AND l.sent_at = i.at::timestamptz
+      AND l.sent_at >= %(since)s::timestamptz AND l.sent_at < %(until)s::timestamptz
+    RETURNING i.n
+)
+SELECT g.n FROM gone AS g ORDER BY g.n;
+
+-- name: restore_send_logs :value
+-- Bring attempts back; gives how many were not there.
+WITH back AS (
+    INSERT INTO mailqueue.send_logs OVERRIDING SYSTEM VALUE
+    SELECT l.* FROM unnest(%(documents)s::jsonb[]) AS i(doc)
+    CROSS JOIN LATERAL jsonb_populate_record(NULL::mailqueue.send_logs, i.doc) AS l
+    ON CONFLICT DO NOTHING
+    RETURNING 1
+)
+SELECT count(*) FROM back;
+
+-- name: find_due_email_events :many
+-- Projects with events of a kind of that month, all older than the days they stay hot.
+SELECT r.project_id, r.keep_days IS NOT NULL AND r.keep_days = r.hot_days AS is_deleted
+FROM mailqueue.retention AS r
+WHERE r.kind = %(kind)s
+  AND %(until)s::timestamptz <= now() - make_interval(days => r.hot_days)
+  AND r.project_id IN (SELECT v.project_id FROM mailqueue.email_events AS v
+                       WHERE v.occurred_at >= %(since)s::timestamptz AND v.occurred_at < %(until)s::timestamptz
+                         AND (v.type IN ('opened', 'clicked')) = (%(kind)s = 'opens_clicks'))
+ORDER BY r.project_id;
+
+-- name: read_email_events :many
+-- The events of a project and kind in that time.
+SELECT to_jsonb(v)::text
+FROM mailqueue.email_events AS v
+WHERE v.project_id = %(project_id)s AND v.occurred_at >= %(since)s::timestamptz AND v.occurred_at < %(until)s::timestamptz
+  AND (v.type IN ('opened', 'clicked')) = (%(kind)s = 'opens_clicks');
+
+-- name: remove_email_events :many
+-- Delete these events; gives the places of those that were there.
+WITH gone AS (
+    DELETE FROM mailqueue.email_events AS v
+    USING unnest(%(ids)s::text[], %(times)s::text[]) WITH ORDINALITY AS i(id, at, n)
+    WHERE v.id = i.id::uuid AND v.occurred_at = i.at::timestamptz
+      AND v.occurred_at >= %(since)s::timestamptz AND v.occurred_at < %(until)s::timestamptz
+    RETURNING i.n
+)
+SELECT g.n FROM gone AS g ORDER BY g.n;
+
+-- name: restore_email_events :value
+-- Bring events back; gives how many were not there.
+WITH back AS (
+    INSERT INTO mailqueue.email_events
+    SELECT v.* FROM unnest(%(documents)s::jsonb[]) AS i(doc)
+    CROSS JOIN LATERAL jsonb_populate_record(NULL::mailqueue.email_events, i.doc) AS v
+    ON CONFLICT DO NOTHING
+    RETURNING 1
+)
+SELECT count(*) FROM back;
+
+-- name: find_due_email_contents :many
+-- Projects with contents of that month that no mail uses which is queued, or was finished within the hot days.
+SELECT r.project_id, bool_or(r.keep_days IS NOT NULL AND r.keep_days = r.hot_days) AS is_deleted
+FROM mailqueue.retention AS r
+JOIN mailqueue.email_contents AS c ON c.project_id = r.project_id
+WHERE r.kind = %(kind)s
+  AND %(until)s::timestamptz <= now() - make_interval(days => r.hot_days)
+  AND c.created_on >= (%(since)s::timestamptz AT TIME ZONE 'UTC')::date
+  AND c.created_on < (%(until)s::timestamptz AT TIME ZONE 'UTC')::date
+  AND NOT EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.content_id = c.id AND q.content_on = c.created_on)
+  AND NOT EXISTS (SELECT FROM mailqueue.email_history AS h
+                  WHERE h.content_id = c.id AND h.content_on = c.created_on
+                    AND h.finished_at > now() - make_interval(days => r.hot_days))
+GROUP BY r.project_id
+ORDER BY r.project_id;
+
+-- name: read_email_contents :many
+-- The contents of a project of that time that no mail uses which is queued, or was finished within the hot days.
+SELECT to_jsonb(c)::text
+FROM mailqueue.email_contents AS c
+JOIN mailqueue.retention AS r ON r.project_id = c.project_id AND r.kind = %(kind)s
+WHERE c.project_id = %(project_id)s
+  AND c.created_on >= (%(since)s::timestamptz AT TIME ZONE 'UTC')::date
+  AND c.created_on < (%(until)s::timestamptz AT TIME ZONE 'UTC')::date
+  AND NOT EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.content_id = c.id AND q.content_on = c.created_on)
+  AND NOT EXISTS (SELECT FROM mailqueue.email_history AS h
+                  WHERE h.content_id = c.id AND h.content_on = c.created_on
+                    AND h.finished_at > now() - make_interval(days => r.hot_days));
+
+-- name: lock_email_contents :run
+-- Wait for whoever is queueing mail again that uses these contents.
+SELECT FROM mailqueue.email_contents AS c
+WHERE (c.id, c.created_on) IN (SELECT i.id::bigint, i.at::date FROM unnest(%(ids)s::text[], %(times)s::text[]) AS i(id, at))
+ORDER BY c.id
+FOR UPDATE;
+
+-- name: remove_email_contents :many
+-- Delete these contents where no queued mail uses them, locked before; gives the places of those that went.
+WITH gone AS (
+    DELETE FROM mailqueue.email_contents AS c
+    USING unnest(%(ids)s::text[], %(times)s::text[]) WITH ORDINALITY AS i(id, at, n)
+    WHERE c.id = i.id::bigint AND c.created_on = i.at::date
+      AND c.created_on >= (%(since)s::timestamptz AT TIME ZONE 'UTC')::date
+      AND c.created_on < (%(until)s::timestamptz AT TIME ZONE 'UTC')::date
+      AND NOT EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.content_id = c.id AND q.content_on = c.created_on)
+    RETURNING i.n
+)
+SELECT g.n FROM gone AS g ORDER BY g.n;
+
+-- name: restore_email_contents :value
+-- Bring contents back; gives how many were not there.
+WITH back AS (
+    INSERT INTO mailqueue.email_contents
+    SELECT c.* FROM unnest(%(documents)s::jsonb[]) AS i(doc)
+    CROSS JOIN LATERAL jsonb_populate_record(NULL::mailqueue.email_contents, i.doc) AS c
+    ON CONFLICT DO NOTHING
+    RETURNING 1
+)
+SELECT count(*) FROM back;
+
+-- name: find_due_attachments :many
+-- Projects with files of that month that no content uses any more.
+SELECT r.project_id, bool_or(r.keep_days IS NOT NULL AND r.keep_days = r.hot_days) AS is_deleted
+FROM mailqueue.retention AS r
+JOIN mailqueue.attachments AS a ON a.project_id = r.project_id
+WHERE r.kind = %(kind)s
+  AND %(until)s::timestamptz <= now() - make_interval(days => r.hot_days)
+  AND a.octets IS NOT NULL
+  AND a.created_on >= (%(since)s::timestamptz AT TIME ZONE 'UTC')::date
+  AND a.created_on < (%(until)s::timestamptz AT TIME ZONE 'UTC')::date
+  AND NOT EXISTS (SELECT FROM (SELECT (f.file ->> 'id')::uuid AS id FROM mailqueue.email_contents AS c
+                               CROSS JOIN LATERAL jsonb_array_elements(c.files) AS f(file)) AS u WHERE u.id = a.id)
+GROUP BY r.project_id
+ORDER BY r.project_id;
+
+-- name: read_attachments :many
+-- The files of a project of that time that no content uses any more, their octets in hexadecimal.
+SELECT to_jsonb(a)::text
+FROM mailqueue.attachments AS a
+WHERE a.project_id = %(project_id)s
+  AND a.octets IS NOT NULL
+  AND a.created_on >= (%(since)s::timestamptz AT TIME ZONE 'UTC')::date
+  AND a.created_on < (%(until)s::timestamptz AT TIME ZONE 'UTC')::date
+  AND NOT EXISTS (SELECT FROM (SELECT (f.file ->> 'id')::uuid AS id FROM mailqueue.email_contents AS c
+                               CROSS JOIN LATERAL jsonb_array_elements(c.files) AS f(file)) AS u WHERE u.id = a.id);
+
+-- name: remove_attachments :many
+-- Delete these files; gives the places of those that were there.
+WITH gone AS (
+    DELETE FROM mailqueue.attachments AS a
+    USING unnest(%(ids)s::text[], %(times)s::text[]) WITH ORDINALITY AS i(id, at, n)
+    WHERE a.id = i.id::uuid AND a.created_on = i.at::date
+      AND a.created_on >= (%(since)s::timestamptz AT TIME ZONE 'UTC')::date
+      AND a.created_on < (%(until)s::timestamptz AT TIME ZONE 'UTC')::date
+    RETURNING i.n
+)
+SELECT g.n FROM gone AS g ORDER BY g.n;
+
+-- name: restore_attachments :value
+-- Bring files back; gives how many were not there.
+WITH back AS (
+    INSERT INTO mailqueue.attachments
+    SELECT a.* FROM unnest(%(documents)s::jsonb[]) AS i(doc)
+    CROSS JOIN LATERAL jsonb_populate_record(NULL::mailqueue.attachments, i.doc) AS a
+    ON CONFLICT DO NOTHING
+    RETURNING 1
+)
+SELECT count(*) FROM back;

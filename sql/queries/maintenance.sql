@@ -1,0 +1,238 @@
+-- What keeps the database well for years, besides the archive.
+
+-- name: try_task_lock :value
+-- Take the lock of one maintenance task for this session; false where another session has it.
+SELECT pg_try_advisory_lock(hashtextextended('mailqueue.maintain.' || %(task)s, 0));
+
+-- name: release_task_lock :run
+-- Give the lock of a maintenance task back.
+SELECT pg_advisory_unlock(hashtextextended('mailqueue.maintain.' || %(task)s, 0));
+
+-- name: settle_session :run
+-- Take the time it needs, but queue behind nobody's lock for long.
+SELECT set_config('statement_timeout', '0', false), set_config('idle_in_transaction_session_timeout', '0', false),
+       set_config('lock_timeout', '2s', false), set_config('search_path', '', false), set_config('TimeZone', 'UTC', false);
+
+-- name: list_partitions :many
+-- Tables by month, oldest first: those attached, those on their way out, and those already detached.
+SELECT p.relname::text AS parent, c.relname::text AS name, to_date(right(c.relname, 7), 'YYYY_MM') AS month,
+       CASE WHEN i.inhrelid IS NULL THEN 'detached' WHEN i.inhdetachpending THEN 'detaching' ELSE 'attached' END AS state
+FROM pg_catalog.pg_class AS p
+JOIN pg_catalog.pg_class AS c
+  ON c.relnamespace = p.relnamespace AND c.relkind = 'r' AND c.relname ~ ('^' || p.relname || '_[0-9]{4}_[0-9]{2}$')
+LEFT JOIN pg_catalog.pg_inherits AS i ON i.inhrelid = c.oid AND i.inhparent = p.oid
+WHERE p.relnamespace = 'mailqueue'::regnamespace
+  AND p.relkind = 'p'
+ORDER BY month, array_position('{email_history,send_logs,email_events,email_contents}', p.relname::text), parent;
+
+-- name: is_partition_empty :value
+-- Whether a table has no row.
+SELECT mailqueue.is_table_empty(%(name)s);
+
+-- name: today :value
+-- Which day it is, in UTC.
+SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date;
+
+-- name: detach_partition :run
+-- Take a month out of its table; inserts and reads of other months go on.
+ALTER TABLE {parent} DETACH PARTITION {partition} CONCURRENTLY;
+
+-- name: finish_detaching :run
+-- End what an interrupted run began.
+ALTER TABLE {parent} DETACH PARTITION {partition} FINALIZE;
+
+-- name: drop_detached :run
+-- Drop a table that is no part of another any more.
+DROP TABLE {partition};
+
+-- name: make_partitions_of :value
+-- Make the partitions of a day's month, or take back those that were being retired; gives how many were made.
+SELECT mailqueue.make_partitions_of(%(month)s);
+
+-- name: ensure_months_ahead :value
+-- Make the partitions of the coming months; gives how many were missing.
+SELECT mailqueue.ensure_partitions(%(months)s);
+
+-- name: count_months_ahead :value
+-- For how many days from today every table by month has a partition.
+SELECT min(e.until) - (clock_timestamp() AT TIME ZONE 'UTC')::date
+FROM (SELECT (max(to_date(right(c.relname, 7), 'YYYY_MM')) + interval '1 month')::date AS until
+      FROM pg_catalog.pg_class AS p
+      LEFT JOIN pg_catalog.pg_inherits AS i ON i.inhparent = p.oid
+      LEFT JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid
+      WHERE p.relnamespace = 'mailqueue'::regnamespace AND p.relkind = 'p'
+      GROUP BY p.oid) AS e;
+
+-- name: gather_signals :value
+-- Count accepted mail and wake lanes, as workers do; gives how many signals there were.
+SELECT g.woken FROM mailqueue.gather_lanes() AS g;
+
+-- name: roll_days_over :value
+-- Move the counts of days that are over out of the way; gives of how many limits.
+SELECT mailqueue.roll_days_over();
+
+-- name: sweep_balanced_days :value
+-- Forget the books of days of which nothing is left and that add up; gives how many days.
+WITH old AS (
+    SELECT a.project_id, a.day
+    FROM mailqueue.accepted_days AS a
+    JOIN mailqueue.retention AS r ON r.project_id = a.project_id AND r.kind = 'email_history'
+    WHERE a.day < current_date - r.keep_days - 62
+      AND NOT EXISTS (SELECT FROM mailqueue.archives AS f
+                      WHERE f.project_id = a.project_id AND f.kind = 'email_history' AND f.state <> 'purged'
+                        AND f.month <= a.day + 400)
+      AND a.emails = (SELECT sum(d.emails) FROM mailqueue.archived_days AS d
+                      WHERE d.project_id = a.project_id AND d.day = a.day)
+), unbooked AS (
+    DELETE FROM mailqueue.archived_days AS d USING old AS o WHERE d.project_id = o.project_id AND d.day = o.day
+), forgotten AS (
+    DELETE FROM mailqueue.accepted_days AS a USING old AS o WHERE a.project_id = o.project_id AND a.day = o.day RETURNING 1
+)
+SELECT count(*) FROM forgotten;
+
+-- name: sweep_limit_days :value
+-- Forget the counts of long past days, apart from those a warm-up still counts; gives how many.
+WITH forgotten AS (
+    DELETE FROM mailqueue.limit_days AS d
+    USING mailqueue.retention_rules AS r
+    WHERE r.kind = 'limit_days' AND d.day < current_date - r.keep_days
+      AND NOT EXISTS (SELECT FROM mailqueue.limits AS m
+                      WHERE m.id = d.limit_id AND m.warm_up IS NOT NULL AND d.day >= m.warm_up_from)
+    RETURNING 1
+)
+SELECT count(*) FROM forgotten;
+
+-- name: sweep_workers :value
+-- Forget worker processes that ended long ago and hold nothing; gives how many.
+WITH forgotten AS (
+    DELETE FROM mailqueue.workers AS w
+    USING mailqueue.retention_rules AS r
+    WHERE r.kind = 'workers'
+      AND coalesce(w.stopped_at, w.lost_at) < clock_timestamp() - make_interval(days => r.keep_days)
+      AND NOT EXISTS (SELECT FROM mailqueue.send_intents AS s WHERE s.worker_id = w.id)
+      AND NOT EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.status = 'assigned' AND q.worker_id = w.id)
+    RETURNING 1
+)
+SELECT count(*) FROM forgotten;
+
+-- name: sweep_waiters :value
+-- Take parked workers that are no more off the list: each keeps every commit ringing. Gives how many.
+WITH forgotten AS (
+    DELETE FROM mailqueue.waiters AS x
+    WHERE NOT EXISTS (SELECT FROM mailqueue.workers AS w
+                      WHERE w.id = x.worker_id AND w.stopped_at IS NULL AND w.lost_at IS NULL
+                        AND w.beat_at > clock_timestamp() - interval '10 min')
+    RETURNING 1
+)
+SELECT count(*) FROM forgotten;
+
+-- name: count_pages :value
+-- How many pages a table has.
+SELECT (pg_relation_size(%(name)s::text::regclass) / current_setting('block_size')::bigint)::bigint;
+
+-- name: sweep_idempotency_keys :value
+-- Forget old keys in a range of the table's pages; gives how many.
+WITH forgotten AS (
+    DELETE FROM mailqueue.idempotency_keys AS k
+    USING mailqueue.retention AS r
+    WHERE k.ctid >= format('(%%s,0)', %(from_page)s::bigint)::tid
+      AND k.ctid < format('(%%s,0)', %(until_page)s::bigint)::tid
+      AND r.project_id = k.project_id AND r.kind = 'idempotency_keys'
+      AND k.created_at < clock_timestamp() - make_interval(days => r.keep_days)
+      AND NOT EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.id = k.email_id)
+    RETURNING 1
+)
+SELECT count(*) FROM forgotten;
+
+-- name: sweep_trap_messages :value
+-- Forget a batch of the oldest mails in the trap; gives how many.
+WITH old AS (
+    SELECT t.id
+    FROM (SELECT o.id, o.received_at FROM mailqueue.trap_messages AS o ORDER BY o.id LIMIT 500) AS t
+    JOIN mailqueue.retention_rules AS r ON r.kind = 'trap_messages'
+    WHERE t.received_at < clock_timestamp() - make_interval(days => r.keep_days)
+), forgotten AS (
+    DELETE FROM mailqueue.trap_messages AS t USING old AS o WHERE t.id = o.id RETURNING 1
+)
+SELECT count(*) FROM forgotten;
+
+-- name: end_warm_ups :many
+-- Let accounts at the end of their warm-up have their own limit alone; gives them.
+SELECT w.project, w.sender AS name FROM mailqueue.end_warm_ups(%(by)s) AS w;
+
+-- name: list_warm_ups :many
+-- Accounts in warm-up today: their stage, its limit, what they sent and what came back.
+SELECT h.project, h.sender, h.warm_up_stage AS stage, h.warm_up_stages AS stages, h.daily_limit, h.daily_sent,
+       h.daily_bounces
+FROM mailqueue.sender_headroom AS h
+WHERE h.warm_up_stage IS NOT NULL
+ORDER BY h.project, h.sender;
+
+-- name: expire_api_keys :many
+-- Mark keys that have expired as revoked; gives them.
+SELECT k.project, k.name FROM mailqueue.expire_api_keys(%(by)s) AS k;
+
+-- name: list_expiring_keys :many
+-- Keys in use that expire within so many days.
+SELECT p.name AS project, k.name, k.expires_at
+FROM mailqueue.api_keys AS k
+JOIN mailqueue.projects AS p ON p.id = k.project_id
+WHERE k.revoked_at IS NULL
+  AND k.expires_at > clock_timestamp()
+  AND k.expires_at <= clock_timestamp() + make_interval(days => %(days)s)
+ORDER BY k.expires_at;
+
+-- name: list_changed_tables :many
+-- Tables whose statistics are behind. Nobody but us analyzes those that are partitioned.
+SELECT c.relname::text
+FROM pg_catalog.pg_class AS c
+LEFT JOIN pg_catalog.pg_stat_user_tables AS s ON s.relid = c.oid
+LEFT JOIN LATERAL (
+    SELECT max(greatest(t.last_analyze, t.last_autoanalyze)) AS analyzed_at,
+           coalesce(sum(t.n_mod_since_analyze), 0) AS changed, coalesce(sum(t.n_live_tup), 0) AS live
+    FROM pg_catalog.pg_inherits AS i
+    JOIN pg_catalog.pg_stat_user_tables AS t ON t.relid = i.inhrelid
+    WHERE i.inhparent = c.oid
+) AS parts ON c.relkind = 'p'
+WHERE c.relnamespace = 'mailqueue'::regnamespace
+  AND CASE WHEN c.relkind = 'p'
+           THEN parts.changed > 1000 + parts.live / 10
+                OR (parts.live > 0 AND parts.analyzed_at IS DISTINCT FROM NULL
+                    AND parts.analyzed_at > coalesce(s.last_analyze, '-infinity') + interval '1 day')
+                OR (parts.live > 0 AND s.last_analyze IS NULL)
+           WHEN c.relkind = 'r' AND NOT c.relispartition
+           THEN s.n_mod_since_analyze > 1000 + s.n_live_tup / 10 END
+ORDER BY c.relname;
+
+-- name: analyze_table :run
+-- Bring a table's statistics up to date.
+ANALYZE {table};
+
+-- name: list_vacuum_needs :many
+-- Tables with many dead rows, or whose oldest transaction number is far back.
+SELECT c.relname::text AS name, coalesce(s.n_live_tup, 0) AS live, coalesce(s.n_dead_tup, 0) AS dead,
+       age(c.relfrozenxid)::bigint AS age, s.last_autovacuum
+FROM pg_catalog.pg_class AS c
+LEFT JOIN pg_catalog.pg_stat_user_tables AS s ON s.relid = c.oid
+WHERE c.relnamespace = 'mailqueue'::regnamespace
+  AND c.relkind = 'r'
+  AND (s.n_dead_tup > %(dead)s AND s.n_dead_tup > s.n_live_tup / 2 OR age(c.relfrozenxid) > %(age)s)
+ORDER BY s.n_dead_tup DESC NULLS LAST, c.relname;
+
+-- name: list_horizon_holders :many
+-- Who has kept dead rows from being removed for so long, in words.
+SELECT h.words
+FROM (
+    SELECT format('process %%s (%%s of %%s) has had a transaction open since %%s: end it, or SELECT pg_terminate_backend(%%s)', a.pid,
+                  coalesce(nullif(a.application_name, ''), 'a program'), a.usename, date_trunc('second', a.xact_start), a.pid) AS words,
+           a.xact_start AS since
+    FROM pg_catalog.pg_stat_activity AS a
+    WHERE a.backend_xmin IS NOT NULL AND a.backend_type = 'client backend' AND a.pid <> pg_backend_pid()
+      AND a.xact_start < clock_timestamp() - %(older_than)s::interval
+    UNION ALL
+    SELECT format('prepared transaction %%s is open since %%s: COMMIT PREPARED or ROLLBACK PREPARED it', x.gid,
+                  date_trunc('second', x.prepared)), x.prepared
+    FROM pg_catalog.pg_prepared_xacts AS x
+    WHERE x.prepared < clock_timestamp() - %(older_than)s::interval
+) AS h
+ORDER BY h.since;

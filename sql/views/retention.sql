@@ -1,0 +1,23 @@
+-- How long everything is kept, and what the archive holds.
+
+DROP VIEW IF EXISTS mailqueue.retention CASCADE;
+CREATE VIEW mailqueue.retention AS
+SELECT p.id AS project_id, p.name AS project, coalesce(o.kind, d.kind) AS kind,
+       CASE WHEN o.kind IS NULL THEN d.hot_days ELSE o.hot_days END AS hot_days,
+       CASE WHEN o.kind IS NULL THEN d.warm_days ELSE o.warm_days END AS warm_days,
+       CASE WHEN o.kind IS NULL THEN d.keep_days ELSE o.keep_days END AS keep_days,
+       o.kind IS NOT NULL AS is_own
+  FROM mailqueue.projects AS p
+  JOIN mailqueue.retention_rules AS d ON d.project_id IS NULL AND d.kind NOT IN ('trap_messages', 'workers', 'limit_days')
+  LEFT JOIN mailqueue.retention_rules AS o ON o.project_id = p.id AND o.kind = d.kind;
+COMMENT ON VIEW mailqueue.retention IS
+    'For each project and kind of record: days in its table, age at which its files become cold, age at which they are deleted (NULL: never), and whether the project has a rule of its own.';
+
+DROP VIEW IF EXISTS mailqueue.archive_files CASCADE;
+CREATE VIEW mailqueue.archive_files AS
+SELECT a.id, p.name AS project, a.kind, a.month, a.part, a.state, a.tier, a.records, a.bytes, a.first_at, a.last_at,
+       a.store, a.path, a.sha256, a.written_at, a.verified_at, a.archived_at, a.keep_until, a.purged_at
+  FROM mailqueue.archives AS a
+  LEFT JOIN mailqueue.projects AS p ON p.id = a.project_id;
+COMMENT ON VIEW mailqueue.archive_files IS
+    'A file of the archive: which project''s records of which month, where it lies, when it was last read back. In bytes.';

@@ -1,0 +1,32 @@
+"""A desk of maintenance on a database of a test's own, with an archive in a folder."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from mailqueue.core.config import ArchiveSettings, DatabaseSettings
+from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.tasks import desk_of
+from mailqueue.wiring import ArchiveStores
+
+
+@pytest.fixture
+def warm(tmp_path: Path) -> Path:
+    return tmp_path / "an archive"
+
+
+@pytest.fixture
+def cold(tmp_path: Path) -> Path:
+    return tmp_path / "cold"
+
+
+@pytest.fixture
+def stores(warm: Path, cold: Path) -> ArchiveStores:
+    return ArchiveStores(ArchiveSettings(warm.as_uri(), cold.as_uri()))
+
+
+@pytest.fixture
+async def desk(database: DatabaseSettings, stores: ArchiveStores) -> AsyncIterator[Desk]:
+    async with desk_of(database, stores, operator="test", advance=lambda _: None) as opened:
+        yield opened

@@ -1,0 +1,183 @@
+"""Old records leave their tables for files, all of them, each once, and the books add up."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from mailqueue.core.config import ArchiveSettings
+from mailqueue.db.fetch import Conn
+from mailqueue.maintenance import archive, partitions, tasks
+from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.model import Task
+from mailqueue.maintenance.months import span_of
+from mailqueue.wiring import ArchiveStores
+from tests import make
+from tests.maintenance import seeing
+from tests.maintenance.old_mail import aged, old, sent
+
+pytestmark = pytest.mark.anyio
+
+
+async def keep_days(conn: Conn, kind: str, hot: int, warm: int | None, keep: int | None) -> None:
+    await conn.execute(
+        "SELECT * FROM mailqueue.change_retention(NULL, %s, %s, %s, %s, 'test')",
+        (kind, hot, warm, keep),
+    )
+
+
+async def test_old_mail_leaves_whole_and_the_books_add_up(desk: Desk, warm: Path) -> None:
+    await old(desk.conn, 30)
+    before = await seeing.everything(desk.conn)
+
+    report = await archive.run(desk)
+
+    assert report.needs == ()
+    assert set((await seeing.in_tables(desk.conn)).values()) == {0}
+    assert await seeing.differences(desk.conn) == []
+    mails = seeing.records(warm, "email_history")
+    assert len(mails) == 30
+    assert len(before["email_history"]) == 30
+    assert [len(mail["email_recipients"]) for mail in mails if "email_recipients" in mail] == [2]
+    assert len(seeing.records(warm, "send_logs")) == len(before["send_logs"]) > 20
+    assert set(seeing.lines(warm)) >= before["send_logs"] | before["email_contents"]
+    assert set(await seeing.states(desk.conn)) == {"archived"}
+
+
+async def test_a_second_run_finds_nothing_to_do(desk: Desk, warm: Path) -> None:
+    await old(desk.conn, 5)
+    await archive.run(desk)
+    before = seeing.lines(warm)
+
+    report = await archive.run(desk)
+
+    assert report.counts["files"] == 0
+    assert seeing.lines(warm) == before
+
+
+async def test_young_mail_stays(desk: Desk, warm: Path) -> None:
+    await sent(desk.conn, 5)
+
+    await archive.run(desk)
+
+    assert (await seeing.in_tables(desk.conn))["email_history"] == 5
+    assert seeing.files(warm) == []
+
+
+async def test_each_file_has_one_project_and_one_month(desk: Desk, warm: Path) -> None:
+    """So that one project's mail can be changed or destroyed without touching another's."""
+    await make.project(desk.conn, "shop")
+    await old(desk.conn, 4)
+    await old(desk.conn, 3, project="shop", days=240)
+
+    await archive.run(desk)
+
+    for path in seeing.files(warm):
+        kind = path.parent.parent.name
+        assert {each["project_id"] for each in seeing.records(path.parent, kind)} <= {
+            path.name.partition(".")[0] for path in seeing.files(path.parent)
+        }
+    months = await make.rows(
+        desk.conn,
+        "SELECT p.name, count(DISTINCT a.month) FROM mailqueue.archives AS a"
+        " JOIN mailqueue.projects AS p ON p.id = a.project_id WHERE a.kind = 'email_history'"
+        " GROUP BY 1 ORDER BY 1",
+    )
+    assert months == [("default", 1), ("shop", 1)]
+
+
+async def test_the_manifest_has_counts_and_hash_of_each_file(desk: Desk, warm: Path) -> None:
+    await old(desk.conn, 7)
+
+    await archive.run(desk)
+
+    for path, records, size, sha256, first, last, month in await make.rows(
+        desk.conn,
+        "SELECT path, records, bytes, sha256, first_at, last_at, month FROM mailqueue.archives",
+    ):
+        packed = (warm / path).read_bytes()
+        assert (size, sha256) == (len(packed), hashlib.sha256(packed).hexdigest())
+        assert records == sum(seeing.lines_of(warm / path).values())
+        assert span_of(month).since <= first <= last < span_of(month).until
+
+
+async def test_a_project_may_keep_its_mail_longer_and_another_shorter(desk: Desk) -> None:
+    """Rows of one partition leave at different times."""
+    for name in ("long", "short"):
+        await make.project(desk.conn, name)
+        await sent(desk.conn, 3, project=name)
+        await aged(desk.conn, project=name, days=120)
+    await keep_days(desk.conn, "email_history", 300, 730, None)
+    await desk.conn.execute(
+        "SELECT * FROM mailqueue.change_retention('short', 'email_history', 30, NULL, NULL, 'test')"
+    )
+
+    await archive.run(desk)
+
+    left = await make.rows(
+        desk.conn,
+        "SELECT DISTINCT p.name FROM mailqueue.email_history AS h"
+        " JOIN mailqueue.projects AS p ON p.id = h.project_id",
+    )
+    assert left == [("long",)]
+    assert await seeing.differences(desk.conn) == []
+
+
+async def test_months_of_which_nothing_is_left_are_retired(desk: Desk) -> None:
+    await old(desk.conn, 5)
+    await archive.run(desk)
+
+    report = await partitions.run(desk)
+
+    assert report.counts["retired"] >= 4
+    oldest = await make.scalar(
+        desk.conn,
+        "SELECT min(right(c.relname, 7)) FROM pg_inherits"
+        " JOIN pg_class AS c ON c.oid = inhrelid"
+        " WHERE inhparent = 'mailqueue.email_history'::regclass",
+    )
+    assert oldest >= await make.scalar(
+        desk.conn, "SELECT to_char(now() - interval '2 months', 'YYYY_MM')"
+    )
+
+
+async def test_a_body_stays_while_a_mail_that_uses_it_is_queued(desk: Desk) -> None:
+    await old(desk.conn, 3)
+    await desk.conn.execute(
+        "SELECT mailqueue.resend_emails(project_id, ARRAY[id]) FROM mailqueue.email_history"
+        " WHERE status = 'sent' LIMIT 1"
+    )
+
+    report = await archive.run(desk)
+
+    assert (await seeing.in_tables(desk.conn))["email_contents"] == 1
+    assert report.needs == ()
+    assert await make.scalar(
+        desk.conn,
+        "SELECT c.id = q.content_id FROM mailqueue.email_contents AS c, mailqueue.email_queue AS q",
+    )
+
+
+async def test_without_a_place_nothing_leaves_and_a_person_is_told(desk: Desk) -> None:
+    await old(desk.conn, 3)
+    before = await seeing.in_tables(desk.conn)
+    homeless = Desk(
+        desk.conn, desk.reader, ArchiveStores(ArchiveSettings(None, None)), "h", "o", desk.advance
+    )
+
+    report = await archive.run(homeless)
+
+    assert "MAILQUEUE_ARCHIVE" in report.needs[0]
+    assert await seeing.in_tables(desk.conn) == before
+
+
+async def test_a_place_that_cannot_be_written_removes_nothing(desk: Desk, warm: Path) -> None:
+    await old(desk.conn, 3)
+    before = await seeing.in_tables(desk.conn)
+    seeing.spoil(warm)
+
+    [done] = await tasks.run(desk, [Task.ARCHIVE], tell=lambda _: None)
+
+    assert done.needs_person
+    assert await seeing.in_tables(desk.conn) == before
+    assert await seeing.differences(desk.conn) == []
