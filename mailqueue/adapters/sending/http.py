@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -11,11 +11,14 @@ from mailqueue.adapters.http.wire import Wire, connect
 from mailqueue.adapters.sending.service import Service, Written
 from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
 from mailqueue.ports.transport import Outgoing, Report
+from mailqueue.smtp.trust import system_trust
 
 RATE_LIMIT_REST = timedelta(seconds=30)
 """How long nothing is asked after being too fast, where the provider names no time."""
 REFUSED_REST = timedelta(seconds=5)
 """So long what was said of the account holds for all its connections; then it is asked again."""
+
+LARGE_OCTETS = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +61,7 @@ class HttpTransport:
         """Open one connection to where the API is."""
         site = self.service.site
         if site.scheme == "https" and self._tls_context is None:
-            # reads every trusted certificate: not on the loop
-            self._tls_context = await asyncio.to_thread(ssl.create_default_context)
+            self._tls_context = await system_trust()
         return await connect(
             site,
             self.account.reach,
@@ -115,7 +117,7 @@ class HttpChannel:
         self, mails: Sequence[Outgoing], report: Report, *, may_finish: Callable[[], bool]
     ) -> None:
         """Send the mails in order and report each."""
-        for group in self._groups(mails):
+        async for group in self._groups(mails):
             begun = _now()
             if isinstance(group, tuple):
                 mail, refused = group
@@ -131,14 +133,17 @@ class HttpChannel:
         self._is_lost = True
         self._wire.close()
 
-    def _groups(
+    async def _groups(
         self, mails: Sequence[Outgoing]
-    ) -> Iterator[list[Written] | tuple[Outgoing, Rejected]]:
+    ) -> AsyncIterator[list[Written] | tuple[Outgoing, Rejected]]:
         """Give what goes in one call, or a mail that cannot go at all, in their order."""
         group: list[Written] = []
         octets = 0
         for mail in mails:
-            written = self._service.write(mail)
+            if len(mail.message) < LARGE_OCTETS:
+                written = self._service.write(mail)
+            else:  # taking it apart may take a second
+                written = await asyncio.to_thread(self._service.write, mail)
             if isinstance(written, Rejected):
                 if group:
                     yield group

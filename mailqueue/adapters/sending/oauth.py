@@ -21,6 +21,7 @@ from mailqueue.adapters.http.wire import connect
 from mailqueue.adapters.sending.outcomes import cleaned, retry_after_of
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Kind, Rejected, Stage
+from mailqueue.smtp.trust import system_trust
 
 GOOGLE_TOKENS = "https://oauth2.googleapis.com/token"
 SEND_MAIL = "https://www.googleapis.com/auth/gmail.send"
@@ -180,7 +181,7 @@ class Tokens:
             why = "the private key of the service account cannot be read"
             return Rejected(Kind.ACCOUNT, "", why, Stage.CONNECT)
         if site.scheme == "https" and self._tls_context is None:
-            self._tls_context = await asyncio.to_thread(ssl.create_default_context)
+            self._tls_context = await system_trust()
         context = self._tls_context if site.scheme == "https" else None
         wire = await connect(site, self._reach, timeouts=self._timeouts, context=context)
         if isinstance(wire, Rejected):

@@ -71,9 +71,12 @@ def with_files(*, extra_octets: int = 0) -> Outgoing:
     message.add_alternative('<img src="cid:logo">\n', subtype="html")
     html = message.get_payload()[1]  # type: ignore[index]
     html.add_related(IMAGE, "image", "png", cid="<logo>", filename="logo.png", disposition="inline")  # type: ignore[union-attr]
-    octets = DOCUMENT + b"x" * extra_octets
-    message.add_attachment(octets, "application", "pdf", filename="Rechnung für Ann.pdf")
+    message.add_attachment(DOCUMENT, "application", "pdf", filename="Rechnung für Ann.pdf")
     raw = message.as_bytes().replace(b"\n", b"\r\n")
+    if extra_octets:
+        start, end = raw.split(b'boundary="', 1)[1].split(b'"', 1)[0], raw.rstrip().rfind(b"\r\n--")
+        part = b"\r\n--%b\r\nContent-Type: application/x-filler\r\n\r\n" % start
+        raw = raw[:end] + part + (b"x" * 996 + b"\r\n") * (extra_octets // 998 + 1) + raw[end:]
     return Outgoing(ID, Envelope("shop@example.com", ("ann@example.org",)), raw, ("orders",))
 
 

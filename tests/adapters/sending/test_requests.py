@@ -222,7 +222,7 @@ async def test_gmail_leaves_a_message_alone_whose_headers_say_it_all() -> None:
 
 
 async def test_gmail_takes_a_large_message_as_it_is() -> None:
-    large = with_files(extra_octets=4 * 1024 * 1024)
+    large = with_files(extra_octets=5 * 1024 * 1024)
     request = await request_of(GMAIL, large)
 
     assert request.path == "/upload/gmail/v1/users/me/messages/send?uploadType=media"

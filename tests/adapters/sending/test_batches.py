@@ -1,0 +1,182 @@
+"""Several mails in one call, where a provider has one: each with a verdict of its own."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from mailqueue.core.verdict import Accepted, Kind, Rejected, Verdict
+from tests.adapters.sending.documented import Provider
+from tests.adapters.sending.fake import CLOSES, Reply, fake, says
+from tests.adapters.sending.mails import channel_of, mail, mails, sent, with_files
+from tests.adapters.sending.providers import POSTMARK, RESEND
+
+pytestmark = [pytest.mark.anyio]
+both = pytest.mark.parametrize("provider", [POSTMARK, RESEND], ids=["postmark", "resend"])
+
+
+def all_taken(provider: Provider, count: int) -> Reply:
+    if provider is RESEND:
+        return says(200, {"data": [{"id": f"id{number}"} for number in range(count)]})
+    return says(
+        200, [{"MessageID": f"id{n}", "ErrorCode": 0, "Message": "OK"} for n in range(count)]
+    )
+
+
+def ids(verdicts: list[Verdict]) -> list[str | None]:
+    return [v.provider_message_id if isinstance(v, Accepted) else None for v in verdicts]
+
+
+@both
+async def test_a_group_goes_in_one_call_in_its_order(provider: Provider) -> None:
+    async with (
+        fake([all_taken(provider, 16)]) as server,
+        channel_of(provider.service(server.site)) as channel,
+    ):
+        verdicts = await sent(channel, mails(16))
+
+    assert ids(verdicts) == [f"id{number}" for number in range(16)]
+    [request] = server.requests
+    provider.check(request)
+    assert [str(one.get("to") or one.get("To")) for one in request.json] == [
+        str([f"n{n}@example.org"] if provider is RESEND else f"n{n}@example.org")
+        for n in range(1, 17)
+    ]
+
+
+async def test_one_bad_mail_of_a_batch_is_refused_alone_by_postmark() -> None:
+    said = [
+        {"MessageID": "a", "ErrorCode": 0, "Message": "OK"},
+        {"ErrorCode": 406, "Message": "inactive"},
+        {"MessageID": "c", "ErrorCode": 0, "Message": "OK"},
+    ]
+    async with (
+        fake([says(200, said)]) as server,
+        channel_of(POSTMARK.service(server.site)) as channel,
+    ):
+        verdicts = await sent(channel, mails(3))
+
+    assert ids(verdicts) == ["a", None, "c"]
+    assert isinstance(verdicts[1], Rejected)
+    assert (verdicts[1].kind, verdicts[1].hard) == (Kind.PERMANENT_RECIPIENT, True)
+
+
+@pytest.mark.parametrize("data", [[{"id": "a"}, {"id": "c"}], [{"id": "a"}, {}, {"id": "c"}]])
+async def test_one_bad_mail_of_a_batch_is_refused_alone_by_resend(data: list[Any]) -> None:
+    said = {"data": data, "errors": [{"index": 1, "message": "Invalid `to` field"}]}
+    async with (
+        fake([says(200, said)]) as server,
+        channel_of(RESEND.service(server.site)) as channel,
+    ):
+        verdicts = await sent(channel, mails(3))
+
+    assert ids(verdicts) == ["a", None, "c"]
+    assert isinstance(verdicts[1], Rejected)
+    assert verdicts[1].kind is Kind.PERMANENT_MESSAGE
+
+
+@both
+@pytest.mark.parametrize("count", [0, 2, 4])
+async def test_an_answer_for_another_number_of_mails_leaves_all_in_doubt(
+    provider: Provider, count: int
+) -> None:
+    async with (
+        fake([all_taken(provider, count)]) as server,
+        channel_of(provider.service(server.site)) as channel,
+    ):
+        verdicts = await sent(channel, mails(3))
+
+    assert [v.kind for v in verdicts if isinstance(v, Rejected)] == [Kind.AMBIGUOUS] * 3
+
+
+@both
+async def test_a_refusal_of_the_whole_call_is_everybodys(provider: Provider) -> None:
+    slow = next(one for one in provider.refusals if one.kind is Kind.RATE_LIMITED)
+    async with fake([slow.reply]) as server, channel_of(provider.service(server.site)) as channel:
+        verdicts = await sent(channel, mails(3))
+
+    assert [v.kind for v in verdicts if isinstance(v, Rejected)] == [Kind.RATE_LIMITED] * 3
+    assert len(server.requests) == 1
+
+
+async def test_mail_with_files_goes_by_itself_where_batches_take_none() -> None:
+    plain = mails(4)
+    async with (
+        fake([all_taken(RESEND, 2), RESEND.accepts, all_taken(RESEND, 2)]) as server,
+        channel_of(RESEND.service(server.site)) as channel,
+    ):
+        verdicts = await sent(channel, [*plain[:2], with_files(), *plain[2:]])
+
+    assert all(isinstance(verdict, Accepted) for verdict in verdicts)
+    paths = [request.path for request in server.requests]
+    assert paths == ["/emails/batch", "/emails", "/emails/batch"]
+    for request in server.requests:
+        RESEND.check(request)
+
+
+async def test_resend_is_asked_again_under_the_same_key_when_no_answer_came() -> None:
+    for batch, taken in ((mails(1), RESEND.accepts), (mails(3), all_taken(RESEND, 3))):
+        async with (
+            fake([CLOSES, taken]) as server,
+            channel_of(RESEND.service(server.site)) as channel,
+        ):
+            verdicts = await sent(channel, batch)
+
+        assert all(isinstance(verdict, Accepted) for verdict in verdicts)
+        first, second = server.requests
+        assert first.body == second.body
+        assert first.headers["idempotency-key"] == second.headers["idempotency-key"]
+
+
+@pytest.mark.parametrize("number", [8, 16, 20])
+async def test_a_refusal_the_second_time_says_nothing_of_the_first(number: int) -> None:
+    later = RESEND.refusals[number]
+    assert later.kind in (Kind.TRANSIENT, Kind.RATE_LIMITED)
+    async with (
+        fake([CLOSES, later.reply]) as server,
+        channel_of(RESEND.service(server.site)) as channel,
+    ):
+        [verdict] = await sent(channel, mails(1))
+
+    assert isinstance(verdict, Rejected)
+    assert verdict.kind is Kind.AMBIGUOUS
+
+
+async def test_what_was_taken_under_the_key_before_is_taken() -> None:
+    said = {"statusCode": 409, "name": "invalid_idempotent_request", "message": "other body"}
+    async with (
+        fake([says(409, said)]) as server,
+        channel_of(RESEND.service(server.site)) as channel,
+    ):
+        [verdict] = await sent(channel, mails(1))
+
+    assert isinstance(verdict, Accepted)
+
+
+async def test_inactive_recipients_of_a_mail_that_was_taken_are_named() -> None:
+    text = (
+        "Message OK, but will not deliver to these inactive addresses: bob@example.org, "
+        "Eve@example.org. Inactive recipients are ones that have generated a hard bounce."
+    )
+    said = {"MessageID": "a", "ErrorCode": 0, "Message": text}
+    three = mail(to=("ann@example.org", "bob@example.org", "eve@example.org"))
+    async with (
+        fake([says(200, said)]) as server,
+        channel_of(POSTMARK.service(server.site)) as channel,
+    ):
+        [verdict] = await sent(channel, [three])
+
+    assert isinstance(verdict, Accepted)
+    assert [one.address for one in verdict.refused] == ["bob@example.org", "eve@example.org"]
+    assert all(one.why.hard for one in verdict.refused)
+
+
+async def test_a_batch_stays_within_the_size_of_a_call() -> None:
+    async with fake([POSTMARK.accepts]) as server:
+        service = POSTMARK.service(server.site)
+        assert (service.most_in_call, service.most_call_bytes) == (500, 50 * 1024 * 1024)
+        service.most_call_bytes = 500
+        async with channel_of(service) as channel:
+            await sent(channel, mails(3))
+
+    assert [orjson.loads(one.body).__class__ for one in server.requests] == [dict] * 3
