@@ -7,6 +7,11 @@ from uuid import UUID
 
 from mailqueue.adapters.filestores.folder import FolderStore
 from mailqueue.adapters.filestores.s3 import S3Store
+from mailqueue.adapters.http.model import Reach, site_of
+from mailqueue.adapters.sending.choice import service_of, smtp_tokens
+from mailqueue.adapters.sending.http import HttpAccount, HttpTransport
+from mailqueue.adapters.sending.oauth import Tokens
+from mailqueue.adapters.sending.service import Access
 from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpTransport
 from mailqueue.core.config import ArchiveSettings, Network, Settings
 from mailqueue.core.errors import ConfigError
@@ -33,8 +38,11 @@ def transport_for(
     """Give the way out of a sender account.
 
     Raises:
-        ConfigError: if the account has no server.
+        ConfigError: if the account has no server, or a key of the wrong kind.
     """
+    reach = Reach(account.is_private_ok, allowed_hosts)
+    if account.provider.has_api:
+        return _http_transport(account, password or Secret(""), reach)
     if account.smtp_host is None or account.smtp_port is None:
         raise ConfigError(f"sender account {account.name} has no server")
     return SmtpTransport(
@@ -44,11 +52,40 @@ def transport_for(
             tls=TlsMode(account.smtp_tls),
             username=account.smtp_username or "",
             password=password or Secret(""),
+            tokens=_tokens(account, password, reach),
             allow_private=account.is_private_ok,
             allowed_networks=allowed_hosts,
             max_messages=None,
         )
     )
+
+
+def _http_transport(account: SenderAccount, key: Secret, reach: Reach) -> Transport:
+    try:
+        access = Access(
+            key,
+            key_id=account.smtp_username or "",
+            site=site_of(account.api_url) if account.api_url else None,
+            settings=account.provider_settings or {},
+        )
+        return HttpTransport(service_of(account.provider, access, reach=reach), HttpAccount(reach))
+    except ValueError as exc:
+        raise ConfigError(f"sender account {account.name}: {exc}") from exc
+
+
+def _tokens(account: SenderAccount, document: Secret | None, reach: Reach) -> Tokens | None:
+    settings = account.provider_settings or {}
+    if settings.get("auth") != "xoauth2" or document is None:
+        return None
+    try:
+        return smtp_tokens(
+            document,
+            mailbox=account.smtp_username or "",
+            token_url=str(settings.get("token_url") or ""),
+            reach=reach,
+        )
+    except ValueError as exc:
+        raise ConfigError(f"sender account {account.name}: {exc}") from exc
 
 
 class ArchiveStores:
