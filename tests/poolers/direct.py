@@ -3,14 +3,23 @@
 from collections.abc import Mapping
 
 _MIGRATES = "changes the schema, which needs roles and settings of a session"
-_CUTS = "cuts a session by its process id, and a pooler shows one of its own"
+_CUTS = "names a session by its process id, and a pooler shows one of its own"
 _LISTENS = "hears NOTIFY, which belongs to a session"
 _PREPARES = "prepares statements, which belong to a session"
 _IS_HELD_BACK = "the pooler asks the database for the password, and waits where there is none"
+_GIVES_OPTIONS = "gives options in the connection string, which the pooler refuses"
+_COUNTS_SESSIONS = "counts sessions, which the pooler keeps"
 _COUNTS = "reads the environment of the run, which names the pooler"
 
 DIRECT: Mapping[str, str] = {
     "tests/poolers": "goes through poolers of its own",
+    "tests/cli/test_context.py::test_a_connection_lost_in_the_middle_is_unavailable": _CUTS,
+    "tests/cli/test_doctor.py::test_a_transaction_open_for_long_is_named_by_pid_and_program": _CUTS,
+    "tests/cli/test_doctor.py::test_a_commit_that_is_not_waited_for_is_told": _GIVES_OPTIONS,
+    "tests/cli/test_doctor.py::test_another_isolation_by_default_is_told": _GIVES_OPTIONS,
+    "tests/cli/test_migrate.py::test_what_is_pending_ends_the_status_with_1": _MIGRATES,
+    "tests/cli/test_sender_trial.py::"
+    "test_no_database_connection_is_held_while_the_server_is_waited_for": _COUNTS_SESSIONS,
     "tests/db/test_migrate.py": _MIGRATES,
     "tests/db/test_pool.py::test_a_missing_database_is_named": _IS_HELD_BACK,
     "tests/db/test_pool.py::test_a_connection_cut_while_it_lay_in_the_pool_is_not_lent": _CUTS,
