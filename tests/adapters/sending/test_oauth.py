@@ -1,0 +1,229 @@
+"""Access tokens: for a service account, by a refresh token, kept, renewed, and never shown."""
+
+import asyncio
+import base64
+import json
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
+from mailqueue.adapters.http.model import Reach
+from mailqueue.adapters.sending.gmail import Gmail
+from mailqueue.adapters.sending.oauth import (
+    GOOGLE_TOKENS,
+    SEND_MAIL,
+    RefreshToken,
+    ServiceAccount,
+    Tokens,
+    grant_of,
+)
+from mailqueue.adapters.sending.service import Access
+from mailqueue.core.secret import Secret
+from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
+from tests.adapters.sending.fake import CLOSES, SILENT, Fake, Reply, fake, says
+from tests.adapters.sending.mails import IMPATIENT, QUICK, mail, rejected, verdict_of
+from tests.adapters.sending.providers import GMAIL
+
+pytestmark = [pytest.mark.anyio]
+LOOPBACK = Reach(allow_private=True)
+MAILBOX = "shop@example.com"
+REFRESH = {"client_id": "id-1", "client_secret": "secret-2", "refresh_token": "1//refresh-3"}
+GRANTED = says(200, {"access_token": "ya29.token", "expires_in": 3599, "token_type": "Bearer"})
+
+
+def url_of(server: Fake) -> str:
+    return f"http://127.0.0.1:{server.port}/token"
+
+
+def tokens_of(server: Fake, document: dict[str, Any] = REFRESH, **more: Any) -> Tokens:
+    grant = grant_of(
+        Secret(json.dumps(document)), mailbox=MAILBOX, scope=SEND_MAIL, token_url=url_of(server)
+    )
+    return Tokens(grant, LOOPBACK, timeouts=more.get("timeouts", QUICK))
+
+
+@pytest.fixture(scope="module")
+def key() -> rsa.RSAPrivateKey:
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+def key_file(key: rsa.RSAPrivateKey) -> dict[str, str]:
+    pem = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    return {
+        "type": "service_account",
+        "client_email": "robot@project.example.com",
+        "private_key": pem.decode(),
+        "private_key_id": "kid-1",
+        "token_uri": GOOGLE_TOKENS,
+    }
+
+
+def decoded(text: str) -> Any:
+    return json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+
+
+async def test_a_refresh_token_is_traded_for_an_access_token() -> None:
+    async with fake([GRANTED]) as server:
+        token = await tokens_of(server).get()
+
+    assert isinstance(token, Secret)
+    assert token.reveal() == "ya29.token"
+    [request] = server.requests
+    assert (request.method, request.path) == ("POST", "/token")
+    assert request.headers["content-type"] == "application/x-www-form-urlencoded"
+    assert parse_qsl(request.body.decode()) == [
+        ("grant_type", "refresh_token"),
+        ("refresh_token", "1//refresh-3"),
+        ("client_id", "id-1"),
+        ("client_secret", "secret-2"),
+    ]
+
+
+async def test_a_service_account_signs_for_the_mailbox_it_acts_for(key: rsa.RSAPrivateKey) -> None:
+    async with fake([GRANTED]) as server:
+        token = await tokens_of(server, key_file(key)).get()
+
+        assert isinstance(token, Secret)
+        form = dict(parse_qsl(server.requests[0].body.decode()))
+        assert form["grant_type"] == "urn:ietf:params:oauth:grant-type:jwt-bearer"
+        head, claims, signature = form["assertion"].split(".")
+        assert decoded(head) == {"alg": "RS256", "typ": "JWT", "kid": "kid-1"}
+        said = decoded(claims)
+        assert said.pop("exp") - said.pop("iat") == 3600
+        assert said == {
+            "iss": "robot@project.example.com",
+            "sub": MAILBOX,
+            "aud": url_of(server),
+            "scope": "https://www.googleapis.com/auth/gmail.send",
+        }
+    octets = base64.urlsafe_b64decode(signature + "=" * (-len(signature) % 4))
+    signed = f"{head}.{claims}".encode()
+    key.public_key().verify(octets, signed, padding.PKCS1v15(), hashes.SHA256())
+
+
+async def test_a_token_is_fetched_once_for_all_who_wait_and_kept() -> None:
+    async with fake([GRANTED]) as server:
+        tokens = tokens_of(server)
+        found = await asyncio.gather(*(tokens.get() for _ in range(20)))
+        await tokens.get()
+
+        assert {one.reveal() for one in found if isinstance(one, Secret)} == {"ya29.token"}
+        assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("seconds", [0, "100", None, "soon"])
+async def test_a_token_that_ends_soon_is_not_kept(seconds: object) -> None:
+    said = {"access_token": "ya29.token", "expires_in": seconds}
+    async with fake([says(200, said)]) as server:
+        tokens = tokens_of(server)
+        await tokens.get()
+        await tokens.get()
+
+        assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (says(400, {"error": "invalid_grant", "error_description": "revoked"}), Kind.ACCOUNT),
+        (says(401, {"error": "invalid_client"}), Kind.ACCOUNT),
+        (says(401, {"error": "unauthorized_client"}), Kind.ACCOUNT),
+        (says(400, {"error": "invalid_scope"}), Kind.ACCOUNT),
+        (says(403, {"error": "access_denied"}), Kind.ACCOUNT),
+        (says(200, {"token": "x"}), Kind.ACCOUNT),
+        (says(200, {"access_token": "a\r\nX-Evil: 1"}), Kind.ACCOUNT),
+        (Reply(302, b"", {"location": "http://example.com/"}), Kind.ACCOUNT),
+        (says(408, {}), Kind.TRANSIENT),
+        (says(429, {}), Kind.TRANSIENT),
+        (says(500, {"error": "internal_failure"}), Kind.TRANSIENT),
+        (says(400, {"error": "temporarily_unavailable"}), Kind.TRANSIENT),
+        (says(503, {"error": "server_error"}), Kind.TRANSIENT),
+        (CLOSES, Kind.TRANSIENT),
+        (SILENT, Kind.TRANSIENT),
+    ],
+)
+async def test_a_refused_token_concerns_the_account_or_passes(reply: Reply, kind: Kind) -> None:
+    async with fake([reply]) as server:
+        refused = await tokens_of(server, timeouts=IMPATIENT).get()
+
+    assert isinstance(refused, Rejected)
+    assert (refused.kind, refused.stage) == (kind, Stage.CONNECT)
+    assert "refresh-3" not in repr(refused)
+
+
+async def test_a_token_server_inside_is_not_asked_for_a_tenant() -> None:
+    async with fake([GRANTED]) as server:
+        grant = grant_of(
+            Secret(json.dumps(REFRESH)), mailbox="", scope="", token_url=url_of(server)
+        )
+        refused = await Tokens(grant, Reach()).get()
+
+    assert isinstance(refused, Rejected)
+    assert refused.kind is Kind.ACCOUNT
+    assert server.connections == 0
+
+
+async def test_a_token_that_gmail_does_not_take_is_renewed_once() -> None:
+    second = says(200, {"access_token": "ya29.second", "expires_in": 3599})
+    unknown = says(401, {"error": {"code": 401, "errors": [{"reason": "authError"}]}})
+    async with fake([GRANTED, second]) as server, fake([unknown, GMAIL.accepts]) as api:
+        service = Gmail(Access(Secret(""), MAILBOX, api.site), tokens_of(server))
+        verdict = await verdict_of(service, mail())
+
+        assert isinstance(verdict, Accepted)
+        assert [one.headers["authorization"] for one in api.requests] == [
+            "Bearer ya29.token",
+            "Bearer ya29.second",
+        ]
+        assert {one.path for one in api.requests} == {
+            "/gmail/v1/users/shop@example.com/messages/send"
+        }
+
+
+async def test_gmail_shows_no_token_that_it_echoes() -> None:
+    said = {
+        "error": {"code": 403, "message": "bad ya29.token", "errors": [{"reason": "forbidden"}]}
+    }
+    async with fake([GRANTED]) as server, fake([says(403, said)]) as api:
+        service = Gmail(Access(Secret(""), MAILBOX, api.site), tokens_of(server))
+        verdict = await rejected(service, mail())
+
+    assert "ya29.token" not in verdict.detail
+    assert "***" in verdict.detail
+
+
+@pytest.mark.parametrize(
+    ("document", "why"),
+    [
+        ("no json", "must be a JSON document"),
+        ("[]", "must be a JSON document"),
+        ('{"client_id": "a"}', "lacks client_secret, refresh_token"),
+        ('{"type": "service_account"}', "lacks client_email, private_key, private_key_id"),
+        (
+            '{"type": "service_account", "token_uri": "https://evil.example/token"}',
+            "token_uri of the key file is not the one that is set",
+        ),
+    ],
+)
+def test_a_document_that_is_none_says_what_it_lacks(document: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        grant_of(Secret(document), mailbox=MAILBOX, scope="", token_url="")
+
+
+def test_no_grant_can_be_printed_with_its_secrets(key: rsa.RSAPrivateKey) -> None:
+    file = key_file(key)
+    grants = [
+        grant_of(Secret(json.dumps(one)), mailbox=MAILBOX, scope="") for one in (REFRESH, file)
+    ]
+
+    assert [type(one) for one in grants] == [RefreshToken, ServiceAccount]
+    assert "secret-2" not in repr(grants)
+    assert "refresh-3" not in repr(grants)
+    assert "PRIVATE" not in repr(grants)
