@@ -37,7 +37,7 @@ BEGIN
             ('producer', 'EXECUTE ON FUNCTION mailqueue.uuidv7()'),  -- the default of id
             ('producer', 'INSERT (recipient_email, recipient_name, subject, html_body, text_body, campaign_id, custom_data,
                                   project, category, priority, run_at, expires_at, max_attempts, delivery, sender,
-                                  from_email, from_name, reply_to, headers, tags, also_to, cc, bcc, idempotency_key)
+                                  from_email, from_name, reply_to, headers, tags, also_to, cc, bcc, idempotency_key, attachments)
                           ON mailqueue.email_queue'),
             ('producer', 'SELECT (id) ON mailqueue.email_queue'),    -- RETURNING id
 
@@ -95,6 +95,7 @@ BEGIN
             ('dba', 'SELECT ON mailqueue.emails, mailqueue.queue_depth, mailqueue.sender_headroom, mailqueue.worker_status,
                                mailqueue.recipient_history, mailqueue.held, mailqueue.books, mailqueue.sender_account_days, mailqueue.rates,
                                mailqueue.queue_blocked, mailqueue.paused, mailqueue.throughput, mailqueue.health,
+                               mailqueue.attempts, mailqueue.audit,
                                mailqueue.system_settings, mailqueue.retention, mailqueue.archive_files'),
             ('dba', 'EXECUTE ON FUNCTION mailqueue.health_of_mail(), mailqueue.health_of_space(), mailqueue.health_of_stock(),
                                          mailqueue.health_of_server(), mailqueue.health_bounds(), mailqueue.span_words(interval),

@@ -30,12 +30,16 @@ async def inserted(conn: Conn, table: str, values: Mapping[str, object]) -> Any:
         sql.SQL(", ").join(names),
         sql.SQL(", ").join(sql.Placeholder() * len(names)),
     )
-    row = await (await conn.execute(statement, [_adapted(v) for v in values.values()])).fetchone()
+    row = await (await conn.execute(statement, [adapted(v) for v in values.values()])).fetchone()
     return None if row is None else row[0]
 
 
-def _adapted(value: object) -> object:
-    return Jsonb(value) if isinstance(value, dict) else value
+def adapted(value: object) -> object:
+    """Give objects, and lists of them, as jsonb."""
+    is_json = isinstance(value, dict) or (
+        isinstance(value, list) and any(isinstance(one, dict) for one in value)
+    )
+    return Jsonb(value) if is_json else value
 
 
 async def project(conn: Conn, name: str | None = None, **columns: object) -> UUID:
@@ -104,6 +108,11 @@ async def silent(conn: Conn, worker_id: int, *, since: timedelta = timedelta(min
         "UPDATE mailqueue.workers SET beat_at = clock_timestamp() - %s WHERE id = %s",
         (since, worker_id),
     )
+
+
+async def by_hand(conn: Conn) -> None:
+    """Have the session do what is refused to people who type it."""
+    await conn.execute("SET mailqueue.by_hand = on")
 
 
 async def highest_class_first(conn: Conn) -> None:

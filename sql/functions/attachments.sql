@@ -87,9 +87,11 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.use_upload(uuid, text) IS 'Find an upload of this project for a mail; refuses what is not there.';
 
+DROP FUNCTION IF EXISTS mailqueue.take_attachments(uuid, jsonb);
+
 -- Takes [{"filename", "content" (base64), "content_type", "content_id"} or {"id", "filename", "content_id"}], gives what
 -- email_contents.files holds.
-CREATE OR REPLACE FUNCTION mailqueue.take_attachments(p_project uuid, p_files jsonb) RETURNS jsonb
+CREATE OR REPLACE FUNCTION mailqueue.take_attachments(p_project uuid, p_files jsonb, p_has_html boolean) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -137,6 +139,9 @@ BEGIN
                                   OR v_taken @> jsonb_build_array(jsonb_build_object('cid', v_cid))) THEN
             PERFORM mailqueue.refuse('attachments', format('%s is not a Content-ID, or stands twice', to_json(left(v_cid, 100))));
         END IF;
+        IF v_cid IS NOT NULL AND NOT p_has_html THEN
+            PERFORM mailqueue.refuse('attachments', format('%s has a content_id, but there is no html that shows it', to_json(v_name)));
+        END IF;
         IF NOT f ? 'id' THEN
             PERFORM mailqueue.check_attachment_type(v_type, v_octets, v_allowed);
             SELECT * INTO v_kept FROM mailqueue.keep_attachment(p_project, v_octets, v_type, NULL);
@@ -146,7 +151,7 @@ BEGIN
     END LOOP;
     RETURN nullif(v_taken, '[]');
 END $$;
-COMMENT ON FUNCTION mailqueue.take_attachments(uuid, jsonb) IS 'Check and store the files of a mail; gives the references that its content keeps.';
+COMMENT ON FUNCTION mailqueue.take_attachments(uuid, jsonb, boolean) IS 'Check and store the files of a mail; gives the references that its content keeps.';
 
 CREATE OR REPLACE FUNCTION mailqueue.check_attachment_fields(p_file jsonb) RETURNS void
 LANGUAGE plpgsql

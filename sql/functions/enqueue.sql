@@ -48,6 +48,7 @@ BEGIN
             WHEN 'category' THEN q.category := v_text;
             WHEN 'headers' THEN q.headers := o.value;
             WHEN 'custom_data' THEN q.custom_data := o.value;
+            WHEN 'attachments' THEN q.attachments := o.value;
             WHEN 'tags' THEN q.tags := ARRAY(SELECT jsonb_array_elements_text(o.value));
             WHEN 'to' THEN q.also_to := ARRAY(SELECT jsonb_array_elements_text(o.value));
             WHEN 'cc' THEN q.cc := ARRAY(SELECT jsonb_array_elements_text(o.value));
@@ -81,10 +82,10 @@ BEGIN
     END IF;
     INSERT INTO mailqueue.email_queue (project, recipient_email, subject, html_body, text_body, priority,
         run_at, expires_at, max_attempts, campaign_id, from_email, from_name, reply_to, delivery, idempotency_key,
-        sender, category, headers, custom_data, tags, also_to, cc, bcc)
+        sender, category, headers, custom_data, tags, also_to, cc, bcc, attachments)
     VALUES (enqueue.project, enqueue.recipient, enqueue.subject, enqueue.html, enqueue.text, q.priority,
         q.run_at, q.expires_at, q.max_attempts, q.campaign_id, q.from_email, q.from_name, q.reply_to, q.delivery, q.idempotency_key,
-        q.sender, q.category, q.headers, q.custom_data, q.tags, q.also_to, q.cc, q.bcc)
+        q.sender, q.category, q.headers, q.custom_data, q.tags, q.also_to, q.cc, q.bcc, q.attachments)
     RETURNING email_queue.id INTO v_id;
     IF v_id IS NULL THEN  -- accepted before, under the same key
         SELECT k.email_id INTO v_id FROM mailqueue.idempotency_keys AS k
@@ -139,6 +140,9 @@ BEGIN
             q.status := 'duplicate';
         END IF;
     END IF;
+    IF q.attachments IS NOT NULL AND q.status <> 'duplicate' THEN  -- what comes in is what is sent, what is kept are references
+        q.attachments := mailqueue.take_attachments(p_project, q.attachments, q.html_body IS NOT NULL);
+    END IF;
     RETURN q;
 END $$;
 COMMENT ON FUNCTION mailqueue.email_from_message(uuid, jsonb) IS 'One message of a batch as a checked row; status duplicate where its key was used before.';
@@ -188,13 +192,14 @@ BEGIN
                 v_ids := array_append(v_ids, q.id); v_reasons := array_append(v_reasons, NULL);
                 v_status := array_append(v_status, CASE q.status WHEN 'pending' THEN 'queued' ELSE 'duplicate' END);
                 CONTINUE WHEN q.status = 'duplicate';
-                IF (q.html_body, q.text_body, q.subject, q.from_email, q.from_name, q.reply_to, q.headers) IS DISTINCT FROM
-                   (c.html_body, c.text_body, c.subject, c.from_email, c.from_name, c.reply_to, c.headers) THEN
+                IF (q.html_body, q.text_body, q.subject, q.from_email, q.from_name, q.reply_to, q.headers, q.attachments) IS DISTINCT FROM
+                   (c.html_body, c.text_body, c.subject, c.from_email, c.from_name, c.reply_to, c.headers, c.attachments) THEN
                     c := q;                                  -- most batches say the same to all
                     v_contents := array_append(v_contents, c);
                 END IF;
                 q.content_id := cardinality(v_contents);
                 q.subject := NULL; q.html_body := NULL; q.text_body := NULL; q.headers := NULL;
+                q.attachments := NULL;
                 v_rows := array_append(v_rows, q);
             END LOOP;
             EXIT;
@@ -239,14 +244,15 @@ BEGIN
     END LOOP;
     WITH said AS MATERIALIZED (
         SELECT c.*, CASE WHEN cardinality(p_contents) = 1 THEN '' ELSE sha256(convert_to(jsonb_build_array(c.subject, c.html_body, c.text_body,
-                        c.from_email, c.from_name, c.reply_to, c.headers)::text, 'UTF8')) END AS hash
+                        c.from_email, c.from_name, c.reply_to, c.headers, c.attachments)::text, 'UTF8')) END AS hash
           FROM unnest(p_contents) WITH ORDINALITY AS c
     ), contents AS MATERIALIZED (
         SELECT nextval('mailqueue.email_contents_id_seq') AS new_id, d.*
           FROM (SELECT DISTINCT ON (s.hash) s.* FROM said AS s) AS d
     ), written AS (
-        INSERT INTO mailqueue.email_contents (id, created_on, project_id, subject, html_body, text_body, from_email, from_name, reply_to, headers)
-        SELECT c.new_id, v_today, c.project_id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers
+        INSERT INTO mailqueue.email_contents (id, created_on, project_id, subject, html_body, text_body, from_email, from_name, reply_to, headers, files)
+        SELECT c.new_id, v_today, c.project_id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers,
+               c.attachments
           FROM contents AS c
     ), places AS MATERIALIZED (
         SELECT array_agg(c.new_id ORDER BY s.ordinality) AS ids FROM said AS s JOIN contents AS c ON c.hash = s.hash

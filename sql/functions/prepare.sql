@@ -156,7 +156,7 @@ AS $$
 DECLARE
     v_print bytea := sha256(convert_to(jsonb_build_array(q.recipient_email, q.recipient_name, q.subject, q.html_body,
         q.text_body, q.from_email, q.from_name, q.reply_to, q.headers, q.also_to, q.cc, q.bcc, q.category,
-        q.campaign_id, q.tags, q.custom_data, q.lane_id)::text, 'UTF8'));
+        q.campaign_id, q.tags, q.custom_data, q.lane_id)::text || coalesce(q.attachments::text, ''), 'UTF8'));
     v_old record;
 BEGIN
     INSERT INTO mailqueue.idempotency_keys (project_id, key, fingerprint, email_id)
@@ -210,6 +210,7 @@ DECLARE
     v_is_awaited boolean;                                    -- somebody sleeps until mail comes
     v_is_listed boolean;                                     -- the recipient's address is suppressed, in some category
     v_is_refused boolean;                                    -- no mail is accepted now
+    v_files jsonb;
 BEGIN
     NEW := mailqueue.prepare_email(NEW);
     SELECT p.id, l.id,
@@ -233,13 +234,17 @@ BEGIN
     IF NEW.idempotency_key IS NOT NULL AND mailqueue.take_idempotency_key(NEW) IS NOT NULL THEN
         RETURN NULL;  -- accepted before, under this key
     END IF;
+    IF NEW.attachments IS NOT NULL THEN
+        v_files := mailqueue.take_attachments(NEW.project_id, NEW.attachments, NEW.html_body IS NOT NULL);
+        NEW.attachments := NULL;
+    END IF;
     WITH signalled AS (
         INSERT INTO mailqueue.lane_signals (lane_id, due_at, emails, accepted_on)
         VALUES (NEW.lane_id, NEW.run_at, 1, (now() AT TIME ZONE 'UTC')::date)
     )
-    INSERT INTO mailqueue.email_contents (created_on, project_id, subject, html_body, text_body, from_email, from_name, reply_to, headers)
+    INSERT INTO mailqueue.email_contents (created_on, project_id, subject, html_body, text_body, from_email, from_name, reply_to, headers, files)
     VALUES ((now() AT TIME ZONE 'UTC')::date, NEW.project_id, NEW.subject, NEW.html_body, NEW.text_body,
-            NEW.from_email, NEW.from_name, NEW.reply_to, NEW.headers)
+            NEW.from_email, NEW.from_name, NEW.reply_to, NEW.headers, v_files)
     RETURNING id, created_on INTO NEW.content_id, NEW.content_on;
     IF NEW.recipients > 1 THEN
         NEW.recipients := mailqueue.store_recipients(NEW);

@@ -9,6 +9,7 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.db.fetch import Conn
 from tests import make
+from tests.mail.ways import WAYS, Refused, Way, plain
 
 pytestmark = pytest.mark.anyio
 PDF = b"%PDF-1.7\n" + bytes(range(256))
@@ -28,7 +29,7 @@ def file(**changes: Any) -> dict[str, Any]:
 
 async def taken(conn: Conn, *files: Any, project: str = "default") -> Any:
     project_id = await make.project_named(conn, project)
-    query = "SELECT mailqueue.take_attachments(%s, %s)"
+    query = "SELECT mailqueue.take_attachments(%s, %s, true)"
     return await make.scalar(conn, query, project_id, Jsonb(list(files)))
 
 
@@ -137,3 +138,59 @@ async def test_a_project_says_which_types_it_allows(conn: Conn) -> None:
         with pytest.raises(psycopg.errors.InvalidParameterValue, match=why):
             async with conn.transaction():
                 await taken(conn, refused)
+
+
+EVERY_WAY = pytest.mark.parametrize("way", WAYS.values(), ids=list(WAYS))
+KEPT = """SELECT c.files FROM mailqueue.email_queue AS q
+    JOIN mailqueue.email_contents AS c ON c.id = q.content_id WHERE q.id = %s"""
+
+
+@EVERY_WAY
+async def test_every_way_in_takes_files(conn: Conn, way: Way) -> None:
+    email = await way(conn, **plain(attachments=[file()]))
+
+    (kept,) = await make.scalar(conn, KEPT, email)
+    assert {name: kept[name] for name in ("name", "type")} == {
+        "name": "a.pdf",
+        "type": "application/pdf",
+    }
+    assert (
+        await make.scalar(
+            conn, "SELECT octets FROM mailqueue.attachments WHERE id = %s", kept["id"]
+        )
+        == PDF
+    )
+    queued = "SELECT attachments FROM mailqueue.email_queue WHERE id = %s"
+    assert await make.scalar(conn, queued, email) is None
+
+
+@EVERY_WAY
+async def test_every_way_in_refuses_a_file_by_name(conn: Conn, way: Way) -> None:
+    with pytest.raises(Refused, match="the octets are something else"):
+        await way(conn, **plain(attachments=[file(content=octets(b"hello"))]))
+    shown = file(content=octets(PNG), content_type="image/png", content_id="logo")
+    with pytest.raises(Refused, match="there is no html that shows it"):
+        await way(conn, **plain(attachments=[shown]))
+
+
+@EVERY_WAY
+async def test_files_belong_to_what_an_idempotency_key_stands_for(conn: Conn, way: Way) -> None:
+    first = await way(conn, **plain(attachments=[file()], idempotency_key="k"))
+    if way not in (WAYS["insert"], WAYS["copy"]):  # these give no id for a duplicate
+        assert await way(conn, **plain(attachments=[file()], idempotency_key="k")) == first
+
+    with pytest.raises(Refused, match="was used for another email"):
+        await way(conn, **plain(attachments=[file(filename="b.pdf")], idempotency_key="k"))
+
+
+async def test_mails_of_a_batch_share_files_only_where_they_have_the_same(conn: Conn) -> None:
+    messages = [
+        {"recipient": f"p{n}@example.com", "subject": "Hi", "text": "Hi", "attachments": files}
+        for n, files in enumerate([[file()], [file()], [file(filename="b.pdf")], []])
+    ]
+    query = "SELECT status FROM mailqueue.enqueue_batch('default', %s)"
+    assert await make.rows(conn, query, Jsonb(messages)) == [("queued",)] * 4
+
+    contents = "SELECT content_id, count(*) FROM mailqueue.email_queue GROUP BY 1 ORDER BY 2, 1"
+    assert [count for _, count in await make.rows(conn, contents)] == [1, 1, 2]
+    assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.attachments") == 1

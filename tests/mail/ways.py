@@ -44,7 +44,7 @@ async def by_copy(conn: Conn, **columns: Any) -> UUID:
     async with _telling(conn), conn.cursor() as cursor:
         statement = f"COPY mailqueue.email_queue ({names}) FROM STDIN"
         async with cursor.copy(statement.encode()) as copy:
-            await copy.write_row([Jsonb(v) if isinstance(v, dict) else v for v in columns.values()])
+            await copy.write_row([make.adapted(value) for value in columns.values()])
     found: UUID = await make.scalar(
         conn, "SELECT id FROM mailqueue.emails ORDER BY id DESC LIMIT 1"
     )
