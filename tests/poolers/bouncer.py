@@ -28,7 +28,7 @@ auth_query = SELECT usename, passwd FROM pg_shadow WHERE usename = $1
 max_client_conn = 1000
 default_pool_size = 20
 server_idle_timeout = 10
-server_login_retry = 1
+server_login_retry = 0
 log_connections = 0
 log_disconnections = 0
 """

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 _MIGRATES = "changes the schema, which needs roles and settings of a session"
 _CUTS = "names a session by its process id, and a pooler shows one of its own"
+_CUTS_ALL = "ends all sessions of one name, and the pooler has some that are a superuser's"
 _LISTENS = "hears NOTIFY, which belongs to a session"
 _PREPARES = "prepares statements, which belong to a session"
 _IS_HELD_BACK = "the pooler asks the database for the password, and waits where there is none"
@@ -20,6 +21,8 @@ DIRECT: Mapping[str, str] = {
     "tests/cli/test_migrate.py::test_what_is_pending_ends_the_status_with_1": _MIGRATES,
     "tests/cli/test_sender_trial.py::"
     "test_no_database_connection_is_held_while_the_server_is_waited_for": _COUNTS_SESSIONS,
+    "tests/concurrency/test_lost_database.py::"
+    "test_connections_cut_one_by_one_are_made_again": _CUTS_ALL,
     "tests/db/test_migrate.py": _MIGRATES,
     "tests/db/test_pool.py::test_a_missing_database_is_named": _IS_HELD_BACK,
     "tests/db/test_pool.py::test_a_connection_cut_while_it_lay_in_the_pool_is_not_lent": _CUTS,
