@@ -31,7 +31,11 @@ _COLUMNS = (
 def _choice(command: Command) -> Command:
     """Add what says which files are meant."""
     for add in (
-        click.option("--kind", type=click.Choice([each.value for each in Kind]), help="Only this kind of record."),
+        click.option(
+            "--kind",
+            type=click.Choice([each.value for each in Kind]),
+            help="Only this kind of record.",
+        ),
         click.option("--month", metavar="YYYY-MM", callback=_month, help="Only this month."),
         click.option("--project", help="Only this project's."),
         click.argument("ids", metavar="[ID]...", nargs=-1, type=int),

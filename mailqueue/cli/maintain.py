@@ -20,7 +20,9 @@ EXIT_NEEDS_PERSON = 1
         "0 3 * * *  mailqueue maintain    # in a crontab",
     )
 )
-@click.argument("names", metavar="[TASK]...", nargs=-1, type=click.Choice([each.value for each in Task]))
+@click.argument(
+    "names", metavar="[TASK]...", nargs=-1, type=click.Choice([each.value for each in Task])
+)
 @click.option("--list", "only_list", is_flag=True, help="Say what the tasks are, and do nothing.")
 @json_option
 @click.pass_context

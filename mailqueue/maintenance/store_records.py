@@ -48,7 +48,7 @@ _STATEMENTS: Mapping[str, _Statements] = MappingProxyType(
         ),
         Kind.ATTACHMENTS: _Statements(
             "find_due_attachments",
-            "read_attachments",
+            "read_leaving_attachments",
             "remove_attachments",
             "restore_attachments",
         ),

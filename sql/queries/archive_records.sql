@@ -220,7 +220,7 @@ WHERE r.kind = %(kind)s
 GROUP BY r.project_id
 ORDER BY r.project_id;
 
--- name: read_attachments :many
+-- name: read_leaving_attachments :many
 -- The files of a project of that time that no content uses any more, their octets in hexadecimal.
 SELECT to_jsonb(a)::text
 FROM mailqueue.attachments AS a
