@@ -38,6 +38,10 @@ WHERE h.campaign_id = %(name)s AND h.status = 'sent';
 -- The server's clock, in seconds.
 SELECT extract(epoch FROM clock_timestamp())::double precision;
 
+-- name: allow_by_hand :value
+-- Let this transaction do what is refused to people who type it.
+SELECT set_config('mailqueue.by_hand', 'on', true);
+
 -- name: erase_bench :run
 -- Take out every row of the project, wherever it is.
 WITH done AS (

@@ -89,6 +89,7 @@ async def unreachable(conn: Conn) -> None:
 
 
 async def lost_row(conn: Conn) -> None:
+    await make.by_hand(conn)
     await conn.execute("DELETE FROM mailqueue.email_queue")
 
 

@@ -24,7 +24,8 @@ from tests.queue.acting import SILENCE, claim, counted, difference, mark, opened
 
 T = TypeVar("T")
 CLEAN = (
-    "TRUNCATE mailqueue.email_queue, mailqueue.email_history, mailqueue.email_recipients,"
+    "SET LOCAL mailqueue.by_hand = on;"
+    " TRUNCATE mailqueue.email_queue, mailqueue.email_history, mailqueue.email_recipients,"
     " mailqueue.lane_signals, mailqueue.accepted_days, mailqueue.suppressions,"
     " mailqueue.unsubscribe_list, mailqueue.bounce_list, mailqueue.workers,"
     " mailqueue.send_intents, mailqueue.limit_days;"

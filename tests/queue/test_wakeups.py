@@ -101,6 +101,7 @@ async def test_mail_accepted_is_counted_once_for_the_books(database: DatabaseSet
 async def test_the_books_notice_a_row_that_is_gone(conn: Conn) -> None:
     """Books."""
     email = await make.queued_email(conn)
+    await make.by_hand(conn)
     await conn.execute("DELETE FROM mailqueue.email_queue WHERE id = %s", (email,))
 
     assert await difference(conn) == 1
