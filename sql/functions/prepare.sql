@@ -169,6 +169,10 @@ BEGIN
     IF v_old.fingerprint IS DISTINCT FROM v_print THEN
         PERFORM mailqueue.refuse('idempotency_key', format('%s was used for another email', to_json(q.idempotency_key)));
     END IF;
+    IF current_setting('synchronous_standby_names') <> '' THEN
+        -- Perhaps asked again because the standby did not confirm the first: a commit that writes waits for it, with all before.
+        PERFORM pg_logical_emit_message(true, 'mailqueue', 'accepted before');
+    END IF;
     RETURN v_old.email_id;
 END $$;
 COMMENT ON FUNCTION mailqueue.take_idempotency_key(mailqueue.email_queue) IS 'Bind the key to this email, or give the email it is bound to; another body is refused.';
