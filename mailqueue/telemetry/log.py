@@ -96,7 +96,8 @@ def _masked(value: Any) -> Any:
 
 def _renderers(*, console: bool) -> list[Processor]:
     if console:
-        return [structlog.dev.ConsoleRenderer()]
+        # The richer tracebacks show the values of variables, secrets and mail among them.
+        return [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
     return [
         structlog.processors.format_exc_info,
         structlog.processors.JSONRenderer(serializer=_as_json),

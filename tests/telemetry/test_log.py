@@ -15,6 +15,7 @@ log = get_logger("mailqueue.tried")
 with bound(row_id=7):
     log.info("email.sent", recipient="annabel@example.com", subject="Hello", response_ms=184)
     log.debug("email.detail")
+secret = "correct horse battery staple"
 try:
     1 / 0
 except ZeroDivisionError:
@@ -44,6 +45,14 @@ def test_json_lines_go_to_standard_error_with_ids_and_without_privacies() -> Non
     }
     assert "ZeroDivisionError" in broke["exception"]
     assert "hunter2" not in str(broke)
+
+
+@pytest.mark.parametrize("log_format", ["JSON", "CONSOLE"])
+def test_an_error_tells_where_it_was_and_not_what_variables_held(log_format: str) -> None:
+    written = "\n".join(said(log_format)[1])
+
+    assert "ZeroDivisionError" in written
+    assert "battery" not in written
 
 
 def test_a_console_reads_the_same_facts() -> None:
