@@ -16,6 +16,7 @@ from mailqueue.db.link import Link
 from mailqueue.mail import store
 from mailqueue.mail.claims import Claims
 from mailqueue.mail.desk import Account, Desk
+from mailqueue.mail.files import FileRef, Files
 from mailqueue.mail.letter import Skeletons
 from mailqueue.mail.lines import Lines, read_parcels
 from mailqueue.mail.model import Ending, Settlement
@@ -120,11 +121,19 @@ class Courier:
     async def _find_account(self, account_id: int) -> Account:
         return await self._links["claim"].call(lambda conn: self._read_account(conn, account_id))
 
+    async def _read_files(self, refs: Sequence[FileRef]) -> dict[UUID, bytes]:
+        ids, days = [ref.id for ref in refs], sorted({ref.on for ref in refs})
+        stored = await self._links["claim"].call(
+            lambda conn: store.read_attachments(conn, ids, days=days)
+        )
+        return {one.id: one.octets for one in stored if one.octets is not None}
+
     def _desk(self, awake: Awake) -> Desk:
         return Desk(
             slots=self._slots,
             scribe=self._scribe,
             skeletons=Skeletons(),
+            files=Files(self._read_files),
             may_finish=self._lifeline.is_alive,
             answered=self._trouble.answered,
             failed=self._trouble.failed,

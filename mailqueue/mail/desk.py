@@ -7,6 +7,7 @@ from datetime import timedelta
 from mailqueue.core.address import Mailbox
 from mailqueue.core.verdict import Rejected
 from mailqueue.dkim.signer import Signers
+from mailqueue.mail.files import Files
 from mailqueue.mail.letter import Skeletons
 from mailqueue.mail.scribe import Scribe
 from mailqueue.mail.slots import Slots
@@ -33,6 +34,7 @@ class Desk:
     slots: Slots
     scribe: Scribe
     skeletons: Skeletons
+    files: Files
     may_finish: Callable[[], bool]
     answered: Callable[[int], None]  # the account's server accepts connections
     failed: Callable[[int, Rejected], None]  # it did not

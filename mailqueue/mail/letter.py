@@ -9,10 +9,12 @@ from mailqueue.dkim.signer import Signers
 from mailqueue.mail.judgement import Handed
 from mailqueue.mail.model import EmailContent, Parcel, Recipient
 from mailqueue.mime.compose import PerMail, compose, message_id
+from mailqueue.mime.files import File
 from mailqueue.mime.skeleton import Content, Skeleton, compile_skeleton
 from mailqueue.ports.transport import Envelope, Outgoing
 
 KEPT_SKELETONS = 256
+KEPT_BYTES = 32 * 1024 * 1024
 
 
 class CannotCompose(ValueError):
@@ -34,28 +36,32 @@ class Letter:
 class Skeletons:
     """Contents encoded once; the last few are kept, for mails that share one."""
 
-    def __init__(self, most: int = KEPT_SKELETONS) -> None:
+    def __init__(self, most: int = KEPT_SKELETONS, most_bytes: int = KEPT_BYTES) -> None:
         self._most = most
+        self._most_bytes = most_bytes
         self._kept: OrderedDict[int, Skeleton] = OrderedDict()
+        self._bytes = 0
 
-    def of(self, content: EmailContent) -> Skeleton:
-        """Give the skeleton of a content.
+    def of(self, content: EmailContent, files: tuple[File, ...] = ()) -> Skeleton:
+        """Give the skeleton of a content and its files.
 
         Raises:
             ValueError: if the content cannot become a message.
         """
         found = self._kept.get(content.id)
-        if found is None:
-            headers = tuple((content.headers or {}).items())
-            found = compile_skeleton(
-                Content(content.subject, content.html_body, content.text_body, headers)
-            )
-            self._kept[content.id] = found
-            if len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-        else:
+        if found is not None:
             self._kept.move_to_end(content.id)
-        return found
+            return found
+        headers = tuple((content.headers or {}).items())
+        made = compile_skeleton(
+            Content(content.subject, content.html_body, content.text_body, headers, files)
+        )
+        self._kept[content.id] = made
+        self._bytes += len(made.mime)
+        while len(self._kept) > self._most or self._bytes > self._most_bytes:
+            _, oldest = self._kept.popitem(last=False)
+            self._bytes -= len(oldest.mime)
+        return made
 
 
 def write_letter(
@@ -81,7 +87,7 @@ def write_letter(
         to, cc, envelope = _recipients(parcel, stopped)
         mail_id = message_id(email.id, sender.address.domain)
         message = compose(
-            skeletons.of(content),
+            skeletons.of(content, parcel.files),
             PerMail(
                 sender=sender,
                 to=to,

@@ -9,6 +9,7 @@ from mailqueue.core.crashpoints import reach
 from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
 from mailqueue.mail.composing import letters_of, unsent
 from mailqueue.mail.desk import Account, Desk
+from mailqueue.mail.files import carries_files, fitting
 from mailqueue.mail.judgement import Handed, settlement_of
 from mailqueue.mail.letter import Letter
 from mailqueue.mail.model import Ending, Parcel
@@ -190,22 +191,35 @@ class SenderLine:
         with self._thirst.asking() as question:
             slots = await desk.slots.take(wanted, self._share)
             self._thirst.heard(question)
-        group = [self._waiting.popleft() for _ in range(min(slots, len(self._waiting)))]
+        group: Sequence[Parcel] = [
+            self._waiting.popleft() for _ in range(min(slots, len(self._waiting)))
+        ]
         if len(group) < slots:
             desk.slots.give_back(slots - len(group), self._share)
         if not group:
             return
+        if any(map(carries_files, group)):
+            group = self._what_fits(group)
         letters = await self._composed(group)
         if letters:
             await self._hand_over(channel, letters)
         if self.account.send_delay:
             await asyncio.sleep(self.account.send_delay.total_seconds())
 
+    def _what_fits(self, group: Sequence[Parcel]) -> Sequence[Parcel]:
+        """Put back mails whose files would take too much memory at once."""
+        count = fitting(group)
+        self._waiting.extendleft(reversed(group[count:]))
+        self._desk.slots.give_back(len(group) - count, self._share)
+        return group[:count]
+
     async def _composed(self, group: Sequence[Parcel]) -> Sequence[Letter]:
         """Mark a group and compose it. Should that fail it goes back: nothing of it was begun."""
         desk, slots = self._desk, len(group)
         try:
             reach("slots.taken")
+            if any(map(carries_files, group)):
+                group = await desk.files.fetched(group)
             marks = await desk.scribe.mark([parcel.email for parcel in group], self._share)
             slots = 0  # each is freed with its mail
             reach("mark.read")

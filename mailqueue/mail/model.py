@@ -9,6 +9,8 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from mailqueue.mime.files import File
+
 
 class ClaimedEmail(NamedTuple):
     """One row of the queue that this worker holds under `claim_no`."""
@@ -41,6 +43,7 @@ class EmailContent(NamedTuple):
     from_name: str | None
     reply_to: str | None
     headers: dict[str, str] | None
+    files: list[dict[str, Any]] | None = None  # as email_contents.files has them
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +57,21 @@ class Recipient:
     status: str
 
 
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """The octets of a file; None: they are in a folder or bucket."""
+
+    id: UUID
+    octets: bytes | None
+
+
 class Parcel(NamedTuple):
     """A claimed mail with all that is needed to compose it; `recipients` only where several."""
 
     email: ClaimedEmail
     content: EmailContent | None  # None: it was deleted
     recipients: tuple[Recipient, ...] = ()
+    files: tuple[File, ...] = ()  # fetched right before composing: they may be large
 
 
 class MarkVerdict(StrEnum):

@@ -13,6 +13,7 @@ from mailqueue.mail.model import (
     ClaimedEmail,
     EmailContent,
     Recipient,
+    StoredFile,
 )
 
 
@@ -51,6 +52,11 @@ async def find_claims(conn: Conn, worker: int, *, after: int) -> list[ClaimedEma
 async def read_contents(conn: Conn, ids: list[int], *, days: list[date]) -> list[EmailContent]:
     """Read contents by id; `days` are the days they were written on."""
     return await fetch.many(conn, "read_contents", {"ids": ids, "days": days}, EmailContent)
+
+
+async def read_attachments(conn: Conn, ids: list[UUID], *, days: list[date]) -> list[StoredFile]:
+    """Read the octets of files by id; `days` are the days they were stored on."""
+    return await fetch.many(conn, "read_attachments", {"ids": ids, "days": days}, StoredFile)
 
 
 async def read_recipients(conn: Conn, ids: list[UUID]) -> list[Recipient]:

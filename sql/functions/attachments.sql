@@ -106,6 +106,7 @@ DECLARE
     v_cid text;
     v_type text;
     v_kept record;
+    v_bytes integer;
 BEGIN
     IF jsonb_typeof(p_files) <> 'array' OR jsonb_path_exists(p_files, 'strict $[*] ? (@.type() != "object")', '{}', true) THEN
         PERFORM mailqueue.refuse('attachments', 'a list of objects is needed');
@@ -121,7 +122,7 @@ BEGIN
             SELECT * INTO v_kept FROM mailqueue.use_upload(p_project, f ->> 'id');
             v_name := coalesce(v_name, v_kept.file_name);
             v_type := v_kept.content_type;
-            v_total := v_total + v_kept.bytes;
+            v_bytes := v_kept.bytes;
         ELSE
             v_type := lower(btrim(f ->> 'content_type'));
             BEGIN
@@ -129,8 +130,9 @@ BEGIN
             EXCEPTION WHEN invalid_parameter_value OR invalid_text_representation THEN
                 PERFORM mailqueue.refuse('attachments', format('the content of %s is not base64', to_json(left(v_name, 100))));
             END;
-            v_total := v_total + length(v_octets);
+            v_bytes := length(v_octets);
         END IF;
+        v_total := v_total + v_bytes;
         IF v_total > v_most THEN
             PERFORM mailqueue.refuse('attachments', format('the files of one mail may have %s bytes in this project', v_most));
         END IF;
@@ -147,7 +149,8 @@ BEGIN
             SELECT * INTO v_kept FROM mailqueue.keep_attachment(p_project, v_octets, v_type, NULL);
         END IF;
         v_taken := v_taken || jsonb_strip_nulls(jsonb_build_object(
-            'id', v_kept.id, 'on', v_kept.created_on, 'name', v_name, 'type', v_type, 'cid', v_cid));
+            'id', v_kept.id, 'on', v_kept.created_on, 'name', v_name, 'type', v_type, 'cid', v_cid,
+            'bytes', v_bytes));
     END LOOP;
     RETURN nullif(v_taken, '[]');
 END $$;

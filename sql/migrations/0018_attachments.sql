@@ -27,7 +27,7 @@ CREATE INDEX attachments_sha256_idx ON mailqueue.attachments (project_id, sha256
 COMMENT ON TABLE mailqueue.attachments IS
     'Files sent along with mail: the same octets of a project once a month, however many mails carry them.';
 
--- {"id", "on", "name", "type", "cid"} of each, in order; NULL: none.
+-- {"id", "on", "name", "type", "cid", "bytes"} of each, in order; NULL: none.
 ALTER TABLE mailqueue.email_contents ADD COLUMN files jsonb;
 -- Only in INSERT: like the bodies they are moved out before the row is stored.
 ALTER TABLE mailqueue.email_queue ADD COLUMN attachments jsonb;

@@ -19,9 +19,15 @@ FROM mailqueue.find_claims(%(worker)s, %(after)s);
 
 -- name: read_contents :many
 -- What these mails say.
-SELECT c.id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers
+SELECT c.id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers, c.files
 FROM mailqueue.email_contents AS c
 WHERE c.id = ANY (%(ids)s) AND c.created_on = ANY (%(days)s);
+
+-- name: read_attachments :many
+-- The octets of these files.
+SELECT a.id, a.octets
+FROM mailqueue.attachments AS a
+WHERE a.id = ANY (%(ids)s) AND a.created_on = ANY (%(days)s);
 
 -- name: read_recipients :many
 -- All recipients of messages that have several, in order.

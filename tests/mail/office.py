@@ -9,6 +9,7 @@ from uuid import UUID
 
 from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
 from mailqueue.mail.desk import Account, Desk
+from mailqueue.mail.files import FileRef, Files
 from mailqueue.mail.letter import Skeletons
 from mailqueue.mail.line import SenderLine
 from mailqueue.mail.model import ClaimedEmail, Ending, Mark, MarkVerdict, Settlement
@@ -89,8 +90,13 @@ class Office:
     stall_s: float = 5.0
     stranger_s: float = 1.0
 
+    octets: dict[UUID, bytes] = field(default_factory=dict)  # of files that are stored
+
     def __post_init__(self) -> None:
         self.book = Book(self.slots)
+
+    async def read(self, refs: Sequence[FileRef]) -> dict[UUID, bytes]:
+        return {ref.id: self.octets[ref.id] for ref in refs if ref.id in self.octets}
 
     @property
     def settled(self) -> list[Settlement]:
@@ -101,6 +107,7 @@ class Office:
             slots=self.slots,
             scribe=self.book,
             skeletons=Skeletons(),
+            files=Files(self.read),
             may_finish=lambda: True,
             answered=lambda _: self.troubles.append("answered"),
             failed=lambda _, why: self.troubles.append(why.detail),

@@ -1,0 +1,101 @@
+"""Brings the octets of files to the mails that carry them, no more at once than memory allows."""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import date
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from mailqueue.mail.model import Parcel
+from mailqueue.mime.files import File
+
+KEPT_BYTES = 16 * 1024 * 1024
+"""Files that several mails carry are kept for the next ones."""
+GROUP_BYTES = 8 * 1024 * 1024
+"""Mails with files go in groups of so many octets, or alone."""
+
+
+class FileRef(NamedTuple):
+    """What a content says of one of its files; `on` is the day it was stored."""
+
+    id: UUID
+    on: date
+    name: str
+    content_type: str
+    content_id: str
+    bytes: int
+
+
+ReadOctets = Callable[[Sequence[FileRef]], Awaitable[Mapping[UUID, bytes]]]
+
+
+class Files:
+    """Fetches files right before their mails are composed."""
+
+    def __init__(self, read: ReadOctets, most_bytes: int = KEPT_BYTES) -> None:
+        self._read = read
+        self._most_bytes = most_bytes
+        self._kept: OrderedDict[UUID, bytes] = OrderedDict()
+        self._bytes = 0
+
+    async def fetched(self, parcels: Sequence[Parcel]) -> list[Parcel]:
+        """Give the parcels with their files; one whose files are gone loses its content."""
+        wanted = {ref.id: ref for parcel in parcels for ref in _refs(parcel)}
+        octets = {found: self._kept[found] for found in wanted if found in self._kept}
+        missing = [ref for ref in wanted.values() if ref.id not in octets]
+        if missing:
+            octets.update(await self._read(missing))
+        self._keep(octets)
+        return [_with_files(parcel, octets) for parcel in parcels]
+
+    def _keep(self, octets: Mapping[UUID, bytes]) -> None:
+        for found, content in octets.items():
+            if found not in self._kept:
+                self._bytes += len(content)
+            self._kept[found] = content
+            self._kept.move_to_end(found)
+        while self._bytes > self._most_bytes:
+            _, oldest = self._kept.popitem(last=False)
+            self._bytes -= len(oldest)
+
+
+def carries_files(parcel: Parcel) -> bool:
+    """Say whether there is anything to fetch."""
+    return parcel.content is not None and parcel.content.files is not None
+
+
+def fitting(parcels: Sequence[Parcel]) -> int:
+    """Say how many of these, from the first, may be in memory with their files; at least one."""
+    total = 0
+    for place, parcel in enumerate(parcels):
+        total += sum(ref.bytes for ref in _refs(parcel))
+        if total > GROUP_BYTES and place > 0:
+            return place
+    return len(parcels)
+
+
+def _with_files(parcel: Parcel, octets: Mapping[UUID, bytes]) -> Parcel:
+    refs = _refs(parcel)
+    if not all(ref.id in octets for ref in refs):
+        return parcel._replace(content=None)
+    files = tuple(
+        File(ref.name, ref.content_type, octets[ref.id], content_id=ref.content_id) for ref in refs
+    )
+    return parcel._replace(files=files)
+
+
+def _refs(parcel: Parcel) -> list[FileRef]:
+    if parcel.content is None or parcel.content.files is None:
+        return []
+    return [_ref(one) for one in parcel.content.files]
+
+
+def _ref(one: Mapping[str, Any]) -> FileRef:
+    return FileRef(
+        id=UUID(one["id"]),
+        on=date.fromisoformat(one["on"]),
+        name=one["name"],
+        content_type=one["type"],
+        content_id=one.get("cid", ""),
+        bytes=one["bytes"],
+    )
