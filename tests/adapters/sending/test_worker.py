@@ -109,7 +109,7 @@ async def test_a_row_goes_out_through_every_provider_and_its_id_is_in_history(
                 assert str(email).encode() in request.body
             assert await make.rows(
                 conn,
-                "SELECT h.provider_message_id, l.status, l.reply_code FROM mailqueue.email_history"
+                "SELECT h.provider_message_id, l.status, l.error_code FROM mailqueue.email_history"
                 " AS h JOIN mailqueue.send_logs AS l ON l.email_id = h.id WHERE h.id = %s",
                 email,
             ) == [(provider.message_id, "sent", str(provider.accepts.status))]

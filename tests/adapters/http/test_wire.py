@@ -1,0 +1,174 @@
+"""One question, one answer: what a connection makes of servers that do not keep to HTTP."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from mailqueue.adapters.http.model import Answer, Call, HttpTimeouts, Reach, Site, site_of
+from mailqueue.adapters.http.wire import Wire, connect
+from mailqueue.core.verdict import Kind, Rejected, Stage
+from tests.adapters.sending.fake import SILENT, Fake, Reply, fake
+
+pytestmark = [pytest.mark.anyio]
+CALL = Call("POST", "/x", (("X-Key", "secret-1"),), b"body")
+
+
+@asynccontextmanager
+async def wire_to(server: Fake, timeouts: HttpTimeouts | None = None) -> AsyncIterator[Wire]:
+    wire = await connect(
+        server.site,
+        Reach(allow_private=True),
+        timeouts=timeouts or HttpTimeouts(5, 5, 5),
+        context=None,
+    )
+    assert isinstance(wire, Wire), wire
+    yield wire
+    wire.close()
+
+
+async def ask(wire: Wire) -> Answer | Rejected:
+    return await wire.ask(CALL, may_finish=lambda: True)
+
+
+async def test_a_question_is_one_request_and_its_answer_is_read_whole() -> None:
+    async with fake([Reply(201, b"said", {"X-One": "1"})]) as server, wire_to(server) as wire:
+        answer = await ask(wire)
+
+        assert isinstance(answer, Answer)
+        assert (answer.status, answer.body, answer.headers["x-one"]) == (201, b"said", "1")
+        assert wire.is_usable
+    [request] = server.requests
+    assert (request.method, request.path, request.body) == ("POST", "/x", b"body")
+    assert request.headers["host"] == f"127.0.0.1:{server.port}"
+    assert request.headers["content-length"] == "4"
+
+
+async def test_pieces_and_intermediate_answers_are_put_together() -> None:
+    raw = (
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
+    )
+    async with fake([Reply(raw=raw)]) as server, wire_to(server) as wire:
+        answer = await ask(wire)
+
+        assert isinstance(answer, Answer)
+        assert answer.body == b"abcde"
+        assert wire.is_usable
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"HTTP/1.1 200 OK\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc",
+        b"HTTP/1.1 200 OK\r\nContent-Length: ten\r\n\r\nabc",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 200 OK\r\nno colon here\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
+        b"HTTP/3 200\r\n\r\n",
+        b"220 mx.example.com ESMTP\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00",
+        b"\x00" * 1000,
+        b"HTTP/1.1 200 OK\r\n" + b"X-Long: " + b"a" * 3_000_000 + b"\r\n\r\n",
+    ],
+)
+async def test_what_is_no_answer_leaves_the_call_in_doubt(raw: bytes) -> None:
+    async with fake([Reply(raw=raw, closes=True)]) as server, wire_to(server) as wire:
+        refused = await ask(wire)
+
+        assert isinstance(refused, Rejected)
+        assert (refused.kind, refused.stage, refused.code) == (Kind.AMBIGUOUS, Stage.DOT, "")
+        assert "secret-1" not in refused.detail
+        assert not wire.is_usable
+
+
+async def test_a_refusal_counts_though_its_body_has_no_end() -> None:
+    raw = b"HTTP/1.1 400 Bad\r\nContent-Length: 9999999\r\n\r\n" + b"a" * 2_000_000
+    async with fake([Reply(raw=raw, closes=True)]) as server, wire_to(server) as wire:
+        answer = await ask(wire)
+
+        assert isinstance(answer, Answer)
+        assert (answer.status, len(answer.body)) == (400, 1024 * 1024)
+        assert not wire.is_usable
+
+
+async def test_a_packed_body_is_not_unpacked() -> None:
+    packed = Reply(200, b"\x1f\x8b\x08", {"content-encoding": "gzip"})
+    async with fake([packed]) as server, wire_to(server) as wire:
+        answer = await ask(wire)
+
+        assert isinstance(answer, Answer)
+        assert answer.body == b""
+        assert answer.document() is None
+
+
+async def test_who_speaks_unasked_is_not_listened_to() -> None:
+    twice = Reply(200, b"one").octets() + Reply(200, b"two").octets()
+    async with fake([Reply(raw=twice)]) as server, wire_to(server) as wire:
+        first = await ask(wire)
+        second = await ask(wire)
+
+        assert isinstance(first, Answer)
+        assert first.body == b"one"
+        assert isinstance(second, Rejected)
+        assert (second.kind, second.stage) == (Kind.TRANSIENT, Stage.CONNECT)
+        assert len(server.requests) == 1
+
+
+async def test_silence_ends_by_the_bound_on_reading_and_by_that_on_the_call() -> None:
+    for timeouts in (HttpTimeouts(5, 0.1, 5), HttpTimeouts(5, 5, 0.1)):
+        async with fake([SILENT]) as server, wire_to(server, timeouts) as wire:
+            refused = await ask(wire)
+
+            assert isinstance(refused, Rejected)
+            assert (refused.kind, refused.detail) == (Kind.AMBIGUOUS, "no answer in time")
+
+
+def test_a_call_is_never_printed_with_what_it_carries() -> None:
+    assert "secret-1" not in repr(CALL)
+    assert "body" not in repr(CALL)
+
+
+@pytest.mark.parametrize(
+    ("url", "site"),
+    [
+        ("https://api.example.com", Site("https", "api.example.com", 443)),
+        ("https://API.example.com./", Site("https", "api.example.com", 443)),
+        ("http://127.0.0.1:8080/x/", Site("http", "127.0.0.1", 8080, "/x")),
+        ("https://[2001:db8::1]:444", Site("https", "2001:db8::1", 444)),
+    ],
+)
+def test_a_place_is_read(url: str, site: Site) -> None:
+    assert site_of(url) == site
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "api.example.com",
+        "ftp://api.example.com",
+        "https://",
+        "https://user@example.com",
+        "https://example.com/?a=b",
+        "https://example.com/#a",
+        "https://exam ple.com",
+        "https://example.com\\@evil.example",
+        "https://example.com:99999",
+        "https://0x7f.1",
+        "https://bücher.example",
+        "https://example.com/\r\nX: 1",
+    ],
+)
+def test_what_is_no_place_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        site_of(url)
+
+
+def test_the_host_header_names_the_port_where_it_is_not_the_usual() -> None:
+    assert Site("https", "a.example", 443).authority == "a.example"
+    assert Site("http", "a.example", 443).authority == "a.example:443"
+    assert Site("https", "2001:db8::1", 444).authority == "[2001:db8::1]:444"
