@@ -44,10 +44,8 @@ def encode_body(text: str) -> EncodedBody:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     octets = text.encode()
-    if text.isascii() and not _has_controls(octets):
-        lines = octets.split(b"\n")
-        if max(map(len, lines)) <= LINE_OCTETS:
-            return EncodedBody("7bit", b"\r\n".join(lines))
+    if text.isascii() and not _has_controls(octets) and not _has_long_lines(octets):
+        return EncodedBody("7bit", octets.replace(b"\n", b"\r\n"))
     base64_octets = _base64_octets(len(octets) + octets.count(b"\n"))
     # Each octet that needs it grows by two; most bodies in scripts beyond Latin end here.
     if len(octets) + 2 * len(octets.translate(None, _QP_ITSELF + b" \t")) < base64_octets:
@@ -59,6 +57,17 @@ def encode_body(text: str) -> EncodedBody:
 
 def _has_controls(octets: bytes) -> bool:
     return len(octets.translate(None, _CONTROLS)) != len(octets)
+
+
+def _has_long_lines(octets: bytes) -> bool:
+    # From line end to line end, as far as one line may reach: few steps whatever the lines are.
+    start = 0
+    while len(octets) - start > LINE_OCTETS:
+        end = octets.rfind(b"\n", start, start + LINE_OCTETS + 1)
+        if end < 0:
+            return True
+        start = end + 1
+    return False
 
 
 def _quoted_printable(octets: bytes) -> bytes:
