@@ -11,6 +11,7 @@ from mailqueue.cli.context import opened, run
 from mailqueue.cli.enqueue_file import BadLine, Source, examined
 from mailqueue.cli.enqueue_render import compiled
 from mailqueue.cli.enqueue_run import Job, Tally, enqueue_file, key_prefix
+from mailqueue.cli.insisting import insisting
 from mailqueue.cli.mail_options import mail_options
 from mailqueue.cli.output import emit, examples, json_option, show
 from mailqueue.cli.text_file import text_file_option
@@ -80,8 +81,8 @@ async def _enqueue(job: Job) -> Tally:
     tally = Tally()
     try:
         with _progress(job.source) as advance:
-            async with opened() as app:
-                await enqueue_file(app.conn, job, tally=tally, tell=_tell, advance=advance)
+            async with opened() as app, insisting(app) as database:
+                await enqueue_file(database, job, tally=tally, tell=_tell, advance=advance)
     except Unavailable as exc:
         if not tally.queued:
             raise

@@ -3,11 +3,12 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from mailqueue.cli.enqueue_file import BadLine, Line, Source, records
 from mailqueue.cli.enqueue_render import Templates, rendered
+from mailqueue.cli.insisting import Insistent
 from mailqueue.core.crashpoints import reach
-from mailqueue.db.fetch import Conn
 from mailqueue.mail.enqueue import NewEmail, enqueue_batch
 
 BATCH_LINES = 500
@@ -47,7 +48,7 @@ def key_prefix(source: Source, *, subject: str, html: str | None, text: str | No
 
 
 async def enqueue_file(
-    conn: Conn,
+    database: Insistent,
     job: Job,
     *,
     tally: Tally,
@@ -64,16 +65,19 @@ async def enqueue_file(
         tell(bad)
 
     for batch in _batches(_mails(job, refuse)):
-        for bad in await _commit(conn, job, batch, tally=tally):
+        for bad in await _commit(database, job, batch, tally=tally):
             refuse(bad)
         reach("enqueue.committed")
         advance(batch[-1][0])
 
 
-async def _commit(conn: Conn, job: Job, batch: list[Numbered], *, tally: Tally) -> list[BadLine]:
+async def _commit(
+    database: Insistent, job: Job, batch: list[Numbered], *, tally: Tally
+) -> list[BadLine]:
     emails = [email for _, email in batch]
     refused = []
-    for row in await enqueue_batch(conn, emails, project=job.project, is_trial=job.is_trial):
+    accept = partial(enqueue_batch, emails=emails, project=job.project, is_trial=job.is_trial)
+    for row in await database.call(accept):
         match row.status:
             case "rejected":
                 refused.append(BadLine(batch[row.index][0], row.reason or "it was refused"))

@@ -2,11 +2,14 @@
 
 import asyncio
 import re
-from uuid import UUID
+from collections.abc import Awaitable, Callable
+from functools import partial
+from uuid import uuid4
 
 import click
 
 from mailqueue.cli.context import opened, run
+from mailqueue.cli.insisting import Insistent, insisting
 from mailqueue.cli.mail_options import given_only, mail_options
 from mailqueue.cli.output import emit, examples, json_option
 from mailqueue.cli.text_file import text_file_option
@@ -62,7 +65,13 @@ def send(
         raise click.UsageError("give --text or --text-file, not both")
     recipient, *further = to
     own = given_only(
-        {"to": tuple(further), "cc": cc, "bcc": bcc, "idempotency_key": idempotency_key}
+        {
+            "to": tuple(further),
+            "cc": cc,
+            "bcc": bcc,
+            # One of its own where none is given: a lost answer is asked for again.
+            "idempotency_key": idempotency_key or str(uuid4()),
+        }
     )
     body = text if text is not None else text_file
     email = NewEmail(recipient, subject, html, body, options | own)
@@ -83,17 +92,18 @@ def send(
 
 
 async def _send(email: NewEmail, project: str, *, wait: bool, as_json: bool) -> Explained:
-    async with opened() as app:
-        email_id = await enqueue(app.conn, email, project=project)
+    async with opened() as app, insisting(app) as database:
+        email_id = await database.call(partial(enqueue, email=email, project=project))
         if not as_json:
             click.echo(email_id)
-        return await (_outcome(app.conn, email_id) if wait else explain(app.conn, email_id))
+        look = partial(explain, email_id=email_id)
+        return await (_outcome(database, look) if wait else database.call(look))
 
 
-async def _outcome(conn: Conn, email_id: UUID) -> Explained:
+async def _outcome(database: Insistent, look: Callable[[Conn], Awaitable[Explained]]) -> Explained:
     """Look until the mail is finished or held; on the way, tell each new reason for waiting."""
     told = ""
-    while (found := await explain(conn, email_id)).email.status in _QUEUED:
+    while (found := await database.call(look)).email.status in _QUEUED:
         if _DIGITS.sub("", found.why) != told:  # a queue that gets shorter is no news
             click.echo(found.why, err=True)
             told = _DIGITS.sub("", found.why)

@@ -11,7 +11,7 @@ from mailqueue.embedded.service_user import Account
 from tests.failover.pair import Pair, pair
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def servers(request: pytest.FixtureRequest, service_user: Account) -> Iterator[Pair]:
     """A primary and its synchronous standby."""
     found = find_binaries(request.config.getoption("--server-version"))
