@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
@@ -57,6 +58,11 @@ class Arena:
     sink: SinkProcess
     size: Size
     started_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())
+
+    @property
+    def user(self) -> str:
+        """Give the role that workers log in as."""
+        return urlsplit(self.database.url.reveal()).username or ""
 
     def session(self) -> AbstractAsyncContextManager[Conn]:
         return session(self.database)

@@ -3,7 +3,20 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tests.chaos import clocks, disks, freezing, kills, matrix, outages, servers, snapshots, storm
+from tests.chaos import (
+    clocks,
+    disks,
+    freezing,
+    kills,
+    matrix,
+    meddling,
+    outages,
+    servers,
+    sessions,
+    snapshots,
+    starving,
+    storm,
+)
 from tests.chaos.arena import Arena, Size, arena
 from tests.chaos.reckoning import Reckoning
 from tests.concurrency.running import Shipped
@@ -30,11 +43,21 @@ SCENARIOS = (
     Scenario("crash-points", matrix.all_points, Size(20, 0)),
     Scenario("stops", kills.told_to_stop, Size(180, 1)),
     Scenario("database-killed", outages.database_killed, Size(400, 2)),
+    Scenario("both-killed", outages.both_killed, Size(300, 2)),
+    Scenario("sessions-ended", sessions.ended_in_storms, Size(400, 2)),
+    Scenario("sessions-frozen", sessions.frozen, Size(300, 1)),
+    Scenario("sessions-hurried", sessions.hurried, Size(300, 1)),
+    Scenario("sessions-read-only", sessions.made_read_only, Size(300, 1)),
+    Scenario("rows-locked", meddling.locked, Size(400, 2)),
+    Scenario("tables-repaired", meddling.repaired, Size(400, 2)),
+    Scenario("no-descriptors", starving.without_descriptors, Size(300, 1)),
+    Scenario("no-memory", starving.without_memory, Size(100, 1)),
     Scenario("disk-full", disks.disk_full, Size(400, 2)),
     Scenario("frozen-hold", freezing.frozen_and_held, Size(300, 1)),
     Scenario("frozen-resend", freezing.frozen_and_resent, Size(300, 1)),
     Scenario("silence-both-ways", freezing.silent_both_ways, Size(300, 1)),
     Scenario("silence-answers", freezing.silent_answers, Size(300, 1)),
+    Scenario("silence-questions", freezing.silent_questions, Size(300, 1)),
     Scenario("snapshot-held", snapshots.held_throughout, Size(300, 1)),
     Scenario("clocks-off", clocks.a_day_off, Size(200, 1)),
     Scenario("sink-4xx-storm", storm.refused_for_now, Size(100, 0)),

@@ -65,6 +65,11 @@ async def silent_answers(arena: Arena, size: Size) -> Reckoning:
     return await _unheard(arena, size, Way.ANSWERING)
 
 
+async def silent_questions(arena: Arena, size: Size) -> Reckoning:
+    """The worker hears the server, and the server nothing of it."""
+    return await _unheard(arena, size, Way.ASKING)
+
+
 async def _unheard(arena: Arena, size: Size, ways: Way) -> Reckoning:
     """No mail is begun without a claim that stands; the worker comes back once it is heard."""
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)

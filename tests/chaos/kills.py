@@ -19,6 +19,11 @@ KILL_SECONDS = 1.0
 EACH_MAIL_MS = 15  # long enough for much to be in flight when a worker is killed
 FEWEST_BETWEEN_STOPS, MOST_STOPS = 50, 50
 BACKLOG = 1000
+# One that is killed before it has begun proves nothing.
+AT_WORK = """
+SELECT pid FROM mailqueue.worker_status
+ WHERE status = 'running' AND started_at < clock_timestamp() - interval '1 s'
+"""
 QUEUED = "SELECT count(*) FROM mailqueue.email_queue"
 
 
@@ -65,7 +70,7 @@ async def _killed(arena: Arena, size: Size, delivery: str) -> Reckoning:
             kills = 0
             while not mails.done.is_set() or await make.scalar(conn, QUEUED) > BACKLOG:
                 await asyncio.sleep(KILL_SECONDS)
-                kills += await _kill_one(await pids(conn, 1))
+                kills += await _kill_one(await make.rows(conn, AT_WORK))
                 if crew is LARGE and kills % TOLD_EVERY == 0:
                     await _tell(arena, mails.accepted, kills)
         await arena.settled(conn)
@@ -82,9 +87,12 @@ async def _tell(arena: Arena, accepted: int, kills: int) -> None:
     sys.stderr.flush()
 
 
-async def _kill_one(running: list[int]) -> int:
+async def _kill_one(at_work: list[tuple[int]]) -> int:
+    if not at_work:  # on a machine so busy that none has come so far
+        return 0
+    (pid,) = random.choice(at_work)
     try:
-        os.kill(random.choice(running), signal.SIGKILL)
+        os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:  # killed before, and not declared lost yet
         return 0
     return 1
