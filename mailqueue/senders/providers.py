@@ -1,5 +1,6 @@
 """What an account at a provider with an HTTP API needs, and which settings each provider knows."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,9 +14,11 @@ from mailqueue.core.secret import Secret
 from mailqueue.senders.model import NewSender, Provider
 
 MOST_SETTINGS_OCTETS = 16 * 1024
-_TEXT, _SWITCH, _FIELDS = str, bool, dict
+_HOST_PART = re.compile(r"[A-Za-z0-9.-]{1,253}")
+_TEXT, _SWITCH, _NUMBER, _FIELDS = str, bool, int, dict
 _KEEP_ID = {"keep_message_id": _SWITCH}
 _EXTRA = {"extra": _FIELDS}
+_BOUNDS = {"max_bytes": _NUMBER, "max_recipients": _NUMBER, "max_tags": _NUMBER}
 _OAUTH = {"token_url": _TEXT}
 
 
@@ -35,16 +38,21 @@ NEEDS_BY_PROVIDER: Mapping[Provider, Needs] = {
     Provider.SMTP: Needs({"auth": _TEXT, **_OAUTH}),
     Provider.TRAP: Needs(),
     Provider.SES: Needs(
-        {"region": _TEXT, "configuration_set": _TEXT, **_EXTRA}, username="access key id"
+        {"region": _TEXT, "configuration_set": _TEXT, **_EXTRA, **_BOUNDS}, username="access key id"
     ),
-    Provider.SENDGRID: Needs({"subuser": _TEXT, **_EXTRA}),
-    Provider.MAILGUN: Needs({"domain": _TEXT, **_EXTRA}, needed=("domain",)),
-    Provider.POSTMARK: Needs({"message_stream": _TEXT, **_KEEP_ID, **_EXTRA}),
-    Provider.RESEND: Needs({**_KEEP_ID, **_EXTRA}),
-    Provider.SMTP2GO: Needs({**_KEEP_ID, **_EXTRA}),
-    Provider.GMAIL: Needs(_OAUTH, username="mailbox"),
+    Provider.SENDGRID: Needs({"subuser": _TEXT, **_EXTRA, **_BOUNDS}),
+    Provider.MAILGUN: Needs({"domain": _TEXT, **_EXTRA, **_BOUNDS}, needed=("domain",)),
+    Provider.POSTMARK: Needs({"message_stream": _TEXT, **_KEEP_ID, **_EXTRA, **_BOUNDS}),
+    Provider.RESEND: Needs({**_KEEP_ID, **_EXTRA, **_BOUNDS}),
+    Provider.SMTP2GO: Needs({**_KEEP_ID, **_EXTRA, **_BOUNDS}),
+    Provider.GMAIL: Needs({**_OAUTH, **_BOUNDS}, username="mailbox"),
 }
-_WORD_BY_TYPE = {_TEXT: "a text", _SWITCH: "true or false", _FIELDS: "an object"}
+_WORD_BY_TYPE = {
+    _TEXT: "a text",
+    _SWITCH: "true or false",
+    _NUMBER: "a number above 0",
+    _FIELDS: "an object",
+}
 
 
 def with_settings(new: NewSender) -> NewSender:
@@ -58,6 +66,8 @@ def with_settings(new: NewSender) -> NewSender:
         if name not in needs.settings:
             known = ", ".join(sorted(needs.settings)) or "none"
             raise InvalidField("setting", f"{new.provider} has no {name!r}; it knows: {known}")
+        if needs.settings[name] is _NUMBER and str(value).isdecimal():
+            given[name] = value = int(value)
         _check_value(name, value, needs.settings[name])
     for name in needs.needed:
         if not given.get(name):
@@ -88,12 +98,17 @@ def with_api(new: NewSender) -> NewSender:
 
 
 def _check_value(name: str, value: Any, kind: type) -> None:
-    if not isinstance(value, kind):
+    is_right = isinstance(value, kind)
+    if kind is _NUMBER:
+        is_right = is_right and not isinstance(value, bool) and int(value) > 0
+    if not is_right:
         raise InvalidField("setting", f"{name} must be {_WORD_BY_TYPE[kind]}, got {value!r}")
     if isinstance(value, str) and not (value.isascii() and value.isprintable()):
         raise InvalidField("setting", f"{name} must be printable ASCII, got {value!r}")
     if name == "auth" and value not in ("password", "xoauth2"):
         raise InvalidField("setting", f"auth must be password or xoauth2, got {value!r}")
+    if name in ("region", "domain") and not _HOST_PART.fullmatch(str(value)):
+        raise InvalidField("setting", f"{name} must be letters, digits, . and -, got {value!r}")
     if name == "token_url":
         _checked_url(str(value))
 

@@ -46,6 +46,9 @@ RELAY = NewSender(name="relay", host="relay.example.com")
         ({"limits": Limits(warm_up=())}, "warm_up", "got 0"),
         ({"limits": Limits(warm_up=(200, 0))}, "warm_up", "got 0"),
         ({"provider": Provider.TRAP}, "host", "trap"),
+        ({"api_url": "https://api.example.com"}, "api_url", "no meaning"),
+        ({"settings": {"region": "eu"}}, "setting", "smtp has no 'region'"),
+        ({"provider": Provider.SES}, "host", "no meaning"),
     ],
 )
 def test_a_field_at_fault_is_named_with_its_value(
@@ -117,3 +120,43 @@ def test_a_change_keeps_what_it_does_not_name() -> None:
 def test_a_change_is_checked() -> None:
     with pytest.raises(InvalidField, match="burst: must be at least 1, got 0"):
         changed(Limits(), LimitsChange(burst=0))
+
+
+SES = NewSender(name="ses", provider=Provider.SES, username="AKID", password=Secret("key"))
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "shown"),
+    [
+        ({"password": None}, "api_key", "needed"),
+        ({"password": Secret("two\nwords")}, "api_key", "one line"),
+        ({"username": None}, "username", "access key id"),
+        ({"port": 443}, "port", "api_url"),
+        ({"settings": {"region": "eu/../x"}}, "setting", "'eu/../x'"),
+        ({"settings": {"region": 5}}, "setting", "must be a text"),
+        ({"settings": {"max_bytes": 0}}, "setting", "above 0"),
+        ({"settings": {"max_bytes": True}}, "setting", "above 0"),
+        ({"settings": {"max_bytes": "many"}}, "setting", "above 0"),
+        ({"settings": {"extra": "text"}}, "setting", "must be an object"),
+        ({"settings": {"extra": {"x": "y" * 20_000}}}, "setting", "16384"),
+        ({"api_url": "https://"}, "api_url", "host"),
+        ({"api_url": "https://a.example/?x=1"}, "api_url", "path only"),
+        ({"api_url": "https://a.example:0"}, "api_url", "path only"),
+    ],
+)
+def test_a_field_at_fault_of_an_account_with_an_api_is_named(
+    change: dict[str, Any], field: str, shown: str
+) -> None:
+    with pytest.raises(InvalidField) as caught:
+        checked(replace(SES, **change))
+
+    assert caught.value.field == field
+    assert shown in str(caught.value)
+    assert "words" not in str(caught.value)
+
+
+def test_numbers_of_settings_may_come_as_text() -> None:
+    ready = checked(replace(SES, settings={"max_bytes": "1000", "region": "eu-west-1"}))
+
+    assert ready.settings == {"max_bytes": 1000, "region": "eu-west-1"}
+    assert checked(SES).settings is None

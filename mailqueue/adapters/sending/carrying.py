@@ -1,7 +1,8 @@
 """What a provider can carry: sizes, counts and headers, looked at before anything is sent. Pure."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from mailqueue.adapters.sending.outcomes import cannot_carry
 from mailqueue.core.verdict import Rejected
@@ -24,6 +25,19 @@ class Bounds:
     tags: int | None = None
     takes_unicode: bool = False
     no_headers: frozenset[str] = frozenset()  # in lower case; a final * stands for any ending
+
+
+def of_account(usual: Bounds, settings: Mapping[str, Any]) -> Bounds:
+    """Give the bounds that hold for one account: contracts differ, and limits change."""
+    named = {
+        field: settings.get(setting)
+        for field, setting in (
+            ("octets", "max_bytes"),
+            ("recipients", "max_recipients"),
+            ("tags", "max_tags"),
+        )
+    }
+    return replace(usual, **{name: value for name, value in named.items() if value is not None})
 
 
 def objection(

@@ -15,7 +15,7 @@ import orjson
 
 from mailqueue.adapters.http.model import Answer, Call, Site
 from mailqueue.adapters.sending import outcomes
-from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection
+from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
 from mailqueue.adapters.sending.oauth import Tokens
 from mailqueue.adapters.sending.outcomes import Meaning
 from mailqueue.adapters.sending.parts import People, recipients_of
@@ -54,6 +54,7 @@ class Gmail(Service):
     """One mailbox, which its owner or his administrator lets us send from."""
 
     def __init__(self, access: Access, tokens: Tokens) -> None:
+        self._bounds = of_account(BOUNDS, access.settings)
         self.site = access.site or Site("https", "gmail.googleapis.com", 443)
         self._user = access.setting("user") or access.key_id or "me"
         self._tokens = tokens
@@ -75,7 +76,7 @@ class Gmail(Service):
 
     def write(self, mail: Outgoing) -> Written | Rejected:
         message = addressed(mail)
-        refused = objection(BOUNDS, mail, octets=len(message))
+        refused = objection(self._bounds, mail, octets=len(message))
         return refused or Written(mail, message)
 
     def call(self, group: Sequence[Written]) -> Call:

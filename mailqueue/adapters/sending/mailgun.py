@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from mailqueue.adapters.http.model import Answer, Call, Site
 from mailqueue.adapters.sending import outcomes
-from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection
+from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
 from mailqueue.adapters.sending.outcomes import cannot_carry
 from mailqueue.adapters.sending.service import ID_NAME, Access, Service, Written
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
@@ -32,6 +32,7 @@ class Mailgun(Service):
     """One API key and the sending domain, which is part of the address of every call."""
 
     def __init__(self, access: Access) -> None:
+        self._bounds = of_account(BOUNDS, access.settings)
         self.site = access.site or Site("https", "api.mailgun.net", 443)
         self.secrets = (access.secret,)
         self._domain = access.setting("domain")
@@ -51,7 +52,7 @@ class Mailgun(Service):
                 f"Mailgun takes at most {OPTIONS_OCTETS} octets of options, this has {size}"
             )
         fields = [("to", one) for one in mail.envelope.recipients] + options
-        refused = objection(BOUNDS, mail, octets=len(mail.message))
+        refused = objection(self._bounds, mail, octets=len(mail.message))
         return refused or Written(mail, form(fields, message=mail.message))
 
     def call(self, group: Sequence[Written]) -> Call:
@@ -62,7 +63,7 @@ class Mailgun(Service):
             ("Content-Type", f"multipart/form-data; boundary={boundary}"),
             ("Accept", "application/json"),
         )
-        return Call("POST", f"/v3/{quote(self._domain)}/messages.mime", headers, body)
+        return Call("POST", f"/v3/{quote(self._domain, safe='')}/messages.mime", headers, body)
 
     def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
         return [_judged(group[0].mail, answer)]

@@ -13,7 +13,7 @@ import orjson
 
 from mailqueue.adapters.http.model import Answer, Call, Site
 from mailqueue.adapters.sending import outcomes
-from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection
+from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
 from mailqueue.adapters.sending.outcomes import Meaning, cannot_carry
 from mailqueue.adapters.sending.parts import File, Parts, People, mailbox, parts_of
 from mailqueue.adapters.sending.service import ID_NAME, Access, Service, Written
@@ -54,6 +54,7 @@ class Postmark(Service):
     most_call_bytes = BATCH_OCTETS
 
     def __init__(self, access: Access) -> None:
+        self._bounds = of_account(BOUNDS, access.settings)
         self.site = access.site or Site("https", "api.postmarkapp.com", 443)
         self.secrets = (access.secret,)
         self._access = access
@@ -63,7 +64,7 @@ class Postmark(Service):
         if not parts.to:
             return cannot_carry("Postmark needs a recipient in To, and only blind copies are left")
         octets = orjson.dumps(self._body(mail, parts))
-        refused = objection(BOUNDS, mail, octets=len(octets))
+        refused = objection(self._bounds, mail, octets=len(octets))
         return refused or Written(mail, octets)
 
     def _body(self, mail: Outgoing, parts: Parts) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import orjson
 
 from mailqueue.adapters.http.model import Answer, Call, Site
 from mailqueue.adapters.sending import outcomes
-from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection
+from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
 from mailqueue.adapters.sending.outcomes import cannot_carry
 from mailqueue.adapters.sending.parts import File, Parts, People, mailbox, parts_of
 from mailqueue.adapters.sending.service import ID_NAME, Access, Service, Written
@@ -62,6 +62,7 @@ class Resend(Service):
     is_repeatable = True
 
     def __init__(self, access: Access) -> None:
+        self._bounds = of_account(BOUNDS, access.settings)
         self.site = access.site or Site("https", "api.resend.com", 443)
         self.secrets = (access.secret,)
         self._access = access
@@ -71,7 +72,7 @@ class Resend(Service):
         if not parts.to:
             return cannot_carry("Resend needs a recipient in to, and only blind copies are left")
         octets = orjson.dumps(self._body(mail, parts))
-        refused = objection(BOUNDS, mail, octets=len(octets))
+        refused = objection(self._bounds, mail, octets=len(octets))
         return refused or Written(mail, octets, goes_alone=bool(parts.files))
 
     def _body(self, mail: Outgoing, parts: Parts) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import orjson
 
 from mailqueue.adapters.http.model import Answer, Call, Site
 from mailqueue.adapters.sending import outcomes
-from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection
+from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
 from mailqueue.adapters.sending.outcomes import cannot_carry
 from mailqueue.adapters.sending.parts import File, Parts, People, parts_of
 from mailqueue.adapters.sending.service import ID_NAME, Access, Service, Written
@@ -38,6 +38,7 @@ class SendGrid(Service):
     """One API key."""
 
     def __init__(self, access: Access) -> None:
+        self._bounds = of_account(BOUNDS, access.settings)
         self.site = access.site or Site("https", "api.sendgrid.com", 443)
         self._access = access
         self.secrets = (access.secret,)
@@ -57,7 +58,7 @@ class SendGrid(Service):
             return cannot_carry("SendGrid takes no mail without a text")
         octets = orjson.dumps(self._body(mail, parts, content))
         refused = objection(
-            BOUNDS, mail, octets=len(octets), headers=[name for name, _ in parts.headers]
+            self._bounds, mail, octets=len(octets), headers=[name for name, _ in parts.headers]
         )
         return refused or Written(mail, octets)
 

@@ -15,7 +15,7 @@ import orjson
 
 from mailqueue.adapters.http.model import Answer, Call, Site
 from mailqueue.adapters.sending import outcomes
-from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection
+from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
 from mailqueue.adapters.sending.outcomes import Meaning
 from mailqueue.adapters.sending.parts import recipients_of
 from mailqueue.adapters.sending.service import ID_NAME, Access, Service, Written
@@ -64,6 +64,7 @@ class Ses(Service):
     """One access key in one region."""
 
     def __init__(self, access: Access) -> None:
+        self._bounds = of_account(BOUNDS, access.settings)
         self._region = access.setting("region") or REGION
         self.site = access.site or Site("https", f"email.{self._region}.amazonaws.com", 443)
         self._credentials = _credentials(access)
@@ -89,7 +90,7 @@ class Ses(Service):
         if self._configuration_set:
             body["ConfigurationSetName"] = self._configuration_set
         octets = orjson.dumps(body)
-        refused = objection(BOUNDS, mail, octets=len(octets))
+        refused = objection(self._bounds, mail, octets=len(octets))
         return refused or Written(mail, octets)
 
     def call(self, group: Sequence[Written]) -> Call:

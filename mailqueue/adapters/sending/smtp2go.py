@@ -11,7 +11,7 @@ import orjson
 
 from mailqueue.adapters.http.model import Answer, Call, Site
 from mailqueue.adapters.sending import outcomes
-from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection
+from mailqueue.adapters.sending.carrying import Bounds, objection, of_account
 from mailqueue.adapters.sending.outcomes import cannot_carry
 from mailqueue.adapters.sending.parts import File, Parts, mailbox, parts_of
 from mailqueue.adapters.sending.service import Access, Service, Written
@@ -23,7 +23,6 @@ ID_HEADER = "X-Mailqueue-Id"
 TAG_HEADER = "X-Mailqueue-Tag"
 BOUNDS = Bounds(
     "SMTP2GO",
-    octets=50 * MEGABYTE,
     takes_unicode=True,
     no_headers=frozenset({"content-type", "content-transfer-encoding", "mime-version"}),
 )
@@ -43,6 +42,7 @@ class Smtp2go(Service):
     """One API key."""
 
     def __init__(self, access: Access) -> None:
+        self._bounds = of_account(BOUNDS, access.settings)
         self.site = access.site or Site("https", "api.smtp2go.com", 443)
         self.secrets = (access.secret,)
         self._access = access
@@ -60,7 +60,7 @@ class Smtp2go(Service):
                 )
         octets = orjson.dumps(self._body(mail, parts))
         refused = objection(
-            BOUNDS, mail, octets=len(octets), headers=[name for name, _ in parts.headers]
+            self._bounds, mail, octets=len(octets), headers=[name for name, _ in parts.headers]
         )
         return refused or Written(mail, octets)
 

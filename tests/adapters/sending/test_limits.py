@@ -3,11 +3,11 @@
 import pytest
 
 from mailqueue.adapters.sending.mailgun import Mailgun
-from mailqueue.core.verdict import Kind, Stage
+from mailqueue.core.verdict import Accepted, Kind, Stage
 from mailqueue.ports.transport import Envelope, Outgoing
 from tests.adapters.sending.documented import Provider
 from tests.adapters.sending.fake import fake
-from tests.adapters.sending.mails import ID, mail, rejected, with_files
+from tests.adapters.sending.mails import ID, mail, rejected, verdict_of, with_files
 from tests.adapters.sending.providers import (
     GMAIL,
     MAILGUN,
@@ -104,6 +104,17 @@ async def test_a_mail_without_a_text_is_refused(provider: Provider) -> None:
     )
 
     assert "without a text" in await refusal(provider, empty)
+
+
+async def test_an_accounts_own_limits_win() -> None:
+    async with fake([POSTMARK.accepts]) as server:
+        narrow = POSTMARK.service(server.site, max_recipients=1, max_bytes=500)
+        wide = POSTMARK.service(server.site, max_tags=2)
+
+        for one in (to_many(2), with_files()):
+            assert (await rejected(narrow, one)).kind is Kind.PERMANENT_MESSAGE
+        assert server.requests == []
+        assert isinstance(await verdict_of(wide, mail(tags=("a", "b"))), Accepted)
 
 
 async def test_mailguns_options_have_a_bound_together() -> None:
