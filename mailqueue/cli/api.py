@@ -11,6 +11,7 @@ from mailqueue.core.config import Settings, load_settings
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import borrow, open_pool
 from mailqueue.telemetry.log import configure_logging
+from mailqueue.telemetry.supervisor import supervised
 
 
 @click.command(
@@ -38,10 +39,12 @@ async def _serve(settings: Settings) -> None:
     with bind(settings.api.host, settings.api.port, option="--port") as sock:
         async with (
             process.stop_signal() as stop,
+            supervised(stop) as tell_ready,
             open_pool(settings.database, application_name="mailqueue/api") as pool,
         ):
             async with borrow(pool, settings.database) as conn:
                 await require_current(conn)
             async with listening(create_app(settings, pool), sock) as url:
                 click.echo(f"API  {url}", err=True)
+                tell_ready()
                 await stop.wait()

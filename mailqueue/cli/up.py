@@ -13,6 +13,7 @@ from mailqueue.cli.output import emit, examples, json_option, paint
 from mailqueue.core.config import DatabaseSource, Settings, default_data, load_settings
 from mailqueue.everything import Running, run_everything
 from mailqueue.telemetry.log import configure_logging
+from mailqueue.telemetry.supervisor import supervised
 
 FIRST_INSERT = (
     "INSERT INTO mailqueue.email_queue (recipient_email, subject, html_body)"
@@ -70,13 +71,15 @@ def up(
 
 
 async def _up(settings: Settings, *, as_json: bool) -> None:
-    def ready(running: Running) -> None:
-        if as_json:
-            emit({"ready": True} | _document(running))
-        else:
-            _print(running, settings)
+    async with process.stop_signal() as stop, supervised(stop) as tell_ready:
 
-    async with process.stop_signal() as stop:
+        def ready(running: Running) -> None:
+            if as_json:
+                emit({"ready": True} | _document(running))
+            else:
+                _print(running, settings)
+            tell_ready()
+
         await run_everything(settings, stop, say=_say, ready=ready)
     _say("stopped")
 

@@ -17,6 +17,7 @@ from mailqueue.operations.health_space import watching_space
 from mailqueue.queue.rescuer import rescuing
 from mailqueue.senders.rates import keep_max_send_rate
 from mailqueue.telemetry.log import configure_logging
+from mailqueue.telemetry.supervisor import supervised
 
 
 @click.group(epilog=examples("mailqueue worker send --processes 4"))
@@ -61,6 +62,7 @@ async def _send_here(settings: Settings, *, child: UUID | None) -> None:
         if child is None:  # no parent does it
             await s.enter_async_context(rescuing(settings.database))
             await s.enter_async_context(watching_space(settings))
+            (await s.enter_async_context(supervised(stop)))()
         launch_id = child or uuid4()
         # Declared lost, we begin anew under another number: nobody has to start us again.
         while not await wiring.build_courier(settings, launch_id=launch_id).run(stop):
@@ -70,7 +72,8 @@ async def _send_here(settings: Settings, *, child: UUID | None) -> None:
 
 async def _send_in_children(settings: Settings) -> None:
     await _prepare(settings, is_parent=True)
-    async with process.stop_signal() as stop:
+    async with process.stop_signal() as stop, supervised(stop) as tell_ready:
+        tell_ready()
         await Fleet(settings, kind="send").run(stop)
 
 

@@ -25,9 +25,12 @@ async def run(desk: Desk, *, patience: float = PATIENCE_SECONDS) -> Report:
     stuck = await finish_detaching(conn, patience=patience)
     dropped = 0
     for partition in _retirable(await store.partitions(conn), today=await store.today(conn)):
-        if partition.name in stuck or not await store.is_empty(conn, partition):
-            continue
-        if not await _detached(conn, partition, patience=patience):
+        if any(name.startswith(f"{partition.parent}_") for name in stuck):
+            continue  # whoever reads one month of a table may read them all
+        if not await store.is_empty(conn, partition):
+            if partition.state == "detached":
+                await store.make_partitions_of(conn, partition.month)
+        elif not await _detached(conn, partition, patience=patience):
             stuck.append(partition.name)
         elif await _dropped(conn, partition):
             dropped += 1

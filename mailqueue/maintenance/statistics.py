@@ -20,10 +20,10 @@ async def analyze(desk: Desk) -> Report:
     return Report(said, {"tables": len(done), "locked": left})
 
 
-async def advise(desk: Desk) -> Report:
+async def advise(desk: Desk, *, hold_seconds: float = HOLD_SECONDS) -> Report:
     """Say what keeps dead rows, and which tables need a hand. Nothing is vacuumed here."""
     found = await store.vacuum_needs(desk.conn, dead=MANY_DEAD, age=OLD_AGE)
-    holders = await store.horizon_holders(desk.conn, seconds=HOLD_SECONDS)
+    holders = await store.horizon_holders(desk.conn, seconds=hold_seconds)
     needs = [f"dead rows cannot be removed: {holder}" for holder in holders]
     needs += [_advice(need) for need in found if need.age > OLD_AGE or not holders]
     counts = {"tables": len(found), "holders": len(holders)}

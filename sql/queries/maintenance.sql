@@ -219,6 +219,10 @@ WHERE c.relnamespace = 'mailqueue'::regnamespace
   AND (s.n_dead_tup > %(dead)s AND s.n_dead_tup > s.n_live_tup / 2 OR age(c.relfrozenxid) > %(age)s)
 ORDER BY s.n_dead_tup DESC NULLS LAST, c.relname;
 
+-- name: act_as_oneself :run
+-- Be the user who logged in, until the transaction ends.
+SET LOCAL ROLE NONE;
+
 -- name: list_horizon_holders :many
 -- Who has kept dead rows from being removed for so long, in words.
 SELECT h.words

@@ -70,3 +70,18 @@ async def states(conn: Conn) -> Counter[str]:
 def spoil(folder: Path) -> None:
     """Have a file stand where a folder should be."""
     folder.write_text("in the way")
+
+
+def damage(path: Path, fault: str, *, other: Path) -> None:
+    """Do something to a file that nobody wants."""
+    octets = path.read_bytes()
+    middle = len(octets) // 2
+    match fault:
+        case "flipped":
+            path.write_bytes(octets[:middle] + bytes([octets[middle] ^ 1]) + octets[middle + 1 :])
+        case "cut":
+            path.write_bytes(octets[:middle])
+        case "missing":
+            path.unlink()
+        case _:
+            path.write_bytes(other.read_bytes())

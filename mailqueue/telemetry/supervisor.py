@@ -1,0 +1,83 @@
+"""Tells systemd how a process is: ready, alive, stopping. Elsewhere it tells nobody.
+
+The protocol is that of sd_notify(3): datagrams to the socket that NOTIFY_SOCKET names.
+"""
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from mailqueue.telemetry.log import get_logger
+
+log = get_logger(__name__)
+
+
+@asynccontextmanager
+async def supervised(
+    stop: asyncio.Event, *, address: str | None = None, watchdog_us: int | None = None
+) -> AsyncIterator[Callable[[], None]]:
+    """Tell of the stop, and from `ready()` on, which the block gets, that the process lives.
+
+    It lives as long as its event loop turns. Without `address` the environment says whether there
+    is anybody to tell.
+    """
+    told = address or os.environ.get("NOTIFY_SOCKET")
+    if not told:
+        yield _nobody
+        return
+    every = watchdog_us if watchdog_us is not None else _watchdog_us()
+    ready, stopped = asyncio.Event(), asyncio.Event()
+    tasks = [asyncio.create_task(_tell_of_stop(told, stop, stopped))]
+    if every:
+        tasks.append(asyncio.create_task(_tell_of_life(told, ready, every / 1_000_000)))
+
+    def tell_ready() -> None:
+        ready.set()
+        _tell(told, "READY=1")
+
+    try:
+        yield tell_ready
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if not stopped.is_set():
+            _tell(told, "STOPPING=1")
+
+
+def _nobody() -> None:
+    return
+
+
+def _watchdog_us() -> int:
+    """Give how often systemd wants to hear of us; 0: never, or it means another process."""
+    if os.environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
+        return 0
+    given = os.environ.get("WATCHDOG_USEC", "")
+    return int(given) if given.isdigit() else 0
+
+
+async def _tell_of_stop(address: str, stop: asyncio.Event, stopped: asyncio.Event) -> None:
+    await stop.wait()
+    stopped.set()
+    _tell(address, "STOPPING=1")
+
+
+async def _tell_of_life(address: str, ready: asyncio.Event, seconds: float) -> None:
+    await ready.wait()
+    while True:
+        _tell(address, "WATCHDOG=1")
+        await asyncio.sleep(seconds / 2)
+
+
+def _tell(address: str, words: str) -> None:
+    # A name that begins with @ is in the abstract namespace, which begins with NUL.
+    name = "\0" + address[1:] if address.startswith("@") else address
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+            sock.setblocking(False)
+            sock.sendto(words.encode(), name)
+    except OSError as exc:
+        log.warning("supervisor.unreachable", error=exc.strerror)

@@ -1,0 +1,223 @@
+"""Archived records are looked at, had back, and changed; files that are not whole are found."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from mailqueue.core.errors import Conflict, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.maintenance import archive, manifest, partitions, store_archives
+from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.files import Record
+from mailqueue.maintenance.manifest import Wanted
+from mailqueue.maintenance.model import Archive
+from mailqueue.maintenance.restoring import restore
+from mailqueue.maintenance.rewriting import rewrite
+from tests import make
+from tests.maintenance import seeing
+from tests.maintenance.old_mail import old
+
+pytestmark = pytest.mark.anyio
+
+ALL = Wanted(project="default")
+WEEK = timedelta(days=7)
+
+
+async def restored(desk: Desk, wanted: Wanted = ALL) -> int:
+    return sum([each.records async for each in manifest.bring_back(desk, wanted, keep=WEEK)])
+
+
+async def verified(desk: Desk) -> list[str | None]:
+    return [each.fault async for each in manifest.verify(desk, Wanted())]
+
+
+async def the_file(desk: Desk, kind: str = "email_history") -> Archive:
+    [found] = await store_archives.in_states(
+        desk.conn, ["archived", "verified", "restored"], kind=kind
+    )
+    return found
+
+
+async def time_is_over(conn: Conn) -> None:
+    await conn.execute("UPDATE mailqueue.archives SET keep_until = now() WHERE state = 'restored'")
+
+
+async def test_what_is_restored_is_what_was_there(desk: Desk) -> None:
+    await old(desk.conn, 12)
+    odd = '{"big": 12345678901234567890123.456, "tiny": 1e-400, "text": "\\ud83d\\ude00 \\n"}'
+    await desk.conn.execute("UPDATE mailqueue.email_history SET custom_data = %s::jsonb", (odd,))
+    before = await seeing.everything(desk.conn)
+    await archive.run(desk)
+    await partitions.run(desk)
+
+    count = await restored(desk)
+
+    assert await seeing.everything(desk.conn) == before
+    assert count == sum(map(len, before.values())) - len(before["email_recipients"])
+    assert await seeing.differences(desk.conn) == []
+
+
+async def test_restored_records_leave_again_when_the_time_is_over(desk: Desk, warm: Path) -> None:
+    await old(desk.conn, 6)
+    await archive.run(desk)
+    before = seeing.lines(warm)
+    await restored(desk)
+
+    await archive.run(desk)
+    assert (await seeing.in_tables(desk.conn))["email_history"] == 6
+    await time_is_over(desk.conn)
+    report = await archive.run(desk)
+
+    assert report.needs == ()
+    assert set((await seeing.in_tables(desk.conn)).values()) == {0}
+    assert seeing.lines(warm) == before
+    assert await seeing.differences(desk.conn) == []
+
+
+async def test_restoring_twice_restores_once(desk: Desk) -> None:
+    await old(desk.conn, 5)
+    await archive.run(desk)
+
+    assert await restored(desk) > 0
+    assert await restored(desk) == 0
+    assert await seeing.differences(desk.conn) == []
+
+
+async def test_mail_requeued_from_the_archive_is_in_no_file_any_more(
+    desk: Desk, warm: Path
+) -> None:
+    """It is unfinished again, and will be archived with its new outcome."""
+    await old(desk.conn, 12)
+    await archive.run(desk)
+    await restored(desk)
+    [(mail, project)] = await make.rows(
+        desk.conn, "SELECT id, project_id FROM mailqueue.email_history WHERE status = 'failed'"
+    )
+    await desk.conn.execute("SELECT mailqueue.requeue_emails(%s, ARRAY[%s])", (project, mail))
+    await time_is_over(desk.conn)
+
+    report = await archive.run(desk)
+
+    assert report.needs == ()
+    assert str(mail) not in {each["id"] for each in seeing.records(warm, "email_history")}
+    assert len(seeing.records(warm, "email_history")) == 11
+    assert len([path for path in seeing.files(warm) if "/email_history/" in str(path)]) == 1
+    assert await verified(desk) == [None] * len(await verified(desk))
+    assert await seeing.differences(desk.conn) == []
+
+
+async def test_records_are_changed_and_left_out_and_the_old_file_is_gone(
+    desk: Desk, warm: Path
+) -> None:
+    """The door for erasing a person from the archive."""
+    await old(desk.conn, 8)
+    await archive.run(desk)
+    before = await the_file(desk)
+
+    def change(_: int, record: Record) -> bytes | None:
+        match record.fields["recipient_email"]:
+            case "person1@example.com":
+                return None
+            case "person2@example.com":
+                return record.line.replace(b"person2@example.com", b"erased@example.com")
+            case _:
+                return record.line
+
+    assert await rewrite(desk, before, change) == 2
+
+    after = await the_file(desk)
+    assert (after.records, after.revision) == (7, before.revision + 1)
+    assert not (warm / before.path).exists()
+    assert not any(
+        "person1@" in line or "person2@" in line for line in seeing.lines_of(warm / after.path)
+    )
+    assert await verified(desk) == [None] * len(await verified(desk))
+
+
+async def test_a_rewrite_that_changes_nothing_keeps_the_file(desk: Desk) -> None:
+    await old(desk.conn, 3)
+    await archive.run(desk)
+    before = await the_file(desk)
+
+    assert await rewrite(desk, before, lambda _, record: record.line) == 0
+
+    assert await the_file(desk) == before
+
+
+@pytest.mark.parametrize("fault", ["flipped", "cut", "missing", "another"])
+async def test_a_file_that_is_not_whole_is_found(desk: Desk, warm: Path, fault: str) -> None:
+    await old(desk.conn, 5)
+    await archive.run(desk)
+    path = warm / (await the_file(desk)).path
+    other = next(each for each in seeing.files(warm) if each != path)
+
+    seeing.damage(path, fault, other=other)
+
+    faults = [each for each in await verified(desk) if each]
+    assert len(faults) == 1
+    assert "email_history" in faults[0]
+
+
+@pytest.mark.parametrize("fault", ["flipped", "cut", "missing", "another"])
+async def test_nothing_leaves_because_of_a_file_that_is_not_whole(
+    desk: Desk, warm: Path, fault: str
+) -> None:
+    """The file is looked at right before, also when another run has verified it."""
+    await old(desk.conn, 5)
+    await archive.run(desk)
+    await restored(desk)
+    await time_is_over(desk.conn)
+    path = warm / (await the_file(desk)).path
+    other = next(each for each in seeing.files(warm) if each != path)
+    seeing.damage(path, fault, other=other)
+
+    report = await archive.run(desk)
+
+    assert any("email_history" in need for need in report.needs)
+    assert (await seeing.in_tables(desk.conn))["email_history"] == 5
+
+
+async def test_files_old_enough_are_purged_and_the_books_still_add_up(
+    desk: Desk, warm: Path
+) -> None:
+    await old(desk.conn, 5, days=300)
+    await archive.run(desk)
+    await desk.conn.execute(
+        "UPDATE mailqueue.retention_rules SET warm_days = NULL, keep_days = 200"
+        " WHERE keep_days > 400 AND hot_days = 90"
+    )
+
+    report = await archive.run(desk)
+
+    assert report.counts["purged"] > 0
+    assert seeing.files(warm) == []
+    assert set(await seeing.states(desk.conn)) == {"purged"}
+    assert await seeing.differences(desk.conn) == []
+    with pytest.raises(NotFound):
+        await restored(desk, Wanted(ids=(1,)))
+
+
+async def test_a_file_on_its_way_out_is_not_restored(desk: Desk) -> None:
+    await old(desk.conn, 3)
+    await archive.run(desk)
+    found = await the_file(desk)
+    await desk.conn.execute(
+        "UPDATE mailqueue.archives SET state = 'verified' WHERE id = %s", (found.id,)
+    )
+
+    with pytest.raises(NotFound):
+        await restored(desk, Wanted(ids=(found.id,)))
+    with pytest.raises(Conflict):
+        await restore(desk, await the_file(desk), keep=WEEK)
+
+
+async def test_records_are_read_straight_from_the_files(desk: Desk) -> None:
+    await old(desk.conn, 5)
+    await archive.run(desk)
+
+    wanted = Wanted(project="default", kind="email_history")
+    found = [line async for line in manifest.read(desk, wanted, having="PERSON2@example.com")]
+
+    assert len(found) == 1
+    assert b"person2@example.com" in found[0]

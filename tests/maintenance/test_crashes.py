@@ -1,0 +1,183 @@
+"""Killed at every step and run again: nothing is missing, nothing is twice, the books add up."""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+from tests import make
+from tests.chaos.offspring import nursery
+from tests.maintenance import seeing
+from tests.maintenance.dying import Operator
+from tests.maintenance.old_mail import LONG_AGO, months_for, old
+
+pytestmark = pytest.mark.anyio
+
+OF_LEAVING = (
+    "archive.drafted",
+    "archive.put",
+    "archive.written",
+    "archive.verified",
+    "archive.removing",
+    "archive.batch",
+    "archive.removed",
+)
+OF_COOLING = ("archive.replaced", "archive.swapped", "archive.deleted")
+OF_RESTORING = ("archive.restoring", "archive.restored")
+OF_RETIRING = ("partition.detached", "partition.dropping")
+OF_DELETING = ("retention.batch",)
+
+
+@pytest.fixture
+async def operator(
+    fresh_db: str, tmp_path: Path, warm: Path, cold: Path
+) -> AsyncIterator[Operator]:
+    async with nursery(tmp_path) as made:
+        yield Operator(made, fresh_db, tmp_path, warm, cold)
+
+
+@pytest.fixture
+async def own(database: DatabaseSettings) -> AsyncIterator[Conn]:
+    """A connection that commits."""
+    async with connect(database) as opened:
+        yield opened
+
+
+class Held:
+    """All mail there ever was, and where each record must be."""
+
+    def __init__(self, rows: dict[str, set[str]]) -> None:
+        self._recipients = rows.pop("email_recipients")
+        self._all = set().union(*rows.values())
+
+    async def check(self, conn: Conn, operator: Operator, *, once: bool = False) -> None:
+        """See that every record is in its table or in a file, and `once`: in one of them alone."""
+        found = await seeing.everything(conn)
+        found.pop("email_recipients")
+        tables = set().union(*found.values())
+        files = await whole_files(conn, operator)
+        assert self._all - tables - set(files) == set(), "records are missing"
+        assert (tables | set(files)) - self._all == set(), "records came from nowhere"
+        assert await seeing.differences(conn) == []
+        assert [line for line, times in files.items() if times > 1] == []
+        if once:
+            assert tables & set(files) == set(), "records are twice"
+
+
+async def whole_files(conn: Conn, operator: Operator) -> Counter[str]:
+    """Give the records of every file the manifest says is good, mails without their recipients."""
+    lines: Counter[str] = Counter()
+    for store, path in await make.rows(
+        conn, "SELECT store, path FROM mailqueue.archives WHERE state NOT IN ('writing', 'purged')"
+    ):
+        assert store in (operator.warm.as_uri(), operator.cold.as_uri())
+        folder = operator.warm if store == operator.warm.as_uri() else operator.cold
+        lines += seeing.lines_of(folder / path)
+    # Recipients travel inside their mail, which the table does not show.
+    return Counter(
+        {
+            await make.scalar(conn, "SELECT (%s::jsonb - 'email_recipients')::text", line): times
+            for line, times in lines.items()
+        }
+    )
+
+
+async def test_killed_at_every_step_of_leaving_nothing_is_missing(
+    operator: Operator, own: Conn
+) -> None:
+    await make.project(own, "shop")
+    await old(own, 12)
+    await old(own, 5, project="shop", days=260)
+    all_mail = Held(await seeing.everything(own))
+
+    for point in OF_LEAVING:
+        await operator.run("maintain", "archive", dies_at=point)
+        await all_mail.check(own, operator)
+    await operator.run("maintain", "archive")
+
+    await all_mail.check(own, operator, once=True)
+    assert set((await seeing.in_tables(own)).values()) == {0}
+    assert set(await seeing.states(own)) == {"archived"}
+
+
+async def test_killed_while_files_move_nothing_is_missing(operator: Operator, own: Conn) -> None:
+    await old(own, 6, days=260)
+    all_mail = Held(await seeing.everything(own))
+    await operator.run("maintain", "archive")
+    await own.execute(
+        "UPDATE mailqueue.retention_rules SET warm_days = 100, keep_days = 2557"
+        " WHERE kind IN ('email_history', 'send_logs', 'email_contents')"
+    )
+
+    for point in OF_COOLING:
+        await operator.run("maintain", "archive", dies_at=point)
+        await all_mail.check(own, operator, once=True)
+    await operator.run("maintain", "archive")
+
+    await all_mail.check(own, operator, once=True)
+    assert {path.parent.parent.name for path in seeing.files(operator.warm)} <= {"email_events"}
+    assert len(seeing.files(operator.cold)) == 3
+
+
+async def test_killed_while_records_come_back_nothing_is_missing(
+    operator: Operator, own: Conn
+) -> None:
+    await old(own, 6)
+    before = await seeing.everything(own)
+    all_mail = Held(dict(before))
+    await operator.run("maintain", "archive", "partitions")
+
+    for point in OF_RESTORING:
+        await operator.run("archive", "restore", "--project", "default", dies_at=point)
+        await all_mail.check(own, operator)
+    await operator.run("archive", "restore", "--project", "default")
+
+    assert await seeing.everything(own) == before
+    await all_mail.check(own, operator)
+
+
+async def test_killed_while_a_month_is_retired_the_next_run_ends_it(
+    operator: Operator, own: Conn
+) -> None:
+    await old(own, 3)
+    await operator.run("maintain", "archive")
+
+    for point in OF_RETIRING:
+        await operator.run("maintain", "partitions", dies_at=point)
+    await operator.run("maintain", "partitions")
+
+    assert await make.scalar(own, LEFT_OVER) == 0
+    assert await seeing.differences(own) == []
+    await months_for(own, LONG_AGO)  # what is gone can come back
+
+
+async def test_killed_while_records_are_deleted_the_next_run_ends_it(
+    operator: Operator, own: Conn
+) -> None:
+    await old(own, 4)
+    await own.execute(
+        "UPDATE mailqueue.retention_rules SET warm_days = NULL, keep_days = 90,"
+        " hot_days = 90 WHERE kind IN ('email_history', 'send_logs')"
+    )
+
+    for point in OF_DELETING:
+        await operator.run("maintain", "retention", dies_at=point)
+        assert await seeing.differences(own) == []
+    await operator.run("maintain", "retention")
+
+    left = await seeing.in_tables(own)
+    assert (left["email_history"], left["send_logs"]) == (0, 0)
+    assert await seeing.differences(own) == []
+
+
+LEFT_OVER = """
+SELECT count(*) FROM pg_class AS c
+ WHERE c.relnamespace = 'mailqueue'::regnamespace
+   AND c.relkind = 'r' AND c.relname ~ '_[0-9]{4}_[0-9]{2}$'
+   AND (NOT c.relispartition
+        OR right(c.relname, 7) < to_char(now() - interval '2 months', 'YYYY_MM'))
+"""

@@ -1,0 +1,195 @@
+"""Each task does its work, one process at a time, and says in a line what it did."""
+
+from datetime import timedelta
+
+import pytest
+
+from mailqueue.core.config import DatabaseSettings, Pooler
+from mailqueue.core.errors import ConfigError, Conflict
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+from mailqueue.maintenance import counters, keys, retention, statistics, tasks, warm_up
+from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.model import Finished, Task, WarmUp
+from mailqueue.wiring import ArchiveStores
+from tests import make
+from tests.maintenance import seeing
+from tests.maintenance.old_mail import old, sent
+
+pytestmark = pytest.mark.anyio
+
+
+async def run(desk: Desk, *wanted: Task) -> list[Finished]:
+    return await tasks.run(desk, wanted or list(Task), tell=lambda _: None)
+
+
+async def test_all_tasks_on_a_database_in_use_need_nobody(desk: Desk) -> None:
+    await old(desk.conn, 5)
+    await sent(desk.conn, 3)
+
+    done = await run(desk)
+
+    assert [each.task for each in done] == list(Task)
+    assert [each.report.needs for each in done] == [()] * len(Task)
+    assert await seeing.differences(desk.conn) == []
+
+
+async def test_two_hosts_at_once_do_a_task_once(
+    desk: Desk, database: DatabaseSettings, stores: ArchiveStores
+) -> None:
+    async with tasks.desk_of(
+        database, stores, operator="other host", advance=lambda _: None
+    ) as other:
+        async with tasks.locked(other, Task.ARCHIVE):
+            [archive, analyze] = await run(desk, Task.ARCHIVE, Task.ANALYZE)
+            with pytest.raises(Conflict):
+                async with tasks.locked(desk, Task.ARCHIVE):
+                    pass
+        [later] = await run(desk, Task.ARCHIVE)
+
+    assert (archive.is_busy, analyze.is_busy, later.is_busy) == (True, False, False)
+    assert not archive.needs_person
+
+
+async def test_a_pooler_that_shares_sessions_is_refused(
+    database: DatabaseSettings, stores: ArchiveStores
+) -> None:
+    pooled = DatabaseSettings(database.url, pooler=Pooler.TRANSACTION)
+
+    with pytest.raises(ConfigError, match="MAILQUEUE_DIRECT_URL"):
+        async with tasks.desk_of(pooled, stores, operator="x", advance=lambda _: None):
+            pass
+
+
+async def test_counters_of_a_day_that_is_over_are_set_to_a_new_day(desk: Desk) -> None:
+    await sent(desk.conn, 3)
+    await desk.conn.execute("UPDATE mailqueue.limit_counters SET day = day - 1")
+
+    report = await counters.run(desk)
+
+    assert report.counts["days"] == 2  # of the account and of the project
+    days = "SELECT sum(daily_sent), max(day) = current_date FROM mailqueue.sender_headroom"
+    assert await make.rows(desk.conn, days) == [(0, True)]
+    assert await make.scalar(desk.conn, "SELECT max(sent) FROM mailqueue.limit_days") >= 3
+
+
+async def test_signals_are_gathered_where_no_worker_comes_by(desk: Desk) -> None:
+    await make.queued_emails(desk.conn, 3)
+
+    await counters.run(desk)
+
+    assert await make.scalar(desk.conn, "SELECT sum(emails) FROM mailqueue.accepted_days") == 3
+    assert await make.scalar(desk.conn, "SELECT count(*) FROM mailqueue.lane_signals") == 0
+
+
+async def key(conn: Conn, name: str, expires_in: timedelta) -> None:
+    await conn.execute(
+        "INSERT INTO mailqueue.api_keys (project_id, name, key_hash, hint, is_test, expires_at)"
+        " SELECT id, %s, sha256(%s::bytea), 'mq', true, now() + %s FROM mailqueue.projects",
+        (name, name, expires_in),
+    )
+
+
+async def test_keys_that_expired_are_revoked_once_and_on_record(desk: Desk) -> None:
+    await key(desk.conn, "over", -timedelta(days=1))
+    await key(desk.conn, "soon", timedelta(days=3))
+    await key(desk.conn, "later", timedelta(days=300))
+
+    first, second = await keys.run(desk), await keys.run(desk)
+
+    assert (first.counts, second.counts["expired"]) == ({"expired": 1, "soon": 1}, 0)
+    assert "default/over" in first.summary
+    assert "default/soon" in first.summary
+    revoked = "SELECT name FROM mailqueue.api_keys WHERE revoked_at = expires_at"
+    assert await make.rows(desk.conn, revoked) == [("over",)]
+    audit = "SELECT subject FROM mailqueue.audit_events WHERE action = 'api_key.expired'"
+    assert await make.rows(desk.conn, audit) == [("over",)]
+
+
+async def test_a_warm_up_that_is_over_ends(desk: Desk) -> None:
+    await make.sender_account(desk.conn, name="new", warm_up=[10, 20], daily_limit=500)
+    await desk.conn.execute(
+        "INSERT INTO mailqueue.limit_days SELECT m.id, current_date - n, 5, 0, 0, 0"
+        " FROM mailqueue.limits AS m, generate_series(1, 2) AS n WHERE m.warm_up IS NOT NULL"
+    )
+    await desk.conn.execute("UPDATE mailqueue.limits SET warm_up_from = current_date - 9")
+
+    report = await warm_up.run(desk)
+
+    assert report.counts == {"warming_up": 0, "ended": 1}
+    assert await make.scalar(desk.conn, "SELECT warm_up FROM mailqueue.sender_accounts") is None
+
+
+@pytest.mark.parametrize(
+    ("sent_today", "bounces", "is_bad"), [(49, 49, False), (100, 5, False), (100, 6, True)]
+)
+def test_a_warm_up_goes_badly_when_more_than_a_twentieth_bounces(
+    sent_today: int, bounces: int, *, is_bad: bool
+) -> None:
+    ramp = WarmUp("p", "s", 1, 4, 200, sent_today, bounces)
+
+    assert warm_up.goes_badly(ramp) is is_bad
+
+
+async def test_what_has_no_archive_is_deleted_at_its_age(desk: Desk) -> None:
+    conn = desk.conn
+    project = await old(conn, 3, days=500)
+    await conn.execute(
+        "INSERT INTO mailqueue.email_events (occurred_at, project_id, email_id, type)"
+        " SELECT now() - interval '500 d', %s, gen_random_uuid(), t"
+        " FROM unnest('{opened,clicked,queued}'::text[]) AS t",
+        (project,),
+    )
+    await conn.execute(
+        "INSERT INTO mailqueue.idempotency_keys SELECT %s, k, 'x', gen_random_uuid(), at FROM"
+        " (VALUES ('old', now() - interval '500 d'), ('new', now())) AS v(k, at)",
+        (project,),
+    )
+    await conn.execute(
+        "INSERT INTO mailqueue.trap_messages (received_at, mail_from, rcpt_to, subject,"
+        " from_header, to_header, preview, size_bytes, raw)"
+        " SELECT now() - a, '', '{}', '', '', '', '', 0, '' FROM unnest('{40 d,1 d}'::interval[]) AS a"
+    )
+    await conn.execute(
+        "SELECT mailqueue.stop_worker(id) FROM mailqueue.workers;"
+        " UPDATE mailqueue.workers SET stopped_at = now() - interval '60 d';"
+        " INSERT INTO mailqueue.waiters (worker_id, queue) SELECT id, 'email_queue'"
+        " FROM mailqueue.workers"
+    )
+
+    report = await retention.run(desk)
+
+    assert report.counts == {
+        "records": 2,
+        "idempotency_keys": 1,
+        "trap_messages": 1,
+        "workers": 1,
+        "waiters": 1,
+        "limit_days": 0,
+        "accepted_days": 0,
+    }
+    kinds = "SELECT count(*) FROM mailqueue.email_events WHERE type IN ('opened', 'clicked')"
+    assert await make.scalar(conn, kinds) == 0
+    assert await make.rows(conn, "SELECT key FROM mailqueue.idempotency_keys") == [("new",)]
+    assert (await seeing.in_tables(conn))["email_history"] == 3
+
+
+async def test_changed_tables_are_analyzed_partitioned_ones_too(desk: Desk) -> None:
+    await sent(desk.conn, 30)
+    await desk.conn.execute("SELECT pg_stat_force_next_flush()")
+
+    report = await statistics.analyze(desk)
+
+    assert report.counts["tables"] >= 1
+    known = "SELECT count(*) FROM pg_stats WHERE tablename = 'email_history' AND inherited"
+    assert await make.scalar(desk.conn, known) > 0
+
+
+async def test_who_keeps_dead_rows_is_named(desk: Desk, database: DatabaseSettings) -> None:
+    async with connect(database, application_name="a report") as holder, holder.transaction():
+        await make.rows(holder, "SELECT count(*) FROM mailqueue.email_queue")
+        await holder.execute("DECLARE c CURSOR FOR SELECT * FROM mailqueue.projects")
+        report = await statistics.advise(desk, hold_seconds=0.0)
+
+    assert "a report" in report.needs[0]
+    assert "pg_terminate_backend" in report.needs[0]
