@@ -22,6 +22,7 @@ from mailqueue.api.answers import (
     json_answer,
 )
 from mailqueue.api.health import health_routes
+from mailqueue.api.intake import Intake
 from mailqueue.api.model import SendRequest
 from mailqueue.api.requests import body_of, key_of, unauthorized
 from mailqueue.core.config import DatabaseSettings, Settings
@@ -58,7 +59,7 @@ def create_app(settings: Settings, pool: Pool, *, with_api: bool = True) -> Star
 
 
 def _api_routes(pool: Pool, database: DatabaseSettings) -> list[BaseRoute]:
-    api = _Api(pool, database)
+    api = _Api(pool, database, Intake(pool, database))
     return [
         Route("/v1/send", api.send, methods=["POST"]),
         Route("/v1/emails/{id}", api.email),
@@ -70,6 +71,7 @@ def _api_routes(pool: Pool, database: DatabaseSettings) -> list[BaseRoute]:
 class _Api:
     pool: Pool
     database: DatabaseSettings
+    intake: Intake
 
     @asynccontextmanager
     async def called_with(self, key: str) -> AsyncIterator[tuple[Conn, Caller]]:
@@ -82,9 +84,9 @@ class _Api:
 
     async def send(self, request: Request) -> Response:
         key = key_of(request)
-        wanted = _send_request(await body_of(request), request.headers.get("idempotency-key"))
-        async with self.called_with(key) as (conn, caller):
-            sent = await mail.send(conn, caller, wanted)
+        body = await body_of(request)
+        wanted = _send_request(body, request.headers.get("idempotency-key"))
+        sent = await self.intake.send(key, wanted, size=len(body))
         return json_answer(sent, status=HTTPStatus.ACCEPTED)
 
     async def email(self, request: Request) -> Response:

@@ -1,6 +1,6 @@
 """What a caller may do with mail through the API: send it, and look at what became of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -11,6 +11,7 @@ from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.enqueue import NewEmail, enqueue_batch
+from mailqueue.mail.store_enqueue import BatchRow
 from mailqueue.tenants.model import Caller
 
 # What the rules of mail call a field that has another name in a request.
@@ -23,25 +24,33 @@ FIELD_BY_COLUMN: Mapping[str, str] = {
 }
 
 
-async def send(conn: Conn, caller: Caller, request: SendRequest) -> Sent:
-    """Accept a mail for the caller's project; all or nothing.
+def new_email(caller: Caller, request: SendRequest) -> NewEmail:
+    """Give the mail a caller asks for. Pure.
 
     Raises:
-        InvalidField: a field the rules of mail refuse.
+        InvalidField: a test key that names a sender other than the trap.
         Conflict: a test key in a project without a trap.
     """
-    email = NewEmail(
+    return NewEmail(
         recipient=request.to[0],
         subject=request.subject,
         html=request.html_body,
         text=request.text_body,
         options=_routed(caller, request),
     )
-    # A batch of one: the row says what became of the mail, which saves asking for it.
-    (row,) = await enqueue_batch(conn, [email], project=caller.project)
+
+
+async def accept(conn: Conn, project: str, emails: Sequence[NewEmail]) -> list[Sent | InvalidField]:
+    """Accept mails of a project in one commit; each by itself all or nothing."""
+    # As a batch, also one: its row says what became of a mail, which saves asking for it.
+    rows = await enqueue_batch(conn, emails, project=project)
     reach("api.accepted")
+    return [await _answer(conn, row) for row in rows]
+
+
+async def _answer(conn: Conn, row: BatchRow) -> Sent | InvalidField:
     if row.id is None:
-        raise _refusal(row.reason or "")
+        return _refusal(row.reason or "")
     if row.status != "duplicate":
         return Sent(row.id, row.status, row.reason)
     reason = await store.find_suppression(conn, row.id)  # the same answer as the first time

@@ -3,7 +3,7 @@
 import pytest
 
 from mailqueue.api import mail, store
-from mailqueue.api.model import SendRequest
+from mailqueue.api.model import SendRequest, Sent
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.pool import connect
 from mailqueue.tenants.keys import find_key, issue_key
@@ -30,8 +30,10 @@ async def test_the_role_of_the_api_is_enough(
         assert await store.find_refusal(conn) is None
         caller = await find_key(conn, key)
         assert caller is not None
-        sent = await mail.send(conn, caller, request)
-        twin = await mail.send(conn, caller, request)
+        email = mail.new_email(caller, request)
+        (sent,) = await mail.accept(conn, caller.project, [email])
+        (twin,) = await mail.accept(conn, caller.project, [email])
+        assert isinstance(sent, Sent)
         found = await mail.look_up(conn, caller, sent.id)
         await trap_store.add(conn, [caught("a@b.example", ("c@d.example",), HTML)])
         (summary,) = await inbox.page(conn, limit=9)
