@@ -60,7 +60,7 @@ BEGIN
             ('worker', 'EXECUTE ON FUNCTION mailqueue.ensure_partitions(integer)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.set_max_send_rate(numeric)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.report_space(text, text[], bigint[], bigint[])'),
-            ('worker', 'SELECT ON mailqueue.projects, mailqueue.sender_accounts, mailqueue.data_keys, mailqueue.dkim_keys, mailqueue.limits,
+            ('worker', 'SELECT ON mailqueue.projects, mailqueue.sender_accounts, mailqueue.data_keys, mailqueue.key_grants, mailqueue.dkim_keys, mailqueue.limits,
                                   mailqueue.lanes, mailqueue.email_contents, mailqueue.attachments, mailqueue.email_recipients, mailqueue.workers,
                                   mailqueue.schema_migrations, mailqueue.schema_objects'),
             ('worker', 'SELECT, INSERT, UPDATE, DELETE ON mailqueue.waiters'),

@@ -41,6 +41,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "project": Lazy("mailqueue.cli.project:project", "Choose when mail is tried again."),
     "domain": Lazy("mailqueue.cli.domain:domain", "Hold recipient domains to a rate."),
     "dkim": Lazy("mailqueue.cli.dkim:dkim", "Sign a domain's mail and check its DNS."),
+    "vault": Lazy("mailqueue.cli.vault:vault", "Rotate the keys that seal secrets, or keep them."),
     "trap": Lazy("mailqueue.cli.trap:trap", "Look at mail the built-in trap has caught."),
     "doctor": Lazy("mailqueue.cli.doctor:doctor", "Check the set-up and name each fix."),
     "verify": Lazy("mailqueue.cli.verify:verify", "Check that no accepted email is unaccounted."),

@@ -11,6 +11,7 @@ MailqueueError
 │   ├── Forbidden            scope needed                    → 403
 │   └── LimitReached         limit, retry_after              → 429
 ├── SealBroken               a sealed value cannot be opened
+├── Locked                   a project's own key has to allow it first
 └── LeaseLost                another worker has the row; stop, write nothing
 """
 
@@ -78,6 +79,10 @@ class LimitReached(InputError):
 
 class SealBroken(MailqueueError):
     """A sealed value cannot be opened: wrong master key, or moved or altered data."""
+
+
+class Locked(MailqueueError):
+    """The secrets of a project may not be opened now: it keeps their key itself."""
 
 
 class LeaseLost(MailqueueError):

@@ -30,7 +30,7 @@ class Place:
     project_id: UUID
     table: str
     column: str
-    row_id: UUID | int
+    row_id: UUID | int | str
 
 
 @dataclass(frozen=True, slots=True)

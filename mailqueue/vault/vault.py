@@ -1,12 +1,13 @@
-"""Sealing and opening: which data key is used, and that it exists."""
+"""Sealing and opening: which data key is used, that it exists, and that it may be used."""
 
 import os
 from uuid import UUID, uuid4
 
-from mailqueue.core.errors import ConfigError
+from mailqueue.core.errors import ConfigError, Locked
 from mailqueue.db.fetch import Conn
 from mailqueue.vault import store
 from mailqueue.vault.masterkey import MasterKey
+from mailqueue.vault.model import KeyGrant, WrappedBy, WrappedKey
 from mailqueue.vault.sealing import (
     KEY_BYTES,
     DataKey,
@@ -16,8 +17,7 @@ from mailqueue.vault.sealing import (
     open_with,
     seal_with,
 )
-from mailqueue.vault.store import WrappedKey
-from mailqueue.vault.wrapping import unwrap, wrap
+from mailqueue.vault.wrapping import unwrap, unwrap_grant, wrap
 
 
 async def seal(conn: Conn, master: MasterKey, *, place: Place, plaintext: bytes) -> bytes:
@@ -27,8 +27,9 @@ async def seal(conn: Conn, master: MasterKey, *, place: Place, plaintext: bytes)
 
     Raises:
         ConfigError: the project's data key is wrapped by another master key.
+        Locked: it is wrapped by the project's own key, and may not be used now.
     """
-    data_key = await _active_data_key(conn, master, place.project_id)
+    data_key = await active_data_key(conn, master, place.project_id)
     return seal_with(data_key, place, plaintext)
 
 
@@ -36,14 +37,49 @@ async def open_sealed(conn: Conn, master: MasterKey, *, place: Place, sealed: by
     """Open what is stored in one place.
 
     Raises:
-        SealBroken: whatever is wrong; it never says what.
+        Locked: the project's own key has to allow it first.
+        SealBroken: whatever else is wrong; it never says what.
     """
     key_id = data_key_id(sealed)
     row = key_id and await store.find_data_key(conn, place.project_id, data_key_id=key_id)
-    data_key = _unwrapped(master, row) if row else None
+    data_key = await opened_data_key(conn, master, row) if row else None
     if data_key is None:
         raise broken(place)
     return open_with(data_key, place, sealed)
+
+
+async def opened_data_key(conn: Conn, master: MasterKey, row: WrappedKey) -> DataKey | None:
+    """Unwrap a data key; None if the master key at hand is not the one it wants.
+
+    Raises:
+        Locked: it is wrapped by the project's own key, and no grant to use it is in force.
+    """
+    if row.wrapped_by is WrappedBy.PLATFORM:
+        by = master.named(row.master_key_id)
+        if by is None:
+            return None
+        return unwrap(by, row.wrapped, project_id=row.project_id, data_key_id=row.id)
+    grant = await store.find_grant(conn, row.id)
+    if grant is None:
+        raise Locked(
+            f"the secrets of project {row.project_id} are locked: whoever has its own key "
+            f"({row.master_key_id}) can let us use them with `mailqueue vault byok unlock`"
+        )
+    return granted_data_key(master, grant)
+
+
+def granted_data_key(master: MasterKey, grant: KeyGrant) -> DataKey | None:
+    """Unwrap what a grant holds; None if the master key at hand is not the one it wants."""
+    by = master.named(grant.master_key_id)
+    if by is None:
+        return None
+    return unwrap_grant(
+        by,
+        grant.wrapped,
+        project_id=grant.project_id,
+        data_key_id=grant.data_key_id,
+        expires_at=grant.expires_at,
+    )
 
 
 async def check_master_key(conn: Conn, master: MasterKey | None) -> None:
@@ -53,7 +89,7 @@ async def check_master_key(conn: Conn, master: MasterKey | None) -> None:
         ConfigError: names the master keys that are wanted, by id.
     """
     wanted = await store.list_master_key_ids(conn)
-    missing = [key_id for key_id in wanted if master is None or key_id != master.id]
+    missing = [key_id for key_id in wanted if master is None or master.named(key_id) is None]
     if missing:
         held = "no master key is set" if master is None else f"the master key is {master.id}"
         raise ConfigError(
@@ -62,25 +98,34 @@ async def check_master_key(conn: Conn, master: MasterKey | None) -> None:
         )
 
 
-async def _active_data_key(conn: Conn, master: MasterKey, project_id: UUID) -> DataKey:
+async def active_data_key(conn: Conn, master: MasterKey, project_id: UUID) -> DataKey:
+    """Give the data key a project seals with, made if it has none.
+
+    Raises:
+        ConfigError: it is wrapped by another master key.
+        Locked: it is wrapped by the project's own key, and may not be used now.
+    """
     row = await store.find_active_data_key(conn, project_id)
     if row is None:
-        await store.add_data_key(conn, _new_data_key(master, project_id))
+        await store.add_data_key(conn, new_data_key(master, project_id))
         row = await store.find_active_data_key(conn, project_id)  # ours, or who was first
-    data_key = _unwrapped(master, row) if row else None
+    if row is None:
+        raise ConfigError(f"project {project_id} lost its data key while it was looked for")
+    data_key = await opened_data_key(conn, master, row)
     if data_key is None:
-        raise ConfigError(
-            f"the master key ({master.id}) does not open the data key of project {project_id}: "
-            "set MAILQUEUE_MASTER_KEY to the key it was made under"
-            + (f" ({row.master_key_id})" if row else "")
-        )
+        raise wrong_master_key(row)
     return data_key
 
 
-def _new_data_key(master: MasterKey, project_id: UUID) -> WrappedKey:
+def wrong_master_key(row: WrappedKey) -> ConfigError:
+    """Make the error of a data key that the master key at hand does not open."""
+    return ConfigError(
+        f"the master key does not open the data key of project {row.project_id}: "
+        f"set MAILQUEUE_MASTER_KEY to the key it was made under ({row.master_key_id})"
+    )
+
+
+def new_data_key(master: MasterKey, project_id: UUID) -> WrappedKey:
+    """Make a data key, wrapped by the master key."""
     data_key = DataKey(id=uuid4(), project_id=project_id, key=os.urandom(KEY_BYTES))
     return WrappedKey(data_key.id, project_id, master.id, wrap(master, data_key))
-
-
-def _unwrapped(master: MasterKey, row: WrappedKey) -> DataKey | None:
-    return unwrap(master, row.wrapped, project_id=row.project_id, data_key_id=row.id)

@@ -1,34 +1,79 @@
-"""How a project's data key is kept: encrypted under the master key, bound to its row."""
+"""How a project's data key is kept: encrypted under another key, bound to its row.
+
+The other key is the master key, or one that only the project has. While the project lets us use
+its data key, that is kept under the master key too, bound to the end of that time.
+"""
 
 import os
+from datetime import UTC, datetime
+from typing import Protocol
 from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.sealing import NONCE_BYTES, DataKey
 
 
-def wrap(master: MasterKey, data_key: DataKey) -> bytes:
+class WrappingKey(Protocol):
+    """A key that wraps data keys, and its name."""
+
+    @property
+    def key(self) -> bytes: ...
+
+    @property
+    def id(self) -> str: ...
+
+
+def wrap(by: WrappingKey, data_key: DataKey) -> bytes:
     """Encrypt a data key for its row in data_keys: nonce 12, ciphertext 32, tag 16."""
-    nonce = os.urandom(NONCE_BYTES)
-    bound = _wrap_bound_to(data_key.project_id, data_key.id, master.id)
-    return nonce + AESGCM(master.key).encrypt(nonce, data_key.key, bound)
+    return _encrypted(by, data_key, _wrap_bound_to(data_key.project_id, data_key.id, by.id))
 
 
 def unwrap(
-    master: MasterKey, wrapped: bytes, *, project_id: UUID, data_key_id: UUID
+    by: WrappingKey, wrapped: bytes, *, project_id: UUID, data_key_id: UUID
 ) -> DataKey | None:
     """Decrypt a data key; None if it was wrapped by another key or for another row."""
-    bound = _wrap_bound_to(project_id, data_key_id, master.id)
+    bound = _wrap_bound_to(project_id, data_key_id, by.id)
+    return _decrypted(by, wrapped, bound, project_id=project_id, data_key_id=data_key_id)
+
+
+def wrap_grant(by: WrappingKey, data_key: DataKey, *, expires_at: datetime) -> bytes:
+    """Encrypt a data key for its row in key_grants, laid out as in data_keys."""
+    bound = _grant_bound_to(data_key.project_id, data_key.id, by.id, expires_at)
+    return _encrypted(by, data_key, bound)
+
+
+def unwrap_grant(
+    by: WrappingKey, wrapped: bytes, *, project_id: UUID, data_key_id: UUID, expires_at: datetime
+) -> DataKey | None:
+    """Decrypt a granted data key; None if it is another grant's, or the end was put off."""
+    bound = _grant_bound_to(project_id, data_key_id, by.id, expires_at)
+    return _decrypted(by, wrapped, bound, project_id=project_id, data_key_id=data_key_id)
+
+
+def _encrypted(by: WrappingKey, data_key: DataKey, bound: bytes) -> bytes:
+    nonce = os.urandom(NONCE_BYTES)
+    return nonce + AESGCM(by.key).encrypt(nonce, data_key.key, bound)
+
+
+def _decrypted(
+    by: WrappingKey, wrapped: bytes, bound: bytes, *, project_id: UUID, data_key_id: UUID
+) -> DataKey | None:
     try:
-        key = AESGCM(master.key).decrypt(wrapped[:NONCE_BYTES], wrapped[NONCE_BYTES:], bound)
+        key = AESGCM(by.key).decrypt(wrapped[:NONCE_BYTES], wrapped[NONCE_BYTES:], bound)
     except (InvalidTag, ValueError):  # ValueError: a truncated nonce
         return None
     return DataKey(id=data_key_id, project_id=project_id, key=key)
 
 
-def _wrap_bound_to(project_id: UUID, data_key_id: UUID, master_id: str) -> bytes:
+def _wrap_bound_to(project_id: UUID, data_key_id: UUID, key_id: str) -> bytes:
     # None of the fields can hold the separator.
-    return f"mq-dek|v1|{project_id}|{data_key_id}|{master_id}".encode()
+    return f"mq-dek|v1|{project_id}|{data_key_id}|{key_id}".encode()
+
+
+def _grant_bound_to(
+    project_id: UUID, data_key_id: UUID, key_id: str, expires_at: datetime
+) -> bytes:
+    until = expires_at.astimezone(UTC).isoformat(timespec="microseconds")
+    return f"mq-grant|v1|{project_id}|{data_key_id}|{key_id}|{until}".encode()

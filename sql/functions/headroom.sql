@@ -15,6 +15,7 @@ AS $$
            CASE WHEN w.why IS NOT NULL THEN 0 ELSE least(z.day_left, floor(least(z.tokens, 2000000000)))::integer END,
            m.batch_size,
            CASE
+               WHEN w.why = 'locked' THEN 'infinity'::timestamptz  -- until its project unlocks it
                WHEN w.why = 'daily_limit' THEN least((d.today + 1)::timestamp AT TIME ZONE m.time_zone,
                     CASE WHEN u.reserved > 0 THEN p_now + interval '5 s' END)  -- a reservation may still come back
                WHEN w.why IN ('rate', 'domain_rate', 'brake') THEN p_now + make_interval(secs =>
@@ -40,6 +41,7 @@ AS $$
                                       ELSE least(m.burst, n.tokens + m.rate_per_second * greatest(0, extract(epoch FROM p_now - n.tokens_at)))
                                  END AS tokens) AS z
       CROSS JOIN LATERAL (SELECT CASE WHEN m.blocked_reason IS NOT NULL AND (m.blocked_until IS NULL OR m.blocked_until > p_now) THEN m.blocked_reason
+                                      WHEN m.locked_from <= p_now THEN 'locked'
                                       WHEN z.day_left <= 0 THEN 'daily_limit'
                                       WHEN z.tokens < 1 THEN
                                           CASE WHEN m.id = 0 THEN 'brake' WHEN m.domain IS NOT NULL THEN 'domain_rate' ELSE 'rate' END

@@ -101,6 +101,7 @@ DECLARE
     w record;
     v_rescued integer := 0;
 BEGIN
+    PERFORM mailqueue.forget_expired_grants();
     FOR w IN
         SELECT k.id FROM mailqueue.workers AS k
          WHERE k.stopped_at IS NULL AND k.lost_at IS NULL

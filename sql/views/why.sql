@@ -84,6 +84,7 @@ AS $$
         WHEN 'brake' THEN 'MAILQUEUE_MAX_SEND_RATE is used up'
         WHEN 'paused' THEN 'it is paused'
         WHEN 'suspended' THEN 'it is suspended'
+        WHEN 'locked' THEN 'its secrets are locked by its own key: mailqueue vault byok unlock'
         WHEN 'unreachable' THEN 'its server cannot be reached' END
 $$;
 COMMENT ON FUNCTION mailqueue.limit_words(text, integer) IS 'A limit''s reason as people read it.';

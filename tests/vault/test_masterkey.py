@@ -14,6 +14,7 @@ from mailqueue.vault.masterkey import (
     create_master_key,
     load_master_key,
     parse_master_key,
+    replace_master_key,
     require_master_key,
 )
 from mailqueue.vault.sealing import DataKey
@@ -133,3 +134,49 @@ def test_a_wrapped_data_key_opens_under_its_master_key_in_its_row_only() -> None
     for length in range(len(wrapped)):
         cut = wrapped[:length]
         assert unwrap(master, cut, project_id=UUID(int=7), data_key_id=UUID(int=3)) is None
+
+
+def test_the_key_before_comes_along_from_the_environment_or_the_folder(tmp_path: Path) -> None:
+    old = create_master_key(tmp_path)
+
+    given = load_master_key(tmp_path, RAW.hex(), previous=old.key.hex())
+    new = replace_master_key(tmp_path)
+
+    assert given is not None
+    assert given.ids == (MasterKey(RAW).id, old.id)
+    assert new.ids == (new.id, old.id)
+    assert new.id != old.id
+    assert load_master_key(tmp_path) == new
+
+
+def test_a_replaced_key_file_keeps_its_mode_and_leaves_no_draft(tmp_path: Path) -> None:
+    create_master_key(tmp_path)
+
+    replace_master_key(tmp_path)
+
+    assert sorted(os.listdir(tmp_path)) == ["master.key", "master.key.previous"]
+    assert {(tmp_path / name).stat().st_mode & 0o777 for name in os.listdir(tmp_path)} == {0o600}
+
+
+def test_a_second_replacement_waits_for_the_first_to_be_finished(tmp_path: Path) -> None:
+    """The key before that would otherwise be lost, and with it what it still wraps."""
+    create_master_key(tmp_path)
+    new = replace_master_key(tmp_path)
+
+    with pytest.raises(ConfigError, match=r"master\.key\.previous is there: run .*vault rotate"):
+        replace_master_key(tmp_path)
+
+    assert load_master_key(tmp_path) == new
+
+
+def test_a_replacement_killed_halfway_is_made_up_for(tmp_path: Path) -> None:
+    old = create_master_key(tmp_path)
+    os.link(tmp_path / "master.key", tmp_path / "master.key.previous")
+
+    assert load_master_key(tmp_path) == old
+    assert replace_master_key(tmp_path).ids[1] == old.id
+
+
+def test_without_a_key_file_there_is_nothing_to_replace(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="there is no key to replace"):
+        replace_master_key(tmp_path)

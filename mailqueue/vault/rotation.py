@@ -1,0 +1,167 @@
+"""Replaces keys while everything runs: what is wrapped and sealed under old ones moves to new ones.
+
+Each step is one statement that does nothing when it was done: a rotation that was killed goes on
+where it was when it is started again.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+from uuid import UUID
+
+from mailqueue.core.errors import ConfigError, NotFound, SealBroken
+from mailqueue.db.fetch import Conn
+from mailqueue.vault import store, vault
+from mailqueue.vault.masterkey import MasterKey
+from mailqueue.vault.model import SealedRow, WrappedKey
+from mailqueue.vault.sealing import DataKey, Place, open_with, seal_with
+from mailqueue.vault.wrapping import unwrap, wrap, wrap_grant
+
+
+class SealedColumn(NamedTuple):
+    """Where sealed values stand, and the statements that find and replace them."""
+
+    table: str
+    column: str
+    listed: str
+    replaced: str
+
+
+# Every column with sealed values; a test compares them with the schema.
+SEALED_COLUMNS = (
+    SealedColumn(
+        "sender_accounts",
+        "smtp_password",
+        "list_sealed_smtp_passwords",
+        "replace_sealed_smtp_password",
+    ),
+    SealedColumn("dkim_keys", "private_key", "list_sealed_dkim_keys", "replace_sealed_dkim_key"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rotated:
+    """What a rotation did."""
+
+    rewrapped: int  # data keys and grants, by the master key in force
+    renewed: int  # projects that have a new data key
+    resealed: int  # values sealed with the new data keys
+    damaged: tuple[str, ...]  # values that no key opens, each in a sentence; left as they are
+
+
+async def rotate(
+    conn: Conn,
+    master: MasterKey,
+    *,
+    project: str | None = None,
+    is_forced: bool = False,
+    by: str,
+) -> Rotated:
+    """Bring everything under the master key in force; `conn` must not be in a transaction.
+
+    Data keys made under an earlier one are replaced and what they sealed is sealed anew; with
+    `is_forced` all are, or those of `project`. Projects whose own key wraps their data key keep it.
+
+    Raises:
+        ConfigError: something is wrapped by a key that is not at hand; names it.
+        NotFound: there is no such project.
+    """
+    if project is not None and await store.find_project(conn, project) is None:
+        raise NotFound("project", project)
+    await vault.check_master_key(conn, master)
+    rewrapped = await _rewrap_keys(conn, master) + await _rewrap_grants(conn, master)
+    renewed = 0
+    for project_id in await store.list_projects_to_renew(
+        conn, master.id, project=project, is_forced=is_forced
+    ):
+        await renew(conn, master, project_id)
+        renewed += 1
+    count, damaged = 0, list[str]()
+    for row in await store.list_keys_to_clear(conn):
+        count += await _clear(conn, master, row, damaged)
+    done = Rotated(rewrapped, renewed, count, tuple(damaged))
+    if any((rewrapped, renewed, count)):
+        counts = {"rewrapped": rewrapped, "renewed": renewed, "resealed": count}
+        await store.note(
+            conn, None, by=by, action="vault.rotated", subject=f"master key {master.id}", **counts
+        )
+    return done
+
+
+async def renew(conn: Conn, master: MasterKey, project_id: UUID) -> None:
+    """Have a project seal with a new data key from now on."""
+    async with conn.transaction():
+        await store.retire_active_data_key(conn, project_id)
+        await store.add_data_key(conn, vault.new_data_key(master, project_id))
+
+
+async def _rewrap_keys(conn: Conn, master: MasterKey) -> int:
+    count = 0
+    while rows := await store.list_keys_to_rewrap(conn, master.id):
+        for row in rows:
+            key = _platform_unwrapped(master, row)
+            new = replace(row, master_key_id=master.id, wrapped=wrap(master, key))
+            count += await store.rewrap(conn, new, old=row.wrapped)
+    return count
+
+
+async def _rewrap_grants(conn: Conn, master: MasterKey) -> int:
+    count = 0
+    while grants := await store.list_grants_to_rewrap(conn, master.id):
+        for grant in grants:
+            key = vault.granted_data_key(master, grant)
+            if key is None:
+                raise _damaged(grant.data_key_id)
+            wrapped = wrap_grant(master, key, expires_at=grant.expires_at)
+            new = replace(grant, master_key_id=master.id, wrapped=wrapped)
+            count += await store.rewrap_grant(conn, new, old=grant.wrapped)
+    return count
+
+
+async def _clear(conn: Conn, master: MasterKey, row: WrappedKey, damaged: list[str]) -> int:
+    """Seal anew whatever is sealed with a replaced data key; what does not open is told."""
+    old = _platform_unwrapped(master, row)
+    count, before = 0, len(damaged)
+    for column in SEALED_COLUMNS:
+        async for sealed in _sealed_with(conn, column, row):
+            try:
+                async with conn.transaction():  # the new key stays active until this is written
+                    new = await vault.active_data_key(conn, master, row.project_id)
+                    again = _resealed(old, new, sealed, column)
+                    count += await store.replace_sealed(conn, column.replaced, sealed, sealed=again)
+            except SealBroken as exc:
+                damaged.append(str(exc))
+    if len(damaged) == before:
+        await store.note_key_cleared(conn, row.id)
+    return count
+
+
+async def _sealed_with(
+    conn: Conn, column: SealedColumn, row: WrappedKey
+) -> AsyncIterator[SealedRow]:
+    after: str | None = None
+    while found := await store.list_sealed(conn, column.listed, row, after=after):
+        for one in found:
+            yield one
+        after = found[-1].row_id
+
+
+def _resealed(old: DataKey, new: DataKey, row: SealedRow, column: SealedColumn) -> bytes:
+    place = Place(old.project_id, column.table, column.column, row.row_id)
+    return seal_with(new, place, open_with(old, place, row.sealed))
+
+
+def _platform_unwrapped(master: MasterKey, row: WrappedKey) -> DataKey:
+    by = master.named(row.master_key_id)
+    key = None
+    if by is not None:
+        key = unwrap(by, row.wrapped, project_id=row.project_id, data_key_id=row.id)
+    if key is None:
+        raise _damaged(row.id)
+    return key
+
+
+def _damaged(data_key_id: UUID) -> ConfigError:
+    return ConfigError(
+        f"data key {data_key_id} does not open: it was altered, or its master key is not at hand"
+    )
