@@ -1,12 +1,19 @@
 """Decides which mails of a marked group are handed over: composes those, settles the others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
 
 from mailqueue.mail.desk import Account, Desk
 from mailqueue.mail.letter import CannotCompose, Letter, NotSigned, write_letter
-from mailqueue.mail.model import Ending, LogStatus, Mark, MarkVerdict, Parcel, Settlement
+from mailqueue.mail.model import (
+    Ending,
+    LogStatus,
+    Mark,
+    Marks,
+    MarkVerdict,
+    Parcel,
+    Settlement,
+)
 from mailqueue.telemetry.log import get_logger
 
 UNSIGNED_WAIT = timedelta(minutes=1)
@@ -15,18 +22,33 @@ UNSIGNED_WAIT = timedelta(minutes=1)
 log = get_logger(__name__)
 
 
-def letters_of(
-    group: Sequence[Parcel], marks: Mapping[UUID, Mark], *, account: Account, desk: Desk
-) -> list[Letter]:
-    """Give the mails that may go, composed; every other is settled, or forgotten when lost."""
+Draft = Letter | Settlement
+"""What becomes of a mail that may go: a letter, or an outcome where it cannot be composed."""
+
+
+def drafts_of(group: Sequence[Parcel], *, account: Account, desk: Desk) -> list[Draft]:
+    """Compose mails while it is found out whether they may go."""
     now = datetime.now(UTC)
+    return [_draft(parcel, (), account=account, desk=desk, now=now) for parcel in group]
+
+
+def letters_of(
+    group: Sequence[Parcel],
+    drafts: Sequence[Draft],
+    marks: Marks,
+    *,
+    account: Account,
+    desk: Desk,
+) -> list[Letter]:
+    """Give the mails that may go; every other is settled, or forgotten when lost."""
     letters = []
-    for parcel in group:
-        letter = _letter(parcel, marks[parcel.email.id], account=account, desk=desk, now=now)
-        if isinstance(letter, Letter):
-            letters.append(letter)
-        elif letter is not None:
-            desk.scribe.settle(letter)
+    is_plain = not marks.named and not marks.are_lost
+    for parcel, drafted in zip(group, drafts, strict=True):
+        draft = drafted if is_plain else _after(parcel, drafted, marks, account=account, desk=desk)
+        if isinstance(draft, Letter):
+            letters.append(draft)
+        elif draft is not None:
+            desk.scribe.settle(draft)
     return letters
 
 
@@ -38,18 +60,28 @@ def unsent(
     return Settlement(id=email.id, claim_no=email.claim_no, ending=ending, reason=reason, log=log)
 
 
-def _letter(
-    parcel: Parcel, mark: Mark, *, account: Account, desk: Desk, now: datetime
-) -> Letter | Settlement | None:
+def _after(
+    parcel: Parcel, draft: Draft, marks: Marks, *, account: Account, desk: Desk
+) -> Draft | None:
+    """Give what becomes of a mail after the last look at it."""
+    mark = marks.of(parcel.email.id)
     if mark.verdict is not MarkVerdict.GO:
         return _stopped(parcel, mark, desk)
+    if not mark.stopped:
+        return draft
+    return _draft(parcel, mark.stopped, account=account, desk=desk, now=datetime.now(UTC))
+
+
+def _draft(
+    parcel: Parcel, stopped: tuple[str, ...], *, account: Account, desk: Desk, now: datetime
+) -> Draft:
     try:
         return write_letter(
             parcel,
             desk.skeletons,
             default_sender=account.default_sender,
             now=now,
-            stopped=mark.stopped,
+            stopped=stopped,
             signers=account.signers,
         )
     except NotSigned as exc:

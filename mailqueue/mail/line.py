@@ -7,14 +7,14 @@ from datetime import timedelta
 
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
-from mailqueue.mail.composing import letters_of, unsent
+from mailqueue.mail.composing import drafts_of, letters_of, unsent
 from mailqueue.mail.desk import Account, Desk
 from mailqueue.mail.files import carries_files, fitting
 from mailqueue.mail.judgement import Handed, settlement_of
 from mailqueue.mail.letter import Letter
 from mailqueue.mail.model import Ending, Parcel
 from mailqueue.mail.silence import Question, Silence
-from mailqueue.mail.slots import Mail, Share
+from mailqueue.mail.slots import Share
 from mailqueue.ports.transport import Channel, Outgoing
 from mailqueue.telemetry.log import get_logger
 
@@ -108,8 +108,9 @@ class SenderLine:
         only waits for slots goes back too, and nothing is said about the account.
         """
         longest = self._longest_silence
-        silent = [mail for one in self._silence.unanswered(longest) for mail in one.mails]
-        made_room = self._desk.slots.set_aside(silent, self._share)
+        silent = [handed.email for one in self._silence.unanswered(longest) for handed in one.mails]
+        mails = [(email.id, email.claim_no) for email in silent]
+        made_room = self._desk.slots.set_aside(mails, self._share)
         if not self._waiting:
             return
         if self._thirst.seconds() > longest and not made_room:
@@ -220,10 +221,14 @@ class SenderLine:
             reach("slots.taken")
             if any(map(carries_files, group)):
                 group = await desk.files.fetched(group)
-            marks = await desk.scribe.mark([parcel.email for parcel in group], self._share)
+            marking = desk.scribe.mark([parcel.email for parcel in group], self._share)
             slots = 0  # each is freed with its mail
+            for _ in range(2):  # first the scribe asks, then we work while the database does
+                await asyncio.sleep(0)
+            drafts = drafts_of(group, account=self.account, desk=desk)
+            marks = await marking
             reach("mark.read")
-            return letters_of(group, marks, account=self.account, desk=desk)
+            return letters_of(group, drafts, marks, account=self.account, desk=desk)
         except Exception as exc:  # one bad row must not stop a worker
             log.exception("group.failed", sender_account=self.account.id)
             desk.slots.give_back(slots, self._share)
@@ -235,15 +240,12 @@ class SenderLine:
     async def _hand_over(self, channel: Channel, letters: Sequence[Letter]) -> None:
         outgoing = [letter.outgoing for letter in letters]
         unreported = {letter.outgoing.email_id: letter.handed for letter in letters}
-        mails = {_mail(handed): None for handed in unreported.values()}
         try:
-            with self._silence.asking(mails) as question:
+            with self._silence.asking(unreported.values()) as question:
 
                 def report(mail: Outgoing, verdict: Verdict, took_ms: int) -> None:
                     reach("reply.read")
-                    handed = unreported.pop(mail.email_id)
-                    del mails[_mail(handed)]
-                    self._take(question, handed, verdict, took_ms)
+                    self._take(question, unreported.pop(mail.email_id), verdict, took_ms)
 
                 await channel.send(outgoing, report, may_finish=self._desk.may_finish)
         except Exception as exc:  # one bad row must not stop a worker
@@ -264,7 +266,3 @@ class SenderLine:
         while self._waiting:
             deferred = unsent(self._waiting.popleft(), Ending.DEFER, reason)
             self._desk.scribe.settle(deferred._replace(wait=wait))
-
-
-def _mail(handed: Handed) -> Mail:
-    return handed.email.id, handed.email.claim_no

@@ -94,6 +94,19 @@ class Mark(NamedTuple):
     stopped: tuple[str, ...] = ()
 
 
+class Marks(NamedTuple):
+    """The last look at the mails of one commit; who is not `named` may go as it is."""
+
+    named: dict[UUID, Mark]
+    are_lost: bool = False  # the worker was declared lost: nothing may go
+
+    def of(self, email_id: UUID) -> Mark:
+        """Give what was found about one of the mails that were asked about."""
+        if self.are_lost:
+            return Mark(email_id, MarkVerdict.LOST)
+        return self.named.get(email_id) or Mark(email_id, MarkVerdict.GO)
+
+
 class Ending(StrEnum):
     """What settling a mail does to its row."""
 

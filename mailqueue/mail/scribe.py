@@ -11,14 +11,15 @@ from uuid import UUID
 
 from mailqueue.core.crashpoints import reach
 from mailqueue.db.link import Link
-from mailqueue.mail.model import ClaimedEmail, Mark, MarkVerdict, Settlement
+from mailqueue.mail.model import ClaimedEmail, Marks, Settlement
 from mailqueue.mail.slots import Mail, Share, Slots
 from mailqueue.mail.store_outcomes import write_down
 from mailqueue.telemetry.log import get_logger
 
-_Request = tuple[Sequence[ClaimedEmail], Share, "asyncio.Future[dict[UUID, Mark]]"]
-LINGER_SECONDS = 0.004
-"""A commit costs as much as sending ten mails: so long it waits for those still on the wire."""
+_Request = tuple[Sequence[ClaimedEmail], Share, "asyncio.Future[Marks]"]
+LINGER_SECONDS, LONGEST_LINGER_SECONDS = 0.004, 0.05
+"""A commit costs as much as sending ten mails. For those still on the wire it waits as long as the
+last one took, within these bounds: on a busy machine or a slow disk larger groups are cheaper."""
 
 log = get_logger(__name__)
 
@@ -47,6 +48,7 @@ class Scribe:
         self._requests: list[_Request] = []
         self._due = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
+        self._linger = LINGER_SECONDS
         self._is_idle = asyncio.Event()
         self._is_idle.set()
 
@@ -61,12 +63,12 @@ class Scribe:
             self._on_wire -= 1
         self._consider()
 
-    async def mark(self, emails: Sequence[ClaimedEmail], share: Share) -> dict[UUID, Mark]:
+    def mark(self, emails: Sequence[ClaimedEmail], share: Share) -> "asyncio.Future[Marks]":
         """Mark mails that hold slots; those that may not go keep theirs until they are settled."""
-        done: asyncio.Future[dict[UUID, Mark]] = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[Marks] = asyncio.get_running_loop().create_future()
         self._requests.append((emails, share, done))
         self._consider()
-        return await done
+        return done
 
     def forget(self, email_id: UUID, claim_no: int) -> None:
         """Free the slot of a marked mail that is no longer ours."""
@@ -95,7 +97,7 @@ class Scribe:
             self._due.set()
         elif self._timer is None:
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(LINGER_SECONDS, self._due.set)
+            self._timer = loop.call_later(self._linger, self._due.set)
 
     async def _write(self) -> None:
         outcomes = [self._outcomes.popleft() for _ in range(min(self._most, len(self._outcomes)))]
@@ -109,13 +111,16 @@ class Scribe:
             self._open.update({(email.id, email.claim_no): share for email in emails})
         self._on_wire += len(new)
         reach("settle.begun")
+        begun = asyncio.get_running_loop().time()
         written = await self._link.call(
             lambda conn: write_down(conn, self._worker, settled=outcomes, new=new, opened=opened)
         )
         reach("settle.committed")
-        for emails, _, done in requests:
+        took = asyncio.get_running_loop().time() - begun
+        self._linger = min(max(took, LINGER_SECONDS), LONGEST_LINGER_SECONDS)
+        for _, _, done in requests:
             if not done.done():
-                done.set_result({email.id: _mark(email, written.marks) for email in emails})
+                done.set_result(written.marks)
         if written.moved_on:
             count = len(written.moved_on)
             log.warning("outcomes.refused", count=count, reason="the claims had moved on")
@@ -130,7 +135,3 @@ class Scribe:
     def _free(self, mails: Sequence[Mail]) -> None:
         marked = [mail for mail in mails if mail in self._open]
         self._slots.end([(mail, self._open.pop(mail)) for mail in marked])
-
-
-def _mark(email: ClaimedEmail, marks: dict[UUID, Mark]) -> Mark:
-    return marks.get(email.id, Mark(email.id, MarkVerdict.LOST))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
-from mailqueue.mail.slots import Mail
+from mailqueue.mail.judgement import Handed
 
 
 class Awake:
@@ -29,7 +29,7 @@ class Question:
 
     __slots__ = ("asked_at", "heard_at", "mails")
 
-    def __init__(self, mails: Collection[Mail], asked_at: float) -> None:
+    def __init__(self, mails: Collection[Handed], asked_at: float) -> None:
         self.mails = mails  # the caller takes out what is answered
         self.asked_at = self.heard_at = asked_at
 
@@ -44,7 +44,7 @@ class Silence:
         self._heard_at = 0.0
 
     @contextmanager
-    def asking(self, mails: Collection[Mail] = ()) -> Iterator[Question]:
+    def asking(self, mails: Collection[Handed] = ()) -> Iterator[Question]:
         """Wait for the server in the block."""
         question = Question(mails, self._now())
         self._open.append(question)  # oldest first

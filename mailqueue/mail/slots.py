@@ -68,7 +68,7 @@ class Slots:
     def end(self, mails: Iterable[tuple[Mail, Share]]) -> None:
         """Free the slots of mails whose outcomes are being written, all before any is dealt."""
         for mail, share in mails:
-            if mail in self._aside:
+            if self._aside and mail in self._aside:
                 self._aside.remove(mail)
                 self._room_aside += 1
                 share.aside -= 1

@@ -38,10 +38,16 @@ ORDER BY r.email_id, r.position;
 
 -- name: write_down :many
 -- In one commit: what is about to be handed over, with the last look at each, and what became of other mail.
--- Outcomes whose claim had moved on come back as moved_on; no marks when the worker was declared lost.
-SELECT m.id, m.verdict, m.reason, m.stopped
-FROM mailqueue.mark_emails(%(worker)s, %(new_ids)s::uuid[], %(new_claims)s::bigint[], %(open_ids)s::uuid[],
-    %(open_claims)s::bigint[]) AS m
+-- Marked mail that may go as it is comes back only as one row, known; without it the worker was declared lost.
+-- Outcomes whose claim had moved on come back as moved_on.
+WITH marked AS MATERIALIZED (
+    SELECT m.id, m.verdict, m.reason, m.stopped
+    FROM mailqueue.mark_emails(%(worker)s, %(new_ids)s::uuid[], %(new_claims)s::bigint[], %(open_ids)s::uuid[],
+        %(open_claims)s::bigint[]) AS m
+)
+SELECT m.id, m.verdict, m.reason, m.stopped FROM marked AS m WHERE m.verdict <> 'go' OR m.stopped IS NOT NULL
+UNION ALL
+SELECT NULL, 'known', NULL, NULL WHERE EXISTS (SELECT FROM marked)
 UNION ALL
 SELECT s.id, 'moved_on', NULL, NULL
 FROM unnest(mailqueue.settle_emails(%(ids)s::uuid[], %(claims)s::bigint[], %(outcomes)s::text[], %(reasons)s::text[],

@@ -1,6 +1,7 @@
 """A line to a server that does as told, and a desk that writes down what it hears."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from mailqueue.mail.desk import Account, Desk
 from mailqueue.mail.files import FileRef, Files
 from mailqueue.mail.letter import Skeletons
 from mailqueue.mail.line import SenderLine
-from mailqueue.mail.model import ClaimedEmail, Ending, Mark, MarkVerdict, Settlement
+from mailqueue.mail.model import ClaimedEmail, Ending, Mark, Marks, MarkVerdict, Settlement
 from mailqueue.mail.scribe import Scribe
 from mailqueue.mail.slots import Share, Slots
 from mailqueue.ports.transport import Channel, Outgoing, Report
@@ -30,10 +31,14 @@ class Book(Scribe):
         self.verdicts: dict[UUID, MarkVerdict] = {}
         self.settled: list[Settlement] = []
 
-    async def mark(self, emails: Sequence[ClaimedEmail], share: Share) -> dict[UUID, Mark]:
-        go = MarkVerdict.GO
+    def mark(self, emails: Sequence[ClaimedEmail], share: Share) -> "asyncio.Future[Marks]":
         self._open.update({(one.id, one.claim_no): share for one in emails})
-        return {one.id: Mark(one.id, self.verdicts.get(one.id, go)) for one in emails}
+        named = {
+            one.id: Mark(one.id, self.verdicts[one.id]) for one in emails if one.id in self.verdicts
+        }
+        done: asyncio.Future[Marks] = asyncio.get_running_loop().create_future()
+        done.set_result(Marks(named))
+        return done
 
     def settle(self, outcome: Settlement) -> None:
         self.settled.append(outcome)
@@ -111,7 +116,7 @@ class Office:
             may_finish=lambda: True,
             answered=lambda _: self.troubles.append("answered"),
             failed=lambda _, why: self.troubles.append(why.detail),
-            now=asyncio.get_running_loop().time,
+            now=time.monotonic,
             idle_s=self.idle_s,
             stall_s=self.stall_s,
             stranger_s=self.stranger_s,

@@ -58,7 +58,7 @@ class Desk:
         """Take slots for mails and mark them."""
         assert await self.slots.take(len(emails), self.share) == len(emails)
         marks = await self.scribe.mark(emails, self.share)
-        assert {marks[one.id].verdict for one in emails} == {MarkVerdict.GO}
+        assert {marks.of(one.id).verdict for one in emails} == {MarkVerdict.GO}
 
     def settle(self, *emails: ClaimedEmail) -> None:
         for email in emails:
@@ -142,13 +142,13 @@ async def test_mail_is_not_handed_over_before_its_mark_is_durable(
         writing(database, worker) as desk,
     ):
         desk.link.gate.clear()
-        handing = asyncio.create_task(desk.scribe.mark(mails, desk.share))
+        handing = desk.scribe.mark(mails, desk.share)
         for _ in range(20):
             await asyncio.sleep(0)
         assert not handing.done()
         desk.link.gate.set()
 
-        assert (await handing)[mails[0].id].verdict is MarkVerdict.GO
+        assert (await handing).of(mails[0].id).verdict is MarkVerdict.GO
 
 
 async def test_what_comes_while_a_group_is_written_goes_together(
@@ -209,7 +209,7 @@ async def test_drained_waits_for_the_write_not_for_the_handing_in(
         assert desk.written == [1]
 
 
-async def test_requests_made_together_are_answered_each_with_its_own(
+async def test_requests_made_together_are_answered_by_one_commit(
     database: DatabaseSettings,
 ) -> None:
     async with (
@@ -218,7 +218,8 @@ async def test_requests_made_together_are_answered_each_with_its_own(
     ):
         answers = await asyncio.gather(*(desk.scribe.mark([email], desk.share) for email in mails))
 
-    assert [list(answer) for answer in answers] == [[email.id] for email in mails]
+        assert desk.link.calls == 1
+    assert {marks.of(one.id).verdict for marks in answers for one in mails} == {MarkVerdict.GO}
 
 
 async def test_a_worker_declared_lost_may_hand_nothing_over(database: DatabaseSettings) -> None:
@@ -228,7 +229,7 @@ async def test_a_worker_declared_lost_may_hand_nothing_over(database: DatabaseSe
         async with writing(database, worker) as desk:
             marks = await desk.scribe.mark(mails, desk.share)
 
-    assert marks[mails[0].id].verdict is MarkVerdict.LOST
+    assert marks.of(mails[0].id).verdict is MarkVerdict.LOST
 
 
 async def test_forgetting_what_holds_no_slot_frees_none() -> None:

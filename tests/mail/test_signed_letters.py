@@ -1,15 +1,14 @@
 """Who signs a letter, and what becomes of one that nobody signs for."""
 
 from datetime import timedelta
-from uuid import UUID
 
 import pytest
 
 from mailqueue.dkim.signer import Signers
-from mailqueue.mail.composing import UNSIGNED_WAIT, letters_of
+from mailqueue.mail.composing import UNSIGNED_WAIT, drafts_of, letters_of
 from mailqueue.mail.desk import Account
 from mailqueue.mail.letter import Letter, NotSigned, Skeletons, write_letter
-from mailqueue.mail.model import Ending, Mark, MarkVerdict, Parcel
+from mailqueue.mail.model import Ending, Marks, Parcel
 from tests.dkim.signing import DOMAIN, signer, verdicts
 from tests.mail.claims import NOW, SENDER, parcel
 from tests.mail.office import Office, Server
@@ -59,9 +58,10 @@ def test_a_mail_that_must_be_signed_and_cannot_be_waits_and_spends_no_attempt() 
     office, what = Office(), parcel()
     signers = Signers(is_required=True)
     account = Account(1, 1, SENDER, 4, timedelta(0), Server(), signers=signers)
-    marks: dict[UUID, Mark] = {what.email.id: Mark(what.email.id, MarkVerdict.GO)}
+    desk = office.desk()
+    drafts = drafts_of([what], account=account, desk=desk)
 
-    assert letters_of([what], marks, account=account, desk=office.desk()) == []
+    assert letters_of([what], drafts, Marks({}), account=account, desk=desk) == []
 
     (settled,) = office.settled
     assert (settled.ending, settled.wait, settled.log) == (Ending.DEFER, UNSIGNED_WAIT, None)

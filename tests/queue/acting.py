@@ -42,7 +42,8 @@ async def mark(
     conn: Conn, worker: int, emails: Sequence[ClaimedEmail], *, opened: Sequence[ClaimedEmail] = ()
 ) -> dict[UUID, Mark]:
     before = [(email.id, email.claim_no) for email in opened]
-    return (await write_down(conn, worker, new=emails, opened=before)).marks
+    marks = (await write_down(conn, worker, new=emails, opened=before)).marks
+    return {} if marks.are_lost else {email.id: marks.of(email.id) for email in emails}
 
 
 def outcome(email: ClaimedEmail, ending: Ending, **more: Any) -> Settlement:
