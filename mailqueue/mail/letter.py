@@ -112,7 +112,7 @@ def write_letter(
                 or any(address.needs_smtputf8 for address, _ in envelope),
             ),
             message,
-            (email.category,),
+            email.category,
         ),
         Handed(
             email, mail_id, tuple(given for _, given in envelope), bool(parcel.recipients), stopped

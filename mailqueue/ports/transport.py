@@ -25,12 +25,13 @@ class Envelope:
 class Outgoing:
     """One message ready for the wire: CRLF line ends, no dot-stuffing, lines to 998 octets.
 
-    `tags` are words that providers count by and give back in their events: the category first.
+    `category` and `tags` are words that providers count by and give back in their events.
     """
 
     email_id: UUID
     envelope: Envelope
     message: bytes
+    category: str = ""
     tags: tuple[str, ...] = ()
 
 

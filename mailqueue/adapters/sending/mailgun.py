@@ -13,7 +13,7 @@ from mailqueue.adapters.http.model import Answer, Call, Site
 from mailqueue.adapters.sending import outcomes
 from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
 from mailqueue.adapters.sending.outcomes import cannot_carry
-from mailqueue.adapters.sending.service import ID_NAME, Access, Service, Written
+from mailqueue.adapters.sending.service import Access, Service, Written, metadata_of, tags_of
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.ports.transport import Outgoing
 
@@ -43,8 +43,8 @@ class Mailgun(Service):
     def write(self, mail: Outgoing) -> Written | Rejected:
         options = [
             *self._extra.items(),
-            *(("o:tag", tag) for tag in mail.tags),
-            (f"v:{ID_NAME}", str(mail.email_id)),
+            *(("o:tag", tag) for tag in tags_of(mail)),
+            *((f"v:{name}", value) for name, value in metadata_of(mail).items()),
         ]
         size = sum(len(name.encode()) + len(value.encode()) for name, value in options)
         if size > OPTIONS_OCTETS:

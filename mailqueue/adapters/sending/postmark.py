@@ -16,7 +16,7 @@ from mailqueue.adapters.sending import outcomes
 from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
 from mailqueue.adapters.sending.outcomes import Meaning, cannot_carry
 from mailqueue.adapters.sending.parts import File, Parts, People, mailbox, parts_of
-from mailqueue.adapters.sending.service import ID_NAME, Access, Service, Written
+from mailqueue.adapters.sending.service import Access, Service, Written, metadata_of, tags_of
 from mailqueue.core.verdict import Accepted, Refused, Rejected, Verdict
 from mailqueue.ports.transport import Outgoing
 
@@ -73,7 +73,7 @@ class Postmark(Service):
             "From": _mailboxes((parts.sender,)),
             "To": _mailboxes(parts.to),
             "Subject": parts.subject,
-            "Metadata": {ID_NAME: str(mail.email_id)},
+            "Metadata": metadata_of(mail),
         }
         headers = list(parts.headers)
         if parts.message_id and self._access.settings.get("keep_message_id", True):
@@ -84,7 +84,7 @@ class Postmark(Service):
             "ReplyTo": _mailboxes(parts.reply_to),
             "TextBody": parts.text,
             "HtmlBody": parts.html,
-            "Tag": mail.tags[0] if mail.tags else None,
+            "Tag": next(iter(tags_of(mail)), None),
             "MessageStream": self._access.setting("message_stream"),
             "Headers": [{"Name": name, "Value": value} for name, value in headers],
             "Attachments": [_attachment(file) for file in parts.files],

@@ -18,7 +18,7 @@ from mailqueue.adapters.sending import outcomes
 from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
 from mailqueue.adapters.sending.outcomes import cannot_carry
 from mailqueue.adapters.sending.parts import File, Parts, People, mailbox, parts_of
-from mailqueue.adapters.sending.service import ID_NAME, Access, Service, Written
+from mailqueue.adapters.sending.service import Access, Service, Written, metadata_of
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.ports.transport import Outgoing
 
@@ -79,8 +79,7 @@ class Resend(Service):
         headers = dict(parts.headers)
         if parts.message_id and self._access.settings.get("keep_message_id", True):
             headers["Message-ID"] = parts.message_id
-        tags = {ID_NAME: str(mail.email_id)}
-        tags |= {_tag_name(n): _NOT_IN_TAGS.sub("_", tag)[:256] for n, tag in enumerate(mail.tags)}
+        tags = metadata_of(mail) | {f"tag{n}": tag for n, tag in enumerate(mail.tags, 1)}
         body: dict[str, Any] = {
             **self._access.extra,
             "from": _mailboxes((parts.sender,))[0],
@@ -95,7 +94,10 @@ class Resend(Service):
             "text": parts.text,
             "headers": headers,
             "attachments": [_attachment(file) for file in parts.files],
-            "tags": [{"name": name, "value": value} for name, value in tags.items() if value],
+            "tags": [
+                {"name": name, "value": _NOT_IN_TAGS.sub("_", value)[:256]}
+                for name, value in tags.items()
+            ],
         }
         return body | {name: value for name, value in named.items() if value}
 
@@ -126,10 +128,6 @@ class Resend(Service):
 
 def _mailboxes(people: People) -> list[str]:
     return [mailbox(one) for one in people]
-
-
-def _tag_name(number: int) -> str:
-    return "category" if number == 0 else f"tag{number}"
 
 
 def _attachment(file: File) -> dict[str, str]:

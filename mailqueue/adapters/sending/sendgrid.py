@@ -17,7 +17,7 @@ from mailqueue.adapters.sending import outcomes
 from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
 from mailqueue.adapters.sending.outcomes import cannot_carry
 from mailqueue.adapters.sending.parts import File, Parts, People, parts_of
-from mailqueue.adapters.sending.service import ID_NAME, Access, Service, Written
+from mailqueue.adapters.sending.service import Access, Service, Written, metadata_of, tags_of
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.ports.transport import Outgoing
 
@@ -68,7 +68,7 @@ class SendGrid(Service):
         one: dict[str, Any] = {"to": _people(parts.to)}
         one |= {"cc": _people(parts.cc)} if parts.cc else {}
         one |= {"bcc": _people(parts.bcc)} if parts.bcc else {}
-        one["custom_args"] = {ID_NAME: str(mail.email_id)}
+        one["custom_args"] = metadata_of(mail)
         body: dict[str, Any] = {
             **self._access.extra,
             "personalizations": [one],
@@ -84,8 +84,8 @@ class SendGrid(Service):
             body["headers"] = dict(parts.headers)
         if parts.files:
             body["attachments"] = [_attachment(file) for file in parts.files]
-        if mail.tags:
-            body["categories"] = [tag[:255] for tag in dict.fromkeys(mail.tags)]
+        if tags := tags_of(mail):
+            body["categories"] = [tag[:255] for tag in tags]
         return body
 
     def call(self, group: Sequence[Written]) -> Call:

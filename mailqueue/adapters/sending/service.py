@@ -12,6 +12,18 @@ from mailqueue.ports.transport import Outgoing
 
 ID_NAME = "mailqueue_id"
 """Under this name the id of a mail goes out with it, and comes back in the provider's events."""
+CATEGORY_NAME = "category"
+
+
+def tags_of(mail: Outgoing) -> tuple[str, ...]:
+    """Give the words a provider is to count a mail by; one without tags counts by its category."""
+    return tuple(dict.fromkeys(mail.tags)) or ((mail.category,) if mail.category else ())
+
+
+def metadata_of(mail: Outgoing) -> dict[str, str]:
+    """Give what is to come back in the provider's events, name to value."""
+    category = {CATEGORY_NAME: mail.category} if mail.category else {}
+    return {ID_NAME: str(mail.email_id), **category}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from mailqueue.adapters.sending import outcomes
 from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
 from mailqueue.adapters.sending.outcomes import Meaning
 from mailqueue.adapters.sending.parts import recipients_of
-from mailqueue.adapters.sending.service import ID_NAME, Access, Service, Written
+from mailqueue.adapters.sending.service import Access, Service, Written, metadata_of
 from mailqueue.adapters.sending.sigv4 import Credentials, signed_headers
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
@@ -76,8 +76,7 @@ class Ses(Service):
     def write(self, mail: Outgoing) -> Written | Rejected:
         to, cc, bcc = recipients_of(mail)
         named = {"ToAddresses": to, "CcAddresses": cc, "BccAddresses": bcc}
-        tags = {ID_NAME: str(mail.email_id)}
-        tags |= {_tag_name(n): _NOT_IN_TAGS.sub("_", tag)[:256] for n, tag in enumerate(mail.tags)}
+        tags = metadata_of(mail) | {f"tag{n}": tag for n, tag in enumerate(mail.tags, 1)}
         body: dict[str, Any] = {
             **self._extra,
             "FromEmailAddress": mail.envelope.sender,
@@ -85,7 +84,10 @@ class Ses(Service):
                 field: [one.address for one in people] for field, people in named.items() if people
             },
             "Content": {"Raw": {"Data": base64.b64encode(mail.message).decode()}},
-            "EmailTags": [{"Name": name, "Value": value} for name, value in tags.items() if value],
+            "EmailTags": [
+                {"Name": name, "Value": _NOT_IN_TAGS.sub("_", value)[:256]}
+                for name, value in tags.items()
+            ],
         }
         if self._configuration_set:
             body["ConfigurationSetName"] = self._configuration_set
@@ -156,10 +158,6 @@ def _credentials(access: Access) -> Credentials:
     return Credentials(
         access.key_id, Secret(str(given["secret_key"])), Secret(str(token)) if token else None
     )
-
-
-def _tag_name(number: int) -> str:
-    return "category" if number == 0 else f"tag{number}"
 
 
 def _error_name(answer: Answer, said: dict[str, Any]) -> str:

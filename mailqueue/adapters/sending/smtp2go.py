@@ -14,7 +14,7 @@ from mailqueue.adapters.sending import outcomes
 from mailqueue.adapters.sending.carrying import Bounds, objection, of_account
 from mailqueue.adapters.sending.outcomes import cannot_carry
 from mailqueue.adapters.sending.parts import File, Parts, mailbox, parts_of
-from mailqueue.adapters.sending.service import Access, Service, Written
+from mailqueue.adapters.sending.service import Access, Service, Written, tags_of
 from mailqueue.core.verdict import Accepted, AllRefused, Refused, Rejected, Verdict
 from mailqueue.ports.transport import Outgoing
 
@@ -66,7 +66,7 @@ class Smtp2go(Service):
 
     def _body(self, mail: Outgoing, parts: Parts) -> dict[str, Any]:
         headers = [*parts.headers, (ID_HEADER, str(mail.email_id))]
-        headers += [(TAG_HEADER, tag) for tag in mail.tags]
+        headers += [(TAG_HEADER, tag) for tag in tags_of(mail)]
         if parts.message_id and self._access.settings.get("keep_message_id", True):
             headers.append(("Message-ID", parts.message_id))
         if parts.reply_to:

@@ -35,7 +35,7 @@ def mail(
     text: str | None = "Hallo\n",
     html: str | None = "<p>Hallo</p>\n",
     headers: Sequence[tuple[str, str]] = (),
-    tags: tuple[str, ...] = ("transactional",),
+    tags: tuple[str, ...] = (),
 ) -> Outgoing:
     """Compose one mail as the product does; without recipients it goes to those in To and Cc."""
     email_id = UUID(int=ID.int + number - 1)
@@ -52,7 +52,13 @@ def mail(
         ),
     )
     envelope = recipients or tuple(one.address.sent for one in everyone)
-    return Outgoing(email_id, Envelope(parse_mailbox(sender).address.sent, envelope), message, tags)
+    return Outgoing(
+        email_id,
+        Envelope(parse_mailbox(sender).address.sent, envelope),
+        message,
+        "transactional",
+        tags,
+    )
 
 
 def mails(count: int) -> list[Outgoing]:
@@ -77,7 +83,7 @@ def with_files(*, extra_octets: int = 0) -> Outgoing:
         start, end = raw.split(b'boundary="', 1)[1].split(b'"', 1)[0], raw.rstrip().rfind(b"\r\n--")
         part = b"\r\n--%b\r\nContent-Type: application/x-filler\r\n\r\n" % start
         raw = raw[:end] + part + (b"x" * 996 + b"\r\n") * (extra_octets // 998 + 1) + raw[end:]
-    return Outgoing(ID, Envelope("shop@example.com", ("ann@example.org",)), raw, ("orders",))
+    return Outgoing(ID, Envelope("shop@example.com", ("ann@example.org",)), raw, "orders")
 
 
 class Reports:

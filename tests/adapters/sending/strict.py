@@ -125,7 +125,7 @@ def mailgun(request: Request) -> None:
         accept="application/json",
     )
     names = [name for name, _ in form_of(request)]
-    assert set(names) <= {"to", "o:tag", "v:mailqueue_id", "message"}, names
+    assert set(names) <= {"to", "o:tag", "v:mailqueue_id", "v:category", "message"}, names
     assert names.count("message") == names.count("v:mailqueue_id") == 1
     assert "to" in names
     is_message(dict(form_of(request))["message"])

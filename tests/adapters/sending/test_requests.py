@@ -80,7 +80,7 @@ async def test_sendgrid_gets_fields_in_the_documented_shape() -> None:
                     "to": [{"email": "ann@example.org", "name": '"Ann, A."'}],
                     "cc": [{"email": "bob@example.org", "name": "Bob"}],
                     "bcc": [{"email": "eve@example.org"}],
-                    "custom_args": {"mailqueue_id": str(ID)},
+                    "custom_args": {"mailqueue_id": str(ID), "category": "transactional"},
                 }
             ],
             "from": {"email": "shop@example.com", "name": "Shop"},
@@ -115,6 +115,7 @@ async def test_mailgun_gets_a_form_with_the_message_as_its_file() -> None:
         ("o:tracking", b"no"),
         ("o:tag", b"transactional"),
         ("v:mailqueue_id", str(ID).encode()),
+        ("v:category", b"transactional"),
         ("message", FULL.message),
     ]
     boundary = request.headers["content-type"].partition("boundary=")[2]
@@ -134,7 +135,7 @@ async def test_postmark_gets_fields_in_the_documented_shape() -> None:
             "From": '"Shop" <shop@example.com>',
             "To": '"Ann, A." <ann@example.org>',
             "Subject": "Grüße",
-            "Metadata": {"mailqueue_id": str(ID)},
+            "Metadata": {"mailqueue_id": str(ID), "category": "transactional"},
             "Cc": '"Bob" <bob@example.org>',
             "Bcc": "eve@example.org",
             "ReplyTo": "desk@example.com",
@@ -195,6 +196,25 @@ async def test_smtp2go_gets_fields_in_the_documented_shape() -> None:
             ],
         }
     )
+
+
+@pytest.mark.parametrize(
+    ("provider", "field", "wanted"),
+    [
+        (SES, "EmailTags", {"Name": "tag1", "Value": "spring_sale"}),
+        (SENDGRID, "categories", "spring sale"),
+        (POSTMARK, "Tag", "spring sale"),
+        (RESEND, "tags", {"name": "tag1", "value": "spring_sale"}),
+        (SMTP2GO, "custom_headers", {"header": "X-Mailqueue-Tag", "value": "spring sale"}),
+    ],
+)
+async def test_tags_go_where_the_provider_counts_by_them(
+    provider: Provider, field: str, wanted: object
+) -> None:
+    request = await request_of(provider, mail(tags=("spring sale",)))
+
+    assert wanted in request.json[field]
+    provider.check(request)
 
 
 async def test_gmail_gets_the_message_with_its_blind_copies_named() -> None:
