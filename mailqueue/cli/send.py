@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import click
 
+from mailqueue.cli.attached import attachment_options
 from mailqueue.cli.context import opened, run
 from mailqueue.cli.insisting import Insistent, insisting
 from mailqueue.cli.mail_options import given_only, mail_options
@@ -30,6 +31,7 @@ _QUEUED = ("pending", "assigned")
         "mailqueue send --to ann@example.com --subject Hello --text 'Hello Ann'",
         "mailqueue send --to 'Ann <ann@example.com>' --subject Bill --html-file bill.html --wait",
         "mailqueue send --to ann@example.com --subject Hi --text Hi --run-at 'tomorrow 08:00'",
+        "mailqueue send --to ann@example.com --subject Bill --text 'See there.' --attach bill.pdf",
     )
 )
 @click.option("--to", multiple=True, required=True, metavar="ADDRESS", help="May be repeated.")
@@ -40,6 +42,7 @@ _QUEUED = ("pending", "assigned")
 @text_file_option("--text-file", text="The text body; - is standard input.")
 @click.option("--text", help="The text body itself.")
 @click.option("--idempotency-key", metavar="KEY", help="Queue it once, however often this runs.")
+@attachment_options
 @mail_options
 @click.option("--wait", is_flag=True, help="Follow it to its outcome; exit 1 unless it was sent.")
 @json_option
@@ -55,6 +58,8 @@ def send(
     text_file: str | None,
     text: str | None,
     idempotency_key: str | None,
+    attached: list[dict[str, str]],
+    shown: list[dict[str, str]],
     options: dict[str, object],
     project: str,
     wait: bool,
@@ -69,6 +74,7 @@ def send(
             "to": tuple(further),
             "cc": cc,
             "bcc": bcc,
+            "attachments": (*attached, *shown),
             # One of its own where none is given: a lost answer is asked for again.
             "idempotency_key": idempotency_key or str(uuid4()),
         }

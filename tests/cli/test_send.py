@@ -211,3 +211,34 @@ async def _sent_by_hand(database: str) -> None:
             " '{sent}', '{m}', '{NULL}', '{250}', '{NULL}', '{ok}', '{1}', '{f}')",
             ([email_id], [claim_no]),
         )
+
+
+def test_files_are_sent_along(on_fresh_db: Cli, tmp_path: Path) -> None:
+    bill, logo = tmp_path / "bill.pdf", tmp_path / "logo.png"
+    bill.write_bytes(b"%PDF-1.7 bill")
+    logo.write_bytes(b"\x89PNG\r\n\x1a\n logo")
+    html = tmp_path / "body.html"
+    html.write_text('<img src="cid:logo">')
+
+    body = ("--html-file", str(html), "--attach", str(bill), "--inline", f"logo={logo}")
+    result = on_fresh_db(*HELLO[:5], *body)
+
+    assert result.exit_code == 0, result.output
+    email_id = UUID(result.stdout.strip())
+    described = stored(on_fresh_db, email_id)["files"]
+    assert [(one["name"], one["type"], one.get("cid")) for one in described] == [
+        ("bill.pdf", "application/pdf", None),
+        ("logo.png", "image/png", "logo"),
+    ]
+
+
+def test_a_file_that_cannot_be_read_or_sent_is_named(on_fresh_db: Cli, tmp_path: Path) -> None:
+    away = on_fresh_db(*HELLO, "--attach", str(tmp_path / "away.pdf"))
+    assert away.exit_code == 2
+    assert "away.pdf: no such file or directory" in away.stderr
+
+    script = tmp_path / "run.sh"
+    script.write_text("#!/bin/sh\n")
+    refused = on_fresh_db(*HELLO, "--attach", str(script))
+    assert refused.exit_code == 1
+    assert "is not allowed in this project" in refused.stderr

@@ -4,6 +4,7 @@ import csv
 import json
 import urllib.request
 from collections.abc import Callable
+from email import message_from_bytes, policy
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,16 @@ def test_bad_input_names_the_field_and_leaves_nothing(
     assert sent.returncode == 1
     assert 'recipient_email: "nobody" is not an address' in sent.stderr
     assert shared_up.value("SELECT count(*) FROM mailqueue.emails") == before
+
+
+def test_files_sent_along_arrive_octet_for_octet(shared_up: Up, tmp_path: Path) -> None:
+    bill = tmp_path / "Rechnung für Ann.pdf"
+    bill.write_bytes(b"%PDF-1.7\n" + bytes(range(256)) * 4000)
+    words = ("--to", "ann@files.example", "--subject", "Bill", "--text", "See there.")
+    done = shared_up.home.run("send", *words, "--attach", str(bill), "--wait")
+
+    assert done.returncode == 0, done.stderr
+    message = message_from_bytes(shared_up.caught("files.example")[0], policy=policy.default)
+    (found,) = [part for part in message.walk() if part.get_filename()]
+    assert (found.get_filename(), found.get_content_type()) == (bill.name, "application/pdf")
+    assert found.get_payload(decode=True) == bill.read_bytes()

@@ -1,0 +1,52 @@
+"""Files given on the command line, as SQL's enqueue() takes them."""
+
+import mimetypes
+from base64 import b64encode
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+UNKNOWN_TYPE = "application/octet-stream"
+
+
+def attachment_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command `attached` and `shown`, lists of files."""
+    attach = click.option(
+        "--attach",
+        "attached",
+        multiple=True,
+        metavar="FILE",
+        callback=lambda _ctx, _param, given: [_file(path) for path in given],
+        help="A file to send along; may be repeated.",
+    )
+    inline = click.option(
+        "--inline",
+        "shown",
+        multiple=True,
+        metavar="CID=FILE",
+        callback=lambda _ctx, _param, given: [_shown(one) for one in given],
+        help="A picture the HTML shows as cid:CID; may be repeated.",
+    )
+    return attach(inline(command))
+
+
+def _file(given: str) -> dict[str, str]:
+    path = Path(given)
+    try:
+        octets = path.read_bytes()
+    except OSError as exc:
+        raise click.BadParameter(f"{given}: {(exc.strerror or str(exc)).lower()}") from exc
+    return {
+        "filename": path.name,
+        "content_type": mimetypes.guess_type(path.name)[0] or UNKNOWN_TYPE,
+        "content": b64encode(octets).decode(),
+    }
+
+
+def _shown(given: str) -> dict[str, str]:
+    content_id, mark, path = given.partition("=")
+    if not mark or not content_id:
+        raise click.BadParameter(f"CID=FILE is needed, got {given}")
+    return {**_file(path), "content_id": content_id}
