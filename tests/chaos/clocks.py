@@ -1,10 +1,12 @@
 """Workers whose clocks are off by a day, one ahead and one behind."""
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from glob import glob
+from pathlib import Path
 
 from tests.chaos.arena import Arena, Size, hasten
 from tests.chaos.reckoning import Reckoning
@@ -59,14 +61,54 @@ async def a_day_off(arena: Arena, size: Size) -> Reckoning:
     return found
 
 
+async def stepping(arena: Arena, size: Size) -> Reckoning:
+    """The clock of a worker's host is set, forth and back by days, while it sends."""
+    library = faketime_library()
+    fault = "clock set while sending"
+    if library is None:
+        return Reckoning(arena.name, fault, 0, 0, left_out=NO_LIBRARY)
+    steps = ("+2d", "-3d", "+0")
+    with tempfile.TemporaryDirectory(prefix="mailqueue-clock-") as folder:
+        clock = Path(folder) / "clock"
+        clock.write_text("+0\n")
+        words = {"FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1"}
+        with _living(library, {**words, "MAILQUEUE_LOG_LEVEL": "debug"}):
+            running = arena.workers()
+            command = await running.__aenter__()
+        try:
+            async with arena.session() as conn:
+                await pids(conn, 1)
+                async with arena.producing(size.mails, seconds=size.seconds) as mails:
+                    for number, step in enumerate(steps):
+                        clock.write_text(f"{step}\n")
+                        await arena.taken(size.mails * (number + 1) // len(steps) - size.first)
+                    await mails.done.wait()
+                await arena.settled(conn)
+                struck = _is_off(command, 2) + _is_off(command, -3)
+                found = await arena.reckon(conn, fault, struck=struck, accepted=mails.accepted)
+        finally:
+            await running.__aexit__(None, None, None)
+    found.promise(struck == 2, f"{struck} of 2 steps were seen")
+    found.promise(found.statuses["sent"] == size.mails, f"{found.statuses}")
+    found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
+    return found
+
+
 @contextmanager
 def _clock(library: str, days: int) -> Iterator[None]:
     """Have processes started in the block live so many days ahead."""
+    with _living(library, {"FAKETIME": f"{days:+d}d"}):
+        yield
+
+
+@contextmanager
+def _living(library: str, more: dict[str, str]) -> Iterator[None]:
+    """Have processes started in the block ask this library for the time; waits are real."""
     words = {
         "LD_PRELOAD": library,
-        "FAKETIME": f"{days:+d}d",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         "DONT_FAKE_MONOTONIC": "1",
+        **more,
     }
     os.environ.update(words)
     try:

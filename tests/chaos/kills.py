@@ -7,8 +7,10 @@ import signal
 import sys
 from dataclasses import dataclass
 
+from mailqueue.db.fetch import Conn
 from tests import make
 from tests.chaos.arena import IN_FLIGHT, Arena, Size
+from tests.chaos.flock import flock
 from tests.chaos.orders import Fault
 from tests.chaos.reckoning import Reckoning
 from tests.concurrency.running import pids
@@ -19,11 +21,6 @@ KILL_SECONDS = 1.0
 EACH_MAIL_MS = 15  # long enough for much to be in flight when a worker is killed
 FEWEST_BETWEEN_STOPS, MOST_STOPS = 50, 50
 BACKLOG = 1000
-# One that is killed before it has begun proves nothing.
-AT_WORK = """
-SELECT pid FROM mailqueue.worker_status
- WHERE status = 'running' AND started_at < clock_timestamp() - interval '1 s'
-"""
 QUEUED = "SELECT count(*) FROM mailqueue.email_queue"
 
 
@@ -61,21 +58,41 @@ async def killed_and_held(arena: Arena, size: Size) -> Reckoning:
 
 
 async def _killed(arena: Arena, size: Size, delivery: str) -> Reckoning:
-    crew = crew_for(size)
     await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
-    running = arena.workers(crew.processes, in_flight=crew.in_flight, batch=crew.batch)
-    async with arena.session() as conn, running:
-        await pids(conn, crew.processes)
+    run = _killed_for_long if size.mails >= MANY_MAILS else _killed_shortly
+    async with arena.session() as conn:
+        kills = await run(arena, conn, size, delivery)
+        fault = f"kill -9 of a worker every {KILL_SECONDS:.0f} s"
+        return await arena.reckon(conn, fault, struck=kills, accepted=size.mails)
+
+
+async def _killed_shortly(arena: Arena, conn: Conn, size: Size, delivery: str) -> int:
+    kills = 0
+    async with arena.workers(SMALL.processes, in_flight=SMALL.in_flight, batch=SMALL.batch):
+        await pids(conn, SMALL.processes)
         async with arena.producing(size.mails, seconds=size.seconds, delivery=delivery) as mails:
-            kills = 0
             while not mails.done.is_set() or await make.scalar(conn, QUEUED) > BACKLOG:
                 await asyncio.sleep(KILL_SECONDS)
-                kills += await _kill_one(await make.rows(conn, AT_WORK))
-                if crew is LARGE and kills % TOLD_EVERY == 0:
-                    await _tell(arena, mails.accepted, kills)
+                kills += await _kill_one(await pids(conn, 1))
         await arena.settled(conn)
-        fault = f"kill -9 of a worker every {KILL_SECONDS:.0f} s"
-        return await arena.reckon(conn, fault, struck=kills, accepted=mails.accepted)
+    return kills
+
+
+async def _killed_for_long(arena: Arena, conn: Conn, size: Size, delivery: str) -> int:
+    kills = turns = 0
+    workers = flock(arena, processes=LARGE.processes, in_flight=LARGE.in_flight, batch=LARGE.batch)
+    async with (
+        workers as made,
+        arena.producing(size.mails, seconds=size.seconds, delivery=delivery) as mails,
+    ):
+        while not mails.done.is_set() or await make.scalar(conn, QUEUED) > BACKLOG:
+            await asyncio.sleep(KILL_SECONDS)
+            kills += await made.kill_one(conn)
+            turns += 1
+            if turns % TOLD_EVERY == 0:
+                await _tell(arena, mails.accepted, kills)
+        await arena.settled(conn)
+    return kills
 
 
 async def _tell(arena: Arena, accepted: int, kills: int) -> None:
@@ -87,12 +104,9 @@ async def _tell(arena: Arena, accepted: int, kills: int) -> None:
     sys.stderr.flush()
 
 
-async def _kill_one(at_work: list[tuple[int]]) -> int:
-    if not at_work:  # on a machine so busy that none has come so far
-        return 0
-    (pid,) = random.choice(at_work)
+async def _kill_one(running: list[int]) -> int:
     try:
-        os.kill(pid, signal.SIGKILL)
+        os.kill(random.choice(running), signal.SIGKILL)
     except ProcessLookupError:  # killed before, and not declared lost yet
         return 0
     return 1

@@ -8,7 +8,12 @@ from tests.concurrency.running import Shipped
 pytestmark = pytest.mark.anyio
 
 # What a scenario needs of the machine; see tests/needs.py.
-NEED_BY_NAME = {"clocks-off": pytest.mark.faketime, "disk-full": pytest.mark.small_disk}
+NEED_BY_NAME = {
+    "clocks-off": pytest.mark.faketime,
+    "clocks-set": pytest.mark.faketime,
+    "disk-full": pytest.mark.small_disk,
+    "pooler-killed": pytest.mark.pgbouncer,
+}
 
 
 def _marked(scenario: Scenario) -> object:
