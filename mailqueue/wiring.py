@@ -151,6 +151,7 @@ class SenderDirectory:
             send_delay=timedelta(milliseconds=found.send_delay_ms),
             transport=transport_for(found, password, allowed_hosts=self._settings.allowed_hosts),
             signers=await self._signers(conn, found),
+            wants_tags=found.provider.has_api,
         )
 
     async def _signers(self, conn: Conn, account: SenderAccount) -> Signers:

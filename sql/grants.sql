@@ -63,6 +63,7 @@ BEGIN
             ('worker', 'SELECT ON mailqueue.projects, mailqueue.sender_accounts, mailqueue.data_keys, mailqueue.key_grants, mailqueue.dkim_keys, mailqueue.limits,
                                   mailqueue.lanes, mailqueue.email_contents, mailqueue.attachments, mailqueue.email_recipients, mailqueue.workers,
                                   mailqueue.schema_migrations, mailqueue.schema_objects'),
+            ('worker', 'SELECT (id, tags) ON mailqueue.email_queue'),
             ('worker', 'SELECT, INSERT, UPDATE, DELETE ON mailqueue.waiters'),
 
             -- The HTTP API and the pages it serves.

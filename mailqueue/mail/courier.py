@@ -86,7 +86,7 @@ class Courier:
             written=self._written,
         )
         awake = Awake()
-        self._lines = Lines(self._desk(awake), self._find_account, awake)
+        self._lines = Lines(self._desk(awake), self._find_account, awake, read_tags=self._read_tags)
         self._bell = Doorbell(self._database, self._links["claim"], queue=QUEUE, worker=worker)
         log.info("worker.started", worker=worker)
         endless = [
@@ -120,6 +120,10 @@ class Courier:
 
     async def _find_account(self, account_id: int) -> Account:
         return await self._links["claim"].call(lambda conn: self._read_account(conn, account_id))
+
+    async def _read_tags(self, ids: Sequence[UUID]) -> dict[UUID, tuple[str, ...]]:
+        found = await self._links["claim"].call(lambda conn: store.read_tags(conn, list(ids)))
+        return {one.id: tuple(one.tags) for one in found}
 
     async def _read_files(self, refs: Sequence[FileRef]) -> dict[UUID, bytes]:
         ids, days = [ref.id for ref in refs], sorted({ref.on for ref in refs})

@@ -25,6 +25,7 @@ class Account:
     send_delay: timedelta
     transport: Transport
     signers: Signers = field(default_factory=Signers)
+    wants_tags: bool = False
 
 
 @dataclass(frozen=True, slots=True)

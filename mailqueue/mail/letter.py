@@ -113,6 +113,7 @@ def write_letter(
             ),
             message,
             email.category,
+            parcel.tags,
         ),
         Handed(
             email, mail_id, tuple(given for _, given in envelope), bool(parcel.recipients), stopped

@@ -1,7 +1,7 @@
 """The lines of one worker process: claimed mail goes to the line of its sender account."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -21,6 +21,7 @@ from mailqueue.mail.model import (
 from mailqueue.mail.silence import Awake
 
 FindAccount = Callable[[int], Awaitable[Account]]
+ReadTags = Callable[[Sequence[UUID]], Awaitable[Mapping[UUID, tuple[str, ...]]]]
 UNUSABLE_WAIT = timedelta(seconds=5)
 RELIEVE_SECONDS = 0.25
 MOST_OF_DOUBTFUL = 100
@@ -30,8 +31,11 @@ MOST_OF_DOUBTFUL = 100
 class Lines:
     """Deals claimed mail to one line per sender account."""
 
-    def __init__(self, desk: Desk, find_account: FindAccount, awake: Awake) -> None:
+    def __init__(
+        self, desk: Desk, find_account: FindAccount, awake: Awake, *, read_tags: ReadTags
+    ) -> None:
         self._desk = desk
+        self._read_tags = read_tags
         self._awake = awake
         self._find_account = find_account
         self._by_account: dict[int, SenderLine] = {}
@@ -64,7 +68,7 @@ class Lines:
             except MailqueueError as exc:
                 self._refuse(account_id, mine, reason=str(exc))
             else:
-                line.add(mine)
+                line.add(await self._tagged(mine) if line.account.wants_tags else mine)
 
     async def close(self) -> None:
         """Give back what was not started and wait for what is in flight."""
@@ -84,6 +88,10 @@ class Lines:
                 self._close_beside(line)  # it may wait for its server for minutes
             line = self._by_account[account_id] = SenderLine(account, self._desk)
         return line
+
+    async def _tagged(self, parcels: Sequence[Parcel]) -> list[Parcel]:
+        tags = await self._read_tags([parcel.email.id for parcel in parcels])
+        return [parcel._replace(tags=tags.get(parcel.email.id, ())) for parcel in parcels]
 
     def _close_beside(self, line: SenderLine) -> None:
         self._closing[line] = closing = asyncio.create_task(line.close())

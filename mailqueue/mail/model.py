@@ -72,6 +72,7 @@ class Parcel(NamedTuple):
     content: EmailContent | None  # None: it was deleted
     recipients: tuple[Recipient, ...] = ()
     files: tuple[File, ...] = ()  # fetched right before composing: they may be large
+    tags: tuple[str, ...] = ()  # read only for accounts whose provider counts by them
 
 
 class MarkVerdict(StrEnum):

@@ -25,6 +25,14 @@ class Gathered:
     next_wake: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """A mail and the words its provider is to count it by."""
+
+    id: UUID
+    tags: list[str]
+
+
 async def gather_lanes(conn: Conn) -> Gathered:
     """Wake lanes that got mail or whose block is over."""
     return await fetch.one(conn, "gather_lanes", None, Gathered)
@@ -57,6 +65,11 @@ async def read_contents(conn: Conn, ids: list[int], *, days: list[date]) -> list
 async def read_attachments(conn: Conn, ids: list[UUID], *, days: list[date]) -> list[StoredFile]:
     """Read the octets of files by id; `days` are the days they were stored on."""
     return await fetch.many(conn, "read_attachments", {"ids": ids, "days": days}, StoredFile)
+
+
+async def read_tags(conn: Conn, ids: list[UUID]) -> list[Tagged]:
+    """Read the tags of those of these mails that have any."""
+    return await fetch.many(conn, "read_tags", {"ids": ids}, Tagged)
 
 
 async def read_recipients(conn: Conn, ids: list[UUID]) -> list[Recipient]:

@@ -29,6 +29,12 @@ SELECT a.id, a.octets
 FROM mailqueue.attachments AS a
 WHERE a.id = ANY (%(ids)s) AND a.created_on = ANY (%(days)s);
 
+-- name: read_tags :many
+-- The tags of those of these mails that have any.
+SELECT q.id, q.tags
+FROM mailqueue.email_queue AS q
+WHERE q.id = ANY (%(ids)s) AND cardinality(q.tags) > 0;
+
 -- name: read_recipients :many
 -- All recipients of messages that have several, in order.
 SELECT r.email_id, r.kind, r.address, r.name, r.status

@@ -93,7 +93,11 @@ async def test_a_row_goes_out_through_every_provider_and_its_id_is_in_history(
             is_gmail = provider.name == "gmail"
             await account(conn, provider.name, server, tokens if is_gmail else None)
             emails[provider.name] = await make.queued_email(
-                conn, sender=provider.name, html_body="<p>Hello</p>", category="orders"
+                conn,
+                sender=provider.name,
+                html_body="<p>Hello</p>",
+                category="orders",
+                tags=["spring"],
             )
         async with worker(settings_of(database, tmp_path)):
 
@@ -105,8 +109,9 @@ async def test_a_row_goes_out_through_every_provider_and_its_id_is_in_history(
         for provider in PROVIDERS:
             email = emails[provider.name]
             [request] = servers[provider.name].requests
-            if provider.name != "gmail":  # it has no field for it
+            if provider.name != "gmail":  # it has no field for them
                 assert str(email).encode() in request.body
+                assert b"spring" in request.body
             assert await make.rows(
                 conn,
                 "SELECT h.provider_message_id, l.status, l.error_code FROM mailqueue.email_history"
