@@ -60,9 +60,15 @@ AS $$
 DECLARE
     v_ids uuid[];
 BEGIN
+    -- What it says must not leave for the archive meanwhile; where it has left, the mail stays finished.
+    PERFORM FROM mailqueue.email_contents AS c
+      WHERE (c.id, c.created_on) IN (SELECT h.content_id, h.content_on FROM mailqueue.email_history AS h
+                                      WHERE h.id = ANY (p_ids) AND h.project_id = p_project) ORDER BY c.id FOR KEY SHARE;
     WITH gone AS (
         DELETE FROM mailqueue.email_history AS h
-         WHERE h.id = ANY (p_ids) AND h.project_id = p_project AND h.status IN ('failed', 'expired', 'cancelled') RETURNING h.*
+         WHERE h.id = ANY (p_ids) AND h.project_id = p_project AND h.status IN ('failed', 'expired', 'cancelled')
+           AND EXISTS (SELECT FROM mailqueue.email_contents AS c WHERE c.id = h.content_id AND c.created_on = h.content_on)
+        RETURNING h.*
     ), addressed AS (
         UPDATE mailqueue.email_recipients AS r SET status = 'pending', reason = NULL, settled_at = NULL
           FROM gone AS g WHERE r.email_id = g.id AND r.status = g.status
@@ -80,4 +86,4 @@ BEGIN
     END IF;
     RETURN QUERY SELECT r.id, 'requeued'::text FROM unnest(v_ids) AS r(id);
 END $$;
-COMMENT ON FUNCTION mailqueue.requeue_emails(uuid, uuid[]) IS 'Queue failed, expired or cancelled mail again, under the same id.';
+COMMENT ON FUNCTION mailqueue.requeue_emails(uuid, uuid[]) IS 'Queue failed, expired or cancelled mail again, under the same id. Mail whose content is in the archive is left out.';

@@ -38,6 +38,10 @@ DECLARE
     v_old uuid[];
     v_new uuid[];
 BEGIN
+    -- It must not leave for the archive meanwhile.
+    PERFORM FROM mailqueue.email_contents AS c
+      WHERE (c.id, c.created_on) IN (SELECT h.content_id, h.content_on FROM mailqueue.email_history AS h
+                                      WHERE h.id = ANY (p_ids) AND h.project_id = p_project) ORDER BY c.id FOR KEY SHARE;
     SELECT array_agg(s.id), array_agg(mailqueue.uuidv7()) INTO v_old, v_new FROM (
         SELECT DISTINCT h.id FROM mailqueue.email_history AS h
          WHERE h.id = ANY (p_ids) AND h.project_id = p_project AND h.status = 'sent'

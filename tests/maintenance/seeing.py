@@ -85,3 +85,8 @@ def damage(path: Path, fault: str, *, other: Path) -> None:
             path.unlink()
         case _:
             path.write_bytes(other.read_bytes())
+
+
+def fill(path: Path, octets: bytes) -> None:
+    """Have a file with these octets."""
+    path.write_bytes(octets)

@@ -1,18 +1,21 @@
 """Old records leave their tables for files, all of them, each once, and the books add up."""
 
+import asyncio
 import hashlib
 from pathlib import Path
 
 import pytest
 
-from mailqueue.core.config import ArchiveSettings
+from mailqueue.core.config import ArchiveSettings, DatabaseSettings
 from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
 from mailqueue.maintenance import archive, partitions, tasks
 from mailqueue.maintenance.desk import Desk
 from mailqueue.maintenance.model import Task
 from mailqueue.maintenance.months import span_of
 from mailqueue.wiring import ArchiveStores
 from tests import make
+from tests.concurrency.running import until
 from tests.maintenance import seeing
 from tests.maintenance.old_mail import aged, old, sent
 
@@ -156,6 +159,52 @@ async def test_a_body_stays_while_a_mail_that_uses_it_is_queued(desk: Desk) -> N
         desk.conn,
         "SELECT c.id = q.content_id FROM mailqueue.email_contents AS c, mailqueue.email_queue AS q",
     )
+
+
+@pytest.mark.parametrize(("verb", "status"), [("requeue", "failed"), ("resend", "sent")])
+async def test_mail_whose_body_has_left_is_not_sent_again(
+    desk: Desk, verb: str, status: str
+) -> None:
+    await sent(desk.conn, 12)
+    await desk.conn.execute("DELETE FROM mailqueue.email_contents")
+
+    query = f"SELECT count(*) FROM mailqueue.{verb}_emails(%s, ARRAY(%s))"
+    ids = f"SELECT id FROM mailqueue.email_history WHERE status = '{status}'"
+    project_id = await make.project_named(desk.conn)
+
+    assert await make.scalar(desk.conn, query.replace("%s)", f"{ids})"), project_id) == 0
+    assert (await seeing.in_tables(desk.conn))["email_history"] == 12
+
+
+async def test_a_body_that_is_about_to_be_used_again_does_not_leave(
+    desk: Desk, database: DatabaseSettings
+) -> None:
+    """Whoever resends has it locked; leaving waits for him, and finds the mail that uses it."""
+    project_id = await old(desk.conn, 3)
+    resent = (
+        "SELECT mailqueue.resend_emails(project_id, ARRAY[id]) FROM mailqueue.email_history"
+        " WHERE status = 'sent' LIMIT 1"
+    )
+    await desk.conn.execute("SET lock_timeout = '60s'")
+    async with connect(database) as hand:
+        async with hand.transaction():
+            await hand.execute(resent.encode())
+            leaving = asyncio.create_task(archive.run(desk))
+            await until(lambda: is_waiting(hand), seconds=60)
+        report = await leaving
+
+    assert report.needs == ()
+    assert (await seeing.in_tables(desk.conn))["email_contents"] == 1
+    assert project_id
+
+
+async def is_waiting(conn: Conn) -> bool:
+    query = (
+        "SELECT count(*) > 0 FROM pg_locks JOIN pg_stat_activity USING (pid)"
+        " WHERE NOT granted AND application_name = 'mailqueue/maintain'"
+    )
+    found: bool = await make.scalar(conn, query)
+    return found
 
 
 async def test_without_a_place_nothing_leaves_and_a_person_is_told(desk: Desk) -> None:

@@ -148,7 +148,8 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: Desk) -> None:
     await conn.execute(
         "INSERT INTO mailqueue.trap_messages (received_at, mail_from, rcpt_to, subject,"
         " from_header, to_header, preview, size_bytes, raw)"
-        " SELECT now() - a, '', '{}', '', '', '', '', 0, '' FROM unnest('{40 d,1 d}'::interval[]) AS a"
+        " SELECT now() - a, '', '{}', '', '', '', '', 0, ''"
+        " FROM unnest('{40 d,1 d}'::interval[]) AS a"
     )
     await conn.execute(
         "SELECT mailqueue.stop_worker(id) FROM mailqueue.workers;"

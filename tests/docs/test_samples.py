@@ -1,0 +1,86 @@
+"""The samples for cron and systemd say what the command line takes, and leave time to drain."""
+
+import configparser
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from mailqueue.fleet import PATIENCE_SECONDS
+from mailqueue.maintenance.model import Task
+from tests.docs.test_commands import accepts
+from tests.rules.source import ROOT
+
+SAMPLES = ROOT / "docs" / "samples"
+UNITS = sorted((SAMPLES / "systemd").iterdir())
+CRON_LINE = re.compile(r"((?:[\d*/,-]+\s+){5})(\w+)\s+(.+)")
+SCRIPTS = sorted((ROOT / "scripts").glob("*.py"))
+
+
+def unit(path: Path) -> configparser.ConfigParser:
+    found = configparser.ConfigParser(interpolation=None, strict=False)
+    found.optionxform = str  # type: ignore[assignment,method-assign]
+    found.read_string(path.read_text("utf-8"))
+    return found
+
+
+def commands(line: str) -> list[list[str]]:
+    """Give the arguments of each call of ours in a line."""
+    parts = re.split(r"\|\||&&|;|>\S+", line)
+    words = [shlex.split(part) for part in parts]
+    return [each[1:] for each in words if each and each[0].rpartition("/")[2] == "mailqueue"]
+
+
+def test_every_line_of_the_crontab_is_one_of_ours() -> None:
+    lines = (SAMPLES / "crontab").read_text("utf-8").splitlines()
+    found = [CRON_LINE.fullmatch(line) for line in lines if line[:1] in "*0123456789" and line]
+
+    assert found
+    assert None not in found
+    for line in found:
+        assert line is not None
+        assert commands(line[3])
+        for arguments in commands(line[3]):
+            accepts(arguments)
+
+
+def test_the_crontab_does_every_task() -> None:
+    text = (SAMPLES / "crontab").read_text("utf-8")
+    named = {word for line in re.findall(r"mailqueue maintain (.+)", text) for word in line.split()}
+
+    assert named == set(Task)
+
+
+@pytest.mark.parametrize("path", UNITS, ids=lambda path: path.name)
+def test_a_unit_starts_what_there_is(path: Path) -> None:
+    found = unit(path)
+
+    assert found["Unit"]["Description"]
+    if path.suffix == ".service":
+        [arguments] = commands(found["Service"]["ExecStart"])
+        accepts(arguments)
+    else:
+        assert path.with_suffix(".service") in UNITS
+        assert found["Install"]["WantedBy"] == "timers.target"
+
+
+@pytest.mark.parametrize("name", ["worker", "api"])
+def test_a_service_waits_for_readiness_and_for_the_drain(name: str) -> None:
+    service = unit(SAMPLES / "systemd" / f"mailqueue-{name}.service")["Service"]
+
+    assert service["Type"] == "notify"
+    assert service["KillMode"] == "mixed"  # SIGTERM to the parent alone, which drains its children
+    assert int(service["WatchdogSec"]) > 0
+    if name == "worker":
+        assert int(service["TimeoutStopSec"]) > PATIENCE_SECONDS
+
+
+def test_every_task_is_a_program_of_its_own() -> None:
+    tasks = [
+        found[1]
+        for path in SCRIPTS
+        if (found := re.search(r'main\(\["maintain", "([\w-]+)"', path.read_text("utf-8")))
+    ]
+
+    assert sorted(tasks) == sorted(Task)

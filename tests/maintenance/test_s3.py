@@ -1,0 +1,124 @@
+"""The archive in S3-compatible storage: the same promises, over real HTTP."""
+
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from mailqueue.adapters.filestores.s3 import S3Store
+from mailqueue.core.config import ArchiveSettings, DatabaseSettings
+from mailqueue.core.errors import ConfigError, Unavailable
+from mailqueue.maintenance import archive
+from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.manifest import Wanted, bring_back, verify
+from mailqueue.maintenance.tasks import desk_of
+from mailqueue.ports.filestore import FileMissing
+from mailqueue.wiring import ArchiveStores
+from tests.concurrency.running import until
+from tests.maintenance import seeing
+from tests.maintenance.old_mail import old
+from tests.maintenance.test_back import WEEK
+
+pytestmark = pytest.mark.anyio
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+        return port
+
+
+def called(url: str, method: str = "GET") -> bool:
+    """Say whether somebody answered."""
+    try:
+        urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=5).close()
+    except urllib.error.HTTPError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+@pytest.fixture(scope="module")
+def storage() -> Iterator[str]:
+    """Storage that speaks S3."""
+    port = free_port()
+    words = ("-m", "moto.server", "-H", "127.0.0.1", "-p", str(port))
+    with subprocess.Popen(
+        [sys.executable, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        yield f"http://127.0.0.1:{port}"
+        process.kill()
+
+
+@pytest.fixture
+async def endpoint(storage: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Its address, with an empty bucket, and keys in the environment as its clients read them."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "example")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+
+    async def answers() -> bool:
+        return called(f"{storage}/moto-api/reset", "POST")
+
+    await until(answers, seconds=60)
+    assert called(f"{storage}/archive", "PUT")
+    return storage
+
+
+@pytest.fixture
+async def desk(database: DatabaseSettings, endpoint: str) -> AsyncIterator[Desk]:
+    stores = ArchiveStores(ArchiveSettings("s3://archive/hot", "s3://archive/ice", endpoint))
+    async with desk_of(database, stores, operator="test", advance=lambda _: None) as opened:
+        yield opened
+
+
+async def test_records_leave_for_a_bucket_grow_cold_and_come_back(desk: Desk) -> None:
+    await old(desk.conn, 12)
+    before = await seeing.everything(desk.conn)
+    await archive.run(desk)
+    await desk.conn.execute(
+        "UPDATE mailqueue.retention_rules SET warm_days = hot_days WHERE keep_days > 1000"
+    )
+
+    report = await archive.run(desk)
+
+    assert report.needs == ()
+    assert report.counts["cooled"] == 4
+    assert set((await seeing.in_tables(desk.conn)).values()) == {0}
+    assert [each.fault async for each in verify(desk, Wanted())] == [None] * 4
+    assert {each.path.split("/")[0] async for each in verify(desk, Wanted())} == {"cold"}
+    assert [each async for each in bring_back(desk, Wanted(project="default"), keep=WEEK)]
+    assert await seeing.everything(desk.conn) == before
+
+
+async def test_a_bucket_keeps_replaces_and_forgets_files(endpoint: str, tmp_path: Path) -> None:
+    store = S3Store("s3://archive/some/where", endpoint=endpoint)
+    for octets in (b"first", b"x" * 6_000_000):  # large ones go in parts
+        source = tmp_path / "draft"
+        seeing.fill(source, octets)
+        await store.put("a/b.gz", source)
+        assert b"".join([chunk async for chunk in store.chunks("a/b.gz")]) == octets
+    await store.delete("a/b.gz")
+    await store.delete("a/b.gz")
+
+    with pytest.raises(FileMissing, match=r"a/b\.gz is not in s3://archive/some/where"):
+        [chunk async for chunk in store.chunks("a/b.gz")]
+
+
+async def test_a_bucket_that_is_not_there_is_said(endpoint: str, tmp_path: Path) -> None:
+    seeing.fill(tmp_path / "draft", b"x")
+
+    with pytest.raises((Unavailable, FileMissing), match="s3://nowhere-at-all"):
+        await S3Store("s3://nowhere-at-all", endpoint=endpoint).put("a", tmp_path / "draft")
+
+
+def test_an_address_without_a_bucket_is_refused() -> None:
+    with pytest.raises(ConfigError, match="s3://bucket/prefix"):
+        S3Store("s3://")
