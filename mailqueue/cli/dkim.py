@@ -3,11 +3,12 @@
 import click
 
 from mailqueue.cli.context import opened, run
+from mailqueue.cli.dkim_check import check
+from mailqueue.cli.dkim_options import name_servers, project_option, resolver_option
 from mailqueue.cli.dkim_view import FINE, print_keys, print_publications, print_records
 from mailqueue.cli.operator import operator
 from mailqueue.cli.output import emit, examples, facts, json_option
-from mailqueue.core.errors import ConfigError, InvalidField
-from mailqueue.core.nameserver import NameServer, parse_name_servers
+from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.deliverability import keys, publication
 from mailqueue.deliverability.model import DkimKey, SigningProject
@@ -22,25 +23,20 @@ _ALGORITHMS = {
     "both": (Algorithm.RSA, Algorithm.ED25519),
 }
 
-project_option = click.option(
-    "--project", default="default", show_default=True, help="Project that sends for the domain."
-)
-resolver_option = click.option(
-    "--resolver",
-    metavar="ADDRESS[:PORT]",
-    help="DNS server to ask.  [default: MAILQUEUE_RESOLVER, else the system's]",
-)
-
 
 @click.group(
     epilog=examples(
         "mailqueue dkim create example.com --algorithm both",
         "mailqueue dkim verify example.com",
+        "mailqueue dkim check example.com",
         "mailqueue dkim COMMAND --help",
     )
 )
 def dkim() -> None:
-    """Make, publish and replace the keys that sign a domain's mail."""
+    """Make, publish and replace the keys that sign a domain's mail; check its DNS."""
+
+
+dkim.add_command(check)
 
 
 @dkim.command(
@@ -217,20 +213,6 @@ def require(*, project: str, wanted: str, as_json: bool) -> None:
         emit({"project": found.name, "is_dkim_required": found.is_dkim_required})
     else:
         facts([("project", found.name), ("signed mail only", found.is_dkim_required)])
-
-
-def name_servers(given: str | None, configured: tuple[NameServer, ...]) -> tuple[NameServer, ...]:
-    """Say which DNS servers to ask: those of the option, else the setting's.
-
-    Raises:
-        ConfigError: the option names none.
-    """
-    if given is None:
-        return configured
-    try:
-        return parse_name_servers(given)
-    except ValueError as exc:
-        raise ConfigError(f"--resolver: {exc}") from None
 
 
 async def _listed(project: str | None, domain: str | None) -> list[DkimKey]:

@@ -113,3 +113,34 @@ def test_a_resolver_that_is_none_is_named(cli: Cli) -> None:
 
     assert refused.exit_code == 4
     assert "--resolver: 'ns.example.com' is not an IP address" in refused.stderr
+
+
+def test_a_domain_is_checked_and_told_what_to_publish(cli: Cli, zone: Zone) -> None:
+    zone.text("example.com", "v=spf1 ip4:192.0.2.0/24 -all")
+
+    document = cli.json("dkim", "check", "example.com", "--ip", "192.0.2.1", exit_code=1)
+    printed = cli("dkim", "check", "example.com")
+
+    assert (document["domain"], document["is_good"]) == ("example.com", False)
+    assert {each["topic"]: each["status"] for each in document["findings"]} == {
+        "SPF": "pass",
+        "DKIM": "fail",
+        "DMARC": "fail",
+        "MX": "fail",
+        "reverse name": "fail",
+    }
+    assert printed.exit_code == 1
+    lines = printed.stdout.splitlines()
+    assert lines[0] == "pass     SPF: it needs 0 of 10 DNS lookups"
+    assert lines[1] == "         found    v=spf1 ip4:192.0.2.0/24 -all"
+    assert (
+        '         publish  _dmarc.example.com. IN TXT "v=DMARC1; p=none; '
+        'rua=mailto:dmarc@example.com"' in lines
+    )
+    assert "         publish  example.com. IN MX 10 mail.example.com." in lines
+
+
+def test_a_domain_that_is_none_is_refused(cli: Cli) -> None:
+    refused = cli("dkim", "check", "example.com", "--resolver", "127.0.0.1:1", "--ip", "here")
+
+    assert (refused.exit_code, "ip: 'here' is no IP address" in refused.stderr) == (1, True)

@@ -1,0 +1,105 @@
+"""Checks a domain: what receivers will find, what is wrong with it, what to publish instead."""
+
+import asyncio
+from dataclasses import asdict
+from datetime import UTC, datetime
+from ipaddress import ip_address
+
+from mailqueue.core.errors import InvalidField
+from mailqueue.db.fetch import Conn
+from mailqueue.deliverability import keys, store
+from mailqueue.deliverability.dmarc import check_dmarc
+from mailqueue.deliverability.findings import Finding, Publish, Report, Status
+from mailqueue.deliverability.hosts import check_mail_hosts, check_reverse_name
+from mailqueue.deliverability.model import DkimKey, KeyStatus
+from mailqueue.deliverability.publication import InDns, Publication, look_up
+from mailqueue.deliverability.resolver import Resolver
+from mailqueue.deliverability.spf import check_spf
+
+DKIM = "DKIM"
+
+
+async def check(
+    conn: Conn, project: str, *, domain: str, resolver: Resolver, address: str | None = None
+) -> Report:
+    """Look at everything receivers ask of a domain, and keep what was found.
+
+    `address` is one that mail leaves from: SPF is asked about it, and its name is looked up.
+
+    Raises:
+        InvalidField: the domain or the address is none.
+        NotFound: there is no such project.
+    """
+    domain = keys.domain_of(domain)
+    if address is not None:
+        address = _plain(address)
+    owner = await keys.get_project(conn, project)
+    mine = await store.list_keys(conn, project, domain=domain)
+    looks = [
+        check_spf(domain, resolver, address=address),
+        _check_dkim(domain, mine, resolver),
+        check_dmarc(domain, resolver),
+        check_mail_hosts(domain, resolver),
+    ]
+    if address is not None:
+        looks.append(check_reverse_name(address, resolver))
+    report = Report(project, domain, tuple(await asyncio.gather(*looks)))
+    await store.record_check(
+        conn,
+        owner.id,
+        domain=domain,
+        is_good=report.is_good,
+        findings=[asdict(each) for each in report.findings],
+    )
+    return report
+
+
+async def _check_dkim(domain: str, mine: list[DkimKey], resolver: Resolver) -> Finding:
+    return judged_keys(domain, await look_up(mine, resolver), now=datetime.now(UTC))
+
+
+def judged_keys(domain: str, found: list[Publication], *, now: datetime) -> Finding:
+    """Judge what DNS says of a domain's keys. Pure."""
+    faults = [(each, _fault(each, now)) for each in found]
+    failed = [each for each, fault in faults if fault is Status.FAIL]
+    unknown = [each for each, fault in faults if fault is Status.UNKNOWN]
+    waiting = [each for each, fault in faults if fault is Status.WARN]
+    texts = tuple(f"{each.key.name}: {text}" for each in found for text in each.found)
+    signing = [each.key.selector for each in found if each.key.status is KeyStatus.ACTIVE]
+    if failed:
+        says = "; ".join(f"{each.key.selector}: {each.why}" for each in failed)
+        wanted = tuple(Publish(each.key.name, "TXT", each.key.text) for each in failed)
+        return Finding(DKIM, Status.FAIL, says, texts, wanted)
+    if unknown:
+        says = "; ".join(f"{each.key.selector}: {each.why}" for each in unknown)
+        return Finding(DKIM, Status.UNKNOWN, says, texts)
+    if waiting:
+        names = ", ".join(each.key.selector for each in waiting)
+        says = f"{names} is published and does not sign yet: run `mailqueue dkim verify {domain}`"
+        return Finding(DKIM, Status.WARN, says, texts)
+    if not signing:
+        says = f"nothing signs for it: make a key with `mailqueue dkim create {domain}`"
+        return Finding(DKIM, Status.FAIL, says, texts)
+    return Finding(DKIM, Status.PASS, f"signed by {', '.join(signing)}, as published", texts)
+
+
+def _fault(each: Publication, now: datetime) -> Status | None:
+    is_past = each.key.needed_until is not None and each.key.needed_until <= now
+    match each.in_dns:
+        case InDns.PUBLISHED:
+            return Status.WARN if each.key.status is KeyStatus.PENDING else None
+        case InDns.GONE:
+            return None
+        case InDns.MISSING if is_past:
+            return None
+        case InDns.UNKNOWN:
+            return Status.UNKNOWN
+        case InDns.MISSING | InDns.WRONG | InDns.STILL_THERE:
+            return Status.FAIL
+
+
+def _plain(address: str) -> str:
+    try:
+        return str(ip_address(address.strip()))
+    except ValueError:
+        raise InvalidField("ip", f"{address[:100]!r} is no IP address") from None

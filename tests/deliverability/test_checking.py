@@ -1,0 +1,144 @@
+"""A domain as receivers see it, all of it, and what is kept of that."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.deliverability import keys
+from mailqueue.deliverability.checking import check, judged_keys
+from mailqueue.deliverability.findings import Status
+from mailqueue.deliverability.model import KeyStatus
+from mailqueue.deliverability.publication import InDns, Publication
+from mailqueue.dkim.keys import Algorithm
+from mailqueue.vault.masterkey import MasterKey
+from tests import make
+from tests.deliverability.nameserver import Zone, serving
+from tests.deliverability.test_publication import GOOD, KEY
+
+MASTER = MasterKey(bytes(range(32)))
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+PAST, SOON = NOW - timedelta(days=1), NOW + timedelta(days=1)
+
+
+def good_zone() -> Zone:
+    zone = Zone()
+    zone.text("example.com", "v=spf1 ip4:192.0.2.0/24 -all")
+    zone.text("_dmarc.example.com", "v=DMARC1; p=reject; rua=mailto:d@example.com")
+    zone.says("example.com", "MX", "10 mail.example.com.")
+    zone.says("mail.example.com", "A", "192.0.2.1")
+    return zone.says("1.2.0.192.in-addr.arpa", "PTR", "mail.example.com.")
+
+
+@pytest.mark.anyio
+async def test_a_domain_in_order_passes_in_everything_and_that_is_kept(conn: Conn) -> None:
+    (key,) = await keys.create(
+        conn, "default", domain="example.com", algorithms=[Algorithm.ED25519], master=MASTER, by="x"
+    )
+    await keys.put_in_force(conn, [key], by="x", seen=True)
+    async with serving(good_zone().text(key.name, key.text)) as zone:
+        report = await check(
+            conn, "default", domain="Example.com", resolver=zone.resolver(), address="192.0.2.1"
+        )
+
+    assert report.is_good
+    assert [(each.topic, each.status) for each in report.findings] == [
+        (topic, Status.PASS) for topic in ("SPF", "DKIM", "DMARC", "MX", "reverse name")
+    ]
+    ((domain, is_good, findings),) = await make.rows(
+        conn, "SELECT domain, is_good, findings FROM mailqueue.domain_checks"
+    )
+    assert (domain, is_good, len(findings)) == ("example.com", True, 5)
+    assert findings[0]["says"] == "mail from 192.0.2.1 passes; it needs 0 of 10 DNS lookups"
+
+
+@pytest.mark.anyio
+async def test_a_domain_nobody_cared_for_fails_and_is_told_what_to_publish(conn: Conn) -> None:
+    async with serving(Zone()) as zone:
+        report = await check(conn, "default", domain="example.com", resolver=zone.resolver())
+
+    assert not report.is_good
+    assert {each.topic: each.status for each in report.findings} == {
+        "SPF": Status.FAIL, "DKIM": Status.FAIL, "DMARC": Status.FAIL, "MX": Status.FAIL
+    }  # fmt: skip
+    assert [each.publish[0].type for each in report.findings if each.publish] == [
+        "TXT",
+        "TXT",
+        "MX",
+    ]
+    assert await make.scalar(conn, "SELECT is_good FROM mailqueue.domain_checks") is False
+
+
+@pytest.mark.anyio
+async def test_a_check_nobody_answers_fails_nothing_and_is_not_good(conn: Conn) -> None:
+    zone = Zone(silent={"example.com", "_dmarc.example.com"})
+    async with serving(zone):
+        report = await check(
+            conn, "default", domain="example.com", resolver=zone.resolver(answer_s=0.3)
+        )
+
+    said = {each.topic: (each.status, each.says) for each in report.findings}
+    assert said["SPF"] == (Status.UNKNOWN, "no name server answered in time")
+    assert said["MX"][0] is Status.UNKNOWN
+    assert not report.is_good
+
+
+@pytest.mark.anyio
+async def test_what_cannot_be_checked_is_refused(conn: Conn) -> None:
+    resolver = Zone(port=1).resolver()
+    with pytest.raises(InvalidField, match="domain"):
+        await check(conn, "default", domain="x", resolver=resolver)
+    with pytest.raises(InvalidField, match="ip: 'mail' is no IP address"):
+        await check(conn, "default", domain="example.com", resolver=resolver, address="mail")
+    with pytest.raises(NotFound, match="project nowhere"):
+        await check(conn, "nowhere", domain="example.com", resolver=resolver)
+
+
+@pytest.mark.parametrize(
+    ("status", "in_dns", "needed_until", "expected"),
+    [
+        (KeyStatus.ACTIVE, InDns.PUBLISHED, None, Status.PASS),
+        (KeyStatus.ACTIVE, InDns.MISSING, None, Status.FAIL),
+        (KeyStatus.ACTIVE, InDns.WRONG, None, Status.FAIL),
+        (KeyStatus.ACTIVE, InDns.UNKNOWN, None, Status.UNKNOWN),
+        (KeyStatus.PENDING, InDns.PUBLISHED, None, Status.WARN),
+        (KeyStatus.PENDING, InDns.MISSING, None, Status.FAIL),
+        (KeyStatus.RETIRED, InDns.MISSING, SOON, Status.FAIL),
+        (KeyStatus.RETIRED, InDns.MISSING, PAST, Status.FAIL),  # and nothing signs any more
+        (KeyStatus.REVOKED, InDns.STILL_THERE, None, Status.FAIL),
+        (KeyStatus.REVOKED, InDns.GONE, None, Status.FAIL),
+    ],
+)
+def test_one_key_is_judged_by_its_state_and_record(
+    status: KeyStatus, in_dns: InDns, needed_until: datetime | None, expected: Status
+) -> None:
+    key = replace(KEY, status=status, needed_until=needed_until)
+
+    found = judged_keys("example.com", [Publication(key, in_dns, (), "why")], now=NOW)
+
+    assert found.status is expected
+
+
+def test_old_keys_that_are_gone_do_not_matter_while_another_signs() -> None:
+    active = Publication(replace(KEY, status=KeyStatus.ACTIVE), InDns.PUBLISHED, (GOOD,))
+    retired = replace(KEY, selector="b", status=KeyStatus.RETIRED, needed_until=PAST)
+    revoked = replace(KEY, selector="c", status=KeyStatus.REVOKED)
+    gone = [Publication(retired, InDns.MISSING), Publication(revoked, InDns.GONE)]
+
+    found = judged_keys("example.com", [active, *gone], now=NOW)
+
+    assert (found.status, found.says) == (Status.PASS, "signed by a, as published")
+
+
+def test_a_key_whose_record_is_wrong_is_told_which_one_it_should_be() -> None:
+    key = replace(KEY, status=KeyStatus.ACTIVE)
+
+    found = judged_keys(
+        "example.com", [Publication(key, InDns.WRONG, ("x",), "it holds another key")], now=NOW
+    )
+
+    assert found.says == "a: it holds another key"
+    assert found.found == ("a._domainkey.example.com: x",)
+    assert [(each.name, each.value) for each in found.publish] == [(key.name, GOOD)]

@@ -1,0 +1,98 @@
+"""Which DMARC records receivers use, and where they look for them."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from mailqueue.deliverability.dmarc import check_dmarc, judged, organisational_domain
+from mailqueue.deliverability.findings import Status
+from tests.deliverability.nameserver import Zone, serving
+
+RUA = "rua=mailto:d@example.com"
+
+
+@pytest.fixture
+async def zone() -> AsyncIterator[Zone]:
+    async with serving(Zone()) as served:
+        yield served
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "says"),
+    [
+        (f"v=DMARC1; p=none; {RUA}", Status.PASS, "policy none, DKIM relaxed, SPF relaxed"),
+        (f"v=DMARC1;p=reject;adkim=s;aspf=r;{RUA}", Status.PASS, "reject, DKIM strict"),
+        (f"v=DMARC1; p=quarantine; pct=20; {RUA}", Status.PASS, "for 20 % of the mail"),
+        ("v=DMARC1; p=reject", Status.WARN, "nobody gets reports"),
+        (f"v=DMARC1; p=maybe; {RUA}", Status.WARN, "take it for p=none"),
+        ("v=DMARC1; p=maybe", Status.FAIL, "p= must be"),
+        ("v=DMARC1", Status.FAIL, "p= must be"),
+        (f"v=DMARC1; p=none; p=none; {RUA}", Status.FAIL, "not a list of tags"),
+        (f"v=DMARC1; p=none; adkim=x; {RUA}", Status.WARN, "adkim=x"),
+        (f"v=DMARC1; p=none; unknown=1; {RUA}; ", Status.PASS, "policy none"),
+    ],
+)
+def test_a_record_is_judged_by_its_tags(text: str, status: Status, says: str) -> None:
+    found = judged("example.com", "example.com", (text,))
+
+    assert found.status is status
+    assert says in found.says
+
+
+def test_below_the_domain_of_the_record_its_subdomain_policy_holds() -> None:
+    found = judged("news.example.com", "example.com", (f"v=DMARC1; p=reject; sp=none; {RUA}",))
+
+    assert found.says.startswith("policy none from example.com")
+
+
+def test_two_records_are_as_good_as_none() -> None:
+    found = judged("example.com", "example.com", (f"v=DMARC1; p=none; {RUA}",) * 2)
+
+    assert found.status is Status.FAIL
+    assert "there are 2 DMARC records" in found.says
+
+
+@pytest.mark.parametrize(
+    ("domain", "registered"),
+    [
+        ("example.com", "example.com"),
+        ("a.b.example.com", "example.com"),
+        ("a.example.co.uk", "example.co.uk"),
+        ("co.uk", None),
+        ("xn--bcher-kva.example", "xn--bcher-kva.example"),
+    ],
+)
+def test_the_organisation_is_who_registered_the_domain(domain: str, registered: str | None) -> None:
+    assert organisational_domain(domain) == registered
+
+
+@pytest.mark.anyio
+async def test_the_domains_own_record_goes_before_that_of_the_organisation(zone: Zone) -> None:
+    zone.text("_dmarc.example.co.uk", f"v=DMARC1; p=reject; {RUA}", "v=spf1 -all")
+
+    above = await check_dmarc("a.b.example.co.uk", zone.resolver())
+    zone.text("_dmarc.a.b.example.co.uk", f"v=DMARC1; p=none; {RUA}")
+    own = await check_dmarc("a.b.example.co.uk", zone.resolver())
+
+    assert above.says.startswith("policy reject from example.co.uk,")
+    assert own.says.startswith("policy none,")
+    assert ("_dmarc.b.example.co.uk", "TXT") not in zone.asked
+
+
+@pytest.mark.anyio
+async def test_no_record_fails_and_one_is_suggested(zone: Zone) -> None:
+    found = await check_dmarc("example.com", zone.resolver())
+
+    assert found.status is Status.FAIL
+    (wanted,) = found.publish
+    assert (wanted.name, wanted.value) == (
+        "_dmarc.example.com",
+        "v=DMARC1; p=none; rua=mailto:dmarc@example.com",
+    )
+
+
+@pytest.mark.anyio
+async def test_a_server_that_fails_leaves_it_open(zone: Zone) -> None:
+    zone.failing.add("_dmarc.example.com")
+
+    assert (await check_dmarc("example.com", zone.resolver())).status is Status.UNKNOWN
