@@ -79,6 +79,6 @@ async def _send_in_children(settings: Settings) -> None:
 
 async def _prepare(settings: Settings, *, is_parent: bool) -> None:
     async with connect(settings.database, application_name="mailqueue/start") as conn:
-        await require_current(conn)
+        await require_current(conn, may_be_newer=not is_parent)
         if is_parent:  # not whenever a child is started again: another host may have its say since
             await keep_max_send_rate(conn, settings.workers.max_send_rate)

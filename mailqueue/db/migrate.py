@@ -103,15 +103,21 @@ async def status(settings: DatabaseSettings, *, folder: Path | None = None) -> S
         return await status_of(conn, schema)
 
 
-async def require_current(conn: Conn, *, folder: Path | None = None) -> None:
+async def require_current(
+    conn: Conn, *, folder: Path | None = None, may_be_newer: bool = False
+) -> None:
     """Refuse a database this code cannot work with.
+
+    Newer is refused at a start, when somebody can put the right version in place; what runs goes on
+    with it, processes that are started again for it included.
 
     Raises:
         ConfigError: if the schema is missing, older or newer.
     """
     schema = read_schema(folder or sql_folder())
     found = await status_of(conn, schema)
-    _refuse_newer(found)
+    if not may_be_newer:
+        _refuse_newer(found)
     if found.pending:
         raise ConfigError(
             f"the database is at {found.version}, this mailqueue needs {schema.newest}: "

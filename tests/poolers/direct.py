@@ -32,4 +32,5 @@ DIRECT: Mapping[str, str] = {
     "tests/queue/test_domains.py::test_a_claim_that_only_moved_mail_wakes_who_sleeps": _LISTENS,
     "tests/rules/test_guards.py::test_the_callers_settings_do_not_decide_what_is_tested": _COUNTS,
     "tests/rules/test_statements.py": _PREPARES,
+    "tests/upgrade": _MIGRATES,
 }

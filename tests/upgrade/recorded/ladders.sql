@@ -1,0 +1,28 @@
+-- When a project's mail is tried again.
+
+-- name: find_ladders_project :maybe
+-- The id of the project of that name.
+SELECT id
+FROM mailqueue.projects
+WHERE name = %(project)s;
+
+-- name: set_ladder :run
+-- Put a ladder in force for one category of a project, '' for every category without one of its own.
+INSERT INTO mailqueue.retry_ladders (project_id, category, steps, max_attempts, soft_wait, soft_retries)
+VALUES (%(project_id)s, %(category)s, %(steps)s::interval[], %(max_attempts)s, %(soft_wait)s, %(soft_retries)s)
+ON CONFLICT (project_id, category) DO UPDATE
+SET steps = excluded.steps, max_attempts = excluded.max_attempts, soft_wait = excluded.soft_wait,
+    soft_retries = excluded.soft_retries;
+
+-- name: drop_ladder :run
+-- Have a category follow the ladder of the project again, and the project the usual one.
+DELETE FROM mailqueue.retry_ladders
+WHERE project_id = %(project_id)s
+  AND category = %(category)s;
+
+-- name: list_ladders :many
+-- The ladders of a project, that of all categories first.
+SELECT category, steps, max_attempts, soft_wait, soft_retries
+FROM mailqueue.retry_ladders
+WHERE project_id = %(project_id)s
+ORDER BY category;

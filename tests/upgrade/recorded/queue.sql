@@ -1,0 +1,27 @@
+-- Worker processes, their heartbeat, and who wants to be woken. Claiming is in the file of each queue.
+
+-- name: start_worker :value
+-- Register a worker process; its id is never reused.
+SELECT mailqueue.start_worker(%(kind)s, %(host)s, %(pid)s, %(version)s, %(launch_id)s);
+
+-- name: beat :value
+-- Say that the worker lives; false when it was declared lost and must not write any more.
+SELECT mailqueue.beat(%(worker)s, %(is_stopping)s);
+
+-- name: stop_worker :run
+-- Leave in good order; what the worker still holds goes back.
+SELECT mailqueue.stop_worker(%(worker)s);
+
+-- name: rescue_emails :value
+-- Give back the mail of silent workers, and of one launch known to be dead; says how many mails.
+SELECT mailqueue.rescue_emails(%(silence)s, %(launch_id)s);
+
+-- name: park_worker :run
+-- Ask to be rung when mail comes; asking twice is asking once.
+INSERT INTO mailqueue.waiters (queue, worker_id)
+VALUES (%(queue)s, %(worker)s)
+ON CONFLICT ON CONSTRAINT waiters_pkey DO UPDATE SET parked_at = clock_timestamp();
+
+-- name: unpark_worker :run
+-- No longer ask to be rung.
+DELETE FROM mailqueue.waiters WHERE queue = %(queue)s AND worker_id = %(worker)s;

@@ -1,0 +1,121 @@
+-- Sender accounts. Revision, limits and lanes follow them by triggers.
+
+-- name: find_senders_project :maybe
+-- The id of the project of that name.
+SELECT id
+FROM mailqueue.projects
+WHERE name = %(project)s;
+
+-- name: next_sender_id :value
+-- An id for a new account, known before its row so that its password can be sealed for it.
+SELECT nextval(pg_get_serial_sequence('mailqueue.sender_accounts', 'id'))::integer;
+
+-- name: add_sender :run
+-- Make a sender account, active at once.
+INSERT INTO mailqueue.sender_accounts (
+    id, project_id, name, provider, email, display_name, smtp_host, smtp_port, smtp_username,
+    smtp_password, smtp_tls, is_private_ok, priority, daily_limit, rate_per_second, burst,
+    batch_size, send_delay_ms, max_connections, time_zone, warm_up, notes)
+VALUES (
+    %(id)s, %(project_id)s, %(name)s, %(provider)s, %(email)s, %(display_name)s, %(smtp_host)s,
+    %(smtp_port)s, %(smtp_username)s, %(smtp_password)s, %(smtp_tls)s, %(is_private_ok)s,
+    %(priority)s, %(daily_limit)s, %(rate_per_second)s, %(burst)s, %(batch_size)s,
+    %(send_delay_ms)s, %(max_connections)s, %(time_zone)s, %(warm_up)s::integer[], %(notes)s);
+
+-- name: find_sender :maybe
+-- One account of a project by its name.
+SELECT a.id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
+       a.smtp_host, a.smtp_port, a.smtp_username, a.smtp_password, a.smtp_tls, a.is_private_ok,
+       a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
+       a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,
+       a.revision, a.notes, a.created_at, a.updated_at
+FROM mailqueue.sender_accounts AS a
+JOIN mailqueue.projects AS p ON p.id = a.project_id
+WHERE p.name = %(project)s
+  AND a.name = %(name)s;
+
+-- name: find_sender_by_id :maybe
+-- One account by its id.
+SELECT a.id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
+       a.smtp_host, a.smtp_port, a.smtp_username, a.smtp_password, a.smtp_tls, a.is_private_ok,
+       a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
+       a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,
+       a.revision, a.notes, a.created_at, a.updated_at
+FROM mailqueue.sender_accounts AS a
+JOIN mailqueue.projects AS p ON p.id = a.project_id
+WHERE a.id = %(id)s;
+
+-- name: list_senders :many
+-- The accounts of a project, or of all, in the order they are tried.
+SELECT a.id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
+       a.smtp_host, a.smtp_port, a.smtp_username, a.smtp_password, a.smtp_tls, a.is_private_ok,
+       a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
+       a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,
+       a.revision, a.notes, a.created_at, a.updated_at
+FROM mailqueue.sender_accounts AS a
+JOIN mailqueue.projects AS p ON p.id = a.project_id
+WHERE (%(project)s::text IS NULL OR p.name = %(project)s)
+ORDER BY p.name, a.priority, a.id;
+
+-- name: lock_sender :maybe
+-- Hold an account until the caller commits, so that two changes do not undo each other.
+SELECT id
+FROM mailqueue.sender_accounts
+WHERE id = %(id)s
+FOR NO KEY UPDATE;
+
+-- name: set_sender_status :run
+-- Let an account send, or keep it from sending, from the next claim on; until an instant or for a while.
+UPDATE mailqueue.sender_accounts
+SET status = %(status)s,
+    status_reason = %(reason)s,
+    status_until = coalesce(%(until)s::timestamptz, clock_timestamp() + %(wait)s::interval)
+WHERE id = %(id)s;
+
+-- name: set_sender_limits :run
+-- Put other limits in force from the next claim on.
+UPDATE mailqueue.sender_accounts
+SET daily_limit = %(daily_limit)s,
+    rate_per_second = %(rate_per_second)s,
+    burst = %(burst)s,
+    batch_size = %(batch_size)s,
+    send_delay_ms = %(send_delay_ms)s,
+    max_connections = %(max_connections)s,
+    time_zone = %(time_zone)s,
+    warm_up = %(warm_up)s::integer[]
+WHERE id = %(id)s;
+
+-- name: is_time_zone :value
+-- Whether the database knows a time zone by this name.
+SELECT EXISTS (SELECT FROM pg_catalog.pg_timezone_names WHERE name = %(time_zone)s);
+
+-- name: list_headroom :many
+-- What the named accounts sent today and may still send.
+SELECT sender_account_id, status, daily_sent::integer, daily_reserved::integer,
+       daily_bounces::integer, daily_errors::integer, daily_limit AS limit_today, headroom::integer, warm_up_stage, last_reset_at,
+       next_reset_at, blocked_reason, blocked_until
+FROM mailqueue.sender_headroom
+WHERE sender_account_id = ANY (%(account_ids)s::integer[]);
+
+-- name: read_project_from :one
+-- Whom a project's mail is from where neither the mail nor the account says.
+SELECT p.from_email, p.from_name
+FROM mailqueue.projects AS p
+WHERE p.id = %(project_id)s;
+
+-- name: keep_trap_accounts :run
+-- Have every project know the trap that is running here; mail of projects without another account goes there.
+INSERT INTO mailqueue.sender_accounts AS a
+    (project_id, name, provider, smtp_host, smtp_port, smtp_tls, email, display_name, is_private_ok, priority)
+SELECT p.id, 'trap', 'trap', %(host)s, %(port)s, 'none', 'no-reply@mailqueue.example', 'mailqueue', true, 32767
+FROM mailqueue.projects AS p
+ON CONFLICT (project_id, name) DO UPDATE
+SET smtp_host = excluded.smtp_host, smtp_port = excluded.smtp_port, status = 'active', status_reason = NULL
+WHERE a.provider = 'trap'
+  AND (a.smtp_host, a.smtp_port, a.status) IS DISTINCT FROM (excluded.smtp_host, excluded.smtp_port, 'active');
+
+-- name: pause_trap_accounts :run
+-- The trap is off: what would go there waits and says so.
+UPDATE mailqueue.sender_accounts AS a
+SET status = 'paused', status_reason = 'the trap is off'
+WHERE a.provider = 'trap' AND a.status = 'active';
