@@ -71,8 +71,9 @@ class Mailgun(Service):
 
 def form(fields: Sequence[tuple[str, str]], *, message: bytes) -> bytes:
     """Write a multipart/form-data body (RFC 7578) with the message as its file. Pure."""
+    octets = [message, *(value.encode() for _, value in fields)]
     digest = hashlib.blake2b(message, digest_size=16)
-    while (mark := f"mq-{digest.hexdigest()}".encode()) in message:
+    while any((mark := f"mq-{digest.hexdigest()}".encode()) in one for one in octets):
         digest.update(mark)
     pieces = [
         b'--%b\r\nContent-Disposition: form-data; name="%b"\r\n\r\n%b\r\n'

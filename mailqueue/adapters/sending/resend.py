@@ -18,7 +18,7 @@ from mailqueue.adapters.sending import outcomes
 from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
 from mailqueue.adapters.sending.outcomes import cannot_carry
 from mailqueue.adapters.sending.parts import File, Parts, People, mailbox, parts_of
-from mailqueue.adapters.sending.service import Access, Service, Written, metadata_of
+from mailqueue.adapters.sending.service import Access, Service, Written, named_tags_of
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.ports.transport import Outgoing
 
@@ -51,7 +51,6 @@ MEANING_BY_NAME = {
     "500 application_error": outcomes.TRANSIENT,
     "500 internal_server_error": outcomes.TRANSIENT,
 }
-_NOT_IN_TAGS = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class Resend(Service):
@@ -79,7 +78,7 @@ class Resend(Service):
         headers = dict(parts.headers)
         if parts.message_id and self._access.settings.get("keep_message_id", True):
             headers["Message-ID"] = parts.message_id
-        tags = metadata_of(mail) | {f"tag{n}": tag for n, tag in enumerate(mail.tags, 1)}
+        tags = named_tags_of(mail)
         body: dict[str, Any] = {
             **self._access.extra,
             "from": _mailboxes((parts.sender,))[0],
@@ -94,10 +93,7 @@ class Resend(Service):
             "text": parts.text,
             "headers": headers,
             "attachments": [_attachment(file) for file in parts.files],
-            "tags": [
-                {"name": name, "value": _NOT_IN_TAGS.sub("_", value)[:256]}
-                for name, value in tags.items()
-            ],
+            "tags": [{"name": name, "value": value} for name, value in tags.items()],
         }
         return body | {name: value for name, value in named.items() if value}
 

@@ -1,11 +1,13 @@
 """What a provider's file says: how a mail is written for it, and what its answers mean."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from mailqueue.adapters.http.model import Answer, Call, Site
+from mailqueue.adapters.sending.outcomes import cleaned
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Rejected, Verdict
 from mailqueue.ports.transport import Outgoing
@@ -13,17 +15,26 @@ from mailqueue.ports.transport import Outgoing
 ID_NAME = "mailqueue_id"
 """Under this name the id of a mail goes out with it, and comes back in the provider's events."""
 CATEGORY_NAME = "category"
+_NOT_IN_NAMED_TAGS = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def tags_of(mail: Outgoing) -> tuple[str, ...]:
     """Give the words a provider is to count a mail by; one without tags counts by its category."""
-    return tuple(dict.fromkeys(mail.tags)) or ((mail.category,) if mail.category else ())
+    given = mail.tags or (mail.category,)
+    return tuple(dict.fromkeys(tag for one in given if (tag := cleaned(one))))
 
 
 def metadata_of(mail: Outgoing) -> dict[str, str]:
     """Give what is to come back in the provider's events, name to value."""
-    category = {CATEGORY_NAME: mail.category} if mail.category else {}
+    category = {CATEGORY_NAME: cleaned(mail.category)} if mail.category else {}
     return {ID_NAME: str(mail.email_id), **category}
+
+
+def named_tags_of(mail: Outgoing) -> dict[str, str]:
+    """Give metadata and tags, for providers whose tags have names and few characters."""
+    tags = {f"tag{n}": tag for n, tag in enumerate(tags_of(mail), 1)} if mail.tags else {}
+    named = metadata_of(mail) | tags
+    return {name: _NOT_IN_NAMED_TAGS.sub("_", value)[:256] for name, value in named.items()}
 
 
 @dataclass(frozen=True, slots=True)

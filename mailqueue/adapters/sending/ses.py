@@ -18,7 +18,7 @@ from mailqueue.adapters.sending import outcomes
 from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
 from mailqueue.adapters.sending.outcomes import Meaning
 from mailqueue.adapters.sending.parts import recipients_of
-from mailqueue.adapters.sending.service import Access, Service, Written, metadata_of
+from mailqueue.adapters.sending.service import Access, Service, Written, named_tags_of
 from mailqueue.adapters.sending.sigv4 import Credentials, signed_headers
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
@@ -56,7 +56,6 @@ MEANING_BY_ERROR = {
     "ServiceUnavailable": outcomes.TRANSIENT,
 }
 CLOCK_ERRORS = frozenset({"RequestExpired", "RequestTimeTooSkewed"})
-_NOT_IN_TAGS = re.compile(r"[^A-Za-z0-9_-]")
 _DAILY_QUOTA = re.compile(r"daily .*quota|quota.* (?:24|daily)", re.IGNORECASE)
 
 
@@ -76,7 +75,7 @@ class Ses(Service):
     def write(self, mail: Outgoing) -> Written | Rejected:
         to, cc, bcc = recipients_of(mail)
         named = {"ToAddresses": to, "CcAddresses": cc, "BccAddresses": bcc}
-        tags = metadata_of(mail) | {f"tag{n}": tag for n, tag in enumerate(mail.tags, 1)}
+        tags = named_tags_of(mail)
         body: dict[str, Any] = {
             **self._extra,
             "FromEmailAddress": mail.envelope.sender,
@@ -84,10 +83,7 @@ class Ses(Service):
                 field: [one.address for one in people] for field, people in named.items() if people
             },
             "Content": {"Raw": {"Data": base64.b64encode(mail.message).decode()}},
-            "EmailTags": [
-                {"Name": name, "Value": _NOT_IN_TAGS.sub("_", value)[:256]}
-                for name, value in tags.items()
-            ],
+            "EmailTags": [{"Name": name, "Value": value} for name, value in tags.items()],
         }
         if self._configuration_set:
             body["ConfigurationSetName"] = self._configuration_set
