@@ -30,10 +30,21 @@ SELECT e.project, lower(e.recipient_email) AS address, e.id AS email_id, e.statu
        e.created_at, e.finished_at, e.sender, e.attempts
   FROM mailqueue.emails AS e
 UNION ALL
-SELECT p.name, lower(r.address), r.email_id, r.status, r.reason, e.subject, e.campaign_id, e.created_at, r.settled_at, e.sender, e.attempts
+SELECT p.name, lower(r.address), r.email_id, r.status, r.reason, c.subject, q.campaign_id, q.created_at, r.settled_at, s.name, q.attempts
   FROM mailqueue.email_recipients AS r
+  JOIN mailqueue.email_queue AS q ON q.id = r.email_id
   JOIN mailqueue.projects AS p ON p.id = r.project_id
-  JOIN mailqueue.emails AS e ON e.id = r.email_id
+  LEFT JOIN mailqueue.email_contents AS c ON c.id = q.content_id AND c.created_on = q.content_on
+  LEFT JOIN mailqueue.sender_accounts AS s ON s.id = q.assigned_to
+ WHERE r.position > 0
+UNION ALL
+-- Not by view emails: a join is not carried into a UNION, and all mail would be read for one address.
+SELECT p.name, lower(r.address), r.email_id, r.status, r.reason, c.subject, h.campaign_id, h.created_at, r.settled_at, s.name, h.attempts
+  FROM mailqueue.email_recipients AS r
+  JOIN mailqueue.email_history AS h ON h.id = r.email_id
+  JOIN mailqueue.projects AS p ON p.id = r.project_id
+  LEFT JOIN mailqueue.email_contents AS c ON c.id = h.content_id AND c.created_on = h.content_on
+  LEFT JOIN mailqueue.sender_accounts AS s ON s.id = h.assigned_to
  WHERE r.position > 0;
 COMMENT ON VIEW mailqueue.recipient_history IS
     'What became of every mail to an address. Ask with address = ''ann@example.com'', in lower case.';
