@@ -60,7 +60,7 @@ DECLARE
     v_lanes integer[]; v_floors timestamptz[]; v_probes timestamptz[]; v_projects integer[]; v_domains integer[]; v_accounts text[];
     v_weights integer[];
     h_id integer[] := '{}'; h_account integer[] := '{}'; h_now integer[] := '{}'; h_room integer[] := '{}';
-    h_until timestamptz[] := '{}'; h_why text[] := '{}'; h_day date[] := '{}'; h_used integer[] := '{}';  -- limits seen
+    h_until timestamptz[] := '{}'; h_why text[] := '{}'; h_day date[] := '{}'; h_used integer[] := '{}'; h_revision integer[] := '{}';  -- limits seen
     h_share integer[];                                       -- of these, taken from this class
     v_need integer[];
     v_weight_sum bigint;
@@ -69,7 +69,7 @@ DECLARE
     v_candidates integer[];
     v_until timestamptz; v_why text; v_full boolean; v_next timestamptz;
     v_got record;
-    r_ids uuid[]; r_accounts integer[]; r_account_days date[]; r_project_days date[];  -- rows of this round
+    r_ids uuid[]; r_accounts integer[]; r_revisions integer[]; r_account_days date[]; r_project_days date[];  -- rows of this round
     u_ids integer[]; u_steps bigint[]; u_floors timestamptz[]; u_probes timestamptz[]; u_untils timestamptz[]; u_whys text[];
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -129,12 +129,13 @@ BEGIN
                 SELECT h_id || array_agg(r.limit_id), h_account || array_agg(r.sender_account_id), h_now || array_agg(least(r.headroom, r.batch_size)),
                        h_room || array_agg(coalesce(r.daily_limit - r.sent - r.reserved, 2000000000)),
                        h_until || array_agg(r.until), h_why || array_agg(r.why),
-                       h_day || array_agg(r.today), h_used || array_agg(0), h_share || array_agg(0)
-                  INTO h_id, h_account, h_now, h_room, h_until, h_why, h_day, h_used, h_share
-                  FROM mailqueue.headroom(coalesce(v_need, '{}'), v_now) AS r;
+                       h_day || array_agg(r.today), h_used || array_agg(0), h_share || array_agg(0), h_revision || array_agg(s.revision)
+                  INTO h_id, h_account, h_now, h_room, h_until, h_why, h_day, h_used, h_share, h_revision
+                  FROM mailqueue.headroom(coalesce(v_need, '{}'), v_now) AS r
+                  LEFT JOIN mailqueue.sender_accounts AS s ON s.id = r.sender_account_id;
             END IF;
 
-            r_ids := '{}'; r_accounts := '{}'; r_account_days := '{}'; r_project_days := '{}';
+            r_ids := '{}'; r_accounts := '{}'; r_revisions := '{}'; r_account_days := '{}'; r_project_days := '{}';
             u_ids := '{}'; u_steps := '{}'; u_floors := '{}'; u_probes := '{}'; u_untils := '{}'; u_whys := '{}';
             SELECT sum(w) INTO v_weight_sum FROM unnest(v_weights) AS w;
             FOR i IN 1..cardinality(v_lanes) LOOP
@@ -191,6 +192,7 @@ BEGIN
                 IF v_got.recipients > 0 THEN
                     r_ids := r_ids || v_got.ids;
                     r_accounts := r_accounts || array_fill(h_account[a], ARRAY[cardinality(v_got.ids)]);
+                    r_revisions := r_revisions || array_fill(h_revision[a], ARRAY[cardinality(v_got.ids)]);
                     r_account_days := r_account_days || array_fill(h_day[a], ARRAY[cardinality(v_got.ids)]);
                     r_project_days := r_project_days || array_fill(h_day[p], ARRAY[cardinality(v_got.ids)]);
                     h_used[a] := h_used[a] + v_got.recipients;
@@ -240,10 +242,9 @@ BEGIN
                 UPDATE mailqueue.email_queue AS q
                    SET status = 'assigned', claim_no = v_claim, worker_id = p_worker, assigned_at = v_now, lease_until = v_now + p_lease,
                        attempts = q.attempts + 1, assigned_to = x.account, account_day = x.account_day, project_day = x.project_day
-                  FROM unnest(r_ids, r_accounts, r_account_days, r_project_days) AS x(id, account, account_day, project_day),
-                       mailqueue.sender_accounts AS s
-                 WHERE q.id = x.id AND s.id = x.account
-                RETURNING q.id, q.claim_no, q.assigned_to, s.revision, q.project_id, q.attempts, q.recipients, q.unknowns, q.expires_at,
+                  FROM unnest(r_ids, r_accounts, r_revisions, r_account_days, r_project_days) AS x(id, account, revision, account_day, project_day)
+                 WHERE q.id = x.id
+                RETURNING q.id, q.claim_no, q.assigned_to, x.revision, q.project_id, q.attempts, q.recipients, q.unknowns, q.expires_at,
                           q.category, q.recipient_email, q.recipient_name, q.custom_data, q.content_id, q.content_on;
             UPDATE mailqueue.lanes AS l
                SET vtime = l.vtime + u.step, due_floor = u.due_floor, probed_at = u.probed_at, blocked_until = u.until, blocked_reason = u.why
@@ -256,11 +257,9 @@ BEGIN
     IF v_is_braked AND v_left < v_asked THEN
         PERFORM mailqueue.reserve(0, v_brake_day, v_asked - v_left, v_now);
     END IF;
-    FOR i IN 1..cardinality(h_id) LOOP
-        IF h_used[i] > 0 THEN
-            PERFORM mailqueue.reserve(h_id[i], h_day[i], h_used[i], v_now);
-        END IF;
-    END LOOP;
+    IF v_left < v_asked THEN
+        PERFORM mailqueue.reserve_all(h_id, h_day, h_used, v_now);
+    END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.claim_emails(integer, integer, interval) IS
     'Take about so many recipients'' worth of due mail for one worker, lanes in turn, limits reserved. Rows another worker is claiming are skipped, not waited for.';

@@ -91,6 +91,35 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.reserve(integer, date, integer, timestamptz) IS 'Take headroom for claimed recipients.';
 
+-- The same for all limits of a claim. Nearly always the day is the counter's own, and one statement does.
+CREATE OR REPLACE FUNCTION mailqueue.reserve_all(p_limits integer[], p_days date[], p_counts integer[], p_now timestamptz) RETURNS void
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    v_done integer[];
+BEGIN
+    WITH reserved AS (
+        UPDATE mailqueue.limit_counters AS n
+           SET rev = n.rev + 1, reserved = n.reserved + CASE WHEN m.project_id IS NULL THEN 0 ELSE u.count END,
+               tokens = CASE WHEN m.rate_per_second IS NULL THEN n.tokens
+                             ELSE least(m.burst, n.tokens + m.rate_per_second * greatest(0, extract(epoch FROM p_now - n.tokens_at))) - u.count END,
+               tokens_at = greatest(n.tokens_at, p_now)
+          FROM unnest(p_limits, p_days, p_counts) AS u(limit_id, day, count)
+          JOIN mailqueue.limits AS m ON m.id = u.limit_id
+         CROSS JOIN LATERAL (SELECT c.ctid AS at, c.day FROM mailqueue.limit_counters AS c
+                              WHERE c.limit_id = u.limit_id ORDER BY c.rev DESC LIMIT 1) AS c
+         WHERE u.count > 0 AND c.day = u.day AND n.ctid = c.at
+        RETURNING n.limit_id
+    )
+    SELECT array_agg(r.limit_id) INTO v_done FROM reserved AS r;
+    FOR i IN 1..cardinality(p_limits) LOOP
+        IF p_counts[i] > 0 AND array_position(v_done, p_limits[i]) IS NULL THEN  -- a new day
+            PERFORM mailqueue.reserve(p_limits[i], p_days[i], p_counts[i], p_now);
+        END IF;
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION mailqueue.reserve_all(integer[], date[], integer[], timestamptz) IS 'Take headroom of several limits for claimed recipients.';
+
 -- Turn reservations into sent or give them back; in id order, so that settlers never deadlock. What goes back to accounts
 -- goes back to the rate of the whole installation too; that of a domain only waits longer.
 CREATE OR REPLACE FUNCTION mailqueue.settle_limits(p_limits integer[], p_days date[], p_spent integer[], p_back integer[],
@@ -100,14 +129,14 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 DECLARE
-    u record;
     v_at tid;
-    v_day date;
     v_back integer;
 BEGIN
-    SELECT sum(x.back) INTO v_back FROM unnest(p_limits, p_back) AS x(id, back)
-      JOIN mailqueue.limits AS m ON m.id = x.id AND m.sender_account_id IS NOT NULL
-     WHERE x.back > 0 AND EXISTS (SELECT FROM mailqueue.limits AS b WHERE b.id = 0 AND b.rate_per_second IS NOT NULL);
+    IF 0 < ANY (p_back) THEN
+        SELECT sum(x.back) INTO v_back FROM unnest(p_limits, p_back) AS x(id, back)
+          JOIN mailqueue.limits AS m ON m.id = x.id AND m.sender_account_id IS NOT NULL
+         WHERE x.back > 0 AND EXISTS (SELECT FROM mailqueue.limits AS b WHERE b.id = 0 AND b.rate_per_second IS NOT NULL);
+    END IF;
     PERFORM FROM mailqueue.limits AS m WHERE m.id = ANY (CASE WHEN v_back > 0 THEN 0 || p_limits ELSE p_limits END)
       ORDER BY m.id FOR NO KEY UPDATE;
     IF v_back > 0 THEN
@@ -115,20 +144,21 @@ BEGIN
         UPDATE mailqueue.limit_counters AS n SET rev = n.rev + 1, tokens = least(m.burst, n.tokens + v_back)
           FROM mailqueue.limits AS m WHERE n.ctid = v_at AND m.id = 0;
     END IF;
-    FOR u IN SELECT x.l, x.d, sum(x.s)::integer AS s, sum(x.b)::integer AS b, sum(x.bo)::integer AS bo, sum(x.e)::integer AS e
-               FROM unnest(p_limits, p_days, p_spent, p_back, p_bounces, p_errors) AS x(l, d, s, b, bo, e) GROUP BY x.l, x.d LOOP
-        SELECT n.ctid, n.day INTO v_at, v_day FROM mailqueue.limit_counters AS n WHERE n.limit_id = u.l ORDER BY n.rev DESC LIMIT 1;
-        IF v_day = u.d THEN
-            UPDATE mailqueue.limit_counters AS n
-               SET rev = n.rev + 1, sent = n.sent + u.s, reserved = n.reserved - u.s - u.b, bounces = n.bounces + u.bo, errors = n.errors + u.e,
-                   tokens = least(m.burst, n.tokens + u.b)
-              FROM mailqueue.limits AS m WHERE n.ctid = v_at AND m.id = u.l;
-        ELSE
-            UPDATE mailqueue.limit_days AS h SET sent = h.sent + u.s, reserved = h.reserved - u.s - u.b,
-                   bounces = h.bounces + u.bo, errors = h.errors + u.e
-             WHERE h.limit_id = u.l AND h.day = u.d;
-        END IF;
-    END LOOP;
+    WITH u AS MATERIALIZED (
+        SELECT x.l, x.d, sum(x.s)::integer AS s, sum(x.b)::integer AS b, sum(x.bo)::integer AS bo, sum(x.e)::integer AS e
+          FROM unnest(p_limits, p_days, p_spent, p_back, p_bounces, p_errors) AS x(l, d, s, b, bo, e) GROUP BY x.l, x.d
+    ), today AS MATERIALIZED (
+        UPDATE mailqueue.limit_counters AS n
+           SET rev = n.rev + 1, sent = n.sent + u.s, reserved = n.reserved - u.s - u.b, bounces = n.bounces + u.bo, errors = n.errors + u.e,
+               tokens = least(m.burst, n.tokens + u.b)
+          FROM u JOIN mailqueue.limits AS m ON m.id = u.l
+         CROSS JOIN LATERAL (SELECT c.ctid AS at, c.day FROM mailqueue.limit_counters AS c WHERE c.limit_id = u.l ORDER BY c.rev DESC LIMIT 1) AS c
+         WHERE c.day = u.d AND n.ctid = c.at
+        RETURNING u.l, u.d
+    )
+    UPDATE mailqueue.limit_days AS h SET sent = h.sent + u.s, reserved = h.reserved - u.s - u.b,
+           bounces = h.bounces + u.bo, errors = h.errors + u.e
+      FROM u WHERE NOT EXISTS (SELECT FROM today AS t WHERE t.l = u.l AND t.d = u.d) AND h.limit_id = u.l AND h.day = u.d;
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_limits(integer[], date[], integer[], integer[], integer[], integer[]) IS
     'Count claimed recipients as sent, or give their headroom back.';

@@ -21,7 +21,10 @@ BEGIN
          USING unnest(p_ids, p_claims, p_spent, p_message_ids, p_provider_ids, p_codes, p_enhanced, p_replies, p_ms)
             AS i(id, claim_no, spent, message_id, provider_id, code, enhanced, reply, ms)
          WHERE q.id = i.id AND (q.claim_no = i.claim_no OR (q.lost_claim_no = i.claim_no AND q.status <> 'assigned'))
-        RETURNING q.*, i.spent, i.message_id, i.provider_id, i.code, i.enhanced, i.reply, i.ms
+        RETURNING q.id, q.project_id, q.lane_id, q.status, q.priority, q.attempts, q.max_attempts, q.worker_id, q.claim_no, q.lost_claim_no,
+                  q.last_error, q.created_at, q.assigned_to, q.account_day, q.project_day, q.recipients, q.unknowns, q.delivery, q.category,
+                  q.expires_at, q.recipient_email, q.recipient_name, q.campaign_id, q.tags, q.custom_data, q.idempotency_key, q.content_id,
+                  q.content_on, i.spent, i.message_id, i.provider_id, i.code, i.enhanced, i.reply, i.ms
     ), kept AS (
         INSERT INTO mailqueue.email_history (id, finished_at, project_id, lane_id, status, priority, attempts, max_attempts,
             worker_id, claim_no, last_error, created_at, assigned_to, recipients, unknowns, delivery, category, expires_at,
