@@ -64,8 +64,8 @@ class SendRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     to: list[Text] = Field(min_length=1)
-    cc: list[Text] = []
-    bcc: list[Text] = []
+    cc: list[Text] = Field(default_factory=list)
+    bcc: list[Text] = Field(default_factory=list)
     subject: Text
     html_body: Text | None = None
     text_body: Text | None = None
@@ -73,8 +73,8 @@ class SendRequest(BaseModel):
     from_name: Text | None = None
     reply_to: Text | None = None
     priority: Text | Whole | None = None
-    tags: list[Text] = []
-    headers: dict[Text, Text] = {}
+    tags: list[Text] = Field(default_factory=list)
+    headers: dict[Text, Text] = Field(default_factory=dict)
     attachments: Annotated[list[JsonValue], AfterValidator(_none_yet)] = []
     campaign_id: Text | None = None
     run_at: AwareDatetime | None = None
