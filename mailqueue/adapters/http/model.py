@@ -94,6 +94,11 @@ class Answer:
     headers: Mapping[str, str]
     body: bytes
 
+    @property
+    def is_success(self) -> bool:
+        """Say whether the status is one of success."""
+        return 200 <= self.status < 300
+
     def document(self) -> Any:
         """Give the JSON of the body; None if it is none."""
         try:

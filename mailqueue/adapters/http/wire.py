@@ -6,12 +6,14 @@ It follows no redirect, knows no proxy and no cookie, and asks for bodies as the
 import asyncio
 import ssl
 from collections.abc import Callable
+from ipaddress import ip_address
 from typing import cast
 
 import h11
 
 from mailqueue import __version__
 from mailqueue.adapters.http.model import Answer, Call, HttpTimeouts, Reach, Site
+from mailqueue.core.outbound import is_public
 from mailqueue.core.verdict import Kind, Rejected, Stage
 from mailqueue.smtp.dial import dial
 
@@ -35,6 +37,10 @@ async def connect(
     )
     if isinstance(sock, Rejected):
         return sock
+    if context is None and is_public(ip_address(sock.getpeername()[0])):
+        sock.close()
+        why = "a key is not sent over the internet without TLS"
+        return Rejected(Kind.ACCOUNT, "", why, Stage.CONNECT)
     try:
         async with asyncio.timeout_at(end):
             transport, inbox = await loop.create_connection(
@@ -83,7 +89,12 @@ class Wire:
         if not self.is_usable:
             self.close()
             return Rejected(Kind.TRANSIENT, "", "the connection was closed", Stage.CONNECT)
-        octets = self._written(call)
+        try:
+            octets = self._written(call)
+        except h11.LocalProtocolError:
+            self.close()
+            why = "the request cannot be written: a key or setting holds odd characters"
+            return Rejected(Kind.ACCOUNT, "", why, Stage.CONNECT)
         if not may_finish():
             self.close()
             return Rejected(Kind.TRANSIENT, "", "the worker may not send any more", Stage.DATA)

@@ -124,7 +124,7 @@ def _mailboxes(people: People) -> list[Mailbox]:
 def _judged(mail: Outgoing, answer: Answer) -> Verdict:
     said = answer.document()
     said = said if isinstance(said, dict) else {}
-    if answer.status == 200 and isinstance(message_id := said.get("id"), str) and message_id:
+    if answer.is_success and isinstance(message_id := said.get("id"), str) and message_id:
         return Accepted("200", "accepted", provider_message_id=message_id)
     error = said.get("error")
     if answer.status < 400 or not isinstance(error, dict):

@@ -214,13 +214,17 @@ class HttpChannel:
 
     def _clean(self, verdict: Verdict) -> Verdict:
         """Take out what a server echoed of the credentials."""
-        if not isinstance(verdict, Rejected):
-            return verdict
-        detail = verdict.detail
+        if isinstance(verdict, Rejected):
+            return self._without_secrets(verdict)
+        refused = tuple(replace(one, why=self._without_secrets(one.why)) for one in verdict.refused)
+        return replace(verdict, refused=refused)
+
+    def _without_secrets(self, why: Rejected) -> Rejected:
+        detail = why.detail
         for secret in self._service.secrets:
             if secret:
                 detail = detail.replace(secret.reveal(), "***")
-        return replace(verdict, detail=detail)
+        return replace(why, detail=detail)
 
 
 _LOST = Rejected(Kind.TRANSIENT, "", "the connection broke at an earlier mail", Stage.CONNECT)

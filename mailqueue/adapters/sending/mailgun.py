@@ -93,7 +93,7 @@ def _quoted(name: str) -> bytes:
 def _judged(mail: Outgoing, answer: Answer) -> Verdict:
     said = answer.document()
     said = said if isinstance(said, dict) else {}
-    if answer.status == 200 and isinstance(message_id := said.get("id"), str) and message_id:
+    if answer.is_success and isinstance(message_id := said.get("id"), str) and message_id:
         # It is the Message-ID of the mail, in the brackets that events leave out.
         return Accepted("200", outcomes.cleaned(str(said.get("message"))), "", message_id)
     if answer.status < 400:

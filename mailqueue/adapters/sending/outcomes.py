@@ -69,20 +69,20 @@ def refused(
     answer: Answer, meaning: Meaning, detail: str, *, retry_after: timedelta | None = None
 ) -> Rejected:
     """Say that the provider refused: its status, its words, and when it wants to be asked again."""
-    is_rate = meaning.kind is Kind.RATE_LIMITED
+    comes_back = meaning.kind in (Kind.RATE_LIMITED, Kind.TRANSIENT)
     return Rejected(
         meaning.kind,
         str(answer.status),
         cleaned(detail) or f"HTTP {answer.status}",
         Stage.CONNECT if meaning.stops else Stage.DOT,
         hard=meaning.hard,
-        retry_after=retry_after or meaning.wait or (retry_after_of(answer) if is_rate else None),
+        retry_after=retry_after or meaning.wait or (retry_after_of(answer) if comes_back else None),
     )
 
 
 def not_understood(answer: Answer) -> Rejected:
     """Say that an answer is none that the provider gives: a proxy's page, or another server's."""
-    if 200 <= answer.status < 300:
+    if answer.is_success:
         return refused(answer, ACCOUNT, "the answer is not one of this provider: wrong address?")
     if 300 <= answer.status < 400:
         return refused(answer, ACCOUNT, f"redirected with HTTP {answer.status}, not followed")

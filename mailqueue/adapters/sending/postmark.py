@@ -104,7 +104,7 @@ class Postmark(Service):
 
     def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
         said = answer.document()
-        if len(group) > 1 and answer.status == 200:
+        if len(group) > 1 and answer.is_success:
             if isinstance(said, list) and len(said) == len(group):
                 return [
                     _judged(one.mail, answer, each) for one, each in zip(group, said, strict=True)
@@ -134,7 +134,7 @@ def _judged(mail: Outgoing, answer: Answer, said: Any) -> Verdict:
     said = said if isinstance(said, dict) else {}
     code, text = said.get("ErrorCode"), str(said.get("Message") or "")
     message_id = said.get("MessageID")
-    if answer.status == 200 and code in (0, None) and isinstance(message_id, str) and message_id:
+    if answer.is_success and code in (0, None) and isinstance(message_id, str) and message_id:
         return Accepted(
             "200", outcomes.cleaned(text), "", message_id, _inactive(mail, answer, text)
         )
@@ -166,7 +166,7 @@ def _meaning(answer: Answer, code: int) -> Meaning:
         return outcomes.meaning_of(answer.status)
     if code in MEANING_BY_CODE:
         return MEANING_BY_CODE[code]
-    return outcomes.MESSAGE if answer.status == 200 else outcomes.meaning_of(answer.status)
+    return outcomes.MESSAGE if answer.is_success else outcomes.meaning_of(answer.status)
 
 
 def _inactive(mail: Outgoing, answer: Answer, text: str) -> tuple[Refused, ...]:

@@ -117,7 +117,7 @@ class Resend(Service):
     def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
         said = answer.document()
         said = said if isinstance(said, dict) else {}
-        if len(group) > 1 and answer.status == 200:
+        if len(group) > 1 and answer.is_success:
             return _each(group, answer, said)
         return [_judged(answer, said)] * len(group)
 
@@ -137,7 +137,7 @@ def _attachment(file: File) -> dict[str, str]:
 
 def _judged(answer: Answer, said: dict[str, Any]) -> Verdict:
     message_id = said.get("id")
-    if answer.status == 200 and isinstance(message_id, str) and message_id:
+    if answer.is_success and isinstance(message_id, str) and message_id:
         return Accepted("200", "accepted", provider_message_id=message_id)
     name = str(said.get("name") or "")
     if answer.status == 409 and name == "invalid_idempotent_request":

@@ -112,7 +112,7 @@ class Ses(Service):
     def _judged(self, mail: Outgoing, answer: Answer) -> Verdict:
         said = answer.document()
         said = said if isinstance(said, dict) else {}
-        if answer.status == 200:
+        if answer.is_success:
             message_id = said.get("MessageId")
             if isinstance(message_id, str) and message_id:
                 return Accepted("200", f"MessageId {message_id}", provider_message_id=message_id)
@@ -150,6 +150,8 @@ def _credentials(access: Access) -> Credentials:
     if not text.startswith("{"):
         return Credentials(access.key_id, access.secret)
     given = orjson.loads(text)
+    if not isinstance(given.get("secret_key"), str):
+        raise ValueError("the key is a document without secret_key")
     token = given.get("session_token")
     return Credentials(
         access.key_id, Secret(str(given["secret_key"])), Secret(str(token)) if token else None

@@ -114,7 +114,7 @@ def _judged(mail: Outgoing, answer: Answer) -> Verdict:
     said = said if isinstance(said, dict) else {}
     data = said.get("data")
     data = data if isinstance(data, dict) else {}
-    if answer.status == 200 and isinstance(data.get("succeeded"), int):
+    if answer.is_success and isinstance(data.get("succeeded"), int):
         return _counted(mail, answer, data)
     code = str(data.get("error_code") or said.get("error_code") or "").rpartition(".")[2]
     text = str(data.get("error") or said.get("error") or "")

@@ -127,6 +127,17 @@ async def test_silence_ends_by_the_bound_on_reading_and_by_that_on_the_call() ->
             assert (refused.kind, refused.detail) == (Kind.AMBIGUOUS, "no answer in time")
 
 
+async def test_a_key_that_would_end_its_line_is_not_sent() -> None:
+    async with fake() as server, wire_to(server) as wire:
+        call = Call("POST", "/x", (("X-Key", "a\r\nX-Evil: 1"),), b"")
+        refused = await wire.ask(call, may_finish=lambda: True)
+
+        assert isinstance(refused, Rejected)
+        assert (refused.kind, refused.stage) == (Kind.ACCOUNT, Stage.CONNECT)
+        assert "Evil" not in refused.detail
+        assert server.requests == []
+
+
 def test_a_call_is_never_printed_with_what_it_carries() -> None:
     assert "secret-1" not in repr(CALL)
     assert "body" not in repr(CALL)

@@ -15,7 +15,7 @@ from tests.adapters.sending.mails import (
     verdict_of,
     with_files,
 )
-from tests.adapters.sending.providers import PROVIDERS, RESEND
+from tests.adapters.sending.providers import PROVIDERS, RESEND, SENDGRID, SES
 
 pytestmark = [pytest.mark.anyio]
 each = pytest.mark.parametrize("provider", PROVIDERS, ids=[one.name for one in PROVIDERS])
@@ -147,6 +147,30 @@ async def test_a_bad_address_among_several_does_not_take_the_others_with_it(
     else:  # the words do not say whose fault it is
         assert isinstance(verdict, Rejected)
         assert verdict.kind is Kind.PERMANENT_MESSAGE
+
+
+async def test_a_clock_that_is_wrong_is_set_by_theirs_once() -> None:
+    expired = Refusal(
+        403,
+        {"__type": "RequestExpired", "message": "no"},
+        Kind.ACCOUNT,
+        headers={"date": "Fri, 02 Jan 2026 03:04:05 GMT"},
+    ).reply
+    async with fake([expired, SES.accepts]) as server:
+        assert isinstance(await verdict_of(SES.service(server.site), mail()), Accepted)
+    async with fake([expired]) as other:
+        assert (await rejected(SES.service(other.site), mail())).kind is Kind.ACCOUNT
+
+    assert len(server.requests) == len(other.requests) == 2
+    assert server.requests[1].headers["x-amz-date"].startswith("20260102T0304")
+
+
+async def test_a_fault_that_passes_is_waited_for_as_long_as_asked() -> None:
+    busy = Reply(503, b"", {"retry-after": "77"})
+    async with fake([busy]) as server:
+        verdict = await rejected(SENDGRID.service(server.site), mail())
+
+    assert (verdict.kind, verdict.retry_after) == (Kind.TRANSIENT, timedelta(seconds=77))
 
 
 def test_waits_are_read_as_seconds_and_as_dates() -> None:
