@@ -3,6 +3,8 @@
 import gzip
 import json
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,20 @@ async def states(conn: Conn) -> Counter[str]:
 def spoil(folder: Path) -> None:
     """Have a file stand where a folder should be."""
     folder.write_text("in the way")
+
+
+FAULTS = ("flipped", "cut", "missing", "another")
+
+
+@contextmanager
+def damaged(path: Path, fault: str, *, other: Path) -> Iterator[None]:
+    """Have a file be damaged while the block runs."""
+    octets = path.read_bytes()
+    damage(path, fault, other=other)
+    try:
+        yield
+    finally:
+        path.write_bytes(octets)
 
 
 def damage(path: Path, fault: str, *, other: Path) -> None:

@@ -132,7 +132,7 @@ async def test_months_of_which_nothing_is_left_are_retired(desk: Desk) -> None:
 
     report = await partitions.run(desk)
 
-    assert report.counts["retired"] >= 4
+    assert report.counts["retired"] >= 4  # a table each
     oldest = await make.scalar(
         desk.conn,
         "SELECT min(right(c.relname, 7)) FROM pg_inherits"
