@@ -49,8 +49,8 @@ def test_a_redirect_counts_last_and_unknown_modifiers_do_not_count() -> None:
     "word",
     [
         "foo", "include", "include:", "include:a.example/24", "exists", "all:x", "a:", "a/33",
-        "a//129", "ip4:example.com", "ip4:2001:db8::1", "ip6:192.0.2.1", "ip4:192.0.2.0/33", "ip4", "-",
-        "++all", "redirect=", "redirect=a.example redirect=b.example",
+        "a//129", "ip4:example.com", "ip4:2001:db8::1", "ip6:192.0.2.1", "ip4:192.0.2.0/33", "ip4",
+        "-", "++all", "redirect=", "redirect=a.example redirect=b.example",
     ],
 )  # fmt: skip
 def test_what_is_no_term_is_named(word: str) -> None:
