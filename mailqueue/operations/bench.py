@@ -72,8 +72,7 @@ async def trial(conn: Conn, *, port: int, is_forced: bool) -> AsyncIterator[Tria
         yield Trial(name, project, account)
     finally:
         async with conn.transaction():
-            async with conn.transaction():
-                await store_bench.erase(conn, name, project)
+            await store_bench.erase(conn, name, project)
 
 
 async def accept(conn: Conn, trial: Trial, *, count: int) -> Accepting:

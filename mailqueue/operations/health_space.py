@@ -17,6 +17,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.operations import store_health
 from mailqueue.operations.store_health import Room, ServerProcess, SpaceVerdict
+from mailqueue.telemetry.log import get_logger
 
 REPORT_SECONDS = 30.0
 LOOK_SECONDS = 1.0
@@ -25,18 +26,27 @@ SHORT = 2
 
 _PROCESSES = Path("/proc")
 
+log = get_logger(__name__)
+
 
 @asynccontextmanager
 async def watching_space(settings: Settings) -> AsyncIterator[None]:
     """Report beside the block, on a connection of its own that is closed in between."""
     link = Link(settings.database, "mailqueue/space")
     task = asyncio.create_task(_watch_forever(link, settings), name="space")
+    task.add_done_callback(_ended)
     try:
         yield
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         await link.close()
+
+
+def _ended(task: asyncio.Task[None]) -> None:
+    """Say so where it ended by itself: mail is sent all the same, and nobody guards the disk."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("space.unwatched", error=str(error).splitlines()[0])
 
 
 async def report_once(conn: Conn, settings: Settings) -> tuple[list[Path], SpaceVerdict]:

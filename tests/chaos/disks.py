@@ -21,6 +21,8 @@ SMALL = {"max_wal_size": "64MB", "min_wal_size": "32MB", "shared_buffers": "64MB
 LEFT_BYTES = 100_000
 FULL_SECONDS = 1.0
 NO_SPACE = b"No space left on device"
+# Mail would be refused long before; this is about a server that nobody guards.
+_UNGUARDED = "UPDATE mailqueue.system_settings SET value = '0' WHERE name = 'free_space_refuse'"
 
 
 async def disk_full(theirs: Arena, size: Size) -> Reckoning:
@@ -82,6 +84,8 @@ async def _small_server(disk: Path) -> AsyncIterator[Shipped]:
 
 async def _filled(small: Arena, size: Size, disk: Path) -> Reckoning:
     await small.sink.obey(Fault.SLOW, wait_ms=5)
+    async with small.session() as conn:
+        await conn.execute(_UNGUARDED)
     async with small.workers(2), small.producing(size.mails, seconds=size.seconds) as mails:
         await small.taken(size.first)
         ballast = disk / "ballast"

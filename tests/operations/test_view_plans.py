@@ -14,8 +14,8 @@ pytestmark = pytest.mark.anyio
 
 _HISTORY = """
 INSERT INTO mailqueue.email_history (id, finished_at, project_id, lane_id, status, priority,
-    attempts, max_attempts, created_at, recipients, unknowns, delivery, category, expires_at, recipient_email,
-    content_id, content_on)
+    attempts, max_attempts, created_at, recipients, unknowns, delivery, category, expires_at,
+    recipient_email, content_id, content_on)
 SELECT gen_random_uuid(), now() - interval '20 h' + n * interval '1 ms', h.project_id, h.lane_id,
        h.status, 2, 1, 100, h.created_at, 1, 0, 'resend', 'x', now(),
        'person' || n || '@example.com', h.content_id, h.content_on
