@@ -13,12 +13,14 @@ from tests.chaos.reckoning import Reckoning
 from tests.chaos.sessions import beside, superuser
 from tests.concurrency.running import Command, until
 
-LOCKED_SECONDS = 2.0
+LOCKED_SECONDS, TURNS = 2.0, 6
 _WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
 _LOCKED = (
     "SELECT count(*) FROM (SELECT FROM mailqueue.email_queue FOR UPDATE) AS q",
     "SELECT count(*) FROM (SELECT FROM mailqueue.lanes FOR UPDATE) AS l",
     "SELECT count(*) FROM (SELECT FROM mailqueue.limits FOR UPDATE) AS m",
+    "SELECT count(*) FROM (SELECT FROM mailqueue.workers FOR UPDATE) AS w",
+    "SELECT count(*) FROM (SELECT FROM mailqueue.send_intents FOR UPDATE) AS i",
 )
 _TABLES = ("email_queue", "email_history", "send_logs", "lanes", "limits", "limit_counters")
 _TABLES += ("send_intents", "lane_signals", "workers", "email_contents")
@@ -53,7 +55,7 @@ async def locked(arena: Arena, size: Size) -> Reckoning:
 
                         with suppress(AssertionError):  # everything was sent already
                             most = max(most, await until(somebody_waits, seconds=5.0))
-                        await asyncio.sleep(max(LOCKED_SECONDS, size.seconds) / 4)
+                        await asyncio.sleep(max(LOCKED_SECONDS, size.seconds) / TURNS)
         return most
 
     return await beside(arena, size, "rows locked by somebody else", strike)
