@@ -6,11 +6,14 @@ from contextlib import asynccontextmanager
 
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.crashpoints import reach
+from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.queue import store
 from mailqueue.queue.lifeline import SILENCE
 
 RESCUE_SECONDS = 5.0
+GRACE_SECONDS = 10.0
+"""While the database was away nobody could beat: once it is back, all have so long to do it."""
 
 
 @asynccontextmanager
@@ -28,6 +31,15 @@ async def rescuing(database: DatabaseSettings) -> AsyncIterator[None]:
 
 async def _rescue_forever(link: Link) -> None:
     while True:
-        await link.call(lambda conn: store.rescue(conn, silence=SILENCE))
+        rescued = await rescue_once(link)
         reach("rescue.committed")
-        await asyncio.sleep(RESCUE_SECONDS)
+        await asyncio.sleep(GRACE_SECONDS if rescued is None else RESCUE_SECONDS)
+
+
+async def rescue_once(link: Link) -> int | None:
+    """Give back what silent workers held; say how many rows, None if the database was away."""
+
+    async def rescue(conn: Conn) -> int | None:
+        return None if link.is_down else await store.rescue(conn, silence=SILENCE)
+
+    return await link.call(rescue)

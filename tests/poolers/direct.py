@@ -28,6 +28,7 @@ DIRECT: Mapping[str, str] = {
     "tests/db/test_pool.py::test_a_connection_cut_while_it_lay_in_the_pool_is_not_lent": _CUTS,
     "tests/db/test_pool.py::"
     "test_a_connection_cut_while_it_is_used_says_that_the_server_went_away": _CUTS,
+    "tests/queue/test_rescuer.py": _CUTS_ALL,
     "tests/queue/test_wakeups.py::test_a_parked_worker_is_rung_and_nobody_else_rings": _LISTENS,
     "tests/queue/test_domains.py::test_a_claim_that_only_moved_mail_wakes_who_sleeps": _LISTENS,
     "tests/rules/test_guards.py::test_the_callers_settings_do_not_decide_what_is_tested": _COUNTS,

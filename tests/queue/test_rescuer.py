@@ -1,0 +1,33 @@
+"""Nobody is declared lost for an outage in which nobody could beat."""
+
+import pytest
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.db.link import Link
+from mailqueue.queue.rescuer import rescue_once
+from tests import make
+from tests.queue.acting import claim, opened
+
+pytestmark = pytest.mark.anyio
+_CUT = """
+SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+ WHERE datname = current_database() AND application_name = 'test/rescue'
+"""
+
+
+async def test_after_an_outage_workers_get_the_time_to_beat(database: DatabaseSettings) -> None:
+    link = Link(database, "test/rescue")
+    async with opened(database, 1) as (conn,):
+        await make.sender_account(conn)
+        await make.queued_email(conn)
+        worker = await make.worker(conn)
+        await claim(conn, worker)
+        try:
+            assert await rescue_once(link) == 0
+            await make.silent(conn, worker)
+            assert await make.scalar(conn, _CUT) == 1
+
+            assert await rescue_once(link) is None
+            assert await rescue_once(link) == 1
+        finally:
+            await link.close()
