@@ -4,6 +4,7 @@ import asyncio
 import random
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import pytest
 from psycopg import OperationalError
@@ -13,13 +14,15 @@ from mailqueue.core.errors import LeaseLost, Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.mail.model import Ending, LogStatus
+from mailqueue.queue import store as kernel
 from tests import make
 from tests.concurrency.test_limits_under_load import look_again, overshoots, watched
-from tests.queue.acting import claim, counted, difference, lose, mark, opened, settle
+from tests.queue.acting import claim, counted, difference, mark, opened, settle
 
 pytestmark = pytest.mark.anyio
 CLAIMERS = 32
 PATIENCE_SECONDS = 120.0
+LONG_SILENCE = timedelta(hours=1)  # claimers here do not beat
 ENDINGS = (Ending.SENT, Ending.SENT, Ending.SENT, Ending.DEFER)
 _TERMINATE = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -51,7 +54,8 @@ class Crew:
             except LeaseLost as exc:
                 raise AssertionError("a claimer that lives was declared lost") from exc
             async with connect(self.database) as conn:
-                await lose(conn, worker)
+                await make.silent(conn, worker, since=2 * LONG_SILENCE)
+                await kernel.rescue(conn, silence=LONG_SILENCE)
 
     async def work(self, conn: Conn, worker: int, chance: random.Random) -> None:
         """Claim, mark and settle until it dies, or until told to stop."""
