@@ -5,9 +5,9 @@ import base64
 import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from click.testing import CliRunner, Result
@@ -15,6 +15,9 @@ from click.testing import CliRunner, Result
 from mailqueue.cli.main import main
 from tests.adapters.sending.fake import Fake, Reply, fake, says
 from tests.adapters.sending.providers import PROVIDERS
+from tests.smtp.scripted import scripted
+
+T = TypeVar("T")
 
 Cli = Callable[..., Result]
 KEY = "key-hunter2"
@@ -46,11 +49,16 @@ def cli(fresh_db: str, tmp_path: Path) -> Cli:
 
 @contextmanager
 def serving(replies: Sequence[Reply]) -> Iterator[Fake]:
+    with beside(fake(replies)) as server:
+        yield server
+
+
+@contextmanager
+def beside(server: AbstractAsyncContextManager[T]) -> Iterator[T]:
     """Serve beside commands, which have event loops of their own."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    server = fake(replies)
     try:
         yield asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(30)
         asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result(30)
@@ -190,3 +198,22 @@ def test_a_refused_key_is_told_and_fails(cli: Cli) -> None:
 
     assert result.exit_code == 1
     assert "401 no such key *** (account, at connect)" in result.stderr
+
+
+def test_an_smtp_account_logs_in_with_tokens(cli: Cli) -> None:
+    granted = says(200, {"access_token": "ya29.token", "expires_in": 3599})
+    with serving([granted]) as tokens, beside(scripted()) as server:
+        server.ehlo = ("AUTH XOAUTH2",)
+        known = ("--host", "127.0.0.1", "--port", str(server.port), "--tls", "none")
+        grant = ("--username", "shop@example.com", "--api-key-env", "GRANT")
+        url = f"token_url={url_of(tokens)}/token"
+        more = ("--setting", "auth=xoauth2", "--setting", url, "--from", "shop@example.com")
+        added = cli("add", "--name", "x", *known, *grant, *more)
+        assert added.exit_code == 0, added.output
+
+        sent = document(cli("test", "x", "--to", "ann@example.com", "--json"))
+
+    assert sent["is_ok"] is True
+    assert len(server.messages) == 1
+    said = next(one for one in server.commands if one.startswith(b"AUTH XOAUTH2 "))
+    assert b"ya29.token" in base64.b64decode(said.removeprefix(b"AUTH XOAUTH2 "))
