@@ -1,6 +1,7 @@
 """A client that hands mail in and knows, mail by mail, what was acknowledged."""
 
 import asyncio
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ class Client:
     pool: Pool
     database: DatabaseSettings
     pause: float
+    name: str  # what its addresses begin with
     acknowledged: dict[str, UUID] = field(default_factory=dict)
     refused: int = 0  # answers that were none
     _next: int = 0
@@ -28,7 +30,7 @@ class Client:
         """Hand in one mail after the other until told to stop."""
         while not self._is_over:
             number, self._next = self._next, self._next + 1
-            await self._insist(f"m{number}@example.com")
+            await self._insist(f"{self.name}-{number}@example.com")
             await asyncio.sleep(self.pause)
 
     def stop(self) -> None:
@@ -51,7 +53,7 @@ class Client:
 async def client(database: DatabaseSettings, *, hands: int, pause: float) -> AsyncIterator[Client]:
     """Hand in beside the block; what was begun in it is acknowledged when it ends."""
     async with open_pool(database, max_size=hands) as pool:
-        made = Client(pool, database, pause)
+        made = Client(pool, database, pause, name=f"c{secrets.token_hex(4)}")
         tasks = [asyncio.create_task(made.run()) for _ in range(hands)]
         try:
             yield made
