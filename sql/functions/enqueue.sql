@@ -237,13 +237,17 @@ AS $$
 DECLARE
     v_today date := (now() AT TIME ZONE 'UTC')::date;
     v_ids uuid[];
+    v_differ boolean;                                        -- no content is there twice
     q mailqueue.email_queue;
 BEGIN
     FOR q IN SELECT r.* FROM unnest(p_rows) AS r WHERE r.recipients > 1 LOOP
         PERFORM mailqueue.store_recipients(q);
     END LOOP;
+    -- A cheap look first: where all differ, as mails with bodies of their own do, nothing has to be compared for sure.
+    v_differ := (SELECT count(DISTINCT hashtextextended(concat_ws(' ', c.subject, c.html_body, c.text_body), 0)) = count(*)
+                   FROM unnest(p_contents) AS c);
     WITH said AS MATERIALIZED (
-        SELECT c.*, CASE WHEN cardinality(p_contents) = 1 THEN '' ELSE sha256(convert_to(jsonb_build_array(c.subject, c.html_body, c.text_body,
+        SELECT c.*, CASE WHEN v_differ THEN int8send(c.ordinality) ELSE sha256(convert_to(jsonb_build_array(c.subject, c.html_body, c.text_body,
                         c.from_email, c.from_name, c.reply_to, c.headers, c.attachments)::text, 'UTF8')) END AS hash
           FROM unnest(p_contents) WITH ORDINALITY AS c
     ), contents AS MATERIALIZED (
