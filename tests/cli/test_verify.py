@@ -51,6 +51,7 @@ def test_a_row_that_is_deleted_makes_it_fail(
         if gathered:
             await conn.execute("SELECT mailqueue.gather_lanes()")
         lost = f"SELECT id FROM mailqueue.{table} ORDER BY id DESC LIMIT 1"
+        await make.by_hand(conn)
         await conn.execute(f"DELETE FROM mailqueue.{table} WHERE id = ({lost})".encode())
 
     on_fresh_db.sql(one_lost)
