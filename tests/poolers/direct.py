@@ -5,6 +5,7 @@ from collections.abc import Mapping
 _MIGRATES = "changes the schema, which needs roles and settings of a session"
 _CUTS = "names a session by its process id, and a pooler shows one of its own"
 _CUTS_ALL = "ends all sessions of one name, and the pooler has some that are a superuser's"
+_SETS = "sets something for a session, as the hint of a refusal says"
 _LISTENS = "hears NOTIFY, which belongs to a session"
 _PREPARES = "prepares statements, which belong to a session"
 _IS_HELD_BACK = "the pooler asks the database for the password, and waits where there is none"
@@ -21,6 +22,7 @@ DIRECT: Mapping[str, str] = {
     "tests/cli/test_migrate.py::test_what_is_pending_ends_the_status_with_1": _MIGRATES,
     "tests/cli/test_sender_trial.py::"
     "test_no_database_connection_is_held_while_the_server_is_waited_for": _COUNTS_SESSIONS,
+    "tests/cli/test_verify.py::test_a_row_that_is_deleted_makes_it_fail": _SETS,
     "tests/concurrency/test_lost_database.py::"
     "test_connections_cut_one_by_one_are_made_again": _CUTS_ALL,
     "tests/db/test_migrate.py": _MIGRATES,
