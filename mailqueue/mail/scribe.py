@@ -19,7 +19,8 @@ from mailqueue.telemetry.log import get_logger
 _Request = tuple[Sequence[ClaimedEmail], Share, "asyncio.Future[Marks]"]
 LINGER_SECONDS, LONGEST_LINGER_SECONDS = 0.004, 0.05
 """A commit costs as much as sending ten mails. For those still on the wire it waits as long as the
-last one took, within these bounds: on a busy machine or a slow disk larger groups are cheaper."""
+last one took, within these bounds: on a busy machine or a slow disk larger groups are cheaper.
+While nobody waits for slots there is no hurry."""
 
 log = get_logger(__name__)
 
@@ -48,7 +49,9 @@ class Scribe:
         self._requests: list[_Request] = []
         self._due = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
+        self._due_at = 0.0  # when the timer rings
         self._linger = LINGER_SECONDS
+        slots.wanted = self._hurry
         self._is_idle = asyncio.Event()
         self._is_idle.set()
 
@@ -95,14 +98,30 @@ class Scribe:
         # Nobody waits for a server that says nothing.
         if self._on_wire <= self._slots.count_aside or len(self._outcomes) >= self._most:
             self._due.set()
-        elif self._timer is None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(self._linger, self._due.set)
+        else:
+            is_wanted = self._requests or self._slots.are_wanted
+            self._write_within(self._linger if is_wanted else LONGEST_LINGER_SECONDS)
+
+    def _hurry(self) -> None:
+        """Somebody waits for slots: what ended frees some once it is written."""
+        if self._outcomes:
+            self._write_within(self._linger)
+
+    def _write_within(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        at = loop.time() + seconds
+        if self._timer is not None:
+            if self._due_at <= at:
+                return
+            self._timer.cancel()
+        self._due_at = at
+        self._timer = loop.call_at(at, self._due.set)
 
     async def _write(self) -> None:
         outcomes = [self._outcomes.popleft() for _ in range(min(self._most, len(self._outcomes)))]
         self._free([(one.id, one.claim_no) for one in outcomes])
-        await asyncio.sleep(0)  # who waits for these slots asks for marks now, and joins us
+        for _ in range(2):  # who waits for these slots, or just ended, asks for marks and joins us
+            await asyncio.sleep(0)
         self._rest()
         requests, self._requests = self._requests, []
         new = [email for emails, _, _ in requests for email in emails]

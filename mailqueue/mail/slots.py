@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from uuid import UUID
 
 Mail = tuple[UUID, int]
@@ -38,7 +38,13 @@ class Slots:
         self._for_strangers = max(1, count // 2)
         self._held_by_strangers = 0
         self._aside: set[Mail] = set()
+        self.wanted: Callable[[], None] = _nothing  # told when somebody begins to wait
         self._waiting: deque[tuple[Share, int, asyncio.Future[int]]] = deque()
+
+    @property
+    def are_wanted(self) -> bool:
+        """Say whether somebody waits."""
+        return bool(self._waiting)
 
     @property
     def count_aside(self) -> int:
@@ -51,6 +57,9 @@ class Slots:
         share.waiting += 1
         self._waiting.append((share, wanted, taken))
         self._deal()
+        if taken.done():  # at once: no turn of others in between
+            return taken.result()
+        self.wanted()
         try:
             return await taken
         except asyncio.CancelledError:
@@ -131,6 +140,10 @@ class Slots:
             return allowed
         for_one = min(1 - share.held, 2 - share.held - share.aside)
         return max(0, min(allowed, for_one, self._for_strangers - self._held_by_strangers))
+
+
+def _nothing() -> None:
+    pass
 
 
 def _left_to(held: int, free: int) -> int:

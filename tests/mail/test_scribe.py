@@ -181,6 +181,25 @@ async def test_an_outcome_waits_only_shortly_for_others_on_the_wire(
         assert desk.written == [1]
 
 
+async def test_who_waits_for_slots_hurries_what_would_free_them(
+    database: DatabaseSettings,
+) -> None:
+    async with (
+        claimed_mail(database, 3) as (_, worker, mails),
+        writing(database, worker, slots=4) as desk,
+    ):
+        await desk.hand_over(mails)
+        desk.scribe._linger = 0.0  # as after a quick commit
+        desk.settle(mails[0])
+        in_no_hurry = desk.scribe._due_at
+
+        waiting = asyncio.create_task(desk.slots.take(1, desk.share))
+        await is_stuck(waiting)
+
+        assert desk.scribe._due_at < in_no_hurry
+        assert await waiting == 1
+
+
 async def test_groups_are_bounded_and_nothing_is_left(database: DatabaseSettings) -> None:
     async with claimed_mail(database, 8) as (_, worker, mails):
         async with writing(database, worker, most=3) as desk:
