@@ -115,11 +115,24 @@ async def _remove_batch(desk: Desk, archive: Archive, batch: list[Record], *, la
         there = await store_records.remove(
             desk.conn, archive.kind, batch, span=span_of(archive.month)
         )
-        missing = [first + n for n in range(len(batch)) if n not in there]
-        await store_archives.removed(desk.conn, archive.id, removed=last, gone_elsewhere=missing)
+        missing = [n for n in range(len(batch)) if n not in there]
+        gone = await _gone_elsewhere(desk, archive, batch, missing)
+        await store_archives.removed(
+            desk.conn, archive.id, removed=last, gone_elsewhere=[first + n for n in gone]
+        )
         reach("archive.removing")
     desk.advance(len(batch))
     reach("archive.batch")
+
+
+async def _gone_elsewhere(
+    desk: Desk, archive: Archive, batch: list[Record], missing: list[int]
+) -> list[int]:
+    """Give those that are mail or bodies in use again; what somebody deleted stays in the file."""
+    if not missing:
+        return []
+    found = await store_records.elsewhere(desk.conn, archive.kind, [batch[n] for n in missing])
+    return [missing[place] for place in sorted(found)]
 
 
 async def _drop_what_went_elsewhere(desk: Desk, archive: Archive) -> None:

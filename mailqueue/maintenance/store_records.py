@@ -85,6 +85,12 @@ async def remove(conn: Conn, kind: str, records: Sequence[Record], *, span: Span
     return {place - 1 for place in gone}
 
 
+async def elsewhere(conn: Conn, kind: str, records: Sequence[Record]) -> set[int]:
+    """Give the places, from 0, of records the database still has: requeued mail, bodies in use."""
+    asked = {"kind": kind, "ids": [str(each.fields["id"]) for each in records]}
+    return {place - 1 for place in await fetch.many(conn, "find_elsewhere", asked, int)}
+
+
 async def restore(conn: Conn, archive: Archive, records: Sequence[Record]) -> int:
     """Bring records back; say how many were not there."""
     documents = [each.line.decode() for each in records]

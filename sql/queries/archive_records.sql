@@ -7,6 +7,17 @@ SELECT r.kind, min(r.hot_days) AS days
 FROM mailqueue.retention AS r
 GROUP BY r.kind;
 
+-- name: find_elsewhere :many
+-- Places of those records that the database still has, apart from where they were: requeued mail, bodies in use again.
+SELECT i.n
+FROM unnest(%(ids)s::text[]) WITH ORDINALITY AS i(id, n)
+WHERE CASE %(kind)s::text
+      WHEN 'email_history' THEN EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.id = i.id::uuid)
+                                OR EXISTS (SELECT FROM mailqueue.email_history AS h WHERE h.id = i.id::uuid)
+      WHEN 'email_contents' THEN EXISTS (SELECT FROM mailqueue.email_contents AS c WHERE c.id = i.id::bigint)
+      ELSE false END
+ORDER BY i.n;
+
 -- name: find_due_email_history :many
 -- Projects with mails of that month, all older than the days they stay hot.
 SELECT r.project_id, r.keep_days IS NOT NULL AND r.keep_days = r.hot_days AS is_deleted

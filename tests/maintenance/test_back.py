@@ -107,6 +107,22 @@ async def test_mail_requeued_from_the_archive_is_in_no_file_any_more(
     assert await seeing.differences(desk.conn) == []
 
 
+async def test_what_somebody_deleted_by_hand_stays_in_the_file(desk: Desk, warm: Path) -> None:
+    """And the books say that rows were deleted: nobody took them out in good order."""
+    await old(desk.conn, 5)
+    await archive.run(desk)
+    await restored(desk)
+    await desk.conn.execute(
+        "DELETE FROM mailqueue.email_history WHERE recipient_email = 'person1@example.com'"
+    )
+    await time_is_over(desk.conn)
+
+    await archive.run(desk)
+
+    assert len(seeing.records(warm, "email_history")) == 5
+    assert await seeing.differences(desk.conn) == [1]
+
+
 async def test_records_are_changed_and_left_out_and_the_old_file_is_gone(
     desk: Desk, warm: Path
 ) -> None:
