@@ -1,5 +1,6 @@
 """One question, one answer: what a connection makes of servers that do not keep to HTTP."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -116,6 +117,40 @@ async def test_who_speaks_unasked_is_not_listened_to() -> None:
         assert isinstance(second, Rejected)
         assert (second.kind, second.stage) == (Kind.TRANSIENT, Stage.CONNECT)
         assert len(server.requests) == 1
+
+
+async def test_what_comes_between_two_questions_is_no_answer_to_the_second() -> None:
+    heard: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"body")
+        writer.write(Reply(200, b"one").octets())
+        await asked.wait()
+        writer.write(Reply(200, b"unasked").octets())
+        heard.set_result(await reader.read(1))
+        writer.close()
+
+    asked = asyncio.Event()
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with listening, wire_to(Fake([], port=port_of(listening))) as wire:
+        assert isinstance(await ask(wire), Answer)
+        assert wire.is_usable
+        asked.set()
+        for _ in range(3000):
+            if not wire.is_usable:
+                break
+            await asyncio.sleep(0.01)
+        second = await ask(wire)
+        async with asyncio.timeout(30):
+            assert await heard == b""
+
+    assert isinstance(second, Rejected)
+    assert (second.kind, second.stage) == (Kind.TRANSIENT, Stage.CONNECT)
+
+
+def port_of(listening: asyncio.Server) -> int:
+    port: int = listening.sockets[0].getsockname()[1]
+    return port
 
 
 async def test_silence_ends_by_the_bound_on_reading_and_by_that_on_the_call() -> None:
