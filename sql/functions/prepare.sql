@@ -209,13 +209,15 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off
 AS $$
 DECLARE
-    v_project text := coalesce(NEW.project, CASE WHEN NEW.project_id IS NULL THEN 'default'
-        ELSE (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = NEW.project_id) END);
+    v_project text := coalesce(NEW.project, 'default');
     v_is_awaited boolean;                                    -- somebody sleeps until mail comes
     v_is_listed boolean;                                     -- the recipient's address is suppressed, in some category
     v_is_refused boolean;                                    -- no mail is accepted now
     v_files jsonb;
 BEGIN
+    IF NEW.project_id IS NOT NULL THEN
+        v_project := (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = NEW.project_id);
+    END IF;
     NEW := mailqueue.prepare_email(NEW);
     SELECT p.id, l.id,
            EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address = lower(NEW.recipient_email)),

@@ -122,3 +122,14 @@ async def books(conn: Conn) -> list[tuple[int, ...]]:
     return await make.rows(
         conn, "SELECT accepted::int, queued::int, difference::int FROM mailqueue.books"
     )
+
+
+async def test_a_project_given_by_its_id_is_the_one(conn: Conn) -> None:
+    project = await make.project(conn)
+    email = await make.queued_email(conn, project_id=project)
+
+    found = (
+        "SELECT q.project_id, l.project_id FROM mailqueue.email_queue AS q"
+        " JOIN mailqueue.lanes AS l ON l.id = q.lane_id WHERE q.id = %s"
+    )
+    assert await make.rows(conn, found, email) == [(project, project)]
