@@ -105,6 +105,26 @@ async def test_killed_at_every_step_of_leaving_nothing_is_missing(
     assert set(await seeing.states(own)) == {"archived"}
 
 
+@pytest.mark.soak
+async def test_killed_at_every_step_of_every_file_nothing_is_missing(
+    operator: Operator, own: Conn
+) -> None:
+    """Months and projects side by side, each step at its first to fourth passing."""
+    for number, days in enumerate((130, 170, 260, 300, 350)):
+        await make.project(own, f"p{number}")
+        await old(own, 40, project=f"p{number}", days=days)
+    all_mail = Held(await seeing.everything(own))
+
+    for passing in (1, 4, 2, 3):
+        for point in OF_LEAVING:
+            await operator.run("maintain", "archive", dies_at=point, passing=passing)
+            await all_mail.check(own, operator)
+    await operator.run("maintain", "archive")
+
+    await all_mail.check(own, operator, once=True)
+    assert set((await seeing.in_tables(own)).values()) == {0}
+
+
 async def test_killed_while_files_move_nothing_is_missing(operator: Operator, own: Conn) -> None:
     await old(own, 6, days=260)
     all_mail = Held(await seeing.everything(own))
