@@ -1,8 +1,8 @@
 """Decides what a transport's verdict does to the mail. Pure."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from mailqueue.core.verdict import Accepted, AllRefused, Kind, Refused, Rejected, Stage, Verdict
 from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, RecipientSettlement, Settlement
@@ -17,8 +17,7 @@ SOFT_BOUNCES = frozenset(("4.2.2", "5.2.1", "5.2.2"))
 """Enhanced codes of a mailbox that is full, or disabled for now: worth another look, days apart."""
 
 
-@dataclass(frozen=True, slots=True)
-class Handed:
+class Handed(NamedTuple):
     """A mail as it was handed over: its Message-ID and the envelope recipients."""
 
     email: ClaimedEmail
@@ -49,9 +48,12 @@ def settlement_of(handed: Handed, verdict: Verdict, took_ms: int) -> Settlement:
 
 
 def _accepted(handed: Handed, verdict: Accepted, took_ms: int) -> Settlement:
-    refused_by_address = {one.address: one.why for one in verdict.refused}
-    sent = [address for address in handed.addresses if address not in refused_by_address]
-    later = [one for one in verdict.refused if _is_for_now(one.why)]
+    sent: Sequence[str] = handed.addresses
+    later: Sequence[Refused] = ()
+    if verdict.refused:
+        refused = {one.address for one in verdict.refused}
+        sent = [address for address in handed.addresses if address not in refused]
+        later = [one for one in verdict.refused if _is_for_now(one.why)]
     base = Settlement(
         id=handed.email.id,
         claim_no=handed.email.claim_no,
@@ -152,7 +154,7 @@ def _is_for_now(why: Rejected) -> bool:
 
 
 def _each(
-    handed: Handed, sent: list[str], refused: tuple[Refused, ...]
+    handed: Handed, sent: Sequence[str], refused: tuple[Refused, ...]
 ) -> tuple[RecipientSettlement, ...]:
     if not handed.had_several:
         return ()

@@ -1,13 +1,13 @@
 """Decides the bytes and the envelope of a claimed mail: who it is from, to whom, in which words."""
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from mailqueue.core.address import Address, InvalidAddress, Mailbox, parse_address, parse_mailbox
 from mailqueue.dkim.signer import Signers
 from mailqueue.mail.judgement import Handed
-from mailqueue.mail.model import EmailContent, Parcel, Recipient
+from mailqueue.mail.model import EmailContent, Parcel
 from mailqueue.mime.compose import PerMail, compose, message_id
 from mailqueue.mime.files import File
 from mailqueue.mime.skeleton import Content, Skeleton, compile_skeleton
@@ -25,8 +25,7 @@ class NotSigned(Exception):
     """The project sends signed mail only, and nobody signs for this domain yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
+class Letter(NamedTuple):
     """A composed mail and what judging its verdict needs."""
 
     outgoing: Outgoing
@@ -101,22 +100,27 @@ def write_letter(
         raise CannotCompose(str(exc)) from exc
     if signers is not None:
         message = _signature(message, sender.address.domain, signers, now) + message
-    addresses = tuple(address.sent for address, _ in envelope)
+    needs_smtputf8 = sender.address.needs_smtputf8
+    for address, _ in envelope:
+        needs_smtputf8 = needs_smtputf8 or address.needs_smtputf8
     return Letter(
         Outgoing(
             email.id,
             Envelope(
                 sender.address.sent,
-                addresses,
-                needs_smtputf8=sender.address.needs_smtputf8
-                or any(address.needs_smtputf8 for address, _ in envelope),
+                tuple([address.sent for address, _ in envelope]),
+                needs_smtputf8=needs_smtputf8,
             ),
             message,
             email.category,
             parcel.tags,
         ),
         Handed(
-            email, mail_id, tuple(given for _, given in envelope), bool(parcel.recipients), stopped
+            email,
+            mail_id,
+            tuple([given for _, given in envelope]),
+            bool(parcel.recipients),
+            stopped,
         ),
     )
 
@@ -142,14 +146,14 @@ def _recipients(
     parcel: Parcel, stopped: tuple[str, ...]
 ) -> tuple[list[Mailbox], list[Mailbox], list[tuple[Address, str]]]:
     """Give To, Cc and the envelope, each envelope address beside its spelling in the database."""
-    email = parcel.email
-    everyone = parcel.recipients or (
-        Recipient(email.id, "to", email.recipient_email, email.recipient_name, "pending"),
-    )
+    if not parcel.recipients:  # nearly all mail
+        given = parcel.email.recipient_email
+        only = Mailbox(parcel.email.recipient_name or "", _parsed(given))
+        return [only], [], [] if given in stopped else [(only.address, given)]
     to: list[Mailbox] = []
     cc: list[Mailbox] = []
     envelope: dict[str, tuple[Address, str]] = {}
-    for one in everyone:
+    for one in parcel.recipients:
         mailbox = Mailbox(one.name or "", _parsed(one.address))
         if one.kind == "to":
             to.append(mailbox)

@@ -1,7 +1,7 @@
 """Decides the transfer encoding of one text body. Pure."""
 
 from binascii import b2a_base64, b2a_qp
-from dataclasses import dataclass
+from typing import NamedTuple
 
 LINE_OCTETS = 998  # RFC 5322 2.1.1
 _BASE64_INPUT = 57  # makes lines of 76
@@ -11,8 +11,7 @@ _CONTROLS = bytes(octet for octet in range(32) if octet not in b"\t\r\n") + b"\x
 _QP_ITSELF = b"\n" + bytes(octet for octet in range(33, 127) if octet != ord("="))
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedBody:
+class EncodedBody(NamedTuple):
     """A body as it stands in the message, line ends CRLF, and the name of its encoding."""
 
     encoding: str

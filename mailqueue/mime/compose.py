@@ -40,7 +40,7 @@ def compose(skeleton: Skeleton, mail: PerMail) -> bytes:
     Raises:
         ValueError: naming the header that cannot be written and why.
     """
-    parts = [addresses("From", (mail.sender,))]
+    parts = [_from_header(mail.sender)]
     if mail.to:
         parts.append(addresses("To", mail.to))
     elif not mail.cc:
@@ -60,6 +60,11 @@ def compose(skeleton: Skeleton, mail: PerMail) -> bytes:
         parts.append(unstructured(name, value))
     parts.append(skeleton.mime)
     return b"".join(parts)
+
+
+@lru_cache(maxsize=256)  # an account's mails share one
+def _from_header(sender: Mailbox) -> bytes:
+    return addresses("From", (sender,))
 
 
 def message_id(email_id: UUID, domain: str) -> str:
