@@ -33,7 +33,8 @@ async def crash_enqueue(track: Track, conn: Conn, point: Point, action: Action) 
     """Run again, it queues the rest of the file and nothing twice."""
     name = token_hex(4)
     file, text = track.folder / f"{name}.csv", track.folder / f"{name}.txt"
-    file.write_text("\n".join(["email", *track.addresses(LINES)]) + "\n")
+    lines = LINES if action is Action.KILL else track.mails
+    file.write_text("\n".join(["email", *track.addresses(lines)]) + "\n")
     text.write_text("Hello\n")
     faults = await _twice(
         track,

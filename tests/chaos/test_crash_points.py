@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from mailqueue.core.crashpoints import VARIABLE, Action, Crashed, reach, reach_of
-from tests.chaos.matrix import CASES
+from tests.chaos.catalogue import SCENARIOS
+from tests.chaos.matrix import CASES, all_points
 from tests.chaos.points import POINTS
+from tests.concurrency.running import Shipped
 from tests.rules.source import all_imports, modules, parsed
 
 CRASHPOINTS = "mailqueue.core.crashpoints"
@@ -53,6 +55,17 @@ def test_every_point_in_the_code_is_tried() -> None:
 def test_every_point_is_tried_with_every_action() -> None:
     assert len({point.name for point in POINTS}) == len(POINTS)
     assert len(CASES) == len(POINTS) * len(Action)
+
+
+@pytest.mark.anyio
+@pytest.mark.timeout(900)  # some ninety processes, one after another on a busy machine
+async def test_whoever_is_struck_at_whatever_point_loses_nothing(killable: Shipped) -> None:
+    (scenario,) = (each for each in SCENARIOS if each.run is all_points)
+
+    found = await scenario.on(killable)
+
+    assert not found.broken, "; ".join(found.broken[:20])
+    assert found.struck == len(CASES)
 
 
 def test_a_process_without_the_variable_passes_every_point() -> None:

@@ -14,6 +14,7 @@ NEED_BY_NAME = {
     "disk-full": pytest.mark.small_disk,
     "pooler-killed": pytest.mark.pgbouncer,
 }
+TRIED_ELSEWHERE = ("crash-points",)  # beside the points themselves
 
 
 def _marked(scenario: Scenario) -> object:
@@ -21,7 +22,9 @@ def _marked(scenario: Scenario) -> object:
     return pytest.param(scenario, id=scenario.name, marks=() if need is None else need)
 
 
-@pytest.mark.parametrize("scenario", [_marked(each) for each in SCENARIOS])
+@pytest.mark.parametrize(
+    "scenario", [_marked(each) for each in SCENARIOS if each.name not in TRIED_ELSEWHERE]
+)
 async def test_what_is_promised_holds_while(killable: Shipped, scenario: Scenario) -> None:
     found = await scenario.on(killable)
 
