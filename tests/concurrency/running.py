@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from email import message_from_bytes
 from pathlib import Path
@@ -17,8 +17,9 @@ from typing import Any, TypeVar
 from psycopg.types.json import Jsonb
 
 from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.errors import Unavailable
 from mailqueue.db.fetch import Conn
-from mailqueue.db.pool import connect
+from mailqueue.db.pool import open_connection
 from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.postmaster import Postmaster
 from tests import make
@@ -166,7 +167,16 @@ async def account_at(conn: Conn, server: ScriptedServer, **columns: object) -> i
 
 @asynccontextmanager
 async def session(database: DatabaseSettings) -> AsyncIterator[Conn]:
-    async with connect(database, application_name="test") as conn:
+    """Open a session; a pooler may say for a moment longer than needed that the server is away."""
+
+    async def opened() -> Conn | None:
+        with suppress(Unavailable):
+            return await open_connection(database, application_name="test")
+        return None
+
+    found = await until(opened)
+    assert found is not None
+    async with found as conn:
         yield conn
 
 
