@@ -12,7 +12,7 @@ DECLARE
     v_told text[]; v_oldest interval; v_worst_kept bigint;
     v_weak text;
 BEGIN
-    SELECT s.transaction_warning, s.transaction_alarm INTO v_warn, v_alarm FROM mailqueue.health_bounds() AS s;
+    SELECT s.transaction_warning, s.transaction_alarm, s.xid_age_warning INTO v_warn, v_alarm, v_age FROM mailqueue.health_bounds() AS s;
     SELECT array_agg(format('pid %s (%s, user %s, %s) since %s, for %s', a.pid, coalesce(nullif(a.application_name, ''), 'unnamed'), a.usename,
                             a.state, to_char(a.xact_start AT TIME ZONE 'UTC', 'HH24:MI:SS "UTC"'), mailqueue.span_words(v_now - a.xact_start))
                      ORDER BY a.xact_start),
@@ -21,7 +21,7 @@ BEGIN
       FROM pg_stat_activity AS a
      WHERE a.datname = current_database() AND a.backend_type = 'client backend' AND a.pid <> pg_backend_pid() AND a.xact_start < v_now - v_warn;
     SELECT count(*) INTO v_hidden FROM pg_stat_activity AS a
-     WHERE a.datname = current_database() AND a.backend_type IS NULL AND a.backend_xmin IS NOT NULL AND age(a.backend_xmin) > 100000;
+     WHERE a.datname = current_database() AND a.backend_type IS NULL AND a.backend_xmin IS NOT NULL AND age(a.backend_xmin) > v_age / 5000;
     RETURN QUERY SELECT 'transactions', CASE WHEN v_oldest > v_alarm THEN 'alarm' WHEN v_told IS NOT NULL OR v_hidden > 0 THEN 'warning' ELSE 'ok' END,
         coalesce('open for long: ' || mailqueue.some_words(v_told) || '; meanwhile no dead row is removed',
                  CASE WHEN v_hidden > 0 THEN format('%s of other users, which you may not look into, hold dead rows', v_hidden) END,
@@ -35,7 +35,7 @@ BEGIN
         coalesce('prepared and never ended: ' || mailqueue.some_words(v_told), 'none waits to be ended'),
         CASE WHEN v_told IS NOT NULL THEN 'COMMIT PREPARED or ROLLBACK PREPARED it: it holds rows and their dead versions, over restarts too' END;
 
-    SELECT s.slot_warning, s.xid_age_warning INTO v_number, v_age FROM mailqueue.health_bounds() AS s;
+    SELECT s.slot_warning INTO v_number FROM mailqueue.health_bounds() AS s;
     SELECT array_agg(format('%s (%s) keeps %s of WAL%s', s.slot_name, CASE WHEN s.active THEN 'pid ' || s.active_pid ELSE 'nobody reads it' END,
                             coalesce(pg_size_pretty(s.kept), 'nothing'), CASE s.wal_status WHEN 'lost' THEN ' and has lost some' ELSE '' END)
                      ORDER BY s.kept DESC NULLS FIRST), max(s.kept), count(*) FILTER (WHERE s.wal_status IN ('lost', 'unreserved'))

@@ -248,6 +248,24 @@ async def test_a_reader_without_rights_on_others_sessions_reads_all_the_rest(
     assert {state for _, state, _ in found} <= {"ok", "warning", "alarm"}
 
 
+async def test_sessions_that_cannot_be_looked_into_are_told_of(
+    server: Server, database: DatabaseSettings
+) -> None:
+    url = server.superuser_url(urlsplit(database.url.reveal()).path[1:])
+    async with connect(database) as owner, login(url, "mailqueue_dba") as conn:
+        with psycopg.connect(url) as other:
+            other.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            other.execute("SELECT 1 FROM mailqueue.projects")
+            await threshold(owner, "xid_age_warning", "0")  # and makes the snapshot an old one
+            [found] = await make.rows(
+                conn, "SELECT state, found, fix FROM mailqueue.health WHERE name = 'transactions'"
+            )
+
+    assert found[0] == "warning"
+    assert "1 of other users, which you may not look into" in found[1]
+    assert "GRANT pg_read_all_stats TO mailqueue_test_" in found[2]
+
+
 @pytest.mark.parametrize(
     "change",
     [
