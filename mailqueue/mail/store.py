@@ -7,7 +7,7 @@ from uuid import UUID
 from psycopg.errors import ObjectNotInPrerequisiteState
 
 from mailqueue.core.errors import LeaseLost
-from mailqueue.db import fetch
+from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import (
     ClaimedEmail,
@@ -59,7 +59,8 @@ async def find_claims(conn: Conn, worker: int, *, after: int) -> list[ClaimedEma
 
 async def read_contents(conn: Conn, ids: list[int], *, days: list[date]) -> list[EmailContent]:
     """Read contents by id; `days` are the days they were written on."""
-    return await fetch.many(conn, "read_contents", {"ids": ids, "days": days}, EmailContent)
+    asked = {"ids": arrays.integers(ids), "days": days}
+    return await fetch.many(conn, "read_contents", asked, EmailContent)
 
 
 async def read_attachments(conn: Conn, ids: list[UUID], *, days: list[date]) -> list[StoredFile]:
@@ -74,7 +75,7 @@ async def read_tags(conn: Conn, ids: list[UUID]) -> list[Tagged]:
 
 async def read_recipients(conn: Conn, ids: list[UUID]) -> list[Recipient]:
     """Read all recipients of messages that have several."""
-    return await fetch.many(conn, "read_recipients", {"ids": ids}, Recipient)
+    return await fetch.many(conn, "read_recipients", {"ids": arrays.uuids(ids)}, Recipient)
 
 
 async def ensure_partitions(conn: Conn, months: int) -> int:

@@ -21,7 +21,7 @@ FROM mailqueue.find_claims(%(worker)s, %(after)s);
 -- What these mails say.
 SELECT c.id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers, c.files
 FROM mailqueue.email_contents AS c
-WHERE c.id = ANY (%(ids)s) AND c.created_on = ANY (%(days)s);
+WHERE c.id = ANY (%(ids)s::bigint[]) AND c.created_on = ANY (%(days)s);
 
 -- name: read_attachments :many
 -- The octets of these files.
@@ -39,7 +39,7 @@ WHERE q.id = ANY (%(ids)s) AND cardinality(q.tags) > 0;
 -- All recipients of messages that have several, in order.
 SELECT r.email_id, r.kind, r.address, r.name, r.status
 FROM mailqueue.email_recipients AS r
-WHERE r.email_id = ANY (%(ids)s)
+WHERE r.email_id = ANY (%(ids)s::uuid[])
 ORDER BY r.email_id, r.position;
 
 -- name: write_down :many
