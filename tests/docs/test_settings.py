@@ -3,10 +3,11 @@
 import re
 
 from mailqueue.core.config import Environment
+from mailqueue.core.crashpoints import VARIABLE as CRASH_POINT
 from tests.docs.reading import column, pages, text_of
 
 VARIABLES = {f"MAILQUEUE_{name.upper()}" for name in Environment.model_fields}
-OF_THE_TESTS = {"MAILQUEUE_TEST_DSN"}
+OF_THE_TESTS = {"MAILQUEUE_TEST_DSN", CRASH_POINT}
 _PAGE, _HEADING = "docs/operating.md", "Settings"
 
 
