@@ -2,7 +2,7 @@
 
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -78,10 +78,12 @@ def lacks_opendkim() -> str | None:
     return None if shutil.which("opendkim") else "no opendkim here"
 
 
-def opendkim_says(folder: Path, messages: Sequence[bytes]) -> list[str]:
+def opendkim_says(
+    folder: Path, messages: Sequence[bytes], published: Mapping[str, str] | None = None
+) -> list[str]:
     """Give OpenDKIM's line on each message; it takes the keys from a file."""
     keys = folder / "keys"
-    keys.write_text("".join(f"{name} {text}\n" for name, text in records().items()))
+    keys.write_text("".join(f"{name} {text}\n" for name, text in (published or records()).items()))
     settings = folder / "opendkim.conf"
     settings.write_text(f"Mode v\nTestPublicKeys {keys}\nSyslog no\n")
     paths = [folder / f"{place}.eml" for place in range(len(messages))]

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from mailqueue.dkim.canonical import relaxed_headers
 from mailqueue.dkim.keys import Algorithm, SigningKey
-from mailqueue.dkim.signer import COVERED, BodyHashes, DomainSigner, Signers
+from mailqueue.dkim.signer import BodyHashes, DomainSigner, Signers
 from tests.dkim import messages
 from tests.dkim.signing import AT, BOTH, MESSAGE, opendkim_says, signed, signer, verdicts
 
@@ -101,7 +101,13 @@ def test_what_is_altered_does_not_verify(old: bytes, new: bytes) -> None:
     assert verdicts(signed(MESSAGE).replace(old, new)) == [False, False]
 
 
-@pytest.mark.parametrize("name", [name for name, oversigned in COVERED.items() if oversigned])
+@pytest.mark.parametrize(
+    "name",
+    [
+        b"From", b"Sender", b"Reply-To", b"To", b"Cc", b"Subject", b"Date", b"Message-ID",
+        b"MIME-Version", b"Content-Type", b"List-Unsubscribe", b"List-Unsubscribe-Post",
+    ],
+)  # fmt: skip
 def test_a_header_added_on_the_way_does_not_verify(name: bytes) -> None:
     """Oversigning: readers show the first Subject or the last, and both must be ours."""
     head, _, body = signed(MESSAGE).partition(b"\r\n\r\n")
