@@ -5,12 +5,20 @@ from typing import Any
 
 import pytest
 
-from mailqueue.ports.transport import Outgoing
+from mailqueue.adapters.sending.parts import parts_of
+from mailqueue.core.address import parse_mailbox
+from mailqueue.mime.compose import PerMail, compose
+from mailqueue.mime.files import File as Attached
+from mailqueue.mime.skeleton import Content, compile_skeleton
+from mailqueue.ports.transport import Envelope, Outgoing
 from tests.adapters.sending.documented import Provider
 from tests.adapters.sending.fake import Request, fake
 from tests.adapters.sending.mails import (
     DOCUMENT,
+    ID,
     IMAGE,
+    MESSAGE_ID,
+    WRITTEN_AT,
     verdict_of,
     with_files,
 )
@@ -95,3 +103,29 @@ async def test_files_and_inline_images_arrive_whole(
     request = await request_of(provider, with_files())
 
     assert request.json[field] == wanted
+
+
+def test_files_are_read_as_our_own_composer_writes_them() -> None:
+    names = (
+        "a.pdf",
+        "Rechnung für Ann.pdf",
+        'it\'s "quoted".pdf',
+        "長" * 60 + ".png",
+        "50% off.txt",
+    )
+    files = tuple(
+        Attached(name, "application/pdf", DOCUMENT, f"cid{n}@example.com" if n % 2 else "")
+        for n, name in enumerate(names)
+    )
+    for html, text in (("<p>x</p>", "y"), ("<p>x</p>", None)):
+        skeleton = compile_skeleton(Content("s", html, text, files=files))
+        ann = parse_mailbox("ann@example.org")
+        message = compose(
+            skeleton, PerMail(sender=ann, to=[ann], written_at=WRITTEN_AT, message_id=MESSAGE_ID)
+        )
+
+        parts = parts_of(Outgoing(ID, Envelope("a@example.org", ("ann@example.org",)), message))
+
+        assert (parts.html, parts.text) == (html, text)
+        read = {(one.name, one.content_type, one.octets, one.content_id) for one in parts.files}
+        assert read == {(one.name, one.content_type, one.octets, one.content_id) for one in files}
