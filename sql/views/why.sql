@@ -19,7 +19,9 @@ BEGIN
     END IF;
     SELECT * INTO q FROM mailqueue.email_queue AS e WHERE e.id = why.email_id;
     IF NOT FOUND THEN
-        RETURN 'there is no such email';
+        RETURN 'there is no such email' || CASE WHEN EXISTS (
+            SELECT FROM mailqueue.archives AS a WHERE a.kind = 'email_history' AND a.state = 'archived')
+            THEN format(' here; old ones are in the archive: mailqueue archive read --kind email_history --having %s', why.email_id) ELSE '' END;
     END IF;
     IF q.status = 'held' THEN
         RETURN format('held until a person decides: %s', coalesce(q.last_error, 'no reason recorded'));

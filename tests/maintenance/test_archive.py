@@ -47,6 +47,19 @@ async def test_old_mail_leaves_whole_and_the_books_add_up(desk: Desk, warm: Path
     assert set(await seeing.states(desk.conn)) == {"archived"}
 
 
+async def test_who_asks_for_archived_mail_is_told_where_to_look(desk: Desk) -> None:
+    await old(desk.conn, 1)
+    mail = await make.scalar(desk.conn, "SELECT id FROM mailqueue.email_history")
+    await archive.run(desk)
+
+    told = await make.scalar(desk.conn, "SELECT mailqueue.why(%s)", mail)
+
+    assert told == (
+        "there is no such email here; old ones are in the archive:"
+        f" mailqueue archive read --kind email_history --having {mail}"
+    )
+
+
 async def test_a_second_run_finds_nothing_to_do(desk: Desk, warm: Path) -> None:
     await old(desk.conn, 5)
     await archive.run(desk)
