@@ -131,7 +131,7 @@ class Ses(Service):
 
     def renew(self, answer: Answer) -> bool:
         """Set our clock by theirs where it was so wrong that the signature was refused."""
-        if answer.status < 400 or self._clock_is_behind:
+        if answer.status < 400:
             return False
         said = answer.document()
         if _error_name(answer, said if isinstance(said, dict) else {}) not in CLOCK_ERRORS:
