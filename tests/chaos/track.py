@@ -32,6 +32,7 @@ _SILENCED = """
 UPDATE mailqueue.workers SET beat_at = clock_timestamp() - interval '5 min'
  WHERE lost_at IS NULL AND stopped_at IS NULL
 """
+_LIVING = "SELECT count(*) FROM mailqueue.workers WHERE lost_at IS NULL AND stopped_at IS NULL"
 _UNFINISHED = "SELECT count(*) FROM mailqueue.email_queue WHERE status IN ('pending', 'assigned')"
 
 
@@ -97,9 +98,14 @@ class Track:
 
 
 async def lose_all(conn: Conn) -> None:
-    """Have every worker that did not leave be declared lost."""
-    await conn.execute(_SILENCED.encode())
-    await kernel.rescue(conn, silence=SILENCE)
+    """Have every worker that did not leave be declared lost, also one that is just claiming."""
+
+    async def none_is_left() -> bool:
+        await conn.execute(_SILENCED.encode())
+        await kernel.rescue(conn, silence=SILENCE)
+        return bool(await make.scalar(conn, _LIVING) == 0)
+
+    await until(none_is_left)
 
 
 async def struck(child: Child, point: Point, action: Action) -> None:
