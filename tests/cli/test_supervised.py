@@ -37,7 +37,8 @@ def heard_until(manager: socket.socket, word: str) -> list[str]:
 def test_a_process_says_when_it_is_ready_lives_and_stops(
     fresh_db: str, tmp_path: Path, manager: socket.socket, words: tuple[str, ...]
 ) -> None:
-    environment = {
+    pooler = {name: os.environ[name] for name in ("MAILQUEUE_POOLER",) if name in os.environ}
+    environment = pooler | {
         "PATH": os.environ["PATH"],
         "MAILQUEUE_DATABASE_URL": fresh_db,
         "MAILQUEUE_DATA": str(tmp_path),

@@ -24,6 +24,15 @@ SELECT 'SELECT mailqueue.enqueue($1)' AS query, 1::bigint AS calls, 1.0::float8 
 """
 
 
+_ARCHIVED = """
+INSERT INTO mailqueue.archives (
+    project_id, kind, month, part, state, store, path, records, bytes, sha256, verified_at)
+SELECT id, 'email_history', '2026-01-01', 1, 'archived', 'file:///srv/mailqueue/archive',
+       'warm/x.jsonl.gz', 9, 999, 'x', now()
+FROM mailqueue.projects WHERE name = 'default'
+"""
+
+
 async def fill(conn: Conn) -> None:
     """Make accounts, a worker, and mail in every status a reader may ask for."""
     await make.sender_account(conn, name="relay", daily_limit=1000)
@@ -47,6 +56,7 @@ async def fill(conn: Conn) -> None:
     await conn.execute(
         "INSERT INTO mailqueue.domain_rates (domain, rate_per_second) VALUES ('example.net', 5)"
     )
+    await conn.execute(_ARCHIVED)
     await _pause(conn, "autumn")
     await conn.execute("SELECT mailqueue.gather_lanes()")
     await make.claimed(conn, worker, limit=1)
