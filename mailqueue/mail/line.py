@@ -120,6 +120,7 @@ class SenderLine:
                 self._connect()
             elif len(self._silence) >= self._serving:  # none is left that could take mail
                 why = f"the server has not answered for {longest:.0f} s"
+                self._desk.slots.estrange(self._share)
                 self._fail(Rejected(Kind.TRANSIENT, "", why, Stage.CONNECT))
 
     def _fail(self, why: Rejected) -> None:

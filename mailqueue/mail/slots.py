@@ -28,8 +28,8 @@ class Slots:
     one of as many others until it ends. Where those are all taken, it stays where it is.
 
     Of what it could reach of either, each line leaves a quarter to others. Strangers, lines whose
-    server has not answered a mail here yet, have one mail that moves and two in all, and share one
-    half: many that never answer do not stop those that do.
+    server has not answered a mail here yet, or no longer does, have one mail that moves and two in
+    all, and share one half: many that never answer do not stop those that do.
     """
 
     def __init__(self, count: int) -> None:
@@ -106,6 +106,12 @@ class Slots:
             share.is_stranger = False
             self._held_by_strangers -= share.held
             self._deal()
+
+    def estrange(self, share: Share) -> None:
+        """Treat the line as a stranger's until its server answers again."""
+        if not share.is_stranger:
+            share.is_stranger = True
+            self._held_by_strangers += share.held
 
     def _release(self, count: int, share: Share) -> None:
         self._free += count

@@ -104,8 +104,10 @@ async def test_mail_for_a_silent_server_goes_back_and_an_answer_ends_the_rest() 
         assert len(line) == 0
         assert office.endings().count(Ending.DEFER) == waiting > 0
         assert "has not answered" in office.troubles[-1]
+        assert line._share.is_stranger
         server.gate.set()
         await until(lambda: office.troubles[-1] == "answered")
+        assert not line._share.is_stranger
 
 
 @pytest.mark.parametrize(

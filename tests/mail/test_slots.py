@@ -120,6 +120,22 @@ async def test_strangers_share_one_half_until_they_answer() -> None:
         assert await waiting == 1
 
 
+async def test_who_falls_silent_is_a_stranger_again_until_it_answers() -> None:
+    slots, silent, under_way = Slots(8), known(), mails(2)
+    assert await slots.take(2, silent) == 2
+    slots.set_aside(under_way, silent)
+
+    slots.estrange(silent)
+    waiting = asyncio.create_task(slots.take(4, silent))
+    assert await is_stuck(waiting)
+    slots.end(owned(under_way[:1], silent))
+    assert await waiting == 1
+
+    slots.greet(silent)
+
+    assert await slots.take(8, silent) == 5
+
+
 async def test_a_stranger_has_one_mail_that_moves_and_two_in_all() -> None:
     slots, stranger, (first, second) = Slots(8), Share(), mails(2)
     assert await slots.take(16, stranger) == 1
