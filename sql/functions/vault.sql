@@ -13,6 +13,9 @@ BEGIN
      WHERE k.project_id = p_project AND k.wrapped_by = 'own' AND k.wrapped IS NOT NULL;
     UPDATE mailqueue.limits AS m SET locked_from = v_from
      WHERE m.project_id = p_project AND m.sender_account_id IS NULL;
+    -- A worker that could not open a password when the time ended has let its account rest.
+    UPDATE mailqueue.limits AS m SET failures = 0, blocked_reason = NULL, blocked_until = NULL
+     WHERE m.project_id = p_project AND m.sender_account_id IS NOT NULL AND m.blocked_reason = 'unreachable';
     PERFORM mailqueue.wake_lanes(p_project);
     RETURN v_from;
 END $$;

@@ -91,6 +91,21 @@ async def test_the_end_is_seen_by_claims_without_anybody_doing_anything(conn: Co
     assert await reason_after(timedelta(minutes=61)) == "locked"
 
 
+async def test_an_account_that_rested_for_want_of_its_password_is_used_at_once(conn: Conn) -> None:
+    """A worker that met it right after the time ended took it for unreachable."""
+    shop = await secrets(conn, "shop", passwords=1)
+    await ownkey.set_own(conn, "shop", own=OWN, master=FIRST, by="me")
+    first, worker = await mail(conn, "shop"), await make.worker(conn)
+    for _ in range(2):
+        await make.scalar(
+            conn, "SELECT mailqueue.rest_sender(%s, 'locked')::text", next(iter(shop.passwords))
+        )
+
+    await ownkey.unlock(conn, "shop", own=OWN, master=FIRST, lasts=HOUR, by="me")
+
+    assert await claimed(conn, worker) == [first]
+
+
 async def test_a_pause_and_a_lock_do_not_lift_each_other(conn: Conn) -> None:
     await secrets(conn, "shop")
     await ownkey.set_own(conn, "shop", own=OWN, master=FIRST, by="me")
