@@ -146,7 +146,7 @@ class SenderDirectory:
         return Account(
             id=found.id,
             revision=found.revision,
-            default_sender=await identity.default_from(conn, found),
+            identity=await identity.identity_of(conn, found),
             max_connections=found.max_connections,
             send_delay=timedelta(milliseconds=found.send_delay_ms),
             transport=transport_for(found, password, allowed_hosts=self._settings.allowed_hosts),

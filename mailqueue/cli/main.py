@@ -38,7 +38,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "send": Lazy("mailqueue.cli.send:send", "Queue one email."),
     "enqueue": Lazy("mailqueue.cli.enqueue:enqueue", "Queue an email for each line of a file."),
     "sender": Lazy("mailqueue.cli.sender:sender", "Add, change and try sender accounts."),
-    "project": Lazy("mailqueue.cli.project:project", "Choose when mail is tried again."),
+    "project": Lazy("mailqueue.cli.project:project", "Make projects; choose senders and retries."),
     "domain": Lazy("mailqueue.cli.domain:domain", "Hold recipient domains to a rate."),
     "dkim": Lazy("mailqueue.cli.dkim:dkim", "Sign a domain's mail and check its DNS."),
     "vault": Lazy("mailqueue.cli.vault:vault", "Rotate the keys that seal secrets, or keep them."),

@@ -7,6 +7,7 @@ import click
 
 from mailqueue.cli.context import opened, run
 from mailqueue.cli.output import Column, emit, examples, json_option, table
+from mailqueue.cli.project_settings import add, list_, set_, show
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.mail import ladders
@@ -20,9 +21,19 @@ _COLUMNS = (
 )
 
 
-@click.group(epilog=examples("mailqueue project ladder shop documents --category marketing"))
+@click.group(
+    epilog=examples(
+        "mailqueue project add shop",
+        "mailqueue project set shop --from shop@example.com",
+        "mailqueue project ladder shop documents --category marketing",
+    )
+)
 def project() -> None:
-    """Change what holds for all mail of a project."""
+    """Make projects, and change what holds for all mail of one."""
+
+
+for _command in (add, list_, show, set_):
+    project.add_command(_command)
 
 
 @project.command(

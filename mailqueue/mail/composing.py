@@ -79,7 +79,7 @@ def _draft(
         return write_letter(
             parcel,
             desk.skeletons,
-            default_sender=account.default_sender,
+            identity=account.identity,
             now=now,
             stopped=stopped,
             signers=account.signers,

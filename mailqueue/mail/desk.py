@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from mailqueue.core.address import Mailbox
 from mailqueue.core.verdict import Rejected
 from mailqueue.dkim.signer import Signers
 from mailqueue.mail.files import Files
@@ -12,6 +11,7 @@ from mailqueue.mail.letter import Skeletons
 from mailqueue.mail.scribe import Scribe
 from mailqueue.mail.slots import Slots
 from mailqueue.ports.transport import Transport
+from mailqueue.senders.model import Identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Account:
 
     id: int
     revision: int
-    default_sender: Mailbox
+    identity: Identity
     max_connections: int
     send_delay: timedelta
     transport: Transport

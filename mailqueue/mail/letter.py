@@ -12,6 +12,7 @@ from mailqueue.mime.compose import PerMail, compose, message_id
 from mailqueue.mime.files import File
 from mailqueue.mime.skeleton import Content, Skeleton, compile_skeleton
 from mailqueue.ports.transport import Envelope, Outgoing
+from mailqueue.senders.model import Identity
 
 KEPT_SKELETONS = 256
 KEPT_BYTES = 32 * 1024 * 1024
@@ -67,7 +68,7 @@ def write_letter(
     parcel: Parcel,
     skeletons: Skeletons,
     *,
-    default_sender: Mailbox,
+    identity: Identity,
     now: datetime,
     stopped: tuple[str, ...] = (),
     signers: Signers | None = None,
@@ -82,7 +83,7 @@ def write_letter(
     if content is None:
         raise CannotCompose("its content was deleted")
     try:
-        sender = _sender(content, default_sender)
+        sender = _sender(content, identity.sender)
         to, cc, envelope = _recipients(parcel, stopped)
         mail_id = message_id(email.id, sender.address.domain)
         message = compose(
@@ -91,7 +92,7 @@ def write_letter(
                 sender=sender,
                 to=to,
                 cc=cc,
-                reply_to=() if content.reply_to is None else (parse_mailbox(content.reply_to),),
+                reply_to=_reply_to(content, identity),
                 written_at=now,
                 message_id=mail_id,
             ),
@@ -100,14 +101,15 @@ def write_letter(
         raise CannotCompose(str(exc)) from exc
     if signers is not None:
         message = _signature(message, sender.address.domain, signers, now) + message
-    needs_smtputf8 = sender.address.needs_smtputf8
+    bounces = identity.bounce_address or sender.address
+    needs_smtputf8 = sender.address.needs_smtputf8 or bounces.needs_smtputf8
     for address, _ in envelope:
         needs_smtputf8 = needs_smtputf8 or address.needs_smtputf8
     return Letter(
         Outgoing(
             email.id,
             Envelope(
-                sender.address.sent,
+                bounces.sent,
                 tuple([address.sent for address, _ in envelope]),
                 needs_smtputf8=needs_smtputf8,
             ),
@@ -140,6 +142,12 @@ def _sender(content: EmailContent, default: Mailbox) -> Mailbox:
     if content.from_email is None:
         return Mailbox(content.from_name or default.name, default.address)
     return Mailbox(content.from_name or "", parse_address(content.from_email))
+
+
+def _reply_to(content: EmailContent, identity: Identity) -> tuple[Mailbox, ...]:
+    if content.reply_to is not None:
+        return (parse_mailbox(content.reply_to),)
+    return () if identity.reply_to is None else (identity.reply_to,)
 
 
 def _recipients(

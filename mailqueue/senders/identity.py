@@ -1,12 +1,12 @@
-"""Decides whom mail is from when it does not say: the account, else the project, else this host."""
+"""Decides whom mail is from when it does not say, and where answers and bounces go."""
 
 import socket
 
-from mailqueue.core.address import InvalidAddress, Mailbox, parse_address
+from mailqueue.core.address import InvalidAddress, Mailbox, parse_address, parse_mailbox
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.senders import store
-from mailqueue.senders.model import SenderAccount
+from mailqueue.senders.model import Identity, ProjectFrom, SenderAccount
 
 LAST_RESORT = "mailqueue@localhost.localdomain"
 
@@ -23,11 +23,20 @@ async def get(conn: Conn, account_id: int) -> SenderAccount:
     return found
 
 
-async def default_from(conn: Conn, account: SenderAccount) -> Mailbox:
-    """Give the From of mail that names none. There is always one: mail must have it."""
+async def identity_of(conn: Conn, account: SenderAccount) -> Identity:
+    """Give what holds for mail of this account that does not say."""
+    project = await store.read_project_from(conn, account.project_id)
+    return Identity(
+        _sender(account, project),
+        None if project.reply_to is None else parse_mailbox(project.reply_to),
+        None if project.bounce_address is None else parse_address(project.bounce_address),
+    )
+
+
+def _sender(account: SenderAccount, project: ProjectFrom) -> Mailbox:
+    """Give the account's, else the project's, else this host's: a mail must have one."""
     if account.email is not None:
         return Mailbox(account.display_name or "", parse_address(account.email))
-    project = await store.read_project_from(conn, account.project_id)
     if project.from_email is not None:
         return Mailbox(project.from_name or "", parse_address(project.from_email))
     try:

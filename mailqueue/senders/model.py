@@ -7,6 +7,7 @@ from enum import Enum, StrEnum
 from typing import Any, Final, Literal
 from uuid import UUID
 
+from mailqueue.core.address import Address, Mailbox
 from mailqueue.core.secret import Secret
 
 
@@ -192,10 +193,21 @@ class Headroom:
 
 @dataclass(frozen=True, slots=True)
 class ProjectFrom:
-    """Whom a project's mail is from where neither the mail nor the account says."""
+    """What a project says of all its mail: whom it is from, where answers and bounces go."""
 
     from_email: str | None
     from_name: str | None
+    reply_to: str | None
+    bounce_address: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What holds for mail that does not say: its From and Reply-To; and where bounces go."""
+
+    sender: Mailbox
+    reply_to: Mailbox | None = None
+    bounce_address: Address | None = None  # None: to the From address
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,27 @@
-"""Keys of the HTTP API. Values only."""
+"""Projects and the keys of their HTTP API. Values only."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from mailqueue.core.secret import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A tenant, and what holds for all its mail; what is None is not said."""
+
+    id: UUID
+    name: str
+    status: str
+    from_email: str | None
+    from_name: str | None
+    reply_to: str | None
+    bounce_address: str | None
+    allowed_from: list[str] | None  # addresses, domains and *.domains; None: any
+    attachment_types: list[str]
+    attachment_bytes: int  # of all files of a mail
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,57 @@
 """Projects and API keys as rows; the only file here that runs SQL."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from uuid import UUID
 
-from psycopg.errors import UniqueViolation
+from psycopg.errors import InvalidParameterValue, UniqueViolation
+from psycopg.types.json import Jsonb
 
-from mailqueue.core.errors import Conflict
-from mailqueue.db.fetch import Conn, many, maybe, one, run
-from mailqueue.tenants.model import ApiKey, Caller
+from mailqueue.core.errors import Conflict, InvalidField
+from mailqueue.db.fetch import Conn, many, maybe, one, run, value
+from mailqueue.tenants.model import ApiKey, Caller, Project
+
+
+async def add_project(conn: Conn, name: str, *, by: str) -> UUID:
+    """Make a project.
+
+    Raises:
+        InvalidField: the name is none, or taken.
+    """
+    with _refused():
+        return await value(conn, "add_project", {"name": name, "by": by}, UUID)
+
+
+async def read_project(conn: Conn, name: str) -> Project | None:
+    """Read the project of that name."""
+    return await maybe(conn, "read_project", {"name": name}, Project)
+
+
+async def list_projects(conn: Conn) -> list[Project]:
+    """Read all projects."""
+    return await many(conn, "list_projects", None, Project)
+
+
+async def change_project(conn: Conn, name: str, *, changes: Mapping[str, object], by: str) -> None:
+    """Change settings of a project.
+
+    Raises:
+        InvalidField: naming the setting; nothing is changed.
+    """
+    with _refused():
+        await run(conn, "change_project", {"name": name, "changes": Jsonb(changes), "by": by})
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """Word a refusal of the database as ours."""
+    try:
+        yield
+    except InvalidParameterValue as exc:
+        field = exc.diag.column_name or ""
+        why = (exc.diag.message_primary or str(exc)).removeprefix(f"{field}: ")
+        raise InvalidField(field, why) from exc
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:

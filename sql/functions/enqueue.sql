@@ -133,6 +133,9 @@ BEGIN
     IF q.lane_id IS NULL THEN
         PERFORM mailqueue.refuse('sender', format('this project has no sender account %s', to_json(left(q.sender, 100))));
     END IF;
+    IF q.from_email IS NOT NULL THEN
+        PERFORM mailqueue.check_from(p_project, q.from_email);
+    END IF;
     IF q.idempotency_key IS NOT NULL THEN
         v_old := mailqueue.take_idempotency_key(q);
         IF v_old IS NOT NULL THEN

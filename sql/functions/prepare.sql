@@ -237,6 +237,9 @@ BEGIN
         PERFORM mailqueue.refuse('sender', format('this project has no sender account %s', to_json(left(NEW.sender, 100))));
     END IF;
     NEW.sender := NULL;
+    IF NEW.from_email IS NOT NULL THEN
+        PERFORM mailqueue.check_from(NEW.project_id, NEW.from_email);
+    END IF;
     IF NEW.idempotency_key IS NOT NULL AND mailqueue.take_idempotency_key(NEW) IS NOT NULL THEN
         RETURN NULL;  -- accepted before, under this key
     END IF;

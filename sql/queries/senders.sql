@@ -99,8 +99,8 @@ FROM mailqueue.sender_headroom
 WHERE sender_account_id = ANY (%(account_ids)s::integer[]);
 
 -- name: read_project_from :one
--- Whom a project's mail is from where neither the mail nor the account says.
-SELECT p.from_email, p.from_name
+-- What a project says of all its mail.
+SELECT p.from_email, p.from_name, p.reply_to, p.bounce_address
 FROM mailqueue.projects AS p
 WHERE p.id = %(project_id)s;
 

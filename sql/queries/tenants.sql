@@ -6,6 +6,26 @@ SELECT id
 FROM mailqueue.projects
 WHERE name = %(project)s;
 
+-- name: add_project :value
+-- Make a project, with its lanes and limit.
+SELECT mailqueue.add_project(%(name)s::text, %(by)s::text);
+
+-- name: read_project :maybe
+-- The project of that name.
+SELECT id, name, status, from_email, from_name, reply_to, bounce_address, allowed_from, attachment_types, attachment_bytes, created_at
+FROM mailqueue.projects
+WHERE name = %(name)s::text;
+
+-- name: list_projects :many
+-- All projects by name.
+SELECT id, name, status, from_email, from_name, reply_to, bounce_address, allowed_from, attachment_types, attachment_bytes, created_at
+FROM mailqueue.projects
+ORDER BY name;
+
+-- name: change_project :run
+-- Change settings of a project; null takes one back.
+SELECT mailqueue.change_project(%(name)s::text, %(changes)s::jsonb, %(by)s::text);
+
 -- name: add_api_key :one
 -- Make a key; only its hash is kept.
 INSERT INTO mailqueue.api_keys (project_id, name, key_hash, hint, is_test, expires_at)

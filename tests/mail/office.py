@@ -17,6 +17,7 @@ from mailqueue.mail.model import ClaimedEmail, Ending, Mark, Marks, MarkVerdict,
 from mailqueue.mail.scribe import Scribe
 from mailqueue.mail.slots import Share, Slots
 from mailqueue.ports.transport import Channel, Outgoing, Report
+from mailqueue.senders.model import Identity
 from tests.mail.claims import SENDER, parcel
 from tests.mail.test_scribe import NOWHERE
 
@@ -128,7 +129,7 @@ class Office:
 
 @asynccontextmanager
 async def line_to(server: Server, office: Office, *, most: int = 4) -> AsyncIterator[SenderLine]:
-    account = Account(1, 1, SENDER, most, timedelta(0), server)
+    account = Account(1, 1, Identity(SENDER), most, timedelta(0), server)
     line = SenderLine(account, office.desk())
     try:
         async with asyncio.timeout(20):

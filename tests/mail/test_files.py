@@ -12,6 +12,7 @@ from mailqueue.mail.files import GROUP_BYTES, FileRef, Files, carries_files, fit
 from mailqueue.mail.letter import Skeletons, write_letter
 from mailqueue.mail.model import Ending, Parcel
 from mailqueue.mail.slots import Share
+from mailqueue.senders.model import Identity
 from tests.mail.claims import NOW, SENDER, parcel
 from tests.mail.office import Office, Server, introduce, line_to, until
 
@@ -39,7 +40,7 @@ class Shelf:
 
 
 def attachments(what: Parcel) -> list[tuple[str | None, Any]]:
-    letter = write_letter(what, Skeletons(), default_sender=SENDER, now=NOW)
+    letter = write_letter(what, Skeletons(), identity=Identity(SENDER), now=NOW)
     message = message_from_bytes(letter.outgoing.message)
     return [
         (part.get_filename(), part.get_payload(decode=True))

@@ -8,11 +8,12 @@ import pytest
 from mailqueue.core.address import Mailbox
 from mailqueue.mail.letter import CannotCompose, Letter, Skeletons, write_letter
 from mailqueue.mail.model import Parcel
+from mailqueue.senders.model import Identity
 from tests.mail.claims import NOW, SENDER, claimed, content, parcel
 
 
 def written(what: Parcel, *, sender: Mailbox = SENDER, stopped: tuple[str, ...] = ()) -> Letter:
-    return write_letter(what, Skeletons(), default_sender=sender, now=NOW, stopped=stopped)
+    return write_letter(what, Skeletons(), identity=Identity(sender), now=NOW, stopped=stopped)
 
 
 def headers(letter: Letter) -> Message:

@@ -9,13 +9,14 @@ from mailqueue.mail.composing import UNSIGNED_WAIT, drafts_of, letters_of
 from mailqueue.mail.desk import Account
 from mailqueue.mail.letter import Letter, NotSigned, Skeletons, write_letter
 from mailqueue.mail.model import Ending, Marks, Parcel
+from mailqueue.senders.model import Identity
 from tests.dkim.signing import DOMAIN, signer, verdicts
 from tests.mail.claims import NOW, SENDER, parcel
 from tests.mail.office import Office, Server
 
 
 def written(what: Parcel, signers: Signers) -> Letter:
-    return write_letter(what, Skeletons(), default_sender=SENDER, now=NOW, signers=signers)
+    return write_letter(what, Skeletons(), identity=Identity(SENDER), now=NOW, signers=signers)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_where_signatures_are_required_others_are_not_written() -> None:
 def test_a_mail_that_must_be_signed_and_cannot_be_waits_and_spends_no_attempt() -> None:
     office, what = Office(), parcel()
     signers = Signers(is_required=True)
-    account = Account(1, 1, SENDER, 4, timedelta(0), Server(), signers=signers)
+    account = Account(1, 1, Identity(SENDER), 4, timedelta(0), Server(), signers=signers)
     desk = office.desk()
     drafts = drafts_of([what], account=account, desk=desk)
 

@@ -1,4 +1,4 @@
-"""What a person must not type at the queue is refused, with what to do instead."""
+"""What a person should not type at the queue is warned of or refused, with what to do instead."""
 
 import pytest
 from psycopg import errors
@@ -15,6 +15,8 @@ LOSES = (
     "UPDATE mailqueue.email_queue SET worker_id = NULL, claim_no = NULL, status = 'pending'",
     "UPDATE mailqueue.email_queue SET lane_id = 1",
     "WITH gone AS (DELETE FROM mailqueue.email_queue RETURNING id) SELECT count(*) FROM gone",
+)
+EMPTIES = (
     "TRUNCATE mailqueue.email_queue",
     "TRUNCATE mailqueue.suppressions",
     "TRUNCATE mailqueue.projects CASCADE",
@@ -33,8 +35,27 @@ async def queue(conn: Conn) -> Conn:
     return conn
 
 
+@pytest.fixture
+def warnings(queue: Conn) -> list[str]:
+    """Collect what the server says beside its answers, hints and all."""
+    said: list[str] = []
+    queue.add_notice_handler(lambda one: said.append(f"{one.message_primary} {one.message_hint}"))
+    return said
+
+
 @pytest.mark.parametrize("statement", LOSES)
-async def test_what_loses_mail_is_refused_and_the_way_out_named(
+async def test_what_loses_mail_is_done_with_a_warning_that_names_the_way_out(
+    queue: Conn, warnings: list[str], statement: str
+) -> None:
+    await queue.execute(statement.encode())
+
+    (said,) = warnings
+    assert "by hand loses mail" in said
+    assert "mailqueue email --help" in said
+
+
+@pytest.mark.parametrize("statement", EMPTIES)
+async def test_what_empties_a_table_is_refused_and_the_way_out_named(
     queue: Conn, statement: str
 ) -> None:
     with pytest.raises(errors.ObjectNotInPrerequisiteState, match="would lose") as info:
@@ -43,11 +64,13 @@ async def test_what_loses_mail_is_refused_and_the_way_out_named(
     assert "SET mailqueue.by_hand = on" in str(info.value.diag.message_hint)
 
 
-@pytest.mark.parametrize("statement", LOSES[:3])
-async def test_who_knows_better_may(queue: Conn, statement: str) -> None:
+@pytest.mark.parametrize("statement", [*LOSES[:3], EMPTIES[0]])
+async def test_who_knows_better_may(queue: Conn, warnings: list[str], statement: str) -> None:
     await make.by_hand(queue)
 
     await queue.execute(statement.encode())
+
+    assert warnings == []
 
 
 @pytest.mark.parametrize("statement", HARMLESS)
