@@ -36,7 +36,7 @@ def ways_out(tree: ast.Module) -> Iterator[str]:
 
 
 def _dotted_names(tree: ast.Module) -> dict[str, str]:
-    found = {}
+    found: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {one.asname or one.name: one.name for one in node.names}
