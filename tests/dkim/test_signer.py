@@ -53,8 +53,8 @@ def test_each_key_of_a_domain_signs(algorithms: tuple[Algorithm, ...]) -> None:
     assert verdicts(signed(MESSAGE, *algorithms)) == [True] * len(algorithms)
 
 
-def test_thousands_of_strange_messages_verify() -> None:
-    _verify_many(1500, seed=8463)
+def test_a_thousand_strange_messages_verify() -> None:
+    _verify_many(1000, seed=8463)
 
 
 @pytest.mark.soak
