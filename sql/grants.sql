@@ -55,6 +55,7 @@ BEGIN
             ('worker', 'EXECUTE ON FUNCTION mailqueue.beat(integer, boolean)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.stop_worker(integer)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.rest_sender(integer, text)'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.report_failures(integer, text[], text[], text[])'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.sender_answered(integer)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.suspend_sender(integer, text)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.ensure_partitions(integer)'),
@@ -93,7 +94,7 @@ BEGIN
 
             -- A person who looks and changes nothing.
             ('dba', 'USAGE ON SCHEMA mailqueue'),
-            ('dba', 'SELECT ON mailqueue.emails, mailqueue.queue_depth, mailqueue.sender_headroom, mailqueue.worker_status,
+            ('dba', 'SELECT ON mailqueue.emails, mailqueue.queue_depth, mailqueue.sender_headroom, mailqueue.sender_health, mailqueue.worker_status,
                                mailqueue.recipient_history, mailqueue.held, mailqueue.books, mailqueue.sender_account_days, mailqueue.rates,
                                mailqueue.queue_blocked, mailqueue.paused, mailqueue.throughput, mailqueue.health,
                                mailqueue.attempts, mailqueue.audit,
@@ -101,7 +102,7 @@ BEGIN
             ('dba', 'EXECUTE ON FUNCTION mailqueue.health_of_mail(), mailqueue.health_of_space(), mailqueue.health_of_stock(),
                                          mailqueue.health_of_server(), mailqueue.health_bounds(), mailqueue.span_words(interval),
                                          mailqueue.some_words(text[])'),  -- in health
-            ('dba', 'EXECUTE ON FUNCTION mailqueue.headroom_now(integer)'),  -- in sender_headroom and others
+            ('dba', 'EXECUTE ON FUNCTION mailqueue.headroom_now(integer), mailqueue.failure_window(integer)'),  -- in sender_headroom and others
             ('dba', 'EXECUTE ON FUNCTION mailqueue.why(uuid)')
         ) AS g(role, rights)
     LOOP

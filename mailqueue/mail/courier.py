@@ -141,6 +141,7 @@ class Courier:
             may_finish=self._lifeline.is_alive,
             answered=self._trouble.answered,
             failed=self._trouble.failed,
+            blamed=self._trouble.blamed,
             now=awake.seconds,
         )
 

@@ -39,6 +39,7 @@ class Desk:
     may_finish: Callable[[], bool]
     answered: Callable[[int], None]  # the account's server accepts connections
     failed: Callable[[int, Rejected], None]  # it did not
+    blamed: Callable[[int, Rejected, str], None]  # a mail to this address failed for reasons of its
     now: Callable[[], float]  # seconds in which this process could have heard a server
     idle_s: float = 20.0  # a connection without mail is closed after it
     stall_s: float = 5.0  # without a word from a server for so long, what waits for it goes back

@@ -142,6 +142,26 @@ def _rejected(handed: Handed, why: Rejected, took_ms: int) -> Settlement:
             assert_never(never)
 
 
+def blame_of(verdict: Verdict) -> Refused | None:
+    """Give the refusal, with its first address, that is about the sender account or its server.
+
+    None for what concerns a recipient or the message, and for failed connections, which have a
+    rest of their own.
+    """
+    if isinstance(verdict, Accepted):
+        return None
+    refused = verdict.refused if isinstance(verdict, AllRefused) else (Refused("", verdict),)
+    return next((one for one in refused if _is_about_us(one.why)), None)
+
+
+def _is_about_us(why: Rejected) -> bool:
+    if why.stage is Stage.CONNECT:
+        return False
+    if why.kind is Kind.TRANSIENT:
+        return why.stage is not Stage.RCPT and not _is_soft(why)
+    return why.kind in (Kind.AMBIGUOUS, Kind.ACCOUNT, Kind.INFRASTRUCTURE)
+
+
 def _is_soft(why: Rejected) -> bool:
     if why.hard or why.kind not in (Kind.TRANSIENT, Kind.PERMANENT_RECIPIENT):
         return False

@@ -88,6 +88,14 @@ async def rest_sender(conn: Conn, account: int, reason: str) -> None:
     await fetch.run(conn, "rest_sender", {"account": account, "reason": reason})
 
 
+async def report_failures(
+    conn: Conn, account: int, *, kinds: list[str], domains: list[str], details: list[str]
+) -> None:
+    """Note mails that failed for reasons of the account's; too many open its circuit."""
+    asked = {"account": account, "kinds": kinds, "domains": domains, "details": details}
+    await fetch.run(conn, "report_failures", asked)
+
+
 async def sender_answered(conn: Conn, account: int) -> None:
     """Write down that the account's server accepts connections again."""
     await fetch.run(conn, "sender_answered", {"account": account})

@@ -1,6 +1,8 @@
 """Writes down which sender accounts cannot be reached or refuse us, so that their lanes wait."""
 
 import asyncio
+from collections import deque
+from typing import NamedTuple
 
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.verdict import Kind, Rejected, Stage
@@ -8,7 +10,18 @@ from mailqueue.db.link import Link
 from mailqueue.mail import store
 from mailqueue.telemetry.log import get_logger
 
+MOST_BLAME = 200
+"""Refused mails of one account kept for the database; of more the oldest are dropped."""
+
 log = get_logger(__name__)
+
+
+class Blame(NamedTuple):
+    """A mail that failed for a reason of its sender account's, and the recipient's domain."""
+
+    kind: Kind
+    domain: str
+    detail: str
 
 
 class Trouble:
@@ -17,6 +30,7 @@ class Trouble:
     def __init__(self, link: Link) -> None:
         self._link = link
         self._news: dict[int, Rejected | None] = {}
+        self._blame: dict[int, deque[Blame]] = {}
         self._has_news = asyncio.Event()
 
     def answered(self, account: int) -> None:
@@ -28,6 +42,13 @@ class Trouble:
         log.warning("sender.failed", sender_account=account, kind=why.kind, detail=why.detail)
         self._note(account, why)
 
+    def blamed(self, account: int, why: Rejected, address: str) -> None:
+        """Note that a mail failed for a reason that is the account's, or its server's."""
+        domain = address.rpartition("@")[2].lower()
+        waiting = self._blame.setdefault(account, deque(maxlen=MOST_BLAME))
+        waiting.append(Blame(why.kind, domain, why.detail))
+        self._has_news.set()
+
     async def run(self) -> None:
         """Write the news until cancelled."""
         while True:
@@ -37,7 +58,18 @@ class Trouble:
                 account, why = self._news.popitem()
                 await self._write(account, why)
                 reach("trouble.written")
+            while self._blame:
+                account, blame = self._blame.popitem()
+                await self._report(account, blame)
             await self._link.close()  # news are rare, and connections are dear
+
+    async def _report(self, account: int, blame: deque[Blame]) -> None:
+        kinds, domains, details = map(list, zip(*blame, strict=True))
+        await self._link.call(
+            lambda conn: store.report_failures(
+                conn, account, kinds=kinds, domains=domains, details=details
+            )
+        )
 
     def _note(self, account: int, why: Rejected | None) -> None:
         self._news[account] = why

@@ -192,6 +192,33 @@ class Headroom:
 
 
 @dataclass(frozen=True, slots=True)
+class SenderHealth:
+    """One account's circuit and failures, as the database's clock has it.
+
+    `circuit` is `closed`, `open` or `half_open`. `recent_` counts are of the five minutes that
+    decide whether it opens, in mails, recipient domains and recipients; `failures` counts the last
+    hour by class. `last_errors` has the newest first.
+    """
+
+    project: str
+    sender: str
+    provider: str
+    status: str
+    status_reason: str | None
+    circuit: str
+    circuit_since: datetime | None
+    next_probe_at: datetime | None
+    openings: int
+    recent_failures: int
+    recent_domains: int
+    recent_sent: int
+    failures: dict[str, int]
+    last_errors: list[str]
+    last_failed_at: datetime | None
+    recommendation: str
+
+
+@dataclass(frozen=True, slots=True)
 class ProjectFrom:
     """What a project says of all its mail: whom it is from, where answers and bounces go."""
 

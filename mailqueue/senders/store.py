@@ -15,6 +15,7 @@ from mailqueue.senders.model import (
     NewSender,
     ProjectFrom,
     SenderAccount,
+    SenderHealth,
     SenderStatus,
 )
 
@@ -81,6 +82,13 @@ async def list_all(conn: Conn, project: str | None) -> list[SenderAccount]:
 async def list_headroom(conn: Conn, account_ids: list[int]) -> list[Headroom]:
     """List what each of the accounts may still send today."""
     return await many(conn, "list_headroom", {"account_ids": account_ids}, Headroom)
+
+
+async def list_health(
+    conn: Conn, project: str | None, *, name: str | None = None
+) -> list[SenderHealth]:
+    """List how the accounts of a project fare, or of all, or one of them."""
+    return await many(conn, "list_health", {"project": project, "name": name}, SenderHealth)
 
 
 async def lock(conn: Conn, account_id: int) -> None:

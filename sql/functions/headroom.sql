@@ -12,10 +12,12 @@ RETURNS TABLE (limit_id integer, sender_account_id integer, today date, sent int
 LANGUAGE sql STABLE
 AS $$
     SELECT m.id, m.sender_account_id, d.today, u.sent, u.reserved, g.daily_limit,
-           CASE WHEN w.why IS NOT NULL THEN 0 ELSE least(z.day_left, floor(least(z.tokens, 2000000000)))::integer END,
+           CASE WHEN w.why IS NOT NULL THEN 0
+                ELSE least(z.day_left, floor(least(z.tokens, 2000000000)), CASE WHEN m.circuit_opened_at IS NOT NULL THEN 1 END)::integer END,
            m.batch_size,
            CASE
                WHEN w.why = 'locked' THEN 'infinity'::timestamptz  -- until its project unlocks it
+               WHEN w.why = 'half_open' THEN p_now + interval '250 ms'  -- what becomes of the probe wakes nobody
                WHEN w.why = 'daily_limit' THEN least((d.today + 1)::timestamp AT TIME ZONE m.time_zone,
                     CASE WHEN u.reserved > 0 THEN p_now + interval '5 s' END)  -- a reservation may still come back
                WHEN w.why IN ('rate', 'domain_rate', 'brake') THEN p_now + make_interval(secs =>
@@ -42,6 +44,8 @@ AS $$
                                  END AS tokens) AS z
       CROSS JOIN LATERAL (SELECT CASE WHEN m.blocked_reason IS NOT NULL AND (m.blocked_until IS NULL OR m.blocked_until > p_now) THEN m.blocked_reason
                                       WHEN m.locked_from <= p_now THEN 'locked'
+                                      -- One probe is out, or a mail of before: until it is settled there is no other.
+                                      WHEN m.circuit_opened_at IS NOT NULL AND (n.reserved > 0 OR m.circuit_held_until > p_now) THEN 'half_open'
                                       WHEN z.day_left <= 0 THEN 'daily_limit'
                                       WHEN z.tokens < 1 THEN
                                           CASE WHEN m.id = 0 THEN 'brake' WHEN m.domain IS NOT NULL THEN 'domain_rate' ELSE 'rate' END
@@ -121,7 +125,8 @@ END $$;
 COMMENT ON FUNCTION mailqueue.reserve_all(integer[], date[], integer[], timestamptz) IS 'Take headroom of several limits for claimed recipients.';
 
 -- Turn reservations into sent or give them back; in id order, so that settlers never deadlock. What goes back to accounts
--- goes back to the rate of the whole installation too; that of a domain only waits longer.
+-- goes back to the rate of the whole installation too; that of a domain only waits longer. p_errors is NULL where nobody
+-- knows what became of the mail.
 CREATE OR REPLACE FUNCTION mailqueue.settle_limits(p_limits integer[], p_days date[], p_spent integer[], p_back integer[],
     p_bounces integer[], p_errors integer[]) RETURNS void
 LANGUAGE plpgsql
@@ -131,21 +136,24 @@ AS $$
 DECLARE
     v_at tid;
     v_back integer;
+    v_circuits integer[];
 BEGIN
     IF 0 < ANY (p_back) THEN
         SELECT sum(x.back) INTO v_back FROM unnest(p_limits, p_back) AS x(id, back)
           JOIN mailqueue.limits AS m ON m.id = x.id AND m.sender_account_id IS NOT NULL
          WHERE x.back > 0 AND EXISTS (SELECT FROM mailqueue.limits AS b WHERE b.id = 0 AND b.rate_per_second IS NOT NULL);
     END IF;
-    PERFORM FROM mailqueue.limits AS m WHERE m.id = ANY (CASE WHEN v_back > 0 THEN 0 || p_limits ELSE p_limits END)
-      ORDER BY m.id FOR NO KEY UPDATE;
+    SELECT array_agg(k.id) FILTER (WHERE k.circuit_opened_at IS NOT NULL) INTO v_circuits
+      FROM (SELECT m.id, m.circuit_opened_at FROM mailqueue.limits AS m
+             WHERE m.id = ANY (CASE WHEN v_back > 0 THEN 0 || p_limits ELSE p_limits END)
+             ORDER BY m.id FOR NO KEY UPDATE) AS k;
     IF v_back > 0 THEN
         SELECT n.ctid INTO v_at FROM mailqueue.limit_counters AS n WHERE n.limit_id = 0 ORDER BY n.rev DESC LIMIT 1;
         UPDATE mailqueue.limit_counters AS n SET rev = n.rev + 1, tokens = least(m.burst, n.tokens + v_back)
           FROM mailqueue.limits AS m WHERE n.ctid = v_at AND m.id = 0;
     END IF;
     WITH u AS MATERIALIZED (
-        SELECT x.l, x.d, sum(x.s)::integer AS s, sum(x.b)::integer AS b, sum(x.bo)::integer AS bo, sum(x.e)::integer AS e
+        SELECT x.l, x.d, sum(x.s)::integer AS s, sum(x.b)::integer AS b, sum(x.bo)::integer AS bo, coalesce(sum(x.e), 0)::integer AS e
           FROM unnest(p_limits, p_days, p_spent, p_back, p_bounces, p_errors) AS x(l, d, s, b, bo, e) GROUP BY x.l, x.d
     ), today AS MATERIALIZED (
         UPDATE mailqueue.limit_counters AS n
@@ -159,6 +167,10 @@ BEGIN
     UPDATE mailqueue.limit_days AS h SET sent = h.sent + u.s, reserved = h.reserved - u.s - u.b,
            bounces = h.bounces + u.bo, errors = h.errors + u.e
       FROM u WHERE NOT EXISTS (SELECT FROM today AS t WHERE t.l = u.l AND t.d = u.d) AND h.limit_id = u.l AND h.day = u.d;
+    IF v_circuits IS NOT NULL THEN
+        PERFORM mailqueue.probe_settled(x.l, x.s > 0 AND x.e = 0)
+           FROM unnest(p_limits, p_spent, p_errors) AS x(l, s, e) WHERE x.l = ANY (v_circuits);
+    END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_limits(integer[], date[], integer[], integer[], integer[], integer[]) IS
     'Count claimed recipients as sent, or give their headroom back.';

@@ -129,7 +129,8 @@ BEGIN
     PERFORM now() AT TIME ZONE p_zone;  -- an unknown zone fails here, not in a worker
     UPDATE mailqueue.limits AS m
        SET daily_limit = p_daily, rate_per_second = p_rate, burst = p_burst, batch_size = p_batch, time_zone = p_zone,
-           blocked_reason = p_reason, blocked_until = p_until, failures = 0
+           blocked_reason = p_reason, blocked_until = p_until, failures = 0,
+           circuit_opened_at = NULL, circuit_held_until = NULL, circuit_closed_at = clock_timestamp()
      WHERE m.project_id = p_project AND m.sender_account_id IS NOT DISTINCT FROM p_account;
     IF NOT FOUND THEN
         INSERT INTO mailqueue.limits (project_id, sender_account_id, daily_limit, rate_per_second, burst, batch_size, time_zone, blocked_reason, blocked_until)
@@ -140,57 +141,3 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.keep_limit(uuid, integer, integer, numeric, integer, integer, text, text, timestamptz) IS
     'Write the limit of a project (account NULL) or sender account.';
-
--- A sender account whose server cannot be reached, or that refuses us: its lanes wait, its mail spends no attempt.
-CREATE OR REPLACE FUNCTION mailqueue.rest_sender(p_account integer, p_reason text) RETURNS interval
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
-DECLARE
-    v_failures integer;
-    v_wait interval;
-BEGIN
-    UPDATE mailqueue.limits AS m SET failures = m.failures + 1
-     WHERE m.sender_account_id = p_account
-       AND (m.blocked_until IS NULL OR m.blocked_until <= clock_timestamp())  -- one failure a rest, however many workers see it
-    RETURNING m.failures INTO v_failures;
-    IF v_failures IS NULL THEN
-        RETURN NULL;
-    END IF;
-    v_wait := least(interval '5 min', interval '1 s' * 2 ^ least(v_failures - 1, 10));
-    UPDATE mailqueue.limits AS m SET blocked_reason = 'unreachable', blocked_until = clock_timestamp() + v_wait
-     WHERE m.sender_account_id = p_account
-       AND (m.blocked_reason IS NULL OR m.blocked_reason = 'unreachable' OR m.blocked_until IS NOT NULL);  -- or a pause that is over
-    IF v_failures = 1 THEN
-        INSERT INTO mailqueue.audit_events (project_id, action, subject, detail)
-        SELECT a.project_id, 'sender.unreachable', 'sender ' || a.name, jsonb_build_object('reason', p_reason)
-          FROM mailqueue.sender_accounts AS a WHERE a.id = p_account;
-    END IF;
-    RETURN v_wait;
-END $$;
-COMMENT ON FUNCTION mailqueue.rest_sender(integer, text) IS 'Let a sender account rest after a failed connection: 1 s, 2 s, 4 s and so on to 5 min.';
-
-CREATE OR REPLACE FUNCTION mailqueue.sender_answered(p_account integer) RETURNS void
-LANGUAGE sql SECURITY DEFINER
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
-    UPDATE mailqueue.limits AS m
-       SET failures = 0,
-           blocked_reason = CASE WHEN m.blocked_reason <> 'unreachable' THEN m.blocked_reason END,
-           blocked_until = CASE WHEN m.blocked_reason <> 'unreachable' THEN m.blocked_until END
-     WHERE m.sender_account_id = p_account AND (m.failures > 0 OR m.blocked_reason = 'unreachable')
-$$;
-COMMENT ON FUNCTION mailqueue.sender_answered(integer) IS 'The server of this account accepts connections again.';
-
-CREATE OR REPLACE FUNCTION mailqueue.suspend_sender(p_account integer, p_reason text) RETURNS void
-LANGUAGE sql SECURITY DEFINER
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
-    WITH stopped AS (
-        UPDATE mailqueue.sender_accounts AS a SET status = 'suspended', status_reason = left(p_reason, 500), status_until = NULL
-         WHERE a.id = p_account AND a.status = 'active' RETURNING a.project_id, a.name
-    )
-    INSERT INTO mailqueue.audit_events (project_id, action, subject, detail)
-    SELECT s.project_id, 'sender.suspended', 'sender ' || s.name, jsonb_build_object('reason', left(p_reason, 500)) FROM stopped AS s
-$$;
-COMMENT ON FUNCTION mailqueue.suspend_sender(integer, text) IS 'Stop an account whose own server refuses us, until a person resumes it.';

@@ -86,7 +86,7 @@ BEGIN
       INTO v_count, v_limits, v_days, v_spent, v_back FROM summed AS s;
     IF v_limits IS NOT NULL THEN
         PERFORM mailqueue.settle_limits(v_limits, v_days, v_spent, v_back,
-                    array_fill(0, ARRAY[cardinality(v_limits)]), array_fill(0, ARRAY[cardinality(v_limits)]));
+                    array_fill(0, ARRAY[cardinality(v_limits)]), array_fill(NULL::integer, ARRAY[cardinality(v_limits)]));
     END IF;
     RETURN v_count;
 END $$;

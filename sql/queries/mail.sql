@@ -74,6 +74,10 @@ SELECT mailqueue.ensure_partitions(%(months)s);
 -- Let an account rest after a failed connection; its lanes wait.
 SELECT mailqueue.rest_sender(%(account)s, %(reason)s);
 
+-- name: report_failures :run
+-- Note mails that failed for reasons of the account's or its server's; too many open its circuit.
+SELECT mailqueue.report_failures(%(account)s, %(kinds)s::text[], %(domains)s::text[], %(details)s::text[]);
+
 -- name: sender_answered :run
 -- The account's server accepts connections again.
 SELECT mailqueue.sender_answered(%(account)s);

@@ -120,3 +120,12 @@ WHERE a.provider = 'trap'
 UPDATE mailqueue.sender_accounts AS a
 SET status = 'paused', status_reason = 'the trap is off'
 WHERE a.provider = 'trap' AND a.status = 'active';
+
+-- name: list_health :many
+-- How the accounts of a project, or of all, fare; or one of them.
+SELECT h.project, h.sender, h.provider, h.status, h.status_reason, h.circuit, h.circuit_since, h.next_probe_at, h.openings,
+       h.recent_failures, h.recent_domains, h.recent_sent, h.failures, h.last_errors, h.last_failed_at, h.recommendation
+FROM mailqueue.sender_health AS h
+WHERE (%(project)s::text IS NULL OR h.project = %(project)s)
+  AND (%(name)s::text IS NULL OR h.sender = %(name)s)
+ORDER BY h.project, h.sender_account_id;

@@ -87,7 +87,9 @@ AS $$
         WHEN 'paused' THEN 'it is paused'
         WHEN 'suspended' THEN 'it is suspended'
         WHEN 'locked' THEN 'its secrets are locked by its own key: mailqueue vault byok unlock'
-        WHEN 'unreachable' THEN 'its server cannot be reached' END
+        WHEN 'unreachable' THEN 'its server cannot be reached'
+        WHEN 'circuit' THEN 'its circuit is open, as too many mails failed for reasons of its own: mailqueue sender health'
+        WHEN 'half_open' THEN 'its circuit is half open, and one mail tries whether it works again' END
 $$;
 COMMENT ON FUNCTION mailqueue.limit_words(text, integer) IS 'A limit''s reason as people read it.';
 

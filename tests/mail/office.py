@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
 
-from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
+from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage, Verdict
 from mailqueue.mail.desk import Account, Desk
 from mailqueue.mail.files import FileRef, Files
 from mailqueue.mail.letter import Skeletons
@@ -58,6 +58,7 @@ class Server:
     hangs: int = 0  # so many first groups get no answer
     fails: Exception | None = None
     is_usable: bool = True
+    verdict: Verdict = field(default_factory=lambda: Accepted("250", "ok"))
 
     def __post_init__(self) -> None:
         self.gate.set()
@@ -80,7 +81,7 @@ class Server:
             await asyncio.sleep(0)  # nobody answers at once
             if self.fails:
                 raise self.fails
-            report(mail, Accepted("250", "ok"), 1)
+            report(mail, self.verdict, 1)
 
     async def close(self) -> None:
         await self.goodbye.wait()
@@ -91,6 +92,7 @@ class Office:
     """A desk that writes down what it is told."""
 
     troubles: list[str] = field(default_factory=list)
+    blamed: list[tuple[Kind, str]] = field(default_factory=list)
     slots: Slots = field(default_factory=lambda: Slots(8))
     idle_s: float = 20.0
     stall_s: float = 5.0
@@ -117,6 +119,7 @@ class Office:
             may_finish=lambda: True,
             answered=lambda _: self.troubles.append("answered"),
             failed=lambda _, why: self.troubles.append(why.detail),
+            blamed=lambda _, why, address: self.blamed.append((why.kind, address)),
             now=time.monotonic,
             idle_s=self.idle_s,
             stall_s=self.stall_s,

@@ -10,6 +10,7 @@ from mailqueue.mail.judgement import (
     RATE_LIMIT_WAIT,
     RESEND_WAIT,
     Handed,
+    blame_of,
     settlement_of,
 )
 from mailqueue.mail.model import Ending, LogStatus, RecipientSettlement, Settlement
@@ -236,3 +237,25 @@ def test_a_recipient_stopped_at_the_last_look_is_recorded_so(
     assert done.recipients[-1] == RecipientSettlement(
         "b@example.org", "suppressed", None, None, hard=False
     )
+
+
+@pytest.mark.parametrize("stage", list(Stage))
+@pytest.mark.parametrize("kind", list(Kind))
+def test_the_account_is_blamed_for_what_is_its_own_or_its_servers(kind: Kind, stage: Stage) -> None:
+    """Suppress: a recipient's answer is never the account's fault."""
+    ours = {Kind.AMBIGUOUS, Kind.ACCOUNT, Kind.INFRASTRUCTURE}
+    if stage is not Stage.RCPT:
+        ours.add(Kind.TRANSIENT)
+
+    blame = blame_of(no(kind, stage))
+
+    assert (blame is not None) == (stage is not Stage.CONNECT and kind in ours)
+
+
+def test_of_several_refusals_the_one_about_us_is_blamed() -> None:
+    listed = Refused("bo@example.org", no(Kind.INFRASTRUCTURE))
+    gone = Refused("ann@example.com", no(Kind.PERMANENT_RECIPIENT))
+
+    assert blame_of(AllRefused((gone, listed))) == listed
+    assert blame_of(AllRefused((gone,))) is None
+    assert blame_of(Accepted("250", "ok", refused=(listed,))) is None

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from mailqueue.core.verdict import Kind, Rejected, Stage
 from mailqueue.mail.model import Ending, MarkVerdict, Parcel
 from mailqueue.mail.slots import Share, Slots
 from tests.mail.claims import claimed, parcel
@@ -20,6 +21,16 @@ async def test_mail_is_sent_and_its_outcome_given() -> None:
 
     assert office.endings() == [Ending.SENT] * 3
     assert server.opened == 1
+
+
+async def test_a_refusal_that_is_about_us_is_told_of_the_account() -> None:
+    listed = Rejected(Kind.INFRASTRUCTURE, "554", "listed", Stage.RCPT)
+    office, server = Office(), Server(verdict=listed)
+    async with line_to(server, office) as line:
+        line.add([parcel()])
+        await until(lambda: len(office.settled) == 1)
+
+    assert office.blamed == [(Kind.INFRASTRUCTURE, "ann@example.org")]
 
 
 async def test_more_mail_is_worth_more_connections_up_to_a_bound() -> None:

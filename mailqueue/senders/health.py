@@ -1,0 +1,24 @@
+"""How sender accounts fare: their circuit, what failed lately, and what to do about it."""
+
+from mailqueue.core.errors import NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.senders import accounts, store
+from mailqueue.senders.model import SenderHealth
+
+
+async def of_account(conn: Conn, project: str, *, name: str) -> SenderHealth:
+    """Say how one account fares.
+
+    Raises:
+        NotFound: there is no such project, or no such account in it.
+    """
+    found = await store.list_health(conn, project, name=name)
+    if not found:
+        await accounts.find(conn, project, name=name)  # says which of both is not there
+        raise NotFound("sender account", f"{name} in project {project}")
+    return found[0]
+
+
+async def of_all(conn: Conn, *, project: str | None = None) -> list[SenderHealth]:
+    """Say how accounts fare; None for those of every project."""
+    return await store.list_health(conn, project)

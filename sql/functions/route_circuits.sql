@@ -1,0 +1,167 @@
+-- The circuit of a sender account, shared by all workers: closed; open, when its lanes wait; half open, when one mail tries.
+--
+-- It opens when its server cannot be reached, and when too many mails fail for reasons that are the account's own or its
+-- server's. When the wait is over one mail at a time is claimed for it, see headroom(): what becomes of that mail closes
+-- the circuit or opens it for longer. What concerns a recipient counts for neither.
+
+-- Gives the wait, NULL where the circuit is open already: one failure a rest, however many workers see it.
+CREATE OR REPLACE FUNCTION mailqueue.open_circuit(p_account integer, p_reason text, p_first interval, p_most interval) RETURNS interval
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_failures integer;
+    v_wait interval;
+BEGIN
+    UPDATE mailqueue.limits AS m SET failures = m.failures + 1, circuit_opened_at = coalesce(m.circuit_opened_at, clock_timestamp())
+     WHERE m.sender_account_id = p_account
+       AND (m.blocked_until IS NULL OR m.blocked_until <= clock_timestamp())
+    RETURNING m.failures INTO v_failures;
+    IF v_failures IS NULL THEN
+        RETURN NULL;
+    END IF;
+    v_wait := least(p_most, p_first * 2 ^ least(v_failures - 1, 10));
+    UPDATE mailqueue.limits AS m SET blocked_reason = p_reason, blocked_until = clock_timestamp() + v_wait
+     WHERE m.sender_account_id = p_account
+       AND (m.blocked_reason IS NULL OR m.blocked_until IS NOT NULL);  -- or a pause that is over
+    IF v_failures = 1 THEN
+        INSERT INTO mailqueue.audit_events (project_id, action, subject, detail)
+        SELECT a.project_id, CASE p_reason WHEN 'circuit' THEN 'sender.circuit_opened' ELSE 'sender.unreachable' END, 'sender ' || a.name,
+               jsonb_build_object('reason', (SELECT f.detail FROM mailqueue.sender_failures AS f
+                                              WHERE f.sender_account_id = p_account ORDER BY f.failed_at DESC, f.id DESC LIMIT 1))
+          FROM mailqueue.sender_accounts AS a WHERE a.id = p_account;
+    END IF;
+    RETURN v_wait;
+END $$;
+COMMENT ON FUNCTION mailqueue.open_circuit(integer, text, interval, interval) IS
+    'Have the lanes of a sender account wait, twice as long each time in a row.';
+
+CREATE OR REPLACE FUNCTION mailqueue.close_circuit(p_limit integer) RETURNS void
+LANGUAGE sql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    WITH closed AS (
+        UPDATE mailqueue.limits AS m
+           SET failures = 0, circuit_opened_at = NULL, circuit_held_until = NULL, circuit_closed_at = clock_timestamp(),
+               blocked_reason = CASE WHEN m.blocked_reason NOT IN ('unreachable', 'circuit') THEN m.blocked_reason END,
+               blocked_until = CASE WHEN m.blocked_reason NOT IN ('unreachable', 'circuit') THEN m.blocked_until END
+          FROM mailqueue.limits AS o
+         WHERE m.id = p_limit AND o.id = m.id
+        RETURNING m.sender_account_id, o.blocked_reason
+    )
+    INSERT INTO mailqueue.audit_events (project_id, action, subject, detail)
+    SELECT a.project_id, 'sender.circuit_closed', 'sender ' || a.name, '{}'
+      FROM closed AS c JOIN mailqueue.sender_accounts AS a ON a.id = c.sender_account_id WHERE c.blocked_reason = 'circuit'
+$$;
+COMMENT ON FUNCTION mailqueue.close_circuit(integer) IS 'Let the account of this limit send as before.';
+
+-- For settling, which holds the row. Where the probe says nothing of the account, or its news is not written yet, the next
+-- one waits a moment. Mail settled while the circuit is open decides nothing.
+CREATE OR REPLACE FUNCTION mailqueue.probe_settled(p_limit integer, p_is_good boolean) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM mailqueue.limits AS m
+                    WHERE m.id = p_limit AND m.circuit_opened_at IS NOT NULL AND m.blocked_reason IN ('unreachable', 'circuit')
+                      AND m.blocked_until <= clock_timestamp()) THEN
+        RETURN;
+    ELSIF p_is_good THEN
+        PERFORM mailqueue.close_circuit(p_limit);
+    ELSE
+        UPDATE mailqueue.limits AS m SET circuit_held_until = clock_timestamp() + interval '1 s' WHERE m.id = p_limit;
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.probe_settled(integer, boolean) IS 'What became of a mail that was sent while the circuit was half open.';
+
+CREATE OR REPLACE FUNCTION mailqueue.note_failures(p_account integer, p_kinds text[], p_domains text[], p_details text[]) RETURNS void
+LANGUAGE sql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    INSERT INTO mailqueue.sender_failures (sender_account_id, kind, domain, detail, sent_before)
+    SELECT p_account, f.kind, f.domain, left(f.detail, 300), coalesce((
+               SELECT c.sent FROM mailqueue.limits AS m JOIN mailqueue.limit_counters AS c ON c.limit_id = m.id
+                WHERE m.sender_account_id = p_account ORDER BY c.rev DESC LIMIT 1), 0)
+      FROM unnest(p_kinds, p_domains, p_details) AS f(kind, domain, detail);
+    DELETE FROM mailqueue.sender_failures AS f WHERE f.failed_at < clock_timestamp() - interval '1 day';
+    DELETE FROM mailqueue.sender_failures AS f
+     WHERE f.sender_account_id = p_account AND f.id <= (
+           SELECT o.id FROM mailqueue.sender_failures AS o WHERE o.sender_account_id = p_account ORDER BY o.id DESC OFFSET 1000 LIMIT 1)
+$$;
+COMMENT ON FUNCTION mailqueue.note_failures(integer, text[], text[], text[]) IS 'Keep what went wrong with a sender account.';
+
+-- Of the last five minutes, and since the circuit closed: failures that name a recipient's domain, at how many domains, and
+-- what was sent since the first.
+CREATE OR REPLACE FUNCTION mailqueue.failure_window(p_account integer, OUT failures integer, OUT domains integer, OUT sent integer)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT w.failures, w.domains, CASE WHEN n.sent >= w.sent_before THEN n.sent - w.sent_before ELSE n.sent END
+      FROM (SELECT count(*)::integer AS failures, count(DISTINCT f.domain)::integer AS domains,
+                   (array_agg(f.sent_before ORDER BY f.failed_at, f.id))[1] AS sent_before
+              FROM mailqueue.sender_failures AS f
+             WHERE f.sender_account_id = p_account AND f.failed_at > clock_timestamp() - interval '5 min' AND f.domain IS NOT NULL
+               AND f.failed_at > (SELECT coalesce(max(m.circuit_closed_at), '-infinity') FROM mailqueue.limits AS m
+                                   WHERE m.sender_account_id = p_account)) AS w
+      LEFT JOIN LATERAL (SELECT c.sent FROM mailqueue.limits AS m JOIN mailqueue.limit_counters AS c ON c.limit_id = m.id
+                          WHERE m.sender_account_id = p_account ORDER BY c.rev DESC LIMIT 1) AS n ON true
+$$;
+COMMENT ON FUNCTION mailqueue.failure_window(integer) IS 'How many mails of a sender account failed for its own reasons, against those it sent.';
+
+-- Workers report mails that failed for a reason that is the account's or its server's. Half of all attempts, and 20 recipient
+-- domains: one recipient's server can never stop an account. In a half-open circuit one such failure is enough.
+CREATE OR REPLACE FUNCTION mailqueue.report_failures(p_account integer, p_kinds text[], p_domains text[], p_details text[]) RETURNS interval
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_is_open boolean;
+    w record;
+BEGIN
+    PERFORM mailqueue.note_failures(p_account, p_kinds, p_domains, p_details);
+    SELECT m.circuit_opened_at IS NOT NULL AND m.blocked_reason = 'circuit' INTO v_is_open FROM mailqueue.limits AS m WHERE m.sender_account_id = p_account;
+    IF v_is_open IS NOT TRUE THEN
+        SELECT * INTO w FROM mailqueue.failure_window(p_account);
+        IF w.domains < 20 OR w.failures < w.sent THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    RETURN mailqueue.open_circuit(p_account, 'circuit', interval '30 s', interval '30 min');
+END $$;
+COMMENT ON FUNCTION mailqueue.report_failures(integer, text[], text[], text[]) IS
+    'Note failures that are about a sender account, and open its circuit where they are too many; gives how long it is open.';
+
+-- A sender account whose server cannot be reached, or that refuses us: its lanes wait, its mail spends no attempt.
+CREATE OR REPLACE FUNCTION mailqueue.rest_sender(p_account integer, p_reason text) RETURNS interval
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.note_failures(p_account, ARRAY['unreachable'], ARRAY[NULL], ARRAY[p_reason]);
+    RETURN mailqueue.open_circuit(p_account, 'unreachable', interval '1 s', interval '5 min');
+END $$;
+COMMENT ON FUNCTION mailqueue.rest_sender(integer, text) IS 'Let a sender account rest after a failed connection: 1 s, 2 s, 4 s and so on to 5 min.';
+
+-- That it accepts connections is no news where mails failed.
+CREATE OR REPLACE FUNCTION mailqueue.sender_answered(p_account integer) RETURNS void
+LANGUAGE sql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT mailqueue.close_circuit(m.id) FROM mailqueue.limits AS m
+     WHERE m.sender_account_id = p_account AND (m.failures > 0 OR m.blocked_reason = 'unreachable') AND m.blocked_reason IS DISTINCT FROM 'circuit'
+$$;
+COMMENT ON FUNCTION mailqueue.sender_answered(integer) IS 'The server of this account accepts connections again.';
+
+CREATE OR REPLACE FUNCTION mailqueue.suspend_sender(p_account integer, p_reason text) RETURNS void
+LANGUAGE sql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT mailqueue.note_failures(p_account, ARRAY['account'], ARRAY[NULL], ARRAY[p_reason]);
+    WITH stopped AS (
+        UPDATE mailqueue.sender_accounts AS a SET status = 'suspended', status_reason = left(p_reason, 500), status_until = NULL
+         WHERE a.id = p_account AND a.status = 'active' RETURNING a.project_id, a.name
+    )
+    INSERT INTO mailqueue.audit_events (project_id, action, subject, detail)
+    SELECT s.project_id, 'sender.suspended', 'sender ' || s.name, jsonb_build_object('reason', left(p_reason, 500)) FROM stopped AS s
+$$;
+COMMENT ON FUNCTION mailqueue.suspend_sender(integer, text) IS 'Stop an account whose own server refuses us, until a person resumes it.';
