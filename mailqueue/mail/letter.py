@@ -85,6 +85,7 @@ def write_letter(
     try:
         sender = _sender(content, identity.sender)
         to, cc, envelope = _recipients(parcel, stopped)
+        reply_to = _reply_to(content, identity)
         mail_id = message_id(email.id, sender.address.domain)
         message = compose(
             skeletons.of(content, parcel.files),
@@ -92,7 +93,7 @@ def write_letter(
                 sender=sender,
                 to=to,
                 cc=cc,
-                reply_to=_reply_to(content, identity),
+                reply_to=reply_to,
                 written_at=now,
                 message_id=mail_id,
             ),
@@ -105,6 +106,8 @@ def write_letter(
     needs_smtputf8 = sender.address.needs_smtputf8 or bounces.needs_smtputf8
     for address, _ in envelope:
         needs_smtputf8 = needs_smtputf8 or address.needs_smtputf8
+    for mailbox in (*to, *cc, *reply_to):  # in the headers, and perhaps not in the envelope
+        needs_smtputf8 = needs_smtputf8 or mailbox.address.needs_smtputf8
     return Letter(
         Outgoing(
             email.id,
