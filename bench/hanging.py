@@ -79,6 +79,7 @@ class Dialog(asyncio.Protocol):
     def __init__(self, server: Hanging) -> None:
         self._server = server
         self._rest = b""
+        self._hangs = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Greet, unless that is where it hangs."""
@@ -90,7 +91,7 @@ class Dialog(asyncio.Protocol):
         """Answer each line; of a message only the dot counts."""
         *lines, self._rest = (self._rest + data).split(b"\r\n")
         for line in lines:
-            if self._transport.is_closing():
+            if self._hangs:
                 return
             match line[:4].upper():
                 case b"EHLO":
@@ -105,6 +106,7 @@ class Dialog(asyncio.Protocol):
 
     def _reach(self, place: str, usual: bytes) -> None:
         if place == self._server.place:
+            self._hangs = True
             self._server.struck.set()
             self._transport.pause_reading()
         else:
