@@ -4,8 +4,12 @@ CREATE OR REPLACE FUNCTION mailqueue.refuse(p_field text, p_why text) RETURNS vo
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
+DECLARE
+    -- The words are shown in terminals and logs: what steers those, or turns the text around, is not repeated.
+    c_unseen CONSTANT text := '[\u0001-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]';
+    v_field text := regexp_replace(p_field, c_unseen, U&'\FFFD', 'g');
 BEGIN
-    RAISE EXCEPTION '%: %', p_field, p_why USING ERRCODE = '22023', COLUMN = p_field;
+    RAISE EXCEPTION '%: %', v_field, regexp_replace(p_why, c_unseen, U&'\FFFD', 'g') USING ERRCODE = '22023', COLUMN = v_field;
 END $$;
 COMMENT ON FUNCTION mailqueue.refuse(text, text) IS 'Refuse the input with SQLSTATE 22023, naming the field.';
 
@@ -116,9 +120,11 @@ BEGIN
         PERFORM mailqueue.refuse(p_field, format('control characters are not allowed, got %s', to_json(left(p_value, 100))));
     ELSIF length(p_value) > p_most THEN
         PERFORM mailqueue.refuse(p_field, format('at most %s characters, got %s', p_most, length(p_value)));
+    ELSIF p_field IN ('recipient_name', 'from_name', 'reply_to', 'cc') AND p_value ~ '[\u202a-\u202e\u2066-\u2069]' THEN
+        PERFORM mailqueue.refuse(p_field, 'characters that change the direction of text are not allowed in names');
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.check_text(text, text, integer) IS 'Refuse control characters and overlong values.';
+COMMENT ON FUNCTION mailqueue.check_text(text, text, integer) IS 'Refuse control characters and overlong values, and in names what turns text around.';
 
 CREATE OR REPLACE FUNCTION mailqueue.check_headers(p_headers jsonb) RETURNS void
 LANGUAGE plpgsql
