@@ -11,7 +11,7 @@ from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.enqueue import NewEmail, enqueue_batch
-from mailqueue.mail.store_enqueue import BatchRow
+from mailqueue.mail.model import BatchRow
 from mailqueue.tenants.model import Caller
 
 # What the rules of mail call a field that has another name in a request.

@@ -7,7 +7,7 @@ from uuid import UUID
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.mail import store_enqueue
-from mailqueue.mail.store_enqueue import BatchRow
+from mailqueue.mail.model import BatchRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,16 @@ class Parcel(NamedTuple):
     tags: tuple[str, ...] = ()  # read only for accounts whose provider counts by them
 
 
+@dataclass(frozen=True, slots=True)
+class BatchRow:
+    """What became of one message of a batch; `id` None when it was refused."""
+
+    index: int
+    id: UUID | None
+    status: str  # queued, suppressed, duplicate, rejected
+    reason: str | None
+
+
 class MarkVerdict(StrEnum):
     """What the last look before handing over found."""
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from uuid import UUID
 
 from psycopg.errors import InvalidParameterValue
@@ -11,16 +10,7 @@ from psycopg.types.json import Jsonb
 from mailqueue.core.errors import InvalidField
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
-
-
-@dataclass(frozen=True, slots=True)
-class BatchRow:
-    """What became of one message of a batch; `id` None when it was refused."""
-
-    index: int
-    id: UUID | None
-    status: str  # queued, suppressed, duplicate, rejected
-    reason: str | None
+from mailqueue.mail.model import BatchRow
 
 
 async def enqueue(

@@ -21,7 +21,8 @@ async def sent_at_once(api: Calling, bodies: list[dict[str, object]]) -> list[in
 
 async def commits(conn: Conn) -> int:
     """Give how many transactions accepted mail."""
-    return int(await make.scalar(conn, "SELECT count(DISTINCT xmin::text) FROM mailqueue.email_queue"))
+    query = "SELECT count(DISTINCT xmin::text) FROM mailqueue.email_queue"
+    return int(await make.scalar(conn, query))
 
 
 async def test_requests_that_come_together_are_all_answered_from_few_commits(api: Calling) -> None:
