@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "send": Lazy("mailqueue.cli.send:send", "Queue one email."),
     "enqueue": Lazy("mailqueue.cli.enqueue:enqueue", "Queue an email for each line of a file."),
     "sender": Lazy("mailqueue.cli.sender:sender", "Add, change and try sender accounts."),
+    "route": Lazy("mailqueue.cli.route:route", "Choose accounts by category, tag or domain."),
     "project": Lazy("mailqueue.cli.project:project", "Make projects; choose senders and retries."),
     "domain": Lazy("mailqueue.cli.domain:domain", "Hold recipient domains to a rate."),
     "dkim": Lazy("mailqueue.cli.dkim:dkim", "Sign a domain's mail and check its DNS."),

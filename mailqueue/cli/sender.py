@@ -85,6 +85,21 @@ def resume(*, name: str, project: str, as_json: bool) -> None:
     print_outcome(lambda app: accounts.resume(app.conn, project, name=name), as_json=as_json)
 
 
+@sender.command(
+    epilog=examples("mailqueue sender fallback spare", "mailqueue sender fallback spare --off")
+)
+@click.argument("name")
+@project_option
+@click.option("--off", is_flag=True, help="Use it like any other account again.")
+@json_option
+def fallback(*, name: str, project: str, off: bool, as_json: bool) -> None:
+    """Use an account only while no account before it may send."""
+    print_outcome(
+        lambda app: accounts.set_fallback(app.conn, project, name=name, is_fallback=not off),
+        as_json=as_json,
+    )
+
+
 def _or_none(kind: Callable[[str], Any]) -> Callable[[Any, Any, str | None], Any]:
     """Read a number, or `none` for no limit; an option that is not given keeps what is."""
 

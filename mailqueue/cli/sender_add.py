@@ -79,6 +79,7 @@ from mailqueue.vault.masterkey import MasterKey
 )
 @click.option("--from", "from_", metavar="MAILBOX", help="Sender of mail that names none.")
 @click.option("--priority", type=int, default=100, show_default=True, help="Lower is tried first.")
+@click.option("--fallback", is_flag=True, help="Use it only while no other account may send.")
 @click.option("--daily-limit", type=int, help="Recipients a day.")
 @click.option("--rate-per-second", type=float, help="Recipients a second.")
 @click.option("--burst", type=int, help="Recipients the rate may be ahead of itself.")
@@ -119,6 +120,7 @@ def requested(
     setting: tuple[str, ...],
     from_: str | None,
     priority: int,
+    fallback: bool,
     notes: str | None,
     **limits: Any,
 ) -> NewSender:
@@ -150,6 +152,7 @@ def requested(
         settings=settings_of(setting),
         is_private_ok=True,
         priority=priority,
+        is_fallback=fallback,
         limits=replace(known.limits, **{k: v for k, v in limits.items() if v not in (None, KEEP)}),
         notes=notes,
     )

@@ -99,6 +99,14 @@ async def set_limits(conn: Conn, project: str, *, name: str, change: LimitsChang
         return await find(conn, project, name=name)
 
 
+async def set_fallback(conn: Conn, project: str, *, name: str, is_fallback: bool) -> SenderAccount:
+    """Have an account used only while no account before it may send, or like any other."""
+    async with conn.transaction():
+        account = await _locked(conn, project, name=name)
+        await store.set_fallback(conn, account.id, is_fallback=is_fallback)
+        return await find(conn, project, name=name)
+
+
 async def password_of(
     conn: Conn, account: SenderAccount, *, master: MasterKey | None
 ) -> Secret | None:

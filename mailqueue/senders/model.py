@@ -105,6 +105,7 @@ class NewSender:
     settings: Mapping[str, Any] | None = None  # the provider's own; see `providers`
     is_private_ok: bool = False  # an operator means a private host
     priority: int = 100  # lower is tried first
+    is_fallback: bool = False  # used only while no account before it may send
     limits: Limits = field(default_factory=Limits)
     notes: str | None = None
 
@@ -144,6 +145,7 @@ class SenderAccount:
     updated_at: datetime
     api_url: str | None = None
     provider_settings: dict[str, Any] | None = None
+    is_fallback: bool = False
 
     def __post_init__(self) -> None:
         # Rows arrive with the words of the database; a match over them needs the enums.

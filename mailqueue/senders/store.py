@@ -52,6 +52,7 @@ async def add(
         "smtp_tls": new.tls,
         "is_private_ok": new.is_private_ok,
         "priority": new.priority,
+        "is_fallback": new.is_fallback,
         "notes": new.notes,
         "api_url": new.api_url,
         "provider_settings": None if new.settings is None else dumps(dict(new.settings)).decode(),
@@ -118,6 +119,11 @@ async def set_status(
 async def set_limits(conn: Conn, account_id: int, *, limits: Limits) -> None:
     """Put all limits of an account in force."""
     await run(conn, "set_sender_limits", _columns(limits) | {"id": account_id})
+
+
+async def set_fallback(conn: Conn, account_id: int, *, is_fallback: bool) -> None:
+    """Have an account used only while no account before it may send, or like any other."""
+    await run(conn, "set_sender_fallback", {"id": account_id, "is_fallback": is_fallback})
 
 
 async def is_time_zone(conn: Conn, name: str) -> bool:

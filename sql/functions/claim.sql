@@ -61,6 +61,7 @@ DECLARE
     v_weights integer[];
     h_id integer[] := '{}'; h_account integer[] := '{}'; h_now integer[] := '{}'; h_room integer[] := '{}';
     h_until timestamptz[] := '{}'; h_why text[] := '{}'; h_day date[] := '{}'; h_used integer[] := '{}'; h_revision integer[] := '{}';  -- limits seen
+    h_fallback boolean[] := '{}';
     h_share integer[];                                       -- of these, taken from this class
     v_need integer[];
     v_weight_sum bigint;
@@ -68,6 +69,7 @@ DECLARE
     p integer; a integer; d integer; i integer;              -- places in h_: project, account, domain
     v_candidates integer[];
     v_until timestamptz; v_why text; v_full boolean; v_next timestamptz;
+    v_is_spare boolean;                                      -- an account before may send, or nobody knows: no case for a fallback
     v_got record;
     r_ids uuid[]; r_accounts integer[]; r_revisions integer[]; r_account_days date[]; r_project_days date[];  -- rows of this round
     u_ids integer[]; u_steps bigint[]; u_floors timestamptz[]; u_probes timestamptz[]; u_untils timestamptz[]; u_whys text[];
@@ -129,8 +131,9 @@ BEGIN
                 SELECT h_id || array_agg(r.limit_id), h_account || array_agg(r.sender_account_id), h_now || array_agg(least(r.headroom, r.batch_size)),
                        h_room || array_agg(coalesce(r.daily_limit - r.sent - r.reserved, 2000000000)),
                        h_until || array_agg(r.until), h_why || array_agg(r.why),
-                       h_day || array_agg(r.today), h_used || array_agg(0), h_share || array_agg(0), h_revision || array_agg(s.revision)
-                  INTO h_id, h_account, h_now, h_room, h_until, h_why, h_day, h_used, h_share, h_revision
+                       h_day || array_agg(r.today), h_used || array_agg(0), h_share || array_agg(0), h_revision || array_agg(s.revision),
+                       h_fallback || array_agg(s.is_fallback)
+                  INTO h_id, h_account, h_now, h_room, h_until, h_why, h_day, h_used, h_share, h_revision, h_fallback
                   FROM mailqueue.headroom(coalesce(v_need, '{}'), v_now) AS r
                   LEFT JOIN mailqueue.sender_accounts AS s ON s.id = r.sender_account_id;
             END IF;
@@ -146,7 +149,7 @@ BEGIN
                 d := array_position(h_id, v_domains[i]);
                 CONTINUE WHEN p IS NULL OR (d IS NULL AND v_domains[i] IS NOT NULL);  -- another claim holds the limit
                 CONTINUE WHEN v_most <= h_share[p];          -- its project has had its share
-                a := NULL; v_until := 'infinity'; v_why := NULL;
+                a := NULL; v_until := 'infinity'; v_why := NULL; v_is_spare := false;
                 v_candidates := v_accounts[i]::integer[];
                 IF cardinality(v_candidates) = 0 THEN
                     v_why := 'no_sender';
@@ -158,9 +161,11 @@ BEGIN
                         a := array_position(h_id, v_candidates[k]);
                         IF a IS NULL THEN
                             v_why := 'busy';
-                        ELSIF h_now[a] - h_used[a] > 0 THEN
+                            v_is_spare := true;
+                        ELSIF h_now[a] - h_used[a] > 0 AND NOT (v_is_spare AND h_fallback[a]) THEN
                             EXIT;
                         ELSE
+                            v_is_spare := v_is_spare OR h_why[a] IS NULL;
                             IF v_why IS DISTINCT FROM 'busy' AND (v_why IS NULL OR coalesce(h_until[a], v_now + interval '20 ms') < v_until) THEN
                                 v_until := coalesce(h_until[a], v_now + interval '20 ms');
                                 v_why := coalesce(h_why[a], 'recheck');
@@ -196,6 +201,9 @@ BEGIN
                     r_account_days := r_account_days || array_fill(h_day[a], ARRAY[cardinality(v_got.ids)]);
                     r_project_days := r_project_days || array_fill(h_day[p], ARRAY[cardinality(v_got.ids)]);
                     h_used[a] := h_used[a] + v_got.recipients;
+                    IF h_why[a] IS NULL AND h_until[a] IS NOT NULL THEN  -- its block is over: a circuit may be half open
+                        PERFORM mailqueue.begin_probe(h_id[a], v_claim);
+                    END IF;
                     h_used[p] := h_used[p] + v_got.recipients;
                     h_share[p] := h_share[p] + v_got.recipients;
                     IF d IS NOT NULL THEN

@@ -105,6 +105,7 @@ DECLARE
     q mailqueue.email_queue;
     v_options jsonb;
     v_old uuid;
+    v_has_rules boolean;                                     -- it names no account, and its project has routing rules
     v_key text;
 BEGIN
     IF jsonb_typeof(p_message) <> 'object' THEN
@@ -128,13 +129,16 @@ BEGIN
     q.html_body := p_message ->> 'html';
     q.text_body := p_message ->> 'text';
     q := mailqueue.prepare_email(q);
-    q.lane_id := (SELECT l.id FROM mailqueue.lanes AS l
-                   WHERE l.project_id = p_project AND l.priority = q.priority AND l.route = coalesce(q.sender, '') AND l.home_route IS NULL);
+    SELECT l.id, l.has_rules INTO q.lane_id, v_has_rules FROM mailqueue.lanes AS l
+     WHERE l.project_id = p_project AND l.priority = q.priority AND l.route = coalesce(q.sender, '') AND l.home_route IS NULL AND l.rule_id IS NULL;
     IF q.lane_id IS NULL THEN
         PERFORM mailqueue.refuse('sender', format('this project has no sender account %s', to_json(left(q.sender, 100))));
     END IF;
     IF q.from_email IS NOT NULL THEN
         PERFORM mailqueue.check_from(p_project, q.from_email);
+    END IF;
+    IF v_has_rules THEN
+        q.lane_id := mailqueue.lane_by_rules(q.lane_id, p_project, q.priority, q.category, q.tags, q.recipient_email);
     END IF;
     IF q.idempotency_key IS NOT NULL THEN
         v_old := mailqueue.take_idempotency_key(q);

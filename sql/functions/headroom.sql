@@ -44,8 +44,8 @@ AS $$
                                  END AS tokens) AS z
       CROSS JOIN LATERAL (SELECT CASE WHEN m.blocked_reason IS NOT NULL AND (m.blocked_until IS NULL OR m.blocked_until > p_now) THEN m.blocked_reason
                                       WHEN m.locked_from <= p_now THEN 'locked'
-                                      -- One probe is out, or a mail of before: until it is settled there is no other.
-                                      WHEN m.circuit_opened_at IS NOT NULL AND (n.reserved > 0 OR m.circuit_held_until > p_now) THEN 'half_open'
+                                      -- One probe is out: until it is settled there is no other.
+                                      WHEN m.circuit_opened_at IS NOT NULL AND m.circuit_held_until > p_now THEN 'half_open'
                                       WHEN z.day_left <= 0 THEN 'daily_limit'
                                       WHEN z.tokens < 1 THEN
                                           CASE WHEN m.id = 0 THEN 'brake' WHEN m.domain IS NOT NULL THEN 'domain_rate' ELSE 'rate' END
@@ -124,11 +124,13 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.reserve_all(integer[], date[], integer[], timestamptz) IS 'Take headroom of several limits for claimed recipients.';
 
+DROP FUNCTION IF EXISTS mailqueue.settle_limits(integer[], date[], integer[], integer[], integer[], integer[]);
+
 -- Turn reservations into sent or give them back; in id order, so that settlers never deadlock. What goes back to accounts
 -- goes back to the rate of the whole installation too; that of a domain only waits longer. p_errors is NULL where nobody
--- knows what became of the mail.
+-- knows what became of the mail. p_claims are those the mail is of: one of them may have the probe of a circuit.
 CREATE OR REPLACE FUNCTION mailqueue.settle_limits(p_limits integer[], p_days date[], p_spent integer[], p_back integer[],
-    p_bounces integer[], p_errors integer[]) RETURNS void
+    p_bounces integer[], p_errors integer[], p_claims bigint[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -143,8 +145,8 @@ BEGIN
           JOIN mailqueue.limits AS m ON m.id = x.id AND m.sender_account_id IS NOT NULL
          WHERE x.back > 0 AND EXISTS (SELECT FROM mailqueue.limits AS b WHERE b.id = 0 AND b.rate_per_second IS NOT NULL);
     END IF;
-    SELECT array_agg(k.id) FILTER (WHERE k.circuit_opened_at IS NOT NULL) INTO v_circuits
-      FROM (SELECT m.id, m.circuit_opened_at FROM mailqueue.limits AS m
+    SELECT array_agg(k.id) FILTER (WHERE k.circuit_probe_claim = ANY (p_claims)) INTO v_circuits
+      FROM (SELECT m.id, m.circuit_probe_claim FROM mailqueue.limits AS m
              WHERE m.id = ANY (CASE WHEN v_back > 0 THEN 0 || p_limits ELSE p_limits END)
              ORDER BY m.id FOR NO KEY UPDATE) AS k;
     IF v_back > 0 THEN
@@ -172,5 +174,5 @@ BEGIN
            FROM unnest(p_limits, p_spent, p_errors) AS x(l, s, e) WHERE x.l = ANY (v_circuits);
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.settle_limits(integer[], date[], integer[], integer[], integer[], integer[]) IS
+COMMENT ON FUNCTION mailqueue.settle_limits(integer[], date[], integer[], integer[], integer[], integer[], bigint[]) IS
     'Count claimed recipients as sent, or give their headroom back.';

@@ -10,11 +10,12 @@ DECLARE
     v_project_limit integer;
     v_weight integer;
     v_default integer[];
+    v_has_rules boolean;
 BEGIN
     SELECT p.weight INTO v_weight FROM mailqueue.projects AS p WHERE p.id = p_project;
     SELECT m.id INTO v_project_limit FROM mailqueue.limits AS m
      WHERE m.project_id = p_project AND m.sender_account_id IS NULL;
-    SELECT array_agg(m.id ORDER BY a.priority, a.id) FILTER (WHERE a.provider <> 'trap') INTO v_default
+    SELECT array_agg(m.id ORDER BY a.is_fallback, a.priority, a.id) FILTER (WHERE a.provider <> 'trap') INTO v_default
       FROM mailqueue.sender_accounts AS a JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
      WHERE a.project_id = p_project;
     IF v_default IS NULL THEN
@@ -22,15 +23,25 @@ BEGIN
           FROM mailqueue.sender_accounts AS a JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
          WHERE a.project_id = p_project;
     END IF;
-    INSERT INTO mailqueue.lanes AS l (project_id, priority, route, weight, project_limit, account_limits)
-    SELECT p_project, p, r.route, v_weight, v_project_limit, coalesce(r.accounts, '{}')
+    INSERT INTO mailqueue.lanes AS l (project_id, priority, route, weight, project_limit, account_limits, rule_id)
+    SELECT p_project, p, r.route, v_weight, v_project_limit, coalesce(r.accounts, '{}'), r.rule_id
       FROM generate_series(0, 3) AS p,
-           (SELECT '' AS route, v_default AS accounts
+           (SELECT '' AS route, v_default AS accounts, NULL::integer AS rule_id
             UNION ALL
-            SELECT a.name, ARRAY[m.id] FROM mailqueue.sender_accounts AS a
-              JOIN mailqueue.limits AS m ON m.sender_account_id = a.id WHERE a.project_id = p_project) AS r
+            SELECT a.name, ARRAY[m.id], NULL FROM mailqueue.sender_accounts AS a
+              JOIN mailqueue.limits AS m ON m.sender_account_id = a.id WHERE a.project_id = p_project
+            UNION ALL
+            SELECT 'rule ' || x.id, ARRAY(SELECT m.id FROM unnest(x.accounts) WITH ORDINALITY AS c(id, place)
+                                            JOIN mailqueue.limits AS m ON m.sender_account_id = c.id ORDER BY c.place), x.id
+              FROM mailqueue.routing_rules AS x WHERE x.project_id = p_project) AS r
     ON CONFLICT (project_id, priority, route) DO UPDATE SET account_limits = excluded.account_limits
      WHERE l.account_limits IS DISTINCT FROM excluded.account_limits;
+    -- What a rule that is gone has left takes the accounts of mail without a rule.
+    UPDATE mailqueue.lanes AS l SET account_limits = coalesce(v_default, '{}')
+     WHERE l.project_id = p_project AND l.rule_id IS NOT NULL AND l.account_limits IS DISTINCT FROM coalesce(v_default, '{}')
+       AND NOT EXISTS (SELECT FROM mailqueue.routing_rules AS x WHERE x.id = l.rule_id);
+    v_has_rules := EXISTS (SELECT FROM mailqueue.routing_rules AS x WHERE x.project_id = p_project);
+    UPDATE mailqueue.lanes AS l SET has_rules = v_has_rules WHERE l.project_id = p_project AND l.route = '' AND l.has_rules <> v_has_rules;
     UPDATE mailqueue.lanes AS l SET weight = v_weight WHERE l.project_id = p_project AND l.weight <> v_weight;
     PERFORM mailqueue.make_aside_lanes(p_project);
     PERFORM mailqueue.wake_lanes(p_project);
@@ -130,7 +141,7 @@ BEGIN
     UPDATE mailqueue.limits AS m
        SET daily_limit = p_daily, rate_per_second = p_rate, burst = p_burst, batch_size = p_batch, time_zone = p_zone,
            blocked_reason = p_reason, blocked_until = p_until, failures = 0,
-           circuit_opened_at = NULL, circuit_held_until = NULL, circuit_closed_at = clock_timestamp()
+           circuit_opened_at = NULL, circuit_held_until = NULL, circuit_probe_claim = NULL, circuit_closed_at = clock_timestamp()
      WHERE m.project_id = p_project AND m.sender_account_id IS NOT DISTINCT FROM p_account;
     IF NOT FOUND THEN
         INSERT INTO mailqueue.limits (project_id, sender_account_id, daily_limit, rate_per_second, burst, batch_size, time_zone, blocked_reason, blocked_until)

@@ -213,20 +213,21 @@ DECLARE
     v_is_awaited boolean;                                    -- somebody sleeps until mail comes
     v_is_listed boolean;                                     -- the recipient's address is suppressed, in some category
     v_is_refused boolean;                                    -- no mail is accepted now
+    v_has_rules boolean;                                     -- it names no account, and its project has routing rules
     v_files jsonb;
 BEGIN
     IF NEW.project_id IS NOT NULL THEN
         v_project := (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = NEW.project_id);
     END IF;
     NEW := mailqueue.prepare_email(NEW);
-    SELECT p.id, l.id,
+    SELECT p.id, l.id, l.has_rules,
            EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address = lower(NEW.recipient_email)),
            EXISTS (SELECT FROM mailqueue.waiters AS w WHERE w.queue = 'email_queue'),
            EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now())
-      INTO NEW.project_id, NEW.lane_id, v_is_listed, v_is_awaited, v_is_refused
+      INTO NEW.project_id, NEW.lane_id, v_has_rules, v_is_listed, v_is_awaited, v_is_refused
       FROM mailqueue.projects AS p
       LEFT JOIN mailqueue.lanes AS l
-        ON l.project_id = p.id AND l.priority = NEW.priority AND l.route = coalesce(NEW.sender, '') AND l.home_route IS NULL
+        ON l.project_id = p.id AND l.priority = NEW.priority AND l.route = coalesce(NEW.sender, '') AND l.home_route IS NULL AND l.rule_id IS NULL
      WHERE p.name = v_project;
     IF NEW.project_id IS NULL THEN
         PERFORM mailqueue.project_named(v_project);          -- says that there is none
@@ -235,6 +236,9 @@ BEGIN
     END IF;
     IF NEW.lane_id IS NULL THEN
         PERFORM mailqueue.refuse('sender', format('this project has no sender account %s', to_json(left(NEW.sender, 100))));
+    END IF;
+    IF v_has_rules THEN
+        NEW.lane_id := mailqueue.lane_by_rules(NEW.lane_id, NEW.project_id, NEW.priority, NEW.category, NEW.tags, NEW.recipient_email);
     END IF;
     NEW.sender := NULL;
     IF NEW.from_email IS NOT NULL THEN

@@ -82,11 +82,12 @@ BEGIN
         SELECT l.id, l.day, coalesce(sum(l.recipients) FILTER (WHERE l.is_marked), 0)::integer AS spent,
                coalesce(sum(l.recipients) FILTER (WHERE NOT l.is_marked), 0)::integer AS back FROM by_limit AS l GROUP BY l.id, l.day
     )
-    SELECT (SELECT count(*) FROM back), array_agg(s.id), array_agg(s.day), array_agg(s.spent), array_agg(s.back)
-      INTO v_count, v_limits, v_days, v_spent, v_back FROM summed AS s;
+    SELECT (SELECT count(*) FROM back), array_agg(s.id), array_agg(s.day), array_agg(s.spent), array_agg(s.back),
+           (SELECT array_agg(DISTINCT h.claim_no) FROM held AS h)
+      INTO v_count, v_limits, v_days, v_spent, v_back, v_claims FROM summed AS s;
     IF v_limits IS NOT NULL THEN
         PERFORM mailqueue.settle_limits(v_limits, v_days, v_spent, v_back,
-                    array_fill(0, ARRAY[cardinality(v_limits)]), array_fill(NULL::integer, ARRAY[cardinality(v_limits)]));
+                    array_fill(0, ARRAY[cardinality(v_limits)]), array_fill(NULL::integer, ARRAY[cardinality(v_limits)]), v_claims);
     END IF;
     RETURN v_count;
 END $$;

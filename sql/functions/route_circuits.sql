@@ -13,7 +13,9 @@ DECLARE
     v_failures integer;
     v_wait interval;
 BEGIN
-    UPDATE mailqueue.limits AS m SET failures = m.failures + 1, circuit_opened_at = coalesce(m.circuit_opened_at, clock_timestamp())
+    UPDATE mailqueue.limits AS m
+       SET failures = m.failures + 1, circuit_opened_at = coalesce(m.circuit_opened_at, clock_timestamp()),
+           circuit_held_until = NULL, circuit_probe_claim = NULL
      WHERE m.sender_account_id = p_account
        AND (m.blocked_until IS NULL OR m.blocked_until <= clock_timestamp())
     RETURNING m.failures INTO v_failures;
@@ -42,7 +44,7 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     WITH closed AS (
         UPDATE mailqueue.limits AS m
-           SET failures = 0, circuit_opened_at = NULL, circuit_held_until = NULL, circuit_closed_at = clock_timestamp(),
+           SET failures = 0, circuit_opened_at = NULL, circuit_held_until = NULL, circuit_probe_claim = NULL, circuit_closed_at = clock_timestamp(),
                blocked_reason = CASE WHEN m.blocked_reason NOT IN ('unreachable', 'circuit') THEN m.blocked_reason END,
                blocked_until = CASE WHEN m.blocked_reason NOT IN ('unreachable', 'circuit') THEN m.blocked_until END
           FROM mailqueue.limits AS o
@@ -55,21 +57,28 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.close_circuit(integer) IS 'Let the account of this limit send as before.';
 
+-- For claims, which hold the row. Mail that hangs at the server since before keeps no probe from going; nor does a probe
+-- that nobody settles, in the end.
+CREATE OR REPLACE FUNCTION mailqueue.begin_probe(p_limit integer, p_claim bigint) RETURNS void
+LANGUAGE sql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    UPDATE mailqueue.limits AS m SET circuit_probe_claim = p_claim, circuit_held_until = clock_timestamp() + interval '10 min'
+     WHERE m.id = p_limit AND m.circuit_opened_at IS NOT NULL
+$$;
+COMMENT ON FUNCTION mailqueue.begin_probe(integer, bigint) IS 'Write down which claim has the mail that tries a half-open circuit.';
+
 -- For settling, which holds the row. Where the probe says nothing of the account, or its news is not written yet, the next
--- one waits a moment. Mail settled while the circuit is open decides nothing.
+-- one waits a moment.
 CREATE OR REPLACE FUNCTION mailqueue.probe_settled(p_limit integer, p_is_good boolean) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM mailqueue.limits AS m
-                    WHERE m.id = p_limit AND m.circuit_opened_at IS NOT NULL AND m.blocked_reason IN ('unreachable', 'circuit')
-                      AND m.blocked_until <= clock_timestamp()) THEN
-        RETURN;
-    ELSIF p_is_good THEN
+    IF p_is_good THEN
         PERFORM mailqueue.close_circuit(p_limit);
     ELSE
-        UPDATE mailqueue.limits AS m SET circuit_held_until = clock_timestamp() + interval '1 s' WHERE m.id = p_limit;
+        UPDATE mailqueue.limits AS m SET circuit_held_until = clock_timestamp() + interval '1 s', circuit_probe_claim = NULL WHERE m.id = p_limit;
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.probe_settled(integer, boolean) IS 'What became of a mail that was sent while the circuit was half open.';

@@ -107,7 +107,7 @@ BEGIN
           ORDER BY lower(h.recipient_email);  -- so that settlers never deadlock
     END IF;
     IF v_limits IS NOT NULL THEN
-        PERFORM mailqueue.settle_limits(v_limits, v_days, v_spent, v_back, v_bounces, v_errors);
+        PERFORM mailqueue.settle_limits(v_limits, v_days, v_spent, v_back, v_bounces, v_errors, p_claims);
     END IF;
     RETURN coalesce(v_lost, '{}');
 END $$;

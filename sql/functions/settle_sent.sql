@@ -60,7 +60,7 @@ BEGIN
       INTO v_sent, v_limits, v_days, v_spent, v_back, v_none FROM by_limit AS l;
 
     IF v_limits IS NOT NULL THEN
-        PERFORM mailqueue.settle_limits(v_limits, v_days, v_spent, v_back, v_none, v_none);
+        PERFORM mailqueue.settle_limits(v_limits, v_days, v_spent, v_back, v_none, v_none, p_claims);
     END IF;
     IF cardinality(v_sent) = cardinality(p_ids) THEN
         RETURN '{}';

@@ -15,13 +15,13 @@ SELECT nextval(pg_get_serial_sequence('mailqueue.sender_accounts', 'id'))::integ
 INSERT INTO mailqueue.sender_accounts (
     id, project_id, name, provider, email, display_name, smtp_host, smtp_port, smtp_username,
     smtp_password, smtp_tls, is_private_ok, priority, daily_limit, rate_per_second, burst,
-    batch_size, send_delay_ms, max_connections, time_zone, warm_up, notes, api_url, provider_settings)
+    batch_size, send_delay_ms, max_connections, time_zone, warm_up, notes, api_url, provider_settings, is_fallback)
 VALUES (
     %(id)s, %(project_id)s, %(name)s, %(provider)s, %(email)s, %(display_name)s, %(smtp_host)s,
     %(smtp_port)s, %(smtp_username)s, %(smtp_password)s, %(smtp_tls)s, %(is_private_ok)s,
     %(priority)s, %(daily_limit)s, %(rate_per_second)s, %(burst)s, %(batch_size)s,
     %(send_delay_ms)s, %(max_connections)s, %(time_zone)s, %(warm_up)s::integer[], %(notes)s,
-    %(api_url)s, %(provider_settings)s::jsonb);
+    %(api_url)s, %(provider_settings)s::jsonb, %(is_fallback)s);
 
 -- name: find_sender :maybe
 -- One account of a project by its name.
@@ -29,7 +29,7 @@ SELECT a.id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.dis
        a.smtp_host, a.smtp_port, a.smtp_username, a.smtp_password, a.smtp_tls, a.is_private_ok,
        a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
        a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,
-       a.revision, a.notes, a.api_url, a.provider_settings, a.created_at, a.updated_at
+       a.revision, a.notes, a.api_url, a.provider_settings, a.is_fallback, a.created_at, a.updated_at
 FROM mailqueue.sender_accounts AS a
 JOIN mailqueue.projects AS p ON p.id = a.project_id
 WHERE p.name = %(project)s
@@ -41,7 +41,7 @@ SELECT a.id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.dis
        a.smtp_host, a.smtp_port, a.smtp_username, a.smtp_password, a.smtp_tls, a.is_private_ok,
        a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
        a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,
-       a.revision, a.notes, a.api_url, a.provider_settings, a.created_at, a.updated_at
+       a.revision, a.notes, a.api_url, a.provider_settings, a.is_fallback, a.created_at, a.updated_at
 FROM mailqueue.sender_accounts AS a
 JOIN mailqueue.projects AS p ON p.id = a.project_id
 WHERE a.id = %(id)s;
@@ -52,7 +52,7 @@ SELECT a.id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.dis
        a.smtp_host, a.smtp_port, a.smtp_username, a.smtp_password, a.smtp_tls, a.is_private_ok,
        a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
        a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,
-       a.revision, a.notes, a.api_url, a.provider_settings, a.created_at, a.updated_at
+       a.revision, a.notes, a.api_url, a.provider_settings, a.is_fallback, a.created_at, a.updated_at
 FROM mailqueue.sender_accounts AS a
 JOIN mailqueue.projects AS p ON p.id = a.project_id
 WHERE (%(project)s::text IS NULL OR p.name = %(project)s)
@@ -84,6 +84,12 @@ SET daily_limit = %(daily_limit)s,
     max_connections = %(max_connections)s,
     time_zone = %(time_zone)s,
     warm_up = %(warm_up)s::integer[]
+WHERE id = %(id)s;
+
+-- name: set_sender_fallback :run
+-- Have an account used only while no account before it may send, or like any other.
+UPDATE mailqueue.sender_accounts
+SET is_fallback = %(is_fallback)s
 WHERE id = %(id)s;
 
 -- name: is_time_zone :value

@@ -58,7 +58,8 @@ BEGIN
     IF NOT EXISTS (SELECT FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x WHERE x.why IS NULL) THEN
         SELECT x.*, a.name, CASE a.status WHEN x.why THEN ': ' || a.status_reason END AS told INTO r FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x
           JOIN mailqueue.sender_accounts AS a ON a.id = x.sender_account_id ORDER BY x.until, a.priority LIMIT 1;
-        RETURN format('sender account %s waits until %s: %s%s', r.name, mailqueue.shown(r.until), mailqueue.limit_words(r.why, r.daily_limit), r.told);
+        RETURN coalesce((SELECT format('by the routing rule at position %s ', x.position) FROM mailqueue.routing_rules AS x WHERE x.id = l.rule_id), '')
+            || format('sender account %s waits until %s: %s%s', r.name, mailqueue.shown(r.until), mailqueue.limit_words(r.why, r.daily_limit), r.told);
     ELSIF q.recipients > (SELECT max(least(x.headroom, x.batch_size)) FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x) THEN
         RETURN format('it has %s recipients, more than any of its sender accounts may send to now', q.recipients);
     ELSIF NOT EXISTS (SELECT FROM mailqueue.workers AS w WHERE w.kind = 'send' AND w.stopped_at IS NULL AND w.lost_at IS NULL

@@ -39,7 +39,9 @@ async def wait_is_over(conn: Conn) -> None:
             f"UPDATE mailqueue.{table} SET blocked_until = clock_timestamp()"
             " WHERE blocked_reason IN ('unreachable', 'circuit', 'half_open', 'recheck')"
         )
-    await conn.execute("UPDATE mailqueue.limits SET circuit_held_until = NULL")
+    await conn.execute(
+        "UPDATE mailqueue.limits SET circuit_held_until = NULL WHERE circuit_probe_claim IS NULL"
+    )
 
 
 async def half_opened(conn: Conn, *, mails: int = 5) -> tuple[int, int]:
@@ -186,6 +188,20 @@ async def test_a_probe_of_unknown_fate_closes_nothing(conn: Conn) -> None:
     probe = await claim(conn, worker)
 
     await settle(conn, probe, Ending.UNKNOWN, spent=1, reason="silence", log=LogStatus.UNKNOWN)
+
+    assert await circuit(conn, account) == "half_open"
+
+
+async def test_mail_that_hangs_since_before_keeps_no_probe_from_going(conn: Conn) -> None:
+    account = await make.sender_account(conn)
+    await make.queued_emails(conn, 3)
+    worker = await make.worker(conn)
+    hanging = await claim(conn, worker, limit=2)
+    await store.rest_sender(conn, account, "no answer")
+    await wait_is_over(conn)
+
+    assert len(await claim(conn, worker)) == 1
+    await sent(conn, hanging)  # says nothing of now
 
     assert await circuit(conn, account) == "half_open"
 

@@ -1,0 +1,45 @@
+"""What a routing rule is. Values only."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewRoute:
+    """A rule somebody asks for; what is None fits all mail. The database says what is wrong.
+
+    `domain` is a recipient domain such as `example.com`, or `*.example.com` for its subdomains.
+    """
+
+    senders: tuple[str, ...]  # in the order they are tried
+    category: str | None = None
+    tag: str | None = None
+    domain: str | None = None
+    position: int | None = None  # None: after all others
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A rule as it stands in the database."""
+
+    project: str
+    rule_id: int
+    position: int
+    category: str | None
+    tag: str | None
+    domain: str | None
+    senders: list[str]
+    note: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An account a mail would take, by a rule or (None) by none, and what stands in its way."""
+
+    rule_id: int | None
+    sender: str
+    is_fallback: bool
+    blocked_reason: str | None
+    blocked_until: datetime | None
