@@ -44,6 +44,7 @@ BEGIN
     UPDATE mailqueue.lanes AS l SET has_rules = v_has_rules WHERE l.project_id = p_project AND l.route = '' AND l.has_rules <> v_has_rules;
     UPDATE mailqueue.lanes AS l SET weight = v_weight WHERE l.project_id = p_project AND l.weight <> v_weight;
     PERFORM mailqueue.make_aside_lanes(p_project);
+    PERFORM mailqueue.make_next_lanes(p_project);
     PERFORM mailqueue.wake_lanes(p_project);
 END $$;
 COMMENT ON FUNCTION mailqueue.make_lanes(uuid) IS 'Make or renew the lanes of a project.';

@@ -104,7 +104,7 @@ AS $$
     ON CONFLICT (project_id, priority, route) DO NOTHING;
     UPDATE mailqueue.lanes AS l SET account_limits = h.account_limits
       FROM mailqueue.lanes AS h
-     WHERE l.project_id = p_project AND l.home_route IS NOT NULL AND h.project_id = p_project AND h.priority = l.priority AND h.route = l.home_route
+     WHERE l.project_id = p_project AND l.home_route IS NOT NULL AND l.pause_kind <> 'next' AND h.project_id = p_project AND h.priority = l.priority AND h.route = l.home_route
        AND l.account_limits IS DISTINCT FROM h.account_limits;
 $$;
 COMMENT ON FUNCTION mailqueue.make_aside_lanes(uuid) IS 'Make or renew the lanes that keep the mail of a project''s paused campaigns and domains.';
@@ -116,7 +116,7 @@ AS $$
     WITH moved AS (
         UPDATE mailqueue.email_queue AS q SET lane_id = a.id
           FROM mailqueue.lanes AS h, mailqueue.lanes AS a
-         WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'pending' AND h.id = q.lane_id AND coalesce(h.pause_kind, 'rate') = 'rate'
+         WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'pending' AND h.id = q.lane_id AND coalesce(h.pause_kind, 'rate') IN ('rate', 'next')
            AND a.project_id = p_project AND a.priority = h.priority AND a.home_route = coalesce(h.home_route, h.route) AND a.pause_kind = p_kind AND a.pause_value = p_value
         RETURNING q.id, q.lane_id, q.run_at
     ), signalled AS (

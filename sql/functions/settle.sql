@@ -59,7 +59,9 @@ BEGIN
                unknowns = q.unknowns + CASE WHEN i.outcome IN ('resend', 'held') THEN 1 ELSE 0 END,
                run_at = CASE WHEN i.wait IS NULL THEN q.run_at ELSE v_now + i.wait END,
                last_error = CASE i.outcome WHEN 'held' THEN 'outcome_unknown: ' || coalesce(i.reason, '') ELSE coalesce(i.reason, q.last_error) END,
-               recipients = coalesce(i.left_over, q.recipients)
+               recipients = coalesce(i.left_over, q.recipients),
+               -- Only what was certainly not accepted goes to the next account; see next_lane().
+               lane_id = coalesce(CASE i.outcome WHEN 'retry' THEN mailqueue.next_lane(q.lane_id, q.assigned_to) END, q.lane_id)
           FROM input AS i, mailqueue.email_queue AS o
          WHERE q.id = i.id AND q.claim_no = i.claim_no AND i.outcome IN ('retry', 'defer', 'resend', 'held') AND o.id = q.id
         RETURNING q.id, q.lane_id, q.run_at, q.status, q.project_id, q.recipient_email, q.last_error,

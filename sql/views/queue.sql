@@ -6,7 +6,8 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
        d.pending, d.due, d.assigned, d.held, d.oldest_due_at,
        CASE WHEN d.due > 0 THEN coalesce(l.blocked_reason, b.why) END AS blocked_reason,
        CASE WHEN d.due > 0 THEN nullif(coalesce(l.blocked_until, b.until), 'infinity') END AS blocked_until,
-       l.id AS lane_id, CASE WHEN l.home_route IS NOT NULL THEN l.pause_kind || ' ' || l.pause_value END AS kept_apart
+       l.id AS lane_id, CASE WHEN l.pause_kind = 'next' THEN 'refused by ' || n.name
+                         WHEN l.home_route IS NOT NULL THEN l.pause_kind || ' ' || l.pause_value END AS kept_apart
   FROM mailqueue.lanes AS l
   JOIN mailqueue.projects AS p ON p.id = l.project_id
   JOIN (SELECT q.lane_id,
@@ -16,9 +17,11 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
                count(*) FILTER (WHERE q.status = 'held') AS held,
                min(q.run_at) FILTER (WHERE q.status = 'pending' AND q.run_at <= clock_timestamp()) AS oldest_due_at
           FROM mailqueue.email_queue AS q GROUP BY q.lane_id) AS d ON d.lane_id = l.id
+  LEFT JOIN mailqueue.limits AS m ON l.pause_kind = 'next' AND m.id::text = l.pause_value
+  LEFT JOIN mailqueue.sender_accounts AS n ON n.id = m.sender_account_id
   LEFT JOIN LATERAL mailqueue.headroom_now(0) AS b ON true;
 COMMENT ON VIEW mailqueue.queue_depth IS
-    'Unfinished mail of each lane, and what holds it up; kept_apart names the paused campaign or domain, or the domain with a rate, whose mail it keeps. Counts every queued row: with millions of them it takes a second.';
+    'Unfinished mail of each lane, and what holds it up; kept_apart names the paused campaign or domain, the domain with a rate, or the account that refused it for now, whose mail it keeps. Counts every queued row: with millions of them it takes a second.';
 
 DROP VIEW IF EXISTS mailqueue.sender_headroom CASCADE;
 CREATE VIEW mailqueue.sender_headroom AS
