@@ -24,6 +24,7 @@ from mailqueue.mail.desk import Account
 from mailqueue.ports.filestore import Store
 from mailqueue.ports.transport import Transport
 from mailqueue.senders import accounts, identity
+from mailqueue.senders.inline import InlineServer
 from mailqueue.senders.model import Provider, SenderAccount
 from mailqueue.smtp.session import TlsMode
 from mailqueue.vault.masterkey import MasterKey, master_key_of
@@ -56,6 +57,21 @@ def transport_for(
             allow_private=account.is_private_ok,
             allowed_networks=allowed_hosts,
             max_messages=None,
+        )
+    )
+
+
+def inline_transport(server: InlineServer, *, allowed_hosts: tuple[Network, ...] = ()) -> Transport:
+    """Give the way to a server named for one mail: as for saved accounts nobody vouched for."""
+    return SmtpTransport(
+        SmtpAccount(
+            host=server.host,
+            port=server.port,
+            tls=TlsMode(server.tls),
+            username=server.username.reveal(),
+            password=server.password,
+            allowed_networks=allowed_hosts,
+            max_messages=1,
         )
     )
 

@@ -52,7 +52,7 @@ async def enqueue_batch(
         InvalidField: there is no such project.
     """
     refused = {n: fault for n, email in enumerate(emails) if (fault := unstorable(email))}
-    messages = [_message(email) for n, email in enumerate(emails) if n not in refused]
+    messages = [message_of(email) for n, email in enumerate(emails) if n not in refused]
     if is_trial:
         async with conn.transaction(force_rollback=True):
             rows = iter(await store_enqueue.enqueue_batch(conn, project, messages))
@@ -108,7 +108,8 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _message(email: NewEmail) -> dict[str, object]:
+def message_of(email: NewEmail) -> dict[str, object]:
+    """Give the mail as one message of SQL's enqueue_batch(). Pure."""
     return {
         **email.options,
         "recipient": email.recipient,

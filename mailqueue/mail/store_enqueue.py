@@ -32,7 +32,7 @@ async def enqueue(
         "text": text,
         "options": Jsonb(options),
     }
-    with _refusals():
+    with refusals():
         return await fetch.value(conn, "enqueue_email", asked, UUID)
 
 
@@ -41,12 +41,13 @@ async def enqueue_batch(
 ) -> list[BatchRow]:
     """Accept many mails; one row each, in order."""
     asked = {"project": project, "messages": Jsonb(messages)}
-    with _refusals():
+    with refusals():
         return await fetch.many(conn, "enqueue_batch", asked, BatchRow)
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
+def refusals() -> Iterator[None]:
+    """Turn what the rules of mail refuse into an InvalidField."""
     try:
         yield
     except InvalidParameterValue as exc:
