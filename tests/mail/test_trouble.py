@@ -1,0 +1,68 @@
+"""Trouble of sender accounts: what workers see is written down, and lanes wait for it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.verdict import Kind, Rejected, Stage
+from mailqueue.db.fetch import Conn
+from mailqueue.db.link import Link
+from mailqueue.db.pool import connect
+from mailqueue.mail.trouble import MOST_BLAME, Trouble
+from tests import make
+
+pytestmark = pytest.mark.anyio
+
+LISTED = Rejected(Kind.INFRASTRUCTURE, "554", "554 5.7.1 listed", Stage.RCPT)
+CIRCUIT = "SELECT circuit FROM mailqueue.sender_health WHERE sender_account_id = %s"
+COUNT = "SELECT count(*) FROM mailqueue.sender_failures"
+
+
+@asynccontextmanager
+async def writing(database: DatabaseSettings, trouble: Trouble) -> AsyncIterator[Conn]:
+    """Have it write what it was told, and look on."""
+    task = asyncio.create_task(trouble.run())
+    try:
+        async with connect(database, application_name="test") as conn:
+            yield conn
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def until(conn: Conn, query: str, *params: object, is_: object) -> None:
+    for _ in range(3000):
+        if await make.scalar(conn, query, *params) == is_:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it never came true")
+
+
+async def test_mails_that_fail_for_the_accounts_reasons_open_its_circuit(
+    database: DatabaseSettings,
+) -> None:
+    trouble = Trouble(Link(database, "test/trouble"))
+    async with writing(database, trouble) as conn:
+        account = await make.sender_account(conn)
+
+        for n in range(20):
+            trouble.blamed(account, LISTED, f"ann@D{n}.example")
+
+        await until(conn, CIRCUIT, account, is_="open")
+        domains = "SELECT max(domain) FROM mailqueue.sender_failures"
+        assert await make.scalar(conn, domains) == "d9.example"
+
+
+async def test_of_very_many_the_newest_are_written(database: DatabaseSettings) -> None:
+    trouble = Trouble(Link(database, "test/trouble"))
+    for n in range(MOST_BLAME + 50):
+        trouble.blamed(1, LISTED, f"ann@d{n}.example")
+
+    async with writing(database, trouble) as conn:
+        await until(conn, COUNT, is_=MOST_BLAME)
+
+        gone = f"{COUNT} WHERE domain = 'd0.example'"
+        assert await make.scalar(conn, gone) == 0
