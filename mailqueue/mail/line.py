@@ -75,7 +75,7 @@ class SenderLine:
             return self.account.max_connections
         # A mail without an answer may be the mail's fault: one more finds out.
         is_silent = self._silence.seconds() > self._desk.stranger_s / 4
-        return min(self.account.max_connections, 2) if is_silent else 1
+        return min(self.account.max_connections, 1 + max(is_silent, self._share.aside))
 
     async def close(self) -> None:
         """Give back what was not started and wait for what is in flight."""

@@ -7,6 +7,8 @@ from uuid import UUID
 
 Mail = tuple[UUID, int]
 """A claimed mail: its id and the number of its claim."""
+FEW = 4
+"""So many mails of a stranger may hang at most: each may find out that the last was at fault."""
 
 
 class Share:
@@ -28,8 +30,8 @@ class Slots:
     one of as many others until it ends. Where those are all taken, it stays where it is.
 
     Of what it could reach of either, each line leaves a quarter to others. Strangers, lines whose
-    server has not answered a mail here yet, or no longer does, have one mail that moves and two in
-    all, and share one half: many that never answer do not stop those that do.
+    server has not answered a mail here yet, or no longer does, have one mail that moves, a few that
+    are set aside, and share one half: many that never answer do not stop those that do.
     """
 
     def __init__(self, count: int) -> None:
@@ -144,7 +146,8 @@ class Slots:
         allowed = _left_to(share.held, self._free)
         if not share.is_stranger:
             return allowed
-        for_one = min(1 - share.held, 2 - share.held - share.aside)
+        most = FEW if self._room_aside > self._for_strangers else 2
+        for_one = min(1 - share.held, most - share.held - share.aside)
         return max(0, min(allowed, for_one, self._for_strangers - self._held_by_strangers))
 
 

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from mailqueue.mail.slots import Mail, Share, Slots
+from mailqueue.mail.slots import FEW, Mail, Share, Slots
 
 pytestmark = pytest.mark.anyio
 
@@ -121,8 +121,8 @@ async def test_strangers_share_one_half_until_they_answer() -> None:
 
 
 async def test_who_falls_silent_is_a_stranger_again_until_it_answers() -> None:
-    slots, silent, under_way = Slots(8), known(), mails(2)
-    assert await slots.take(2, silent) == 2
+    slots, silent, under_way = Slots(8), known(), mails(4)
+    assert await slots.take(4, silent) == 4
     slots.set_aside(under_way, silent)
 
     slots.estrange(silent)
@@ -136,18 +136,24 @@ async def test_who_falls_silent_is_a_stranger_again_until_it_answers() -> None:
     assert await slots.take(8, silent) == 5
 
 
-async def test_a_stranger_has_one_mail_that_moves_and_two_in_all() -> None:
-    slots, stranger, (first, second) = Slots(8), Share(), mails(2)
-    assert await slots.take(16, stranger) == 1
-    waiting = asyncio.create_task(slots.take(16, stranger))
-    assert await is_stuck(waiting)
+@pytest.mark.parametrize(("others_aside", "most"), [(0, FEW), (4, 2)])
+async def test_a_stranger_has_one_mail_that_moves_and_few_that_hang(
+    others_aside: int, most: int
+) -> None:
+    """Fewer where much hangs already."""
+    slots, stranger, other = Slots(8), Share(), known()
+    await slots.take(others_aside, other) if others_aside else None
+    slots.set_aside(mails(others_aside), other)
 
-    slots.set_aside([first], stranger)
-    assert await waiting == 1
-    slots.set_aside([second], stranger)
+    for mail in mails(most):
+        assert await slots.take(16, stranger) == 1
+        waiting = asyncio.create_task(slots.take(16, stranger))
+        assert await is_stuck(waiting)
+        waiting.cancel()
+        slots.set_aside([mail], stranger)
 
     assert await is_stuck(asyncio.create_task(slots.take(1, stranger)))
-    assert (stranger.held, stranger.aside) == (0, 2)
+    assert (stranger.held, stranger.aside) == (0, most)
 
 
 async def test_mail_set_aside_leaves_its_slot_to_others() -> None:
