@@ -20,6 +20,8 @@ _WORDS = {
     "daily_limit": "daily limit used up",
     "rate": "rate used up",
     "unreachable": "server unreachable",
+    "circuit": "circuit open",
+    "half_open": "circuit half open",
 }
 
 _LANES = (
