@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from mailqueue.core.crashpoints import VARIABLE, Action, Crashed, reach, reach_of
+from tests.chaos.arena import Size
 from tests.chaos.catalogue import SCENARIOS
-from tests.chaos.matrix import CASES, all_points
+from tests.chaos.matrix import CASES, ONCE_EACH, QUICK_MAILS, all_points
 from tests.chaos.points import POINTS
 from tests.concurrency.running import Shipped
 from tests.rules.source import all_imports, modules, parsed
@@ -55,17 +56,25 @@ def test_every_point_in_the_code_is_tried() -> None:
 def test_every_point_is_tried_with_every_action() -> None:
     assert len({point.name for point in POINTS}) == len(POINTS)
     assert len(CASES) == len(POINTS) * len(Action)
+    assert {point for point, _ in ONCE_EACH} == set(POINTS)
+    assert {action for _, action in ONCE_EACH} == set(Action)
 
 
 @pytest.mark.anyio
-@pytest.mark.timeout(900)  # some ninety processes, one after another on a busy machine
-async def test_whoever_is_struck_at_whatever_point_loses_nothing(killable: Shipped) -> None:
+@pytest.mark.timeout(900)  # a process a case, a few at a time on a busy machine
+@pytest.mark.parametrize(
+    ("mails", "cases"),
+    [(QUICK_MAILS, len(POINTS)), pytest.param(40, len(CASES), marks=pytest.mark.soak)],
+)
+async def test_whoever_is_struck_at_whatever_point_loses_nothing(
+    killable: Shipped, mails: int, cases: int
+) -> None:
     (scenario,) = (each for each in SCENARIOS if each.run is all_points)
 
-    found = await scenario.on(killable)
+    found = await scenario.on(killable, Size(mails, 0))
 
     assert not found.broken, "; ".join(found.broken[:20])
-    assert found.struck == len(CASES)
+    assert found.struck == cases
 
 
 def test_a_process_without_the_variable_passes_every_point() -> None:
