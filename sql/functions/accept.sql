@@ -135,6 +135,8 @@ DECLARE
 BEGIN
     IF jsonb_typeof(p_headers) <> 'object' THEN
         PERFORM mailqueue.refuse('headers', format('an object of names and values is needed, got %s', jsonb_typeof(p_headers)));
+    ELSIF (SELECT count(*) FROM jsonb_object_keys(p_headers)) > 100 THEN
+        PERFORM mailqueue.refuse('headers', format('at most 100 headers, got %s', (SELECT count(*) FROM jsonb_object_keys(p_headers))));
     END IF;
     FOR h IN SELECT key, value FROM jsonb_each(p_headers) LOOP
         IF h.key !~ '^[!-9;-~]{1,76}$' THEN
