@@ -39,8 +39,8 @@ class Scenario:
 
 
 SCENARIOS = (
-    Scenario("kills-resend", kills.killed_and_resent, Size(900, 3)),
-    Scenario("kills-hold", kills.killed_and_held, Size(900, 3)),
+    Scenario("kills-resend", kills.killed_and_resent, Size(500, 2)),
+    Scenario("kills-hold", kills.killed_and_held, Size(500, 2)),
     Scenario("crash-points", matrix.all_points, Size(matrix.QUICK_MAILS, 0)),
     Scenario("stops", kills.told_to_stop, Size(180, 1)),
     Scenario("database-killed", outages.database_killed, Size(400, 2)),

@@ -146,7 +146,7 @@ async def test_many_workers_keep_every_limit_at_once(database: DatabaseSettings)
         assert await overshoots(conn) == []
         assert (await counted(conn)).reserved == (await counted(conn, fresh)).reserved == 0
         assert (await counted(conn, fresh)).sent == 35
-        assert (await counted(conn)).sent > 60
+        assert (await counted(conn)).sent > 35, "accounts that are warm sent too"
         assert await difference(conn) == 0
 
 
