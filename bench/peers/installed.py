@@ -91,6 +91,7 @@ async def install(folder: Path) -> Installed:
 
 
 def _copy(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
     for path in HERE.iterdir():
         if path.suffix in (".mjs", ".json", ".txt", ".py"):
             shutil.copy(path, folder)
