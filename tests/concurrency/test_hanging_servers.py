@@ -127,12 +127,12 @@ async def test_an_account_that_was_changed_need_not_wait_for_its_old_server(
                 return wrong.verbs.count(".") == 2
 
             await until(both_hang)
-            await make.queued_emails(conn, 3)
             await conn.execute(
                 "UPDATE mailqueue.sender_accounts SET smtp_port = %s WHERE id = %s",
                 (right.port, account),
             )
             await conn.execute("SELECT mailqueue.sender_answered(%s)", (account,))
+            await make.queued_emails(conn, 3)
 
             async def right_has_the_rest() -> bool:
                 return len(right.messages) == 3
