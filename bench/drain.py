@@ -1,7 +1,8 @@
 """Measures how fast a full queue is sent: every mail composed by us, every outcome recorded.
 
 The workers wait at a paused account with the queue full; the clock starts when the account is
-resumed and stops at the last outcome. CPU is that of the same stretch.
+resumed and stops at the last outcome. CPU is that of the same stretch; commits and flushes of the
+log to disk are counted a mail. Beside another version of mailqueue, runs alternate.
 """
 
 import asyncio
@@ -13,11 +14,12 @@ import click
 
 from bench.cpu import peak_mb, spending
 from bench.dkim import ALGORITHMS, MASTER, give_keys
+from bench.flushes import flushes
 from bench.mails import add_account, fill, resume
 from bench.report import Report
-from bench.server import Server, make_database, own_server, settle_down
+from bench.server import Server, empty_database, make_database, own_server, settle_down
 from bench.sink import Sink, own_sink
-from bench.workers import send_workers
+from bench.workers import migrate_with, send_workers
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 
@@ -34,19 +36,25 @@ class Case:
     shared: bool
     arguments: tuple[str, ...] = ()
     dkim: str | None = None
+    checkout: Path | None = None  # another version of mailqueue
 
     @property
     def name(self) -> str:
         content = "one body for all" if self.shared else "a body each"
         signed = "" if self.dkim is None else f", DKIM {self.dkim}"
         noun = "process" if self.processes == 1 else "processes"
-        return f"{content}{signed}, {self.processes} {noun}"
+        of = "" if self.checkout is None else f", {self.checkout.name}"
+        return f"{content}{signed}, {self.processes} {noun}{of}"
 
 
 async def drain(server: Server, sink: Sink, case: Case, *, run: int) -> dict[str, float]:
     """Run one case in a database of its own."""
     name = f"drain_{run}"
-    database = await make_database(server, name)
+    if case.checkout is None:
+        database = await make_database(server, name)
+    else:
+        database = await empty_database(server, name)
+        await migrate_with(case.checkout, database)
     async with connect(database, application_name="bench") as conn:
         account = await add_account(conn, sink.port)
         await fill(conn, case.count, size=case.size, shared=case.shared)
@@ -59,14 +67,19 @@ async def drain(server: Server, sink: Sink, case: Case, *, run: int) -> dict[str
             processes=case.processes,
             arguments=case.arguments,
             variables={"MAILQUEUE_MASTER_KEY": MASTER.key.hex()},
+            checkout=case.checkout,
         )
         async with workers as running:
             roots = {"worker": running.pid, "postgres": server.pid, "sink": sink.pid}
+            before = await flushes(conn)
             with spending(roots) as spent:
                 started = await _instant(conn)
                 await resume(conn, account)
                 await running.until(conn, UNFINISHED)
             peak = peak_mb(running.pid)
+        done = (await flushes(conn)).since(
+            before
+        )  # the workers have ended: nothing is counted late
         sent, last = await _finished(conn)
     if sent != case.count:
         raise RuntimeError(f"{case.count} mails were queued and {sent} are recorded as sent")
@@ -75,6 +88,8 @@ async def drain(server: Server, sink: Sink, case: Case, *, run: int) -> dict[str
         "mails/s": sent / (last - started),
         **each,
         "sum µs": sum(each.values()),
+        "commits": done.commits / sent,
+        "flushes": done.flushes / sent,
         "peak MB": peak,
         "others %": 100 * spent.others_share,
     }
@@ -115,6 +130,11 @@ async def measure(cases: list[Case], *, repeat: int, json: Path | None) -> None:
 @click.option("--content", default="own,shared", show_default=True, help="own, shared or both.")
 @click.option("--in-flight", type=int, help="Mails one process hands over at once.")
 @click.option("--dkim", type=click.Choice(list(ALGORITHMS)), help="Sign every mail.")
+@click.option(
+    "--against",
+    type=click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path),
+    help="A folder with another version of mailqueue to run in turn with this one.",
+)
 @click.option("--repeat", default=3, show_default=True)
 @click.option("--json", type=click.Path(path_type=Path), help="Write all figures here.")
 def main(
@@ -125,14 +145,16 @@ def main(
     content: str,
     in_flight: int | None,
     dkim: str | None,
+    against: Path | None,
     repeat: int,
     json: Path | None,
 ) -> None:
     """Measure how fast a full queue is sent."""
     arguments = () if in_flight is None else (f"--in-flight={in_flight}",)
     cases = [
-        Case(int(number), count, size, kind == "shared", arguments, dkim)
+        Case(int(number), count, size, kind == "shared", arguments, dkim, checkout)
         for kind, number in product(content.split(","), processes.split(","))
+        for checkout in ((None,) if against is None else (None, against))
     ]
     asyncio.run(measure(cases, repeat=repeat, json=json))
 

@@ -94,9 +94,15 @@ def _made(name: str, settings: dict[str, str]) -> Cluster:
 
 async def make_database(server: Server, name: str) -> DatabaseSettings:
     """Make a database with mailqueue's schema in it."""
+    database = await empty_database(server, name)
+    await migrate(database, progress=lambda _: None)
+    return database
+
+
+async def empty_database(server: Server, name: str) -> DatabaseSettings:
+    """Make a database that the owner of mailqueue's schema may make it in."""
     superuser = DatabaseSettings(Secret(server.superuser_url))
     await provision(superuser, role=NAME, password=NAME, database=name)
-    await migrate(server.database(name), progress=lambda _: None)
     return server.database(name)
 
 

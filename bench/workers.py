@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
@@ -53,6 +54,25 @@ def environment(
     }
 
 
+async def migrate_with(checkout: Path, database: DatabaseSettings) -> None:
+    """Give a database the schema of another version of mailqueue.
+
+    Raises:
+        RuntimeError: if it cannot be had.
+    """
+    with tempfile.TemporaryDirectory(prefix="mailqueue-bench-data-") as data:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "mailqueue", "migrate"),
+            env=environment(database, data),
+            cwd=checkout,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        if await process.wait() != 0:
+            raise RuntimeError(f"migrating with the checkout in {checkout} failed")
+
+
 @asynccontextmanager
 async def send_workers(
     conn: Conn,
@@ -61,14 +81,19 @@ async def send_workers(
     processes: int,
     arguments: tuple[str, ...] = (),
     variables: Mapping[str, str] | None = None,
+    checkout: Path | None = None,
 ) -> AsyncIterator["Workers"]:
-    """Run `mailqueue worker send`; gives the workers once all of them wait for mail."""
+    """Run `mailqueue worker send`; gives the workers once all of them wait for mail.
+
+    `checkout` is a folder with another version of mailqueue; None is this one.
+    """
     with tempfile.TemporaryDirectory(prefix="mailqueue-bench-data-") as data:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "mailqueue", "worker", "send"),
             *("--processes", str(processes), *arguments),
             env=environment(database, data, variables),
             stdin=asyncio.subprocess.DEVNULL,
+            cwd=checkout,
         )
         try:
             workers = Workers(process)
