@@ -14,12 +14,13 @@ FOUNDATION = {"core"}
 EDGE = FOUNDATION | {"ports", "telemetry"}
 DATABASE = EDGE | {"db"}
 KERNEL = DATABASE | {"vault", "queue"}
-FORMATS = {"smtp", "mime", "dkim"}
+FORMATS = {"smtp", "mime", "dkim", "rendering"}
 CAPABILITIES = (
     "tenants",
     "suppression",
     "senders",
     "deliverability",
+    "templates",
     "mail",
     "trap",
     "operations",
@@ -34,6 +35,7 @@ ALLOWED: dict[str, set[str]] = {
     "smtp": EDGE,
     "mime": EDGE,
     "dkim": EDGE,
+    "rendering": EDGE,
     "db": EDGE,
     "vault": DATABASE,
     "embedded": DATABASE,
@@ -59,11 +61,14 @@ ALLOWED |= {
 HOMES: dict[str, tuple[str, ...]] = {
     "aiosmtplib": ("smtp.*",),
     "click": ("cli.*",),
+    "css_inline": ("rendering.*",),
     "cryptography": ("adapters.sending.oauth", "vault.*", "smtp.*", "trap.*", "dkim.*"),
     "dns": ("deliverability.resolver",),
     "h11": ("adapters.http.*",),
     "idna": ("core.address",),
-    "jinja2": ("api.*", "cli.*", "trap.rendering"),
+    "jinja2": ("api.*", "cli.*", "rendering.*", "trap.rendering"),
+    "jsonschema_rs": ("rendering.*",),
+    "markupsafe": ("rendering.*",),
     "obstore": ("adapters.filestores.*",),
     "orjson": ("*",),
     "psycopg": ("db.*", "*.store", "*.store_*"),
@@ -74,6 +79,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "rich": ("cli.*",),
     "starlette": ("api.*", "trap.pages*", "trap.guard"),
     "structlog": ("telemetry.*",),
+    "turbohtml": ("rendering.*",),
     "uvicorn": ("api.*", "cli.*"),
     "uvloop": ("cli.*",),
 }
