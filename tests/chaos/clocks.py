@@ -54,7 +54,7 @@ async def a_day_off(arena: Arena, size: Size) -> Reckoning:
         await hasten(conn, "2 hours")
         await arena.settled(conn)
         found = await arena.reckon(conn, fault, struck=struck, accepted=total)
-    found.promise(struck == 2, f"{struck} of 2 workers had a clock that was off")
+    found.prove(struck == 2, f"{struck} of 2 workers had a clock that was off")
     found.promise(early == 0, f"{early} mails went before they were due")
     found.promise(found.statuses["sent"] == total, f"{found.statuses}")
     found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
@@ -88,7 +88,7 @@ async def stepping(arena: Arena, size: Size) -> Reckoning:
                 found = await arena.reckon(conn, fault, struck=struck, accepted=mails.accepted)
         finally:
             await running.__aexit__(None, None, None)
-    found.promise(struck == 2, f"{struck} of 2 steps were seen")
+    found.prove(struck == 2, f"{struck} of 2 steps were seen")
     found.promise(found.statuses["sent"] == size.mails, f"{found.statuses}")
     found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
     return found

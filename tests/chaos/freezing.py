@@ -22,9 +22,9 @@ async def frozen_and_held(arena: Arena, size: Size) -> Reckoning:
     found, before = await _frozen(arena, size, "hold")
     found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
     found.promise(found.unknown <= IN_FLIGHT, f"{found.unknown} unknown")
-    found.promise(before > 0, "nothing was in flight when it froze")
+    found.prove(before > 0, "nothing was in flight when it froze")
     late = before - found.unknown
-    found.promise(late > 0, "no success was recorded late")
+    found.prove(late > 0, "no success was recorded late")
     return found
 
 

@@ -5,6 +5,8 @@ import os
 import random
 import signal
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from mailqueue.db.fetch import Conn
@@ -73,7 +75,7 @@ async def _killed_shortly(arena: Arena, conn: Conn, size: Size, delivery: str) -
         async with arena.producing(size.mails, seconds=size.seconds, delivery=delivery) as mails:
             while not mails.done.is_set() or await make.scalar(conn, QUEUED) > BACKLOG:
                 await asyncio.sleep(KILL_SECONDS)
-                kills += await _kill_one(await pids(conn, 1))
+                kills += kill_one(await pids(conn, 1))
         await arena.settled(conn)
     return kills
 
@@ -104,12 +106,13 @@ async def _tell(arena: Arena, accepted: int, kills: int) -> None:
     sys.stderr.flush()
 
 
-async def _kill_one(running: list[int]) -> int:
-    try:
-        os.kill(random.choice(running), signal.SIGKILL)
-    except ProcessLookupError:  # killed before, and not declared lost yet
-        return 0
-    return 1
+def kill_one(running: Sequence[int]) -> int:
+    """Kill one of them; 0 where none lives: killed before, and not declared lost yet."""
+    for pid in random.sample(running, len(running)):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+            return 1
+    return 0
 
 
 async def told_to_stop(arena: Arena, size: Size) -> Reckoning:

@@ -1,13 +1,13 @@
 """A PostgreSQL that is killed and started again, alone or with a worker."""
 
 import asyncio
-import os
-import signal
 
+from mailqueue.db.fetch import Conn
 from tests.chaos.arena import IN_FLIGHT, Arena, Size
+from tests.chaos.kills import kill_one
 from tests.chaos.orders import Fault
 from tests.chaos.reckoning import Reckoning
-from tests.concurrency.running import pids
+from tests.concurrency.running import pids, until
 
 FEWEST_KILLS, SELDOM_SECONDS = 2, 10.0
 
@@ -44,8 +44,11 @@ async def both_killed(arena: Arena, size: Size) -> Reckoning:
             for _ in range(kills):
                 await asyncio.sleep(size.seconds / kills)
                 async with arena.session() as conn:
-                    (victim, *_) = await pids(conn, 2)
-                os.kill(victim, signal.SIGKILL)
+
+                    async def one_is_killed(conn: Conn = conn) -> bool:
+                        return bool(kill_one(await pids(conn, 2)))
+
+                    await until(one_is_killed)
                 await asyncio.to_thread(arena.server.kill)
                 await asyncio.to_thread(arena.server.start)
         async with arena.session() as conn:

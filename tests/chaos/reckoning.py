@@ -26,7 +26,10 @@ _LISTED = "SELECT count(*) FROM mailqueue.held WHERE reason ^@ 'outcome_unknown'
 
 @dataclass(slots=True)
 class Reckoning:
-    """What one scenario did and found; `broken` says in words which promises do not hold."""
+    """What one scenario did and found; `broken` says in words which promises do not hold.
+
+    `unproved` says what did not come about by chance, so that the run proves nothing.
+    """
 
     scenario: str
     fault: str
@@ -40,10 +43,15 @@ class Reckoning:
     seconds: float = 0.0
     left_out: str = ""  # why the scenario did not run
     broken: list[str] = field(default_factory=list)
+    unproved: list[str] = field(default_factory=list)
 
     def promise(self, holds: bool, words: str) -> None:
         if not holds:
             self.broken.append(words)
+
+    def prove(self, holds: bool, words: str) -> None:
+        if not holds:
+            self.unproved.append(words)
 
     def add(self, other: "Reckoning") -> None:
         """Take in what was found beside it."""
@@ -51,6 +59,7 @@ class Reckoning:
         for name in ("struck", "accepted", "delivered", "lost", "duplicated", "unknown"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.broken += other.broken
+        self.unproved += other.unproved
 
 
 async def reckon(
@@ -92,7 +101,7 @@ async def _places(conn: Conn, found: Reckoning) -> list[str | None]:
 
 
 def _hold_always(found: Reckoning, ledger: Ledger, places: list[str | None]) -> None:
-    found.promise(found.struck > 0, "the fault never struck")
+    found.prove(found.struck > 0, "the fault never struck")
     found.promise(found.lost == 0, f"{found.lost} mails were lost")
     most = max(ledger.copies, default=0)
     found.promise(most <= 2, f"{most} copies of one mail were sent")

@@ -35,13 +35,12 @@ async def claim_of(conn: Conn, worker: int) -> list[UUID]:
 
 
 async def buffers(conn: Conn) -> int:
-    """Give how many buffers this session has touched so far in our tables and their indexes."""
-    await conn.execute("SELECT pg_stat_force_next_flush()")
+    """Give how many buffers this session, and nobody else, has touched so far in our relations."""
     return int(
         await make.scalar(
             conn,
-            "SELECT sum(heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read)"
-            " FROM pg_statio_all_tables WHERE schemaname = 'mailqueue'",
+            "SELECT sum(pg_stat_get_xact_blocks_fetched(c.oid)) FROM pg_class AS c"
+            " WHERE c.relnamespace = 'mailqueue'::regnamespace AND c.relkind IN ('r', 'i')",
         )
     )
 
@@ -51,9 +50,10 @@ async def usual_cost(conn: Conn, worker: int) -> float:
     costs = []
     for _ in range(9):
         await store.gather_lanes(conn)
-        before = await buffers(conn)
-        taken = await store.claim(conn, worker, limit=BATCH, lease=LEASE)
-        costs.append(await buffers(conn) - before)
+        async with conn.transaction():  # what was counted is kept until its end
+            before = await buffers(conn)
+            taken = await store.claim(conn, worker, limit=BATCH, lease=LEASE)
+            costs.append(await buffers(conn) - before)
         assert len(taken) == BATCH
     return median(costs)
 
@@ -86,16 +86,19 @@ async def test_a_used_up_backlog_leaves_the_cost_of_other_claims_as_it_was(
     async with opened(database, 1) as (conn,):
         busy = await tenant(conn)
         worker = await make.worker(conn)
-        await fill(conn, 100_000 * scale, project=busy)  # indexes are as high as they will be
-        alone = await usual_cost(conn, worker)
-
+        await fill(conn, 100_000 * scale, project=busy)
+        for _ in range(15):  # with what is claimed, too, indexes are as high as they will be
+            await claim_of(conn, worker)
         stuck = await tenant(conn, daily_limit=1)
-        await fill(conn, 50_000 * scale, project=stuck)
+        await fill(conn, 2, project=stuck)
         for _ in range(3):  # the one that may go goes, and the lane is found used up
             await sent_all(conn, worker)
             await conn.execute(
                 "UPDATE mailqueue.lanes SET blocked_until = now() WHERE blocked_reason = 'recheck'"
             )
+        alone = await usual_cost(conn, worker)
+
+        await fill(conn, 50_000 * scale, project=stuck)
         beside = await usual_cost(conn, worker)
 
         assert (
@@ -107,7 +110,7 @@ async def test_a_used_up_backlog_leaves_the_cost_of_other_claims_as_it_was(
             )
             == "daily_limit"
         )
-        assert beside <= alone * 1.1
+        assert beside <= alone * 1.05
 
 
 async def sent_all(conn: Conn, worker: int) -> None:
