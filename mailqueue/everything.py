@@ -21,6 +21,7 @@ from mailqueue.tenants.local_key import keep_local_key
 from mailqueue.trap.server import trap_server
 from mailqueue.vault.masterkey import FILE_NAME, create_master_key, master_key_of
 from mailqueue.vault.vault import check_master_key
+from mailqueue.wiring import build_services
 
 Say = Callable[[str], None]
 
@@ -61,7 +62,7 @@ async def run_everything(
         )
         trap = await stack.enter_async_context(_trap(settings, pool))
         api_key = await _prepare(settings, pool, trap)
-        app = create_app(settings, pool)
+        app = create_app(settings, pool, services=build_services(settings, pool))
         api = await stack.enter_async_context(listening(app, api_socket))
         fleet = asyncio.create_task(Fleet(settings, kind="send").run(stop), name="workers")
         ready(

@@ -13,14 +13,18 @@ from mailqueue.adapters.sending.http import HttpAccount, HttpTransport
 from mailqueue.adapters.sending.oauth import Tokens
 from mailqueue.adapters.sending.service import Access
 from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpTransport
+from mailqueue.api.services import Services
 from mailqueue.core.config import ArchiveSettings, Network, Settings
 from mailqueue.core.errors import ConfigError
+from mailqueue.core.places import AttachmentSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import Pool
 from mailqueue.deliverability.signing import signers_of
 from mailqueue.dkim.signer import Signers
 from mailqueue.mail.courier import Courier, CourierSettings
 from mailqueue.mail.desk import Account
+from mailqueue.mail.shelf import Shelf
 from mailqueue.ports.filestore import Store
 from mailqueue.ports.transport import Transport
 from mailqueue.senders import accounts, identity
@@ -105,10 +109,17 @@ def _tokens(account: SenderAccount, document: Secret | None, reach: Reach) -> To
 
 
 class ArchiveStores:
-    """Opens the places of archive files."""
+    """Opens the places of archive files, and of attachments."""
 
-    def __init__(self, settings: ArchiveSettings) -> None:
+    def __init__(
+        self, settings: ArchiveSettings, attachments: AttachmentSettings | None = None
+    ) -> None:
         self._settings = settings
+        self._attachments = attachments or AttachmentSettings()
+
+    @property
+    def shelf(self) -> Shelf:
+        return shelf_of(self._attachments)
 
     @property
     def warm(self) -> Store | None:
@@ -124,13 +135,27 @@ class ArchiveStores:
         Raises:
             ConfigError: it is no address of a store.
         """
-        parts = urlsplit(url)
-        match parts.scheme:
-            case "file":
-                return FolderStore(Path(unquote(parts.path)))
-            case "s3":
-                return S3Store(url, endpoint=self._settings.s3_endpoint)
-        raise ConfigError(f"an archive is in file:///folder or s3://bucket/prefix, not in {url}")
+        return _store_at(url, endpoint=self._settings.s3_endpoint)
+
+
+def _store_at(url: str, *, endpoint: str | None) -> Store:
+    parts = urlsplit(url)
+    match parts.scheme:
+        case "file":
+            return FolderStore(Path(unquote(parts.path)))
+        case "s3":
+            return S3Store(url, endpoint=endpoint)
+    raise ConfigError(f"files are in file:///folder or s3://bucket/prefix, not in {url}")
+
+
+def shelf_of(settings: AttachmentSettings) -> Shelf:
+    """Open the places of attachments that are too large for the database.
+
+    Raises:
+        ConfigError: one of them cannot be opened from here.
+    """
+    places = [_store_at(url, endpoint=settings.s3_endpoint) for url in settings.places]
+    return Shelf(places, over_bytes=settings.over_bytes)
 
 
 def build_courier(settings: Settings, *, launch_id: UUID) -> Courier:
@@ -140,7 +165,13 @@ def build_courier(settings: Settings, *, launch_id: UUID) -> Courier:
         CourierSettings(in_flight=settings.workers.in_flight, batch=settings.workers.batch),
         launch_id=launch_id,
         read_account=SenderDirectory(settings).read,
+        shelf=shelf_of(settings.attachments),
     )
+
+
+def build_services(settings: Settings, pool: Pool) -> Services:  # noqa: ARG001
+    """Give the endpoints of the API what they need from outside it."""
+    return Services()
 
 
 class SenderDirectory:

@@ -74,6 +74,7 @@ BEGIN
             ('api', 'EXECUTE ON FUNCTION mailqueue.begin_inline(text, jsonb, text, integer, text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.settle_inline(integer, uuid, bigint, text, text, integer, text, text, text, text, text, integer,
                                                                  boolean, text[], text[], text[], text[], boolean[])'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.keep_upload(uuid, text, text, bytea, bigint, bytea, bytea, text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.cancel_emails(uuid, uuid[], text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.hold_emails(uuid, uuid[], text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.release_emails(uuid, uuid[])'),
@@ -89,6 +90,11 @@ BEGIN
             ('api', 'SELECT ON mailqueue.api_keys'),
             ('api', 'UPDATE (last_used_at) ON mailqueue.api_keys'),
             ('api', 'SELECT, INSERT, DELETE ON mailqueue.trap_messages'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.take_suppression_lines(uuid, uuid, text)'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.remove_suppressions(uuid, text[], text, text, text)'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.address_hash(uuid, text)'),
+            ('api', 'SELECT ON mailqueue.suppressions'),
+            ('api', 'INSERT ON mailqueue.suppression_lines'),
 
             -- What takes opens, clicks and providers' reports.
             ('tracking', 'USAGE ON SCHEMA mailqueue'),
@@ -125,6 +131,22 @@ BEGIN
 EXCEPTION
     WHEN insufficient_privilege THEN
         RAISE NOTICE 'mailqueue_migrator is no member of mailqueue_owner: an administrator may grant it';
+    WHEN unique_violation OR internal_error THEN
+        NULL;  -- another database of this server is migrated at this moment and gives it
+END $$;
+
+-- The API's transactions take its role, whoever logs in: row-level security passes over the owner. As above, only where the
+-- connected user may give the role away; elsewhere an administrator grants it to the API's login, and `mailqueue doctor` says so.
+DO $$
+BEGIN
+    IF to_regrole('mailqueue_api') IS NOT NULL AND NOT pg_has_role('mailqueue_owner', 'mailqueue_api', 'MEMBER') THEN
+        PERFORM set_config('role', 'none', true);
+        GRANT mailqueue_api TO mailqueue_owner;
+        PERFORM set_config('role', 'mailqueue_owner', true);
+    END IF;
+EXCEPTION
+    WHEN insufficient_privilege THEN
+        RAISE NOTICE 'mailqueue_owner is no member of mailqueue_api: an administrator may grant it';
     WHEN unique_violation OR internal_error THEN
         NULL;  -- another database of this server is migrated at this moment and gives it
 END $$;

@@ -1,13 +1,16 @@
 """Decides how results and errors look in HTTP: JSON, one shape of error, no traceback."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from http import HTTPStatus
+from typing import Any
 
 import orjson
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Scope
 
 from mailqueue.core.errors import (
     Conflict,
@@ -15,85 +18,175 @@ from mailqueue.core.errors import (
     InputError,
     InvalidField,
     LimitReached,
+    Locked,
     MailqueueError,
     NoRoom,
     NotFound,
+    TooManyRequests,
+    Unauthorized,
     Unavailable,
 )
 
 STATUS_BY_ERROR: Mapping[type[MailqueueError], tuple[HTTPStatus, str]] = {
+    Unauthorized: (HTTPStatus.UNAUTHORIZED, "unauthorized"),
     InvalidField: (HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_field"),
     NotFound: (HTTPStatus.NOT_FOUND, "not_found"),
     Conflict: (HTTPStatus.CONFLICT, "conflict"),
+    Locked: (HTTPStatus.CONFLICT, "locked"),
     Forbidden: (HTTPStatus.FORBIDDEN, "forbidden"),
-    LimitReached: (HTTPStatus.TOO_MANY_REQUESTS, "limit_reached"),
+    TooManyRequests: (HTTPStatus.TOO_MANY_REQUESTS, "rate_limit_exceeded"),
+    LimitReached: (HTTPStatus.TOO_MANY_REQUESTS, "quota_exceeded"),
     InputError: (HTTPStatus.BAD_REQUEST, "invalid_request"),
     NoRoom: (HTTPStatus.SERVICE_UNAVAILABLE, "no_room"),
     Unavailable: (HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
     MailqueueError: (HTTPStatus.INTERNAL_SERVER_ERROR, "internal"),
 }
+GUARDS: Mapping[str, str] = {
+    "content-type": "application/json",
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+"""What every answer in JSON says to browsers."""
+MOST_VIOLATIONS = 20
+REQUEST_ID = "mailqueue.request_id"
 # What pydantic says, in our words.
 _WHY_BY_FAULT = {"missing": "is needed", "extra_forbidden": "there is no such field"}
+_GUARDS = [(name.encode(), text.encode()) for name, text in GUARDS.items()]
 
 
 class BadJson(InputError):
     """The body is no JSON document."""
 
 
-def json_answer(document: object, *, status: int = 200) -> Response:
-    """Give a value as JSON: dataclasses, UUIDs and instants included."""
-    body = orjson.dumps(document, option=orjson.OPT_UTC_Z)
-    return Response(body, status, media_type="application/json")
+class Violations(InvalidField):
+    """Several fields of a request are wrong; the first is the one that is named."""
+
+    def __init__(self, violations: Sequence[tuple[str, str]]) -> None:
+        path, why = violations[0]
+        super().__init__(path.partition(".")[0], why)
+        self.violations = list(violations)
 
 
-def error_answer(
-    status: int,
-    kind: str,
-    message: str,
-    *,
-    field: str | None = None,
-    headers: Mapping[str, str] | None = None,
+def json_answer(
+    document: object, *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Give an error in the shape all errors have."""
-    error = {"type": kind, "message": message} | ({"field": field} if field else {})
-    answer = json_answer({"error": error}, status=status)
-    answer.headers.update(headers or {})
+    """Give a value as JSON: dataclasses, models, UUIDs and instants included."""
+    answer = Response(None, status)
+    answer.body = b"" if status == HTTPStatus.NO_CONTENT else as_json(document)
+    answer.raw_headers = [*_GUARDS, (b"content-length", b"%d" % len(answer.body))]
+    if headers:
+        answer.raw_headers += [
+            (name.lower().encode(), text.encode("latin-1")) for name, text in headers.items()
+        ]
     return answer
 
 
+def as_json(document: object) -> bytes:
+    """Write a value as JSON."""
+    return orjson.dumps(document, default=_plain, option=orjson.OPT_UTC_Z)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(by_alias=True)
+    if isinstance(value, tuple):
+        fields: tuple[str, ...] | None = getattr(value, "_fields", None)
+        return dict(zip(fields, value, strict=True)) if fields else list(value)
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, frozenset | set):
+        return sorted(value)
+    raise TypeError(f"no JSON for {type(value).__name__}")
+
+
+def error_answer(
+    scope: Scope,
+    status: int,
+    name: str,
+    message: str,
+    *,
+    more: Mapping[str, object] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """Give an error in the shape all errors have."""
+    document = {"statusCode": status, "name": name, "message": message, **(more or {})}
+    return json_answer(
+        document | {"request_id": scope.get(REQUEST_ID)}, status=status, headers=headers
+    )
+
+
 def invalid_request(exc: ValidationError) -> InputError:
-    """Word the first thing wrong with a body; what was given is never repeated."""
-    first = exc.errors(include_input=False, include_url=False, include_context=False)[0]
+    """Word what is wrong with a body or query; what was given is never repeated."""
+    found = exc.errors(include_input=False, include_url=False, include_context=False)
+    first = found[0]
     if first["type"] == "json_invalid":
         return BadJson(f"the body is not JSON: {first['msg'].removeprefix('Invalid JSON: ')}")
     if not first["loc"]:
-        return BadJson("the body must be a JSON object")
-    field = str(first["loc"][0])
-    why = _WHY_BY_FAULT.get(first["type"]) or first["msg"].removeprefix("Value error, ")
-    return InvalidField(field[:100], why[:1].lower() + why[1:])
+        if first["type"] != "value_error":
+            return BadJson("the body must be a JSON object")
+        return BadJson(first["msg"].removeprefix("Value error, "))
+    violations = {_path(each["loc"]): _why(each["type"], each["msg"]) for each in reversed(found)}
+    return Violations(list(reversed(violations.items()))[:MOST_VIOLATIONS])
 
 
-async def answer_error(request: Request, exc: Exception) -> Response:  # noqa: ARG001
+def _path(loc: tuple[int | str, ...]) -> str:
+    # A union names its branches too, such as `function-after[_text(), str]`: of no use to callers.
+    first, *others = loc
+    kept = [str(first), *(str(each) for each in others if "[" not in str(each))]
+    return ".".join(each[:100] for each in kept)[:300]
+
+
+def _why(fault: str, message: str) -> str:
+    why = _WHY_BY_FAULT.get(fault) or message.removeprefix("Value error, ")
+    return why[:1].lower() + why[1:]
+
+
+def refusal(scope: Scope, exc: MailqueueError) -> Response:
     """Answer an error of ours."""
-    status, kind = next(
+    status, name = next(
         answer for error, answer in STATUS_BY_ERROR.items() if isinstance(exc, error)
     )
-    field = exc.field if isinstance(exc, InvalidField) else None
-    headers = {}
-    if isinstance(exc, Unavailable):
-        headers["Retry-After"] = "60" if isinstance(exc, NoRoom) else "5"
-    if isinstance(exc, LimitReached):
-        headers["Retry-After"] = str(int(exc.retry_after.total_seconds()) + 1)
-    return error_answer(status, kind, str(exc), field=field, headers=headers)
+    more: dict[str, object] = {}
+    headers: dict[str, str] = {}
+    match exc:
+        case InvalidField():
+            more = {"field": exc.field}
+            if isinstance(exc, Violations):
+                more["violations"] = [
+                    {"field": path, "message": why} for path, why in exc.violations
+                ]
+        case Forbidden():
+            more = {"needed": exc.needed}
+        case Unauthorized():
+            headers["WWW-Authenticate"] = "Bearer"
+        case Unavailable():
+            headers["Retry-After"] = "60" if isinstance(exc, NoRoom) else "5"
+        case LimitReached() | TooManyRequests():
+            headers["Retry-After"] = str(max(1, -int(-exc.retry_after.total_seconds() // 1)))
+    return error_answer(scope, status, name, str(exc), more=more, headers=headers)
 
 
-async def answer_http_error(request: Request, exc: Exception) -> Response:  # noqa: ARG001
+def http_refusal(scope: Scope, exc: HTTPException) -> Response:
     """Answer an error of HTTP itself: no such path, method, or a body too large."""
+    name = HTTPStatus(exc.status_code).name.lower()
+    return error_answer(scope, exc.status_code, name, exc.detail, headers=exc.headers)
+
+
+async def answer_error(request: Request, exc: Exception) -> Response:
+    """Answer an error of ours, for starlette."""
+    assert isinstance(exc, MailqueueError)
+    return refusal(request.scope, exc)
+
+
+async def answer_http_error(request: Request, exc: Exception) -> Response:
+    """Answer an error of HTTP itself, for starlette."""
     assert isinstance(exc, HTTPException)
-    kind = HTTPStatus(exc.status_code).name.lower()
-    return error_answer(exc.status_code, kind, exc.detail, headers=exc.headers)
+    return http_refusal(request.scope, exc)
 
 
 async def answer_fault(request: Request, exc: Exception) -> Response:  # noqa: ARG001
     """Answer a fault of ours without a word about it; the server logs the traceback."""
-    return error_answer(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "something is wrong here")
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+    return error_answer(request.scope, status, "internal", "something is wrong here")

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 
 from mailqueue.api import mail
 from mailqueue.api.model import SendRequest, Sent
-from mailqueue.api.requests import unauthorized
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.mail.enqueue import NewEmail
-from mailqueue.tenants.keys import find_key
 from mailqueue.tenants.model import Caller
 
 MOST_TOGETHER = 100
@@ -26,7 +24,7 @@ LARGE_BYTES = 256 * 1024
 
 @dataclass(eq=False, slots=True)
 class _Asked:
-    key: str
+    caller: Caller
     request: SendRequest
     answer: asyncio.Future[Sent]
 
@@ -45,14 +43,13 @@ class Intake:
         self._workers = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def send(self, key: str, request: SendRequest, *, size: int) -> Sent:
+    async def send(self, caller: Caller, request: SendRequest, *, size: int) -> Sent:
         """Accept the mail of one request of `size` bytes and say what became of it.
 
         Raises:
-            HTTPException: 401 for a key that is not in force.
             MailqueueError: what `mail.new_email` and the rules of mail refuse.
         """
-        asked = _Asked(key, request, asyncio.get_running_loop().create_future())
+        asked = _Asked(caller, request, asyncio.get_running_loop().create_future())
         # A key may have a twin to wait for, and a large mail takes its time: nobody else's.
         if request.idempotency_key is not None or size > LARGE_BYTES:
             await self._accept([asked])
@@ -96,27 +93,19 @@ class Intake:
         raise fault
 
     async def _accept(self, group: list[_Asked]) -> None:
+        emails: dict[str, list[tuple[_Asked, NewEmail]]] = {}
+        for asked in group:
+            try:
+                email = mail.new_email(asked.caller, asked.request)
+            except MailqueueError as exc:
+                asked.refuse(exc)
+            else:
+                emails.setdefault(asked.caller.project, []).append((asked, email))
+        if not emails:
+            return
         async with borrow(self._pool, self._database) as conn:
-            callers = {key: await find_key(conn, key) for key in {asked.key for asked in group}}
-            emails: dict[str, list[tuple[_Asked, NewEmail]]] = {}
-            for asked in group:
-                found = _looked_at(asked, callers[asked.key])
-                if found is not None:
-                    project, email = found
-                    emails.setdefault(project, []).append((asked, email))
             for project, some in emails.items():
                 await _store(conn, project, some)
-
-
-def _looked_at(asked: _Asked, caller: Caller | None) -> tuple[str, NewEmail] | None:
-    if caller is None:
-        asked.refuse(unauthorized("this API key is not valid"))
-        return None
-    try:
-        return caller.project, mail.new_email(caller, asked.request)
-    except MailqueueError as exc:
-        asked.refuse(exc)
-        return None
 
 
 async def _store(conn: Conn, project: str, some: list[tuple[_Asked, NewEmail]]) -> None:

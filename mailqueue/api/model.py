@@ -201,3 +201,34 @@ class EmailDetail:
     recipients: list[Recipient]
     attempts: list[Attempt]
     events: list[Event]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownEmail:
+    """What `GET /v1/emails/{id}` answers."""
+
+    id: UUID
+    status: str
+    why: str
+    reason: str | None
+    priority: int
+    category: str
+    recipient_email: str
+    recipient_name: str | None
+    subject: str | None
+    campaign_id: str | None
+    tags: list[str] | None
+    custom_data: Any
+    sender: str | None
+    attempts: list[Attempt]
+    max_attempts: int
+    delivery: str
+    message_id: str | None
+    provider_message_id: str | None
+    created_at: datetime
+    run_at: datetime | None
+    expires_at: datetime
+    finished_at: datetime | None
+    attempt_count: int
+    recipients: list[Recipient]
+    events: list[Event]

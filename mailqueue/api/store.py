@@ -3,7 +3,12 @@
 from uuid import UUID
 
 from mailqueue.api.model import Attempt, Email, Event, Recipient
-from mailqueue.db.fetch import Conn, many, maybe
+from mailqueue.db.fetch import Conn, many, maybe, run
+
+
+async def act_for(conn: Conn, project_id: UUID | None) -> None:
+    """Have the rights of the API's role for one project, None for all, until COMMIT."""
+    await run(conn, "act_for", {"project": "*" if project_id is None else str(project_id)})
 
 
 async def find_suppression(conn: Conn, email_id: UUID) -> str | None:

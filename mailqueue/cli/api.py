@@ -12,6 +12,7 @@ from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import borrow, open_pool
 from mailqueue.telemetry.log import configure_logging
 from mailqueue.telemetry.supervisor import supervised
+from mailqueue.wiring import build_services
 
 
 @click.command(
@@ -44,7 +45,8 @@ async def _serve(settings: Settings) -> None:
         ):
             async with borrow(pool, settings.database) as conn:
                 await require_current(conn)
-            async with listening(create_app(settings, pool), sock) as url:
+            app = create_app(settings, pool, services=build_services(settings, pool))
+            async with listening(app, sock) as url:
                 click.echo(f"API  {url}", err=True)
                 tell_ready()
                 await stop.wait()

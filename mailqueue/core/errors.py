@@ -5,11 +5,13 @@ MailqueueError
 ├── Unavailable              a service we need is away; the message says which and the fix
 │   └── NoRoom               PostgreSQL has no room for more mail → 503
 ├── InputError               the caller must change something
+│   ├── Unauthorized         why                             → 401
 │   ├── InvalidField         field, why                      → 422
 │   ├── NotFound             kind, id                        → 404
 │   ├── Conflict             what stands in the way          → 409
 │   ├── Forbidden            scope needed                    → 403
-│   └── LimitReached         limit, retry_after              → 429
+│   ├── LimitReached         limit, retry_after              → 429
+│   └── TooManyRequests      limit, retry_after              → 429
 ├── SealBroken               a sealed value cannot be opened
 ├── Locked                   a project's own key has to allow it first
 └── LeaseLost                another worker has the row; stop, write nothing
@@ -36,6 +38,10 @@ class NoRoom(Unavailable):
 
 class InputError(MailqueueError):
     """The caller must change something before trying again."""
+
+
+class Unauthorized(InputError):
+    """Nobody we know asks: a key or token is missing, unknown or no longer in force."""
 
 
 class InvalidField(InputError):
@@ -75,6 +81,15 @@ class LimitReached(InputError):
         self.limit = limit
         self.retry_after = retry_after
         super().__init__(f"{limit} reached, try again in {int(retry_after.total_seconds())} s")
+
+
+class TooManyRequests(InputError):
+    """Requests come faster than a key or project may ask; `retry_after` from now they do not."""
+
+    def __init__(self, limit: str, retry_after: timedelta) -> None:
+        self.limit = limit
+        self.retry_after = retry_after
+        super().__init__(f"too many requests: {limit}")
 
 
 class SealBroken(MailqueueError):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from uuid import UUID
 
 from mailqueue.core.secret import Secret
@@ -46,12 +47,42 @@ class IssuedKey:
     record: ApiKey
 
 
+class Scope(StrEnum):
+    """What a key may be allowed to do."""
+
+    EMAIL_SEND = "email:send"
+    EMAIL_READ = "email:read"
+    TEMPLATE_READ = "template:read"
+    TEMPLATE_WRITE = "template:write"
+    ANALYTICS_READ = "analytics:read"
+    SUPPRESSION_MANAGE = "suppression:manage"
+    WEBHOOK_MANAGE = "webhook:manage"
+    PROJECT_READ = "project:read"
+    PROJECT_WRITE = "project:write"
+
+
+EVERY_SCOPE = frozenset(Scope)
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who a valid key speaks for; `trap_sender` is where mail of a test key goes."""
+    """Who a valid key speaks for; `trap_sender` is where mail of a test key goes.
+
+    `name` is the key's own.
+    """
 
     id: UUID
     project_id: UUID
     project: str
     is_test: bool
     trap_sender: str | None
+    name: str = ""
+    scopes: frozenset[str] = EVERY_SCOPE
+
+
+@dataclass(frozen=True, slots=True)
+class Admin:
+    """Who administers the installation; `means` says how that is known: token or oidc."""
+
+    name: str
+    means: str

@@ -36,7 +36,7 @@ RETURNING id, name, hint, is_test, created_at, expires_at, revoked_at, last_used
 -- The key in force with that hash, its project and the project's trap account. A use is noted once
 -- a minute, and never waited for.
 WITH found AS MATERIALIZED (
-    SELECT k.id, k.project_id, k.is_test, k.last_used_at
+    SELECT k.id, k.project_id, k.name, k.is_test, k.last_used_at
     FROM mailqueue.api_keys AS k
     WHERE k.key_hash = %(key_hash)s
       AND k.revoked_at IS NULL
@@ -58,7 +58,7 @@ SELECT f.id, f.project_id, p.name AS project, f.is_test,
         FROM mailqueue.sender_accounts AS a
         WHERE a.project_id = f.project_id AND a.provider = 'trap'
         ORDER BY a.priority, a.id
-        LIMIT 1) AS trap_sender
+        LIMIT 1) AS trap_sender, f.name
 FROM found AS f
 JOIN mailqueue.projects AS p ON p.id = f.project_id;
 

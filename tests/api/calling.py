@@ -55,8 +55,10 @@ async def calling(database: DatabaseSettings, **options: Any) -> AsyncIterator[C
             yield Calling(http, pool, database, issued.key.reveal())
 
 
-def error_of(response: httpx2.Response) -> dict[str, str]:
-    document = response.json()
-    assert set(document) == {"error"}
-    error: dict[str, str] = document["error"]
-    return error
+def error_of(response: httpx2.Response) -> dict[str, Any]:
+    """Give an error, seen to have the shape that all have."""
+    document: dict[str, Any] = response.json()
+    assert {"statusCode", "name", "message", "request_id"} <= set(document)
+    assert document["statusCode"] == response.status_code
+    assert document["request_id"] == response.headers["x-request-id"]
+    return document

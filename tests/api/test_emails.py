@@ -75,7 +75,7 @@ async def test_another_projects_mail_is_not_there(api: Calling) -> None:
     missing = await api.get(f"/v1/emails/{uuid4()}")
 
     assert (hidden.status_code, missing.status_code) == (404, 404)
-    assert error_of(hidden)["type"] == error_of(missing)["type"] == "not_found"
+    assert error_of(hidden)["name"] == error_of(missing)["name"] == "not_found"
 
 
 @pytest.mark.parametrize("name", ["x", "..", "%00", "1" * 5000, "'; DROP TABLE x; --"])
@@ -83,7 +83,7 @@ async def test_what_is_no_id_is_not_there(api: Calling, name: str) -> None:
     response = await api.get(f"/v1/emails/{name}")
 
     assert response.status_code == 404
-    assert error_of(response)["type"] == "not_found"
+    assert error_of(response)["name"] == "not_found"
 
 
 async def test_a_key_is_needed_to_look(api: Calling) -> None:
@@ -104,5 +104,5 @@ async def test_unknown_paths_and_methods_are_json_too(api: Calling) -> None:
     unknown = await api.http.get("/v1/nothing")
     wrong = await api.http.get("/v1/send")
 
-    assert (unknown.status_code, error_of(unknown)["type"]) == (404, "not_found")
-    assert (wrong.status_code, error_of(wrong)["type"]) == (405, "method_not_allowed")
+    assert (unknown.status_code, error_of(unknown)["name"]) == (404, "not_found")
+    assert (wrong.status_code, error_of(wrong)["name"]) == (405, "method_not_allowed")

@@ -66,4 +66,4 @@ async def test_a_key_that_is_not_in_force_takes_nobody_with_it(api: Calling) -> 
             api.send(), api.send(X_API_Key=f"mq_live_{'x' * 43}"), api.send()
         )
     assert [answer.status_code for answer in answers] == [202, 401, 202]
-    assert error_of(answers[1])["type"] == "unauthorized"
+    assert error_of(answers[1])["name"] == "unauthorized"

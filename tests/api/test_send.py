@@ -137,7 +137,7 @@ async def test_a_faulty_field_is_named_and_nothing_is_queued(
 
     assert response.status_code == 422, response.text
     error = error_of(response)
-    assert (error["type"], error["field"]) == ("invalid_field", field)
+    assert (error["name"], error["field"]) == ("invalid_field", field)
     assert error["message"].startswith(f"{field}: ")
     assert await queued(api) == 0
 
@@ -209,7 +209,7 @@ async def test_only_a_valid_key_may_send(api: Calling) -> None:
     )
 
     assert [answer.status_code for answer in refused] == [401] * 5
-    assert {error_of(answer)["type"] for answer in refused} == {"unauthorized"}
+    assert {error_of(answer)["name"] for answer in refused} == {"unauthorized"}
     assert taken.status_code == 202
 
 
@@ -262,7 +262,7 @@ async def test_a_database_that_is_away_is_told_with_503(api: Calling) -> None:
         response = await api.send()
 
     assert response.status_code == 503
-    assert error_of(response)["type"] == "unavailable"
+    assert error_of(response)["name"] == "unavailable"
     assert response.headers["retry-after"] == "5"
 
 
@@ -273,4 +273,5 @@ async def test_a_fault_of_ours_shows_no_traceback(api: Calling) -> None:
     response = await api.send()
 
     assert response.status_code == 500
-    assert error_of(response) == {"type": "internal", "message": "something is wrong here"}
+    error = error_of(response)
+    assert (error["name"], error["message"]) == ("internal", "something is wrong here")

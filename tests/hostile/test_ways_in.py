@@ -95,7 +95,7 @@ async def by_http(api: Calling, mails: list[Case]) -> Handed:
             handed.accepted[UUID(answer.json()["id"])] = case
         else:
             assert answer.status_code in (400, 422), f"{case}: {answer.status_code}"
-            handed.refuse(case, answer.json()["error"]["message"])
+            handed.refuse(case, answer.json()["message"])
     return handed
 
 

@@ -157,7 +157,7 @@ async def test_the_api_says_when_to_come_again(database: DatabaseSettings) -> No
 
         assert refused.status_code == ready.status_code == 503
         assert refused.headers["retry-after"] == "60"
-        assert error_of(refused)["type"] == error_of(ready)["type"] == "no_room"
+        assert error_of(refused)["name"] == error_of(ready)["name"] == "no_room"
         assert "mail is not accepted now: the disk" in error_of(refused)["message"]
         assert alive.status_code == 200
         await told(conn, 9 * GB)

@@ -1,0 +1,49 @@
+"""Decides who asks, and whether they may: key or token, scope, and the project in the path."""
+
+from collections.abc import Mapping
+
+from starlette.requests import Request
+
+from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.runtime import Runtime
+from mailqueue.core.errors import Forbidden, NotFound, Unauthorized
+from mailqueue.tenants.model import Admin, Caller
+
+
+def credential_of(request: Request) -> str:
+    """Give the key or token of X-API-Key or Authorization: Bearer.
+
+    Raises:
+        Unauthorized: there is none.
+    """
+    given = request.headers.get("x-api-key", "")
+    if not given:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        given = token.strip() if scheme.lower() == "bearer" else ""
+    if not given:
+        raise Unauthorized("an API key is needed: X-API-Key or Authorization: Bearer")
+    return given
+
+
+async def admitted(
+    endpoint: Endpoint, runtime: Runtime, request: Request, *, path: Mapping[str, str]
+) -> Caller | Admin:
+    """Say who asks.
+
+    Raises:
+        Unauthorized: key or token is missing or not in force.
+        Forbidden: the key lacks the endpoint's scope.
+        NotFound: the path names another project than the key's.
+    """
+    given = credential_of(request)
+    if endpoint.superadmin:
+        return await runtime.services.admin_of(given)
+    caller = await runtime.callers.find(given)
+    if caller is None:
+        raise Unauthorized("this API key is not valid")
+    if endpoint.scope is not None and endpoint.scope not in caller.scopes:
+        raise Forbidden(f"scope {endpoint.scope}")
+    project = path.get("pid")
+    if project is not None and project not in (str(caller.project_id), caller.project):
+        raise NotFound("project", project[:100])
+    return caller

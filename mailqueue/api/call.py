@@ -1,0 +1,117 @@
+"""What a handler is given: who asks, what for, and a connection that shows only theirs."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import UUID
+
+from starlette.requests import Request
+
+from mailqueue.api.runtime import Runtime
+from mailqueue.api.services import Services
+from mailqueue.core.config import Settings
+from mailqueue.core.errors import NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.tenants.model import Admin, Caller
+
+
+class Call:
+    """One request, after key, scope and shape were found right.
+
+    `body` and `query` are the endpoint's models, `path` its variables as text, `size` the bytes of
+    the body. `caller` is only there for keys, `admin` only for administrators.
+    """
+
+    __slots__ = (
+        "_admin",
+        "_caller",
+        "_conn",
+        "body",
+        "path",
+        "query",
+        "request",
+        "runtime",
+        "size",
+    )
+
+    def __init__(
+        self, runtime: Runtime, request: Request, path: Mapping[str, str], *, who: Caller | Admin
+    ) -> None:
+        self.runtime = runtime
+        self.request = request
+        self.path = path
+        self._caller = who if isinstance(who, Caller) else None
+        self._admin = who if isinstance(who, Admin) else None
+        self.body: Any = None
+        self.query: Any = None
+        self.size = 0
+        self._conn: Conn | None = None
+
+    @property
+    def caller(self) -> Caller:
+        """Say whose key asks."""
+        assert self._caller is not None, "an endpoint for administrators has no caller"
+        return self._caller
+
+    @property
+    def admin(self) -> Admin:
+        """Say which administrator asks."""
+        assert self._admin is not None, "an endpoint for keys has no administrator"
+        return self._admin
+
+    @property
+    def by(self) -> str:
+        """Name who asks as the audit log does."""
+        if self._admin is not None:
+            return f"{self._admin.name} ({self._admin.means})"
+        return f"key {self.caller.name}"
+
+    @property
+    def settings(self) -> Settings:
+        return self.runtime.settings
+
+    @property
+    def services(self) -> Services:
+        return self.runtime.services
+
+    @property
+    def idempotency_key(self) -> str | None:
+        """Give the header Idempotency-Key."""
+        return self.request.headers.get("idempotency-key")
+
+    def id(self, name: str) -> UUID:
+        """Give a variable of the path as the id of a thing, named `email_id` for an email.
+
+        Raises:
+            NotFound: it is no id, so there is no such thing.
+        """
+        given = self.path[name]
+        try:
+            return UUID(given)
+        except ValueError:
+            raise NotFound(name.removesuffix("_id").replace("_", " "), given[:100]) from None
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Conn]:
+        """Lend a connection in a transaction that acts as role mailqueue_api for the caller.
+
+        It commits when the block ends. Inside, row-level security shows the caller's project only,
+        all projects for administrators. Do not hash, render or talk to anybody inside. Where the
+        request has an idempotency key that is kept TOGETHER, this is the one transaction of it.
+        """
+        if self._conn is not None:
+            yield self._conn
+            return
+        tenant = self._caller.project_id if self._caller else None
+        async with self.runtime.transaction(tenant) as conn:
+            yield conn
+
+    @asynccontextmanager
+    async def in_one_transaction(self) -> AsyncIterator[Conn]:
+        """Have every connection of this call be one; for the machinery around handlers."""
+        async with self.connection() as conn:
+            self._conn = conn
+            try:
+                yield conn
+            finally:
+                self._conn = None

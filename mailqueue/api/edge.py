@@ -1,0 +1,69 @@
+"""What every request gets at the edge: an id, a line in the log, and nothing secret in it."""
+
+import os
+import re
+import time
+from collections.abc import MutableMapping
+from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mailqueue.api.answers import REQUEST_ID
+from mailqueue.telemetry.log import get_logger
+
+_GIVEN = re.compile(rb"[A-Za-z0-9._-]{8,64}")
+_log = get_logger(__name__)
+
+
+class Edge:
+    """Wraps an application of HTTP."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = _request_id(scope)
+        scope[REQUEST_ID] = request_id
+        began = time.perf_counter()
+        status = 0
+
+        async def answer(message: MutableMapping[str, Any]) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = int(message["status"])
+                message["headers"] = [
+                    *message.get("headers", ()),
+                    (b"x-request-id", request_id.encode()),
+                ]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, answer)
+        finally:
+            _note(scope, status, request_id=request_id, seconds=time.perf_counter() - began)
+
+
+def _request_id(scope: Scope) -> str:
+    """Take the caller's own id, or make one."""
+    for name, text in scope["headers"]:
+        if name == b"x-request-id" and _GIVEN.fullmatch(text):
+            return str(text, "ascii")
+    return os.urandom(9).hex()
+
+
+def _note(scope: Scope, status: int, *, request_id: str, seconds: float) -> None:
+    """Write the line: what is answered well is a matter of debugging, there is much of it."""
+    write = _log.debug if status < 400 else _log.info if status < 500 else _log.error
+    write(
+        "request.answered",
+        method=scope["method"],
+        # Not the query: it may hold addresses.
+        path=scope["path"][:200],
+        status=status,
+        response_ms=round(1000 * seconds, 1),
+        request_id=request_id,
+        client=(scope.get("client") or ("",))[0],
+    )

@@ -1,0 +1,133 @@
+"""Reads what a request holds: a body of bounded size and time, JSON, and the query."""
+
+import asyncio
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+
+from mailqueue.api.answers import Violations, invalid_request
+from mailqueue.core.errors import InvalidField
+
+BODY_BYTES = 30 * 1024 * 1024
+BODY_SECONDS = 60.0
+_NOT_JSON = ("multipart/", "text/xml", "application/xml", "image/", "audio/", "video/")
+_NUL = b"\\u0000"
+
+
+async def body_of(request: Request, *, most: int = BODY_BYTES) -> bytes:
+    """Read the body.
+
+    Raises:
+        HTTPException: 413 beyond `most` bytes, without reading further; 408 when it takes longer
+            than BODY_SECONDS; 415 when it is compressed.
+    """
+    headers = request.headers
+    declared = headers.get("content-length", "")
+    if declared.isascii() and declared.isdigit() and int(declared[:20]) > most:
+        raise _too_large(most)
+    if headers.get("content-encoding", "identity").lower() != "identity":
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the body must not be compressed")
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await _bounded(request, most)
+    except TimeoutError:
+        why = f"the body took longer than {BODY_SECONDS:.0f} s"
+        raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, why, {"Connection": "close"}) from None
+    except ClientDisconnect:
+        raise HTTPException(HTTPStatus.BAD_REQUEST, "the body ended early") from None
+
+
+async def _bounded(request: Request, most: int) -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > most:
+            raise _too_large(most)
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _too_large(most: int) -> HTTPException:
+    shown = f"{most // (1024 * 1024)} MiB" if most >= 1024 * 1024 else f"{most} bytes"
+    return HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request may have {shown}")
+
+
+def check_type(request: Request) -> None:
+    """Refuse what says of itself that it is no JSON; everything else is read as JSON.
+
+    Raises:
+        HTTPException: 415.
+    """
+    given = request.headers.get("content-type", "").lower()
+    if given.startswith(_NOT_JSON):
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the body must be application/json")
+
+
+def parsed(model: type[BaseModel], body: bytes) -> BaseModel:
+    """Give the body as the model.
+
+    Raises:
+        InputError: it is no JSON, or a field is wrong; the first is named.
+    """
+    if _NUL in body:
+        _refuse_nul(body)
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as exc:
+        raise invalid_request(exc) from None
+
+
+def asked(model: type[BaseModel] | None, request: Request) -> BaseModel | None:
+    """Give the query as the model; a name that stands twice is a list.
+
+    Raises:
+        InvalidField: a parameter is wrong or unknown.
+    """
+    found: dict[str, Any] = {}
+    for name, value in request.query_params.multi_items():
+        if "\0" in value:
+            raise InvalidField(name[:100], "the character NUL is not allowed")
+        found[name] = value if name not in found else [*_listed(found[name]), value]
+    if model is None:
+        if found:
+            raise Violations([(next(iter(found))[:100], "there is no such parameter")])
+        return None
+    try:
+        return model.model_validate(found)
+    except ValidationError as exc:
+        raise invalid_request(exc) from None
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return value if isinstance(value, list) else [value]
+
+
+def _refuse_nul(body: bytes) -> None:
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return  # told in better words by the model
+    if isinstance(document, dict):
+        for name, value in document.items():
+            if any("\0" in text for text in _texts([name, value])):
+                raise InvalidField(
+                    name.replace("\0", "?")[:100], "the character NUL is not allowed"
+                )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case str() as text:
+                yield text
+            case list() as some:
+                waiting += some
+            case dict() as fields:
+                waiting += [*fields, *fields.values()]

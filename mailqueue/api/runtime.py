@@ -1,0 +1,42 @@
+"""What lives as long as the API serves: pool, settings, and transactions that act for a tenant."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from mailqueue.api import store
+from mailqueue.api.intake import Intake
+from mailqueue.api.services import Services
+from mailqueue.core.config import Settings
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import Pool, borrow
+from mailqueue.tenants.callers import Callers
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """The parts that all requests share."""
+
+    settings: Settings
+    pool: Pool
+    services: Services
+    intake: Intake = field(init=False)
+    callers: Callers = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "intake", Intake(self.pool, self.settings.database))
+        object.__setattr__(self, "callers", Callers(self.borrow))
+
+    @asynccontextmanager
+    async def borrow(self) -> AsyncIterator[Conn]:
+        """Lend a connection as it is, with the rights of our login; it commits each statement."""
+        async with borrow(self.pool, self.settings.database) as conn:
+            yield conn
+
+    @asynccontextmanager
+    async def transaction(self, tenant: UUID | None) -> AsyncIterator[Conn]:
+        """Lend a connection in a transaction for one project, or for all of them (None)."""
+        async with self.borrow() as conn, conn.transaction():
+            await store.act_for(conn, tenant)
+            yield conn
