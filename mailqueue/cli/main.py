@@ -40,6 +40,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "sender": Lazy("mailqueue.cli.sender:sender", "Add, change and try sender accounts."),
     "route": Lazy("mailqueue.cli.route:route", "Choose accounts by category, tag or domain."),
     "project": Lazy("mailqueue.cli.project:project", "Make projects; choose senders and retries."),
+    "suppression": Lazy("mailqueue.cli.suppression:suppression", "Say who is not written to."),
     "domain": Lazy("mailqueue.cli.domain:domain", "Hold recipient domains to a rate."),
     "dkim": Lazy("mailqueue.cli.dkim:dkim", "Sign a domain's mail and check its DNS."),
     "vault": Lazy("mailqueue.cli.vault:vault", "Rotate the keys that seal secrets, or keep them."),

@@ -89,6 +89,16 @@ class Address:
             return f"{self.local.lower()}@{self.domain}"
         return f"{unicodedata.normalize('NFC', self.local.casefold())}@{self.domain}"
 
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """Give it in lower case as it is sent and, where that differs, as people write its domain.
+
+        SQL knows no A-labels: what holds for an address there has to hold for both.
+        """
+        local = self.local.lower()
+        written = _to_u_labels(self.domain) if "xn--" in self.domain else self.domain
+        return tuple(dict.fromkeys((f"{local}@{self.domain}", f"{local}@{written}")))
+
 
 @dataclass(frozen=True, slots=True)
 class Mailbox:
@@ -168,6 +178,13 @@ def _to_a_labels(domain: str) -> str:
         return idna.encode(domain, uts46=True, std3_rules=True).decode("ascii")
     except UnicodeError:
         return ""
+
+
+def _to_u_labels(domain: str) -> str:
+    try:
+        return idna.decode(domain)
+    except UnicodeError:
+        return domain
 
 
 def _fault_of_domain(domain: str) -> Reason | None:

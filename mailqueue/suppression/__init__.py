@@ -1,0 +1,1 @@
+"""Suppressions: the addresses a project does not write to, and why."""

@@ -17,10 +17,11 @@ AS $$
     INSERT INTO mailqueue.suppressions AS s (project_id, address, category, reason, detail)
     VALUES (p_project, lower(p_address), coalesce(p_category, ''), p_reason, p_detail)
     ON CONFLICT (project_id, address, category)
-    DO UPDATE SET reason = excluded.reason, detail = excluded.detail, expires_at = 'infinity'
-     WHERE s.expires_at <= now()
+    DO UPDATE SET reason = excluded.reason, detail = excluded.detail, expires_at = 'infinity', created_at = now()
+     WHERE s.expires_at < 'infinity'
 $$;
-COMMENT ON FUNCTION mailqueue.suppress(uuid, text, text, text, text) IS 'Stop writing to an address; the first reason stays.';
+COMMENT ON FUNCTION mailqueue.suppress(uuid, text, text, text, text) IS
+    'Stop writing to an address for good; the first reason that holds for good stays.';
 
 CREATE OR REPLACE FUNCTION mailqueue.bounce_list_suppress() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER

@@ -1,0 +1,125 @@
+"""Which words make a suppression: address, reason, category, note and end. Pure."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from mailqueue.core.address import Address, InvalidAddress, parse_address
+from mailqueue.core.errors import InvalidField
+from mailqueue.suppression.model import NewSuppression, Reason
+
+MOST_DETAIL = 998
+_CATEGORY = re.compile(r"(?:[a-z][a-z0-9_-]{0,62})?")
+_BEYOND_UTF8 = re.compile("[\ud800-\udfff]")
+# Other spellings of our words.
+_REASON_BY_WORD: Mapping[str, Reason] = {
+    **{reason.value: reason for reason in Reason},
+    "unsubscribe": Reason.UNSUBSCRIBED,
+}
+
+
+def wanted_of(
+    email: object,
+    *,
+    reason: object = None,
+    category: object = None,
+    detail: object = None,
+    expires_at: object = None,
+    otherwise: Reason | None = None,
+) -> NewSuppression:
+    """Give the suppression these words ask for.
+
+    `otherwise` is the reason of what names none; then a word that is no reason is kept as detail,
+    as lists of other makers have the answer of a server there.
+
+    Raises:
+        InvalidField: the first word at fault.
+    """
+    address = address_of(email)
+    said = text_of("detail", detail)
+    named = text_of("reason", reason)
+    why = _REASON_BY_WORD.get((named or "").lower())
+    if why is None:
+        if named and otherwise is None:
+            reason_of(named)
+        why, said = otherwise or Reason.MANUAL, said or named
+    return NewSuppression(
+        address=address,
+        reason=why,
+        category=category_of(text_of("category", category) or ""),
+        detail=said,
+        expires_at=instant_of(text_of("expires_at", expires_at)),
+    )
+
+
+def address_of(email: object, *, field: str = "email") -> Address:
+    """Read an address.
+
+    Raises:
+        InvalidField: it is none.
+    """
+    if not isinstance(email, str):
+        raise InvalidField(field, "an address is needed")
+    try:
+        return parse_address(email)
+    except InvalidAddress as exc:
+        raise InvalidField(field, str(exc)) from None
+
+
+def reason_of(word: str) -> Reason:
+    """Read a reason.
+
+    Raises:
+        InvalidField: it is none; says which there are.
+    """
+    found = _REASON_BY_WORD.get(word.lower())
+    if found is None:
+        raise InvalidField("reason", f"must be one of {', '.join(Reason)}, got {word[:100]!r}")
+    return found
+
+
+def category_of(word: str) -> str:
+    """Read the category of mail a suppression is for; "" stands for all mail.
+
+    Raises:
+        InvalidField: it is none.
+    """
+    if not _CATEGORY.fullmatch(word):
+        raise InvalidField(
+            "category", f"must be lower-case letters, digits, - and _, got {word[:100]!r}"
+        )
+    return word
+
+
+def instant_of(text: str | None) -> datetime | None:
+    """Read when a suppression ends: ISO 8601, UTC unless it says otherwise; None: never.
+
+    Raises:
+        InvalidField: it is no instant.
+    """
+    if text is None:
+        return None
+    try:
+        instant = datetime.fromisoformat(text)
+        return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise InvalidField(
+            "expires_at", f"must be an instant such as 2030-01-31T08:00:00Z, got {text[:100]!r}"
+        ) from None
+
+
+def text_of(field: str, given: object) -> str | None:
+    """Give words on one line; None where there are none.
+
+    Raises:
+        InvalidField: it is no text, or has characters that steer a terminal.
+    """
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        raise InvalidField(field, "must be text")
+    words = " ".join(given.split())
+    if not words.isprintable():
+        why = "is not UTF-8" if _BEYOND_UTF8.search(words) else "has control characters"
+        raise InvalidField(field, why)
+    return words[:MOST_DETAIL] or None

@@ -1,0 +1,183 @@
+"""What can be done with suppressions one by one: add, list, check, remove."""
+
+import re
+from collections.abc import Sequence
+from uuid import UUID, uuid4
+
+from mailqueue.core.address import InvalidAddress, parse_address
+from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.suppression import store
+from mailqueue.suppression.acceptable import address_of, category_of, text_of
+from mailqueue.suppression.model import (
+    Added,
+    Checked,
+    Line,
+    NewSuppression,
+    Reason,
+    Removed,
+    Suppression,
+)
+
+MOST_AT_ONCE = 1_000
+MOST_LISTED = 1_000
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+async def add(
+    conn: Conn, project: str, *, wanted: Sequence[NewSuppression], by: str
+) -> list[Added]:
+    """Write to these addresses no more; queued mail to them is not sent either.
+
+    Raises:
+        NotFound: there is no such project.
+        InvalidField: there are none, or more than 1,000.
+    """
+    if not 1 <= len(wanted) <= MOST_AT_ONCE:
+        raise InvalidField("emails", f"must be 1 to {MOST_AT_ONCE} addresses, got {len(wanted)}")
+    project_id = await project_of(conn, project)
+    import_id = uuid4()
+    async with conn.transaction():
+        lines = (Line(number, one) for number, one in enumerate(wanted))
+        await store.copy_lines(conn, import_id, lines)
+        outcomes = await store.list_taken(conn, project_id, import_id, by=by)
+    sent = [one.address.spellings[0] for one in wanted]
+    hashes = await store.hashes_of(conn, project_id, sent)
+    return [
+        Added(outcomes[number], address, address_hash)
+        for number, (address, address_hash) in enumerate(zip(sent, hashes, strict=True))
+    ]
+
+
+async def list_page(
+    conn: Conn,
+    project: str,
+    *,
+    before: int | None = None,
+    limit: int = 100,
+    reason: Reason | None = None,
+    category: str | None = None,
+    having: str | None = None,
+) -> list[Suppression]:
+    """List those in force, the newest first, behind the one of that id; `having` is in the address.
+
+    Raises:
+        NotFound: there is no such project.
+        InvalidField: the limit is none.
+    """
+    if not 1 <= limit <= MOST_LISTED:
+        raise InvalidField("limit", f"must be 1 to {MOST_LISTED}, got {limit}")
+    project_id = await project_of(conn, project)
+    return await store.list_page(
+        conn,
+        project_id,
+        before=before,
+        limit=limit,
+        reason=reason,
+        category=None if category is None else category_of(category),
+        having=text_of("having", having),
+    )
+
+
+async def check(conn: Conn, project: str, *, email: str, category: str | None = None) -> Checked:
+    """Say whether mail goes to an address: of a category, or (None) mail of every category.
+
+    Raises:
+        NotFound: there is no such project.
+        InvalidField: it is no address, or no category.
+    """
+    address = address_of(email)
+    concerned = {"", category_of(category or "")}
+    project_id = await project_of(conn, project)
+    found = await store.find_all(conn, project_id, address.spellings)
+    reasons = [one.reason for one in found if one.category in concerned]
+    sent = address.spellings[0]
+    (address_hash,) = await store.hashes_of(conn, project_id, [sent])
+    return Checked(
+        address=sent,
+        address_hash=address_hash,
+        is_suppressed=bool(reasons),
+        reason=reasons[0] if reasons else None,
+        found=found,
+    )
+
+
+async def remove(
+    conn: Conn,
+    project: str,
+    *,
+    email: str,
+    category: str | None = None,
+    why: str | None = None,
+    by: str,
+) -> Removed:
+    """Write to an address again: to its mail of a category, or (None) at all.
+
+    Raises:
+        NotFound: there is no such project, or the address is not suppressed.
+        InvalidField: it is no address, or it bounced or complained and `why` says nothing.
+    """
+    spellings = address_of(email).spellings
+    project_id = await project_of(conn, project)
+    return await _removed(conn, project_id, spellings, category=category, why=why, by=by)
+
+
+async def remove_by_hash(
+    conn: Conn,
+    project: str,
+    *,
+    address_hash: str,
+    category: str | None = None,
+    why: str | None = None,
+    by: str,
+) -> Removed:
+    """Do as `remove` with the address of a hash.
+
+    Raises:
+        NotFound: no suppressed address of the project has it.
+    """
+    project_id = await project_of(conn, project)
+    known = address_hash.lower()
+    found = await store.find_address(conn, project_id, known) if _HASH.fullmatch(known) else None
+    if found is None:
+        raise NotFound("suppression with the hash", address_hash[:100])
+    try:
+        spellings = parse_address(found).spellings
+    except InvalidAddress:  # written by hand
+        spellings = (found,)
+    return await _removed(conn, project_id, spellings, category=category, why=why, by=by)
+
+
+async def project_of(conn: Conn, project: str) -> UUID:
+    """Give the id of a project.
+
+    Raises:
+        NotFound: there is none of that name.
+    """
+    found = await store.find_project(conn, project)
+    if found is None:
+        raise NotFound("project", project)
+    return found
+
+
+async def _removed(
+    conn: Conn,
+    project_id: UUID,
+    spellings: tuple[str, ...],
+    *,
+    category: str | None,
+    why: str | None,
+    by: str,
+) -> Removed:
+    count = await store.remove(
+        conn,
+        project_id,
+        spellings,
+        category=None if category is None else category_of(category),
+        why=text_of("why", why),
+        by=by,
+    )
+    if not count:
+        raise NotFound("suppression of", spellings[0])
+    (address_hash,) = await store.hashes_of(conn, project_id, [spellings[0]])
+    return Removed(spellings[0], address_hash, count)

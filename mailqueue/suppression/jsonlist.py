@@ -1,0 +1,79 @@
+"""Reads JSON element by element, of an array or of lines, without holding it all. Pure."""
+
+import json
+from collections.abc import Iterator
+from typing import TextIO
+
+from mailqueue.core.errors import InvalidField
+
+MOST_CHARACTERS = 64 * 1024
+"""Of one element."""
+_SPACE = " \t\r\n"
+
+
+def elements(start: str, text: TextIO) -> Iterator[tuple[int, object]]:
+    """Give the elements with their numbers from 1; `start` has been read of the text already.
+
+    Raises:
+        InvalidField: field `file`; it stops being JSON, or one element is too long.
+    """
+    source = _Source(start, text)
+    is_array = source.next() == "["
+    if is_array:
+        source.skip()
+    number = 0
+    while (char := source.next()) and not (is_array and char == "]"):
+        if is_array and number:
+            if char != ",":
+                raise InvalidField("file", f"there is no comma after element {number}")
+            source.skip()
+        number += 1
+        yield number, source.element(number)
+    if is_array:
+        if not char:
+            raise InvalidField("file", f"the array has no end after element {number}")
+        source.skip()
+        if source.next():
+            raise InvalidField("file", "something follows the array")
+
+
+class _Source:
+    """The text and how far it has been read."""
+
+    def __init__(self, start: str, text: TextIO) -> None:
+        self._buffer, self._at, self._text = start, 0, text
+        self._decoder = json.JSONDecoder()
+
+    def next(self) -> str:
+        """Give the next character that is no white space; "" at the end."""
+        while True:
+            while self._at < len(self._buffer) and self._buffer[self._at] in _SPACE:
+                self._at += 1
+            if self._at < len(self._buffer):
+                return self._buffer[self._at]
+            if not self._fill():
+                return ""
+
+    def skip(self) -> None:
+        self._at += 1
+
+    def element(self, number: int) -> object:
+        """Read one element, of as much of the text as it takes."""
+        self.next()
+        while True:
+            try:
+                element, end = self._decoder.raw_decode(self._buffer, self._at)
+            except (json.JSONDecodeError, RecursionError):
+                if len(self._buffer) - self._at > MOST_CHARACTERS or not self._fill():
+                    raise InvalidField("file", f"element {number} is no JSON") from None
+                continue
+            if end - self._at > MOST_CHARACTERS:
+                raise InvalidField("file", f"element {number} is too long")
+            self._at = end
+            return element
+
+    def _fill(self) -> bool:
+        """Read on; say whether there was more."""
+        more = self._text.read(MOST_CHARACTERS)
+        self._buffer, self._at = self._buffer[self._at :] + more, 0
+        return bool(more)

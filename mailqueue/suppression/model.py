@@ -1,0 +1,109 @@
+"""What a suppression is, and a line of a list of them. Values only."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from mailqueue.core.address import Address
+
+
+class Reason(StrEnum):
+    """Why an address is not written to."""
+
+    HARD_BOUNCE = "hard_bounce"
+    SOFT_BOUNCE_THRESHOLD = "soft_bounce_threshold"  # too many temporary refusals
+    COMPLAINT = "complaint"
+    UNSUBSCRIBED = "unsubscribed"
+    MANUAL = "manual"
+
+
+class Outcome(StrEnum):
+    """What became of a wish to suppress."""
+
+    ADDED = "added"
+    RENEWED = "renewed"  # it was there, and would have ended sooner
+    THERE_ALREADY = "there_already"
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """One that is in force, as it stands in the database."""
+
+    id: int
+    address: str
+    address_hash: str  # hexadecimal; by the key of the project
+    category: str  # "": all mail of the project
+    reason: Reason
+    detail: str | None
+    created_at: datetime
+    expires_at: datetime | None  # None: never
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", Reason(self.reason))
+
+
+@dataclass(frozen=True, slots=True)
+class NewSuppression:
+    """One that somebody asks for, looked at already."""
+
+    address: Address
+    reason: Reason = Reason.MANUAL
+    category: str = ""
+    detail: str | None = None
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One of them in a list; `number` counts lines, or the elements of an array, from 1."""
+
+    number: int
+    wanted: NewSuppression
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line nobody is suppressed for."""
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of one address."""
+
+    outcome: Outcome
+    address: str
+    address_hash: str
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of a list so far; of bad lines the first are kept, and all are counted."""
+
+    added: int = 0
+    renewed: int = 0
+    there_already: int = 0
+    bad: int = 0
+    errors: list[BadLine] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Whether mail goes to an address; `found` is all that is in force for it."""
+
+    address: str
+    address_hash: str
+    is_suppressed: bool
+    reason: Reason | None
+    found: list[Suppression]
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """An address that is written to again, and how many suppressions ended."""
+
+    address: str
+    address_hash: str
+    count: int

@@ -1,0 +1,140 @@
+"""Suppressions as rows; the only file here that runs SQL."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import NamedTuple
+from uuid import UUID
+
+from psycopg.errors import InvalidParameterValue
+
+from mailqueue.core.errors import InvalidField
+from mailqueue.db.fetch import Conn, many, maybe, value
+from mailqueue.db.sql import SQL
+from mailqueue.suppression.model import Line, Outcome, Reason, Suppression
+
+_LINES_A_BREATH = 500
+
+
+class _Count(NamedTuple):
+    outcome: str
+    lines: int
+
+
+class _Taken(NamedTuple):
+    line: int
+    outcome: str
+
+
+async def find_project(conn: Conn, project: str) -> UUID | None:
+    """Give the id of the project of that name."""
+    return await maybe(conn, "find_suppression_project", {"project": project}, UUID)
+
+
+async def copy_lines(conn: Conn, import_id: UUID, lines: Iterable[Line]) -> int:
+    """Copy the lines to where `count_taken` and `list_taken` find them in the same transaction.
+
+    Gives how many there were.
+    """
+    count = 0
+    async with (
+        conn.cursor() as cursor,
+        cursor.copy(SQL["copy_suppression_lines"].query) as copy,
+    ):
+        for line in lines:
+            count += 1
+            one = line.wanted
+            until = "infinity" if one.expires_at is None else one.expires_at.isoformat()
+            rest = (one.category, one.reason.value, one.detail, until)
+            if count % _LINES_A_BREATH == 0:
+                await asyncio.sleep(0)  # others share this loop
+            for spelling in one.address.spellings:
+                await copy.write_row((import_id, line.number, spelling, *rest))
+    return count
+
+
+async def count_taken(
+    conn: Conn, project_id: UUID, import_id: UUID, *, by: str
+) -> dict[Outcome, int]:
+    """Suppress what was copied; count its lines by what became of them."""
+    params = {"project_id": project_id, "import_id": import_id, "by": by}
+    found = await many(conn, "take_suppression_lines", params, _Count)
+    return {Outcome(row.outcome): row.lines for row in found}
+
+
+async def list_taken(
+    conn: Conn, project_id: UUID, import_id: UUID, *, by: str
+) -> dict[int, Outcome]:
+    """Suppress what was copied; say of each line what became of it."""
+    params = {"project_id": project_id, "import_id": import_id, "by": by}
+    found = await many(conn, "take_suppressions", params, _Taken)
+    return {row.line: Outcome(row.outcome) for row in found}
+
+
+async def list_page(
+    conn: Conn,
+    project_id: UUID,
+    *,
+    before: int | None,
+    limit: int,
+    reason: Reason | None,
+    category: str | None,
+    having: str | None,
+) -> list[Suppression]:
+    """List those in force behind one, the newest first."""
+    params = {
+        "project_id": project_id,
+        "before": before,
+        "limit": limit,
+        "reason": reason,
+        "category": category,
+        "having": having,
+    }
+    return await many(conn, "list_suppressions", params, Suppression)
+
+
+async def find_all(conn: Conn, project_id: UUID, addresses: tuple[str, ...]) -> list[Suppression]:
+    """List those in force of an address in all its spellings, of all mail first."""
+    params = {"project_id": project_id, "addresses": list(addresses)}
+    return await many(conn, "find_suppressions", params, Suppression)
+
+
+async def find_address(conn: Conn, project_id: UUID, address_hash: str) -> str | None:
+    """Give the suppressed address of that hash."""
+    params = {"project_id": project_id, "address_hash": address_hash}
+    return await maybe(conn, "find_suppressed_address", params, str)
+
+
+async def hashes_of(conn: Conn, project_id: UUID, addresses: list[str]) -> list[str]:
+    """Give the hashes by which the project knows addresses, in their order."""
+    params = {"project_id": project_id, "addresses": addresses}
+    return await many(conn, "hash_addresses", params, str)
+
+
+async def remove(
+    conn: Conn,
+    project_id: UUID,
+    addresses: tuple[str, ...],
+    *,
+    category: str | None,
+    why: str | None,
+    by: str,
+) -> int:
+    """End the suppressions of an address, of a category or of all; say how many there were.
+
+    Raises:
+        InvalidField: a reason is needed, and none is given.
+    """
+    params = {
+        "project_id": project_id,
+        "addresses": list(addresses),
+        "category": category,
+        "why": why,
+        "by": by,
+    }
+    try:
+        async with conn.transaction():
+            return await value(conn, "remove_suppressions", params, int)
+    except InvalidParameterValue as exc:
+        field = exc.diag.column_name or "why"
+        said = (exc.diag.message_primary or "").removeprefix(f"{field}: ")
+        raise InvalidField(field, said) from exc

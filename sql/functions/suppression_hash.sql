@@ -1,0 +1,57 @@
+-- By what an address is known where it must not be written down: a hash that only its project can make (RFC 2104).
+
+CREATE OR REPLACE FUNCTION mailqueue.keep_address_key(p_project uuid) RETURNS void
+LANGUAGE sql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    INSERT INTO mailqueue.address_keys (project_id, inner_pad, outer_pad)
+    SELECT p_project,
+           string_agg(set_byte('\x00'::bytea, 0, get_byte(k.octets, i.n) # 54), ''::bytea ORDER BY i.n) || decode(repeat('36', 32), 'hex'),
+           string_agg(set_byte('\x00'::bytea, 0, get_byte(k.octets, i.n) # 92), ''::bytea ORDER BY i.n) || decode(repeat('5c', 32), 'hex')
+      -- Two random uuids have 244 random bits.
+      FROM (SELECT sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())) AS octets) AS k,
+           generate_series(0, 31) AS i(n)
+    ON CONFLICT (project_id) DO NOTHING
+$$;
+COMMENT ON FUNCTION mailqueue.keep_address_key(uuid) IS 'Give a project the key it hashes addresses by, if it has none.';
+
+CREATE OR REPLACE FUNCTION mailqueue.projects_address_key() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.keep_address_key(NEW.id);
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION mailqueue.projects_address_key() IS 'AFTER INSERT on projects: its key for the hashes of addresses.';
+
+CREATE OR REPLACE TRIGGER projects_address_key AFTER INSERT ON mailqueue.projects
+    FOR EACH ROW EXECUTE FUNCTION mailqueue.projects_address_key();
+
+CREATE OR REPLACE FUNCTION mailqueue.address_hash(p_project uuid, p_address text) RETURNS bytea
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT sha256(k.outer_pad || sha256(k.inner_pad || convert_to(lower(p_address), 'UTF8')))
+      FROM mailqueue.address_keys AS k WHERE k.project_id = p_project
+$$;
+COMMENT ON FUNCTION mailqueue.address_hash(uuid, text) IS
+    'HMAC-SHA-256 of an address in lower case by the key of the project; NULL once the key is gone.';
+
+CREATE OR REPLACE FUNCTION mailqueue.suppressions_hash() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    NEW.address_hash := mailqueue.address_hash(NEW.project_id, NEW.address);
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION mailqueue.suppressions_hash() IS 'BEFORE INSERT, or UPDATE of the address, on suppressions: its hash.';
+
+CREATE OR REPLACE TRIGGER suppressions_hash BEFORE INSERT OR UPDATE OF address, project_id ON mailqueue.suppressions
+    FOR EACH ROW EXECUTE FUNCTION mailqueue.suppressions_hash();
+
+-- Of projects and suppressions made before their triggers were.
+SELECT mailqueue.keep_address_key(p.id) FROM mailqueue.projects AS p
+ WHERE NOT EXISTS (SELECT FROM mailqueue.address_keys AS k WHERE k.project_id = p.id);
+UPDATE mailqueue.suppressions AS s SET address_hash = mailqueue.address_hash(s.project_id, s.address) WHERE s.address_hash IS NULL;

@@ -1,0 +1,86 @@
+-- Lists of addresses that are not written to: many added at once, some taken off again. Each leaves a row of the audit.
+
+-- Of two rows for one address and category the one that lasts longer stays; of equal ones, the first.
+CREATE OR REPLACE FUNCTION mailqueue.take_suppression_lines(p_project uuid, p_import uuid, p_by text)
+    RETURNS TABLE (line integer, outcome text)
+LANGUAGE sql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_nestloop = off                                    -- nothing is known of rows that were copied a moment ago
+AS $$
+    WITH lines AS (
+        DELETE FROM mailqueue.suppression_lines AS l WHERE l.import_id = p_import
+        RETURNING l.line, lower(l.address) AS address, l.category, l.reason, l.detail, l.expires_at
+    ), wanted AS (
+        SELECT DISTINCT ON (l.address, l.category) l.* FROM lines AS l ORDER BY l.address, l.category, l.expires_at DESC, l.line
+    ), written AS (
+        INSERT INTO mailqueue.suppressions AS s (project_id, address, category, reason, detail, expires_at)
+        SELECT p_project, w.address, w.category, w.reason, w.detail, w.expires_at
+          FROM wanted AS w ORDER BY w.address, w.category    -- so that nobody deadlocks
+        ON CONFLICT (project_id, address, category)
+        DO UPDATE SET reason = excluded.reason, detail = excluded.detail, expires_at = excluded.expires_at, created_at = now()
+         WHERE s.expires_at < excluded.expires_at
+        RETURNING s.address, s.category, s.xmax = 0 AS is_new  -- no row version before it
+    ), told AS (
+        SELECT l.line, CASE WHEN t.is_new THEN 'added' WHEN NOT t.is_new THEN 'renewed' ELSE 'there_already' END AS outcome
+          FROM lines AS l
+          LEFT JOIN wanted AS w ON w.line = l.line AND w.address = l.address  -- a line may stand for two spellings
+          LEFT JOIN written AS t ON t.address = w.address AND t.category = w.category
+    ), noted AS (
+        INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
+        SELECT p_project, p_by, 'suppressions.added', 'project ' || p.name,
+               jsonb_build_object('added', count(*) FILTER (WHERE t.outcome = 'added'), 'renewed', count(*) FILTER (WHERE t.outcome = 'renewed'))
+          FROM told AS t, mailqueue.projects AS p WHERE p.id = p_project AND t.outcome <> 'there_already'
+         GROUP BY p.name
+    )
+    SELECT t.line, min(t.outcome) FROM told AS t GROUP BY t.line
+$$;
+COMMENT ON FUNCTION mailqueue.take_suppression_lines(uuid, uuid, text) IS
+    'Suppress what was copied to suppression_lines under this id; says of each line whether it was added, renewed or there already.';
+
+-- Whoever takes an address off that bounced or complained has to say why. It is taken off the lists of bounces and of those
+-- who unsubscribed too, which would suppress it again at the next news of it.
+CREATE OR REPLACE FUNCTION mailqueue.remove_suppressions(p_project uuid, p_addresses text[], p_category text, p_why text, p_by text)
+    RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_reasons text[];
+    v_hash bytea;
+    v_count integer;
+BEGIN
+    SELECT array_agg(DISTINCT r.reason ORDER BY r.reason) FILTER (WHERE r.is_in_force),
+           (array_agg(r.address_hash ORDER BY r.id) FILTER (WHERE r.is_in_force))[1], count(*) FILTER (WHERE r.is_in_force)
+      INTO v_reasons, v_hash, v_count
+      FROM (SELECT s.id, s.reason, s.address_hash, s.expires_at > now() AS is_in_force
+              FROM mailqueue.suppressions AS s
+             WHERE s.project_id = p_project AND s.address = ANY (p_addresses) AND (p_category IS NULL OR s.category = p_category)
+             ORDER BY s.address, s.category FOR UPDATE) AS r;
+    IF v_count = 0 THEN
+        RETURN 0;
+    END IF;
+    IF coalesce(p_category, '') = '' THEN
+        SELECT array_agg(DISTINCT e.reason ORDER BY e.reason) INTO v_reasons
+          FROM (SELECT unnest(v_reasons) UNION ALL
+                SELECT CASE b.bounce_type WHEN 'hard' THEN 'hard_bounce' ELSE 'complaint' END
+                  FROM mailqueue.bounce_list AS b
+                 WHERE b.project_id = p_project AND b.email = ANY (p_addresses) AND b.bounce_type IN ('hard', 'complaint')) AS e(reason);
+    END IF;
+    IF v_reasons && ARRAY['hard_bounce', 'complaint'] AND coalesce(btrim(p_why), '') = '' THEN
+        PERFORM mailqueue.refuse('why', format('is needed for an address with %s: say why it may be written to again',
+                                               array_to_string(v_reasons, ' and ')));
+    END IF;
+    DELETE FROM mailqueue.suppressions AS s
+     WHERE s.project_id = p_project AND s.address = ANY (p_addresses) AND (p_category IS NULL OR s.category = p_category);
+    DELETE FROM mailqueue.bounce_list AS b
+     WHERE b.project_id = p_project AND b.email = ANY (p_addresses) AND coalesce(p_category, '') = '';
+    DELETE FROM mailqueue.unsubscribe_list AS u
+     WHERE u.project_id = p_project AND u.email = ANY (p_addresses) AND (p_category IS NULL OR u.category = p_category);
+    -- The audit outlives a wish to be forgotten: it names the hash.
+    INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
+    VALUES (p_project, p_by, 'suppression.removed', 'address ' || encode(v_hash, 'hex'),
+            jsonb_strip_nulls(jsonb_build_object('reasons', v_reasons, 'category', p_category, 'why', nullif(btrim(left(p_why, 500)), ''))));
+    RETURN v_count;
+END $$;
+COMMENT ON FUNCTION mailqueue.remove_suppressions(uuid, text[], text, text, text) IS
+    'Write to an address again, in a category or (NULL) at all; gives how many suppressions ended. Refuses with 22023 where a reason is needed.';

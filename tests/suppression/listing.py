@@ -1,0 +1,34 @@
+"""What tests of lists share: adding, importing, and what became of it."""
+
+import io
+from typing import Any
+
+from mailqueue.db.fetch import Conn
+from mailqueue.suppression import entries, importing
+from mailqueue.suppression.acceptable import wanted_of
+from mailqueue.suppression.model import Outcome, Tally
+from tests import make
+
+ANN = "ann@example.com"
+
+
+async def added(conn: Conn, *emails: str, project: str = "default", **words: Any) -> list[Outcome]:
+    wanted = [wanted_of(email, **words) for email in emails]
+    return [one.outcome for one in await entries.add(conn, project, wanted=wanted, by="tests")]
+
+
+async def imported(conn: Conn, content: str, *, is_trial: bool = False) -> Tally:
+    tally = Tally()
+    file = io.BytesIO(content.encode())
+    await importing.import_list(
+        conn, "default", file=file, is_trial=is_trial, by="tests", tally=tally
+    )
+    return tally
+
+
+async def audits(conn: Conn, action: str) -> list[tuple[str, str, dict[str, object]]]:
+    return await make.rows(
+        conn,
+        "SELECT actor, subject, detail FROM mailqueue.audit_events WHERE action = %s ORDER BY id",
+        action,
+    )
