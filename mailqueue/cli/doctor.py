@@ -6,11 +6,13 @@ from mailqueue.cli.context import run
 from mailqueue.cli.output import emit, examples, json_option, paint, show
 from mailqueue.core.config import Settings, load_settings
 from mailqueue.core.errors import MailqueueError
+from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.operations.doctor import examine
 from mailqueue.operations.model import Finding, State
 from mailqueue.operations.patient import Patient, unsound
 from mailqueue.vault.masterkey import master_key_of
+from mailqueue.wiring import shelf_of
 
 EXIT_UNSOUND = 1
 _WORDS = {
@@ -40,10 +42,15 @@ def doctor(ctx: click.Context, *, as_json: bool) -> None:
         ctx.exit(EXIT_UNSOUND)
 
 
+def _patient(settings: Settings, conn: Conn) -> Patient:
+    shelf = shelf_of(settings.attachments)
+    return Patient(settings, conn, lambda: master_key_of(settings), shelf)
+
+
 async def _examine(settings: Settings) -> list[Finding]:
     try:
         async with connect(settings.database, application_name="mailqueue/doctor") as conn:
-            return await examine(Patient(settings, conn, lambda: master_key_of(settings)))
+            return await examine(_patient(settings, conn))
     except MailqueueError as exc:
         # The sentence names the fix itself; nothing else can be looked at.
         return [unsound("server", str(exc), fix="see to that and check again")]

@@ -21,7 +21,7 @@ async def at_desk(advance: Advance) -> AsyncIterator[Desk]:
     settings = load_settings()
     opened = tasks.desk_of(
         settings.database,
-        ArchiveStores(settings.archive),
+        ArchiveStores(settings.archive, settings.attachments),
         operator=operator(),
         advance=advance,
     )

@@ -4,7 +4,7 @@
 """
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,12 +15,14 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from mailqueue.core.dsn import take_pool_max
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.nameserver import NameServer
+from mailqueue.core.places import OVER_BYTES, AttachmentSettings
 from mailqueue.core.secret import Secret
 from mailqueue.core.variables import (
     ArchivePlace,
     NameServers,
     Network,
     Networks,
+    Places,
     Port,
     SecretText,
     check_database_url,
@@ -154,6 +156,7 @@ class Settings:
     allowed_hosts: tuple[Network, ...]  # networks that pass the outbound check although private
     name_servers: tuple[NameServer, ...] = ()  # asked by checks of domains; none: the system's
     master_key_previous: Secret | None = None  # opens what the master key before sealed
+    attachments: AttachmentSettings = field(default_factory=AttachmentSettings)
 
 
 def default_data() -> Path:
@@ -202,6 +205,9 @@ class Environment(BaseSettings):
     archive: ArchivePlace = None
     archive_cold: ArchivePlace = None
     archive_endpoint: str | None = None
+    attachment_store: Places = ()
+    attachment_over: Annotated[int, Field(ge=1024, le=26_214_400)] = OVER_BYTES
+    attachment_endpoint: str | None = None
     log_level: LogLevel = LogLevel.INFO
     log_format: LogFormat = LogFormat.AUTO
 
@@ -241,6 +247,9 @@ def _grouped(env: Environment) -> Settings:
         allowed_hosts=env.allowed_hosts,
         name_servers=env.resolver,
         master_key_previous=env.master_key_previous,
+        attachments=AttachmentSettings(
+            env.attachment_store, env.attachment_over, env.attachment_endpoint
+        ),
     )
 
 

@@ -1,7 +1,6 @@
 """How single settings are written in the environment, and what each may be. Pure."""
 
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
@@ -9,6 +8,7 @@ from pydantic_settings import NoDecode
 
 from mailqueue.core.dsn import take_pool_max
 from mailqueue.core.nameserver import NameServer, parse_name_servers
+from mailqueue.core.places import parse_place, parse_places
 from mailqueue.core.secret import Secret
 
 Network = IPv4Network | IPv6Network
@@ -36,12 +36,12 @@ def _name_servers(value: object) -> object:
     return parse_name_servers(value) if isinstance(value, str) else value
 
 
-def _archive(value: object) -> object:
-    if not isinstance(value, str) or value.startswith("s3://"):
-        return value
-    if not value.startswith("/"):
-        raise ValueError("must be an absolute folder or s3://bucket/prefix")
-    return Path(value).as_uri()
+def _place(value: object) -> object:
+    return parse_place(value) if isinstance(value, str) else value
+
+
+def _places(value: object) -> object:
+    return parse_places(value) if isinstance(value, str) else value
 
 
 def refuse_control(value: object) -> object:
@@ -55,4 +55,5 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 SecretText = Annotated[Secret, BeforeValidator(_secret)]
 Networks = Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_networks)]
 NameServers = Annotated[tuple[NameServer, ...], NoDecode, BeforeValidator(_name_servers)]
-ArchivePlace = Annotated[str | None, BeforeValidator(_archive)]
+ArchivePlace = Annotated[str | None, BeforeValidator(_place)]
+Places = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_places)]

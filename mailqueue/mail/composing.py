@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from mailqueue.mail.desk import Account, Desk
-from mailqueue.mail.letter import CannotCompose, Letter, NotSigned, write_letter
+from mailqueue.mail.letter import CannotCompose, Letter, NotSigned, NotYet, write_letter
 from mailqueue.mail.model import (
     Ending,
     LogStatus,
@@ -18,6 +18,8 @@ from mailqueue.telemetry.log import get_logger
 
 UNSIGNED_WAIT = timedelta(minutes=1)
 """After so long mail that must be signed looks again whether its domain has a key."""
+FILE_WAIT = timedelta(seconds=30)
+"""After so long mail whose files were away looks for them again."""
 
 log = get_logger(__name__)
 
@@ -84,6 +86,8 @@ def _draft(
             stopped=stopped,
             signers=account.signers,
         )
+    except NotYet as exc:
+        return unsent(parcel, Ending.DEFER, str(exc))._replace(wait=FILE_WAIT)
     except NotSigned as exc:
         return unsent(parcel, Ending.DEFER, str(exc))._replace(wait=UNSIGNED_WAIT)
     except CannotCompose as exc:

@@ -16,12 +16,13 @@ from mailqueue.db.link import Link
 from mailqueue.mail import store
 from mailqueue.mail.claims import Claims
 from mailqueue.mail.desk import Account, Desk
-from mailqueue.mail.files import FileRef, Files
+from mailqueue.mail.files import FileRef, Files, octets_of
 from mailqueue.mail.letter import Skeletons
 from mailqueue.mail.lines import Lines, read_parcels
-from mailqueue.mail.model import Ending, Settlement
+from mailqueue.mail.model import Ending, FileFault, Settlement
 from mailqueue.mail.partitions import keep_partitions_forever
 from mailqueue.mail.scribe import Scribe
+from mailqueue.mail.shelf import Shelf
 from mailqueue.mail.silence import Awake
 from mailqueue.mail.slots import Slots
 from mailqueue.mail.trouble import Trouble
@@ -58,6 +59,7 @@ class Courier:
         *,
         launch_id: UUID,
         read_account: Callable[[Conn, int], Awaitable[Account]],
+        shelf: Shelf | None = None,
     ) -> None:
         self._settings = settings
         self._database = database
@@ -66,6 +68,7 @@ class Courier:
         self._lifeline = Lifeline(self._links["beat"], kind="send", launch_id=launch_id)
         self._trouble = Trouble(self._links["trouble"])
         self._read_account = read_account
+        self._shelf = shelf or Shelf()
         self._room = asyncio.Event()
 
     async def run(self, stop: asyncio.Event) -> bool:
@@ -125,12 +128,12 @@ class Courier:
         found = await self._links["claim"].call(lambda conn: store.read_tags(conn, list(ids)))
         return {one.id: tuple(one.tags) for one in found}
 
-    async def _read_files(self, refs: Sequence[FileRef]) -> dict[UUID, bytes]:
+    async def _read_files(self, refs: Sequence[FileRef]) -> dict[UUID, bytes | FileFault]:
         ids, days = [ref.id for ref in refs], sorted({ref.on for ref in refs})
         stored = await self._links["claim"].call(
             lambda conn: store.read_attachments(conn, ids, days=days)
         )
-        return {one.id: one.octets for one in stored if one.octets is not None}
+        return await octets_of(stored, self._shelf)
 
     def _desk(self, awake: Awake) -> Desk:
         return Desk(

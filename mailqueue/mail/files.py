@@ -6,7 +6,8 @@ from datetime import date
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from mailqueue.mail.model import Parcel
+from mailqueue.mail.model import FileFault, Parcel, StoredFile
+from mailqueue.mail.shelf import Shelf
 from mailqueue.mime.files import File
 
 KEPT_BYTES = 16 * 1024 * 1024
@@ -26,7 +27,19 @@ class FileRef(NamedTuple):
     bytes: int
 
 
-ReadOctets = Callable[[Sequence[FileRef]], Awaitable[Mapping[UUID, bytes]]]
+ReadOctets = Callable[[Sequence[FileRef]], Awaitable[Mapping[UUID, bytes | FileFault]]]
+_GONE = FileFault("it was deleted", is_lasting=True)
+
+
+async def octets_of(stored: Sequence[StoredFile], shelf: Shelf) -> dict[UUID, bytes | FileFault]:
+    """Give the octets of files, from the database or from where they lie."""
+    found: dict[UUID, bytes | FileFault] = {}
+    for one in stored:
+        if one.octets is not None:
+            found[one.id] = one.octets
+        elif one.location is not None:
+            found[one.id] = await shelf.fetch(one.location, size=one.bytes, sha256=one.sha256)
+    return found
 
 
 class Files:
@@ -39,17 +52,21 @@ class Files:
         self._bytes = 0
 
     async def fetched(self, parcels: Sequence[Parcel]) -> list[Parcel]:
-        """Give the parcels with their files; one whose files are gone loses its content."""
+        """Give the parcels with their files, or with what keeps them from coming."""
         wanted = {ref.id: ref for parcel in parcels for ref in _refs(parcel)}
-        octets = {found: self._kept[found] for found in wanted if found in self._kept}
+        octets: dict[UUID, bytes | FileFault] = {
+            found: self._kept[found] for found in wanted if found in self._kept
+        }
         missing = [ref for ref in wanted.values() if ref.id not in octets]
         if missing:
             octets.update(await self._read(missing))
         self._keep(octets)
         return [_with_files(parcel, octets) for parcel in parcels]
 
-    def _keep(self, octets: Mapping[UUID, bytes]) -> None:
+    def _keep(self, octets: Mapping[UUID, bytes | FileFault]) -> None:
         for found, content in octets.items():
+            if isinstance(content, FileFault):
+                continue
             if found not in self._kept:
                 self._bytes += len(content)
             self._kept[found] = content
@@ -74,14 +91,16 @@ def fitting(parcels: Sequence[Parcel]) -> int:
     return len(parcels)
 
 
-def _with_files(parcel: Parcel, octets: Mapping[UUID, bytes]) -> Parcel:
-    refs = _refs(parcel)
-    if not all(ref.id in octets for ref in refs):
-        return parcel._replace(content=None)
-    files = tuple(
-        File(ref.name, ref.content_type, octets[ref.id], content_id=ref.content_id) for ref in refs
-    )
-    return parcel._replace(files=files)
+def _with_files(parcel: Parcel, octets: Mapping[UUID, bytes | FileFault]) -> Parcel:
+    files: list[File] = []
+    for ref in _refs(parcel):
+        found = octets.get(ref.id, _GONE)
+        if isinstance(found, FileFault):
+            return parcel._replace(
+                fault=FileFault(f"its file {ref.name}: {found.reason}", found.is_lasting)
+            )
+        files.append(File(ref.name, ref.content_type, found, content_id=ref.content_id))
+    return parcel._replace(files=tuple(files))
 
 
 def _refs(parcel: Parcel) -> list[FileRef]:

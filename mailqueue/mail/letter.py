@@ -22,6 +22,10 @@ class CannotCompose(ValueError):
     """The mail can never become a message; the text says why."""
 
 
+class NotYet(Exception):
+    """Something the mail needs is away for now; the text says what."""
+
+
 class NotSigned(Exception):
     """The project sends signed mail only, and nobody signs for this domain yet."""
 
@@ -77,11 +81,14 @@ def write_letter(
 
     Raises:
         CannotCompose: if it never can be; the message names the field.
+        NotYet: one of its files is away for now.
         NotSigned: it has to be signed, and no key of its domain is in force.
     """
     email, content = parcel.email, parcel.content
     if content is None:
         raise CannotCompose("its content was deleted")
+    if parcel.fault is not None:
+        raise (CannotCompose if parcel.fault.is_lasting else NotYet)(parcel.fault.reason)
     try:
         sender = _sender(content, identity.sender)
         to, cc, envelope = _recipients(parcel, stopped)

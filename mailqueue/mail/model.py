@@ -57,12 +57,21 @@ class Recipient:
     status: str
 
 
-@dataclass(frozen=True, slots=True)
-class StoredFile:
-    """The octets of a file; None: they are in a folder or bucket."""
+class StoredFile(NamedTuple):
+    """The octets of a file, or their place in a folder or bucket and what they have to be."""
 
     id: UUID
     octets: bytes | None
+    location: str | None
+    sha256: bytes
+    bytes: int
+
+
+class FileFault(NamedTuple):
+    """Why a file does not come; `is_lasting`: waiting does not help."""
+
+    reason: str
+    is_lasting: bool
 
 
 class Parcel(NamedTuple):
@@ -73,6 +82,7 @@ class Parcel(NamedTuple):
     recipients: tuple[Recipient, ...] = ()
     files: tuple[File, ...] = ()  # fetched right before composing: they may be large
     tags: tuple[str, ...] = ()  # read only for accounts whose provider counts by them
+    fault: FileFault | None = None  # one of its files does not come
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mailqueue.db.fetch import Conn
+from mailqueue.mail.shelf import Shelf
 from mailqueue.maintenance.model import Advance
 from mailqueue.ports.filestore import Store
 
 
 class Stores(Protocol):
-    """Where archive files go, and where they are."""
+    """Where archive files and attachments go, and where they are."""
 
     @property
     def warm(self) -> Store | None:
@@ -19,6 +20,11 @@ class Stores(Protocol):
     @property
     def cold(self) -> Store | None:
         """Give the place of old files."""
+        ...
+
+    @property
+    def shelf(self) -> Shelf:
+        """Give the places of attachments that are not in the database."""
         ...
 
     def at(self, url: str) -> Store:

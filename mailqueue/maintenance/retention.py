@@ -1,7 +1,7 @@
 """The task `retention`: deletes what is kept no longer and has no archive."""
 
 from mailqueue.core.crashpoints import reach
-from mailqueue.maintenance import store, store_records
+from mailqueue.maintenance import store, store_records, stored_files
 from mailqueue.maintenance.archiving import BATCH
 from mailqueue.maintenance.desk import Desk
 from mailqueue.maintenance.files import Record
@@ -25,8 +25,10 @@ async def run(desk: Desk) -> Report:
     counts["waiters"] = await store.sweep_waiters(desk.conn)
     counts["limit_days"] = await store.sweep_limit_days(desk.conn)
     counts["accepted_days"] = await store.sweep_balanced_days(desk.conn)
+    needs = list[str]()
+    counts |= await stored_files.sweep(desk, needs=needs)
     deleted = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count]
-    return Report(f"deleted {', '.join(deleted) or 'nothing'}", counts)
+    return Report(f"deleted {', '.join(deleted) or 'nothing'}", counts, tuple(needs))
 
 
 async def _delete(desk: Desk, each: Leaving) -> int:

@@ -1,12 +1,15 @@
 """What SQL cannot say of the mail: whether credentials open, and whether the books add up."""
 
 from mailqueue.core.errors import MailqueueError
+from mailqueue.mail.intact import check_files
 from mailqueue.operations import books, store_health
 from mailqueue.operations.model import Finding
-from mailqueue.operations.patient import Patient, plural, sound, unsound
+from mailqueue.operations.patient import Patient, plural, some, sound, unsound
 from mailqueue.senders import accounts
 from mailqueue.vault.vault import check_master_key
 
+FEW_BYTES = 32 * 1024 * 1024
+"""Of files in folders and buckets so much is read; all of it by `mailqueue verify --files`."""
 FEW = 1_000_000
 """So many mails are compared with the books at once; more than that by `mailqueue verify`."""
 
@@ -29,6 +32,19 @@ async def credentials(patient: Patient) -> Finding:
             "with `mailqueue sender`",
         )
     return sound("credentials", f"{plural(len(sealed), 'stored password')} can be opened")
+
+
+async def attachment_files(patient: Patient) -> Finding:
+    """Files that lie in folders and buckets are there."""
+    checked = await check_files(patient.conn, patient.shelf, most_bytes=FEW_BYTES)
+    if checked.faults:
+        return unsound(
+            "attachment files",
+            some(list(checked.faults), most=1),
+            fix="restore them from a backup; `mailqueue verify --files` names all",
+        )
+    says = f"{plural(checked.files, 'file')} read" if checked.files else "all are in the database"
+    return sound("attachment files", says)
 
 
 async def compare_books(patient: Patient) -> None:

@@ -24,6 +24,7 @@ async def examine(patient: Patient) -> list[Finding]:
     if findings[-1].is_ok:
         findings += await _health(patient)
         findings.append(await _run(checks_mail.credentials, patient))
+        findings.append(await _run(checks_mail.attachment_files, patient))
     return findings
 
 

@@ -5,17 +5,19 @@ from dataclasses import dataclass
 
 from mailqueue.core.config import Settings
 from mailqueue.db.fetch import Conn
+from mailqueue.mail.shelf import Shelf
 from mailqueue.operations.model import Finding, State
 from mailqueue.vault.masterkey import MasterKey
 
 
 @dataclass(frozen=True, slots=True)
 class Patient:
-    """One installation: its settings, its database, its master key if there is one."""
+    """One installation: settings, database, master key if there is one, places of large files."""
 
     settings: Settings
     conn: Conn
     read_master_key: Callable[[], MasterKey | None]
+    shelf: Shelf
 
 
 Check = Callable[[Patient], Awaitable[Finding]]

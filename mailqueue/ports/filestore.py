@@ -1,14 +1,23 @@
-"""What the archive needs from a place for files."""
+"""What archive and attachments need from a place for files."""
 
 from collections.abc import AsyncIterator
+from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from mailqueue.core.errors import MailqueueError
 
 
 class FileMissing(MailqueueError):
     """A store does not have a file that it should have; the message names both."""
+
+
+class Listed(NamedTuple):
+    """A file that a store has."""
+
+    path: str
+    bytes: int
+    changed_at: datetime
 
 
 class Store(Protocol):
@@ -37,6 +46,14 @@ class Store(Protocol):
 
         Raises:
             FileMissing: there is no such file.
+            Unavailable: the store cannot be read now.
+        """
+        ...
+
+    def listed(self, folder: str) -> AsyncIterator[list[Listed]]:
+        """Give the files below a folder, some at a time; one that is not there has none.
+
+        Raises:
             Unavailable: the store cannot be read now.
         """
         ...

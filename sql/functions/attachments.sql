@@ -80,6 +80,11 @@ BEGIN
         PERFORM mailqueue.refuse('attachments', format('there is no upload %s', to_json(left(p_id, 100))));
     END IF;
     IF a.created_on < date_trunc('month', now() AT TIME ZONE 'UTC')::date THEN
+        -- Where its octets lie elsewhere they are deleted after the last row that names them.
+        PERFORM FROM mailqueue.attachments AS u WHERE u.id = a.id AND u.created_on = a.created_on FOR KEY SHARE;
+        IF NOT FOUND THEN
+            PERFORM mailqueue.refuse('attachments', format('there is no upload %s', to_json(left(p_id, 100))));
+        END IF;
         a.created_on := (now() AT TIME ZONE 'UTC')::date;
         INSERT INTO mailqueue.attachments VALUES (a.*) ON CONFLICT DO NOTHING;
     END IF;
@@ -113,7 +118,7 @@ BEGIN
     ELSIF jsonb_array_length(p_files) > 50 THEN
         PERFORM mailqueue.refuse('attachments', format('at most 50 files, got %s', jsonb_array_length(p_files)));
     END IF;
-    SELECT p.attachment_types, p.attachment_bytes INTO v_allowed, v_most FROM mailqueue.projects AS p WHERE p.id = p_project;
+    SELECT a.types, a.most INTO v_allowed, v_most FROM mailqueue.attachments_of_project(p_project) AS a;
     FOR f IN SELECT jsonb_array_elements(p_files) LOOP
         PERFORM mailqueue.check_attachment_fields(f);
         v_name := f ->> 'filename';

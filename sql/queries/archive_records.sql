@@ -226,8 +226,8 @@ WHERE r.kind = %(kind)s
   AND a.octets IS NOT NULL
   AND a.created_on >= (%(since)s::timestamptz AT TIME ZONE 'UTC')::date
   AND a.created_on < (%(until)s::timestamptz AT TIME ZONE 'UTC')::date
-  AND NOT EXISTS (SELECT FROM (SELECT (f.file ->> 'id')::uuid AS id FROM mailqueue.email_contents AS c
-                               CROSS JOIN LATERAL jsonb_array_elements(c.files) AS f(file)) AS u WHERE u.id = a.id)
+  AND NOT EXISTS (SELECT FROM mailqueue.email_contents AS c
+                  WHERE c.files @> jsonb_build_array(jsonb_build_object('id', a.id)))
 GROUP BY r.project_id
 ORDER BY r.project_id;
 
@@ -239,8 +239,8 @@ WHERE a.project_id = %(project_id)s
   AND a.octets IS NOT NULL
   AND a.created_on >= (%(since)s::timestamptz AT TIME ZONE 'UTC')::date
   AND a.created_on < (%(until)s::timestamptz AT TIME ZONE 'UTC')::date
-  AND NOT EXISTS (SELECT FROM (SELECT (f.file ->> 'id')::uuid AS id FROM mailqueue.email_contents AS c
-                               CROSS JOIN LATERAL jsonb_array_elements(c.files) AS f(file)) AS u WHERE u.id = a.id);
+  AND NOT EXISTS (SELECT FROM mailqueue.email_contents AS c
+                  WHERE c.files @> jsonb_build_array(jsonb_build_object('id', a.id)));
 
 -- name: remove_attachments :many
 -- Delete these files; gives the places of those that were there.

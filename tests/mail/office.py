@@ -13,7 +13,15 @@ from mailqueue.mail.desk import Account, Desk
 from mailqueue.mail.files import FileRef, Files
 from mailqueue.mail.letter import Skeletons
 from mailqueue.mail.line import SenderLine
-from mailqueue.mail.model import ClaimedEmail, Ending, Mark, Marks, MarkVerdict, Settlement
+from mailqueue.mail.model import (
+    ClaimedEmail,
+    Ending,
+    FileFault,
+    Mark,
+    Marks,
+    MarkVerdict,
+    Settlement,
+)
 from mailqueue.mail.scribe import Scribe
 from mailqueue.mail.slots import Share, Slots
 from mailqueue.ports.transport import Channel, Outgoing, Report
@@ -98,12 +106,12 @@ class Office:
     stall_s: float = 5.0
     stranger_s: float = 1.0
 
-    octets: dict[UUID, bytes] = field(default_factory=dict)  # of files that are stored
+    octets: dict[UUID, bytes | FileFault] = field(default_factory=dict)  # of files that are stored
 
     def __post_init__(self) -> None:
         self.book = Book(self.slots)
 
-    async def read(self, refs: Sequence[FileRef]) -> dict[UUID, bytes]:
+    async def read(self, refs: Sequence[FileRef]) -> dict[UUID, bytes | FileFault]:
         return {ref.id: self.octets[ref.id] for ref in refs if ref.id in self.octets}
 
     @property

@@ -8,9 +8,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from mailqueue.mail.composing import FILE_WAIT
 from mailqueue.mail.files import GROUP_BYTES, FileRef, Files, carries_files, fitting
 from mailqueue.mail.letter import Skeletons, write_letter
-from mailqueue.mail.model import Ending, Parcel
+from mailqueue.mail.model import Ending, FileFault, Parcel
 from mailqueue.mail.slots import Share
 from mailqueue.senders.model import Identity
 from tests.mail.claims import NOW, SENDER, parcel
@@ -89,7 +90,20 @@ async def test_a_mail_whose_file_was_deleted_fails_and_the_others_go() -> None:
         await until(lambda: len(office.settled) == 3)
 
     assert office.endings() == [Ending.FAILED, Ending.SENT, Ending.SENT]
-    assert office.settled[0].reason == "its content was deleted"
+    assert office.settled[0].reason == "its file a.pdf: it was deleted"
+
+
+async def test_a_mail_whose_file_is_away_waits_and_the_others_go() -> None:
+    away, there = uuid4(), uuid4()
+    fault = FileFault("s3://files is away", is_lasting=False)
+    office, server = Office(octets={away: fault, there: PDF}), Server()
+    async with line_to(server, office) as line:
+        line.add([parcel(files=[ref(away)]), parcel(files=[ref(there)])])
+        await until(lambda: len(office.settled) == 2)
+
+    waits = next(one for one in office.settled if one.ending is Ending.DEFER)
+    assert (waits.reason, waits.wait) == ("its file a.pdf: s3://files is away", FILE_WAIT)
+    assert Ending.SENT in office.endings()
 
 
 async def test_mails_with_large_files_go_few_at_a_time() -> None:

@@ -6,6 +6,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,20 @@ import pytest
 from mailqueue.adapters.filestores.s3 import S3Store
 from mailqueue.core.config import ArchiveSettings, DatabaseSettings
 from mailqueue.core.errors import ConfigError, Unavailable
+from mailqueue.core.places import AttachmentSettings
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+from mailqueue.mail.attachments import NewFile, keep
+from mailqueue.mail.files import octets_of
+from mailqueue.mail.model import FileFault
+from mailqueue.mail.store import read_attachments
 from mailqueue.maintenance import archive
 from mailqueue.maintenance.desk import Desk
 from mailqueue.maintenance.manifest import Wanted, bring_back, verify
 from mailqueue.maintenance.tasks import desk_of
 from mailqueue.ports.filestore import FileMissing
-from mailqueue.wiring import ArchiveStores
+from mailqueue.wiring import ArchiveStores, shelf_of
+from tests import make
 from tests.concurrency.running import until
 from tests.maintenance import seeing
 from tests.maintenance.old_mail import old
@@ -110,6 +119,35 @@ async def test_a_bucket_keeps_replaces_and_forgets_files(endpoint: str, tmp_path
 
     with pytest.raises(FileMissing, match=r"a/b\.gz is not in s3://archive/some/where"):
         [chunk async for chunk in store.chunks("a/b.gz")]
+
+
+async def test_attachments_lie_in_a_bucket_and_are_listed_there(
+    database: DatabaseSettings, endpoint: str
+) -> None:
+    shelf = shelf_of(AttachmentSettings(("s3://archive/some/files",), 1000, endpoint))
+    octets = b"%PDF-1.7\n" + bytes(range(256)) * 20
+
+    @asynccontextmanager
+    async def lend() -> AsyncIterator[Conn]:
+        async with connect(database) as conn:
+            yield conn
+
+    async with connect(database) as conn:
+        project = await make.project_named(conn)
+        file = NewFile(None, "application/pdf", octets)
+        kept = await keep(lend, shelf, project_id=project, file=file)
+        rows = await read_attachments(conn, [kept.id], days=[kept.created_on])
+        listed = [one async for some in shelf.places[0].listed(str(project)) for one in some]
+        (read,) = (await octets_of(rows, shelf)).values()
+        await shelf.places[0].delete(listed[0].path)
+        (gone,) = (await octets_of(rows, shelf)).values()
+
+    assert read == octets
+    assert [f"s3://archive/some/files/{one.path}" for one in listed] == [rows[0].location]
+    assert listed[0].bytes == len(octets)
+    assert isinstance(gone, FileFault)
+    assert gone.is_lasting
+    assert [some async for some in shelf.places[0].listed("nobody")] == []
 
 
 async def test_a_bucket_that_is_not_there_is_said(endpoint: str, tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""Where archive files lie: a folder, or storage that speaks the protocol of S3."""
+"""Where archive files and attachments lie: a folder, or storage that speaks the protocol of S3."""

@@ -1,17 +1,20 @@
-"""Archive files in a folder of this machine or of a network share, for their owner's eyes alone."""
+"""Files in a folder of this machine or of a network share, for their owner's eyes alone."""
 
 import asyncio
 import os
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
 from mailqueue.core.errors import ConfigError, Unavailable
-from mailqueue.ports.filestore import FileMissing
+from mailqueue.ports.filestore import FileMissing, Listed
 
 _CHUNK = 1 << 20
 _DRAFTS = ".drafts"
+_SOME = 1000
 
 
 class FolderStore:
@@ -47,6 +50,13 @@ class FolderStore:
                 while chunk := await asyncio.to_thread(file.read, _CHUNK):
                     yield chunk
 
+    async def listed(self, folder: str) -> AsyncIterator[list[Listed]]:
+        """Give the files below a folder, some at a time; drafts are none."""
+        found = self._files(self._at(folder))
+        with self._told():
+            while some := await asyncio.to_thread(lambda: list(islice(found, _SOME))):
+                yield some
+
     async def delete(self, path: str) -> None:
         """Delete a file; one that is not there is no error."""
         target = self._at(path)
@@ -54,6 +64,19 @@ class FolderStore:
             target.unlink(missing_ok=True)
             if target.parent.is_dir():
                 _flush(target.parent)
+
+    def _files(self, top: Path) -> Iterator[Listed]:
+        root = self._root.resolve()
+        for folder, inner, names in os.walk(top):
+            inner[:] = [name for name in inner if name != _DRAFTS]
+            for name in names:
+                path = Path(folder, name)
+                try:
+                    found = path.stat()
+                except FileNotFoundError:
+                    continue  # deleted meanwhile
+                changed = datetime.fromtimestamp(found.st_mtime, UTC)
+                yield Listed(path.relative_to(root).as_posix(), found.st_size, changed)
 
     def _put(self, target: Path, source: Path) -> None:
         new = [each for each in (target.parent, *target.parent.parents) if not each.exists()]

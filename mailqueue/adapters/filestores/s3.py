@@ -1,4 +1,4 @@
-"""Archive files in storage that speaks the protocol of S3.
+"""Files in storage that speaks the protocol of S3.
 
 Keys and region come from the variables that every client of that protocol reads
 (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION …), or from the machine's role.
@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from mailqueue.core.errors import ConfigError, Unavailable
-from mailqueue.ports.filestore import FileMissing
+from mailqueue.ports.filestore import FileMissing, Listed
 
 _CHUNK = 1 << 20
 
@@ -20,14 +20,14 @@ class S3Store:
     """A prefix of a bucket; `url` is s3://bucket/prefix."""
 
     def __init__(self, url: str, *, endpoint: str | None = None) -> None:
-        # Only who has such an archive needs the package.
+        # Only who has such a place needs the package.
         try:
             import obstore
             from obstore import exceptions
             from obstore.store import S3Store as Bucket
         except ImportError as exc:
             raise ConfigError(
-                "an archive in s3:// needs the package obstore: pip install 'mailqueue[s3]'"
+                "a place in s3:// needs the package obstore: pip install 'mailqueue[s3]'"
             ) from exc
         parts = urlsplit(url)
         self._url = url.rstrip("/")
@@ -35,7 +35,7 @@ class S3Store:
         self._missing = (FileNotFoundError, exceptions.NotFoundError)
         self._faults = (exceptions.BaseError, OSError)
         if not parts.netloc:
-            raise ConfigError(f"an archive in S3 is s3://bucket/prefix, got {url}")
+            raise ConfigError(f"a place in S3 is s3://bucket/prefix, got {url}")
         try:
             self._bucket = Bucket(
                 parts.netloc,
@@ -70,6 +70,12 @@ class S3Store:
             found = await self._client.get_async(self._bucket, path)
             async for chunk in found.stream(min_chunk_size=_CHUNK):
                 yield bytes(chunk)
+
+    async def listed(self, folder: str) -> AsyncIterator[list[Listed]]:
+        """Give the files below a folder, some at a time."""
+        with self._told(folder):
+            async for some in self._client.list(self._bucket, prefix=folder or None):
+                yield [Listed(one["path"], one["size"], one["last_modified"]) for one in some]
 
     async def delete(self, path: str) -> None:
         """Delete a file; one that is not there is no error."""

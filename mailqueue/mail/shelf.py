@@ -1,0 +1,129 @@
+"""Files of mails in folders and buckets: there before a row names them, checked when read."""
+
+import asyncio
+import hashlib
+import os
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkstemp
+from uuid import UUID, uuid4
+
+from mailqueue.core.errors import ConfigError, MailqueueError, Unavailable
+from mailqueue.mail.model import FileFault
+from mailqueue.ports.filestore import FileMissing, Store
+
+READ_SECONDS = 30.0
+"""A file has to be here so soon, or its mail waits: meanwhile it has a place others could use."""
+DRAFT = "attachment-"
+REST_SECONDS = 5.0
+"""So long a place that failed is not asked again."""
+_RESTORE = "restore it from a backup and requeue the mail, or send it anew"
+
+
+class FileDamaged(MailqueueError):
+    """A file in a folder or bucket is not what was written there."""
+
+
+class Shelf:
+    """The places of files: the first takes new ones, all are read."""
+
+    def __init__(self, places: Sequence[Store] = (), *, over_bytes: int = 0) -> None:
+        self.places = tuple(places)
+        self.over_bytes = over_bytes
+        self._rests_until: dict[str, float] = {}
+
+    def takes(self, size: int) -> bool:
+        """Say whether a file of that many bytes lies here, and not in the database."""
+        return bool(self.places) and size >= self.over_bytes
+
+    @contextmanager
+    def draft(self) -> Iterator[Path]:
+        """Give the path of a file to fill for `put`; it is gone afterwards."""
+        descriptor, name = mkstemp(prefix=DRAFT, dir=self.places[0].drafts)
+        os.close(descriptor)
+        path = Path(name)
+        try:
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
+
+    async def put(self, project_id: UUID, source: Path, *, size: int, sha256: bytes) -> str:
+        """Keep a file and read it back; give its place. Nothing else is ever written there.
+
+        Raises:
+            Unavailable: it cannot be written now, or did not come back as it was.
+        """
+        store = self.places[0]
+        path = f"{project_id}/{sha256.hex()}-{uuid4().hex[:12]}"
+        await store.put(path, source)
+        try:
+            await _read(store, path, size=size, sha256=sha256)
+        except (FileMissing, FileDamaged) as exc:
+            raise Unavailable(f"{exc}: it was written a moment ago") from exc
+        return f"{store.url}/{path}"
+
+    async def fetch(self, location: str, *, size: int, sha256: bytes) -> bytes | FileFault:
+        """Read a whole file, or say why it does not come."""
+        found = self.place_of(location)
+        if found is None:
+            says = f"{location} is in no place that MAILQUEUE_ATTACHMENT_STORE names here"
+            return FileFault(says, is_lasting=False)
+        store, path = found
+        if time.monotonic() < self._rests_until.get(store.url, 0.0):
+            return FileFault(f"{store.url} was away a moment ago", is_lasting=False)
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                return await _read(store, path, size=size, sha256=sha256)
+        except (FileMissing, FileDamaged, ConfigError) as exc:
+            return FileFault(f"{exc}: {_RESTORE}", is_lasting=True)
+        except (Unavailable, TimeoutError) as exc:
+            self._rests_until[store.url] = time.monotonic() + REST_SECONDS
+            return FileFault(str(exc) or f"{store.url} is too slow", is_lasting=False)
+
+    def place_of(self, location: str) -> tuple[Store, str] | None:
+        """Give the store of a place and the path in it; None where none of ours has it."""
+        for store in self.places:
+            if location.startswith(f"{store.url}/"):
+                return store, location.removeprefix(f"{store.url}/")
+        return None
+
+    async def check(self, location: str, *, size: int, sha256: bytes) -> str | None:
+        """Read a file through and say what is wrong with it, if anything."""
+        found = self.place_of(location)
+        if found is None:
+            return "MAILQUEUE_ATTACHMENT_STORE names no place that has it"
+        try:
+            await _read(*found, size=size, sha256=sha256)
+        except (FileMissing, FileDamaged, ConfigError) as exc:
+            return str(exc)
+        return None
+
+
+async def _read(store: Store, path: str, *, size: int, sha256: bytes) -> bytes:
+    """Read no more than a file may have, and all of it.
+
+    Raises:
+        FileMissing: it is not there.
+        FileDamaged: it is another.
+        Unavailable: its place is away.
+    """
+    chunks: list[bytes] = []
+    length = 0
+    async for chunk in _bounded(store.chunks(path), size):
+        chunks.append(chunk)
+        length += len(chunk)
+    octets = b"".join(chunks)
+    if length != size or hashlib.sha256(octets).digest() != sha256:
+        raise FileDamaged(f"{path} in {store.url} is damaged: it has other octets than were stored")
+    return octets
+
+
+async def _bounded(chunks: AsyncIterator[bytes], most: int) -> AsyncIterator[bytes]:
+    length = 0
+    async for chunk in chunks:
+        yield chunk
+        length += len(chunk)
+        if length > most:
+            return

@@ -1,0 +1,56 @@
+"""The statements about attachments in folders and buckets."""
+
+from datetime import date
+from typing import NamedTuple
+from uuid import UUID
+
+from mailqueue.db import fetch
+from mailqueue.db.fetch import Conn
+
+
+class LargeFile(NamedTuple):
+    """A file that is a row and should be none."""
+
+    id: UUID
+    created_on: date
+    project_id: UUID
+    bytes: int
+
+
+async def sweep(conn: Conn) -> int:
+    """Forget files that nobody uses or keeps any longer; say how many."""
+    return await fetch.value(conn, "sweep_stored_files", None, int)
+
+
+async def list_projects(conn: Conn) -> list[UUID]:
+    """List the projects there are."""
+    return await fetch.many(conn, "list_project_ids", None, UUID)
+
+
+async def known(conn: Conn, locations: list[str]) -> set[str]:
+    """Give those of the places that a file is said to be in."""
+    if not locations:
+        return set()
+    return set(await fetch.many(conn, "list_known_locations", {"locations": locations}, str))
+
+
+async def list_large(conn: Conn, over: int, *, after: LargeFile | None) -> list[LargeFile]:
+    """List some files in the database of at least `over` bytes, those behind `after`."""
+    asked = {
+        "over": over,
+        "after_day": after.created_on if after else date.min,
+        "after": after.id if after else UUID(int=0),
+    }
+    return await fetch.many(conn, "list_large_attachments", asked, LargeFile)
+
+
+async def read_octets(conn: Conn, file: LargeFile) -> bytes | None:
+    """Read a file of the database."""
+    asked = {"id": file.id, "created_on": file.created_on}
+    return await fetch.maybe(conn, "read_attachment", asked, bytes)
+
+
+async def move_out(conn: Conn, file: LargeFile, *, location: str) -> int:
+    """Have a file lie elsewhere; say how many rows that changed."""
+    asked = {"id": file.id, "created_on": file.created_on, "location": location}
+    return await fetch.run(conn, "move_attachment_out", asked)

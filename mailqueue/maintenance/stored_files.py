@@ -1,0 +1,84 @@
+"""Attachments in folders and buckets: brought there, forgotten with their mail, deleted."""
+
+import hashlib
+import re
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+from mailqueue.core.errors import MailqueueError
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.shelf import DRAFT, Shelf
+from mailqueue.maintenance import store_files
+from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.store_files import LargeFile
+from mailqueue.ports.filestore import Store
+
+YOUNG = timedelta(days=1)
+"""A younger file may belong to mail that is being accepted now."""
+_OURS = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/[0-9a-f]{64}-[0-9a-f]{12}")
+
+
+async def sweep(desk: Desk, *, needs: list[str]) -> dict[str, int]:
+    """Bring large files out of the database, forget what is kept no longer, delete the rest.
+
+    Says how many of each; what cannot be done now is added to `needs`. A file of another database
+    is never deleted: only folders of projects of this one are looked at.
+    """
+    counts = {"attachments": await store_files.sweep(desk.conn), "files": 0, "moved": 0}
+    shelf = desk.stores.shelf
+    try:
+        async for file in _large(desk.conn, shelf):
+            counts["moved"] += await _move_out(desk.conn, shelf, file)
+        for store in shelf.places:
+            _forget_drafts(store)
+            counts["files"] += await _delete_unnamed(desk.conn, store)
+    except MailqueueError as exc:
+        needs.append(str(exc))
+    return counts
+
+
+async def _large(conn: Conn, shelf: Shelf) -> AsyncIterator[LargeFile]:
+    """Give files that were handed in by SQL, which can write no files."""
+    after: LargeFile | None = None
+    while shelf.places and (
+        some := await store_files.list_large(conn, shelf.over_bytes, after=after)
+    ):
+        for one in some:
+            yield one
+        after = some[-1]
+
+
+async def _move_out(conn: Conn, shelf: Shelf, file: LargeFile) -> int:
+    octets = await store_files.read_octets(conn, file)
+    if octets is None:
+        return 0
+    sha256 = hashlib.sha256(octets).digest()
+    with shelf.draft() as path:
+        path.write_bytes(octets)
+        location = await shelf.put(file.project_id, path, size=len(octets), sha256=sha256)
+    return await store_files.move_out(conn, file, location=location)
+
+
+async def _delete_unnamed(conn: Conn, store: Store) -> int:
+    count = 0
+    for project in await store_files.list_projects(conn):
+        async for some in store.listed(str(project)):
+            before = datetime.now(UTC) - YOUNG
+            ours = [one for one in some if one.changed_at < before and _OURS.fullmatch(one.path)]
+            path_by_place = {f"{store.url}/{one.path}": one.path for one in ours}
+            known = await store_files.known(conn, list(path_by_place))
+            for place, path in path_by_place.items():
+                if place not in known:
+                    await store.delete(path)
+                    count += 1
+    return count
+
+
+def _forget_drafts(store: Store) -> None:
+    """Delete drafts of processes that were killed."""
+    if store.drafts is None:
+        return
+    before = (datetime.now(UTC) - YOUNG).timestamp()
+    for path in store.drafts.glob(f"{DRAFT}*"):
+        if path.stat().st_mtime < before:
+            path.unlink(missing_ok=True)

@@ -1,0 +1,62 @@
+-- Files of mails: kept before the mail comes, and looked after where they lie in folders and buckets.
+
+-- name: keep_upload :maybe
+-- Keep a file, or find it; no row where it has to be written to its place first. Bad input raises 22023.
+SELECT u.id, u.created_on
+FROM mailqueue.keep_upload(%(project_id)s, %(name)s, %(content_type)s, %(sha256)s, %(size)s, %(head)s, %(octets)s, %(location)s) AS u;
+
+-- name: find_attachment_rules :one
+-- Which files a project allows, and how large those of one mail may be together.
+SELECT a.types, a.most AS most_bytes
+FROM mailqueue.attachments_of_project(%(project_id)s) AS a;
+
+-- name: sweep_stored_files :value
+-- Forget files in folders and buckets that nobody uses or keeps any longer; gives how many.
+SELECT mailqueue.sweep_stored_files();
+
+-- name: list_known_locations :many
+-- Those of these places that a file is said to be in.
+SELECT DISTINCT a.location
+FROM mailqueue.attachments AS a
+WHERE a.location = ANY (%(locations)s::text[]);
+
+-- name: list_stored_files :many
+-- Files in folders and buckets, some at a time, in the order of their places.
+SELECT DISTINCT ON (a.location) a.location, a.sha256, p.name AS project, a.bytes
+FROM mailqueue.attachments AS a
+JOIN mailqueue.projects AS p ON p.id = a.project_id
+WHERE a.location > %(after)s
+ORDER BY a.location
+LIMIT %(most)s;
+
+-- name: list_project_ids :many
+-- Every project there is.
+SELECT p.id
+FROM mailqueue.projects AS p
+ORDER BY p.id;
+
+-- name: list_large_attachments :many
+-- Files in the database of at least so many bytes, some at a time, in the order of their keys.
+SELECT a.id, a.created_on, a.project_id, a.bytes
+FROM mailqueue.attachments AS a
+WHERE a.octets IS NOT NULL
+  AND a.bytes >= %(over)s
+  AND (a.created_on, a.id) > (%(after_day)s::date, %(after)s::uuid)
+ORDER BY a.created_on, a.id
+LIMIT 100;
+
+-- name: read_attachment :maybe
+-- The octets of a file in the database.
+SELECT a.octets
+FROM mailqueue.attachments AS a
+WHERE a.id = %(id)s
+  AND a.created_on = %(created_on)s;
+
+-- name: move_attachment_out :run
+-- Have a file lie in a folder or bucket, where it was written and read back.
+UPDATE mailqueue.attachments
+SET octets = NULL,
+    location = %(location)s
+WHERE id = %(id)s
+  AND created_on = %(created_on)s
+  AND octets IS NOT NULL;
