@@ -87,14 +87,31 @@ BEGIN
                                mailqueue.email_events, mailqueue.schema_migrations, mailqueue.schema_objects'),
             ('api', 'SELECT (id, project_id, name, provider, email, display_name, priority, status, status_reason, status_until)
                      ON mailqueue.sender_accounts'),
-            ('api', 'SELECT ON mailqueue.api_keys'),
-            ('api', 'UPDATE (last_used_at) ON mailqueue.api_keys'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.find_api_key(bytea, inet), mailqueue.change_api_key(uuid, uuid, jsonb),
+                            mailqueue.issue_api_key(uuid, text, bytea, text, boolean, text[], timestamptz, integer),
+                            mailqueue.rotate_api_key(uuid, uuid, bytea, text, interval, timestamptz), mailqueue.revoke_api_key(uuid, uuid, text)'),
+            ('api', 'SELECT (id, project_id, name, hint, is_test, scopes, requests_per_second, created_at, created_by, expires_at, rotated_at,
+                             revoked_at, revoked_reason, last_used_at, last_used_from) ON mailqueue.api_keys'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.tenant(), mailqueue.sees_all()'),  -- in policies
             ('api', 'SELECT, INSERT, DELETE ON mailqueue.trap_messages'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.take_suppression_lines(uuid, uuid, text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.remove_suppressions(uuid, text[], text, text, text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.address_hash(uuid, text)'),
             ('api', 'SELECT ON mailqueue.suppressions'),
             ('api', 'INSERT ON mailqueue.suppression_lines'),
+
+            -- Its administrators, over all projects. The API asks who they are before it asks any of this.
+            ('api', 'EXECUTE ON FUNCTION mailqueue.add_project(text, text, jsonb), mailqueue.change_project(text, jsonb, text),
+                                         mailqueue.suspend_project(text, text, text), mailqueue.activate_project(text, text),
+                                         mailqueue.delete_project(text, text), mailqueue.project_today(uuid), mailqueue.project_days(uuid, integer),
+                                         mailqueue.change_retention(text, text, integer, integer, integer, text), mailqueue.reset_retention(text, text, text)'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.find_administrator(bytea), mailqueue.settings_of_installation(), mailqueue.change_setting(text, text, text),
+                                         mailqueue.revoke_keys(text, text, bytea, text, text), mailqueue.queue_board(), mailqueue.outcome_board(),
+                                         mailqueue.search_events(uuid, text, text, timestamptz, timestamptz, uuid, bigint, integer)'),
+            ('api', 'SELECT ON mailqueue.audit, mailqueue.sender_headroom, mailqueue.sender_health, mailqueue.health, mailqueue.retention'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.health_of_mail(), mailqueue.health_of_space(), mailqueue.health_of_stock(),
+                                         mailqueue.health_of_server(), mailqueue.health_bounds(), mailqueue.span_words(interval),
+                                         mailqueue.some_words(text[]), mailqueue.failure_window(integer)'),  -- in those
 
             -- What takes opens, clicks and providers' reports.
             ('tracking', 'USAGE ON SCHEMA mailqueue'),

@@ -8,6 +8,7 @@ import click
 from mailqueue.cli.context import opened, run
 from mailqueue.cli.output import Column, emit, examples, json_option, table
 from mailqueue.cli.project_settings import add, list_, set_, show
+from mailqueue.cli.project_status import activate, audit, delete, stats, suspend
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.mail import ladders
@@ -25,14 +26,15 @@ _COLUMNS = (
     epilog=examples(
         "mailqueue project add shop",
         "mailqueue project set shop --from shop@example.com",
+        "mailqueue project suspend shop --reason 'unpaid since May'",
         "mailqueue project ladder shop documents --category marketing",
     )
 )
 def project() -> None:
-    """Make projects, and change what holds for all mail of one."""
+    """Make projects, change what holds for all mail of one, suspend and delete them."""
 
 
-for _command in (add, list_, show, set_):
+for _command in (add, list_, show, set_, suspend, activate, delete, stats, audit):
     project.add_command(_command)
 
 

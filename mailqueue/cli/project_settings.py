@@ -1,47 +1,103 @@
 """`mailqueue project add|list|show|set`: the projects, and what holds for all their mail."""
 
+from collections.abc import Callable
 from dataclasses import asdict
+from typing import Any, TypeVar
 
 import click
 
 from mailqueue.cli.context import opened, run
 from mailqueue.cli.operator import operator
 from mailqueue.cli.output import Column, emit, examples, facts, json_option, table
+from mailqueue.core.errors import InvalidField
 from mailqueue.tenants import projects
 from mailqueue.tenants.model import Project
 
+Command = TypeVar("Command", bound=Callable[..., Any])
 _COLUMNS = (
     Column("name", "PROJECT"),
+    Column("display_name", "CALLED"),
     Column("status", "STATUS"),
     Column("from_email", "FROM"),
-    Column("reply_to", "REPLY-TO"),
-    Column("bounce_address", "BOUNCES"),
+    Column("daily_limit", "A DAY", numeric=True),
+    Column("rate_per_second", "A SECOND", numeric=True),
 )
 NONE = "none"
 """What takes a setting back."""
 
+# Option, the setting, what stands for its value, and what it does.
+_TEXTS = (
+    ("--called", "display_name", "TEXT", "What people call it.  [default: its name]"),
+    ("--description", "description", "TEXT", "What it is for."),
+    ("--from", "from_email", "ADDRESS", "From of mail that names none."),
+    ("--from-name", "from_name", "TEXT", "The name beside it."),
+    ("--reply-to", "reply_to", "ADDRESS", "Where answers go if the mail does not say."),
+    ("--bounce-address", "bounce_address", "ADDRESS", "Where bounces go.  [default: From]"),
+    ("--postal-address", "postal_address", "TEXT", "For the footer of marketing mail."),
+    ("--time-zone", "time_zone", "ZONE", "Where its day begins, as Europe/Berlin.  [default: UTC]"),
+    ("--delivery", "delivery", "resend|hold", "When the fate of a mail is unknown."),
+)
+_NUMBERS = (
+    ("--daily-limit", "daily_limit", "Recipients a day.  [default: no limit]"),
+    ("--rate", "rate_per_second", "Recipients a second.  [default: no limit]"),
+    ("--burst", "burst", "How far the rate may be ahead of itself.  [default: 200]"),
+    ("--weight", "weight", "Turns beside other projects.  [default: 100]"),
+    ("--attachment-bytes", "attachment_bytes", "What all files of a mail may have."),
+)
+_LISTS = (
+    ("--allow-from", "allowed_from", "PATTERN", "An address, domain or *.domain mail may be from."),
+    ("--attachment-type", "attachment_types", "TYPE", "A content type files may have."),
+)
+_ARE_NUMBERS = frozenset(name for _, name, _ in _NUMBERS)
 
-@click.command(epilog=examples("mailqueue project add shop"))
+
+def settings_options(command: Command) -> Command:
+    """Add an option for each setting of a project, handed over under the setting's name."""
+    for option, name, value, told in reversed(_LISTS):
+        told = f"{told} May be repeated."
+        command = click.option(option, name, multiple=True, metavar=value, help=told)(command)
+    for option, name, told in reversed(_NUMBERS):
+        command = click.option(option, name, metavar="N", help=told)(command)
+    for option, name, value, told in reversed(_TEXTS):
+        command = click.option(option, name, metavar=value, help=told)(command)
+    return command
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue project add shop",
+        "mailqueue project add shop --called 'The Shop' --from shop@example.com --daily-limit 5000",
+    )
+)
 @click.argument("name", metavar="PROJECT")
+@settings_options
 @json_option
-def add(*, name: str, as_json: bool) -> None:
+def add(*, name: str, as_json: bool, **given: str | tuple[str, ...] | None) -> None:
     """Make a project."""
+    settings = _changes(given)
 
     async def added() -> Project:
-        async with opened() as app:
-            return await projects.add(app.conn, name, by=operator())
+        async with opened() as app, app.conn.transaction():
+            return await projects.add(app.conn, name, settings=settings, by=operator())
 
-    _print(run(added()), as_json=as_json)
+    print_project(run(added()), as_json=as_json)
 
 
-@click.command(name="list", epilog=examples("mailqueue project list"))
+@click.command(
+    name="list",
+    epilog=examples("mailqueue project list", "mailqueue project list shop --status suspended"),
+)
+@click.argument("text", required=False)
+@click.option("--status", type=click.Choice(projects.STATUSES), help="Only these.")
 @json_option
-def list_(*, as_json: bool) -> None:
-    """List the projects."""
+def list_(*, text: str | None, status: str | None, as_json: bool) -> None:
+    """List the projects, all or those with TEXT in name or description."""
 
     async def listed() -> list[Project]:
         async with opened() as app:
-            return await projects.list_all(app.conn)
+            return await projects.list_page(
+                app.conn, text=text, status=status, most=projects.MOST_LISTED
+            )
 
     found = run(listed())
     if as_json:
@@ -60,7 +116,7 @@ def show(*, name: str, as_json: bool) -> None:
         async with opened() as app:
             return await projects.find(app.conn, name)
 
-    _print(run(found()), as_json=as_json)
+    print_project(run(found()), as_json=as_json)
 
 
 @click.command(
@@ -69,33 +125,16 @@ def show(*, name: str, as_json: bool) -> None:
         "mailqueue project set shop --from shop@example.com --from-name Shop",
         "mailqueue project set shop --bounce-address bounces@example.com",
         "mailqueue project set shop --allow-from example.com --allow-from '*.example.com'",
+        "mailqueue project set shop --daily-limit 20000 --rate 50 --time-zone Europe/Berlin",
         "mailqueue project set shop --reply-to none",
     ),
 )
 @click.argument("name", metavar="PROJECT")
-@click.option("--from", "from_email", metavar="ADDRESS", help="From of mail that names none.")
-@click.option("--from-name", metavar="TEXT", help="The name beside it.")
-@click.option("--reply-to", metavar="ADDRESS", help="Where answers go if the mail does not say.")
-@click.option("--bounce-address", metavar="ADDRESS", help="Where bounces go.  [default: From]")
-@click.option(
-    "--allow-from",
-    "allowed_from",
-    multiple=True,
-    metavar="PATTERN",
-    help="An address, domain or *.domain that mail may name as From; may be repeated.",
-)
-@click.option(
-    "--attachment-type",
-    "attachment_types",
-    multiple=True,
-    metavar="TYPE",
-    help="A content type files may have; may be repeated.",
-)
-@click.option("--attachment-bytes", metavar="N", help="What all files of a mail may have.")
+@settings_options
 @json_option
 def set_(*, name: str, as_json: bool, **given: str | tuple[str, ...] | None) -> None:
     """Change what holds for all mail of a project; the word none takes a setting back."""
-    changes = {key: _value(key, value) for key, value in given.items() if value}
+    changes = _changes(given)
     if not changes:
         raise click.UsageError("say what to change, for example --from shop@example.com")
 
@@ -103,23 +142,31 @@ def set_(*, name: str, as_json: bool, **given: str | tuple[str, ...] | None) -> 
         async with opened() as app:
             return await projects.change(app.conn, name, changes=changes, by=operator())
 
-    _print(run(changed()), as_json=as_json)
+    print_project(run(changed()), as_json=as_json)
+
+
+def print_project(project: Project, *, as_json: bool) -> None:
+    """Print one project."""
+    if as_json:
+        emit(asdict(project))
+        return
+    facts((name.replace("_", " "), value) for name, value in asdict(project).items())
+
+
+def _changes(given: dict[str, str | tuple[str, ...] | None]) -> dict[str, object]:
+    return {key: _value(key, value) for key, value in given.items() if value}
 
 
 def _value(key: str, given: str | tuple[str, ...] | None) -> object:
     if given in (NONE, (NONE,)):
         return None
-    if key == "attachment_bytes" and isinstance(given, str) and given.isdigit():
-        return int(given)
+    if key in _ARE_NUMBERS and isinstance(given, str):
+        return _number(key, given)
     return list(given) if isinstance(given, tuple) else given
 
 
-def _print(project: Project, *, as_json: bool) -> None:
-    if as_json:
-        emit(asdict(project))
-        return
-    facts((name.replace("_", " "), _shown(value)) for name, value in asdict(project).items())
-
-
-def _shown(value: object) -> object:
-    return ", ".join(value) if isinstance(value, list) else value
+def _number(key: str, given: str) -> float | int:
+    try:
+        return int(given) if given.isdigit() else float(given)
+    except ValueError:
+        raise InvalidField(key, f"must be a number, got {given!r}") from None

@@ -1,8 +1,9 @@
 """Projects and the keys of their HTTP API. Values only."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
+from typing import Any
 from uuid import UUID
 
 from mailqueue.core.secret import Secret
@@ -14,7 +15,13 @@ class Project:
 
     id: UUID
     name: str
-    status: str
+    display_name: str | None
+    description: str | None
+    status: str  # active, paused, suspended, deleted
+    status_reason: str | None
+    status_until: datetime | None  # of a pause; None: until somebody ends it
+    suspended_at: datetime | None
+    deleted_at: datetime | None
     from_email: str | None
     from_name: str | None
     reply_to: str | None
@@ -22,7 +29,68 @@ class Project:
     allowed_from: list[str] | None  # addresses, domains and *.domains; None: any
     attachment_types: list[str]
     attachment_bytes: int  # of all files of a mail
+    daily_limit: int | None  # recipients a day of its time zone
+    rate_per_second: float | None  # recipients
+    burst: int  # how far the rate may be ahead of itself
+    weight: int  # turns beside other projects; 100 is usual
+    time_zone: str
+    postal_address: str | None
+    delivery: str | None  # resend or hold, of mail that says none; None: as its category
     created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectToday:
+    """What a project sent today and may still send; limits count recipients, the queue mails."""
+
+    day: date  # of its time zone
+    daily_limit: int | None
+    sent: int
+    reserved: int  # claimed, and not settled yet
+    headroom: int | None  # None: no limit
+    rate_per_second: float | None
+    bounces: int
+    errors: int
+    blocked_reason: str | None
+    blocked_until: datetime | None  # None: open, or until somebody acts
+    next_day_at: datetime
+    pending: int
+    assigned: int
+    held: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectDay:
+    """What became of a project's mail on one day of UTC; `accepted` by day of acceptance."""
+
+    day: date
+    accepted: int
+    sent: int
+    failed: int
+    suppressed: int
+    expired: int
+    cancelled: int
+    delivered: int
+    hard_bounces: int
+    soft_bounces: int
+    complaints: int
+    opened: int
+    clicked: int
+    unsubscribed: int
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEvent:
+    """One change, and who made it."""
+
+    id: int
+    occurred_at: datetime
+    project: str | None  # None: it concerns the whole installation
+    actor: str
+    action: str
+    subject: str
+    detail: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +101,24 @@ class ApiKey:
     name: str
     hint: str
     is_test: bool
+    scopes: list[str]
+    requests_per_second: int | None  # None: as the installation says for every key
     created_at: datetime
+    created_by: str
     expires_at: datetime | None
+    rotated_at: datetime | None  # another took its name; it ends at expires_at
     revoked_at: datetime | None
+    revoked_reason: str | None
     last_used_at: datetime | None
+    last_used_from: str | None  # the address of the client
+
+    def status(self, now: datetime) -> str:
+        """Say in a word whether it is in force."""
+        if self.revoked_at is not None:
+            return "revoked"
+        if self.expires_at is not None and self.expires_at <= now:
+            return "expired"
+        return "active" if self.rotated_at is None else "rotated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +150,7 @@ EVERY_SCOPE = frozenset(Scope)
 class Caller:
     """Who a valid key speaks for; `trap_sender` is where mail of a test key goes.
 
-    `name` is the key's own.
+    `name` is the key's own. Both rates are of requests; None: as many as it likes.
     """
 
     id: UUID
@@ -78,6 +160,8 @@ class Caller:
     trap_sender: str | None
     name: str = ""
     scopes: frozenset[str] = EVERY_SCOPE
+    requests_per_second: float | None = None
+    project_requests_per_second: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,7 +164,8 @@ SET enable_seqscan = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    v_project uuid := mailqueue.project_named(enqueue_batch.project);
+    v_project uuid := mailqueue.project_taking(enqueue_batch.project);
+    v_delivery text := (SELECT p.delivery FROM mailqueue.projects AS p WHERE p.id = v_project);  -- of mail that says none
     v_is_careful boolean := false;
     v_rows mailqueue.email_queue[];                          -- without what they say; content_id is a place in v_contents
     v_contents mailqueue.email_queue[];
@@ -199,6 +200,9 @@ BEGIN
                 v_ids := array_append(v_ids, q.id); v_reasons := array_append(v_reasons, NULL);
                 v_status := array_append(v_status, CASE q.status WHEN 'pending' THEN 'queued' ELSE 'duplicate' END);
                 CONTINUE WHEN q.status = 'duplicate';
+                IF v_delivery IS NOT NULL AND v_message ->> 'delivery' IS NULL THEN
+                    q.delivery := v_delivery;
+                END IF;
                 IF (q.html_body, q.text_body, q.subject, q.from_email, q.from_name, q.reply_to, q.headers, q.attachments) IS DISTINCT FROM
                    (c.html_body, c.text_body, c.subject, c.from_email, c.from_name, c.reply_to, c.headers, c.attachments) THEN
                     c := q;                                  -- most batches say the same to all

@@ -51,9 +51,15 @@ BEGIN
         INSERT INTO mailqueue.audit_events (action, subject, detail)
         VALUES ('setting.changed', 'setting ' || NEW.name, jsonb_build_object('from', OLD.value, 'to', NEW.value));
     END IF;
+    -- Looked at with every mail, so it stands where the other reasons to refuse are.
+    IF NEW.name = 'accept_mail' AND NEW.value = 'off' THEN
+        INSERT INTO mailqueue.refusals AS r (reason, told) VALUES ('accept_mail', 'the flag accept_mail is off') ON CONFLICT DO NOTHING;
+    ELSIF NEW.name = 'accept_mail' THEN
+        DELETE FROM mailqueue.refusals AS r WHERE r.reason = 'accept_mail';
+    END IF;
     RETURN NEW;
 END $$;
-COMMENT ON FUNCTION mailqueue.system_settings_changed() IS 'BEFORE UPDATE of a setting: the change is an audit row.';
+COMMENT ON FUNCTION mailqueue.system_settings_changed() IS 'BEFORE UPDATE of a setting: the change is an audit row; the flag accept_mail is a refusal.';
 
 CREATE OR REPLACE TRIGGER system_settings_changed BEFORE UPDATE ON mailqueue.system_settings
     FOR EACH ROW EXECUTE FUNCTION mailqueue.system_settings_changed();

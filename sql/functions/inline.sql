@@ -30,6 +30,8 @@ BEGIN
         PERFORM mailqueue.refuse('from_email', 'is needed with a server of the caller''s');
     ELSIF p_message ->> 'delivery' = 'resend' THEN
         PERFORM mailqueue.refuse('delivery', 'mail that is sent at once is never sent twice: hold, got resend');
+    ELSIF NOT mailqueue.is_on('own_servers') THEN
+        PERFORM mailqueue.refuse('smtp_override', 'mail with a server of its own is not sent here: the flag own_servers is off');
     END IF;
     v_id := mailqueue.enqueue(p_project, p_message ->> 'recipient', p_message ->> 'subject', p_message ->> 'html', p_message ->> 'text',
                               p_message - '{recipient,subject,html,text}'::text[] || '{"delivery": "hold"}');

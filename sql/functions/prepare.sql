@@ -214,6 +214,8 @@ DECLARE
     v_is_listed boolean;                                     -- the recipient's address is suppressed, in some category
     v_is_refused boolean;                                    -- no mail is accepted now
     v_has_rules boolean;                                     -- it names no account, and its project has routing rules
+    v_delivery text;                                         -- of mail of its project that says none
+    v_is_said boolean := NEW.delivery IS NOT NULL;
     v_files jsonb;
 BEGIN
     IF NEW.project_id IS NOT NULL THEN
@@ -223,14 +225,14 @@ BEGIN
     SELECT p.id, l.id, l.has_rules,
            EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address = lower(NEW.recipient_email)),
            EXISTS (SELECT FROM mailqueue.waiters AS w WHERE w.queue = 'email_queue'),
-           EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now())
-      INTO NEW.project_id, NEW.lane_id, v_has_rules, v_is_listed, v_is_awaited, v_is_refused
+           EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()), p.delivery
+      INTO NEW.project_id, NEW.lane_id, v_has_rules, v_is_listed, v_is_awaited, v_is_refused, v_delivery
       FROM mailqueue.projects AS p
       LEFT JOIN mailqueue.lanes AS l
         ON l.project_id = p.id AND l.priority = NEW.priority AND l.route = coalesce(NEW.sender, '') AND l.home_route IS NULL AND l.rule_id IS NULL
-     WHERE p.name = v_project;
+     WHERE p.name = v_project AND p.deleted_at IS NULL;
     IF NEW.project_id IS NULL THEN
-        PERFORM mailqueue.project_named(v_project);          -- says that there is none
+        PERFORM mailqueue.project_taking(v_project);         -- says that there is none
     ELSIF v_is_refused THEN
         PERFORM mailqueue.refuse_for_now();
     END IF;
@@ -241,6 +243,9 @@ BEGIN
         NEW.lane_id := mailqueue.lane_by_rules(NEW.lane_id, NEW.project_id, NEW.priority, NEW.category, NEW.tags, NEW.recipient_email);
     END IF;
     NEW.sender := NULL;
+    IF v_delivery IS NOT NULL AND NOT v_is_said THEN
+        NEW.delivery := v_delivery;
+    END IF;
     IF NEW.from_email IS NOT NULL THEN
         PERFORM mailqueue.check_from(NEW.project_id, NEW.from_email);
     END IF;

@@ -7,75 +7,68 @@ FROM mailqueue.projects
 WHERE name = %(project)s;
 
 -- name: add_project :value
--- Make a project, with its lanes and limit.
-SELECT mailqueue.add_project(%(name)s::text, %(by)s::text);
+-- Make a project, with its lanes and limit; settings as change_project takes them.
+SELECT mailqueue.add_project(%(name)s::text, %(by)s::text, %(settings)s::jsonb);
 
 -- name: read_project :maybe
--- The project of that name.
-SELECT id, name, status, from_email, from_name, reply_to, bounce_address, allowed_from, attachment_types, attachment_bytes, created_at
-FROM mailqueue.projects
-WHERE name = %(name)s::text;
+-- The project of that name, or of that id; deleted ones too.
+SELECT p.id, p.name, p.display_name, p.description, CASE WHEN p.deleted_at IS NULL THEN p.status ELSE 'deleted' END AS status,
+       p.status_reason, p.status_until, p.suspended_at, p.deleted_at, p.from_email, p.from_name, p.reply_to, p.bounce_address,
+       p.allowed_from, p.attachment_types, p.attachment_bytes, p.daily_limit, p.rate_per_second::float8 AS rate_per_second, p.burst,
+       p.weight, p.time_zone, p.postal_address, p.delivery, p.created_at, p.updated_at
+FROM mailqueue.projects AS p
+WHERE p.name = %(name)s::text
+   OR p.id = %(id)s::uuid;
 
 -- name: list_projects :many
--- All projects by name.
-SELECT id, name, status, from_email, from_name, reply_to, bounce_address, allowed_from, attachment_types, attachment_bytes, created_at
-FROM mailqueue.projects
-ORDER BY name;
+-- Projects by name, a page behind the name given; text is looked for in what people call them by.
+SELECT p.id, p.name, p.display_name, p.description, CASE WHEN p.deleted_at IS NULL THEN p.status ELSE 'deleted' END AS status,
+       p.status_reason, p.status_until, p.suspended_at, p.deleted_at, p.from_email, p.from_name, p.reply_to, p.bounce_address,
+       p.allowed_from, p.attachment_types, p.attachment_bytes, p.daily_limit, p.rate_per_second::float8 AS rate_per_second, p.burst,
+       p.weight, p.time_zone, p.postal_address, p.delivery, p.created_at, p.updated_at
+FROM mailqueue.projects AS p
+WHERE (%(after)s::text IS NULL OR p.name > %(after)s::text)
+  AND (%(status)s::text IS NULL AND p.deleted_at IS NULL
+       OR %(status)s::text = CASE WHEN p.deleted_at IS NULL THEN p.status ELSE 'deleted' END)
+  AND (%(text)s::text IS NULL
+       OR strpos(lower(concat_ws(' ', p.name, p.display_name, p.description, p.from_email, p.from_name)), lower(%(text)s::text)) > 0)
+ORDER BY p.name
+LIMIT %(most)s::integer;
 
 -- name: change_project :run
 -- Change settings of a project; null takes one back.
 SELECT mailqueue.change_project(%(name)s::text, %(changes)s::jsonb, %(by)s::text);
 
--- name: add_api_key :one
--- Make a key; only its hash is kept.
-INSERT INTO mailqueue.api_keys (project_id, name, key_hash, hint, is_test, expires_at)
-VALUES (%(project_id)s, %(name)s, %(key_hash)s, %(hint)s, %(is_test)s, %(expires_at)s)
-RETURNING id, name, hint, is_test, created_at, expires_at, revoked_at, last_used_at;
+-- name: suspend_project :value
+-- Let nothing of a project be sent until it is activated.
+SELECT mailqueue.suspend_project(%(name)s::text, %(reason)s::text, %(by)s::text);
 
--- name: find_api_key :maybe
--- The key in force with that hash, its project and the project's trap account. A use is noted once
--- a minute, and never waited for.
-WITH found AS MATERIALIZED (
-    SELECT k.id, k.project_id, k.name, k.is_test, k.last_used_at
-    FROM mailqueue.api_keys AS k
-    WHERE k.key_hash = %(key_hash)s
-      AND k.revoked_at IS NULL
-      AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
-), unnoted AS MATERIALIZED (
-    SELECT k.id
-    FROM mailqueue.api_keys AS k
-    JOIN found AS f ON f.id = k.id
-    WHERE f.last_used_at IS NULL OR f.last_used_at < clock_timestamp() - interval '1 min'
-    FOR NO KEY UPDATE OF k SKIP LOCKED
-), noted AS (
-    UPDATE mailqueue.api_keys AS k
-    SET last_used_at = clock_timestamp()
-    FROM unnoted AS u
-    WHERE k.id = u.id
-)
-SELECT f.id, f.project_id, p.name AS project, f.is_test,
-       (SELECT a.name
-        FROM mailqueue.sender_accounts AS a
-        WHERE a.project_id = f.project_id AND a.provider = 'trap'
-        ORDER BY a.priority, a.id
-        LIMIT 1) AS trap_sender, f.name
-FROM found AS f
-JOIN mailqueue.projects AS p ON p.id = f.project_id;
+-- name: activate_project :value
+-- Let a suspended, paused or deleted project send again.
+SELECT mailqueue.activate_project(%(name)s::text, %(by)s::text);
 
--- name: list_api_keys :many
--- The keys of a project, newest first.
-SELECT k.id, k.name, k.hint, k.is_test, k.created_at, k.expires_at, k.revoked_at, k.last_used_at
-FROM mailqueue.api_keys AS k
-JOIN mailqueue.projects AS p ON p.id = k.project_id
-WHERE p.name = %(project)s
-ORDER BY k.created_at DESC, k.id DESC;
+-- name: delete_project :value
+-- Delete a project softly: no mail in or out, no keys.
+SELECT mailqueue.delete_project(%(name)s::text, %(by)s::text);
 
--- name: revoke_api_key :run
--- Put a key out of force; no rows where the project has none of that name in force.
-UPDATE mailqueue.api_keys AS k
-SET revoked_at = clock_timestamp()
-FROM mailqueue.projects AS p
-WHERE p.id = k.project_id
-  AND p.name = %(project)s
-  AND k.name = %(name)s
-  AND k.revoked_at IS NULL;
+-- name: read_project_today :one
+-- What a project sent today, may still send, and has in the queue.
+SELECT t.day, t.daily_limit, t.sent, t.reserved, t.headroom, t.rate_per_second::float8 AS rate_per_second, t.bounces, t.errors,
+       t.blocked_reason, t.blocked_until, t.next_day_at, t.pending, t.assigned, t.held
+FROM mailqueue.project_today(%(id)s::uuid) AS t;
+
+-- name: list_project_days :many
+-- What became of a project's mail on each of the last days, oldest first.
+SELECT d.day, d.accepted, d.sent, d.failed, d.suppressed, d.expired, d.cancelled, d.delivered, d.hard_bounces, d.soft_bounces,
+       d.complaints, d.opened, d.clicked, d.unsubscribed
+FROM mailqueue.project_days(%(id)s::uuid, %(days)s::integer) AS d;
+
+-- name: list_audit :many
+-- Changes of one project, or of all and of the installation, newest first, a page before the number given.
+SELECT a.id, a.occurred_at, a.project, a.actor, a.action, a.subject, a.detail
+FROM mailqueue.audit AS a
+WHERE (%(project_id)s::uuid IS NULL OR a.project_id = %(project_id)s::uuid)
+  AND (%(action)s::text IS NULL OR a.action = %(action)s::text)
+  AND a.id < coalesce(%(before)s::bigint, 9223372036854775807)
+ORDER BY a.id DESC
+LIMIT %(most)s::integer;

@@ -1,0 +1,133 @@
+-- What administrators look at, over all projects. Functions with their owner's rights: whoever serves the API may ask them.
+
+-- The least id that uuidv7() gives from an instant on.
+CREATE OR REPLACE FUNCTION mailqueue.first_id_since(p_at timestamptz) RETURNS uuid
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT encode(substring(int8send(floor(extract(epoch FROM greatest(p_at, '1970-01-01 00:00+00')) * 1000)::bigint) FROM 3) || '\x70008000000000000000', 'hex')::uuid
+$$;
+COMMENT ON FUNCTION mailqueue.first_id_since(timestamptz) IS 'The least id that uuidv7() gives from an instant on: a bound for ranges of ids.';
+
+CREATE OR REPLACE FUNCTION mailqueue.project_today(p_project uuid)
+RETURNS TABLE (day date, daily_limit integer, sent integer, reserved integer, headroom integer, rate_per_second numeric, bounces integer, errors integer,
+               blocked_reason text, blocked_until timestamptz, next_day_at timestamptz, pending bigint, assigned bigint, held bigint)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT r.today, m.daily_limit, r.sent, r.reserved, CASE WHEN m.daily_limit IS NOT NULL THEN greatest(0, m.daily_limit - r.sent - r.reserved) END,
+           m.rate_per_second, CASE WHEN n.day = r.today THEN n.bounces ELSE 0 END, CASE WHEN n.day = r.today THEN n.errors ELSE 0 END,
+           r.why, nullif(r.until, 'infinity'), (r.today + 1)::timestamp AT TIME ZONE m.time_zone, q.pending, q.assigned, q.held
+      FROM mailqueue.limits AS m
+     CROSS JOIN LATERAL mailqueue.headroom_now(m.id) AS r
+     CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC LIMIT 1) AS n
+     CROSS JOIN LATERAL (
+         SELECT (SELECT count(*) FROM mailqueue.lanes AS l JOIN mailqueue.email_queue AS o ON o.lane_id = l.id AND o.status = 'pending'
+                  WHERE l.project_id = p_project) AS pending,
+                (SELECT count(*) FROM mailqueue.email_queue AS o WHERE o.status = 'assigned' AND o.project_id = p_project) AS assigned,
+                (SELECT count(*) FROM mailqueue.email_queue AS o WHERE o.status = 'held' AND o.project_id = p_project) AS held) AS q
+     WHERE m.project_id = p_project AND m.sender_account_id IS NULL
+$$;
+COMMENT ON FUNCTION mailqueue.project_today(uuid) IS
+    'What a project sent today and may still send, and what is in its queue. Recipients against limits, mails in the queue; its day is the one of its time zone.';
+
+-- Days of UTC: accepted mail by day of acceptance, outcomes by day of outcome.
+CREATE OR REPLACE FUNCTION mailqueue.project_days(p_project uuid, p_days integer)
+RETURNS TABLE (day date, accepted bigint, sent bigint, failed bigint, suppressed bigint, expired bigint, cancelled bigint,
+               delivered bigint, hard_bounces bigint, soft_bounces bigint, complaints bigint, opened bigint, clicked bigint, unsubscribed bigint)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+    WITH span AS MATERIALIZED (
+        SELECT (now() AT TIME ZONE 'UTC')::date - p_days + 1 AS first, ((now() AT TIME ZONE 'UTC')::date - p_days + 1)::timestamp AT TIME ZONE 'UTC' AS since
+    ), counted AS (
+        SELECT d.day, 'accepted' AS what, d.emails FROM mailqueue.accepted_days AS d, span WHERE d.project_id = p_project AND d.day >= span.first
+        UNION ALL
+        SELECT s.accepted_on, 'accepted', s.emails FROM mailqueue.lane_signals AS s JOIN mailqueue.lanes AS l ON l.id = s.lane_id, span
+         WHERE l.project_id = p_project AND s.emails > 0 AND s.accepted_on >= span.first
+        UNION ALL
+        SELECT (h.finished_at AT TIME ZONE 'UTC')::date, h.status, count(*) FROM mailqueue.email_history AS h
+         WHERE h.project_id = p_project AND h.finished_at >= ((now() AT TIME ZONE 'UTC')::date - p_days + 1)::timestamp AT TIME ZONE 'UTC' GROUP BY 1, 2
+        UNION ALL
+        SELECT (e.occurred_at AT TIME ZONE 'UTC')::date, 'event ' || e.type, count(*) FROM mailqueue.email_events AS e, span
+         WHERE e.project_id = p_project AND e.id >= mailqueue.first_id_since(span.since) AND e.occurred_at >= span.since
+         GROUP BY 1, 2
+    )
+    SELECT g.day::date, coalesce(sum(c.emails) FILTER (WHERE c.what = 'accepted'), 0)::bigint,
+           coalesce(sum(c.emails) FILTER (WHERE c.what = 'sent'), 0)::bigint, coalesce(sum(c.emails) FILTER (WHERE c.what = 'failed'), 0)::bigint,
+           coalesce(sum(c.emails) FILTER (WHERE c.what = 'suppressed'), 0)::bigint, coalesce(sum(c.emails) FILTER (WHERE c.what = 'expired'), 0)::bigint,
+           coalesce(sum(c.emails) FILTER (WHERE c.what = 'cancelled'), 0)::bigint,
+           coalesce(sum(c.emails) FILTER (WHERE c.what = 'event delivered'), 0)::bigint, coalesce(sum(c.emails) FILTER (WHERE c.what = 'event hard_bounce'), 0)::bigint,
+           coalesce(sum(c.emails) FILTER (WHERE c.what = 'event soft_bounce'), 0)::bigint, coalesce(sum(c.emails) FILTER (WHERE c.what = 'event complaint'), 0)::bigint,
+           coalesce(sum(c.emails) FILTER (WHERE c.what = 'event opened'), 0)::bigint, coalesce(sum(c.emails) FILTER (WHERE c.what = 'event clicked'), 0)::bigint,
+           coalesce(sum(c.emails) FILTER (WHERE c.what = 'event unsubscribed'), 0)::bigint
+      FROM span CROSS JOIN LATERAL generate_series(span.first::timestamp, now() AT TIME ZONE 'UTC', '1 day') AS g(day)
+      LEFT JOIN counted AS c ON c.day = g.day::date
+     GROUP BY g.day ORDER BY g.day
+$$;
+COMMENT ON FUNCTION mailqueue.project_days(uuid, integer) IS
+    'What became of a project''s mail on each of the last days (UTC), today last: accepted by day of acceptance, the rest by the day it happened.';
+
+-- Two logs, each in its own order; the caller joins them by time and says for each where the page before ended.
+CREATE OR REPLACE FUNCTION mailqueue.search_events(p_project uuid, p_type text, p_address text, p_since timestamptz, p_until timestamptz,
+    p_before_event uuid, p_before_attempt bigint, p_most integer)
+RETURNS TABLE (source text, event_id uuid, attempt_id bigint, occurred_at timestamptz, type text, project text, email_id uuid,
+               recipient text, sender text, detail text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_mails uuid[];
+BEGIN
+    IF p_address IS NOT NULL THEN
+        v_mails := ARRAY(
+            SELECT h.id FROM mailqueue.email_history AS h WHERE lower(h.recipient_email) = lower(p_address)
+            UNION SELECT r.email_id FROM mailqueue.email_recipients AS r WHERE lower(r.address) = lower(p_address)
+            UNION SELECT q.id FROM mailqueue.email_queue AS q WHERE lower(q.recipient_email) = lower(p_address));
+    END IF;
+    RETURN QUERY
+        SELECT 'event', e.id, NULL::bigint, e.occurred_at, e.type, p.name, e.email_id, e.recipient_email, a.name, e.detail
+          FROM mailqueue.email_events AS e
+          LEFT JOIN mailqueue.projects AS p ON p.id = e.project_id
+          LEFT JOIN mailqueue.sender_accounts AS a ON a.id = e.sender_account_id
+         WHERE e.id < coalesce(p_before_event, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AND e.occurred_at >= p_since AND e.occurred_at < p_until
+           AND (p_project IS NULL OR e.project_id = p_project) AND (p_type IS NULL OR e.type = p_type)
+           AND (v_mails IS NULL OR e.email_id = ANY (v_mails) AND coalesce(lower(e.recipient_email) = lower(p_address), true))
+         ORDER BY e.id DESC LIMIT p_most;
+    RETURN QUERY
+        SELECT 'attempt', NULL::uuid, l.id, l.sent_at, l.status, p.name, l.email_id, l.recipient_email, a.name,
+               nullif(concat_ws(' ', l.error_code, l.enhanced_code, l.reply), '')
+          FROM mailqueue.send_logs AS l
+          LEFT JOIN mailqueue.projects AS p ON p.id = l.project_id
+          LEFT JOIN mailqueue.sender_accounts AS a ON a.id = l.sender_account_id
+         WHERE l.id < coalesce(p_before_attempt, 9223372036854775807) AND l.sent_at >= p_since AND l.sent_at < p_until
+           AND (p_project IS NULL OR l.project_id = p_project) AND (p_type IS NULL OR l.status = p_type)
+           AND (v_mails IS NULL OR l.email_id = ANY (v_mails))
+         ORDER BY l.id DESC LIMIT p_most;
+END $$;
+COMMENT ON FUNCTION mailqueue.search_events(uuid, text, text, timestamptz, timestamptz, uuid, bigint, integer) IS
+    'What happened to mail, over all projects: events and attempts, newest first each, at most so many of each.';
+
+CREATE OR REPLACE FUNCTION mailqueue.queue_board()
+RETURNS TABLE (project text, priority smallint, route text, pending bigint, due bigint, assigned bigint, held bigint,
+               oldest_due_at timestamptz, blocked_reason text, blocked_until timestamptz, is_estimate boolean)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT p.name, l.priority, coalesce(nullif(coalesce(l.home_route, l.route), ''), 'default'), d.pending, d.due, d.assigned, d.held, d.oldest_due_at,
+           CASE WHEN d.due > 0 AND l.blocked_reason NOT IN ('empty', 'not_due', 'recheck') THEN l.blocked_reason END,
+           CASE WHEN d.due > 0 AND l.blocked_reason NOT IN ('empty', 'not_due', 'recheck') THEN nullif(l.blocked_until, 'infinity') END, d.is_estimate
+      FROM mailqueue.lane_depths() AS d
+      JOIN mailqueue.lanes AS l ON l.id = d.lane_id
+      JOIN mailqueue.projects AS p ON p.id = l.project_id
+     ORDER BY l.priority, p.name, l.route
+$$;
+COMMENT ON FUNCTION mailqueue.queue_board() IS 'Unfinished mail of each lane of all projects, most urgent first, and what holds it up.';
+
+CREATE OR REPLACE FUNCTION mailqueue.outcome_board() RETURNS TABLE (status text, emails bigint, is_estimate boolean)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$ SELECT s.status, s.emails, s.is_estimate FROM mailqueue.emails_by_status() AS s $$;
+COMMENT ON FUNCTION mailqueue.outcome_board() IS 'How many mails of all projects are in each status.';

@@ -1,0 +1,230 @@
+-- Projects: made, changed, suspended, deleted and brought back. Each change is a row of the audit, with who did it.
+
+-- The one place that reads what somebody says a project should be. Null takes a setting back.
+CREATE OR REPLACE FUNCTION mailqueue.project_with(p mailqueue.projects, p_changes jsonb) RETURNS mailqueue.projects
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    c record;
+    v_text text;
+    v_list text[];
+    v_number numeric;
+BEGIN
+    IF coalesce(jsonb_typeof(p_changes), 'null') <> 'object' THEN
+        PERFORM mailqueue.refuse('settings', format('an object is needed, got %s', coalesce(jsonb_typeof(p_changes), 'null')));
+    END IF;
+    FOR c IN SELECT e.key, e.value, jsonb_typeof(e.value) AS type FROM jsonb_each(p_changes) AS e LOOP
+        v_text := c.value #>> '{}';
+        v_list := NULL;
+        v_number := NULL;
+        IF c.key IN ('allowed_from', 'attachment_types') AND c.type <> 'null' THEN
+            IF c.type <> 'array' OR jsonb_path_exists(c.value, 'strict $[*] ? (@.type() != "string")', '{}', true) THEN
+                PERFORM mailqueue.refuse(c.key, 'a list of strings is needed');
+            END IF;
+            v_list := ARRAY(SELECT lower(btrim(l)) FROM jsonb_array_elements_text(c.value) AS l);
+        ELSIF c.key IN ('attachment_bytes', 'daily_limit', 'burst', 'weight', 'rate_per_second') AND c.type <> 'null' THEN
+            v_number := mailqueue.project_number(c.key, c.value);
+        ELSIF c.key IN ('from_email', 'from_name', 'reply_to', 'bounce_address', 'display_name', 'description', 'postal_address',
+                        'time_zone', 'delivery') AND c.type NOT IN ('string', 'null') THEN
+            PERFORM mailqueue.refuse(c.key, format('a string is needed, got %s', c.type));
+        END IF;
+        CASE c.key
+        WHEN 'display_name' THEN p.display_name := mailqueue.project_text(c.key, v_text, 200);
+        WHEN 'description' THEN p.description := mailqueue.project_text(c.key, v_text, 2000);
+        WHEN 'postal_address' THEN p.postal_address := mailqueue.project_text(c.key, v_text, 500);
+        WHEN 'from_email' THEN p.from_email := mailqueue.project_address(c.key, v_text);
+        WHEN 'bounce_address' THEN p.bounce_address := mailqueue.project_address(c.key, v_text);
+        WHEN 'from_name' THEN
+            PERFORM mailqueue.check_text('from_name', v_text, 320);
+            p.from_name := v_text;
+        WHEN 'reply_to' THEN
+            IF v_text IS NOT NULL THEN
+                PERFORM mailqueue.check_text('reply_to', v_text, 600);
+                PERFORM mailqueue.check_address('reply_to', (mailqueue.split_mailbox(v_text)).address);
+            END IF;
+            p.reply_to := v_text;
+        WHEN 'time_zone' THEN p.time_zone := mailqueue.project_time_zone(coalesce(v_text, 'UTC'));
+        WHEN 'delivery' THEN
+            IF v_text NOT IN ('resend', 'hold') THEN
+                PERFORM mailqueue.refuse(c.key, format('resend or hold, got %s', to_json(left(v_text, 100))));
+            END IF;
+            p.delivery := v_text;
+        WHEN 'allowed_from' THEN
+            PERFORM mailqueue.check_allowed_from(v_list);
+            p.allowed_from := nullif(v_list, '{}');
+        WHEN 'attachment_types' THEN
+            p.attachment_types := coalesce(v_list, '{application/pdf,image/gif,image/jpeg,image/png,image/webp}');
+        WHEN 'attachment_bytes' THEN p.attachment_bytes := coalesce(v_number, 4194304);
+        WHEN 'daily_limit' THEN p.daily_limit := v_number;
+        WHEN 'rate_per_second' THEN p.rate_per_second := v_number;
+        WHEN 'burst' THEN p.burst := coalesce(v_number, 200);
+        WHEN 'weight' THEN p.weight := coalesce(v_number, 100);
+        ELSE
+            PERFORM mailqueue.refuse(left(c.key, 100), 'there is no such setting of a project');
+        END CASE;
+    END LOOP;
+    RETURN p;
+END $$;
+COMMENT ON FUNCTION mailqueue.project_with(mailqueue.projects, jsonb) IS 'A project as it is after these changes; refuses what cannot be, naming the setting.';
+
+CREATE OR REPLACE FUNCTION mailqueue.project_number(p_key text, p_value jsonb) RETURNS numeric
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_least numeric := CASE p_key WHEN 'attachment_bytes' THEN 0 WHEN 'daily_limit' THEN 0 WHEN 'rate_per_second' THEN 0.001 ELSE 1 END;
+    v_most numeric := CASE p_key WHEN 'attachment_bytes' THEN 26214400 WHEN 'weight' THEN 10000 WHEN 'rate_per_second' THEN 1000000
+                                 WHEN 'burst' THEN 1000000 ELSE 2147483647 END;
+BEGIN
+    IF jsonb_typeof(p_value) <> 'number' OR p_value::numeric NOT BETWEEN v_least AND v_most
+       OR p_key <> 'rate_per_second' AND p_value::numeric <> trunc(p_value::numeric) THEN
+        PERFORM mailqueue.refuse(p_key, format('%s to %s is needed, got %s', v_least, v_most, left(p_value::text, 100)));
+    END IF;
+    RETURN p_value::numeric;
+END $$;
+COMMENT ON FUNCTION mailqueue.project_number(text, jsonb) IS 'A number among the settings of a project, within what it may be.';
+
+-- A postal address and a description have lines; nothing else that steers terminals.
+CREATE OR REPLACE FUNCTION mailqueue.project_text(p_key text, p_value text, p_most integer) RETURNS text
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_text text := nullif(btrim(p_value, E' \t\r\n'), '');
+BEGIN
+    PERFORM mailqueue.check_text(p_key, CASE WHEN p_key <> 'display_name' THEN translate(v_text, E'\r\n', '  ') ELSE v_text END, p_most);
+    RETURN v_text;
+END $$;
+COMMENT ON FUNCTION mailqueue.project_text(text, text, integer) IS 'A text among the settings of a project; NULL where it says nothing.';
+
+CREATE OR REPLACE FUNCTION mailqueue.project_address(p_key text, p_value text) RETURNS text
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    IF p_value IS NOT NULL THEN
+        PERFORM mailqueue.check_address(p_key, p_value);
+    END IF;
+    RETURN p_value;
+END $$;
+COMMENT ON FUNCTION mailqueue.project_address(text, text) IS 'An address among the settings of a project, or NULL.';
+
+CREATE OR REPLACE FUNCTION mailqueue.project_time_zone(p_value text) RETURNS text
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    -- Offsets and rules are zones to PostgreSQL too, with the sign the other way round.
+    IF p_value !~ '^(UTC|[A-Z][A-Za-z_]+(/[A-Z][A-Za-z0-9_+-]+){1,2})$' THEN
+        PERFORM mailqueue.refuse('time_zone', format('%s is not a name such as Europe/Berlin', to_json(left(p_value, 100))));
+    END IF;
+    BEGIN
+        PERFORM now() AT TIME ZONE p_value;
+    EXCEPTION WHEN invalid_parameter_value THEN
+        PERFORM mailqueue.refuse('time_zone', format('there is no time zone %s', to_json(left(p_value, 100))));
+    END;
+    RETURN p_value;
+END $$;
+COMMENT ON FUNCTION mailqueue.project_time_zone(text) IS 'The name of a time zone; refuses what is none.';
+
+CREATE OR REPLACE FUNCTION mailqueue.settings_of_project(p mailqueue.projects) RETURNS jsonb
+LANGUAGE sql IMMUTABLE
+AS $$
+    SELECT jsonb_build_object('display_name', p.display_name, 'description', p.description, 'from_email', p.from_email, 'from_name', p.from_name,
+        'reply_to', p.reply_to, 'bounce_address', p.bounce_address, 'allowed_from', p.allowed_from, 'attachment_types', p.attachment_types,
+        'attachment_bytes', p.attachment_bytes, 'daily_limit', p.daily_limit, 'rate_per_second', p.rate_per_second, 'burst', p.burst,
+        'weight', p.weight, 'time_zone', p.time_zone, 'postal_address', p.postal_address, 'delivery', p.delivery)
+$$;
+COMMENT ON FUNCTION mailqueue.settings_of_project(mailqueue.projects) IS 'What change_project() changes, as it holds.';
+
+-- It took no settings in a version before.
+DROP FUNCTION IF EXISTS mailqueue.add_project(text, text);
+
+CREATE OR REPLACE FUNCTION mailqueue.add_project(p_name text, p_actor text DEFAULT session_user, p_settings jsonb DEFAULT '{}') RETURNS uuid
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    p mailqueue.projects;
+BEGIN
+    IF coalesce(p_name, '') !~ '^[a-z0-9][a-z0-9_-]{0,62}$' THEN
+        PERFORM mailqueue.refuse('project', format('%s is not a name: lower-case letters, digits, - and _', to_json(left(p_name, 100))));
+    ELSIF p_name ~ '^[0-9a-f]{8}(-?[0-9a-f]{4}){4}[0-9a-f]{8}$' THEN
+        PERFORM mailqueue.refuse('project', format('%s would be taken for an id', to_json(p_name)));
+    END IF;
+    INSERT INTO mailqueue.projects (name, daily_limit, rate_per_second)
+    VALUES (p_name, nullif(least(mailqueue.system_number('project_daily_limit'), 2147483647), 0)::integer,
+            nullif(least(mailqueue.system_number('project_rate_per_second'), 1000000), 0))
+    ON CONFLICT ON CONSTRAINT projects_name_key DO NOTHING RETURNING * INTO p;
+    IF p.id IS NULL THEN
+        PERFORM mailqueue.refuse('project', format('there is a project %s already%s', to_json(p_name),
+            (SELECT ', deleted ' || mailqueue.shown(o.deleted_at) || ': names are not used again'
+               FROM mailqueue.projects AS o WHERE o.name = p_name AND o.deleted_at IS NOT NULL)));
+    END IF;
+    PERFORM mailqueue.store_project(p, mailqueue.project_with(p, p_settings));
+    SELECT * INTO p FROM mailqueue.projects AS o WHERE o.id = p.id;
+    INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
+    VALUES (p.id, p_actor, 'project.added', 'project ' || p_name, mailqueue.settings_of_project(p));
+    RETURN p.id;
+END $$;
+COMMENT ON FUNCTION mailqueue.add_project(text, text, jsonb) IS 'Make a project, with its lanes and limit; settings as change_project() takes them.';
+
+CREATE OR REPLACE FUNCTION mailqueue.store_project(p_before mailqueue.projects, p mailqueue.projects) RETURNS boolean
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    IF mailqueue.settings_of_project(p_before) = mailqueue.settings_of_project(p) THEN
+        RETURN false;
+    END IF;
+    UPDATE mailqueue.projects AS o
+       SET display_name = p.display_name, description = p.description, postal_address = p.postal_address, delivery = p.delivery,
+           allowed_from = p.allowed_from, attachment_types = p.attachment_types, attachment_bytes = p.attachment_bytes,
+           daily_limit = p.daily_limit, rate_per_second = p.rate_per_second, burst = p.burst, weight = p.weight, time_zone = p.time_zone,
+           updated_at = now()
+     WHERE o.id = p.id;
+    -- Apart: workers read their accounts anew where whom the project writes as is set.
+    IF (p.from_email, p.from_name, p.reply_to, p.bounce_address)
+       IS DISTINCT FROM (p_before.from_email, p_before.from_name, p_before.reply_to, p_before.bounce_address) THEN
+        UPDATE mailqueue.projects AS o
+           SET from_email = p.from_email, from_name = p.from_name, reply_to = p.reply_to, bounce_address = p.bounce_address
+         WHERE o.id = p.id;
+    END IF;
+    RETURN true;
+END $$;
+COMMENT ON FUNCTION mailqueue.store_project(mailqueue.projects, mailqueue.projects) IS 'Write the settings of a project; false where nothing is new.';
+
+CREATE OR REPLACE FUNCTION mailqueue.locked_project(p_name text) RETURNS mailqueue.projects
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    p mailqueue.projects;
+BEGIN
+    SELECT * INTO p FROM mailqueue.projects AS o WHERE o.name = p_name FOR NO KEY UPDATE;
+    IF p.id IS NULL THEN
+        PERFORM mailqueue.project_named(p_name);             -- refuses it
+    END IF;
+    RETURN p;
+END $$;
+COMMENT ON FUNCTION mailqueue.locked_project(text) IS 'A project that nobody else changes until this transaction ends.';
+
+CREATE OR REPLACE FUNCTION mailqueue.change_project(p_project text, p_changes jsonb, p_actor text DEFAULT session_user) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_before mailqueue.projects := mailqueue.locked_project(p_project);
+    v_after mailqueue.projects;
+BEGIN
+    v_after := mailqueue.project_with(v_before, p_changes);
+    IF mailqueue.store_project(v_before, v_after) THEN
+        INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
+        VALUES (v_after.id, p_actor, 'project.changed', 'project ' || v_after.name,
+                jsonb_build_object('before', mailqueue.settings_of_project(v_before), 'after', mailqueue.settings_of_project(v_after)));
+    END IF;
+    RETURN mailqueue.settings_of_project(v_after);
+END $$;
+COMMENT ON FUNCTION mailqueue.change_project(text, jsonb, text) IS
+    'Change what holds for all mail of a project; gives what holds then. Null takes a setting back.';

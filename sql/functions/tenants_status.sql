@@ -1,0 +1,115 @@
+-- Whether a project may send: suspended with a reason, active again, deleted, brought back.
+--
+-- A deleted project is a suspended one that takes no mail and has no keys. Its mail stays where it is and waits; whoever
+-- brings the project back lets it go on.
+
+CREATE OR REPLACE FUNCTION mailqueue.suspend_project(p_name text, p_reason text, p_actor text DEFAULT session_user) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    p mailqueue.projects := mailqueue.locked_project(p_name);
+    v_reason text := nullif(btrim(p_reason), '');
+BEGIN
+    IF v_reason IS NULL THEN
+        PERFORM mailqueue.refuse('reason', 'say why the project is suspended');
+    END IF;
+    PERFORM mailqueue.check_text('reason', v_reason, 500);
+    IF p.deleted_at IS NOT NULL THEN
+        PERFORM mailqueue.refuse('project', format('project %s is deleted', to_json(p.name)));
+    ELSIF p.status = 'suspended' AND p.status_reason IS NOT DISTINCT FROM v_reason THEN
+        RETURN false;
+    END IF;
+    UPDATE mailqueue.projects AS o
+       SET status = 'suspended', status_reason = v_reason, status_until = NULL,
+           suspended_at = CASE WHEN p.status = 'suspended' THEN p.suspended_at ELSE clock_timestamp() END, updated_at = now()
+     WHERE o.id = p.id;
+    INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
+    VALUES (p.id, p_actor, 'project.suspended', 'project ' || p.name, jsonb_build_object('reason', v_reason, 'was', p.status));
+    RETURN true;
+END $$;
+COMMENT ON FUNCTION mailqueue.suspend_project(text, text, text) IS
+    'Let nothing of a project be sent until activate_project(); false when it was suspended for that reason already. Its mail is accepted and waits.';
+
+CREATE OR REPLACE FUNCTION mailqueue.activate_project(p_name text, p_actor text DEFAULT session_user) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    p mailqueue.projects := mailqueue.locked_project(p_name);
+BEGIN
+    IF p.status = 'active' THEN
+        RETURN false;
+    END IF;
+    UPDATE mailqueue.projects AS o
+       SET status = 'active', status_reason = NULL, status_until = NULL, suspended_at = NULL, deleted_at = NULL, updated_at = now()
+     WHERE o.id = p.id;
+    INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
+    VALUES (p.id, p_actor, CASE WHEN p.deleted_at IS NULL THEN 'project.activated' ELSE 'project.restored' END, 'project ' || p.name,
+            jsonb_strip_nulls(jsonb_build_object('was', p.status, 'reason', p.status_reason)));
+    RETURN true;
+END $$;
+COMMENT ON FUNCTION mailqueue.activate_project(text, text) IS
+    'Let a suspended, paused or deleted project send again; false when it may. Keys that deleting revoked stay revoked.';
+
+CREATE OR REPLACE FUNCTION mailqueue.delete_project(p_name text, p_actor text DEFAULT session_user) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    p mailqueue.projects := mailqueue.locked_project(p_name);
+    v_keys integer;
+BEGIN
+    IF p.name = 'default' THEN
+        PERFORM mailqueue.refuse('project', 'mail that names no project goes to default: it stays');
+    ELSIF p.deleted_at IS NOT NULL THEN
+        RETURN false;
+    END IF;
+    UPDATE mailqueue.projects AS o
+       SET status = 'suspended', status_reason = 'it was deleted', status_until = NULL, suspended_at = coalesce(p.suspended_at, clock_timestamp()),
+           deleted_at = clock_timestamp(), updated_at = now()
+     WHERE o.id = p.id;
+    UPDATE mailqueue.api_keys AS k SET revoked_at = clock_timestamp() WHERE k.project_id = p.id AND k.revoked_at IS NULL;
+    GET DIAGNOSTICS v_keys = ROW_COUNT;
+    INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
+    VALUES (p.id, p_actor, 'project.deleted', 'project ' || p.name, jsonb_build_object('keys_revoked', v_keys, 'was', p.status));
+    RETURN true;
+END $$;
+COMMENT ON FUNCTION mailqueue.delete_project(text, text) IS
+    'Delete a project softly: it takes no mail, sends none, and its keys are revoked. Mail waits, records and the name stay; false when it was deleted already.';
+
+-- Beside project_named(), which finds deleted ones for those who look after their mail.
+CREATE OR REPLACE FUNCTION mailqueue.project_taking(p_name text) RETURNS uuid
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_id uuid := mailqueue.project_named(p_name);
+BEGIN
+    IF EXISTS (SELECT FROM mailqueue.projects AS p WHERE p.id = v_id AND p.deleted_at IS NOT NULL) THEN
+        PERFORM mailqueue.refuse('project', format('project %s is deleted', to_json(left(p_name, 100))));
+    END IF;
+    RETURN v_id;
+END $$;
+COMMENT ON FUNCTION mailqueue.project_taking(text) IS 'Id of a project that takes mail; refuses an unknown name and a deleted project.';
+
+-- A key made while the project is deleted would wait to be used when it comes back.
+CREATE OR REPLACE FUNCTION mailqueue.api_keys_allowed() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    p record;
+BEGIN
+    SELECT o.name, o.deleted_at INTO p FROM mailqueue.projects AS o WHERE o.id = NEW.project_id FOR SHARE;
+    IF p.deleted_at IS NOT NULL THEN
+        PERFORM mailqueue.refuse('project', format('project %s is deleted', to_json(p.name)));
+    ELSIF NEW.is_test AND NOT mailqueue.is_on('test_keys') THEN
+        PERFORM mailqueue.refuse('is_test', 'no test keys are given out here: the flag test_keys is off');
+    END IF;
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION mailqueue.api_keys_allowed() IS 'BEFORE INSERT of a key: not for a deleted project, no test key where those are off.';
+
+CREATE OR REPLACE TRIGGER api_keys_allowed BEFORE INSERT ON mailqueue.api_keys
+    FOR EACH ROW EXECUTE FUNCTION mailqueue.api_keys_allowed();
