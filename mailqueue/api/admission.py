@@ -38,7 +38,8 @@ async def admitted(
     given = credential_of(request)
     if endpoint.superadmin:
         return await runtime.services.admin_of(given)
-    caller = await runtime.callers.find(given)
+    client = request.scope.get("client")
+    caller = await runtime.callers.find(given, address=client[0] if client else None)
     if caller is None:
         raise Unauthorized("this API key is not valid")
     if endpoint.scope is not None and endpoint.scope not in caller.scopes:

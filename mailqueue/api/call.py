@@ -103,7 +103,7 @@ class Call:
             yield self._conn
             return
         tenant = self._caller.project_id if self._caller else None
-        async with self.runtime.transaction(tenant) as conn:
+        async with self.runtime.transaction(tenant, by=self.by) as conn:
             yield conn
 
     @asynccontextmanager

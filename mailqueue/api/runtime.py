@@ -35,8 +35,11 @@ class Runtime:
             yield conn
 
     @asynccontextmanager
-    async def transaction(self, tenant: UUID | None) -> AsyncIterator[Conn]:
-        """Lend a connection in a transaction for one project, or for all of them (None)."""
+    async def transaction(self, tenant: UUID | None, *, by: str) -> AsyncIterator[Conn]:
+        """Lend a connection in a transaction for one project, or for all of them (None).
+
+        The audit names `by`.
+        """
         async with self.borrow() as conn, conn.transaction():
-            await store.act_for(conn, tenant)
+            await store.act_for(conn, tenant, by=by)
             yield conn

@@ -6,9 +6,10 @@ from mailqueue.api.model import Attempt, Email, Event, Recipient
 from mailqueue.db.fetch import Conn, many, maybe, run
 
 
-async def act_for(conn: Conn, project_id: UUID | None) -> None:
+async def act_for(conn: Conn, project_id: UUID | None, *, by: str) -> None:
     """Have the rights of the API's role for one project, None for all, until COMMIT."""
-    await run(conn, "act_for", {"project": "*" if project_id is None else str(project_id)})
+    project = "*" if project_id is None else str(project_id)
+    await run(conn, "act_for", {"project": project, "by": by})
 
 
 async def find_suppression(conn: Conn, email_id: UUID) -> str | None:

@@ -1,57 +1,32 @@
-"""Projects and API keys as rows; the only file here that runs SQL."""
+"""API keys as rows; the only file here that runs SQL, beside that of projects."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
-from psycopg.errors import InvalidParameterValue, UniqueViolation
+from psycopg.errors import UniqueViolation
 from psycopg.types.json import Jsonb
 
-from mailqueue.core.errors import Conflict, InvalidField
-from mailqueue.db.fetch import Conn, many, maybe, one, run, value
-from mailqueue.tenants.model import ApiKey, Caller, Project
+from mailqueue.core.errors import Conflict
+from mailqueue.db.fetch import Conn, many, maybe, value
+from mailqueue.tenants.model import ApiKey
+from mailqueue.tenants.store_projects import refused
 
 
-async def add_project(conn: Conn, name: str, *, by: str) -> UUID:
-    """Make a project.
+class Found(NamedTuple):
+    """Who a key speaks for, as the row has it."""
 
-    Raises:
-        InvalidField: the name is none, or taken.
-    """
-    with _refused():
-        return await value(conn, "add_project", {"name": name, "by": by}, UUID)
-
-
-async def read_project(conn: Conn, name: str) -> Project | None:
-    """Read the project of that name."""
-    return await maybe(conn, "read_project", {"name": name}, Project)
-
-
-async def list_projects(conn: Conn) -> list[Project]:
-    """Read all projects."""
-    return await many(conn, "list_projects", None, Project)
-
-
-async def change_project(conn: Conn, name: str, *, changes: Mapping[str, object], by: str) -> None:
-    """Change settings of a project.
-
-    Raises:
-        InvalidField: naming the setting; nothing is changed.
-    """
-    with _refused():
-        await run(conn, "change_project", {"name": name, "changes": Jsonb(changes), "by": by})
-
-
-@contextmanager
-def _refused() -> Iterator[None]:
-    """Word a refusal of the database as ours."""
-    try:
-        yield
-    except InvalidParameterValue as exc:
-        field = exc.diag.column_name or ""
-        why = (exc.diag.message_primary or str(exc)).removeprefix(f"{field}: ")
-        raise InvalidField(field, why) from exc
+    id: UUID
+    project_id: UUID
+    project: str
+    is_test: bool
+    trap_sender: str | None
+    name: str
+    scopes: list[str]
+    requests_per_second: float | None
+    project_requests_per_second: float | None
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
@@ -59,7 +34,12 @@ async def find_project(conn: Conn, project: str) -> UUID | None:
     return await maybe(conn, "find_project_id", {"project": project}, UUID)
 
 
-async def add_key(
+async def find_key(conn: Conn, key_hash: bytes, *, address: str | None) -> Found | None:
+    """Find who the key in force with that hash speaks for; note that `address` used it."""
+    return await maybe(conn, "find_api_key", {"key_hash": key_hash, "address": address}, Found)
+
+
+async def issue_key(
     conn: Conn,
     project_id: UUID,
     *,
@@ -67,12 +47,15 @@ async def add_key(
     key_hash: bytes,
     hint: str,
     is_test: bool,
+    scopes: Sequence[str],
     expires_at: datetime | None,
-) -> ApiKey:
+    requests_per_second: int | None,
+) -> UUID:
     """Make a key's row.
 
     Raises:
         Conflict: the project has a key of that name.
+        InvalidField: the project or the installation gives out no such keys now.
     """
     params = {
         "project_id": project_id,
@@ -80,26 +63,81 @@ async def add_key(
         "key_hash": key_hash,
         "hint": hint,
         "is_test": is_test,
+        "scopes": list(scopes),
+        "expires_at": expires_at,
+        "requests_per_second": requests_per_second,
+    }
+    with _refused(name):
+        return await value(conn, "issue_api_key", params, UUID)
+
+
+async def read_key(conn: Conn, project_id: UUID, key_id: UUID) -> ApiKey | None:
+    """Read a key of a project."""
+    return await maybe(conn, "read_api_key", {"project_id": project_id, "id": key_id}, ApiKey)
+
+
+async def find_named(conn: Conn, project_id: UUID, *, name: str) -> UUID | None:
+    """Find the key that has a name now, else the newest that had it."""
+    return await maybe(conn, "find_api_key_named", {"project_id": project_id, "name": name}, UUID)
+
+
+async def list_keys(
+    conn: Conn, project_id: UUID, *, before: datetime | None, before_id: UUID | None, most: int
+) -> list[ApiKey]:
+    """List a project's keys, newest first."""
+    params = {"project_id": project_id, "before": before, "before_id": before_id, "most": most}
+    return await many(conn, "list_api_keys", params, ApiKey)
+
+
+async def change_key(
+    conn: Conn, project_id: UUID, key_id: UUID, *, changes: Mapping[str, object]
+) -> bool:
+    """Change a key in force; say whether there was one.
+
+    Raises:
+        Conflict: the project has a key of the new name.
+    """
+    params = {"project_id": project_id, "id": key_id, "changes": Jsonb(dict(changes))}
+    with _refused(str(changes.get("name"))):
+        return await value(conn, "change_api_key", params, bool)
+
+
+async def rotate_key(
+    conn: Conn,
+    project_id: UUID,
+    key_id: UUID,
+    *,
+    key_hash: bytes,
+    hint: str,
+    grace: timedelta,
+    expires_at: datetime | None,
+) -> UUID | None:
+    """Put a new key in the place of one in force; None where there is none."""
+    params = {
+        "project_id": project_id,
+        "id": key_id,
+        "key_hash": key_hash,
+        "hint": hint,
+        "grace": grace,
         "expires_at": expires_at,
     }
+    with _refused(""):
+        return await maybe(conn, "rotate_api_key", params, UUID)
+
+
+async def revoke_key(conn: Conn, project_id: UUID, key_id: UUID, *, reason: str | None) -> bool:
+    """Put a key out of force; say whether it was."""
+    params = {"project_id": project_id, "id": key_id, "reason": reason}
+    return await value(conn, "revoke_api_key", params, bool)
+
+
+@contextmanager
+def _refused(name: str) -> Iterator[None]:
+    """Word a refusal of the database as ours."""
     try:
-        return await one(conn, "add_api_key", params, ApiKey)
+        with refused():
+            yield
     except UniqueViolation as exc:
         if exc.diag.constraint_name != "api_keys_project_id_name_key":
             raise
         raise Conflict(f"key {name} exists already in this project") from exc
-
-
-async def find_key(conn: Conn, key_hash: bytes) -> Caller | None:
-    """Find who the key in force with that hash speaks for."""
-    return await maybe(conn, "find_api_key", {"key_hash": key_hash}, Caller)
-
-
-async def list_keys(conn: Conn, project: str) -> list[ApiKey]:
-    """List a project's keys, newest first."""
-    return await many(conn, "list_api_keys", {"project": project}, ApiKey)
-
-
-async def revoke_key(conn: Conn, project: str, *, name: str) -> int:
-    """Put a key out of force; say how many that were."""
-    return await run(conn, "revoke_api_key", {"project": project, "name": name})

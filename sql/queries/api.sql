@@ -47,8 +47,8 @@ SELECT mailqueue.refusal_now();
 
 -- name: act_for :run
 -- Until the transaction ends, have the rights of role mailqueue_api, where the login may take it, and
--- see what belongs to one project, or to all for '*'.
-SELECT set_config('mailqueue.project', %(project)s, true),
+-- see what belongs to one project, or to all for '*'. The audit says who it was.
+SELECT set_config('mailqueue.project', %(project)s, true), set_config('mailqueue.actor', %(by)s, true),
        set_config('role', CASE WHEN pg_has_role(session_user, to_regrole('mailqueue_api')::oid,
                                                 CASE WHEN current_setting('server_version_num')::integer < 160000
                                                      THEN 'MEMBER' ELSE 'SET' END)

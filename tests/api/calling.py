@@ -15,6 +15,7 @@ from mailqueue.tenants.keys import issue_key
 from tests import make
 
 ORIGIN = "http://127.0.0.1:8025"
+MANY = 100_000
 HELLO = {"to": ["ann@example.com"], "subject": "Hello", "text_body": "Hello Ann"}
 
 
@@ -37,6 +38,20 @@ class Calling:
     async def get(self, path: str, key: str | None = None) -> httpx2.Response:
         return await self.http.get(path, headers={"X-API-Key": key or self.key})
 
+    async def post(
+        self, path: str, body: Any, *, key: str | None = None, **headers: str
+    ) -> httpx2.Response:
+        given = {"X-API-Key": key or self.key} | {
+            name.replace("_", "-"): value for name, value in headers.items()
+        }
+        return await self.http.post(path, json=body, headers=given)
+
+    async def put(self, path: str, body: Any, *, key: str | None = None) -> httpx2.Response:
+        return await self.http.put(path, json=body, headers={"X-API-Key": key or self.key})
+
+    async def delete(self, path: str, *, key: str | None = None) -> httpx2.Response:
+        return await self.http.delete(path, headers={"X-API-Key": key or self.key})
+
 
 def settings_for(database: DatabaseSettings, **options: Any) -> Settings:
     settings = load_settings(data=Path("/nonexistent"), **options)
@@ -47,7 +62,7 @@ def settings_for(database: DatabaseSettings, **options: Any) -> Settings:
 async def calling(database: DatabaseSettings, **options: Any) -> AsyncIterator[Calling]:
     async with connect(database) as conn:
         await make.sender_account(conn, name="relay")
-        issued = await issue_key(conn, "default", "tests", is_test=False)
+        issued = await issue_key(conn, "default", "tests", is_test=False, requests_per_second=MANY)
     async with open_pool(database) as pool:
         app = create_app(settings_for(database, **options), pool)
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)

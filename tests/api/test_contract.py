@@ -17,6 +17,7 @@ from mailqueue.api.endpoint import Endpoint
 from mailqueue.api.routing import Routing
 from mailqueue.api.runtime import Runtime
 from mailqueue.api.services import Services
+from mailqueue.tenants.keys import issue_key
 from mailqueue.tenants.model import Admin, Scope
 from tests import make
 from tests.api.calling import ORIGIN, Calling, error_of, settings_for
@@ -198,6 +199,18 @@ async def test_another_project_in_the_path_is_not_there(
         assert (answer.status_code, error_of(answer)["name"]) == (404, "not_found")
 
 
+async def test_a_missing_scope_is_named(api: Calling, table: httpx2.AsyncClient) -> None:
+    async with api.pool.connection() as conn:
+        issued = await issue_key(conn, "default", "poor", is_test=False, scopes={Scope.EMAIL_READ})
+    poor = {"X-API-Key": issued.key.reveal()}
+
+    refused = await table.post("/t/wishes", json={"name": "x"}, headers=poor)
+    fine = await table.get("/t/projects/default/x", headers=poor)
+
+    assert (refused.status_code, error_of(refused)["needed"]) == (403, "scope email:send")
+    assert fine.status_code == 200
+
+
 async def test_administrators_and_keys_have_doors_of_their_own(table: httpx2.AsyncClient) -> None:
     bearer = {"Authorization": "Bearer ann", "X-API-Key": ""}
 
@@ -229,7 +242,7 @@ async def test_every_answer_has_an_id_and_guards(table: httpx2.AsyncClient) -> N
     assert own.headers["cache-control"] == "no-store"
 
 
-def test_a_path_stands_once_in_a_table(api: Calling) -> None:
+async def test_a_path_stands_once_in_a_table(api: Calling) -> None:
     runtime = Runtime(settings_for(api.database), api.pool, Services())
     with pytest.raises(ValueError, match="twice"):
         Routing([TABLE[0], TABLE[0]], runtime)
