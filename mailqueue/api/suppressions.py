@@ -129,7 +129,7 @@ ENDPOINTS = (
         response=AddedSuppressions,
         tag=_TAG,
         example={"emails": ["ann@example.com", "bob@example.com"], "reason": "manual"},
-        description="Mail to them that is queued is not sent either. Up to 1,000 at once; for more, import a list.",
+        description="Queued mail to them is not sent either. Up to 1,000; for more, import a list.",
     ),
     Endpoint(
         "GET",
@@ -161,6 +161,6 @@ ENDPOINTS = (
         query=RemoveQuery,
         response=RemovedSuppression,
         tag=_TAG,
-        description="The hash is in the answers of the list and of check: addresses in paths end up in logs.",
+        description="The list and check give the hash: addresses in paths would end up in logs.",
     ),
 )

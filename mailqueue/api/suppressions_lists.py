@@ -78,8 +78,9 @@ LIST_ENDPOINTS = (
         response=ImportedSuppressions,
         tag=_TAG,
         once=Once.NEVER,
-        description="The body is CSV with a header that names a column email, or JSON: an array of addresses or of "
-        "objects, or an object a line. Bad lines are told with their number and do not stop the others.",
+        description="The body is CSV with a header that names a column email, or JSON: an array of "
+        "addresses or of objects, or an object a line. Bad lines are told with their number and do "
+        "not stop the others.",
     ),
     Endpoint(
         "GET",
