@@ -41,6 +41,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "route": Lazy("mailqueue.cli.route:route", "Choose accounts by category, tag or domain."),
     "project": Lazy("mailqueue.cli.project:project", "Make projects; choose senders and retries."),
     "suppression": Lazy("mailqueue.cli.suppression:suppression", "Say who is not written to."),
+    "key": Lazy("mailqueue.cli.key:key", "Make, replace and revoke keys of the HTTP API."),
     "domain": Lazy("mailqueue.cli.domain:domain", "Hold recipient domains to a rate."),
     "dkim": Lazy("mailqueue.cli.dkim:dkim", "Sign a domain's mail and check its DNS."),
     "vault": Lazy("mailqueue.cli.vault:vault", "Rotate the keys that seal secrets, or keep them."),

@@ -10,7 +10,7 @@ from psycopg.errors import UniqueViolation
 from psycopg.types.json import Jsonb
 
 from mailqueue.core.errors import Conflict
-from mailqueue.db.fetch import Conn, many, maybe, value
+from mailqueue.db.fetch import Conn, many, maybe, run, value
 from mailqueue.tenants.model import ApiKey
 from mailqueue.tenants.store_projects import refused
 
@@ -27,6 +27,11 @@ class Found(NamedTuple):
     scopes: list[str]
     requests_per_second: float | None
     project_requests_per_second: float | None
+
+
+async def set_actor(conn: Conn, by: str) -> None:
+    """Have the audit name `by` until COMMIT."""
+    await run(conn, "set_actor", {"by": by})
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:

@@ -50,3 +50,7 @@ SELECT mailqueue.rotate_api_key(%(project_id)s::uuid, %(id)s::uuid, %(key_hash)s
 -- name: revoke_api_key :value
 -- Put a key out of force; false where there is none in force.
 SELECT mailqueue.revoke_api_key(%(project_id)s::uuid, %(id)s::uuid, %(reason)s::text);
+
+-- name: set_actor :run
+-- Have the audit name somebody until the transaction ends.
+SELECT set_config('mailqueue.actor', %(by)s, true);
