@@ -1,0 +1,1 @@
+"""Templates as text: compiled, bounded, rendered. Knows no table."""

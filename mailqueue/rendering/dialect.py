@@ -1,0 +1,90 @@
+"""Decides how templates written for Go are read: {{.Name}} is, other forms are explained. Pure."""
+
+import re
+
+from mailqueue.rendering.faults import TemplateFault
+
+_PIECES = re.compile(
+    r"(?P<kept>\{%-?\s*raw\s*-?%\}.*?\{%-?\s*endraw\s*-?%\}|\{#.*?#\})"
+    r"|\{\{(?P<left>[-+]?)(?P<inside>.*?)(?P<right>[-+]?)\}\}",
+    re.DOTALL,
+)
+_PATH = r"\.[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*"
+_LOOSE_PATH = re.compile(rf"(?<![\w\])]){_PATH}")
+_DOTTED = re.compile(rf"\s*(?P<path>{_PATH})\s*(?P<rest>\|.*)?\s*", re.DOTALL)
+_WORD = re.compile(r"\s*(?P<word>[A-Za-z_]+|/\*|\$)(?P<rest>.*)", re.DOTALL)
+_CALL = re.compile(rf"\s*(?P<path>{_PATH})(?P<arguments>(?:\s+(?:\"[^\"]*\"|[0-9.]+))*)\s*")
+_FUNCTIONS = (
+    "formatDate",
+    "urlEncode",
+    "currency",
+    "truncate",
+    "toUpper",
+    "toLower",
+    "safeHTML",
+)
+_OPERATORS = ("printf", "print", "println", "index", "len", "eq", "ne", "and", "or", "not")
+_ENDS = {"end": "{% endif %} or {% endfor %}", "else": "{% else %}"}
+
+
+def as_jinja(source: str, part: str = "") -> str:
+    """Give a template in Jinja's words, line by line the same.
+
+    Raises:
+        TemplateFault: a form of Go's that has another one here, which is named.
+    """
+    if "{{" not in source:
+        return source
+
+    def read(found: re.Match[str]) -> str:
+        inside = found["inside"]
+        if inside is None:
+            return found[0]
+        dotted = _DOTTED.fullmatch(inside)
+        if dotted is not None:
+            rest = dotted["rest"] or ""
+            return f"{{{{{found['left']} {dotted['path'][1:]} {rest} {found['right']}}}}}"
+        instead = _instead(inside)
+        if instead is not None:
+            line = source.count("\n", 0, found.start()) + 1
+            written = " ".join(found[0].split())[:100]
+            raise TemplateFault(f"{written} is Go's: write {instead}", part=part, line=line)
+        return found[0]
+
+    return _PIECES.sub(read, source)
+
+
+def _instead(inside: str) -> str | None:
+    """Give the Jinja form of a Go action; None for what is no Go."""
+    if inside.strip() == ".":
+        return "the loop's variable, as in {% for item in items %}{{ item }}{% endfor %}"
+    found = _WORD.match(inside)
+    if found is None:
+        return None
+    word, rest = found["word"], found["rest"]
+    names = _LOOSE_PATH.sub(lambda path: path[0][1:], rest).strip()
+    if word in _ENDS and (not rest.strip() or word == "else"):
+        is_chain = word == "else" and names.startswith("if ")
+        return f"{{% elif {names[3:].strip()} %}}" if is_chain else _ENDS[word]
+    if word == "/*":
+        return "{# a comment #}"
+    if word == "$":
+        return "the variable by its name, without $"
+    if not rest[:1].isspace():
+        return None
+    if word == "if":
+        return f"{{% if {names} %}} … {{% endif %}}"
+    if word == "range":
+        return f"{{% for item in {names.rpartition('=')[2].strip() or 'items'} %}} … {{% endfor %}}"
+    if word == "with":
+        return f"{{% with value = {names} %}} … {{% endwith %}}"
+    if word in ("template", "block", "define"):
+        return '{% include "name" %}, or {% block name %} … {% endblock %} of a layout'
+    if word in _OPERATORS and _LOOSE_PATH.search(rest):
+        return "an expression of Jinja, like {{ items | length }} or {% if a == b %}"
+    call = _CALL.fullmatch(rest)
+    if word in _FUNCTIONS and call is not None:
+        arguments = ", ".join(re.findall(r"\"[^\"]*\"|[0-9.]+", call["arguments"]))
+        filter_ = f"{word}({arguments})" if arguments else word
+        return f"{{{{ {call['path'][1:]} | {filter_} }}}}"
+    return None

@@ -1,0 +1,280 @@
+"""The filters templates may use, each bounded by the meter before it does its work."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from types import GeneratorType
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import filters as jinja
+from jinja2 import pass_context
+from jinja2.runtime import Context, Undefined
+from markupsafe import Markup, escape
+
+from mailqueue.rendering.dates import format_date
+from mailqueue.rendering.faults import TemplateFault
+from mailqueue.rendering.meter import Meter, describe, printed
+
+Filter = Callable[..., Any]
+
+# Of Jinja's own, those whose work and result are no more than what they are given.
+_PLAIN = ("first", "last", "length", "count")
+_WHOLE = {
+    "capitalize": jinja.do_capitalize,
+    "dictsort": jinja.do_dictsort,
+    "escape": jinja.do_forceescape,
+    "float": jinja.do_float,
+    "groupby": jinja.sync_do_groupby,
+    "int": jinja.do_int,
+    "items": jinja.do_items,
+    "list": jinja.sync_do_list,
+    "map": jinja.sync_do_map,
+    "max": jinja.do_max,
+    "min": jinja.do_min,
+    "reject": jinja.sync_do_reject,
+    "rejectattr": jinja.sync_do_rejectattr,
+    "reverse": jinja.do_reverse,
+    "round": jinja.do_round,
+    "select": jinja.sync_do_select,
+    "selectattr": jinja.sync_do_selectattr,
+    "sort": jinja.do_sort,
+    "string": jinja.do_mark_unsafe,
+    "title": jinja.do_title,
+    "trim": jinja.do_trim,
+    "unique": jinja.do_unique,
+}
+# ISO 4217: what is written before the amount; other codes stand after it.
+_SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "INR": "₹", "JPY": "¥", "KRW": "₩", "CNY": "CN¥"}
+_WITHOUT_CENTS = ("JPY", "KRW", "VND", "CLP", "ISK", "UGX", "XAF", "XOF", "XPF")
+_CURRENCY = re.compile(r"[A-Z]{3}")
+_LARGEST_AMOUNT = Decimal(10) ** 30
+
+
+def filters_of(meter: Meter) -> dict[str, Filter]:
+    """Give all filters, working on the account of this meter."""
+    found = {name: _light(meter, jinja.FILTERS[name]) for name in _PLAIN}
+    found |= {name: _bounded(meter, filter_) for name, filter_ in _WHOLE.items()}
+    found |= {name: _seen(meter, filter_) for name, filter_ in _OURS.items()}
+    found |= {
+        "abs": _seen(meter, _abs),
+        "default": pass_context(_default),
+        "d": pass_context(_default),
+        "e": found["escape"],
+        "join": _joins(meter),
+        "replace": _replaces(meter),
+    }
+    return found
+
+
+def _abs(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TemplateFault(f"abs needs a number, got {describe(value)}")
+    return abs(value)
+
+
+def _default(_context: Context, value: Any, instead: Any = "", is_falsy: bool = False) -> Any:
+    missing = isinstance(value, Undefined) or value is None
+    return instead if missing or (is_falsy and not value) else value
+
+
+def _text(value: Any) -> str:
+    return printed(value)
+
+
+def _upper(value: Any) -> str:
+    return _like(value, _text(value).upper())
+
+
+def _lower(value: Any) -> str:
+    return _like(value, _text(value).lower())
+
+
+def _like(value: Any, text: str) -> str:
+    return Markup(text) if isinstance(value, Markup) else text  # noqa: S704  what was safe, changed in case
+
+
+def _truncate(value: Any, length: int = 255, end: str = "…") -> str:
+    """Cut a text to `length` characters, `end` among them."""
+    text = _text(value)
+    if not isinstance(length, int) or length < 0 or len(text) <= length:
+        return text
+    return text[: max(0, length - len(end))] + end
+
+
+def _url_encode(value: Any) -> str:
+    if isinstance(value, dict):
+        pairs = [f"{quote(_text(k), safe='')}={quote(_text(v), safe='')}" for k, v in value.items()]
+        return "&".join(pairs)
+    return quote(_text(value), safe="")
+
+
+def _currency(value: Any, code: str = "USD") -> str:
+    """Write an amount: 1234.5 with USD is $1,234.50."""
+    if not isinstance(code, str) or not _CURRENCY.fullmatch(code):
+        raise TemplateFault("currency needs a code of three capitals, like EUR")
+    try:
+        amount = Decimal(_text(value).strip())
+    except InvalidOperation:
+        raise TemplateFault(f"currency needs a number, got {describe(value)}") from None
+    if not amount.is_finite() or abs(amount) > _LARGEST_AMOUNT:
+        raise TemplateFault("currency needs a number of at most 30 digits")
+    unit = Decimal(1) if code in _WITHOUT_CENTS else Decimal("0.01")
+    rounded = amount.quantize(unit, ROUND_HALF_UP)
+    sign = "-" if rounded < 0 else ""
+    digits = f"{abs(rounded):,f}"
+    return f"{sign}{_SIGNS[code]}{digits}" if code in _SIGNS else f"{sign}{digits} {code}"
+
+
+def _format_date(value: Any, pattern: str = "%Y-%m-%d") -> str:
+    if not isinstance(value, str | int | float | datetime | date) or isinstance(value, bool):
+        raise TemplateFault(f"format_date needs an instant or a day, got {describe(value)}")
+    return format_date(value, _text(pattern))
+
+
+def _safe(value: Any) -> Markup:
+    return Markup(_text(value))  # noqa: S704  the template's author says so; previews warn of it
+
+
+def _tojson(value: Any) -> Markup:
+    text = json.dumps(value, ensure_ascii=False, default=printed)
+    for char in "<>&'":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return Markup(text)  # noqa: S704  nothing in it has a meaning in HTML
+
+
+def _nl2br(value: Any) -> Markup:
+    return Markup("<br>\n").join(escape(line) for line in _text(value).splitlines())
+
+
+def _sum(value: Any, attribute: str | None = None) -> Any:
+    numbers = [one.get(attribute) if attribute and isinstance(one, dict) else one for one in value]
+    if not all(isinstance(one, int | float) for one in numbers):
+        raise TemplateFault("sum needs a list of numbers")
+    return sum(numbers)
+
+
+_OURS: dict[str, Filter] = {
+    "currency": _currency,
+    "format_date": _format_date,
+    "formatDate": _format_date,
+    "lower": _lower,
+    "nl2br": _nl2br,
+    "safe": _safe,
+    "safeHTML": _safe,
+    "safe_html": _safe,
+    "sum": _sum,
+    "toLower": _lower,
+    "toUpper": _upper,
+    "to_lower": _lower,
+    "to_upper": _upper,
+    "tojson": _tojson,
+    "truncate": _truncate,
+    "upper": _upper,
+    "urlEncode": _url_encode,
+    "url_encode": _url_encode,
+    "urlencode": _url_encode,
+}
+
+
+def _light(meter: Meter, filter_: Filter) -> Filter:
+    """Wrap a filter that looks at the ends of a value only."""
+    call = _with_context(filter_)
+
+    @pass_context
+    def light(context: Context, value: Any) -> Any:
+        meter.step()
+        return call(context, value)
+
+    return light
+
+
+def _seen(meter: Meter, filter_: Filter) -> Filter:
+    """Wrap a filter of ours: what it is given is looked at, what it gives may be printed."""
+
+    @pass_context
+    def seen(_context: Context, value: Any, *args: Any, **named: Any) -> Any:
+        meter.see(value)
+        _refuse_missing(value)
+        for one in (*args, *named.values()):
+            meter.see(one)
+        try:
+            return filter_(value, *args, **named)
+        except TypeError as exc:
+            raise TemplateFault(f"a filter was given what it does not take: {exc}") from None
+
+    return seen
+
+
+def _bounded(meter: Meter, filter_: Filter) -> Filter:
+    """Wrap a filter of Jinja's: also what it gives is looked at, and no generator leaves it."""
+    call = _with_context(filter_)
+
+    @pass_context
+    def bounded(context: Context, value: Any, *args: Any, **named: Any) -> Any:
+        meter.see(value)
+        _refuse_missing(value)
+        for one in (*args, *named.values()):
+            meter.see(one)
+        given = call(context, value, *args, **named)
+        if isinstance(given, GeneratorType) or hasattr(given, "__next__"):
+            given = list(given)
+        return meter.see(given)
+
+    return bounded
+
+
+def _refuse_missing(value: Any) -> None:
+    if isinstance(value, Undefined):
+        str(value)  # raises, and says which
+
+
+def _with_context(filter_: Filter) -> Filter:
+    """Give a filter of Jinja's as one that takes the context first."""
+    wanted = getattr(getattr(filter_, "jinja_pass_arg", None), "name", None)
+    match wanted:
+        case "context":
+            return filter_
+        case "eval_context":
+            return lambda context, *args, **named: filter_(context.eval_ctx, *args, **named)
+        case "environment":
+            return lambda context, *args, **named: filter_(context.environment, *args, **named)
+        case _:
+            return lambda _context, *args, **named: filter_(*args, **named)
+
+
+def _joins(meter: Meter) -> Filter:
+    @pass_context
+    def join(context: Context, value: Any, between: Any = "", attribute: Any = None) -> str:
+        """Write the items of a list, with a text between them."""
+        _refuse_missing(value)
+        given = value.values() if isinstance(value, Mapping) else value
+        items = [_item(context, one, attribute) for one in meter.each(given)]
+        texts = [one if isinstance(one, str) else printed(one) for one in items]
+        middle = _text(between)
+        meter.write(sum(map(len, texts)) + len(middle) * len(texts))
+        if context.eval_ctx.autoescape:
+            return escape(middle).join(texts)
+        return middle.join(texts)
+
+    return join
+
+
+def _item(context: Context, one: Any, attribute: Any) -> Any:
+    return one if attribute is None else context.environment.getitem(one, attribute)
+
+
+def _replaces(meter: Meter) -> Filter:
+    @pass_context
+    def replace(_context: Context, value: Any, old: Any, new: Any) -> str:
+        """Write a text with each `old` in it replaced."""
+        _refuse_missing(value)
+        text, was, becomes = (str(_text(each)) for each in (meter.see(value), old, new))
+        if not was:
+            raise TemplateFault("replace needs a text to look for")
+        meter.write(len(text) + text.count(was) * len(becomes))
+        return text.replace(was, becomes)
+
+    return replace

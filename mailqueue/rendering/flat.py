@@ -1,0 +1,81 @@
+"""Decides which templates only put variables into text, and fills those in the quickest way."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jinja2 import nodes
+from markupsafe import escape
+
+from mailqueue.rendering.faults import Exceeded, TemplateFault
+from mailqueue.rendering.meter import CHARACTERS, describe, printed
+
+Path = tuple[str, ...]
+Piece = Callable[[Mapping[str, Any]], str]
+"""A part of a mail, compiled: takes the variables and gives the text."""
+
+_NOT_VARIABLES = frozenset({"range", "dict", "namespace", "self", "loop", "caller", "varargs"})
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """Text with places in it: every second of `pieces` is left empty for a variable."""
+
+    pieces: tuple[str, ...]
+    places: tuple[tuple[int, Path], ...]
+    is_html: bool
+
+    def __call__(self, variables: Mapping[str, Any]) -> str:
+        """Give the text with the variables in their places.
+
+        Raises:
+            TemplateFault: one is missing, or is no single value.
+        """
+        pieces = list(self.pieces)
+        room = CHARACTERS
+        for place, path in self.places:
+            value: Any = variables
+            for name in path:
+                if type(value) is not dict or name not in value:
+                    raise _missing(path, name, value, is_first=value is variables)
+                value = value[name]
+            text = value if type(value) is str else printed(value)
+            room -= len(text)
+            pieces[place] = escape(text) if self.is_html else text
+        if room < 0:
+            raise Exceeded(f"it writes more than {CHARACTERS} characters")
+        return "".join(pieces)
+
+
+def _missing(path: Path, name: str, value: object, *, is_first: bool) -> TemplateFault:
+    if is_first:
+        return TemplateFault(f"the variable {name} is missing")
+    return TemplateFault(f"{name} of {describe(value)} is missing, in {'.'.join(path)}")
+
+
+def flat_of(tree: nodes.Template, *, is_html: bool) -> Flat | None:
+    """Give a template as text with places; None where it does more than that."""
+    pieces: list[str] = []
+    places: list[tuple[int, Path]] = []
+    for output in tree.body:
+        if not isinstance(output, nodes.Output):
+            return None
+        for child in output.nodes:
+            if isinstance(child, nodes.TemplateData):
+                pieces.append(child.data)
+            elif (path := _path(child)) is not None:
+                places.append((len(pieces), path))
+                pieces.append("")
+            else:
+                return None
+    return Flat(tuple(pieces), tuple(places), is_html)
+
+
+def _path(node: nodes.Node) -> Path | None:
+    names: list[str] = []
+    while isinstance(node, nodes.Getattr):
+        names.append(node.attr)
+        node = node.node
+    if not isinstance(node, nodes.Name) or node.name in _NOT_VARIABLES:
+        return None
+    return (node.name, *reversed(names))

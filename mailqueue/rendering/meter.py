@@ -1,0 +1,159 @@
+"""Decides how much work one mail's rendering may be, and stops it there."""
+
+import time
+from collections.abc import Sized
+from typing import Any
+
+from jinja2 import pass_context
+from jinja2.runtime import Context, Undefined
+from markupsafe import Markup
+
+from mailqueue.rendering.faults import Exceeded, TemplateFault
+
+STEPS = 200_000
+"""Turns of loops, calls, and values looked at; well under half a second."""
+CHARACTERS = 2 * 1024 * 1024
+"""Of all that is written, into the mail or into variables."""
+CPU_SECONDS = 0.5
+LARGEST = 2**200
+"""Numbers beyond it, either way, are nobody's amount."""
+
+_LOOK_EVERY = 2048
+_STEPS_A_CHARACTER = 5  # as a shift: a step for every 32 characters looked at
+_SIZED: tuple[type, ...] = (
+    list,
+    tuple,
+    dict,
+    str,
+    range,
+    type({}.items()),
+    type({}.keys()),
+    type({}.values()),
+)
+
+
+class Meter:
+    """Counts the work of one render at a time, and raises Exceeded where it is too much.
+
+    What writes or loops tells it first, so nothing ever grows beyond what is left.
+    """
+
+    __slots__ = ("_next_look", "_stop_at", "room", "steps")
+
+    def __init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        """Begin the next render."""
+        self.steps = STEPS
+        self.room = CHARACTERS
+        self._next_look = STEPS - _LOOK_EVERY
+        self._stop_at = 0.0
+
+    def step(self, count: int = 1) -> None:
+        """Spend steps."""
+        self.steps -= count
+        if self.steps < self._next_look:
+            self._look()
+
+    def write(self, characters: int) -> None:
+        """Spend room, before it is written."""
+        self.room -= characters
+        if self.room < 0:
+            raise Exceeded(f"it writes more than {CHARACTERS} characters")
+
+    def _look(self) -> None:
+        if self.steps < 0:
+            raise Exceeded(f"it takes more than {STEPS} steps")
+        self._next_look = self.steps - _LOOK_EVERY
+        # Time of this thread: a machine that is busy with other things is no fault of the mail.
+        now = time.thread_time()
+        if not self._stop_at:
+            self._stop_at = now + CPU_SECONDS
+        elif now > self._stop_at:
+            raise Exceeded(f"it takes more than {CPU_SECONDS:g} s")
+
+    def see(self, value: Any) -> Any:
+        """Spend the steps of looking at a whole value, and give it."""
+        kind = type(value)
+        if kind is str or kind is Markup:
+            self.step(1 + (len(value) >> _STEPS_A_CHARACTER))
+        elif kind is list or kind is tuple:
+            self.step(1 + len(value))
+            for one in value:
+                self.see(one)
+        elif kind is dict:
+            self.step(1 + len(value))
+            for key, one in value.items():
+                self.see(key)
+                self.see(one)
+        return value
+
+    def each(self, value: Any) -> Any:
+        """Spend a step for each turn of the loop over a value, and give it."""
+        if isinstance(value, Undefined):
+            iter(value)  # says which
+        if not isinstance(value, _SIZED) or not isinstance(value, Sized):
+            raise TemplateFault(f"{describe(value)} cannot be looped over")
+        self.step(1 + len(value))
+        return value
+
+    def number(self, value: Any) -> Any:
+        """Give a number that is not out of all reason."""
+        if type(value) is int and not -LARGEST < value < LARGEST:
+            raise Exceeded("a number is too large")
+        return value
+
+    @pass_context
+    def shown(self, _context: Context, value: Any) -> Any:
+        """Give what stands in the output for the value of an expression."""
+        kind = type(value)
+        if kind is str or kind is Markup:
+            self.room -= len(value) + 8
+            if self.room < 0:
+                self.write(0)
+            return value
+        return self._shown(value)
+
+    def _shown(self, value: Any) -> str:
+        text = printed(value)
+        self.write(len(text) + 8)
+        return text
+
+
+def printed(value: Any) -> str:
+    """Write a value as people read it; nothing for null.
+
+    Raises:
+        TemplateFault: it is a list, an object, or missing.
+    """
+    match value:
+        case str():
+            return value
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return str(value)
+        case Undefined():
+            return str(value)  # raises, and says which
+        case _:
+            raise TemplateFault(f"{describe(value)} cannot be printed: print what is in it")
+
+
+def describe(value: object) -> str:
+    """Name the kind of a value."""
+    match value:
+        case dict():
+            return "an object"
+        case Sized() if not isinstance(value, str):
+            return "a list"
+        case str():
+            return "a text"
+        case None:
+            return "null"
+        case bool() | int() | float():
+            return "a number"
+        case _:
+            return "a thing of the template itself"

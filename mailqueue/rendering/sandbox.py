@@ -1,0 +1,243 @@
+"""Decides what an expression in a template may reach: variables, and little else."""
+
+import operator
+from collections.abc import Callable, Mapping
+from types import BuiltinMethodType, MappingProxyType
+from typing import Any, ClassVar
+
+from jinja2 import BaseLoader, StrictUndefined, Template, pass_context
+from jinja2.environment import TemplateModule
+from jinja2.exceptions import SecurityError
+from jinja2.nodes import Template as Tree
+from jinja2.runtime import (
+    BlockReference,
+    Context,
+    LoopContext,
+    Macro,
+    TemplateReference,
+    Undefined,
+)
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.tests import TESTS
+from jinja2.utils import Namespace
+from markupsafe import Markup, escape
+
+from mailqueue.rendering import guards
+from mailqueue.rendering.faults import Exceeded, TemplateFault
+from mailqueue.rendering.filters import filters_of
+from mailqueue.rendering.meter import Meter, describe, printed
+
+LONGEST_RANGE = 10_000
+_STEPS_A_CALL = 20
+
+# fmt: off
+_TEXT_METHODS = frozenset({
+    "capitalize", "endswith", "lower", "lstrip", "rstrip", "split", "startswith", "strip", "title",
+    "upper",
+})
+_OBJECT_METHODS = frozenset({"get", "items", "keys", "values"})
+_LOOP = frozenset({
+    "changed", "cycle", "depth", "depth0", "first", "index", "index0", "last", "length",
+    "nextitem", "previtem", "revindex", "revindex0",
+})
+_TESTS = (
+    "boolean", "defined", "divisibleby", "even", "false", "float", "integer", "iterable", "lower",
+    "mapping", "none", "number", "odd", "sequence", "string", "true", "undefined", "upper",
+)
+_COMPARING = (
+    "eq", "==", "equalto", "ne", "!=", "lt", "<", "lessthan", "le", "<=", "gt", ">", "greaterthan",
+    "ge", ">=", "in",
+)
+# fmt: on
+_METHODS: Mapping[type, frozenset[str]] = MappingProxyType(
+    {str: _TEXT_METHODS, Markup: _TEXT_METHODS, dict: _OBJECT_METHODS, LoopContext: _LOOP}
+)
+
+
+class Missing(StrictUndefined):
+    """A variable nobody gave; using it says its name."""
+
+    @property
+    def _undefined_message(self) -> str:
+        if self._undefined_hint:
+            return self._undefined_hint
+        name = f"the variable {self._undefined_name}"
+        if isinstance(self._undefined_obj, dict | str | list):
+            name = f"{self._undefined_name} of {describe(self._undefined_obj)}"
+        return f"{name} is missing"
+
+
+class Sandbox(ImmutableSandboxedEnvironment):
+    """Jinja in which every turn, call and text is counted. Renders one mail at a time."""
+
+    intercepted_binops: ClassVar[frozenset[str]] = frozenset({"+", "-", "*", "/", "//", "**", "%"})  # type: ignore[misc]
+
+    def __init__(self, meter: Meter, *, autoescape: bool, loader: BaseLoader | None = None) -> None:
+        self.meter = meter
+        super().__init__(
+            autoescape=autoescape,
+            finalize=meter.shown,
+            undefined=Missing,
+            optimized=False,
+            cache_size=64,
+            auto_reload=False,
+            keep_trailing_newline=True,
+            loader=loader,
+        )
+        self.globals = {"range": _ranges(meter), "dict": dict, "namespace": Namespace}
+        self.filters = filters_of(meter) | _counters(meter)
+        self.tests = {name: TESTS[name] for name in _TESTS} | {
+            name: _comparing(meter, TESTS[name]) for name in _COMPARING
+        }
+
+    def _generate(
+        self, source: Tree, name: str | None, filename: str | None, defer_init: bool = False
+    ) -> str:
+        guards.check(source, name or "")
+        return super()._generate(guards.counted(source), name, filename, defer_init)
+
+    def get_template(self, *args: Any, **named: Any) -> Template:
+        """Find a layout or partial, one step each time."""
+        self.meter.step(10)
+        return super().get_template(*args, **named)
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Give what a dot means: first what is in the object, then a method that is allowed."""
+        if type(obj) is dict and attribute in obj:
+            return obj[attribute]
+        if attribute in _METHODS.get(type(obj), ()):
+            return getattr(obj, attribute)
+        if isinstance(obj, Undefined):
+            return getattr(obj, attribute)  # raises, and says which
+        missing = self.undefined(obj=obj, name=attribute)
+        match obj:
+            case Namespace():
+                return _contents(obj).get(attribute, missing)
+            case BlockReference() if attribute == "super":
+                return obj.super
+            case TemplateModule() if not attribute.startswith("_"):
+                return getattr(obj, attribute, missing)
+            case TemplateReference() if not attribute.startswith("_"):
+                return obj[attribute]
+            case _:
+                return missing
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """Give what stands at a place of a list or object."""
+        if type(obj) in (dict, list, tuple, str, Markup, range):
+            try:
+                return obj[argument]
+            except (LookupError, TypeError):
+                return self.undefined(obj=obj, name=argument)
+        if isinstance(argument, str):
+            return self.getattr(obj, argument)
+        return self.undefined(obj=obj, name=argument)
+
+    def is_safe_callable(self, obj: Any) -> bool:
+        """Say whether a thing may be called: macros, blocks, and the few methods getattr gives."""
+        if isinstance(obj, Macro | BlockReference | LoopContext) or obj in self.globals.values():
+            return True
+        found = getattr(obj, "__self__", None)
+        return getattr(obj, "__name__", "") in _METHODS.get(type(found), ())
+
+    def call(__self, __context: Context, __obj: Any, *args: Any, **named: Any) -> Any:  # noqa: N805
+        """Call something, one step and what looking at its arguments takes."""
+        meter = __self.meter
+        meter.step(_STEPS_A_CALL)
+        for one in (*args, *named.values()):
+            meter.see(one)
+        if isinstance(__obj, BuiltinMethodType):
+            meter.see(__obj.__self__)
+        if isinstance(__obj, Undefined) or not __self.is_safe_callable(__obj):
+            if isinstance(__obj, Undefined):
+                str(__obj)  # raises, and says which
+            raise SecurityError("this cannot be called")
+        return __context.call(__obj, *args, **named)
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ARG002
+        """Reckon, with numbers of reasonable size; + also joins texts and lists."""
+        meter = self.meter
+        meter.step()
+        for one in (left, right):
+            if isinstance(one, Undefined):
+                str(one)  # raises, and says which
+        if operator == "+" and isinstance(left, str) and isinstance(right, str):
+            meter.write(len(left) + len(right))
+            return left + right
+        if operator == "+" and isinstance(left, list) and isinstance(right, list):
+            return meter.see(left + right)
+        if not (_is_number(left) and _is_number(right)):
+            raise TemplateFault(f"{describe(left)} {operator} {describe(right)} has no meaning")
+        if operator == "**" and (abs(left) > 10**6 or abs(right) > 30):
+            raise Exceeded("a number is too large")
+        try:
+            return meter.number(_RECKON[operator](left, right))
+        except (ArithmeticError, ValueError) as exc:
+            raise TemplateFault(f"{operator}: {exc}") from None
+
+
+_RECKON: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
+    {
+        "+": operator.add,
+        "-": operator.sub,
+        "*": operator.mul,
+        "/": operator.truediv,
+        "//": operator.floordiv,
+        "**": operator.pow,
+        "%": operator.mod,
+    }
+)
+
+
+def _contents(namespace: Namespace) -> dict[str, Any]:
+    return object.__getattribute__(namespace, "_Namespace__attrs")  # type: ignore[no-any-return]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)
+
+
+def _ranges(meter: Meter) -> Callable[..., range]:
+    def bounded(*args: int) -> range:
+        found = range(*args)
+        if len(found) > LONGEST_RANGE:
+            raise Exceeded(f"a range may have {LONGEST_RANGE} numbers")
+        meter.step(len(found))
+        return found
+
+    return bounded
+
+
+def _comparing(meter: Meter, test: Any) -> Callable[..., bool]:
+    @pass_context
+    def compared(_context: Context, value: Any, other: Any) -> bool:
+        return bool(test(meter.see(value), meter.see(other)))
+
+    return compared
+
+
+def _counters(meter: Meter) -> dict[str, Callable[..., Any]]:
+    """Give the filters that guards.counted() puts into a template."""
+
+    @pass_context
+    def each(_context: Context, value: Any) -> Any:
+        return meter.each(value)
+
+    @pass_context
+    def seen(_context: Context, value: Any) -> Any:
+        return meter.see(value)
+
+    @pass_context
+    def text(_context: Context, characters: int) -> None:
+        meter.step()
+        meter.write(characters)
+
+    @pass_context
+    def joined(context: Context, values: list[Any]) -> str:
+        texts = [one if isinstance(one, str) else printed(one) for one in values]
+        meter.write(sum(map(len, texts)))
+        if context.eval_ctx.autoescape and any(isinstance(one, Markup) for one in texts):
+            return Markup("").join(escape(one) for one in texts)
+        return "".join(texts)
+
+    return {"_each": each, "_seen": seen, "_text": text, "_joined": joined}
