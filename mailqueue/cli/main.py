@@ -42,6 +42,8 @@ COMMANDS: Mapping[str, Lazy] = {
     "project": Lazy("mailqueue.cli.project:project", "Make projects; choose senders and retries."),
     "suppression": Lazy("mailqueue.cli.suppression:suppression", "Say who is not written to."),
     "key": Lazy("mailqueue.cli.key:key", "Make, replace and revoke keys of the HTTP API."),
+    "admin": Lazy("mailqueue.cli.admin:admin", "Let people administer everything over HTTP."),
+    "platform": Lazy("mailqueue.cli.platform:platform", "Change what holds for all projects."),
     "domain": Lazy("mailqueue.cli.domain:domain", "Hold recipient domains to a rate."),
     "dkim": Lazy("mailqueue.cli.dkim:dkim", "Sign a domain's mail and check its DNS."),
     "vault": Lazy("mailqueue.cli.vault:vault", "Rotate the keys that seal secrets, or keep them."),

@@ -22,16 +22,23 @@ HINT_CHARACTERS = len("mq_live_") + 4
 
 def new_key(*, is_test: bool) -> Secret:
     """Make a key."""
-    prefix = "mq_test_" if is_test else "mq_live_"
+    return new_secret("mq_test_" if is_test else "mq_live_")
+
+
+def new_secret(prefix: str) -> Secret:
+    """Make a text that begins so, cannot be guessed, and ends in a checksum."""
     body = prefix + _base62(secrets.randbits(256), _RANDOM_CHARACTERS)
     return Secret(body + _checksum(body))
 
 
 def is_well_formed(key: str) -> bool:
     """Say whether this may be a key at all."""
-    if not _KEY.fullmatch(key):
-        return False
-    return _checksum(key[:-_CHECK_CHARACTERS]) == key[-_CHECK_CHARACTERS:]
+    return _KEY.fullmatch(key) is not None and has_checksum(key)
+
+
+def has_checksum(text: str) -> bool:
+    """Say whether a text ends in the checksum of what stands before."""
+    return _checksum(text[:-_CHECK_CHARACTERS]) == text[-_CHECK_CHARACTERS:]
 
 
 def hash_of(key: str) -> bytes:

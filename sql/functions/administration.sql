@@ -55,7 +55,7 @@ DECLARE
 BEGIN
     PERFORM set_config('mailqueue.actor', p_actor, true);
     IF p_name = 'max_send_rate' THEN
-        IF coalesce(v_value, '') !~ '^[0-9]{1,7}([.][0-9]{1,3})?$' THEN
+        IF coalesce(v_value, '') !~ '^[0-9]{1,7}([.][0-9]{1,3})?$' OR v_value::numeric > 1000000 THEN
             PERFORM mailqueue.refuse(p_name, format('0 to 1000000 is needed, got %s', coalesce(to_json(left(v_value, 100))::text, 'null')));
         END IF;
         RETURN mailqueue.set_max_send_rate(nullif(v_value::numeric, 0));

@@ -17,6 +17,7 @@ KERNEL = DATABASE | {"vault", "queue"}
 FORMATS = {"smtp", "mime", "dkim", "rendering"}
 CAPABILITIES = (
     "tenants",
+    "administration",
     "suppression",
     "senders",
     "deliverability",

@@ -1,0 +1,1 @@
+"""What administrators of the whole installation see and do, over all projects."""

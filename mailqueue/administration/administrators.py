@@ -1,0 +1,62 @@
+"""Who administers the installation by a token of ours: made, found, listed, revoked."""
+
+import re
+from datetime import datetime
+
+from mailqueue.administration import store
+from mailqueue.administration.model import Administrator, NewAdministrator
+from mailqueue.core.errors import NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.tenants import keytext
+
+PREFIX = "mq_admin_"
+_TOKEN = re.compile(rf"{PREFIX}[0-9A-Za-z]{{49}}")
+_HINT_CHARACTERS = len(PREFIX) + 4
+
+
+def may_be_token(text: str) -> bool:
+    """Say whether this may be a token of ours at all. Pure."""
+    return _TOKEN.fullmatch(text) is not None and keytext.has_checksum(text)
+
+
+async def create(
+    conn: Conn, name: str, *, by: str, expires_at: datetime | None = None
+) -> NewAdministrator:
+    """Make an administrator; the token is in the answer and nowhere else.
+
+    Raises:
+        InvalidField: the name is none or was used before, or the end lies in the past.
+    """
+    token = keytext.new_secret(PREFIX)
+    made = await store.add_administrator(
+        conn,
+        name,
+        token_hash=keytext.hash_of(token.reveal()),
+        hint=token.reveal()[:_HINT_CHARACTERS],
+        expires_at=expires_at,
+        by=by,
+    )
+    record = next(each for each in await store.list_administrators(conn) if each.id == made)
+    return NewAdministrator(token, record)
+
+
+async def find(conn: Conn, token: str) -> str | None:
+    """Give the name of the administrator who bears the token; None for one not in force."""
+    if not may_be_token(token):
+        return None
+    return await store.find_administrator(conn, keytext.hash_of(token))
+
+
+async def list_all(conn: Conn) -> list[Administrator]:
+    """List administrators, newest first, revoked ones too."""
+    return await store.list_administrators(conn)
+
+
+async def revoke(conn: Conn, name: str, *, by: str) -> None:
+    """Put an administrator's token out of force, at once.
+
+    Raises:
+        NotFound: there is none of that name in force.
+    """
+    if not await store.revoke_administrator(conn, name, by=by):
+        raise NotFound("administrator", name)

@@ -1,0 +1,25 @@
+"""What an administrator looks at when something is asked: queue, workers, accounts, health."""
+
+from mailqueue.administration import store
+from mailqueue.administration.model import HealthCheck, ProviderBoard, QueueBoard, WorkerBoard
+from mailqueue.db.fetch import Conn
+
+
+async def queue(conn: Conn) -> QueueBoard:
+    """Give what waits and why, and all mail by status."""
+    return QueueBoard(await store.queue_board(conn), await store.outcome_board(conn))
+
+
+async def workers(conn: Conn) -> list[WorkerBoard]:
+    """List worker processes that run or ended within the hour."""
+    return await store.worker_board(conn)
+
+
+async def providers(conn: Conn) -> list[ProviderBoard]:
+    """List the sender accounts of all projects, those with something to do first."""
+    return await store.provider_board(conn)
+
+
+async def health(conn: Conn) -> list[HealthCheck]:
+    """List what each check of the installation found."""
+    return await store.health_board(conn)

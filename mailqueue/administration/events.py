@@ -1,0 +1,84 @@
+"""Finds what happened to mail, over all projects: two logs read as one, by pages."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from mailqueue.administration import store
+from mailqueue.administration.model import Event
+from mailqueue.core.errors import InvalidField
+from mailqueue.db.fetch import Conn
+
+TYPES = (
+    *("bounced", "cancelled", "clicked", "complaint", "deferred", "delivered", "expired", "failed"),
+    *("hard_bounce", "held", "opened", "queued", "rejected", "resolved", "sent", "soft_bounce"),
+    *("suppressed", "unknown", "unsubscribed"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is looked for; None leaves it open. `until` is not part of the time."""
+
+    since: datetime
+    until: datetime
+    project_id: UUID | None = None
+    type: str | None = None
+    recipient: str | None = None  # a whole address
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a page ends in each log; None: before its first row."""
+
+    event_id: UUID | None = None
+    attempt_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Events, newest first; `next` is None at the end."""
+
+    events: list[Event]
+    next: Place | None
+
+
+async def search(conn: Conn, wanted: Search, *, after: Place | None, most: int) -> Page:
+    """Give a page of what happened behind the place.
+
+    Raises:
+        InvalidField: there is no such type, or the time ends before it begins.
+    """
+    if wanted.type is not None and wanted.type not in TYPES:
+        raise InvalidField("type", f"must be one of {', '.join(TYPES)}")
+    if wanted.until <= wanted.since:
+        raise InvalidField("until", "must be after since")
+    place = after or Place()
+    found = await store.search_events(
+        conn,
+        project_id=wanted.project_id,
+        type=wanted.type,
+        recipient=wanted.recipient,
+        since=wanted.since,
+        until=wanted.until,
+        before_event=place.event_id,
+        before_attempt=place.attempt_id,
+        most=most + 1,
+    )
+    return merged(found, place, most=most)
+
+
+def merged(found: list[Event], place: Place, *, most: int) -> Page:
+    """Join what both logs gave, each in its own order, by time. Pure."""
+    events = [each for each in found if each.event_id is not None]
+    attempts = [each for each in found if each.event_id is None]
+    page: list[Event] = []
+    while (events or attempts) and len(page) < most:
+        is_event = not attempts or (events and events[0].occurred_at >= attempts[0].occurred_at)
+        taken = (events if is_event else attempts).pop(0)
+        page.append(taken)
+        if taken.event_id is not None:
+            place = replace(place, event_id=taken.event_id)
+        else:
+            place = replace(place, attempt_id=taken.attempt_id)
+    return Page(page, place if events or attempts else None)

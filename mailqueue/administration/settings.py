@@ -1,0 +1,47 @@
+"""Settings and flags of the installation: read, and changed by whoever is named."""
+
+from collections.abc import Mapping
+
+from mailqueue.administration import store
+from mailqueue.administration.model import Setting, SettingKind
+from mailqueue.core.errors import InvalidField
+from mailqueue.db.fetch import Conn
+
+
+async def list_all(conn: Conn) -> list[Setting]:
+    """List the settings by name, without the flags."""
+    return [each for each in await store.list_settings(conn) if each.kind != SettingKind.FLAG]
+
+
+async def list_flags(conn: Conn) -> list[Setting]:
+    """List the flags by name."""
+    return [each for each in await store.list_settings(conn) if each.kind == SettingKind.FLAG]
+
+
+async def change(conn: Conn, changes: Mapping[str, str], *, by: str) -> list[Setting]:
+    """Change settings, all or none; give all as they are then. In a transaction of the caller's.
+
+    Raises:
+        InvalidField: naming the setting that there is none of, or that cannot be that.
+    """
+    await _change(conn, changes, {each.name for each in await list_all(conn)}, by=by)
+    return await list_all(conn)
+
+
+async def switch(conn: Conn, flags: Mapping[str, bool], *, by: str) -> list[Setting]:
+    """Switch flags, all or none; give all as they are then. In a transaction of the caller's.
+
+    Raises:
+        InvalidField: naming the flag that there is none of.
+    """
+    words = {name: "on" if is_on else "off" for name, is_on in flags.items()}
+    await _change(conn, words, {each.name for each in await list_flags(conn)}, by=by)
+    return await list_flags(conn)
+
+
+async def _change(conn: Conn, changes: Mapping[str, str], known: set[str], *, by: str) -> None:
+    for name in changes:
+        if name not in known:
+            raise InvalidField(name[:100], f"there is only {', '.join(sorted(known))}")
+    for name in sorted(changes):  # two who change the same wait for each other in one order
+        await store.change_setting(conn, name, to=changes[name], by=by)

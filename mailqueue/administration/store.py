@@ -1,0 +1,146 @@
+"""Administration as rows; the only file here that runs SQL."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from uuid import UUID
+
+from psycopg.errors import InvalidParameterValue
+
+from mailqueue.administration.model import (
+    Administrator,
+    Event,
+    HealthCheck,
+    ProviderBoard,
+    QueueLane,
+    RevokedKey,
+    Setting,
+    StatusCount,
+    WorkerBoard,
+)
+from mailqueue.core.errors import InvalidField
+from mailqueue.db.fetch import Conn, many, maybe, value
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """Word a refusal of the database as ours."""
+    try:
+        yield
+    except InvalidParameterValue as exc:
+        field = exc.diag.column_name or ""
+        why = (exc.diag.message_primary or str(exc)).removeprefix(f"{field}: ")
+        raise InvalidField(field, why) from exc
+
+
+async def add_administrator(
+    conn: Conn, name: str, *, token_hash: bytes, hint: str, expires_at: datetime | None, by: str
+) -> UUID:
+    """Make an administrator's row.
+
+    Raises:
+        InvalidField: the name is none or was used, or the end lies in the past.
+    """
+    params = {"name": name, "hash": token_hash, "hint": hint, "expires_at": expires_at, "by": by}
+    with _refused():
+        return await value(conn, "add_administrator", params, UUID)
+
+
+async def revoke_administrator(conn: Conn, name: str, *, by: str) -> bool:
+    """Put a token out of force; False where there is none in force."""
+    return await value(conn, "revoke_administrator", {"name": name, "by": by}, bool)
+
+
+async def find_administrator(conn: Conn, token_hash: bytes) -> str | None:
+    """Give the name of the administrator whose token, in force, has that hash."""
+    return await maybe(conn, "find_administrator", {"hash": token_hash}, str)
+
+
+async def list_administrators(conn: Conn) -> list[Administrator]:
+    """List administrators, newest first."""
+    return await many(conn, "list_administrators", None, Administrator)
+
+
+async def list_settings(conn: Conn) -> list[Setting]:
+    """List settings and flags by name."""
+    return await many(conn, "list_settings", None, Setting)
+
+
+async def change_setting(conn: Conn, name: str, *, to: str, by: str) -> bool:
+    """Change a setting or flag; False where it was so.
+
+    Raises:
+        InvalidField: there is no such setting, or it cannot be that.
+    """
+    with _refused():
+        return await value(conn, "change_setting", {"name": name, "value": to, "by": by}, bool)
+
+
+async def revoke_keys(
+    conn: Conn,
+    *,
+    project: str | None,
+    prefix: str | None,
+    key_hash: bytes | None,
+    reason: str | None,
+    by: str,
+) -> list[RevokedKey]:
+    """Put keys out of force; give them.
+
+    Raises:
+        InvalidField: there is no such project, or the reason is too long.
+    """
+    params = {"project": project, "prefix": prefix, "hash": key_hash, "reason": reason, "by": by}
+    with _refused():
+        return await many(conn, "revoke_keys", params, RevokedKey)
+
+
+async def search_events(
+    conn: Conn,
+    *,
+    project_id: UUID | None,
+    type: str | None,
+    recipient: str | None,
+    since: datetime,
+    until: datetime,
+    before_event: UUID | None,
+    before_attempt: int | None,
+    most: int,
+) -> list[Event]:
+    """List events, then attempts, each newest first and so many at most."""
+    params = {
+        "project_id": project_id,
+        "type": type,
+        "recipient": recipient,
+        "since": since,
+        "until": until,
+        "before_event": before_event,
+        "before_attempt": before_attempt,
+        "most": most,
+    }
+    return await many(conn, "search_events", params, Event)
+
+
+async def queue_board(conn: Conn) -> list[QueueLane]:
+    """List lanes that have unfinished mail, most urgent first."""
+    return await many(conn, "list_queue_board", None, QueueLane)
+
+
+async def outcome_board(conn: Conn) -> list[StatusCount]:
+    """Count all mail by status."""
+    return await many(conn, "count_outcome_board", None, StatusCount)
+
+
+async def worker_board(conn: Conn) -> list[WorkerBoard]:
+    """List workers, newest first."""
+    return await many(conn, "list_worker_board", None, WorkerBoard)
+
+
+async def provider_board(conn: Conn) -> list[ProviderBoard]:
+    """List sender accounts, those with something to do first."""
+    return await many(conn, "list_provider_board", None, ProviderBoard)
+
+
+async def health_board(conn: Conn) -> list[HealthCheck]:
+    """List what the checks found."""
+    return await many(conn, "list_health_board", None, HealthCheck)

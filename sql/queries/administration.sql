@@ -1,0 +1,72 @@
+-- What administrators see and do over all projects.
+
+-- name: add_administrator :value
+-- Let somebody administer the installation by a token; only its hash is kept.
+SELECT mailqueue.add_administrator(%(name)s::text, %(hash)s::bytea, %(hint)s::text, %(expires_at)s::timestamptz, %(by)s::text);
+
+-- name: revoke_administrator :value
+-- Put an administrator's token out of force, at once.
+SELECT mailqueue.revoke_administrator(%(name)s::text, %(by)s::text);
+
+-- name: find_administrator :maybe
+-- The name of the administrator whose token, in force, has that hash.
+SELECT mailqueue.find_administrator(%(hash)s::bytea);
+
+-- name: list_administrators :many
+-- Everybody who may or might administer the installation by a token, newest first.
+SELECT a.id, a.name, a.hint, a.created_by, a.created_at, a.expires_at, a.revoked_at, a.last_used_at
+FROM mailqueue.administrators AS a
+ORDER BY a.created_at DESC, a.id DESC;
+
+-- name: list_settings :many
+-- Every setting and flag of the installation, by name.
+SELECT s.name, s.value, s.kind, s.meaning, s.changed_at
+FROM mailqueue.settings_of_installation() AS s;
+
+-- name: change_setting :value
+-- Change a setting or flag; false when it was so already.
+SELECT mailqueue.change_setting(%(name)s::text, %(value)s::text, %(by)s::text);
+
+-- name: revoke_keys :many
+-- Put keys out of force over all projects: those of a project, with a prefix, with a hash; all where nothing is given.
+SELECT r.project, r.name, r.hint
+FROM mailqueue.revoke_keys(%(project)s::text, %(prefix)s::text, %(hash)s::bytea, %(reason)s::text, %(by)s::text) AS r;
+
+-- name: search_events :many
+-- What happened to mail over all projects: events and attempts, each newest first and so many at most.
+SELECT e.source, e.event_id, e.attempt_id, e.occurred_at, e.type, e.project, e.email_id, e.recipient, e.sender, e.detail
+FROM mailqueue.search_events(%(project_id)s::uuid, %(type)s::text, %(recipient)s::text, %(since)s::timestamptz, %(until)s::timestamptz,
+                             %(before_event)s::uuid, %(before_attempt)s::bigint, %(most)s::integer) AS e;
+
+-- name: list_queue_board :many
+-- Unfinished mail of each lane of all projects, most urgent first.
+SELECT q.project, q.priority, q.route, q.pending, q.due, q.assigned, q.held, q.oldest_due_at, q.blocked_reason, q.blocked_until,
+       q.is_estimate
+FROM mailqueue.queue_board() AS q;
+
+-- name: count_outcome_board :many
+-- All mail by what it is now: counted while it is little, else as statistics know.
+SELECT s.status, s.emails, s.is_estimate
+FROM mailqueue.outcome_board() AS s;
+
+-- name: list_worker_board :many
+-- Workers that run or ended within the last hour, newest first.
+SELECT w.id, w.kind, w.host, w.pid, w.version, w.status, w.started_at, w.beat_at, w.silence, w.assigned, w.is_parked, w.ended_at
+FROM mailqueue.worker_status AS w
+WHERE w.ended_at IS NULL
+   OR w.ended_at > clock_timestamp() - interval '1 hour'
+ORDER BY w.id DESC;
+
+-- name: list_provider_board :many
+-- Every sender account: those with something to do first.
+SELECT s.project, s.sender, s.provider, h.status, s.status_reason, s.circuit, s.circuit_since, s.next_probe_at,
+       s.recent_failures, s.recent_sent, s.failures, s.last_errors, s.last_failed_at, s.recommendation,
+       h.daily_sent, h.daily_limit, h.headroom, h.blocked_reason, h.blocked_until
+FROM mailqueue.sender_health AS s
+JOIN mailqueue.sender_headroom AS h ON h.sender_account_id = s.sender_account_id
+ORDER BY s.recommendation = 'nothing to do', s.project, s.sender;
+
+-- name: list_health_board :many
+-- What each check of the installation found.
+SELECT h.name, h.state, h.found, h.fix
+FROM mailqueue.health AS h;
