@@ -31,6 +31,20 @@ def checked(new: NewSender) -> NewSender:
     Raises:
         InvalidField: the first field at fault, with the value.
     """
+    ready = with_settings(checked_person(new))
+    if new.provider.has_api:
+        return with_api(ready)
+    if new.api_url is not None:
+        raise InvalidField("api_url", f"has no meaning for provider {new.provider}")
+    return _with_server(ready) if new.provider is Provider.SMTP else _without_server(ready)
+
+
+def checked_person(new: NewSender) -> NewSender:
+    """Give the account with what is looked at whatever its way out is.
+
+    Raises:
+        InvalidField: the first field at fault, with the value.
+    """
     check_text("name", new.name)
     if not _NAME.fullmatch(new.name):
         raise InvalidField(
@@ -41,14 +55,7 @@ def checked(new: NewSender) -> NewSender:
     check_range("priority", new.priority, least=0, most=32_767)
     for field in ("display_name", "username", "notes"):
         check_text(field, getattr(new, field))
-    ready = with_settings(
-        replace(new, email=_sent_form(new.email), limits=checked_limits(new.limits))
-    )
-    if new.provider.has_api:
-        return with_api(ready)
-    if new.api_url is not None:
-        raise InvalidField("api_url", f"has no meaning for provider {new.provider}")
-    return _with_server(ready) if new.provider is Provider.SMTP else _without_server(ready)
+    return replace(new, email=_sent_form(new.email), limits=checked_limits(new.limits))
 
 
 def checked_limits(limits: Limits) -> Limits:

@@ -1,6 +1,7 @@
 """What can be done with a sender account: add, find, pause, resume, set limits."""
 
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from mailqueue.core.errors import ConfigError, InvalidField, NotFound
 from mailqueue.core.secret import Secret
@@ -30,10 +31,7 @@ async def add(
         if project_id is None:
             raise NotFound("project", project)
         account_id = await store.next_id(conn)
-        sealed = None
-        if ready.password:
-            place = Place(project_id, "sender_accounts", "smtp_password", account_id)
-            sealed = await _seal(conn, master, place=place, password=ready.password)
+        sealed = await _sealed(conn, project_id, account_id, ready.password, master=master)
         await store.add(conn, ready, account_id=account_id, project_id=project_id, sealed=sealed)
         return await find(conn, project, name=ready.name)
 
@@ -125,6 +123,17 @@ async def password_of(
     return Secret(opened.decode())
 
 
+async def sealed_password(
+    conn: Conn, account: SenderAccount, new: NewSender, *, master: MasterKey | None
+) -> bytes | None:
+    """Seal the password that an account is to have; None if it is to have none.
+
+    Raises:
+        ConfigError: there is no master key to seal it under.
+    """
+    return await _sealed(conn, account.project_id, account.id, new.password, master=master)
+
+
 async def _set_status(
     conn: Conn,
     project: str,
@@ -146,9 +155,19 @@ async def _locked(conn: Conn, project: str, *, name: str) -> SenderAccount:
     return await find(conn, project, name=name)
 
 
-async def _seal(conn: Conn, master: MasterKey | None, *, place: Place, password: Secret) -> bytes:
+async def _sealed(
+    conn: Conn,
+    project_id: UUID,
+    account_id: int,
+    password: Secret | None,
+    *,
+    master: MasterKey | None,
+) -> bytes | None:
+    if not password:
+        return None
     if master is None:
         raise _no_master_key("a password is stored sealed only")
+    place = Place(project_id, "sender_accounts", "smtp_password", account_id)
     return await vault.seal(conn, master, place=place, plaintext=password.reveal().encode())
 
 

@@ -1,7 +1,7 @@
 -- Projects with a key of their own: when their mail waits, and what is forgotten when their time is over.
 
 CREATE OR REPLACE FUNCTION mailqueue.keep_project_lock(p_project uuid) RETURNS timestamptz
-LANGUAGE plpgsql
+LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE

@@ -135,3 +135,38 @@ FROM mailqueue.sender_health AS h
 WHERE (%(project)s::text IS NULL OR h.project = %(project)s)
   AND (%(name)s::text IS NULL OR h.sender = %(name)s)
 ORDER BY h.project, h.sender_account_id;
+
+-- name: change_sender :run
+-- Put what an account is in force, for the mail that is claimed from now on.
+UPDATE mailqueue.sender_accounts
+SET email = %(email)s,
+    display_name = %(display_name)s,
+    smtp_host = %(smtp_host)s,
+    smtp_port = %(smtp_port)s,
+    smtp_username = %(smtp_username)s,
+    smtp_password = %(smtp_password)s,
+    smtp_tls = %(smtp_tls)s,
+    is_private_ok = %(is_private_ok)s,
+    api_url = %(api_url)s,
+    provider_settings = %(provider_settings)s::jsonb,
+    priority = %(priority)s,
+    is_fallback = %(is_fallback)s,
+    notes = %(notes)s
+WHERE id = %(id)s;
+
+-- name: remove_sender :value
+-- Delete an account; false when there is none. Refuses with 55006 while it is in use.
+SELECT mailqueue.remove_sender(%(project_id)s, %(id)s, %(by)s);
+
+-- name: prefer_sender :value
+-- Have an account be the first that is tried; false when there is none.
+SELECT mailqueue.prefer_sender(%(project_id)s, %(id)s);
+
+-- name: route_to_sender :run
+-- Have mail of these categories to these domains take an account. Refuses with 22023 naming the field.
+SELECT mailqueue.route_to_sender(%(project_id)s, %(id)s, %(categories)s::text[], %(domains)s::text[], %(by)s);
+
+-- name: note_sender_change :run
+-- Write down who changed what about an account.
+INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
+VALUES (%(project_id)s, %(by)s, %(action)s, %(subject)s, %(detail)s);

@@ -1,0 +1,95 @@
+"""Changes of sender accounts as rows."""
+
+from collections.abc import Sequence
+
+from orjson import dumps
+from psycopg.errors import InvalidParameterValue, ObjectInUse
+from psycopg.types.json import Jsonb
+
+from mailqueue.core.errors import Conflict, InvalidField
+from mailqueue.db.fetch import Conn, run, value
+from mailqueue.senders.model import NewSender, SenderAccount
+
+
+async def write(conn: Conn, account_id: int, new: NewSender, *, sealed: bytes | None) -> None:
+    """Put what an account is in force, its limits aside."""
+    params = {
+        "id": account_id,
+        "email": new.email,
+        "display_name": new.display_name,
+        "smtp_host": new.host,
+        "smtp_port": new.port,
+        "smtp_username": new.username,
+        "smtp_password": sealed,
+        "smtp_tls": new.tls,
+        "is_private_ok": new.is_private_ok,
+        "api_url": new.api_url,
+        "provider_settings": None if new.settings is None else dumps(dict(new.settings)).decode(),
+        "priority": new.priority,
+        "is_fallback": new.is_fallback,
+        "notes": new.notes,
+    }
+    await run(conn, "change_sender", params)
+
+
+async def prefer(conn: Conn, account: SenderAccount) -> bool:
+    """Have an account be the first that is tried; say whether it can be."""
+    params = {"project_id": account.project_id, "id": account.id}
+    return await value(conn, "prefer_sender", params, bool)
+
+
+async def remove(conn: Conn, account: SenderAccount, *, by: str) -> bool:
+    """Delete an account; say whether it was there.
+
+    Raises:
+        Conflict: it is in use.
+    """
+    params = {"project_id": account.project_id, "id": account.id, "by": by}
+    try:
+        async with conn.transaction():
+            return await value(conn, "remove_sender", params, bool)
+    except ObjectInUse as exc:
+        raise Conflict(exc.diag.message_primary or "it is in use") from exc
+
+
+async def route(
+    conn: Conn,
+    account: SenderAccount,
+    *,
+    categories: Sequence[str] | None,
+    domains: Sequence[str] | None,
+    by: str,
+) -> None:
+    """Have mail of these categories to these domains take the account.
+
+    Raises:
+        InvalidField: a category or domain is none, in the database's words.
+    """
+    params = {
+        "project_id": account.project_id,
+        "id": account.id,
+        "categories": None if categories is None else list(categories),
+        "domains": None if domains is None else list(domains),
+        "by": by,
+    }
+    try:
+        async with conn.transaction():
+            await run(conn, "route_to_sender", params)
+    except InvalidParameterValue as exc:
+        field = exc.diag.column_name or "routing_rules"
+        said = (exc.diag.message_primary or "").removeprefix(f"{field}: ")
+        raise InvalidField(field, said) from exc
+
+
+async def note(
+    conn: Conn, account: SenderAccount, *, by: str, action: str, **detail: object
+) -> None:
+    """Write down who changed what."""
+    params = {
+        "project_id": account.project_id,
+        "by": by,
+        "action": action,
+        "subject": f"sender {account.name}",
+        "detail": Jsonb(detail),
+    }
+    await run(conn, "note_sender_change", params)
