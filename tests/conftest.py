@@ -3,6 +3,7 @@
 import asyncio
 import os
 import secrets
+import signal
 import socket
 import sys
 import tempfile
@@ -27,13 +28,18 @@ from mailqueue.db.provision import provision
 from mailqueue.embedded.binaries import find_binaries
 from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.service_user import Account, service_account
-from tests import needs
+from tests import needs, scratch
 from tests.poolers.bouncer import bouncing
 from tests.poolers.through import OPTION, go_through, is_pooled
 
 ROLE = "mailqueue_test"
 # Speed for clusters that are thrown away; tests that kill a server make their own, as shipped.
-THROWAWAY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+THROWAWAY = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "max_wal_size": "256MB",
+}
 
 # How long an example takes tells of the machine. Changes are judged by the same examples each time.
 hypothesis.settings.register_profile(
@@ -55,6 +61,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(needs, "needs")
+    scratch.keep_in_memory()
+    # A run in a shell's background ignores it, and so would processes that tests interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.addaudithook(_only_loopback)
     for name in [name for name in os.environ if name.startswith(("MAILQUEUE_", "PG"))]:
         if name != "MAILQUEUE_TEST_DSN":
@@ -227,8 +236,8 @@ async def conn(shared_db: str) -> AsyncIterator[Conn]:
 @contextmanager
 def _database(server: Server, *, template: str | None = None) -> Iterator[str]:
     name = f"mailqueue_{secrets.token_hex(6)}"
-    copied = sql.SQL(" TEMPLATE {} STRATEGY wal_log").format(
-        sql.Identifier(template or "template0")
+    copied = sql.SQL(" TEMPLATE {} STRATEGY {}").format(
+        sql.Identifier(template or "template0"), sql.Identifier(scratch.strategy())
     )
     made = sql.SQL("CREATE DATABASE {} OWNER {}").format(sql.Identifier(name), sql.Identifier(ROLE))
     with psycopg.connect(server.superuser, autocommit=True) as admin:

@@ -1,0 +1,51 @@
+"""Chooses where the tests keep data: in memory where this machine has room, else on disk."""
+
+import os
+import tempfile
+from pathlib import Path
+
+MEMORY = Path("/dev/shm")
+ROOM_BYTES = 4 << 30
+_AVAILABLE = "MemAvailable:"
+
+
+def keep_in_memory(memory: Path = MEMORY) -> bool:
+    """Make the memory file system the place of temporary files, if servers can live there.
+
+    Most of what a test costs is files of databases that are thrown away. What tests of killed
+    servers promise is about processes that die, and the same on either.
+    """
+    fits = _is_runnable(memory) and min(_free_bytes(memory), _available_bytes()) >= ROOM_BYTES
+    if fits and "TMPDIR" not in os.environ:
+        tempfile.tempdir = str(memory)
+    return is_in_memory()
+
+
+def is_in_memory(memory: Path = MEMORY) -> bool:
+    """Say whether temporary files are kept in memory, where copying them costs next to nothing."""
+    return Path(tempfile.gettempdir()) == memory
+
+
+def strategy() -> str:
+    """Say how a server copies a database for the least work; its checkpoints cost on a disk."""
+    return "file_copy" if is_in_memory() else "wal_log"
+
+
+def _is_runnable(folder: Path) -> bool:
+    """Say whether it is a memory file system, and programs copied into it can be run."""
+    if not folder.is_mount() or not os.access(folder, os.W_OK | os.X_OK):
+        return False
+    return not os.statvfs(folder).f_flag & os.ST_NOEXEC
+
+
+def _free_bytes(folder: Path) -> int:
+    room = os.statvfs(folder)
+    return room.f_bavail * room.f_frsize
+
+
+def _available_bytes() -> int:
+    try:
+        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
+    except FileNotFoundError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(_AVAILABLE)), 0)
