@@ -36,6 +36,8 @@ MOST_UNSETTLED = 2000
 """Outcomes that wait for the database; above it nothing new is claimed."""
 
 LEAVE_SECONDS = 5.0
+LATE_ANSWER_SECONDS = 1.0
+"""For a worker that was taken for lost: answers that wait to be read say what was sent."""
 
 log = get_logger(__name__)
 
@@ -190,7 +192,7 @@ class Courier:
         if self._lifeline.is_lost:
             log.warning("worker.lost", worker=self._lifeline.worker_id)
             reach("lease.lost")
-            self._lines.abandon()
+            await self._lines.abandon(within=LATE_ANSWER_SECONDS)
         closing = asyncio.create_task(self._closed(), name="close")
         limit = self._settings.drain.total_seconds()
         try:

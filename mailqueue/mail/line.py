@@ -85,9 +85,16 @@ class SenderLine:
         self._has_mail.set()
         await asyncio.gather(*self._connections, return_exceptions=True)
 
-    def abandon(self) -> None:
-        """Drop everything at once: the mails are no longer ours."""
+    async def abandon(self, *, within: float) -> None:
+        """Begin nothing more: the mails are no longer ours.
+
+        Answers that come within so many seconds are still heard; what has none then is cut off.
+        """
         self._waiting.clear()
+        self._is_closing = True
+        self._has_mail.set()
+        if self._connections:
+            await asyncio.wait(self._connections, timeout=within)
         for task in self._connections:
             task.cancel()
 

@@ -75,10 +75,10 @@ class Lines:
         lines = self._by_account.values()
         await asyncio.gather(*(line.close() for line in lines), *self._closing.values())
 
-    def abandon(self) -> None:
-        """Drop everything at once: the mails are no longer ours."""
-        for line in (*self._by_account.values(), *self._closing):
-            line.abandon()
+    async def abandon(self, *, within: float) -> None:
+        """Begin nothing more, and hear what is answered within so many seconds."""
+        lines = (*self._by_account.values(), *self._closing)
+        await asyncio.gather(*(line.abandon(within=within) for line in lines))
 
     async def _line(self, account_id: int, revision: int) -> SenderLine:
         line = self._by_account.get(account_id)

@@ -146,7 +146,7 @@ async def line_to(server: Server, office: Office, *, most: int = 4) -> AsyncIter
         async with asyncio.timeout(20):
             yield line
     finally:
-        line.abandon()
+        await line.abandon(within=0.0)
         server.goodbye.set()
         await line.close()
 

@@ -195,18 +195,35 @@ async def test_closing_gives_back_what_waits_and_finishes_what_is_in_flight() ->
     assert len(office.settled) == 21
 
 
-async def test_abandoning_ends_at_once_without_an_error() -> None:
+async def test_abandoning_ends_in_time_without_an_error() -> None:
     office, server = Office(), Server()
     server.gate.clear()
     async with line_to(server, office) as line:
         line.add([parcel() for _ in range(5)])
         await until(lambda: server.opened == 1)
 
-        line.abandon()
+        await line.abandon(within=0.01)
         await line.close()
 
         assert line.is_idle
     assert office.settled == []
+
+
+async def test_an_answer_on_its_way_is_heard_after_all_mail_was_lost() -> None:
+    office, server = Office(), Server()
+    async with line_to(server, office) as line:
+        await introduce(line, office)
+        server.gate.clear()
+        line.add([parcel() for _ in range(20)])
+        await until(lambda: len(server.groups) > 1)
+
+        abandoned = asyncio.create_task(line.abandon(within=20.0))
+        await until(lambda: not len(line))
+        server.gate.set()
+        await abandoned
+
+    assert set(office.endings()) == {Ending.SENT}
+    assert len(office.settled) == sum(server.groups)
 
 
 async def test_a_first_mail_without_an_answer_does_not_keep_another_from_trying() -> None:
