@@ -210,6 +210,13 @@ def fresh_db(server: Server, migrated: str) -> Iterator[str]:
         yield server.url(name)
 
 
+@pytest.fixture(scope="module")
+def module_db(server: Server, migrated: str) -> Iterator[str]:
+    """The connection string of a migrated database that the tests of one file share."""
+    with _database(server, template=migrated) as name:
+        yield server.url(name)
+
+
 @pytest.fixture
 def empty_db(server: Server) -> Iterator[str]:
     """The connection string of a database in which nothing was ever made."""

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from mailqueue.api.endpoint import Endpoint
 from mailqueue.api.runtime import Runtime
 from mailqueue.core.errors import Forbidden, NotFound, Unauthorized
+from mailqueue.tenants.allowance import Allowance, Standing
 from mailqueue.tenants.model import Admin, Caller
 
 
@@ -48,3 +49,17 @@ async def admitted(
     if project is not None and project not in (str(caller.project_id), caller.project):
         raise NotFound("project", project[:100])
     return caller
+
+
+async def let_in(caller: Caller, allowance: Allowance) -> Standing | None:
+    """Count a request of a key and its project; give how the key stands, None without a bound.
+
+    Raises:
+        TooManyRequests: says which of both, and when to come again.
+    """
+    standing = None
+    if (rate := caller.project_requests_per_second) is not None:
+        await allowance.take(caller.project_id, rate, what="the keys of a project together")
+    if (rate := caller.requests_per_second) is not None:
+        standing = await allowance.take(caller.id, rate, what="this key")
+    return standing

@@ -60,6 +60,10 @@ class BadJson(InputError):
     """The body is no JSON document."""
 
 
+class Busy(Conflict):
+    """The same is being done at this moment; soon it will have been."""
+
+
 class Violations(InvalidField):
     """Several fields of a request are wrong; the first is the one that is named."""
 
@@ -73,13 +77,27 @@ def json_answer(
     document: object, *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Give a value as JSON: dataclasses, models, UUIDs and instants included."""
+    body = b"" if status == HTTPStatus.NO_CONTENT else as_json(document)
+    return json_bytes_answer(body, status=status, headers=headers)
+
+
+def json_bytes_answer(
+    body: bytes,
+    *,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    content_type: str | None = None,
+) -> Response:
+    """Give JSON that is written already, or something else of another type."""
     answer = Response(None, status)
-    answer.body = b"" if status == HTTPStatus.NO_CONTENT else as_json(document)
-    answer.raw_headers = [*_GUARDS, (b"content-length", b"%d" % len(answer.body))]
+    answer.body = body
+    answer.raw_headers = [*_GUARDS, (b"content-length", b"%d" % len(body))]
     if headers:
         answer.raw_headers += [
             (name.lower().encode(), text.encode("latin-1")) for name, text in headers.items()
         ]
+    if content_type is not None:
+        answer.headers["content-type"] = content_type
     return answer
 
 
@@ -161,6 +179,8 @@ def refusal(scope: Scope, exc: MailqueueError) -> Response:
             more = {"needed": exc.needed}
         case Unauthorized():
             headers["WWW-Authenticate"] = "Bearer"
+        case Busy():
+            headers["Retry-After"] = "1"
         case Unavailable():
             headers["Retry-After"] = "60" if isinstance(exc, NoRoom) else "5"
         case LimitReached() | TooManyRequests():

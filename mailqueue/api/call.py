@@ -67,6 +67,11 @@ class Call:
         return f"key {self.caller.name}"
 
     @property
+    def tenant(self) -> UUID | None:
+        """Give the project that may be seen; None for administrators, who see all."""
+        return self._caller.project_id if self._caller is not None else None
+
+    @property
     def settings(self) -> Settings:
         return self.runtime.settings
 
@@ -100,10 +105,10 @@ class Call:
         request has an idempotency key that is kept TOGETHER, this is the one transaction of it.
         """
         if self._conn is not None:
-            yield self._conn
+            async with self._conn.transaction():  # by itself all or nothing, as it would be alone
+                yield self._conn
             return
-        tenant = self._caller.project_id if self._caller else None
-        async with self.runtime.transaction(tenant, by=self.by) as conn:
+        async with self.runtime.transaction(self.tenant, by=self.by) as conn:
             yield conn
 
     @asynccontextmanager

@@ -10,15 +10,19 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
-from mailqueue.api.admission import admitted
+from mailqueue.api.admission import admitted, let_in
 from mailqueue.api.answers import error_answer, http_refusal, json_answer, refusal
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.endpoint import Endpoint, Once
 from mailqueue.api.reading import asked, body_of, check_type, parsed
+from mailqueue.api.replays import answered_once
 from mailqueue.api.runtime import Runtime
 from mailqueue.core.errors import MailqueueError
+from mailqueue.tenants.allowance import WINDOW_SECONDS, Standing
+from mailqueue.tenants.model import Caller
 
 Methods = dict[str, Endpoint]
+Limits = list[tuple[bytes, bytes]]
 _FOUND = "mailqueue.endpoints"
 
 
@@ -73,30 +77,55 @@ class Routing(BaseRoute):
         if endpoint is None:
             response = _no_such_method(scope, methods)
         else:
-            request = Request(scope, receive, send)
-            try:
-                response = await self._answered(endpoint, request)
-            except MailqueueError as exc:
-                response = refusal(scope, exc)
-            except HTTPException as exc:
-                response = http_refusal(scope, exc)
+            response = await self._answered(endpoint, Request(scope, receive, send))
         await response(scope, receive, send)
 
     async def _answered(self, endpoint: Endpoint, request: Request) -> Response:
+        limits: Limits = []
+        try:
+            response = await self._handled(endpoint, request, limits)
+        except MailqueueError as exc:
+            response = refusal(request.scope, exc)
+        except HTTPException as exc:
+            response = http_refusal(request.scope, exc)
+        response.raw_headers += limits
+        return response
+
+    async def _handled(self, endpoint: Endpoint, request: Request, limits: Limits) -> Response:
         path = variables(endpoint, request.scope["path"])
         who = await admitted(endpoint, self._runtime, request, path=path)
+        if isinstance(who, Caller):
+            limits += limit_headers(await let_in(who, self._runtime.allowance))
         call = Call(self._runtime, request, path, who=who)
         if endpoint.query is not None or request.scope["query_string"]:
             call.query = asked(endpoint.query, request)
+        body = b""
         if endpoint.request is not None:
             check_type(request)
             body = await body_of(request)
             call.size = len(body)
             call.body = parsed(endpoint.request, body)
-        answer = await endpoint.handler(call)
-        if isinstance(answer, Response):
-            return answer
-        return json_answer(answer, status=endpoint.status)
+        if endpoint.once_is in (Once.NEVER, Once.ITSELF) or call.idempotency_key is None:
+            return await _answer(endpoint, call)
+        if endpoint.request is None:
+            body = request._body = await body_of(request)  # where a handler's own reading finds it
+        return await answered_once(endpoint, call, body, answering=lambda: _answer(endpoint, call))
+
+
+async def _answer(endpoint: Endpoint, call: Call) -> Response:
+    answer = await endpoint.handler(call)
+    if isinstance(answer, Response):
+        return answer
+    return json_answer(answer, status=endpoint.status)
+
+
+def limit_headers(standing: Standing | None) -> Limits:
+    """Tell how a key stands (draft-ietf-httpapi-ratelimit-headers-10)."""
+    if standing is None:
+        return []
+    policy = b'"key";q=%d;w=%d' % (standing.limit, WINDOW_SECONDS)
+    left = b'"key";r=%d;t=%d' % (standing.left, standing.full_seconds)
+    return [(b"ratelimit-policy", policy), (b"ratelimit", left)]
 
 
 def variables(endpoint: Endpoint, path: str) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ from mailqueue.api.services import Services
 from mailqueue.core.config import Settings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
+from mailqueue.tenants.allowance import Allowance
 from mailqueue.tenants.callers import Callers
 
 
@@ -23,10 +24,12 @@ class Runtime:
     services: Services
     intake: Intake = field(init=False)
     callers: Callers = field(init=False)
+    allowance: Allowance = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "intake", Intake(self.pool, self.settings.database))
         object.__setattr__(self, "callers", Callers(self.borrow))
+        object.__setattr__(self, "allowance", Allowance(self.borrow))
 
     @asynccontextmanager
     async def borrow(self) -> AsyncIterator[Conn]:

@@ -1,7 +1,7 @@
 """The task `retention`: deletes what is kept no longer and has no archive."""
 
 from mailqueue.core.crashpoints import reach
-from mailqueue.maintenance import store, store_records, stored_files
+from mailqueue.maintenance import store, store_files, store_records, stored_files
 from mailqueue.maintenance.archiving import BATCH
 from mailqueue.maintenance.desk import Desk
 from mailqueue.maintenance.files import Record
@@ -20,11 +20,14 @@ async def run(desk: Desk) -> Report:
         if each.due.is_deleted:
             counts["records"] += await _delete(desk, each)
     counts["idempotency_keys"] = await _idempotency_keys(desk)
+    counts["answers"] = await store.sweep_answers(desk.conn)
+    counts["request_buckets"] = await store.sweep_request_buckets(desk.conn)
     counts["trap_messages"] = await _trap_messages(desk)
     counts["workers"] = await store.sweep_workers(desk.conn)
     counts["waiters"] = await store.sweep_waiters(desk.conn)
     counts["limit_days"] = await store.sweep_limit_days(desk.conn)
     counts["accepted_days"] = await store.sweep_balanced_days(desk.conn)
+    counts["batches"] = await store_files.sweep_batches(desk.conn)
     needs = list[str]()
     counts |= await stored_files.sweep(desk, needs=needs)
     deleted = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count]

@@ -146,6 +146,16 @@ async def count_pages(conn: Conn, table: str) -> int:
     return await fetch.value(conn, "count_pages", {"name": f"mailqueue.{table}"}, int)
 
 
+async def sweep_answers(conn: Conn) -> int:
+    """Forget what requests under an idempotency key were answered a day ago; say how many."""
+    return await fetch.run(conn, "sweep_answers")
+
+
+async def sweep_request_buckets(conn: Conn) -> int:
+    """Forget how many requests keys might make that made none for a day; say how many."""
+    return await fetch.run(conn, "sweep_request_buckets")
+
+
 async def sweep_idempotency_keys(conn: Conn, *, from_page: int, until_page: int) -> int:
     """Forget old keys on some pages; say how many."""
     asked = {"from_page": from_page, "until_page": until_page}

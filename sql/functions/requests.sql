@@ -1,0 +1,23 @@
+-- How many requests a key or a project may make. Processes lease some at a time and count those themselves.
+
+CREATE OR REPLACE FUNCTION mailqueue.lease_requests(p_bucket uuid, p_capacity double precision, p_per_second double precision,
+                                                    p_wanted double precision, p_returned double precision,
+                                                    OUT granted double precision, OUT tokens double precision)
+LANGUAGE sql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    -- Losing the last of them in a crash lets a caller ask a little more: nothing to wait for the disk for.
+    SELECT set_config('synchronous_commit', 'off', true);
+    INSERT INTO mailqueue.request_buckets AS b (id, tokens, granted, filled_at)
+    VALUES (p_bucket, p_capacity - least(p_wanted, p_capacity), least(p_wanted, p_capacity), clock_timestamp())
+    ON CONFLICT (id) DO UPDATE
+       SET (tokens, granted, filled_at) = (
+               SELECT t.there - t.taken, t.taken, t.at
+                 FROM (SELECT f.there, f.at, CASE WHEN f.there < 1 THEN 0 ELSE floor(least(p_wanted, f.there)) END AS taken
+                         FROM (SELECT n.at, least(p_capacity, b.tokens + p_returned
+                                                  + p_per_second * greatest(0, extract(epoch FROM n.at - b.filled_at))) AS there
+                                 FROM (SELECT greatest(clock_timestamp(), b.filled_at) AS at) AS n) AS f) AS t)
+    RETURNING b.granted, b.tokens
+$$;
+COMMENT ON FUNCTION mailqueue.lease_requests(uuid, double precision, double precision, double precision, double precision) IS
+    'Take up to so many whole requests out of a bucket that fills steadily, giving back what an earlier lease had left; 0 where there is none.';
