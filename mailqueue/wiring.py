@@ -8,11 +8,15 @@ from uuid import UUID
 from mailqueue.adapters.filestores.folder import FolderStore
 from mailqueue.adapters.filestores.s3 import S3Store
 from mailqueue.adapters.http.model import Reach, site_of
+from mailqueue.adapters.oidc.documents import Fetcher
+from mailqueue.adapters.oidc.keys import IssuerKeys
+from mailqueue.adapters.oidc.tokens import SignedTokens
 from mailqueue.adapters.sending.choice import service_of, smtp_tokens
 from mailqueue.adapters.sending.http import HttpAccount, HttpTransport
 from mailqueue.adapters.sending.oauth import Tokens
 from mailqueue.adapters.sending.service import Access
 from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpTransport
+from mailqueue.api.administrators import Administrators
 from mailqueue.api.services import Services
 from mailqueue.core.config import ArchiveSettings, Network, Settings
 from mailqueue.core.errors import ConfigError
@@ -169,9 +173,18 @@ def build_courier(settings: Settings, *, launch_id: UUID) -> Courier:
     )
 
 
-def build_services(settings: Settings, pool: Pool) -> Services:  # noqa: ARG001
+def build_services(settings: Settings, pool: Pool) -> Services:
     """Give the endpoints of the API what they need from outside it."""
-    return Services()
+    return Services(admin_of=administrators_of(settings, pool).of)
+
+
+def administrators_of(settings: Settings, pool: Pool) -> Administrators:
+    """Give who knows administrators: by tokens of ours, and of the issuer where one is set."""
+    if settings.oidc is None:
+        return Administrators(pool, settings.database)
+    fetcher = Fetcher(Reach(allowed_networks=settings.allowed_hosts))
+    keys = IssuerKeys(settings.oidc.issuer, fetcher)
+    return Administrators(pool, settings.database, SignedTokens(settings.oidc, keys))
 
 
 class SenderDirectory:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, BeforeValidator, Field, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from mailqueue.core.dsn import take_pool_max
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.nameserver import NameServer
+from mailqueue.core.oidc import OidcSettings
 from mailqueue.core.places import OVER_BYTES, AttachmentSettings
 from mailqueue.core.secret import Secret
 from mailqueue.core.variables import (
@@ -22,10 +23,13 @@ from mailqueue.core.variables import (
     NameServers,
     Network,
     Networks,
+    OidcVariables,
     Places,
     Port,
     SecretText,
     check_database_url,
+    faults_of,
+    oidc_of,
     refuse_control,
 )
 
@@ -157,6 +161,7 @@ class Settings:
     name_servers: tuple[NameServer, ...] = ()  # asked by checks of domains; none: the system's
     master_key_previous: Secret | None = None  # opens what the master key before sealed
     attachments: AttachmentSettings = field(default_factory=AttachmentSettings)
+    oidc: OidcSettings | None = None  # None: administrators have tokens of ours only
 
 
 def default_data() -> Path:
@@ -167,7 +172,7 @@ def default_data() -> Path:
     return Path(home) / "mailqueue"
 
 
-class Environment(BaseSettings):
+class Environment(OidcVariables):
     """The variables as they stand in the environment, one field each."""
 
     model_config = SettingsConfigDict(
@@ -222,7 +227,7 @@ def load_settings(**options: Any) -> Settings:
     try:
         environment = Environment(**given)
     except ValidationError as exc:
-        raise ConfigError("\n".join(_faults(exc))) from None
+        raise ConfigError("\n".join(faults_of(exc))) from None
     return _grouped(environment)
 
 
@@ -250,6 +255,7 @@ def _grouped(env: Environment) -> Settings:
         attachments=AttachmentSettings(
             env.attachment_store, env.attachment_over, env.attachment_endpoint
         ),
+        oidc=oidc_of(env),
     )
 
 
@@ -282,14 +288,3 @@ def _connection_string(env: Environment, data: Path) -> tuple[str, DatabaseSourc
         ) from None
     except (FileNotFoundError, NotADirectoryError):
         return "", DatabaseSource.NONE
-
-
-def _faults(exc: ValidationError) -> list[str]:
-    return [_fault(str(error["loc"][0]), error["msg"], error["input"]) for error in exc.errors()]
-
-
-def _fault(field: str, message: str, value: object) -> str:
-    variable = field if field.isupper() else f"MAILQUEUE_{field.upper()}"
-    allowed = message.removeprefix("Value error, ").replace("Input should be", "must be")
-    is_secret = field.lower().endswith(("key", "key_previous", "password", "url"))
-    return f"{variable}: {allowed}" if is_secret else f"{variable}: {allowed}, got {value!r}"

@@ -3,11 +3,13 @@
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
-from pydantic_settings import NoDecode
+from pydantic import BeforeValidator, Field, ValidationError
+from pydantic_settings import BaseSettings, NoDecode
 
 from mailqueue.core.dsn import take_pool_max
+from mailqueue.core.errors import ConfigError
 from mailqueue.core.nameserver import NameServer, parse_name_servers
+from mailqueue.core.oidc import DEFAULT_ROLE, DEFAULT_ROLE_CLAIM, OidcSettings, parse_issuer
 from mailqueue.core.places import parse_place, parse_places
 from mailqueue.core.secret import Secret
 
@@ -44,6 +46,10 @@ def _places(value: object) -> object:
     return parse_places(value) if isinstance(value, str) else value
 
 
+def _issuer(value: object) -> object:
+    return parse_issuer(value) if isinstance(value, str) else value
+
+
 def refuse_control(value: object) -> object:
     """Refuse text with control characters in it."""
     if isinstance(value, str) and not value.isprintable():
@@ -57,3 +63,42 @@ Networks = Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_networks)]
 NameServers = Annotated[tuple[NameServer, ...], NoDecode, BeforeValidator(_name_servers)]
 ArchivePlace = Annotated[str | None, BeforeValidator(_place)]
 Places = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_places)]
+Issuer = Annotated[str | None, BeforeValidator(_issuer)]
+ClaimText = Annotated[str, BeforeValidator(refuse_control), Field(min_length=1, max_length=300)]
+
+
+class OidcVariables(BaseSettings):
+    """The variables that say whose signed tokens make an administrator."""
+
+    oidc_issuer: Issuer = None
+    oidc_audience: ClaimText | None = None
+    oidc_role_claim: ClaimText = DEFAULT_ROLE_CLAIM
+    oidc_role: ClaimText = DEFAULT_ROLE
+
+
+def oidc_of(env: OidcVariables) -> OidcSettings | None:
+    """Give what the variables say together; None where no issuer is named.
+
+    Raises:
+        ConfigError: tokens of the issuer for anybody else would do, too.
+    """
+    if env.oidc_issuer is None:
+        return None
+    if env.oidc_audience is None:
+        raise ConfigError(
+            "MAILQUEUE_OIDC_AUDIENCE: is needed with MAILQUEUE_OIDC_ISSUER: "
+            "what its tokens for mailqueue have as aud"
+        )
+    return OidcSettings(env.oidc_issuer, env.oidc_audience, env.oidc_role_claim, env.oidc_role)
+
+
+def faults_of(exc: ValidationError) -> list[str]:
+    """Word what is wrong, a line for each variable."""
+    return [_fault(str(error["loc"][0]), error["msg"], error["input"]) for error in exc.errors()]
+
+
+def _fault(field: str, message: str, value: object) -> str:
+    variable = field if field.isupper() else f"MAILQUEUE_{field.upper()}"
+    allowed = message.removeprefix("Value error, ").replace("Input should be", "must be")
+    is_secret = field.lower().endswith(("key", "key_previous", "password", "url"))
+    return f"{variable}: {allowed}" if is_secret else f"{variable}: {allowed}, got {value!r}"

@@ -67,6 +67,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "dns": ("deliverability.resolver",),
     "h11": ("adapters.http.*",),
     "idna": ("core.address",),
+    "joserfc": ("adapters.oidc.*",),
     "jinja2": ("api.*", "cli.*", "rendering.*", "trap.rendering"),
     "jsonschema_rs": ("rendering.*",),
     "markupsafe": ("rendering.*",),

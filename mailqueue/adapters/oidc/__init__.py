@@ -1,0 +1,1 @@
+"""Administrators by the signed tokens of an OpenID Connect issuer."""

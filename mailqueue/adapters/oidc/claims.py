@@ -1,0 +1,81 @@
+"""Decides whether a verified token is for us and now, and whose role it gives. Pure.
+
+Follows RFC 7519 section 4.1 and RFC 8725; read in November 2026.
+"""
+
+import math
+from typing import Any
+
+from mailqueue.core.oidc import OidcSettings
+
+LEEWAY_SECONDS = 60
+"""Clocks differ."""
+_LONGEST_NAME = 200
+
+
+def fault_of(claims: dict[str, Any], wanted: OidcSettings, *, now: float) -> str | None:
+    """Say what is wrong with claims; None where nothing is. `now` in Unix seconds."""
+    if claims.get("iss") != wanted.issuer:
+        return "it is of another issuer"
+    audience = claims.get("aud")
+    if wanted.audience not in (audience if isinstance(audience, list) else [audience]):
+        return "it is for another audience"
+    if not (isinstance(subject := claims.get("sub"), str) and 0 < len(subject) <= _LONGEST_NAME):
+        return "it names nobody"
+    ends, begins, made = (_instant(claims, name) for name in ("exp", "nbf", "iat"))
+    if ends is None or math.isnan(ends):
+        return "it does not say when it ends"
+    if now >= ends + LEEWAY_SECONDS:
+        return "it has expired"
+    if begins is not None and not now >= begins - LEEWAY_SECONDS:
+        return "it is not valid yet"
+    if made is not None and not now >= made - LEEWAY_SECONDS:
+        return "it was made in the future"
+    return None
+
+
+def has_role(claims: dict[str, Any], wanted: OidcSettings) -> bool:
+    """Say whether the role is among those of the claim.
+
+    The claim is found by its whole name, or inside others by names divided by dots. It is a list,
+    words in one text, or an object that has roles as names.
+    """
+    found = _at(claims, wanted.role_claim)
+    match found:
+        case str():
+            return wanted.role in found.split()
+        case list() | dict():
+            return wanted.role in found
+        case _:
+            return False
+
+
+def called(claims: dict[str, Any]) -> str | None:
+    """Give the readable name that a token has for people; never what they are known by."""
+    for name in ("preferred_username", "email", "name", "client_id"):
+        given = claims.get(name)
+        if isinstance(given, str) and given and given.isprintable():
+            return given[:_LONGEST_NAME]
+    return None
+
+
+def _instant(claims: dict[str, Any], name: str) -> float | None:
+    """Give an instant; NaN for what is none, as it is neither before nor after anything."""
+    if name not in claims:
+        return None
+    given = claims[name]
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return math.nan
+    try:
+        return float(given) if math.isfinite(given) else math.nan
+    except OverflowError:
+        return math.nan
+
+
+def _at(claims: dict[str, Any], path: str) -> Any:
+    if path in claims:
+        return claims[path]
+    found: Any = claims
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found

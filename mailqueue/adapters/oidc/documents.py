@@ -1,0 +1,83 @@
+"""Fetches what an issuer publishes: JSON of bounded size and time, from checked addresses.
+
+Follows OpenID Connect Discovery 1.0 sections 3 and 4, read in November 2026. No redirect is
+followed: the issuer is the one that is named, or none.
+"""
+
+import ssl
+from typing import Any
+from urllib.parse import urlsplit
+
+from mailqueue.adapters.http.model import Call, HttpTimeouts, Reach, site_of
+from mailqueue.adapters.http.wire import connect
+from mailqueue.core.errors import Unavailable
+from mailqueue.core.oidc import check_address
+from mailqueue.core.verdict import Rejected
+from mailqueue.smtp.trust import system_trust
+
+TIMEOUTS = HttpTimeouts(connect_s=5.0, read_s=5.0, call_s=10.0)
+MOST_BYTES = 256 * 1024
+WELL_KNOWN = "/.well-known/openid-configuration"
+
+
+class Fetcher:
+    """Fetches documents for one issuer, each on a connection of its own."""
+
+    def __init__(
+        self,
+        reach: Reach,
+        *,
+        timeouts: HttpTimeouts = TIMEOUTS,
+        tls_context: ssl.SSLContext | None = None,
+    ) -> None:
+        self._reach = reach
+        self._timeouts = timeouts
+        self._tls_context = tls_context
+
+    async def keys_address(self, issuer: str) -> str:
+        """Give where the issuer says its keys are.
+
+        Raises:
+            Unavailable: it does not say so, or says it of another issuer.
+        """
+        said = await self.document(issuer.rstrip("/") + WELL_KNOWN)
+        if said.get("issuer") != issuer:
+            raise Unavailable(f"what {issuer} publishes names another issuer: check its spelling")
+        address = said.get("jwks_uri")
+        if not isinstance(address, str):
+            raise Unavailable(f"what {issuer} publishes names no jwks_uri")
+        return address
+
+    async def document(self, url: str) -> dict[str, Any]:
+        """Give the JSON object at an address.
+
+        Raises:
+            Unavailable: it cannot be had; the message says why.
+        """
+        try:
+            check_address(url)
+            parts = urlsplit(url)
+            site = site_of(f"{parts.scheme}://{parts.netloc}")
+        except ValueError as exc:
+            raise Unavailable(f"the issuer's address {url[:200]!r} {exc}") from None
+        is_secure = site.scheme == "https"
+        if is_secure and self._tls_context is None:
+            self._tls_context = await system_trust()
+        context = self._tls_context if is_secure else None
+        wire = await connect(site, self._reach, timeouts=self._timeouts, context=context)
+        if isinstance(wire, Rejected):
+            raise Unavailable(f"the issuer at {site.authority}: {wire.detail}")
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        call = Call("GET", target, (("Accept", "application/json"),))
+        try:
+            answer = await wire.ask(call, may_finish=lambda: True)
+        finally:
+            wire.close()
+        if isinstance(answer, Rejected):
+            raise Unavailable(f"the issuer at {site.authority}: {answer.detail}")
+        if answer.status != 200:
+            raise Unavailable(f"the issuer at {site.authority} answers {answer.status}")
+        found = answer.document() if len(answer.body) <= MOST_BYTES else None
+        if not isinstance(found, dict):
+            raise Unavailable(f"the issuer at {site.authority} answers with no JSON object")
+        return found

@@ -1,0 +1,140 @@
+"""Decides which keys of an issuer verify a token, and when they are fetched anew."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+from joserfc.errors import JoseError
+from joserfc.jwk import ECKey, OKPKey, RSAKey
+
+from mailqueue.adapters.oidc.documents import Fetcher
+from mailqueue.core.errors import Unavailable
+
+Key = RSAKey | ECKey | OKPKey
+
+FRESH_SECONDS = 600.0
+"""So long keys hold before they are fetched anew: a key the issuer takes back is out by then."""
+LAST_SECONDS = 3600.0
+"""So long they hold where the issuer does not answer."""
+REFETCH_SECONDS = 60.0
+"""An unknown key has them fetched anew no more often, whoever sends how many tokens."""
+RETRY_SECONDS = 10.0
+"""The same where the last fetch failed."""
+MOST_KEYS = 50
+LEAST_RSA_BITS = 2048
+# RFC 7518 section 3.1, RFC 8037 section 3.1. Nothing with a shared secret, and never none.
+KINDS: dict[str, tuple[str, str | None]] = {
+    "RS256": ("RSA", None),
+    "ES256": ("EC", "P-256"),
+    "EdDSA": ("OKP", "Ed25519"),
+}
+
+
+class IssuerKeys:
+    """The keys of one issuer; whoever needs them while they are fetched waits for the same."""
+
+    def __init__(
+        self, issuer: str, fetcher: Fetcher, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._issuer = issuer
+        self._fetcher = fetcher
+        self._clock = clock
+        self._keys: list[dict[str, Any]] = []
+        self._fetched_at: float | None = None
+        self._tried_at: float | None = None
+        self._fault: Unavailable | None = None
+        self._fetching = asyncio.Lock()
+
+    async def find(self, kid: str | None, alg: str) -> Key | None:
+        """Give the key of that name that signs so; without a name, the only one that does.
+
+        Raises:
+            Unavailable: the issuer does not answer, and what it said before is too old.
+        """
+        if self._is_fresh() and (found := chosen(self._keys, kid, alg)) is not None:
+            return found
+        if self._may_fetch():
+            async with self._fetching:
+                if self._may_fetch():  # else somebody did, while we waited
+                    await self._fetch()
+        if not self._holds():
+            raise self._fault or Unavailable(f"the keys of {self._issuer} are not known yet")
+        return chosen(self._keys, kid, alg)
+
+    def _is_fresh(self) -> bool:
+        return self._age(self._fetched_at) < FRESH_SECONDS
+
+    def _holds(self) -> bool:
+        return self._age(self._fetched_at) < LAST_SECONDS
+
+    def _may_fetch(self) -> bool:
+        pause = REFETCH_SECONDS if self._fault is None else RETRY_SECONDS
+        return self._age(self._tried_at) >= pause
+
+    def _age(self, since: float | None) -> float:
+        return float("inf") if since is None else self._clock() - since
+
+    async def _fetch(self) -> None:
+        try:
+            address = await self._fetcher.keys_address(self._issuer)
+            said = await self._fetcher.document(address)
+            found = said.get("keys")
+            if not isinstance(found, list) or len(found) > MOST_KEYS:
+                raise Unavailable(f"{address} holds no list of at most {MOST_KEYS} keys")
+        except Unavailable as exc:
+            self._fault = exc
+        else:
+            self._fault = None
+            self._keys = [each for each in found if isinstance(each, dict)]
+            self._fetched_at = self._clock()
+        self._tried_at = self._clock()
+
+
+def chosen(keys: list[dict[str, Any]], kid: str | None, alg: str) -> Key | None:
+    """Give the key that verifies a token of that kid and alg; None for none, or more. Pure.
+
+    A token without a kid is verified where just one key fits.
+    """
+    fit = [each for each in keys if _fits(each, kid, alg)]
+    return _imported(fit[0]) if len(fit) == 1 else None
+
+
+def _fits(key: dict[str, Any], kid: str | None, alg: str) -> bool:
+    kind, curve = KINDS[alg]
+    operations = key.get("key_ops")
+    return (
+        (kid is None or key.get("kid") == kid)
+        and key.get("kty") == kind
+        and (curve is None or key.get("crv") == curve)
+        and key.get("use", "sig") == "sig"
+        and key.get("alg", alg) == alg
+        and (operations is None or (isinstance(operations, list) and "verify" in operations))
+    )
+
+
+def _imported(key: dict[str, Any]) -> Key | None:
+    """Give what verifies; only the public members are read, as text."""
+    members = {"RSA": ("n", "e"), "EC": ("crv", "x", "y"), "OKP": ("crv", "x")}[key["kty"]]
+    public = {name: key.get(name) for name in ("kty", *members)}
+    if not all(isinstance(value, str) and len(value) <= 4096 for value in public.values()):
+        return None
+    given = {name: str(value) for name, value in public.items()}
+    try:
+        match key["kty"]:
+            case "RSA":
+                found = RSAKey.import_key(given)  # type: ignore[arg-type]
+                strong = found.public_key.key_size >= LEAST_RSA_BITS
+                return found if strong else None
+            case "EC":
+                return _checked_point(ECKey.import_key(given))  # type: ignore[arg-type]
+            case _:
+                return _checked_point(OKPKey.import_key(given))  # type: ignore[arg-type]
+    except (JoseError, ValueError):
+        return None
+
+
+def _checked_point(key: ECKey | OKPKey) -> ECKey | OKPKey:
+    """Have the curve's point made, which fails here where it is none."""
+    key.public_key  # noqa: B018
+    return key
