@@ -258,6 +258,8 @@ async def test_a_database_that_is_away_is_told_with_503(api: Calling) -> None:
             "CREATE VIEW mailqueue.api_keys AS"
             " SELECT * FROM mailqueue.elsewhere WHERE mailqueue.gone()"
         )
+        await conn.execute("GRANT ALL ON mailqueue.api_keys TO PUBLIC")
+        await conn.execute("GRANT ALL ON FUNCTION mailqueue.gone() TO PUBLIC")
 
         response = await api.send()
 

@@ -146,6 +146,16 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: Desk) -> None:
         (project,),
     )
     await conn.execute(
+        "INSERT INTO mailqueue.idempotent_answers (project_id, key, fingerprint, created_at)"
+        " SELECT %s, k, 'x', at FROM"
+        " (VALUES ('old', now() - interval '25 h'), ('new', now() - interval '23 h')) AS v(k, at)",
+        (project,),
+    )
+    await conn.execute(
+        "INSERT INTO mailqueue.request_buckets SELECT gen_random_uuid(), 0, 0, now() - a"
+        " FROM unnest('{2 d,1 h}'::interval[]) AS a"
+    )
+    await conn.execute(
         "INSERT INTO mailqueue.trap_messages (received_at, mail_from, rcpt_to, subject,"
         " from_header, to_header, preview, size_bytes, raw)"
         " SELECT now() - a, '', '{}', '', '', '', '', 0, ''"
@@ -163,6 +173,8 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: Desk) -> None:
     assert report.counts == {
         "records": 2,
         "idempotency_keys": 1,
+        "answers": 1,
+        "request_buckets": 1,
         "trap_messages": 1,
         "workers": 1,
         "waiters": 1,
