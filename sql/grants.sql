@@ -37,7 +37,8 @@ BEGIN
             ('producer', 'EXECUTE ON FUNCTION mailqueue.uuidv7()'),  -- the default of id
             ('producer', 'INSERT (recipient_email, recipient_name, subject, html_body, text_body, campaign_id, custom_data,
                                   project, category, priority, run_at, expires_at, max_attempts, delivery, sender,
-                                  from_email, from_name, reply_to, headers, tags, also_to, cc, bcc, idempotency_key, attachments)
+                                  from_email, from_name, reply_to, headers, tags, also_to, cc, bcc, idempotency_key, attachments,
+                                  template, language, variables)
                           ON mailqueue.email_queue'),
             ('producer', 'SELECT (id) ON mailqueue.email_queue'),    -- RETURNING id
 
@@ -63,6 +64,7 @@ BEGIN
             ('worker', 'EXECUTE ON FUNCTION mailqueue.report_space(text, text[], bigint[], bigint[])'),
             ('worker', 'SELECT ON mailqueue.projects, mailqueue.sender_accounts, mailqueue.data_keys, mailqueue.key_grants, mailqueue.dkim_keys, mailqueue.limits,
                                   mailqueue.lanes, mailqueue.email_contents, mailqueue.attachments, mailqueue.email_recipients, mailqueue.workers,
+                                  mailqueue.template_versions, mailqueue.template_texts,
                                   mailqueue.schema_migrations, mailqueue.schema_objects'),
             ('worker', 'SELECT (id, tags) ON mailqueue.email_queue'),
             ('worker', 'SELECT, INSERT, UPDATE, DELETE ON mailqueue.waiters'),
@@ -77,7 +79,7 @@ BEGIN
             ('api', 'EXECUTE ON FUNCTION mailqueue.keep_upload(uuid, text, text, bytea, bigint, bytea, bytea, text), mailqueue.files_of(uuid, uuid[], date[])'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.enqueue_shared(text, jsonb, jsonb, jsonb, boolean, text), mailqueue.batch_of(uuid, uuid),
                                          mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz, timestamptz, uuid, integer),
-                                         mailqueue.letter_of(uuid, uuid), mailqueue.try_email(text, jsonb), mailqueue.resend_emails(uuid, uuid[], text)'),
+                                         mailqueue.letter_of(uuid, uuid), mailqueue.try_email(text, jsonb), mailqueue.act_on_email(uuid, uuid, text, text, text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.cancel_emails(uuid, uuid[], text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.hold_emails(uuid, uuid[], text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.release_emails(uuid, uuid[])'),
@@ -124,6 +126,12 @@ BEGIN
             ('api', 'EXECUTE ON FUNCTION mailqueue.health_of_mail(), mailqueue.health_of_space(), mailqueue.health_of_stock(),
                                          mailqueue.health_of_server(), mailqueue.health_bounds(), mailqueue.span_words(interval),
                                          mailqueue.some_words(text[]), mailqueue.failure_window(integer)'),  -- in those
+
+            ('api', 'SELECT ON mailqueue.templates, mailqueue.template_versions, mailqueue.template_texts, mailqueue.template_parts'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.add_template(uuid, jsonb, text), mailqueue.change_template(uuid, jsonb, text),
+                                         mailqueue.remove_template(uuid, text), mailqueue.add_template_version(uuid, jsonb, text),
+                                         mailqueue.publish_template(uuid, jsonb, text), mailqueue.archive_template(uuid, text),
+                                         mailqueue.put_template_part(uuid, text, text, text, text), mailqueue.remove_template_part(uuid, text, text)'),
 
             -- What takes opens, clicks and providers' reports.
             ('tracking', 'USAGE ON SCHEMA mailqueue'),

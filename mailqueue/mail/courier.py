@@ -22,13 +22,14 @@ from mailqueue.mail.lines import Lines, read_parcels
 from mailqueue.mail.model import Ending, FileFault, Settlement
 from mailqueue.mail.partitions import keep_partitions_forever
 from mailqueue.mail.scribe import Scribe
-from mailqueue.mail.shelf import Shelf
+from mailqueue.mail.shelf import FileShelf
 from mailqueue.mail.silence import Awake
 from mailqueue.mail.slots import Slots
 from mailqueue.mail.trouble import Trouble
 from mailqueue.queue.doorbell import Doorbell
 from mailqueue.queue.lifeline import Lifeline
 from mailqueue.telemetry.log import get_logger
+from mailqueue.templates.sheets import Sheets
 
 QUEUE = "email_queue"
 LEASE = timedelta(minutes=30)
@@ -61,7 +62,7 @@ class Courier:
         *,
         launch_id: UUID,
         read_account: Callable[[Conn, int], Awaitable[Account]],
-        shelf: Shelf | None = None,
+        shelf: FileShelf | None = None,
     ) -> None:
         self._settings = settings
         self._database = database
@@ -70,7 +71,7 @@ class Courier:
         self._lifeline = Lifeline(self._links["beat"], kind="send", launch_id=launch_id)
         self._trouble = Trouble(self._links["trouble"])
         self._read_account = read_account
-        self._shelf = shelf or Shelf()
+        self._shelf = shelf or FileShelf()
         self._room = asyncio.Event()
 
     async def run(self, stop: asyncio.Event) -> bool:
@@ -159,6 +160,7 @@ class Courier:
 
     async def _claim_while_known(self) -> None:
         link, worker = self._links["claim"], self._lifeline.worker_id
+        sheets = Sheets()
         claims = Claims(link, worker, limit=self._settings.batch, lease=LEASE)
         while True:
             await self._room_is_there()
@@ -167,7 +169,7 @@ class Courier:
             claimed = await claims.take()
             if claimed:
                 reach("claim.committed")
-                parcels = await link.call(partial(read_parcels, claimed=claimed))
+                parcels = await link.call(partial(read_parcels, claimed=claimed, sheets=sheets))
                 reach("contents.read")
                 await self._lines.deal(parcels)
             if len(claimed) >= self._settings.batch // 2:

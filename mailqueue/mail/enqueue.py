@@ -15,7 +15,7 @@ class NewEmail:
     """A mail somebody wants sent, not looked at yet; `options` are those of SQL's enqueue()."""
 
     recipient: str  # an address, or Name <address>
-    subject: str
+    subject: str | None  # None: a template says it, which is named by the options
     html: str | None = None
     text: str | None = None
     options: Mapping[str, object] = field(default_factory=dict)

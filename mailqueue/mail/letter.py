@@ -8,6 +8,7 @@ from mailqueue.core.address import Address, InvalidAddress, Mailbox, parse_addre
 from mailqueue.dkim.signer import Signers
 from mailqueue.mail.judgement import Handed
 from mailqueue.mail.model import EmailContent, Parcel
+from mailqueue.mail.rendered import rendered
 from mailqueue.mime.compose import PerMail, compose, message_id
 from mailqueue.mime.files import File
 from mailqueue.mime.skeleton import Content, Skeleton, compile_skeleton
@@ -95,7 +96,7 @@ def write_letter(
         reply_to = _reply_to(content, identity)
         mail_id = message_id(email.id, sender.address.domain)
         message = compose(
-            skeletons.of(content, parcel.files),
+            _skeleton(parcel, content, skeletons),
             PerMail(
                 sender=sender,
                 to=to,
@@ -135,6 +136,13 @@ def write_letter(
             stopped,
         ),
     )
+
+
+def _skeleton(parcel: Parcel, content: EmailContent, skeletons: Skeletons) -> Skeleton:
+    if content.template_version_id is None:
+        return skeletons.of(content, parcel.files)
+    headers = tuple((content.headers or {}).items())
+    return compile_skeleton(rendered(parcel, headers, parcel.files))
 
 
 def _signature(message: bytes, domain: str, signers: Signers, now: datetime) -> bytes:

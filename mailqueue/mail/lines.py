@@ -18,7 +18,9 @@ from mailqueue.mail.model import (
     Recipient,
     Settlement,
 )
+from mailqueue.mail.rendered import key_of, sheets_of
 from mailqueue.mail.silence import Awake
+from mailqueue.templates.sheets import Key, Sheet, Sheets
 
 FindAccount = Callable[[int], Awaitable[Account]]
 ReadTags = Callable[[Sequence[UUID]], Awaitable[Mapping[UUID, tuple[str, ...]]]]
@@ -111,18 +113,27 @@ class Lines:
             )
 
 
-async def read_parcels(conn: Conn, claimed: Sequence[ClaimedEmail]) -> list[Parcel]:
+async def read_parcels(conn: Conn, claimed: Sequence[ClaimedEmail], sheets: Sheets) -> list[Parcel]:
     """Read what the claimed mails say."""
     wanted = {email.content_id: email.content_on for email in claimed}
     days = sorted(set(wanted.values()))
     contents = {
         content.id: content for content in await store.read_contents(conn, list(wanted), days=days)
     }
+    found = await sheets_of(conn, sheets, contents.values())
     recipients: dict[UUID, list[Recipient]] = {}
     # Of every mail: the count does not tell which have several, one of them may be left.
     for one in await store.read_recipients(conn, [email.id for email in claimed]):
         recipients.setdefault(one.email_id, []).append(one)
-    return [
+    parcels = [
         Parcel(email, contents.get(email.content_id), tuple(recipients.get(email.id, ())))
         for email in claimed
     ]
+    if not found:
+        return parcels
+    return [_with_sheet(parcel, found) for parcel in parcels]
+
+
+def _with_sheet(parcel: Parcel, found: Mapping[Key, Sheet]) -> Parcel:
+    key = key_of(parcel.content)
+    return parcel if key is None else parcel._replace(sheet=found.get(key))

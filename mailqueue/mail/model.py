@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from mailqueue.mime.files import File
+from mailqueue.templates.sheets import Sheet
 
 
 class ClaimedEmail(NamedTuple):
@@ -44,6 +45,8 @@ class EmailContent(NamedTuple):
     reply_to: str | None
     headers: dict[str, str] | None
     files: list[dict[str, Any]] | None = None  # as email_contents.files has them
+    template_version_id: UUID | None = None  # rendered from it: subject is the template's
+    template_language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,7 @@ class Parcel(NamedTuple):
     recipients: tuple[Recipient, ...] = ()
     files: tuple[File, ...] = ()  # fetched right before composing: they may be large
     tags: tuple[str, ...] = ()  # read only for accounts whose provider counts by them
+    sheet: Sheet | None = None  # what it is rendered from; None: it says all itself, or it is gone
     fault: FileFault | None = None  # one of its files does not come
 
 

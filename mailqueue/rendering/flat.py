@@ -25,6 +25,11 @@ class Flat:
     places: tuple[tuple[int, Path], ...]
     is_html: bool
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Give the variables it has places for."""
+        return tuple(path for _, path in self.places)
+
     def __call__(self, variables: Mapping[str, Any]) -> str:
         """Give the text with the variables in their places.
 

@@ -6,13 +6,22 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from jinja2 import BaseLoader, Environment, Template, TemplateError, TemplateSyntaxError
+from jinja2 import (
+    BaseLoader,
+    Environment,
+    Template,
+    TemplateError,
+    TemplateSyntaxError,
+    nodes,
+)
 from jinja2.exceptions import TemplateNotFound
 
+from mailqueue.rendering import guards
 from mailqueue.rendering.dialect import as_jinja
 from mailqueue.rendering.faults import TemplateFault
-from mailqueue.rendering.flat import Piece, flat_of
+from mailqueue.rendering.flat import Flat, Piece, flat_of
 from mailqueue.rendering.meter import Meter
+from mailqueue.rendering.plain import text_of
 from mailqueue.rendering.sandbox import Sandbox
 from mailqueue.rendering.schema import Schema
 
@@ -32,7 +41,7 @@ class Source:
 
     subject: str
     html: str | None = None
-    text: str | None = None
+    text: str | None = None  # None: made of each mail's HTML
     parts: Mapping[str, str] = field(default_factory=dict)
     schema: Mapping[str, Any] | None = None
 
@@ -65,6 +74,13 @@ class Stencil:
         self._text = text
         self._schema = schema
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Give the variables without which nothing can be rendered, where that is plain to see."""
+        pieces = (self._subject, self._html, self._text)
+        names = {path[0] for one in pieces if isinstance(one, Filled) for path in one.flat.paths}
+        return tuple(sorted(names))
+
     def check(self, variables: Mapping[str, Any]) -> None:
         """Refuse variables that do not fit the schema.
 
@@ -83,11 +99,11 @@ class Stencil:
         if self._schema is not None:
             self._schema.check(variables)
         self._meter.start()
-        return Rendered(
-            _SPACES.sub(" ", self._subject(variables)).strip(),
-            None if self._html is None else self._html(variables),
-            None if self._text is None else self._text(variables),
-        )
+        subject = _SPACES.sub(" ", self._subject(variables)).strip()
+        html = None if self._html is None else self._html(variables)
+        if self._text is not None:
+            return Rendered(subject, html, self._text(variables))
+        return Rendered(subject, html, None if html is None else text_of(html))
 
 
 class Press:
@@ -97,6 +113,28 @@ class Press:
         self._meter = Meter()
         self._plain = Sandbox(self._meter, autoescape=False)
         self._html = Sandbox(self._meter, autoescape=True)
+
+    def parts_of(self, source: str, parts: Mapping[str, str], *, part: str) -> dict[str, str]:
+        """Give those of `parts` that a source names, and those they name themselves.
+
+        Raises:
+            TemplateFault: it names one there is not, or one of them does not compile.
+        """
+        environment = self._html if part == "html" else self._plain
+        found: dict[str, str] = {}
+        waiting = [(part, source)]
+        while waiting:
+            name, text = waiting.pop()
+            tree = _parsed(environment, text, name)
+            if name != part:
+                environment.compile(tree, name)
+            for wanted in guards.parts_named(tree):
+                if wanted not in parts:
+                    raise TemplateFault(f"there is no layout or partial {wanted}", part=name)
+                if wanted not in found:
+                    found[wanted] = parts[wanted]
+                    waiting.append((wanted, parts[wanted]))
+        return found
 
     def stencil(self, source: Source) -> Stencil:
         """Compile what a version says.
@@ -122,6 +160,17 @@ class Press:
         )
 
 
+def _parsed(environment: Environment, source: str, part: str) -> nodes.Template:
+    try:
+        tree = environment.parse(as_jinja(source, part), part)
+        guards.check(tree, part)
+    except TemplateSyntaxError as exc:
+        raise _syntax(exc, part) from None
+    except _UNREADABLE as exc:
+        raise TemplateFault(f"it cannot be compiled: {exc}", part=part) from None
+    return tree
+
+
 class _Parts(BaseLoader):
     """The layouts and partials of one version."""
 
@@ -144,10 +193,10 @@ def _always() -> bool:
 
 def _piece(environment: Environment, source: str, part: str) -> Piece:
     try:
-        tree = environment.parse(as_jinja(source, part), part)
+        tree = _parsed(environment, source, part)
         flat = flat_of(tree, is_html=bool(environment.autoescape))
         if flat is not None:
-            return _named(flat, part)
+            return Filled(flat, part)
         code = environment.compile(tree, part, f"<{part}>")
         return _Compiled(
             Template.from_code(environment, code, environment.make_globals(None)), part
@@ -158,14 +207,18 @@ def _piece(environment: Environment, source: str, part: str) -> Piece:
         raise TemplateFault(f"it cannot be compiled: {exc}", part=part) from None
 
 
-def _named(flat: Piece, part: str) -> Piece:
-    def filled(variables: Mapping[str, Any]) -> str:
-        try:
-            return flat(variables)
-        except TemplateFault as exc:
-            raise type(exc)(exc.why, part=part) from None
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A part of a mail that only has places for variables."""
 
-    return filled
+    flat: Flat
+    part: str
+
+    def __call__(self, variables: Mapping[str, Any]) -> str:
+        try:
+            return self.flat(variables)
+        except TemplateFault as exc:
+            raise type(exc)(exc.why, part=self.part) from None
 
 
 @dataclass(frozen=True, slots=True)

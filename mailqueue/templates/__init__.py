@@ -1,0 +1,1 @@
+"""Templates: what mail says, in versions and languages."""

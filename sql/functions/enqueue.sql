@@ -15,7 +15,7 @@ BEGIN
     END IF;
     FOR o IN SELECT e.key, e.value, jsonb_typeof(e.value) AS type FROM jsonb_each(p_options) AS e WHERE jsonb_typeof(e.value) <> 'null' LOOP
         v_text := o.value #>> '{}';
-        IF o.key IN ('campaign_id', 'from_email', 'from_name', 'reply_to', 'delivery', 'idempotency_key', 'sender',
+        IF o.key IN ('template', 'language', 'campaign_id', 'from_email', 'from_name', 'reply_to', 'delivery', 'idempotency_key', 'sender',
                      'category', 'priority', 'run_at', 'expires_at') AND o.type <> 'string'
            AND NOT (o.key = 'priority' AND o.type = 'number') THEN
             PERFORM mailqueue.refuse(o.key, format('a string is needed, got %s', o.type));
@@ -48,6 +48,9 @@ BEGIN
             WHEN 'category' THEN q.category := v_text;
             WHEN 'headers' THEN q.headers := o.value;
             WHEN 'custom_data' THEN q.custom_data := o.value;
+            WHEN 'template' THEN q.template := v_text;
+            WHEN 'language' THEN q.language := v_text;
+            WHEN 'variables' THEN q.variables := o.value;
             WHEN 'attachments' THEN q.attachments := o.value;
             WHEN 'tags' THEN q.tags := ARRAY(SELECT jsonb_array_elements_text(o.value));
             WHEN 'to' THEN q.also_to := ARRAY(SELECT jsonb_array_elements_text(o.value));
@@ -82,10 +85,10 @@ BEGIN
     END IF;
     INSERT INTO mailqueue.email_queue (project, recipient_email, subject, html_body, text_body, priority,
         run_at, expires_at, max_attempts, campaign_id, from_email, from_name, reply_to, delivery, idempotency_key,
-        sender, category, headers, custom_data, tags, also_to, cc, bcc, attachments)
+        sender, category, headers, custom_data, tags, also_to, cc, bcc, attachments, template, language, variables)
     VALUES (enqueue.project, enqueue.recipient, enqueue.subject, enqueue.html, enqueue.text, q.priority,
         q.run_at, q.expires_at, q.max_attempts, q.campaign_id, q.from_email, q.from_name, q.reply_to, q.delivery, q.idempotency_key,
-        q.sender, q.category, q.headers, q.custom_data, q.tags, q.also_to, q.cc, q.bcc, q.attachments)
+        q.sender, q.category, q.headers, q.custom_data, q.tags, q.also_to, q.cc, q.bcc, q.attachments, q.template, q.language, q.variables)
     RETURNING email_queue.id INTO v_id;
     IF v_id IS NULL THEN  -- accepted before, under the same key
         SELECT k.email_id INTO v_id FROM mailqueue.idempotency_keys AS k
@@ -128,6 +131,9 @@ BEGIN
     q.subject := p_message ->> 'subject';
     q.html_body := p_message ->> 'html';
     q.text_body := p_message ->> 'text';
+    IF q.template IS NOT NULL THEN
+        q := mailqueue.with_template(q, p_project);
+    END IF;
     q := mailqueue.prepare_email(q);
     SELECT l.id, l.has_rules INTO q.lane_id, v_has_rules FROM mailqueue.lanes AS l
      WHERE l.project_id = p_project AND l.priority = q.priority AND l.route = coalesce(q.sender, '') AND l.home_route IS NULL AND l.rule_id IS NULL;
@@ -203,8 +209,10 @@ BEGIN
                 IF v_delivery IS NOT NULL AND v_message ->> 'delivery' IS NULL THEN
                     q.delivery := v_delivery;
                 END IF;
-                IF (q.html_body, q.text_body, q.subject, q.from_email, q.from_name, q.reply_to, q.headers, q.attachments) IS DISTINCT FROM
-                   (c.html_body, c.text_body, c.subject, c.from_email, c.from_name, c.reply_to, c.headers, c.attachments) THEN
+                IF (q.html_body, q.text_body, q.subject, q.from_email, q.from_name, q.reply_to, q.headers, q.attachments,
+                    q.template_version_id, q.language) IS DISTINCT FROM
+                   (c.html_body, c.text_body, c.subject, c.from_email, c.from_name, c.reply_to, c.headers, c.attachments,
+                    c.template_version_id, c.language) THEN
                     c := q;                                  -- most batches say the same to all
                     v_contents := array_append(v_contents, c);
                 END IF;
@@ -255,19 +263,20 @@ BEGIN
         PERFORM mailqueue.store_recipients(q);
     END LOOP;
     -- A cheap look first: where all differ, as mails with bodies of their own do, nothing has to be compared for sure.
-    v_differ := (SELECT count(DISTINCT hashtextextended(concat_ws(' ', c.subject, c.html_body, c.text_body), 0)) = count(*)
+    v_differ := (SELECT count(DISTINCT hashtextextended(concat_ws(' ', c.subject, c.html_body, c.text_body, c.template_version_id, c.language), 0)) = count(*)
                    FROM unnest(p_contents) AS c);
     WITH said AS MATERIALIZED (
         SELECT c.*, CASE WHEN v_differ THEN int8send(c.ordinality) ELSE sha256(convert_to(jsonb_build_array(c.subject, c.html_body, c.text_body,
-                        c.from_email, c.from_name, c.reply_to, c.headers, c.attachments)::text, 'UTF8')) END AS hash
+                        c.from_email, c.from_name, c.reply_to, c.headers, c.attachments, c.template_version_id, c.language)::text, 'UTF8')) END AS hash
           FROM unnest(p_contents) WITH ORDINALITY AS c
     ), contents AS MATERIALIZED (
         SELECT nextval('mailqueue.email_contents_id_seq') AS new_id, d.*
           FROM (SELECT DISTINCT ON (s.hash) s.* FROM said AS s) AS d
     ), written AS (
-        INSERT INTO mailqueue.email_contents (id, created_on, project_id, subject, html_body, text_body, from_email, from_name, reply_to, headers, files)
+        INSERT INTO mailqueue.email_contents (id, created_on, project_id, subject, html_body, text_body, from_email, from_name, reply_to, headers, files,
+                                              template_version_id, template_language)
         SELECT c.new_id, v_today, c.project_id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers,
-               c.attachments
+               c.attachments, c.template_version_id, c.language
           FROM contents AS c
     ), places AS MATERIALIZED (
         SELECT array_agg(c.new_id ORDER BY s.ordinality) AS ids FROM said AS s JOIN contents AS c ON c.hash = s.hash

@@ -60,7 +60,7 @@ BEGIN
     IF q.html_body = '' THEN
         q.html_body := NULL;
     END IF;
-    IF q.html_body IS NULL AND coalesce(q.text_body, '') = '' THEN
+    IF q.html_body IS NULL AND coalesce(q.text_body, '') = '' AND q.template IS NULL THEN
         PERFORM mailqueue.refuse('html_body', 'html_body or text_body is needed');
     ELSIF coalesce(octet_length(q.html_body), 0) + coalesce(octet_length(q.text_body), 0) > 26214400 THEN
         PERFORM mailqueue.refuse('html_body', 'html_body and text_body together may have 25 MiB');
@@ -127,7 +127,10 @@ BEGIN
     ELSIF q.expires_at <= q.run_at THEN
         PERFORM mailqueue.refuse('expires_at', format('must be after run_at and now, got %s', q.expires_at));
     END IF;
-    IF num_nonnulls(q.campaign_id, q.tags, q.custom_data, q.idempotency_key) > 0 THEN
+    IF num_nonnulls(q.campaign_id, q.tags, q.custom_data, q.idempotency_key, q.language, q.variables) > 0 THEN
+        IF q.template IS NULL AND num_nonnulls(q.language, q.variables) > 0 THEN
+            PERFORM mailqueue.refuse(CASE WHEN q.variables IS NULL THEN 'language' ELSE 'variables' END, 'has a meaning only with a template');
+        END IF;
         PERFORM mailqueue.check_text('campaign_id', q.campaign_id, 200);
         IF cardinality(q.tags) > 20
            OR q.tags IS NOT NULL AND EXISTS (SELECT FROM unnest(q.tags) AS t WHERE t IS NULL OR t = '' OR length(t) > 128 OR t ~ '[\u0001-\u001f\u007f]') THEN
@@ -154,9 +157,9 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    v_print bytea := sha256(convert_to(jsonb_build_array(q.recipient_email, q.recipient_name, q.subject, q.html_body,
+    v_print bytea := sha256(convert_to(jsonb_build_array(q.recipient_email, q.recipient_name, CASE WHEN q.template IS NULL THEN q.subject END, q.html_body,
         q.text_body, q.from_email, q.from_name, q.reply_to, q.headers, q.also_to, q.cc, q.bcc, q.category,
-        q.campaign_id, q.tags, q.custom_data, q.lane_id)::text || coalesce(q.attachments::text, ''), 'UTF8'));
+        q.campaign_id, q.tags, q.custom_data, q.lane_id)::text || coalesce(q.attachments::text, '') || coalesce(q.template || ' ' || q.language, ''), 'UTF8'));
     v_old record;
 BEGIN
     INSERT INTO mailqueue.idempotency_keys (project_id, key, fingerprint, email_id)
@@ -221,6 +224,9 @@ BEGIN
     IF NEW.project_id IS NOT NULL THEN
         v_project := (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = NEW.project_id);
     END IF;
+    IF NEW.template IS NOT NULL THEN
+        NEW := mailqueue.with_template(NEW, coalesce(NEW.project_id, mailqueue.project_named(v_project)));
+    END IF;
     NEW := mailqueue.prepare_email(NEW);
     SELECT p.id, l.id, l.has_rules,
            EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address = lower(NEW.recipient_email)),
@@ -260,9 +266,10 @@ BEGIN
         INSERT INTO mailqueue.lane_signals (lane_id, due_at, emails, accepted_on)
         VALUES (NEW.lane_id, NEW.run_at, 1, (now() AT TIME ZONE 'UTC')::date)
     )
-    INSERT INTO mailqueue.email_contents (created_on, project_id, subject, html_body, text_body, from_email, from_name, reply_to, headers, files)
+    INSERT INTO mailqueue.email_contents (created_on, project_id, subject, html_body, text_body, from_email, from_name, reply_to, headers, files,
+                                          template_version_id, template_language)
     VALUES ((now() AT TIME ZONE 'UTC')::date, NEW.project_id, NEW.subject, NEW.html_body, NEW.text_body,
-            NEW.from_email, NEW.from_name, NEW.reply_to, NEW.headers, v_files)
+            NEW.from_email, NEW.from_name, NEW.reply_to, NEW.headers, v_files, NEW.template_version_id, NEW.language)
     RETURNING id, created_on INTO NEW.content_id, NEW.content_on;
     IF NEW.recipients > 1 THEN
         NEW.recipients := mailqueue.store_recipients(NEW);
@@ -273,6 +280,9 @@ BEGIN
     IF num_nonnulls(NEW.from_email, NEW.from_name, NEW.reply_to, NEW.headers, NEW.also_to, NEW.cc, NEW.bcc) > 0 THEN
         NEW.from_email := NULL; NEW.from_name := NULL; NEW.reply_to := NULL; NEW.headers := NULL;
         NEW.also_to := NULL; NEW.cc := NULL; NEW.bcc := NULL;
+    END IF;
+    IF NEW.template IS NOT NULL THEN
+        NEW.template := NULL; NEW.template_version_id := NULL; NEW.language := NULL;
     END IF;
     IF v_is_awaited THEN  -- a NOTIFY serialises commits of the whole server: only when somebody is asleep
         PERFORM pg_notify('mailqueue_email_queue', '');

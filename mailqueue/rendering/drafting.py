@@ -1,0 +1,43 @@
+"""Decides whether words may become a version: compiled whole, with the parts they name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mailqueue.rendering.faults import TemplateFault
+from mailqueue.rendering.stencil import Press, Source
+
+MOST_SUBJECT = 998
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What is kept of words that compile: the parts they use, and the variables they need."""
+
+    parts: Mapping[str, str]
+    needs: tuple[str, ...]
+
+
+def draft(
+    subject: str,
+    *,
+    html: str | None,
+    text: str | None,
+    parts: Mapping[str, str],
+    schema: Mapping[str, Any] | None,
+) -> Draft:
+    """Compile words with those of `parts` that they name.
+
+    Raises:
+        TemplateFault: naming the part, the line, and what is wrong.
+    """
+    if not subject.strip() or len(subject) > MOST_SUBJECT or not subject.isprintable():
+        raise TemplateFault(f"one line of 1 to {MOST_SUBJECT} characters", part="subject")
+    if html is None and text is None:
+        raise TemplateFault("html or text is needed")
+    press = Press()
+    used = press.parts_of(html or "", parts, part="html")
+    used |= press.parts_of(text or "", parts, part="text")
+    used |= press.parts_of(subject, parts, part="subject")
+    stencil = press.stencil(Source(subject, html, text, used, schema))
+    return Draft(used, stencil.needs)

@@ -1,0 +1,109 @@
+"""Decides whether mail from a template is accepted: which version it is, and if its variables do.
+
+What a caller does, for one mail or for ten thousand:
+
+1. `chosen = await choose(conn, sheets, project_id, template="welcome", language="de")`, once a
+   call; `sheets` is one `Sheets()` of the process.
+2. `chosen.check(variables)` for each recipient: the whole JSON Schema, without the database.
+3. `NewEmail(recipient, subject=None, options={"template": "welcome", "language": "de",
+   "variables": variables, …})` to `mail.enqueue.enqueue` or `enqueue_batch`, as any mail.
+
+SQL resolves the template anew in the transaction that accepts, so a version published between is
+the one that counts, and looks at required names and types itself. It stores one content row for
+all mail of a batch call (`template_version_id`, `template_language`, the template's own subject,
+no bodies) and the variables in each mail's `custom_data` under `variables`; the worker renders.
+
+`template` is `slug` (its published version), `slug@published` or `slug@3`. A language there is
+not falls back from `de-at` to `de`, then to the template's own. Where a mail is sent while its
+caller waits, nothing is queued to render later: `chosen.render(variables)` gives what it says.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from mailqueue.core.errors import InvalidField
+from mailqueue.db.fetch import Conn
+from mailqueue.rendering.faults import TemplateFault
+from mailqueue.rendering.stencil import Rendered
+from mailqueue.templates import store
+from mailqueue.templates.model import Template, Version, VersionStatus
+from mailqueue.templates.sheets import Sheet, Sheets
+
+_NAMED = re.compile(r"(?P<slug>[^@]*)(?:@(?P<version>.*))?", re.DOTALL)
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_PUBLISHED = ("published", "latest-published", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The version a call's mail is rendered from, in its language."""
+
+    template: Template
+    version: Version
+    language: str
+    sheet: Sheet
+
+    def check(self, variables: Mapping[str, Any]) -> None:
+        """Refuse variables that do not fit the schema.
+
+        Raises:
+            InvalidField: naming the first that does not.
+        """
+        try:
+            self.sheet.check(variables)
+        except TemplateFault as exc:
+            raise _of_variables(exc) from None
+
+    def render(self, variables: Mapping[str, Any]) -> Rendered:
+        """Give what one mail says, within the budget of a mail.
+
+        Raises:
+            InvalidField: it cannot be rendered with these variables.
+        """
+        try:
+            return self.sheet.render(variables)
+        except TemplateFault as exc:
+            raise _of_variables(exc) from None
+
+
+async def choose(
+    conn: Conn, sheets: Sheets, project_id: UUID, *, template: str, language: str | None = None
+) -> Chosen:
+    """Find what a mail names as its template.
+
+    Raises:
+        InvalidField: there is no such template or version, or it is a draft.
+    """
+    named = _NAMED.fullmatch(template)
+    assert named is not None
+    slug, wanted = named["slug"], named["version"]
+    number = int(wanted) if wanted is not None and _NUMBER.fullmatch(wanted) else None
+    if number is None and wanted not in _PUBLISHED:
+        raise InvalidField("template", f"{wanted[:100]!r} is no version: a number, or published")
+    found = await store.find_template(conn, project_id, slug=slug, template_id=None)
+    if found is None:
+        raise InvalidField("template", f'there is no template "{slug[:100]}"')
+    version = await store.find_version(conn, found.id, number=number, version_id=None)
+    if version is None:
+        missing = "no published version" if number is None else f"no version {number}"
+        raise InvalidField("template", f'"{slug}" has {missing}')
+    if version.status == VersionStatus.DRAFT:
+        why = f'version {version.version} of "{slug}" is a draft: publish it'
+        raise InvalidField("template", why)
+    spoken = _language(language, version.languages, found.language)
+    fetched = await sheets.fetch(conn, [(version.id, spoken)])
+    return Chosen(found, version, spoken, fetched[version.id, spoken])
+
+
+def _language(wanted: str | None, known: list[str], default: str) -> str:
+    tag = (wanted or "").lower().replace("_", "-")
+    return next((one for one in (tag, tag.partition("-")[0]) if one in known), default)
+
+
+def _of_variables(fault: TemplateFault) -> InvalidField:
+    if fault.part.startswith("variables"):
+        return InvalidField(fault.part, fault.why)
+    return InvalidField("variables", str(fault))

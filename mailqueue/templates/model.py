@@ -1,0 +1,127 @@
+"""Templates, their versions, and what those say. Values only."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, NamedTuple
+from uuid import UUID
+
+
+class VersionStatus(StrEnum):
+    """Whether mail says what a version says."""
+
+    DRAFT = "draft"
+    PUBLISHED = "published"
+    ARCHIVED = "archived"
+
+
+class PartKind(StrEnum):
+    """What a shared part is for: bodies extend layouts and include partials."""
+
+    LAYOUT = "layout"
+    PARTIAL = "partial"
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A template; `project_id` None: it is the platform's. `published` and `newest` are numbers."""
+
+    id: UUID
+    project_id: UUID | None
+    slug: str
+    name: str
+    description: str | None
+    category: str
+    language: str
+    created_by: str
+    created_at: datetime
+    updated_at: datetime
+    published: int | None
+    newest: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a template, without its words."""
+
+    id: UUID
+    template_id: UUID
+    version: int
+    status: str
+    variables_schema: dict[str, Any] | None
+    is_css_inlined: bool
+    note: str | None
+    created_by: str
+    created_at: datetime
+    published_at: datetime | None
+    archived_at: datetime | None
+    languages: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What a version says in one language, as it is kept."""
+
+    language: str
+    subject: str
+    html_body: str | None
+    text_body: str | None  # None: made of each mail's HTML
+    sent_html: str | None
+    parts: dict[str, str]
+    needs: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A layout or partial that templates share."""
+
+    id: UUID
+    project_id: UUID | None
+    name: str
+    kind: str
+    source: str
+    updated_by: str
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewTemplate:
+    """A template somebody wants; what is None is decided by default."""
+
+    slug: str
+    name: str | None = None
+    description: str | None = None
+    category: str | None = None
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What somebody wants a version to say in one language; a text of None is made of the HTML."""
+
+    subject: str
+    html: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewVersion:
+    """A version somebody wants: words by language, '' for the language of the template."""
+
+    words: Mapping[str, Words]
+    variables_schema: Mapping[str, Any] | None = None
+    is_css_inlined: bool = False
+    note: str | None = None
+
+
+class StencilSource(NamedTuple):
+    """What a version says in one language, as workers need it."""
+
+    version_id: UUID
+    language: str
+    subject: str
+    html: str | None
+    text: str | None
+    parts: dict[str, str]
+    schema: dict[str, Any] | None

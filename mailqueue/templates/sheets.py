@@ -1,0 +1,102 @@
+"""Keeps the versions that mail is rendered from, compiled once in a process."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+from mailqueue.db.fetch import Conn
+from mailqueue.rendering.faults import Exceeded
+from mailqueue.rendering.stencil import Press, Rendered, Source, Stencil
+from mailqueue.templates import store
+from mailqueue.templates.model import StencilSource
+
+MOST_KEPT = 256
+MOST_STRIKES = 5
+"""So many mails of a version in a row that cost too much: the next ones are not tried at all."""
+RESTED = 500
+"""Then so many fail unrendered, before one is tried again."""
+
+Key = tuple[UUID, str]
+
+
+class Sheet:
+    """One version in one language, compiled when its first mail is rendered."""
+
+    __slots__ = ("_press", "_resting", "_source", "_stencil", "_strikes", "_why")
+
+    def __init__(self, press: Press, source: StencilSource) -> None:
+        self._press = press
+        self._source = source
+        self._stencil: Stencil | None = None
+        self._strikes = 0
+        self._resting = 0
+        self._why = ""
+
+    def render(self, variables: Mapping[str, Any]) -> Rendered:
+        """Give what one mail says.
+
+        Raises:
+            TemplateFault: it cannot be rendered with these variables.
+            Exceeded: it, or too many mails of this version before it, cost more than a mail may.
+        """
+        if self._resting > 0:
+            self._resting -= 1
+            raise Exceeded(f"not tried, as {MOST_STRIKES} mails before it failed: {self._why}")
+        if self._stencil is None:
+            self._stencil = self._press.stencil(_source(self._source))
+        try:
+            rendered = self._stencil.render(variables)
+        except Exceeded as exc:
+            self._why = str(exc)
+            self._strikes += 1
+            if self._strikes >= MOST_STRIKES:
+                self._resting = RESTED
+                self._strikes = MOST_STRIKES - 1
+            raise
+        self._strikes = 0
+        return rendered
+
+    def check(self, variables: Mapping[str, Any]) -> None:
+        """Refuse variables that do not fit the version's schema.
+
+        Raises:
+            TemplateFault: naming the first that does not.
+        """
+        if self._stencil is None:
+            self._stencil = self._press.stencil(_source(self._source))
+        self._stencil.check(variables)
+
+
+class Sheets:
+    """The sheets of a process; a version never changes, so what is here is always right."""
+
+    def __init__(self, most: int = MOST_KEPT) -> None:
+        self._press = Press()
+        self._most = most
+        self._kept: OrderedDict[Key, Sheet] = OrderedDict()
+
+    async def fetch(self, conn: Conn, wanted: Iterable[Key]) -> dict[Key, Sheet]:
+        """Give these versions in these languages; one that is gone is left out."""
+        keys = set(wanted)
+        missing = [key for key in keys if key not in self._kept]
+        found = {key: self._kept[key] for key in keys if key in self._kept}
+        if missing:
+            for source in await store.read_sources(conn, missing):
+                key = (source.version_id, source.language)
+                self._kept[key] = found[key] = Sheet(self._press, source)
+        for key in found:
+            self._kept.move_to_end(key)
+        while len(self._kept) > self._most:
+            self._kept.popitem(last=False)
+        return found
+
+
+def _source(source: StencilSource) -> Source:
+    return Source(
+        subject=source.subject,
+        html=source.html,
+        text=source.text,
+        parts=source.parts,
+        schema=source.schema,
+    )

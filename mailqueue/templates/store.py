@@ -1,0 +1,172 @@
+"""Templates as rows; the only file here that runs SQL."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+from psycopg.errors import InvalidParameterValue, UniqueViolation
+from psycopg.types.json import Jsonb
+
+from mailqueue.core.errors import Conflict, InvalidField
+from mailqueue.db import arrays
+from mailqueue.db.fetch import Conn, many, maybe, value
+from mailqueue.templates.model import Part, StencilSource, Template, Text, Version
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """Word a refusal of the database as ours."""
+    try:
+        yield
+    except InvalidParameterValue as exc:
+        field = exc.diag.column_name or ""
+        why = (exc.diag.message_primary or str(exc)).removeprefix(f"{field}: ")
+        raise InvalidField(field, why) from exc
+    except UniqueViolation as exc:
+        raise Conflict(exc.diag.message_primary or str(exc)) from exc
+
+
+async def find_project(conn: Conn, project: str) -> UUID | None:
+    """Give the id of the project of that name."""
+    return await maybe(conn, "find_template_project", {"project": project}, UUID)
+
+
+async def add_template(
+    conn: Conn, project_id: UUID | None, *, template: Mapping[str, Any], by: str
+) -> UUID:
+    """Make a template.
+
+    Raises:
+        InvalidField: naming what is wrong with it.
+        Conflict: the slug is taken.
+    """
+    asked = {"project_id": project_id, "template": Jsonb(dict(template)), "by": by}
+    with _refused():
+        return await value(conn, "add_template", asked, UUID)
+
+
+async def change_template(
+    conn: Conn, template_id: UUID, *, changes: Mapping[str, Any], by: str
+) -> bool:
+    """Change what is said about a template; False where there is none.
+
+    Raises:
+        InvalidField: naming what is wrong.
+    """
+    asked = {"id": template_id, "changes": Jsonb(dict(changes)), "by": by}
+    with _refused():
+        return await value(conn, "change_template", asked, bool)
+
+
+async def remove_template(conn: Conn, template_id: UUID, *, by: str) -> bool:
+    """Delete a template with its versions; False where there is none."""
+    return await value(conn, "remove_template", {"id": template_id, "by": by}, bool)
+
+
+async def find_template(
+    conn: Conn, project_id: UUID | None, *, slug: str | None, template_id: UUID | None
+) -> Template | None:
+    """Find a template by slug or id, the project's own before the platform's."""
+    asked = {"project_id": project_id, "slug": slug, "id": template_id}
+    return await maybe(conn, "find_template", asked, Template)
+
+
+async def list_templates(
+    conn: Conn,
+    project_id: UUID | None,
+    *,
+    category: str | None,
+    status: str | None,
+    q: str | None,
+    after: str | None,
+    limit: int,
+) -> list[Template]:
+    """Read a page of templates by slug, those of the platform among them."""
+    asked = {
+        "project_id": project_id,
+        "category": category,
+        "status": status,
+        "q": q,
+        "after": after,
+        "limit": limit,
+    }
+    return await many(conn, "list_templates", asked, Template)
+
+
+async def add_version(
+    conn: Conn, template_id: UUID, *, version: Mapping[str, Any], by: str
+) -> UUID | None:
+    """Make a draft; None where there is no template.
+
+    Raises:
+        InvalidField: it says nothing in the template's language.
+    """
+    asked = {"template_id": template_id, "version": Jsonb(dict(version)), "by": by}
+    with _refused():
+        return await maybe(conn, "add_template_version", asked, UUID)
+
+
+async def publish(conn: Conn, version_id: UUID, *, sent: Mapping[str, str], by: str) -> bool:
+    """Have mail say what a version says; False where there is none."""
+    asked = {"version_id": version_id, "sent": Jsonb(dict(sent)), "by": by}
+    return await value(conn, "publish_template", asked, bool)
+
+
+async def archive(conn: Conn, version_id: UUID, *, by: str) -> bool:
+    """Put a version away; False where there is none."""
+    return await value(conn, "archive_template", {"version_id": version_id, "by": by}, bool)
+
+
+async def list_versions(
+    conn: Conn, template_id: UUID, *, before: int | None, limit: int
+) -> list[Version]:
+    """Read a page of versions, newest first."""
+    asked = {"template_id": template_id, "before": before, "limit": limit}
+    return await many(conn, "list_template_versions", asked, Version)
+
+
+async def find_version(
+    conn: Conn, template_id: UUID, *, number: int | None, version_id: UUID | None
+) -> Version | None:
+    """Find one version; the published one where none is named."""
+    asked = {"template_id": template_id, "number": number, "id": version_id}
+    return await maybe(conn, "find_template_version", asked, Version)
+
+
+async def list_texts(conn: Conn, version_id: UUID) -> list[Text]:
+    """Read what a version says, by language."""
+    return await many(conn, "list_template_texts", {"version_id": version_id}, Text)
+
+
+async def read_sources(conn: Conn, wanted: Sequence[tuple[UUID, str]]) -> list[StencilSource]:
+    """Read what versions say in these languages, as it is sent."""
+    asked = {
+        "versions": arrays.uuids([version for version, _ in wanted]),
+        "languages": [language for _, language in wanted],
+    }
+    return await many(conn, "read_stencil_sources", asked, StencilSource)
+
+
+async def put_part(
+    conn: Conn, project_id: UUID | None, *, name: str, kind: str, source: str, by: str
+) -> UUID:
+    """Make or replace a layout or partial.
+
+    Raises:
+        InvalidField: naming what is wrong with it.
+    """
+    asked = {"project_id": project_id, "name": name, "kind": kind, "source": source, "by": by}
+    with _refused():
+        return await value(conn, "put_template_part", asked, UUID)
+
+
+async def remove_part(conn: Conn, project_id: UUID | None, *, name: str, by: str) -> bool:
+    """Delete a layout or partial; False where there is none."""
+    asked = {"project_id": project_id, "name": name, "by": by}
+    return await value(conn, "remove_template_part", asked, bool)
+
+
+async def list_parts(conn: Conn, project_id: UUID | None) -> list[Part]:
+    """Read the layouts and partials a project's templates may name."""
+    return await many(conn, "list_template_parts", {"project_id": project_id}, Part)

@@ -1,0 +1,153 @@
+"""Makes versions of a template, and decides which of them mail says."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+from uuid import UUID
+
+from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.rendering.chamber import Chamber
+from mailqueue.rendering.faults import TemplateFault
+from mailqueue.templates import store
+from mailqueue.templates.model import NewVersion, Template, Text, Version, Words
+
+Lend = Callable[[], AbstractAsyncContextManager[Conn]]
+"""Gives a connection outside of any transaction; none is held while something is rendered."""
+
+MOST_LANGUAGES = 50
+MOST_LISTED = 1000
+
+_FIELDS = {"html": "html_body", "text": "text_body"}
+
+
+async def add(
+    lend: Lend, chamber: Chamber, template: Template, *, new: NewVersion, by: str
+) -> Version:
+    """Make a draft, the next version of a template, once all its words compile.
+
+    Raises:
+        InvalidField: naming the body, the line, and what is wrong.
+        NotFound: the template was deleted meanwhile.
+    """
+    if not 1 <= len(new.words) <= MOST_LANGUAGES:
+        raise InvalidField("language", f"a version has 1 to {MOST_LANGUAGES} languages")
+    async with lend() as conn:
+        parts = {
+            part.name: part.source for part in await store.list_parts(conn, template.project_id)
+        }
+    texts = [
+        await _drafted(chamber, language or template.language, words, parts, new.variables_schema)
+        for language, words in new.words.items()
+    ]
+    version = {
+        "variables_schema": new.variables_schema,
+        "is_css_inlined": new.is_css_inlined,
+        "note": new.note,
+        "texts": texts,
+    }
+    async with lend() as conn:
+        made = await store.add_version(conn, template.id, version=version, by=by)
+        if made is None:
+            raise NotFound("template", template.slug)
+        return await find(conn, template, version_id=made)
+
+
+async def _drafted(
+    chamber: Chamber,
+    language: str,
+    words: Words,
+    parts: Mapping[str, str],
+    schema: Mapping[str, Any] | None,
+) -> Mapping[str, Any]:
+    for field, text in (
+        ("subject", words.subject),
+        ("html_body", words.html),
+        ("text_body", words.text),
+    ):
+        if text is not None and ("\0" in text or not _is_unicode(text)):
+            raise InvalidField(field, "it is not valid Unicode, or has a NUL character")
+    asked = {
+        "subject": words.subject,
+        "html": words.html,
+        "text": words.text,
+        "parts": parts,
+        "schema": schema,
+    }
+    try:
+        found = await chamber.call("draft", asked)
+    except TemplateFault as exc:
+        raise invalid(exc) from None
+    return {
+        "language": language.lower().replace("_", "-"),
+        "subject": words.subject,
+        "html_body": words.html,
+        "text_body": words.text,
+        "parts": found["parts"],
+        "needs": found["needs"],
+    }
+
+
+def invalid(fault: TemplateFault) -> InvalidField:
+    """Word what is wrong with a template as a field that is wrong."""
+    where = "" if fault.line is None else f"line {fault.line}: "
+    field = _FIELDS.get(fault.part, fault.part or "template")
+    return InvalidField(field, where + fault.why)
+
+
+async def find(
+    conn: Conn, template: Template, *, number: int | None = None, version_id: UUID | None = None
+) -> Version:
+    """Give a version by number or id; the published one where neither is given.
+
+    Raises:
+        NotFound: there is none.
+    """
+    found = await store.find_version(conn, template.id, number=number, version_id=version_id)
+    if found is None:
+        named = number or version_id or "published"
+        raise NotFound("version", f"{named} of template {template.slug}")
+    return found
+
+
+async def list_all(
+    conn: Conn, template: Template, *, before: int | None = None, limit: int = MOST_LISTED
+) -> list[Version]:
+    """List the versions of a template, newest first."""
+    return await store.list_versions(conn, template.id, before=before, limit=limit)
+
+
+async def texts_of(conn: Conn, version: Version) -> list[Text]:
+    """Give what a version says in each of its languages."""
+    return await store.list_texts(conn, version.id)
+
+
+async def publish(lend: Lend, template: Template, version: Version, *, by: str) -> Version:
+    """Have mail say what a version says from now on; the one before is archived.
+
+    Raises:
+        NotFound: the template was deleted meanwhile.
+    """
+    async with lend() as conn:
+        if not await store.publish(conn, version.id, sent={}, by=by):
+            raise NotFound("template", template.slug)
+        return await find(conn, template, version_id=version.id)
+
+
+async def archive(conn: Conn, template: Template, version: Version, *, by: str) -> Version:
+    """Put a version away; where it was published, nothing more is accepted.
+
+    Raises:
+        NotFound: the template was deleted meanwhile.
+    """
+    if not await store.archive(conn, version.id, by=by):
+        raise NotFound("template", template.slug)
+    return await find(conn, template, version_id=version.id)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,136 @@
+"""Makes templates and their shared parts, and changes what is said about them."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from uuid import UUID
+
+from mailqueue.core.errors import NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.templates import store
+from mailqueue.templates.model import NewTemplate, Part, PartKind, Template
+
+PLATFORM = "platform"
+"""What commands call templates of no project."""
+
+MOST_LISTED = 1000
+
+
+async def project_of(conn: Conn, project: str) -> UUID:
+    """Give the id of a project.
+
+    Raises:
+        NotFound: there is none of that name.
+    """
+    found = await store.find_project(conn, project)
+    if found is None:
+        raise NotFound("project", project)
+    return found
+
+
+async def create(conn: Conn, project_id: UUID | None, *, new: NewTemplate, by: str) -> Template:
+    """Make a template, still without a version; without a project it is the platform's.
+
+    Raises:
+        InvalidField: naming what is wrong with it.
+        Conflict: the slug is taken.
+    """
+    given = {name: value for name, value in asdict(new).items() if value is not None}
+    made = await store.add_template(conn, project_id, template=given, by=by)
+    return await find(conn, project_id, template_id=made)
+
+
+async def find(
+    conn: Conn, project_id: UUID | None, *, slug: str | None = None, template_id: UUID | None = None
+) -> Template:
+    """Give a template a project may send: its own, else the platform's.
+
+    Raises:
+        NotFound: there is none.
+    """
+    found = await store.find_template(conn, project_id, slug=slug, template_id=template_id)
+    if found is None:
+        raise NotFound("template", slug or template_id)
+    return found
+
+
+async def find_own(
+    conn: Conn, project_id: UUID | None, *, slug: str | None = None, template_id: UUID | None = None
+) -> Template:
+    """Give a template a project may change.
+
+    Raises:
+        NotFound: there is none, or it is the platform's.
+    """
+    found = await find(conn, project_id, slug=slug, template_id=template_id)
+    if found.project_id != project_id:
+        raise NotFound("template of its own", f"{slug or template_id}: clone the platform's first")
+    return found
+
+
+async def list_all(
+    conn: Conn,
+    project_id: UUID | None,
+    *,
+    category: str | None = None,
+    status: str | None = None,
+    q: str | None = None,
+    after: str | None = None,
+    limit: int = MOST_LISTED,
+) -> list[Template]:
+    """List templates by slug, those of the platform that the project has not overridden too.
+
+    `after` is the slug the page before ended with; `q` is looked for in slug, name, description.
+    """
+    return await store.list_templates(
+        conn, project_id, category=category, status=status, q=q, after=after, limit=limit
+    )
+
+
+async def change(
+    conn: Conn, template: Template, *, changes: Mapping[str, object], by: str
+) -> Template:
+    """Change name, description, category or language of a template.
+
+    Raises:
+        InvalidField: naming what is wrong; nothing is changed.
+        NotFound: it was deleted meanwhile.
+    """
+    if not await store.change_template(conn, template.id, changes=changes, by=by):
+        raise NotFound("template", template.slug)
+    return await find(conn, template.project_id, template_id=template.id)
+
+
+async def remove(conn: Conn, template: Template, *, by: str) -> None:
+    """Delete a template with its versions; mail accepted before is still rendered.
+
+    Raises:
+        NotFound: it was deleted meanwhile.
+    """
+    if not await store.remove_template(conn, template.id, by=by):
+        raise NotFound("template", template.slug)
+
+
+async def put_part(
+    conn: Conn, project_id: UUID | None, *, name: str, kind: PartKind, source: str, by: str
+) -> None:
+    """Make or replace a layout or partial; versions made before keep the one they had.
+
+    Raises:
+        InvalidField: naming what is wrong with it.
+    """
+    await store.put_part(conn, project_id, name=name, kind=kind, source=source, by=by)
+
+
+async def list_parts(conn: Conn, project_id: UUID | None) -> list[Part]:
+    """List the layouts and partials a project's templates may name."""
+    return await store.list_parts(conn, project_id)
+
+
+async def remove_part(conn: Conn, project_id: UUID | None, *, name: str, by: str) -> None:
+    """Delete a layout or partial; versions made before keep it.
+
+    Raises:
+        NotFound: the project has none of that name.
+    """
+    if not await store.remove_part(conn, project_id, name=name, by=by):
+        raise NotFound("layout or partial", name)

@@ -1,0 +1,109 @@
+-- Templates, their versions and what those say.
+
+-- name: find_template_project :maybe
+-- The id of a project by its name.
+SELECT p.id FROM mailqueue.projects AS p WHERE p.name = %(project)s;
+
+-- name: add_template :value
+-- Make a template; its id. A slug that is taken raises 23505.
+SELECT mailqueue.add_template(%(project_id)s, %(template)s::jsonb, %(by)s);
+
+-- name: change_template :value
+-- Change what is said about a template; false where there is none.
+SELECT mailqueue.change_template(%(id)s, %(changes)s::jsonb, %(by)s);
+
+-- name: remove_template :value
+-- Delete a template with its versions; false where there is none.
+SELECT mailqueue.remove_template(%(id)s, %(by)s);
+
+-- name: add_template_version :maybe
+-- Make a draft, the next version of a template; no row's id where there is no template.
+SELECT mailqueue.add_template_version(%(template_id)s, %(version)s::jsonb, %(by)s);
+
+-- name: publish_template :value
+-- Have mail say what this version says from now on; false where there is none.
+SELECT mailqueue.publish_template(%(version_id)s, %(sent)s::jsonb, %(by)s);
+
+-- name: archive_template :value
+-- Put a version away; false where there is none.
+SELECT mailqueue.archive_template(%(version_id)s, %(by)s);
+
+-- name: find_template :maybe
+-- A template by its id, or by its slug; the project's own before the platform's.
+SELECT t.id, t.project_id, t.slug, t.name, t.description, t.category, t.language, t.created_by, t.created_at, t.updated_at,
+       (SELECT v.version FROM mailqueue.template_versions AS v WHERE v.template_id = t.id AND v.status = 'published') AS published,
+       (SELECT max(v.version) FROM mailqueue.template_versions AS v WHERE v.template_id = t.id) AS newest
+FROM mailqueue.templates AS t
+WHERE (t.project_id = %(project_id)s OR t.project_id IS NULL)
+  AND (t.slug = %(slug)s::text OR t.id = %(id)s::uuid)
+  AND t.deleted_at IS NULL
+ORDER BY t.project_id NULLS LAST
+LIMIT 1;
+
+-- name: list_templates :many
+-- A page of a project's templates and those of the platform that it has none instead of, by slug.
+SELECT t.id, t.project_id, t.slug, t.name, t.description, t.category, t.language, t.created_by, t.created_at, t.updated_at,
+       p.version AS published,
+       (SELECT max(v.version) FROM mailqueue.template_versions AS v WHERE v.template_id = t.id) AS newest
+FROM mailqueue.templates AS t
+LEFT JOIN mailqueue.template_versions AS p ON p.template_id = t.id AND p.status = 'published'
+WHERE t.deleted_at IS NULL
+  AND (t.project_id = %(project_id)s
+       OR t.project_id IS NULL
+          AND NOT EXISTS (SELECT FROM mailqueue.templates AS o
+                          WHERE o.project_id = %(project_id)s AND o.slug = t.slug AND o.deleted_at IS NULL))
+  AND (%(category)s::text IS NULL OR t.category = %(category)s)
+  AND (%(status)s::text IS NULL OR EXISTS (SELECT FROM mailqueue.template_versions AS v WHERE v.template_id = t.id AND v.status = %(status)s))
+  AND (%(q)s::text IS NULL OR position(lower(%(q)s) IN lower(concat_ws(' ', t.slug, t.name, t.description))) > 0)
+  AND (%(after)s::text IS NULL OR t.slug > %(after)s)
+ORDER BY t.slug
+LIMIT %(limit)s;
+
+-- name: list_template_versions :many
+-- The versions of a template, newest first.
+SELECT v.id, v.template_id, v.version, v.status, v.variables_schema, v.is_css_inlined, v.note, v.created_by, v.created_at, v.published_at,
+       v.archived_at, ARRAY(SELECT x.language FROM mailqueue.template_texts AS x WHERE x.version_id = v.id ORDER BY x.language) AS languages
+FROM mailqueue.template_versions AS v
+WHERE v.template_id = %(template_id)s
+  AND (%(before)s::integer IS NULL OR v.version < %(before)s)
+ORDER BY v.version DESC
+LIMIT %(limit)s;
+
+-- name: find_template_version :maybe
+-- One version of a template: by its number, by its id, or else the published one.
+SELECT v.id, v.template_id, v.version, v.status, v.variables_schema, v.is_css_inlined, v.note, v.created_by, v.created_at, v.published_at,
+       v.archived_at, ARRAY(SELECT x.language FROM mailqueue.template_texts AS x WHERE x.version_id = v.id ORDER BY x.language) AS languages
+FROM mailqueue.template_versions AS v
+WHERE v.template_id = %(template_id)s
+  AND CASE WHEN %(number)s::integer IS NOT NULL THEN v.version = %(number)s
+           WHEN %(id)s::uuid IS NOT NULL THEN v.id = %(id)s
+           ELSE v.status = 'published' END;
+
+-- name: list_template_texts :many
+-- What a version says in each of its languages.
+SELECT x.language, x.subject, x.html_body, x.text_body, x.sent_html, x.parts, x.needs
+FROM mailqueue.template_texts AS x
+WHERE x.version_id = %(version_id)s
+ORDER BY x.language;
+
+-- name: read_stencil_sources :many
+-- What these versions say in these languages, as it is sent.
+SELECT x.version_id, x.language, x.subject, coalesce(x.sent_html, x.html_body) AS html, x.text_body AS text, x.parts, v.variables_schema AS schema
+FROM unnest(%(versions)s::uuid[], %(languages)s::text[]) AS w(version_id, language)
+JOIN mailqueue.template_texts AS x ON x.version_id = w.version_id AND x.language = w.language
+JOIN mailqueue.template_versions AS v ON v.id = x.version_id;
+
+-- name: put_template_part :value
+-- Make or replace a layout or partial; its id.
+SELECT mailqueue.put_template_part(%(project_id)s, %(name)s, %(kind)s, %(source)s, %(by)s);
+
+-- name: remove_template_part :value
+-- Delete a layout or partial; false where there is none.
+SELECT mailqueue.remove_template_part(%(project_id)s, %(name)s, %(by)s);
+
+-- name: list_template_parts :many
+-- The layouts and partials a project's templates may name, the project's own before the platform's of the same name.
+SELECT DISTINCT ON (o.name) o.id, o.project_id, o.name, o.kind, o.source, o.updated_by, o.updated_at
+FROM mailqueue.template_parts AS o
+WHERE o.project_id = %(project_id)s OR o.project_id IS NULL
+ORDER BY o.name, o.project_id NULLS LAST;

@@ -1,0 +1,57 @@
+"""Makes templates for tests, the way the product does."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+from uuid import UUID
+
+from mailqueue.db.fetch import Conn
+from mailqueue.rendering.chamber import Chamber
+from mailqueue.templates import versions, writing
+from mailqueue.templates.model import NewTemplate, NewVersion, Template, Version, Words
+
+WELCOME = Words("Welcome, {{ name }}", "<p>Hello {{ name }}</p>", "Hello {{ name }}")
+
+
+def lending(conn: Conn) -> Callable[[], AbstractAsyncContextManager[Conn]]:
+    """Give what lends this one connection."""
+
+    @asynccontextmanager
+    async def lend() -> AsyncIterator[Conn]:
+        yield conn
+
+    return lend
+
+
+async def version_of(
+    conn: Conn,
+    template: Template,
+    words: Words | Mapping[str, Words] = WELCOME,
+    **said: Any,
+) -> Version:
+    """Make a draft of a template."""
+    chamber = Chamber()
+    by_language = {"": words} if isinstance(words, Words) else words
+    try:
+        return await versions.add(
+            lending(conn), chamber, template, new=NewVersion(by_language, **said), by="test"
+        )
+    finally:
+        await chamber.close()
+
+
+async def published(
+    conn: Conn,
+    project_id: UUID | None,
+    *,
+    slug: str = "welcome",
+    words: Words | Mapping[str, Words] = WELCOME,
+    category: str | None = None,
+    **said: Any,
+) -> Template:
+    """Make a template with a published version."""
+    new = NewTemplate(slug, category=category)
+    template = await writing.create(conn, project_id, new=new, by="test")
+    version = await version_of(conn, template, words, **said)
+    await versions.publish(lending(conn), template, version, by="test")
+    return await writing.find(conn, project_id, template_id=template.id)
