@@ -1,6 +1,7 @@
 """Decides which keys of an issuer verify a token, and when they are fetched anew."""
 
 import asyncio
+import base64
 import time
 from collections.abc import Callable
 from typing import Any
@@ -28,6 +29,7 @@ KINDS: dict[str, tuple[str, str | None]] = {
     "RS256": ("RSA", None),
     "ES256": ("EC", "P-256"),
     "EdDSA": ("OKP", "Ed25519"),
+    "Ed25519": ("OKP", "Ed25519"),  # its name since RFC 9864
 }
 
 
@@ -108,9 +110,14 @@ def _fits(key: dict[str, Any], kid: str | None, alg: str) -> bool:
         and key.get("kty") == kind
         and (curve is None or key.get("crv") == curve)
         and key.get("use", "sig") == "sig"
-        and key.get("alg", alg) == alg
+        and one_name(key.get("alg", alg)) == one_name(alg)
         and (operations is None or (isinstance(operations, list) and "verify" in operations))
     )
+
+
+def one_name(alg: object) -> object:
+    """Give the newer of two names of one algorithm. Pure."""
+    return "Ed25519" if alg == "EdDSA" else alg
 
 
 def _imported(key: dict[str, Any]) -> Key | None:
@@ -123,15 +130,18 @@ def _imported(key: dict[str, Any]) -> Key | None:
     try:
         match key["kty"]:
             case "RSA":
-                found = RSAKey.import_key(given)  # type: ignore[arg-type]
-                strong = found.public_key.key_size >= LEAST_RSA_BITS
-                return found if strong else None
+                return RSAKey.import_key(given) if _is_strong(given["n"]) else None  # type: ignore[arg-type]
             case "EC":
                 return _checked_point(ECKey.import_key(given))  # type: ignore[arg-type]
             case _:
                 return _checked_point(OKPKey.import_key(given))  # type: ignore[arg-type]
     except (JoseError, ValueError):
         return None
+
+
+def _is_strong(modulus: str) -> bool:
+    octets = base64.urlsafe_b64decode(modulus + "=" * (-len(modulus) % 4))
+    return int.from_bytes(octets, "big").bit_length() >= LEAST_RSA_BITS
 
 
 def _checked_point(key: ECKey | OKPKey) -> ECKey | OKPKey:

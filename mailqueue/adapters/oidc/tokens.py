@@ -13,9 +13,10 @@ from typing import Any
 import orjson
 from joserfc import jwt
 from joserfc.errors import JoseError
+from joserfc.jws import JWSRegistry
 
 from mailqueue.adapters.oidc.claims import called, fault_of, has_role
-from mailqueue.adapters.oidc.keys import KINDS, IssuerKeys
+from mailqueue.adapters.oidc.keys import KINDS, IssuerKeys, one_name
 from mailqueue.core.errors import Forbidden, Unauthorized
 from mailqueue.core.oidc import OidcSettings
 from mailqueue.ports.identity import Identity
@@ -24,6 +25,13 @@ MOST_CHARACTERS = 16 * 1024
 _COMPACT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 # What would change how the rest is read. Where a token brings or names keys, nobody looks.
 _REFUSED = frozenset({"crit", "b64", "zip", "enc"})
+
+
+class _Registry(JWSRegistry):
+    """Knows one algorithm, by both names where it has two; the older one only warns."""
+
+    def get_alg(self, name: str) -> Any:
+        return super().get_alg(str(one_name(name)))
 
 
 class SignedTokens:
@@ -45,7 +53,8 @@ class SignedTokens:
         if key is None:
             raise Unauthorized("this token is not valid: its key is none of the issuer's")
         try:
-            claims = jwt.decode(token, key, algorithms=[alg]).claims
+            registry = _Registry(algorithms=[str(one_name(alg))], strict_check_header=False)
+            claims = jwt.decode(token, key, registry=registry).claims
         except (JoseError, ValueError, RecursionError):
             raise Unauthorized("this token is not valid: its signature is wrong") from None
         _check(fault_of(claims, self._settings, now=self._clock()))
