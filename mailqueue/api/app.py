@@ -6,6 +6,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from mailqueue.api.answers import answer_error, answer_fault, answer_http_error
+from mailqueue.api.documents import document_routes
 from mailqueue.api.edge import Edge
 from mailqueue.api.health import health_routes
 from mailqueue.api.routing import Routing
@@ -32,7 +33,11 @@ def create_app(
     routes: list[BaseRoute] = []
     if with_api:
         runtime = Runtime(settings, pool, services or Services())
-        routes = [Routing(ENDPOINTS, runtime), *health_routes(pool, settings.database)]
+        routes = [
+            Routing(ENDPOINTS, runtime),
+            *document_routes(ENDPOINTS),
+            *health_routes(pool, settings.database),
+        ]
     if settings.trap.is_on:
         require_password(settings.api.host, settings.trap.password)
         pages = trap_pages(pool, settings.database, password=settings.trap.password)

@@ -70,15 +70,17 @@ def check_type(request: Request) -> None:
 
 
 def parsed(model: type[BaseModel], body: bytes) -> BaseModel:
-    """Give the body as the model.
+    """Give the body as the model; no body is an empty object.
 
     Raises:
         InputError: it is no JSON, or a field is wrong; the first is named.
     """
     if _NUL in body:
         _refuse_nul(body)
+    if not body and not any(field.is_required() for field in model.model_fields.values()):
+        body = b"{}"
     try:
-        return model.model_validate_json(body)
+        return model.model_validate_json(body or b"{}")
     except ValidationError as exc:
         raise invalid_request(exc) from None
 

@@ -70,7 +70,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "joserfc": ("adapters.oidc.*",),
     "jinja2": ("api.*", "cli.*", "rendering.*", "trap.rendering"),
     "jsonschema_rs": ("rendering.*",),
-    "markupsafe": ("rendering.*",),
+    "markupsafe": ("api.reference", "rendering.*"),
     "obstore": ("adapters.filestores.*",),
     "orjson": ("*",),
     "psycopg": ("db.*", "*.store", "*.store_*"),

@@ -1,0 +1,150 @@
+"""What the API says of itself: to programs and to people."""
+
+import json
+import shlex
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from pydantic import BaseModel, TypeAdapter
+
+from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.openapi import openapi, operation_id
+from mailqueue.api.reference import USUAL_ORIGIN, reference_page
+from mailqueue.api.table import ENDPOINTS
+from tests.api.calling import Calling
+
+DOCUMENT = openapi(ENDPOINTS)
+BODIES = [each for each in ENDPOINTS if each.request is not None]
+
+
+def named(endpoint: Endpoint) -> str:
+    return operation_id(endpoint)
+
+
+def models(found: Any) -> set[type[BaseModel]]:
+    """Give a model and those in its fields."""
+    seen: set[type[BaseModel]] = set()
+    waiting = [found]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, type) and issubclass(each, BaseModel):
+            if each not in seen:
+                seen.add(each)
+                waiting += [field.annotation for field in each.model_fields.values()]
+        else:
+            waiting += getattr(each, "__args__", ())
+    return seen
+
+
+def test_every_endpoint_is_described() -> None:
+    described = {
+        (method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods
+    }
+
+    assert described == {(each.method, each.path) for each in ENDPOINTS}
+
+
+def test_names_of_operations_are_their_own() -> None:
+    names = [operation_id(each) for each in ENDPOINTS]
+
+    assert sorted(set(names)) == sorted(names)
+
+
+def test_every_reference_leads_somewhere() -> None:
+    waiting: list[Any] = [DOCUMENT]
+    while waiting:
+        match waiting.pop():
+            case {"$ref": str() as path}:
+                found: Any = DOCUMENT
+                for part in path.removeprefix("#/").split("/"):
+                    found = found[part]
+            case dict() as fields:
+                waiting += fields.values()
+            case list() as some:
+                waiting += some
+
+
+def test_every_schema_is_one() -> None:
+    for name, schema in DOCUMENT["components"]["schemas"].items():
+        assert jsonschema_rs.meta.is_valid(
+            {**schema, "$schema": "https://json-schema.org/draft/2020-12/schema"}
+        ), name
+
+
+@pytest.mark.parametrize("endpoint", BODIES, ids=named)
+def test_unknown_fields_are_refused_everywhere(endpoint: Endpoint) -> None:
+    loose = [
+        model.__name__
+        for model in models(endpoint.request)
+        if model.model_config.get("extra") != "forbid"
+    ]
+
+    assert loose == []
+
+
+@pytest.mark.parametrize("endpoint", [each for each in ENDPOINTS if each.query], ids=named)
+def test_unknown_parameters_are_refused_everywhere(endpoint: Endpoint) -> None:
+    assert endpoint.query is not None
+    assert endpoint.query.model_config.get("extra") == "forbid"
+
+
+@pytest.mark.parametrize("endpoint", BODIES, ids=named)
+def test_every_body_has_an_example_that_is_taken(endpoint: Endpoint) -> None:
+    assert endpoint.request is not None
+    example = {} if endpoint.example is None else endpoint.example  # nothing need be said
+    TypeAdapter(endpoint.request).validate_json(json.dumps(example))
+
+
+def test_endpoints_of_keys_and_of_administrators_are_told_apart() -> None:
+    for endpoint in ENDPOINTS:
+        assert endpoint.superadmin == endpoint.path.startswith("/admin/"), endpoint.path
+        assert endpoint.path.startswith(("/admin/", "/v1/"))
+        assert not (endpoint.superadmin and endpoint.scope), "administrators have no scopes"
+        assert endpoint.method == "POST" or endpoint.once_is is Once.NEVER, endpoint.path
+
+
+def test_the_page_shows_every_endpoint_and_a_command_for_it() -> None:
+    html = reference_page(DOCUMENT, origin=USUAL_ORIGIN).html.decode()
+
+    for endpoint in ENDPOINTS:
+        assert f'id="{operation_id(endpoint)}"' in html
+
+
+def test_commands_can_be_pasted() -> None:
+    html = reference_page(DOCUMENT, origin="https://mail.example.com").html.decode()
+    send = html.partition('<article id="post_send">')[2].partition('<pre class="command"><code>')[2]
+    command = send.partition("</code>")[0]
+    for name, text in (("&#34;", '"'), ("&#39;", "'"), ("&amp;", "&")):
+        command = command.replace(name, text)
+
+    words = [word for word in shlex.split(command) if word != "\n"]
+    assert words[:4] == ["curl", "-X", "POST", "https://mail.example.com/v1/send"]
+    assert words[5] == "X-API-Key: $API_KEY"
+    example = json.loads(words[-1])
+    assert "to" in example
+
+
+@pytest.mark.parametrize(
+    "origin", ['http://x"><script>', "ftp://a", "", "http://a/b", "http://a b"]
+)
+def test_a_host_that_is_none_is_not_shown(origin: str) -> None:
+    html = reference_page(DOCUMENT, origin=origin).html.decode()
+
+    assert USUAL_ORIGIN in html
+    assert not origin or origin not in html
+
+
+@pytest.mark.anyio
+async def test_both_are_served_without_a_key(shared_api: Calling) -> None:
+    document = await shared_api.http.get("/openapi.json")
+    page = await shared_api.http.get("/docs")
+
+    assert document.json() == json.loads(json.dumps(DOCUMENT))
+    assert page.headers["content-type"].startswith("text/html")
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert policy.count("'sha256-") == 2
+    for outside in ("https://", "http://", "src=", "@import", "url("):
+        shown = page.text.replace(f"http://{'127.0.0.1:8025'}", "").replace("http://www.w3.org", "")
+        assert outside not in shown
