@@ -122,10 +122,8 @@ BEGIN
             ('api', 'EXECUTE ON FUNCTION mailqueue.find_administrator(bytea), mailqueue.settings_of_installation(), mailqueue.change_setting(text, text, text),
                                          mailqueue.revoke_keys(text, text, bytea, text, text), mailqueue.queue_board(), mailqueue.outcome_board(),
                                          mailqueue.search_events(uuid, text, text, timestamptz, timestamptz, uuid, bigint, integer)'),
-            ('api', 'SELECT ON mailqueue.audit, mailqueue.sender_headroom, mailqueue.sender_health, mailqueue.health, mailqueue.retention'),
-            ('api', 'EXECUTE ON FUNCTION mailqueue.health_of_mail(), mailqueue.health_of_space(), mailqueue.health_of_stock(),
-                                         mailqueue.health_of_server(), mailqueue.health_bounds(), mailqueue.span_words(interval),
-                                         mailqueue.some_words(text[]), mailqueue.failure_window(integer)'),  -- in those
+            ('api', 'EXECUTE ON FUNCTION mailqueue.provider_board(), mailqueue.health_board(), mailqueue.audit_page(uuid, text, bigint, integer)'),
+            ('api', 'SELECT ON mailqueue.retention'),
 
             ('api', 'SELECT ON mailqueue.templates, mailqueue.template_versions, mailqueue.template_texts, mailqueue.template_parts'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.add_template(uuid, jsonb, text), mailqueue.change_template(uuid, jsonb, text),

@@ -11,6 +11,18 @@ INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
 ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, meaning = excluded.meaning
    WHERE (system_settings.kind, system_settings.meaning) <> (excluded.kind, excluded.meaning);
 
+-- The second line behind the API's own: what is done for a key never changes what is not its project's.
+CREATE OR REPLACE FUNCTION mailqueue.check_administers() RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    IF mailqueue.tenant() IS NOT NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'this transaction acts for one project only';
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.check_administers() IS 'Refuse what only administrators do in a transaction that acts for a project.';
+
 CREATE OR REPLACE FUNCTION mailqueue.is_on(p_flag text) RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -53,6 +65,7 @@ DECLARE
     s mailqueue.system_settings;
     v_value text := btrim(p_value);
 BEGIN
+    PERFORM mailqueue.check_administers();
     PERFORM set_config('mailqueue.actor', p_actor, true);
     IF p_name = 'max_send_rate' THEN
         IF coalesce(v_value, '') !~ '^[0-9]{1,7}([.][0-9]{1,3})?$' OR v_value::numeric > 1000000 THEN
@@ -91,6 +104,7 @@ AS $$
 DECLARE
     v_id uuid;
 BEGIN
+    PERFORM mailqueue.check_administers();
     IF coalesce(btrim(p_name), '') = '' THEN
         PERFORM mailqueue.refuse('name', 'a name is needed');
     ELSIF p_expires <= clock_timestamp() THEN
@@ -113,6 +127,7 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
+    PERFORM mailqueue.check_administers();
     UPDATE mailqueue.administrators AS a SET revoked_at = clock_timestamp() WHERE a.name = p_name AND a.revoked_at IS NULL;
     IF FOUND THEN
         INSERT INTO mailqueue.audit_events (actor, action, subject) VALUES (p_actor, 'administrator.revoked', 'administrator ' || p_name);
@@ -150,6 +165,7 @@ AS $$
 DECLARE
     v_project uuid := CASE WHEN p_project IS NOT NULL THEN mailqueue.project_named(p_project) END;
 BEGIN
+    PERFORM mailqueue.check_administers();
     PERFORM mailqueue.check_text('reason', p_reason, 500);
     RETURN QUERY
         WITH gone AS (

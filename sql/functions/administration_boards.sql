@@ -1,4 +1,5 @@
--- What administrators look at, over all projects. Functions with their owner's rights: whoever serves the API may ask them.
+-- What administrators look at, over all projects. Functions with their owner's rights: whoever serves the API may ask them,
+-- but in no transaction that acts for a project.
 
 -- The least id that uuidv7() gives from an instant on.
 CREATE OR REPLACE FUNCTION mailqueue.first_id_since(p_at timestamptz) RETURNS uuid
@@ -25,7 +26,7 @@ AS $$
                   WHERE l.project_id = p_project) AS pending,
                 (SELECT count(*) FROM mailqueue.email_queue AS o WHERE o.status = 'assigned' AND o.project_id = p_project) AS assigned,
                 (SELECT count(*) FROM mailqueue.email_queue AS o WHERE o.status = 'held' AND o.project_id = p_project) AS held) AS q
-     WHERE m.project_id = p_project AND m.sender_account_id IS NULL
+     WHERE m.project_id = p_project AND m.sender_account_id IS NULL AND coalesce(mailqueue.tenant(), p_project) = p_project
 $$;
 COMMENT ON FUNCTION mailqueue.project_today(uuid) IS
     'What a project sent today and may still send, and what is in its queue. Recipients against limits, mails in the queue; its day is the one of its time zone.';
@@ -63,6 +64,7 @@ AS $$
            coalesce(sum(c.emails) FILTER (WHERE c.what = 'event unsubscribed'), 0)::bigint
       FROM span CROSS JOIN LATERAL generate_series(span.first::timestamp, now() AT TIME ZONE 'UTC', '1 day') AS g(day)
       LEFT JOIN counted AS c ON c.day = g.day::date
+     WHERE coalesce(mailqueue.tenant(), p_project) = p_project
      GROUP BY g.day ORDER BY g.day
 $$;
 COMMENT ON FUNCTION mailqueue.project_days(uuid, integer) IS
@@ -81,6 +83,7 @@ AS $$
 DECLARE
     v_mails uuid[];
 BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
     IF p_address IS NOT NULL THEN
         v_mails := ARRAY(
             SELECT h.id FROM mailqueue.email_history AS h WHERE lower(h.recipient_email) = lower(p_address)
@@ -122,6 +125,7 @@ AS $$
       FROM mailqueue.lane_depths() AS d
       JOIN mailqueue.lanes AS l ON l.id = d.lane_id
       JOIN mailqueue.projects AS p ON p.id = l.project_id
+     WHERE mailqueue.tenant() IS NULL
      ORDER BY l.priority, p.name, l.route
 $$;
 COMMENT ON FUNCTION mailqueue.queue_board() IS 'Unfinished mail of each lane of all projects, most urgent first, and what holds it up.';
@@ -129,5 +133,45 @@ COMMENT ON FUNCTION mailqueue.queue_board() IS 'Unfinished mail of each lane of 
 CREATE OR REPLACE FUNCTION mailqueue.outcome_board() RETURNS TABLE (status text, emails bigint, is_estimate boolean)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$ SELECT s.status, s.emails, s.is_estimate FROM mailqueue.emails_by_status() AS s $$;
+AS $$ SELECT s.status, s.emails, s.is_estimate FROM mailqueue.emails_by_status() AS s WHERE mailqueue.tenant() IS NULL $$;
 COMMENT ON FUNCTION mailqueue.outcome_board() IS 'How many mails of all projects are in each status.';
+
+CREATE OR REPLACE FUNCTION mailqueue.provider_board()
+RETURNS TABLE (project text, sender text, provider text, status text, status_reason text, circuit text, circuit_since timestamptz,
+               next_probe_at timestamptz, recent_failures bigint, recent_sent bigint, failures jsonb, last_errors text[], last_failed_at timestamptz,
+               recommendation text, daily_sent integer, daily_limit integer, headroom integer, blocked_reason text, blocked_until timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT s.project, s.sender, s.provider, h.status, s.status_reason, s.circuit, s.circuit_since, s.next_probe_at,
+           s.recent_failures::bigint, s.recent_sent::bigint, s.failures, s.last_errors, s.last_failed_at, s.recommendation,
+           h.daily_sent, h.daily_limit, h.headroom, h.blocked_reason, h.blocked_until
+      FROM mailqueue.sender_health AS s
+      JOIN mailqueue.sender_headroom AS h ON h.sender_account_id = s.sender_account_id
+     WHERE mailqueue.tenant() IS NULL
+     ORDER BY s.recommendation = 'nothing to do', s.project, s.sender
+$$;
+COMMENT ON FUNCTION mailqueue.provider_board() IS 'How each sender account of all projects fares, those with something to do first.';
+
+CREATE OR REPLACE FUNCTION mailqueue.health_board() RETURNS TABLE (name text, state text, found text, fix text)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$ SELECT h.name, h.state, h.found, h.fix FROM mailqueue.health AS h WHERE mailqueue.tenant() IS NULL $$;
+COMMENT ON FUNCTION mailqueue.health_board() IS 'What each check of the installation found.';
+
+CREATE OR REPLACE FUNCTION mailqueue.audit_page(p_project uuid, p_action text, p_before bigint, p_most integer)
+RETURNS TABLE (id bigint, occurred_at timestamptz, project text, actor text, action text, subject text, detail jsonb)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+        SELECT e.id, e.occurred_at, p.name, e.actor, e.action, e.subject, e.detail
+          FROM mailqueue.audit_events AS e LEFT JOIN mailqueue.projects AS p ON p.id = e.project_id
+         WHERE (p_project IS NULL OR e.project_id = p_project) AND (p_action IS NULL OR e.action = p_action)
+           AND e.id < coalesce(p_before, 9223372036854775807) AND (mailqueue.tenant() IS NULL OR mailqueue.tenant() = e.project_id)
+         ORDER BY e.id DESC LIMIT p_most;
+END $$;
+COMMENT ON FUNCTION mailqueue.audit_page(uuid, text, bigint, integer) IS 'Changes of a project, or of all and the installation (NULL), newest first.';

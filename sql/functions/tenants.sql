@@ -148,6 +148,7 @@ AS $$
 DECLARE
     p mailqueue.projects;
 BEGIN
+    PERFORM mailqueue.check_administers();
     IF coalesce(p_name, '') !~ '^[a-z0-9][a-z0-9_-]{0,62}$' THEN
         PERFORM mailqueue.refuse('project', format('%s is not a name: lower-case letters, digits, - and _', to_json(left(p_name, 100))));
     ELSIF p_name ~ '^[0-9a-f]{8}(-?[0-9a-f]{4}){4}[0-9a-f]{8}$' THEN
@@ -202,6 +203,7 @@ AS $$
 DECLARE
     p mailqueue.projects;
 BEGIN
+    PERFORM mailqueue.check_administers();
     SELECT * INTO p FROM mailqueue.projects AS o WHERE o.name = p_name FOR NO KEY UPDATE;
     IF p.id IS NULL THEN
         PERFORM mailqueue.project_named(p_name);             -- refuses it

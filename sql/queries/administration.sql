@@ -59,14 +59,12 @@ ORDER BY w.id DESC;
 
 -- name: list_provider_board :many
 -- Every sender account: those with something to do first.
-SELECT s.project, s.sender, s.provider, h.status, s.status_reason, s.circuit, s.circuit_since, s.next_probe_at,
-       s.recent_failures, s.recent_sent, s.failures, s.last_errors, s.last_failed_at, s.recommendation,
-       h.daily_sent, h.daily_limit, h.headroom, h.blocked_reason, h.blocked_until
-FROM mailqueue.sender_health AS s
-JOIN mailqueue.sender_headroom AS h ON h.sender_account_id = s.sender_account_id
-ORDER BY s.recommendation = 'nothing to do', s.project, s.sender;
+SELECT b.project, b.sender, b.provider, b.status, b.status_reason, b.circuit, b.circuit_since, b.next_probe_at, b.recent_failures,
+       b.recent_sent, b.failures, b.last_errors, b.last_failed_at, b.recommendation, b.daily_sent, b.daily_limit, b.headroom,
+       b.blocked_reason, b.blocked_until
+FROM mailqueue.provider_board() AS b;
 
 -- name: list_health_board :many
 -- What each check of the installation found.
 SELECT h.name, h.state, h.found, h.fix
-FROM mailqueue.health AS h;
+FROM mailqueue.health_board() AS h;

@@ -66,9 +66,4 @@ FROM mailqueue.project_days(%(id)s::uuid, %(days)s::integer) AS d;
 -- name: list_audit :many
 -- Changes of one project, or of all and of the installation, newest first, a page before the number given.
 SELECT a.id, a.occurred_at, a.project, a.actor, a.action, a.subject, a.detail
-FROM mailqueue.audit AS a
-WHERE (%(project_id)s::uuid IS NULL OR a.project_id = %(project_id)s::uuid)
-  AND (%(action)s::text IS NULL OR a.action = %(action)s::text)
-  AND a.id < coalesce(%(before)s::bigint, 9223372036854775807)
-ORDER BY a.id DESC
-LIMIT %(most)s::integer;
+FROM mailqueue.audit_page(%(project_id)s::uuid, %(action)s::text, %(before)s::bigint, %(most)s::integer) AS a;

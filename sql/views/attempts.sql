@@ -11,7 +11,7 @@ COMMENT ON VIEW mailqueue.attempts IS 'Each attempt to hand a mail over: when, b
 
 DROP VIEW IF EXISTS mailqueue.audit CASCADE;
 CREATE VIEW mailqueue.audit AS
-SELECT e.id, e.occurred_at, p.name AS project, e.actor, e.action, e.subject, e.detail, e.project_id
+SELECT e.id, e.occurred_at, p.name AS project, e.actor, e.action, e.subject, e.detail
   FROM mailqueue.audit_events AS e
   LEFT JOIN mailqueue.projects AS p ON p.id = e.project_id;
 COMMENT ON VIEW mailqueue.audit IS 'Who changed what, to which project (NULL: the whole installation). Newest last by id.';
