@@ -109,7 +109,8 @@ BEGIN
             ('api', 'SELECT, INSERT, UPDATE, DELETE ON mailqueue.key_grants'),
             ('api', 'USAGE ON SEQUENCE mailqueue.sender_accounts_id_seq'),
             ('api', 'INSERT ON mailqueue.audit_events, mailqueue.domain_checks'),
-            ('api', 'SELECT ON mailqueue.routes'),
+            ('api', 'SELECT ON mailqueue.routes, mailqueue.sender_headroom, mailqueue.sender_health'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.failure_window(integer)'),  -- in sender_health
             ('api', 'EXECUTE ON FUNCTION mailqueue.remove_sender(uuid, integer, text), mailqueue.prefer_sender(uuid, integer),
                                          mailqueue.route_to_sender(uuid, integer, text[], text[], text),
                                          mailqueue.keep_project_lock(uuid), mailqueue.forget_expired_grants()'),
@@ -138,6 +139,7 @@ BEGIN
 
             -- A person who looks and changes nothing.
             ('dba', 'USAGE ON SCHEMA mailqueue'),
+            ('dba', 'EXECUTE ON FUNCTION mailqueue.tenant(), mailqueue.sees_all()'),  -- in views
             ('dba', 'SELECT ON mailqueue.emails, mailqueue.queue_depth, mailqueue.sender_headroom, mailqueue.sender_health, mailqueue.routes, mailqueue.worker_status,
                                mailqueue.recipient_history, mailqueue.held, mailqueue.books, mailqueue.sender_account_days, mailqueue.rates,
                                mailqueue.queue_blocked, mailqueue.paused, mailqueue.throughput, mailqueue.health,
@@ -152,6 +154,39 @@ BEGIN
     LOOP
         CONTINUE WHEN NOT EXISTS (SELECT FROM pg_catalog.pg_roles AS o WHERE o.rolname = 'mailqueue_' || r.role);
         EXECUTE format('GRANT %s TO mailqueue_%s', r.rights, r.role);
+    END LOOP;
+END $$;
+
+-- The API sees rows of the project a transaction acts for, whatever its statements ask: the second line between tenants (isolation.sql).
+--
+-- Not on email_queue: services COPY into it, which no policy allows. The API reads it by views and functions only, which ask for
+-- themselves. What belongs to nobody is the platform's own: everybody may read its templates, and nothing else of it.
+DO $$
+DECLARE
+    t record;
+    v_sees text;
+BEGIN
+    FOR t IN
+        SELECT c.oid, c.relname, c.relrowsecurity, a.attname AS project
+          FROM pg_catalog.pg_class AS c
+          JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND NOT a.attisdropped
+                                           AND a.attname = CASE c.relname WHEN 'projects' THEN 'id' ELSE 'project_id' END
+         WHERE c.relnamespace = 'mailqueue'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+           AND c.relname <> 'email_queue'
+         ORDER BY c.relname
+    LOOP
+        IF NOT t.relrowsecurity THEN
+            EXECUTE format('ALTER TABLE mailqueue.%I ENABLE ROW LEVEL SECURITY', t.relname);
+        END IF;
+        IF NOT EXISTS (SELECT FROM pg_catalog.pg_policy AS y WHERE y.polrelid = t.oid AND y.polname = 'everyone') THEN
+            EXECUTE format('CREATE POLICY everyone ON mailqueue.%I USING (true) WITH CHECK (true)', t.relname);
+        END IF;
+        IF to_regrole('mailqueue_api') IS NOT NULL
+           AND NOT EXISTS (SELECT FROM pg_catalog.pg_policy AS y WHERE y.polrelid = t.oid AND y.polname = 'tenant') THEN
+            v_sees := format('(SELECT mailqueue.sees_all()) OR %I = (SELECT mailqueue.tenant())', t.project);
+            EXECUTE format('CREATE POLICY tenant ON mailqueue.%I AS RESTRICTIVE TO mailqueue_api USING (%s) WITH CHECK (%s)', t.relname,
+                           v_sees || CASE WHEN t.relname LIKE 'template%' THEN ' OR project_id IS NULL' ELSE '' END, v_sees);
+        END IF;
     END LOOP;
 END $$;
 

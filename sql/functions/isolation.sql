@@ -29,7 +29,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
-    IF mailqueue.tenant() <> p_project THEN
+    IF mailqueue.tenant() IS NOT NULL AND mailqueue.tenant() IS DISTINCT FROM p_project THEN
         RAISE insufficient_privilege USING MESSAGE = 'this transaction acts for another project';
     END IF;
 END $$;

@@ -10,6 +10,7 @@ DECLARE
     v_ids uuid[];
     v_asked uuid[];
 BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
     -- Assigned mail is stopped by its worker, if it has not been handed over yet. All rows are written, so that
     -- none can be claimed or given back between being looked at and being retired.
     WITH hit AS (
@@ -29,6 +30,7 @@ CREATE OR REPLACE FUNCTION mailqueue.hold_emails(p_project uuid, p_ids uuid[], p
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
+    SELECT mailqueue.check_tenant(p_project);
     UPDATE mailqueue.email_queue AS q SET status = 'held', last_error = p_reason
      WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'pending' RETURNING q.id, 'held'
 $$;
@@ -40,6 +42,7 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 #variable_conflict use_column
 BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
     RETURN QUERY
     WITH released AS (
         UPDATE mailqueue.email_queue AS q
@@ -60,6 +63,7 @@ AS $$
 DECLARE
     v_ids uuid[];
 BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
     -- What it says must not leave for the archive meanwhile; where it has left, the mail stays finished.
     PERFORM FROM mailqueue.email_contents AS c
       WHERE (c.id, c.created_on) IN (SELECT h.content_id, h.content_on FROM mailqueue.email_history AS h

@@ -13,5 +13,6 @@ DROP VIEW IF EXISTS mailqueue.audit CASCADE;
 CREATE VIEW mailqueue.audit AS
 SELECT e.id, e.occurred_at, p.name AS project, e.actor, e.action, e.subject, e.detail
   FROM mailqueue.audit_events AS e
-  LEFT JOIN mailqueue.projects AS p ON p.id = e.project_id;
+  LEFT JOIN mailqueue.projects AS p ON p.id = e.project_id
+ WHERE ((SELECT mailqueue.sees_all()) OR e.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.audit IS 'Who changed what, to which project (NULL: the whole installation). Newest last by id.';

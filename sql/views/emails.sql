@@ -1,4 +1,4 @@
--- Every mail, finished or not, in one place.
+-- Every mail, finished or not, in one place. Who acts for one project sees its own (isolation.sql).
 
 DROP VIEW IF EXISTS mailqueue.emails CASCADE;
 CREATE VIEW mailqueue.emails AS
@@ -11,6 +11,7 @@ SELECT q.id, p.name AS project, q.project_id, q.status, q.last_error AS reason, 
   JOIN mailqueue.projects AS p ON p.id = q.project_id
   LEFT JOIN mailqueue.email_contents AS c ON c.id = q.content_id AND c.created_on = q.content_on
   LEFT JOIN mailqueue.sender_accounts AS s ON s.id = q.assigned_to
+ WHERE ((SELECT mailqueue.sees_all()) OR q.project_id = (SELECT mailqueue.tenant()))
 UNION ALL
 SELECT h.id, p.name, h.project_id, h.status, h.reason, h.priority, h.category,
        h.recipient_email, h.recipient_name, c.subject, h.campaign_id, h.tags, h.custom_data,
@@ -20,7 +21,8 @@ SELECT h.id, p.name, h.project_id, h.status, h.reason, h.priority, h.category,
   FROM mailqueue.email_history AS h
   JOIN mailqueue.projects AS p ON p.id = h.project_id
   LEFT JOIN mailqueue.email_contents AS c ON c.id = h.content_id AND c.created_on = h.content_on
-  LEFT JOIN mailqueue.sender_accounts AS s ON s.id = h.assigned_to;
+  LEFT JOIN mailqueue.sender_accounts AS s ON s.id = h.assigned_to
+ WHERE ((SELECT mailqueue.sees_all()) OR h.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.emails IS
     'All mail: pending, assigned and held from the queue; sent, failed, suppressed, expired and cancelled from history.';
 
@@ -36,7 +38,7 @@ SELECT p.name, lower(r.address), r.email_id, r.status, r.reason, c.subject, q.ca
   JOIN mailqueue.projects AS p ON p.id = r.project_id
   LEFT JOIN mailqueue.email_contents AS c ON c.id = q.content_id AND c.created_on = q.content_on
   LEFT JOIN mailqueue.sender_accounts AS s ON s.id = q.assigned_to
- WHERE r.position > 0
+ WHERE r.position > 0 AND ((SELECT mailqueue.sees_all()) OR r.project_id = (SELECT mailqueue.tenant()))
 UNION ALL
 -- Not by view emails: a join is not carried into a UNION, and all mail would be read for one address.
 SELECT p.name, lower(r.address), r.email_id, r.status, r.reason, c.subject, h.campaign_id, h.created_at, r.settled_at, s.name, h.attempts
@@ -45,6 +47,6 @@ SELECT p.name, lower(r.address), r.email_id, r.status, r.reason, c.subject, h.ca
   JOIN mailqueue.projects AS p ON p.id = r.project_id
   LEFT JOIN mailqueue.email_contents AS c ON c.id = h.content_id AND c.created_on = h.content_on
   LEFT JOIN mailqueue.sender_accounts AS s ON s.id = h.assigned_to
- WHERE r.position > 0;
+ WHERE r.position > 0 AND ((SELECT mailqueue.sees_all()) OR r.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.recipient_history IS
     'What became of every mail to an address. Ask with address = ''ann@example.com'', in lower case.';

@@ -19,7 +19,8 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
           FROM mailqueue.email_queue AS q GROUP BY q.lane_id) AS d ON d.lane_id = l.id
   LEFT JOIN mailqueue.limits AS m ON l.pause_kind = 'next' AND m.id::text = l.pause_value
   LEFT JOIN mailqueue.sender_accounts AS n ON n.id = m.sender_account_id
-  LEFT JOIN LATERAL mailqueue.headroom_now(0) AS b ON true;
+  LEFT JOIN LATERAL mailqueue.headroom_now(0) AS b ON true
+ WHERE ((SELECT mailqueue.sees_all()) OR l.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.queue_depth IS
     'Unfinished mail of each lane, and what holds it up; kept_apart names the paused campaign or domain, the domain with a rate, or the account that refused it for now, whose mail it keeps. Counts every queued row: with millions of them it takes a second.';
 
@@ -40,7 +41,8 @@ SELECT p.name AS project, a.id AS sender_account_id, a.name AS sender, a.provide
   JOIN mailqueue.projects AS p ON p.id = a.project_id
   JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
   CROSS JOIN LATERAL mailqueue.headroom_now(m.id) AS r
-  CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC LIMIT 1) AS n;
+  CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC LIMIT 1) AS n
+ WHERE ((SELECT mailqueue.sees_all()) OR a.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.sender_headroom IS
     'What each sender account sent today and may still send; daily_limit is the one of today, in warm-up that of its stage. Days are the account''s own; the counters roll over by themselves.';
 

@@ -9,7 +9,8 @@ SELECT p.id AS project_id, p.name AS project, coalesce(o.kind, d.kind) AS kind,
        o.kind IS NOT NULL AS is_own
   FROM mailqueue.projects AS p
   JOIN mailqueue.retention_rules AS d ON d.project_id IS NULL AND d.kind NOT IN ('trap_messages', 'workers', 'limit_days')
-  LEFT JOIN mailqueue.retention_rules AS o ON o.project_id = p.id AND o.kind = d.kind;
+  LEFT JOIN mailqueue.retention_rules AS o ON o.project_id = p.id AND o.kind = d.kind
+ WHERE ((SELECT mailqueue.sees_all()) OR p.id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.retention IS
     'For each project and kind of record: days in its table, age at which its files become cold, age at which they are deleted (NULL: never), and whether the project has a rule of its own.';
 

@@ -27,6 +27,7 @@ SELECT p.name AS project, a.id AS sender_account_id, a.name AS sender, a.provide
              (SELECT array_agg(e.kind || ': ' || e.detail ORDER BY e.id DESC) FROM (
                   SELECT x.id, x.kind, x.detail FROM mailqueue.sender_failures AS x
                    WHERE x.sender_account_id = a.id ORDER BY x.id DESC LIMIT 5) AS e) AS last_errors,
-             (SELECT max(x.failed_at) FROM mailqueue.sender_failures AS x WHERE x.sender_account_id = a.id) AS last_failed_at) AS f;
+             (SELECT max(x.failed_at) FROM mailqueue.sender_failures AS x WHERE x.sender_account_id = a.id) AS last_failed_at) AS f
+ WHERE ((SELECT mailqueue.sees_all()) OR a.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.sender_health IS
     'The circuit of each sender account (closed, open, half_open) and since when; recent_ counts are those that may open it, of five minutes; failures counts the last hour by class; last_errors has the newest first.';

@@ -13,6 +13,7 @@ DECLARE
 BEGIN
     SELECT * INTO h FROM mailqueue.email_history AS e WHERE e.id = why.email_id ORDER BY e.finished_at DESC LIMIT 1;
     IF FOUND THEN
+        PERFORM mailqueue.check_tenant(h.project_id);
         RETURN CASE h.status
             WHEN 'sent' THEN format('sent at %s%s', mailqueue.shown(h.finished_at), ', ' || h.reason)
             ELSE format('%s at %s: %s', h.status, mailqueue.shown(h.finished_at), coalesce(h.reason, 'no reason recorded')) END;
@@ -23,6 +24,7 @@ BEGIN
             SELECT FROM mailqueue.archives AS a WHERE a.kind = 'email_history' AND a.state = 'archived')
             THEN format(' here; old ones are in the archive: mailqueue archive read --kind email_history --having %s', why.email_id) ELSE '' END;
     END IF;
+    PERFORM mailqueue.check_tenant(q.project_id);
     IF q.status = 'held' THEN
         RETURN format('held until a person decides: %s', coalesce(q.last_error, 'no reason recorded'));
     ELSIF q.status = 'assigned' THEN
