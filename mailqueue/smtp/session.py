@@ -11,7 +11,7 @@ import ssl
 from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import ip_address
-from typing import cast
+from typing import Any, cast
 
 import aiosmtplib
 
@@ -23,6 +23,7 @@ from mailqueue.smtp.conversation import Conversation
 from mailqueue.smtp.envelope import Offered
 from mailqueue.smtp.replies import Reply
 from mailqueue.smtp.timeouts import SmtpTimeouts
+from mailqueue.smtp.transcript import CLIENT, HeardSmtp, HeardTransport, Transcript
 
 NO_EHLO = (500, 502, 504)
 NO_PASSWORD = Secret("")
@@ -47,6 +48,7 @@ class Login:
     password: Secret = NO_PASSWORD
     has_token: bool = False  # the password is an access token: AUTH XOAUTH2
     local_hostname: str = ""  # "" introduces us by the address of our end of the connection
+    transcript: Transcript | None = None  # where what is said is written down
 
 
 async def open_session(
@@ -86,7 +88,8 @@ class _Opening:
 
     async def run(self) -> Rejected | None:
         login = self._login
-        self._smtp = smtp = aiosmtplib.SMTP(
+        self._smtp = smtp = _client(
+            login.transcript,
             hostname=login.host,
             sock=self._sock,
             use_tls=login.tls is TlsMode.IMPLICIT,
@@ -95,13 +98,19 @@ class _Opening:
             local_hostname=login.local_hostname or _address_literal(self._sock),
             timeout=self._timeouts.command_s,
         )
-        await smtp.connect()
+        greeting = await smtp.connect()
+        if login.transcript is not None:
+            login.transcript.hide(_echoes(login))
+            login.transcript.add_reply(greeting)
         await self._hello(smtp)
         if login.tls is TlsMode.STARTTLS:
             self.step = Step.STARTTLS
             if not smtp.supports_extension("starttls"):
                 return _rejected(Kind.ACCOUNT, "the server does not offer STARTTLS")
-            await smtp.starttls()  # forgets what was learned and buffered in clear
+            answer = await smtp.starttls()  # forgets what was learned and buffered in clear
+            if login.transcript is not None:
+                login.transcript.add(CLIENT, "STARTTLS")
+                login.transcript.add_reply(answer)
             await self._hello(smtp)
         if login.username:
             self.step = Step.AUTH
@@ -124,6 +133,8 @@ class _Opening:
             self.abandon()
             return _rejected(Kind.TRANSIENT, "the server closed the connection")
         transport = cast(asyncio.Transport, smtp.transport)
+        if self._login.transcript is not None:
+            transport = HeardTransport(transport, self._login.transcript)
         return Conversation(transport, _offered(smtp.esmtp_extensions), self._timeouts)
 
     def abandon(self) -> None:
@@ -134,6 +145,10 @@ class _Opening:
             self._sock.close()
         else:  # not asked by class: uvloop's transports do not inherit from asyncio's
             cast(asyncio.WriteTransport, transport).abort()
+
+
+def _client(transcript: Transcript | None, **options: Any) -> aiosmtplib.SMTP:
+    return aiosmtplib.SMTP(**options) if transcript is None else HeardSmtp(transcript, **options)
 
 
 async def _authenticate(smtp: aiosmtplib.SMTP, login: Login) -> Rejected | None:
@@ -188,20 +203,21 @@ def _why(error: Exception, step: Step) -> Rejected:
 
 def _without_secrets(refused: Rejected, login: Login) -> Rejected:
     """Take out what a server echoed of the credentials."""
-    username, password = login.username, login.password.reveal()
-    plain = base64.b64encode(f"\0{username}\0{password}".encode()).decode()
-    token = f"user={username}\x01auth=Bearer {password}\x01\x01"
-    echoed = [
-        plain,
-        base64.b64encode(token.encode()).decode(),
-        *(base64.b64encode(text.encode()).decode() for text in (username, password)),
-    ]
     detail = refused.detail
-    for secret in sorted(filter(None, (*echoed, password, username)), key=len, reverse=True):
-        detail = detail.replace(secret, "***")
+    for secret in sorted((*_echoes(login), login.username), key=len, reverse=True):
+        detail = detail.replace(secret, "***") if secret else detail
     if detail == refused.detail:
         return refused
     return Rejected(refused.kind, refused.code, detail, refused.stage, refused.enhanced)
+
+
+def _echoes(login: Login) -> list[str]:
+    """Give the password, and all that encodes it or the user name, as a server may repeat it."""
+    username, password = login.username, login.password.reveal()
+    token = f"user={username}\x01auth=Bearer {password}\x01\x01"
+    encoded = (f"\0{username}\0{password}", token, username, password)
+    echoed = [base64.b64encode(text.encode()).decode() for text in encoded if text]
+    return [password, *echoed] if password else []
 
 
 def _leaves_the_house(sock: socket.socket) -> bool:

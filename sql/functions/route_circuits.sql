@@ -102,7 +102,7 @@ COMMENT ON FUNCTION mailqueue.note_failures(integer, text[], text[], text[]) IS 
 -- Of the last five minutes, and since the circuit closed: failures that name a recipient's domain, at how many domains, and
 -- what was sent since the first.
 CREATE OR REPLACE FUNCTION mailqueue.failure_window(p_account integer, OUT failures integer, OUT domains integer, OUT sent integer)
-LANGUAGE sql STABLE
+LANGUAGE sql STABLE SECURITY DEFINER                         -- for views whose readers may not read the tables behind it
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT w.failures, w.domains, CASE WHEN n.sent >= w.sent_before THEN n.sent - w.sent_before ELSE n.sent END

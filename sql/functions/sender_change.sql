@@ -9,6 +9,7 @@ DECLARE
     v_rules integer[];
     v_limit integer;
 BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.lock_lanes(p_project);                 -- no claim takes it meanwhile
     SELECT a.name INTO v_name FROM mailqueue.sender_accounts AS a
      WHERE a.project_id = p_project AND a.id = p_account AND a.provider <> 'trap' FOR UPDATE;
@@ -53,6 +54,7 @@ AS $$
 DECLARE
     v_least integer;
 BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.lock_lanes(p_project);
     PERFORM FROM mailqueue.sender_accounts AS a WHERE a.project_id = p_project ORDER BY a.id FOR NO KEY UPDATE;
     IF NOT EXISTS (SELECT FROM mailqueue.sender_accounts AS a WHERE a.project_id = p_project AND a.id = p_account AND a.provider <> 'trap') THEN
@@ -86,6 +88,7 @@ DECLARE
     r record;
     v_rule integer;
 BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.lock_lanes(p_project);
     SELECT p.name, a.name INTO v_project, v_name FROM mailqueue.sender_accounts AS a JOIN mailqueue.projects AS p ON p.id = a.project_id
      WHERE a.project_id = p_project AND a.id = p_account;

@@ -7,6 +7,7 @@ LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_nestloop = off                                    -- nothing is known of rows that were copied a moment ago
 AS $$
+    SELECT mailqueue.check_tenant(p_project);
     WITH lines AS (
         DELETE FROM mailqueue.suppression_lines AS l WHERE l.import_id = p_import
         RETURNING l.line, lower(l.address) AS address, l.category, l.reason, l.detail, l.expires_at
@@ -49,6 +50,7 @@ DECLARE
     v_hash bytea;
     v_count integer;
 BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
     SELECT array_agg(DISTINCT r.reason ORDER BY r.reason) FILTER (WHERE r.is_in_force),
            (array_agg(r.address_hash ORDER BY r.id) FILTER (WHERE r.is_in_force))[1], count(*) FILTER (WHERE r.is_in_force)
       INTO v_reasons, v_hash, v_count

@@ -7,6 +7,7 @@ AS $$
 DECLARE
     v_from timestamptz;
 BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.lock_lanes(p_project);
     SELECT min(coalesce(g.expires_at, '-infinity')) INTO v_from
       FROM mailqueue.data_keys AS k LEFT JOIN mailqueue.key_grants AS g ON g.data_key_id = k.id

@@ -15,6 +15,7 @@ from mailqueue.smtp.conversation import Conversation
 from mailqueue.smtp.dial import dial
 from mailqueue.smtp.session import NO_PASSWORD, Login, TlsMode, open_session
 from mailqueue.smtp.timeouts import USUAL, SmtpTimeouts
+from mailqueue.smtp.transcript import Transcript
 from mailqueue.smtp.trust import system_trust
 
 
@@ -43,10 +44,20 @@ class SmtpAccount:
 class SmtpTransport:
     """Opens SMTP channels for one account; see `ports.transport.Transport`."""
 
-    def __init__(self, account: SmtpAccount, *, tls_context: ssl.SSLContext | None = None) -> None:
-        """Prepare; `tls_context` None trusts what the system trusts, TLS 1.2 and later."""
+    def __init__(
+        self,
+        account: SmtpAccount,
+        *,
+        tls_context: ssl.SSLContext | None = None,
+        transcript: Transcript | None = None,
+    ) -> None:
+        """Prepare; `tls_context` None trusts what the system trusts, TLS 1.2 and later.
+
+        What is said goes to the transcript, if one is given.
+        """
         self._account = account
         self._tls_context = tls_context
+        self._transcript = transcript
 
     async def open(self) -> "SmtpChannel | Rejected":
         """Connect, secure and authenticate."""
@@ -90,6 +101,7 @@ class SmtpTransport:
             password=password,
             has_token=account.tokens is not None,
             local_hostname=account.local_hostname,
+            transcript=self._transcript,
         )
         return await open_session(sock, login, account.timeouts)
 

@@ -1,0 +1,142 @@
+"""Writes down what both sides of an SMTP session say, for whoever tries an account: no secrets."""
+
+import asyncio
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import aiosmtplib
+
+CLIENT, SERVER = "client", "server"
+MOST_LINES = 200
+_MOST_CHARACTERS = 500
+_GOES_ON = 334
+_COMMAND = re.compile(rb"(?:MAIL FROM:|RCPT TO:|DATA\r\n|RSET\r\n|QUIT\r\n|NOOP\r\n)")
+_UNSEEN = re.compile("[^\x20-\x7e\xa0-\U0010ffff]|[\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line, by `client` (us) or `server`."""
+
+    by: str
+    text: str
+
+
+class Transcript:
+    """The lines of one session in order; what is too much is left out."""
+
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+        self._hidden: list[str] = []
+
+    def hide(self, secrets: Iterable[str]) -> None:
+        """Take these out of every line from now on."""
+        self._hidden = sorted(filter(None, secrets), key=len, reverse=True)
+
+    def add(self, by: str, text: str) -> None:
+        """Add a text of one line or several."""
+        for line in text.splitlines():
+            if len(self.lines) >= MOST_LINES:
+                return
+            for secret in self._hidden:
+                line = line.replace(secret, "***")
+            self.lines.append(Line(by, _UNSEEN.sub("\ufffd", line)[:_MOST_CHARACTERS]))
+
+    def add_reply(self, response: aiosmtplib.SMTPResponse) -> None:
+        """Add what the server answered."""
+        self.add(SERVER, "\n".join(f"{response.code} {one}" for one in _lines(response.message)))
+
+    def add_written(self, data: bytes) -> None:
+        """Add what we wrote: commands as they are, of a message its size."""
+        if _COMMAND.match(data):
+            self.add(CLIENT, data.decode("utf-8", "replace"))
+        else:
+            self.add(CLIENT, f"(the message, {len(data)} octets)")
+
+
+def _lines(message: str) -> list[str]:
+    return message.splitlines() or [""]
+
+
+class HeardSmtp(aiosmtplib.SMTP):
+    """A session whose commands and answers are written down; credentials are not."""
+
+    def __init__(self, transcript: Transcript, **options: Any) -> None:
+        super().__init__(**options)
+        self._transcript = transcript
+        self._is_logging_in = False
+
+    async def execute_command(self, *args: bytes, **options: Any) -> aiosmtplib.SMTPResponse:
+        """Run a command and write it down with its answer."""
+        is_secret = self._is_logging_in or args[:1] == (b"AUTH",)
+        shown = b" ".join((*args[:2], b"***") if args[:1] == (b"AUTH",) else (b"***",))
+        self._transcript.add(CLIENT, (shown if is_secret else b" ".join(args)).decode("latin-1"))
+        response = await super().execute_command(*args, **options)
+        self._is_logging_in = is_secret and response.code == _GOES_ON
+        self._transcript.add_reply(response)
+        return response
+
+
+class HeardTransport(asyncio.Transport):
+    """A transport whose octets are written down on their way through."""
+
+    def __init__(self, inner: asyncio.Transport, transcript: Transcript) -> None:
+        super().__init__()
+        self._inner = inner
+        self._transcript = transcript
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        """Hear what comes, and pass it on."""
+        assert isinstance(protocol, asyncio.Protocol)
+        self._inner.set_protocol(_Ear(protocol, self._transcript))
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Write it down, and out."""
+        self._transcript.add_written(bytes(data))
+        self._inner.write(data)
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """Pass it on."""
+        self._inner.set_write_buffer_limits(high, low)
+
+    def get_write_buffer_size(self) -> int:
+        """Ask the other."""
+        return self._inner.get_write_buffer_size()
+
+    def is_closing(self) -> bool:
+        """Ask the other."""
+        return self._inner.is_closing()
+
+    def close(self) -> None:
+        """Pass it on."""
+        self._inner.close()
+
+    def abort(self) -> None:
+        """Pass it on."""
+        self._inner.abort()
+
+
+class _Ear(asyncio.Protocol):
+    """A protocol that writes down what comes before it passes it on."""
+
+    def __init__(self, inner: asyncio.Protocol, transcript: Transcript) -> None:
+        self._inner = inner
+        self._transcript = transcript
+
+    def data_received(self, data: bytes) -> None:
+        self._transcript.add(SERVER, data.decode("utf-8", "replace"))
+        self._inner.data_received(data)
+
+    def pause_writing(self) -> None:
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._inner.resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._inner.connection_lost(exc)
+
+    def eof_received(self) -> bool | None:
+        return self._inner.eof_received()
