@@ -1,11 +1,14 @@
 """Chooses where the tests keep data: in memory where this machine has room, else on disk."""
 
 import os
+import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 MEMORY = Path("/dev/shm")
-ROOM_BYTES = 4 << 30
+ROOM_BYTES = 3 << 30
 _AVAILABLE = "MemAvailable:"
 
 
@@ -24,6 +27,15 @@ def keep_in_memory(memory: Path = MEMORY) -> bool:
 def is_in_memory(memory: Path = MEMORY) -> bool:
     """Say whether temporary files are kept in memory, where copying them costs next to nothing."""
     return Path(tempfile.gettempdir()) == memory
+
+
+@contextmanager
+def lent(folder: Path) -> Iterator[Path]:
+    """Lend a place for a folder, which is gone afterwards: there is less memory than disk."""
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def strategy() -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,6 +51,7 @@ def guide(
         yield made
     finally:
         cluster.stop()
+        shutil.rmtree(folder)
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from mailqueue.embedded.cluster import is_free
 from mailqueue.embedded.postmaster import running_postmaster
 from mailqueue.embedded.server import embedded_server
 from mailqueue.embedded.service_user import Account
+from tests.scratch import lent
 
 pytestmark = pytest.mark.anyio
 
@@ -41,8 +42,9 @@ asyncio.run(main())
 
 
 @pytest.fixture
-def data(reachable_folder: Path, request: pytest.FixtureRequest) -> Path:
-    return reachable_folder / f"data {request.node.name}"
+def data(reachable_folder: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    with lent(reachable_folder / f"data {request.node.name}") as folder:
+        yield folder
 
 
 async def rows(settings: DatabaseSettings, query: str) -> list[tuple[object, ...]]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.scratch import lent
 from tests.whole.running import Home, Up, up
 
 
@@ -14,15 +15,19 @@ def home_named(folder: Path, name: str) -> Home:
 
 
 @pytest.fixture
-def home(reachable_folder: Path, request: pytest.FixtureRequest) -> Home:
+def home(reachable_folder: Path, request: pytest.FixtureRequest) -> Iterator[Home]:
     """A data folder of a test's own."""
-    return home_named(reachable_folder, request.node.name)
+    own = home_named(reachable_folder, request.node.name)
+    with lent(own.data):
+        yield own
 
 
 @pytest.fixture(scope="module")
-def shared_home(reachable_folder: Path, request: pytest.FixtureRequest) -> Home:
+def shared_home(reachable_folder: Path, request: pytest.FixtureRequest) -> Iterator[Home]:
     """A data folder of one file of tests."""
-    return home_named(reachable_folder, request.node.name)
+    own = home_named(reachable_folder, request.node.name)
+    with lent(own.data):
+        yield own
 
 
 @pytest.fixture(scope="session")
