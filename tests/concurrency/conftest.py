@@ -15,7 +15,9 @@ from mailqueue.db.migrate import migrate
 from mailqueue.db.provision import provision
 from mailqueue.embedded.binaries import find_binaries
 from mailqueue.embedded.cluster import Cluster
+from mailqueue.embedded.postmaster import Postmaster
 from mailqueue.embedded.service_user import Account
+from tests import scratch
 from tests.concurrency.running import Shipped
 from tests.poolers.bouncer import bouncing
 from tests.poolers.through import is_pooled
@@ -58,21 +60,41 @@ def pooler_port(
         yield port
 
 
+@pytest.fixture(scope="session")
+def migrated_there(shipped: Shipped) -> str:
+    """The name of a migrated database on that cluster: the template of all others."""
+    port, name = _make_database(shipped, template="template0")
+    asyncio.run(migrate(DatabaseSettings(Secret(_url(port, name)), pooler=Pooler.NONE)))
+    return name
+
+
 @pytest.fixture
-def durable(shipped: Shipped, pooler_port: int | None) -> Iterator[DatabaseSettings]:
+def durable(
+    shipped: Shipped, migrated_there: str, pooler_port: int | None
+) -> Iterator[DatabaseSettings]:
     """A migrated database of one test's own on the durable cluster."""
+    port, name = _make_database(shipped, template=migrated_there)
+    yield DatabaseSettings(Secret(_url(pooler_port or port, name)))
+    gone = sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
+    with psycopg.connect(_superuser(shipped.start(), shipped), autocommit=True) as admin:
+        admin.execute(gone)
+
+
+def _make_database(shipped: Shipped, *, template: str) -> tuple[int, str]:
+    """Make a database on a server that a test before may have killed; give its port and name."""
     postmaster = shipped.start()
     name = f"mailqueue_{secrets.token_hex(6)}"
-    maintenance = shipped.cluster.superuser_url(postmaster.port)
-    made = sql.SQL("CREATE DATABASE {} OWNER {}").format(sql.Identifier(name), sql.Identifier(ROLE))
-    with psycopg.connect(maintenance, autocommit=True) as admin:
+    made = sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {} STRATEGY {}").format(
+        *map(sql.Identifier, (name, ROLE, template, scratch.strategy()))
+    )
+    with psycopg.connect(_superuser(postmaster, shipped), autocommit=True) as admin:
         admin.execute(made)
-    url = f"postgresql://{ROLE}:{ROLE}@127.0.0.1:{postmaster.port}/{name}"
-    asyncio.run(migrate(DatabaseSettings(Secret(url), pooler=Pooler.NONE)))
-    if pooler_port is not None:
-        url = url.replace(f":{postmaster.port}/", f":{pooler_port}/")
-    yield DatabaseSettings(Secret(url))
-    postmaster = shipped.start()
-    gone = sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
-    with psycopg.connect(shipped.cluster.superuser_url(postmaster.port), autocommit=True) as admin:
-        admin.execute(gone)
+    return postmaster.port, name
+
+
+def _superuser(postmaster: Postmaster, shipped: Shipped) -> str:
+    return shipped.cluster.superuser_url(postmaster.port)
+
+
+def _url(port: int, name: str) -> str:
+    return f"postgresql://{ROLE}:{ROLE}@127.0.0.1:{port}/{name}"

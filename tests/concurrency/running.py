@@ -108,18 +108,24 @@ async def workers(
             if process.returncode is None:
                 process.terminate()
                 try:
-                    await asyncio.wait_for(process.wait(), 15)
+                    await asyncio.wait_for(process.wait(), PATIENCE_SECONDS)
                 except TimeoutError:
                     process.kill()
                     await process.wait()
 
 
 async def until(holds: Callable[[], Awaitable[T]], *, seconds: float = PATIENCE_SECONDS) -> T:
-    """Ask again and again until it holds; a bound keeps a broken promise from hanging the run."""
-    deadline = asyncio.get_running_loop().time() + seconds
+    """Ask again and again until it holds; a bound keeps a broken promise from hanging the run.
+
+    Asking takes little of the time: the rest belongs to those who are waited for.
+    """
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
+    asked_at = loop.time()
     while not (found := await holds()):
-        assert asyncio.get_running_loop().time() < deadline, "it never came true"
-        await asyncio.sleep(0.01)
+        assert loop.time() < deadline, "it never came true"
+        await asyncio.sleep(min(0.5, max(0.01, 4 * (loop.time() - asked_at))))
+        asked_at = loop.time()
     return found
 
 

@@ -234,15 +234,19 @@ def _end(process: subprocess.Popen[Any]) -> None:
 def eventually(
     look: Callable[[], T], wanted: Callable[[T], bool] = bool, *, seconds: float = 60
 ) -> T:
-    """Look again and again until it is as wanted; give what was seen last."""
+    """Look again and again until it is as wanted; give what was seen last.
+
+    Looking takes little of the time: the rest belongs to those who are waited for.
+    """
     deadline = time.monotonic() + seconds
     while True:
+        looked_at = time.monotonic()
         seen = look()
         if wanted(seen):
             return seen
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds} s: {seen!r}"[:2000])
-        time.sleep(0.02)
+        time.sleep(min(0.5, max(0.02, 4 * (time.monotonic() - looked_at))))
 
 
 def is_running(pid: int) -> bool:
