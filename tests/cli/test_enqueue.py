@@ -148,7 +148,7 @@ def test_killed_in_the_middle_and_run_again_every_line_is_queued_once(folder: Fo
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while folder.count() == 0 and time.monotonic() < deadline:
         time.sleep(0.01)
 

@@ -18,7 +18,7 @@ def psql(dsn: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-m", "mailqueue", "psql", *arguments],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         cwd=ROOT,
         env=os.environ | {"MAILQUEUE_DATABASE_URL": dsn},
     )
@@ -84,7 +84,7 @@ def test_no_database_named_is_one_line(tmp_path: Path) -> None:
         [sys.executable, "-m", "mailqueue", "psql"],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         cwd=ROOT,
         env=os.environ | {"MAILQUEUE_DATA": str(tmp_path)},
     )

@@ -187,7 +187,7 @@ def test_waiting_ends_with_the_outcome(on_fresh_db: Cli) -> None:
     )
     try:
         asyncio.run(_sent_by_hand(on_fresh_db.database))
-        out, err = sending.communicate(timeout=20)
+        out, err = sending.communicate(timeout=60)
     finally:
         sending.kill()
 
@@ -198,7 +198,7 @@ def test_waiting_ends_with_the_outcome(on_fresh_db: Cli) -> None:
 
 async def _sent_by_hand(database: str) -> None:
     async with connect(DatabaseSettings(Secret(database))) as conn:
-        for _ in range(200):
+        for _ in range(1200):
             worker = await make.worker(conn)
             claimed = await make.claimed(conn, worker)
             if claimed:

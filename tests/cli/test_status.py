@@ -136,7 +136,7 @@ def test_watching_goes_on_until_it_is_interrupted_and_ends_clean(
         lines = [watching.stdout.readline() for _ in range(2 if options else 40)]
     finally:
         watching.send_signal(signal.SIGINT)
-        _, errors = watching.communicate(timeout=20)
+        _, errors = watching.communicate(timeout=60)
 
     assert watching.returncode == 0, errors
     assert errors == ""
@@ -161,7 +161,7 @@ def test_a_terminal_sees_one_picture_that_changes(on_fresh_db: Cli) -> None:
         seen = _read_until(ours, b"Workers", times=2)
     finally:
         watching.send_signal(signal.SIGINT)
-        code = watching.wait(timeout=20)
+        code = watching.wait(timeout=60)
         os.close(ours)
 
     assert code == 0
@@ -171,7 +171,7 @@ def test_a_terminal_sees_one_picture_that_changes(on_fresh_db: Cli) -> None:
 
 def _read_until(descriptor: int, words: bytes, *, times: int) -> bytes:
     seen = b""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while seen.count(words) < times and time.monotonic() < deadline:
         if select.select([descriptor], [], [], 1)[0]:
             seen += os.read(descriptor, 65536)

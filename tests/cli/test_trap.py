@@ -136,12 +136,12 @@ def test_what_runs_alone_serves_until_it_is_told_to_stop(
             said = dict(running.stderr.readline().split() for _ in range(lines))
             if "SMTP" in said:
                 port = int(said["SMTP"].rpartition(":")[2])
-                with smtplib.SMTP("127.0.0.1", port, timeout=20) as smtp:
+                with smtplib.SMTP("127.0.0.1", port, timeout=60) as smtp:
                     smtp.sendmail("ann@example.com", ["bob@example.org"], HTML)
                 page = said["Page"]
             else:
                 page = said["API"] + "/readyz"
-            with urllib.request.urlopen(page, timeout=20) as answer:
+            with urllib.request.urlopen(page, timeout=60) as answer:
                 text = answer.read().decode()
             assert "Receipt" in text or "ready" in text
         finally:

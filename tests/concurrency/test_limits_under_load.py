@@ -150,7 +150,7 @@ async def test_operators_and_workers_never_deadlock(database: DatabaseSettings) 
             asyncio.create_task(each)
             for each in (operate(operator, accounts, stop=stop), rescue(), produce())
         ]
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(60):
             await asyncio.gather(
                 *(work(each, rounds=120, seed=n) for n, each in enumerate(workers))
             )

@@ -272,7 +272,7 @@ async def test_a_file_that_does_not_say_which_schema_is_refused(
 
 
 async def until(settings: DatabaseSettings, query: str) -> None:
-    """Look until the query gives a row, for ten seconds at most."""
-    async with asyncio.timeout(10):
+    """Look until the query gives a row, for half a minute at most."""
+    async with asyncio.timeout(30):
         while not await rows(settings, query):
             pass  # each look opens a connection: pause enough

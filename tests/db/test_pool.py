@@ -151,4 +151,4 @@ async def test_each_connection_commits_by_itself(fresh_db: str) -> None:
         await one.execute("SET ROLE mailqueue_owner")
         await one.execute("CREATE TABLE mailqueue.seen (n integer)")
 
-        await asyncio.wait_for(two.execute("SELECT FROM mailqueue.seen"), 5)
+        await asyncio.wait_for(two.execute("SELECT FROM mailqueue.seen"), 30)

@@ -143,7 +143,7 @@ async def line_to(server: Server, office: Office, *, most: int = 4) -> AsyncIter
     account = Account(1, 1, Identity(SENDER), most, timedelta(0), server)
     line = SenderLine(account, office.desk())
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             yield line
     finally:
         await line.abandon(within=0.0)

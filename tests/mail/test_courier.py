@@ -32,7 +32,7 @@ async def courier(database: DatabaseSettings, data: Path) -> AsyncIterator["asyn
         yield running
     finally:
         stop.set()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await running
 
 
@@ -53,7 +53,7 @@ async def test_a_worker_declared_lost_ends_so_that_another_can_begin(
             await make.silent(conn, worker[0])
             await kernel.rescue(conn, silence=SILENCE)
 
-            async with asyncio.timeout(15):
+            async with asyncio.timeout(60):
                 assert await asyncio.shield(running) is False
         assert await make.rows(conn, "SELECT DISTINCT status FROM mailqueue.email_queue") == [
             ("pending",)

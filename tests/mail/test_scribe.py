@@ -73,7 +73,7 @@ async def writing(
     desk = Desk(link, worker, slots=slots, most=most)
     running = asyncio.create_task(desk.scribe.run())
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             yield desk
     finally:
         running.cancel()

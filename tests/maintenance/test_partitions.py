@@ -51,7 +51,7 @@ async def test_inserts_go_on_while_a_reader_keeps_a_month_from_being_retired(
     retiring = asyncio.create_task(partitions.run(desk, patience=3))
     while not retiring.done():
         await make.queued_email(producer)
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
     report = await retiring
 
     assert report.needs

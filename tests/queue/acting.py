@@ -150,7 +150,7 @@ async def is_waiting(conn: Conn, other: Conn) -> bool:
 
 async def until_waiting(conn: Conn, other: Conn) -> None:
     """Wait until the other session waits for a lock."""
-    for _ in range(500):
+    for _ in range(3000):
         if await is_waiting(conn, other):
             return
         await asyncio.sleep(0.01)

@@ -237,22 +237,20 @@ async def test_many_workers_together_keep_the_rate(database: DatabaseSettings) -
         workers = [await make.worker(conns[0]) for _ in conns]
         loop = asyncio.get_running_loop()
         begun = loop.time()
+        got: list[UUID] = []
 
-        async def work(conn: Conn, worker: int) -> list[UUID]:
-            mine: list[UUID] = []
-            while loop.time() - begun < 1.5:
+        async def work(conn: Conn, worker: int) -> None:
+            while len(got) < burst + per_second:
                 await store.gather_lanes(conn)
                 some = await store.claim(conn, worker, limit=20, lease=LEASE)
-                mine += [email.id for email in some]
+                got.extend(email.id for email in some)
                 await asyncio.sleep(0 if some else 0.01)
-            return mine
 
-        each = await asyncio.gather(*map(work, conns, workers))
+        async with asyncio.timeout(60):
+            await asyncio.gather(*map(work, conns, workers))
 
-        got = [email for mine in each for email in mine]
         assert len(got) == len(set(got))
-        most = burst + per_second * (loop.time() - begun)
-        assert most / 4 < len(got) <= most
+        assert len(got) <= burst + per_second * (loop.time() - begun)
 
 
 async def test_a_claim_that_only_moved_mail_wakes_who_sleeps(database: DatabaseSettings) -> None:
@@ -267,6 +265,6 @@ async def test_a_claim_that_only_moved_mail_wakes_who_sleeps(database: DatabaseS
 
         assert await store.claim(conn, worker, limit=5, lease=LEASE) == []
 
-        rung = [one.channel async for one in ear.notifies(timeout=5, stop_after=1)]
+        rung = [one.channel async for one in ear.notifies(timeout=30, stop_after=1)]
         assert rung == ["mailqueue_email_queue"]
         assert len(await claim(conn, worker)) == 1

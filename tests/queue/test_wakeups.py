@@ -80,7 +80,7 @@ async def test_a_rolled_back_insert_leaves_nothing(database: DatabaseSettings) -
 async def test_one_gathers_and_the_others_go_on(database: DatabaseSettings) -> None:
     async with opened(database, 2) as (one, two), one.transaction():
         await store.gather_lanes(one)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             assert (await store.gather_lanes(two)).woken == -1
 
 
@@ -153,7 +153,7 @@ async def test_producers_wait_for_no_claim_and_no_settling(database: DatabaseSet
         await store.gather_lanes(working)
         async with working.transaction():
             await store.claim(working, worker, limit=10, lease=LEASE)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 assert len(await make.queued_emails(producing, 3)) == 3
 
 
@@ -161,5 +161,5 @@ async def test_producers_wait_for_no_other_producer(database: DatabaseSettings) 
     """NoWait."""
     async with opened(database, 2) as (one, two), one.transaction():
         await make.queued_email(one, idempotency_key="a")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await make.queued_email(two, idempotency_key="b")

@@ -17,7 +17,7 @@ async def test_smtplib_gets_a_message_across_unchanged() -> None:
     message = b"Subject: dots\r\n\r\n.first\r\n..second\r\n.\r\nlast\r\n"
 
     def send(port: int) -> dict[str, tuple[int, bytes]]:
-        with smtplib.SMTP("127.0.0.1", port, timeout=20) as smtp:
+        with smtplib.SMTP("127.0.0.1", port, timeout=60) as smtp:
             return smtp.sendmail("bob@example.org", ["ann@example.com", "nobody@x.org"], message)
 
     async with serving(memory) as port:
@@ -137,7 +137,7 @@ async def test_two_messages_in_one_packet_are_answered_in_order() -> None:
             + b"NOOP\r\n"
         )
         assert await client.codes(3) == ["250", "250", "354"]
-        await asyncio.wait_for(memory.took.wait(), 20)
+        await asyncio.wait_for(memory.took.wait(), 60)
         assert memory.raws == [b"third\r\n"]  # taken while the first still waits
         memory.gate.set()
         answers = [await client.answer() for _ in range(10)]

@@ -24,7 +24,7 @@ async def test_smtplib_logs_in_by_either_mechanism_and_the_envelope_says_who() -
     memory = Memory()
 
     def send(port: int, mechanism: str) -> None:
-        with smtplib.SMTP("127.0.0.1", port, timeout=20) as smtp:
+        with smtplib.SMTP("127.0.0.1", port, timeout=60) as smtp:
             smtp.ehlo()
             smtp.user, smtp.password = "ann", "secret"
             smtp.auth(mechanism, smtp.auth_plain if mechanism == "PLAIN" else smtp.auth_login)

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 ORIGIN = "http://127.0.0.1:8025"
 EVIL = (
     b'From: "<img src=x onerror=alert(1)>" <evil@example.net>\r\n'
-    b"Subject: </title><script>alert(1)</script>{{ 7*7 }}\r\n"
+    b"Subject: </title><script>alert(1)</script>{{ 7919*7907 }}\r\n"
     b"X-Evil: </td><script>alert(2)</script>\r\n"
     b"Content-Type: multipart/mixed; boundary=b\r\n\r\n"
     b"--b\r\nContent-Type: text/html\r\n\r\n<p>hi<script>alert(3)</script>\r\n"
@@ -145,7 +145,7 @@ async def test_hostile_mail_is_text_wherever_it_is_shown(
         assert len(scripts) == 1, path
         assert scripts[0].startswith('<script src="/trap/static/trap.js?')
         assert "<img" not in answer.text
-        assert "49" not in answer.text.replace(scripts[0], "")
+        assert "62615533" not in answer.text
         assert answer.headers["content-security-policy"].startswith("default-src 'none'")
         assert "unsafe" not in answer.headers["content-security-policy"]
 

@@ -49,7 +49,7 @@ async def mail_to(
     """Send one message with the standard library's client; give the refusals."""
 
     def send() -> dict[str, tuple[int, bytes]]:
-        with smtplib.SMTP("127.0.0.1", trap.port, timeout=20) as smtp:
+        with smtplib.SMTP("127.0.0.1", trap.port, timeout=60) as smtp:
             if password is not None:
                 smtp.login("anybody", password)
             return smtp.sendmail("ann@example.com", recipients or ["bob@example.org"], raw)

@@ -34,7 +34,7 @@ def test_an_account_added_while_workers_run_is_used_at_once(shared_up: Up, relay
 
     shared_up.psql(inserts(mails, project="added"))
 
-    eventually(lambda: len(relay), lambda count: count >= len(mails), seconds=10)
+    eventually(lambda: len(relay), lambda count: count >= len(mails))
     arrived = sorted(map(read, relay.messages))
     assert arrived == sorted(mail.arrived() for mail in mails)
     assert shared_up.count_caught("added.example") == 0

@@ -58,7 +58,7 @@ def by_http(up: Up, mails: list[Letter], folder: Path) -> None:
             json.dumps(body | {k: v for k, v in parts.items() if v is not None}).encode(),
             {"X-API-Key": up.ready["api_key"], "Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             assert answer.status == 202
 
 
