@@ -2,8 +2,8 @@
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 import idna
 
@@ -26,6 +26,12 @@ _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _DOMAIN = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 # Resolvers read a name that ends in a number, 0x7f.1 or 2130706433, as an IPv4 address.
 _NUMERIC = re.compile(r"(?:^|\.)(?:[0-9]+|0x[0-9a-f]*)$")
+# Nearly every address. What this does not match goes the long way, which says what is wrong.
+_USUAL = re.compile(
+    r"([A-Za-z0-9_+-]+(?:\.[A-Za-z0-9_+-]+)*)"
+    r"@((?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,})"
+)
+_USUAL_CHARACTERS = 63  # so no part of it is too long
 _NAME_WORD = re.compile(r'[ ]*(?:"((?:[^"\\]|\\.)*)"|([^ "<>(),:;@\\]+))')
 
 
@@ -69,8 +75,7 @@ class InvalidAddress(ValueError):
         super().__init__(_SENTENCE_BY_REASON[reason].format(repr(shown)))
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """One validated address: the local part as given, the domain in A-label form."""
 
     local: str
@@ -100,8 +105,7 @@ class Address:
         return tuple(dict.fromkeys((f"{local}@{self.domain}", f"{local}@{written}")))
 
 
-@dataclass(frozen=True, slots=True)
-class Mailbox:
+class Mailbox(NamedTuple):
     """An address with the name a person reads beside it; the name may be empty."""
 
     name: str
@@ -117,6 +121,12 @@ def parse_address(text: str) -> Address:
     Raises:
         InvalidAddress: a ValueError with the reason and a sentence naming the text.
     """
+    if len(text) <= _USUAL_CHARACTERS and (usual := _USUAL.fullmatch(text)) and "--" not in text:
+        return Address(usual[1], usual[2], needs_smtputf8=False)
+    return _parsed(text)
+
+
+def _parsed(text: str) -> Address:
     trimmed = text.strip(" \t")
     if fault := _fault_of_text(trimmed):
         raise InvalidAddress(fault, text)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Kind(StrEnum):
@@ -53,8 +54,7 @@ class Refused:
     why: Rejected
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(NamedTuple):
     """The server took responsibility for every recipient that is not in `refused`."""
 
     code: str
@@ -64,8 +64,7 @@ class Accepted:
     refused: tuple[Refused, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AllRefused:
+class AllRefused(NamedTuple):
     """Every recipient of a message with several was refused, each for its own reason."""
 
     refused: tuple[Refused, ...]

@@ -7,6 +7,7 @@ LINE_OCTETS = 998  # RFC 5322 2.1.1
 _BASE64_INPUT = 57  # makes lines of 76
 
 _CONTROLS = bytes(octet for octet in range(32) if octet not in b"\t\r\n") + b"\x7f"
+_ALL_BUT_CONTROLS = bytes(octet for octet in range(256) if octet not in _CONTROLS)
 # What quoted-printable leaves as it is, wherever it stands in a line.
 _QP_ITSELF = b"\n" + bytes(octet for octet in range(33, 127) if octet != ord("="))
 
@@ -55,7 +56,7 @@ def encode_body(text: str) -> EncodedBody:
 
 
 def _has_controls(octets: bytes) -> bool:
-    return len(octets.translate(None, _CONTROLS)) != len(octets)
+    return bool(octets.translate(None, _ALL_BUT_CONTROLS))
 
 
 def _has_long_lines(octets: bytes) -> bool:

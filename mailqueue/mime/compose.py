@@ -3,9 +3,9 @@
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from typing import NamedTuple
 from uuid import UUID
 
 from mailqueue.core.address import Mailbox
@@ -18,17 +18,16 @@ _MESSAGE_ID = re.compile(r"<[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~.]{1,128}@[A-Za-z0-9.-
 _DOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PerMail:
+class PerMail(NamedTuple):
     """What one mail adds to its skeleton. A subject here replaces the shared one."""
 
     sender: Mailbox
     to: Sequence[Mailbox]
+    written_at: datetime
+    message_id: str
     cc: Sequence[Mailbox] = ()
     reply_to: Sequence[Mailbox] = ()
     subject: str | None = None
-    written_at: datetime
-    message_id: str
     headers: Sequence[tuple[str, str]] = ()
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mailqueue.mime.body import EncodedBody, check_body, encode_body
 from mailqueue.mime.files import File, check_file, file_part, inline_and_attached
@@ -12,8 +12,7 @@ _BOUNDARY_OCTETS = 12  # keeps the header that names it under 76 octets
 _HASHED_OCTETS = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     """What a message says. A body that is None is absent; an empty one is a part of its own."""
 
     subject: str | None
@@ -23,8 +22,7 @@ class Content:
     files: tuple[File, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Skeleton:
+class Skeleton(NamedTuple):
     """A content ready for any number of mails: encoded octets, line ends CRLF."""
 
     subject: bytes
@@ -128,6 +126,9 @@ def _boundary(parts: Sequence[bytes]) -> bytes:
     while True:
         # "=_" stands in no quoted-printable and no base64 text.
         mark = b"=_" + digest.hexdigest().encode()
-        if not any(mark in part for part in parts):
+        for part in parts:
+            if mark in part:
+                break
+        else:
             return mark
         digest.update(mark)

@@ -1,15 +1,13 @@
 """What sending needs from outside: a channel that takes envelopes and bytes."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from mailqueue.core.verdict import Rejected, Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(NamedTuple):
     """The sender and recipients the server is told, whatever the headers say.
 
     Addresses are validated, domains in A-label form. `needs_smtputf8` is true when a local part or
@@ -21,8 +19,7 @@ class Envelope:
     needs_smtputf8: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(NamedTuple):
     """One message ready for the wire: CRLF line ends, no dot-stuffing, lines to 998 octets.
 
     `category` and `tags` are words that providers count by and give back in their events.

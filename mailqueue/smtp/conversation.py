@@ -17,7 +17,7 @@ from mailqueue.smtp.deadline import Deadline
 from mailqueue.smtp.envelope import Offered
 from mailqueue.smtp.replies import Malformed, Reply, ReplyReader
 from mailqueue.smtp.timeouts import SmtpTimeouts
-from mailqueue.smtp.transaction import BROKEN, CLOSING, GO_ON, Then, Transaction
+from mailqueue.smtp.transaction import BROKEN, CLOSING, GO_ON, Then, Transaction, take_all
 
 DOT = b".\r\n"
 RESET = b"RSET\r\n"
@@ -98,6 +98,8 @@ class Conversation(asyncio.Protocol):
         if not self._is_open:  # the answer to QUIT
             self._transport.close()
             return
+        if self._owed == 4 and self._all_taken(data):
+            return
         replies = self._reader.feed(data)
         if replies:
             self._deadline.set(self._timeouts.command_s)
@@ -116,6 +118,18 @@ class Conversation(asyncio.Protocol):
                 self._fail("the server said more than it was asked", trusted=False)
             elif self._batch is not None:
                 self._advance(self._batch)
+
+    def _all_taken(self, data: bytes) -> bool:
+        """Take the answers to the dot and to one recipient's envelope behind it, if all say yes."""
+        turn, ahead, batch = self._turn, self._ahead, self._batch
+        if turn is None or ahead is None or batch is None or self._unsent_bytes:
+            return False
+        if not self._reader.is_between_replies or not take_all(turn, ahead, data):
+            return False
+        self._end_turn(turn)
+        self._turn, self._ahead, self._is_reused, self._owed = ahead, None, False, 0
+        self._advance(batch)
+        return True
 
     def pause_writing(self) -> None:
         """Note that bytes are left here: the server cannot know the whole message yet."""
@@ -168,10 +182,7 @@ class Conversation(asyncio.Protocol):
                 self._fail(f"the server answered {reply.code} out of turn", trusted=False)
 
     def _take_early(self, turn: Transaction, reply: Reply) -> None:
-        """Take a verdict that came before all our bytes had left.
-
-        A refusal is one whenever it comes. A success is none: nobody has seen the final dot.
-        """
+        """Take a verdict that came before all our bytes had left: only a refusal can be one."""
         self._take_hasty(turn, reply)
         self._fail("the server answered before it had the message", trusted=False)
 
@@ -233,14 +244,12 @@ class Conversation(asyncio.Protocol):
             self._transport.write(DOT)
             reach("dot.written")
             return
-        ahead = batch.take_ready() if self._offered.pipelining else None
-        if ahead is None:
-            self._transport.write(body + DOT)
-            reach("dot.written")
-            return
-        self._ahead = Transaction(ahead, grouped=True, started=self._loop.time())
-        self._owed += len(ahead.commands)
-        self._transport.write(b"".join((body, DOT, *ahead.commands)))
+        parts: tuple[bytes, ...] = (body, DOT)
+        if self._offered.pipelining and (ahead := batch.take_ready()) is not None:
+            self._ahead = Transaction(ahead, grouped=True, started=self._loop.time())
+            self._owed += len(ahead.commands)
+            parts += ahead.commands
+        self._transport.write(b"".join(parts))
         reach("dot.written")
 
     def _write(self, data: bytes, *, owed: int) -> None:
@@ -287,5 +296,5 @@ class Conversation(asyncio.Protocol):
 
     def _complete(self) -> None:
         self._batch = None
-        if self._done is not None and not self._done.done():
+        if self._done and not self._done.done():
             self._done.set_result(None)

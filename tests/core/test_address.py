@@ -185,3 +185,23 @@ def test_any_name_in_quotes_comes_back_or_is_refused(name: str) -> None:
         assert not name.isprintable()
         return
     assert mailbox.name == name.strip(" ")
+
+
+@given(
+    st.one_of(
+        st.text(alphabet="aZ0.-_+@x! \u00e9", max_size=70),
+        st.from_regex(
+            r"[a-z0-9._+-]{1,66}@(?:[a-z0-9-]{1,12}\.){0,4}[a-zA-Z0-9-]{1,8}", fullmatch=True
+        ),
+    )
+)
+def test_usual_addresses_are_read_as_all_others_are(text: str) -> None:
+    """A space before it, which does not count, sends any address the long way."""
+    assert _reading(text) == _reading(f" {text}")
+
+
+def _reading(text: str) -> object:
+    try:
+        return parse_address(text)
+    except InvalidAddress as refused:
+        return refused.reason

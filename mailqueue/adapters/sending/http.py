@@ -217,7 +217,7 @@ class HttpChannel:
         if isinstance(verdict, Rejected):
             return self._without_secrets(verdict)
         refused = tuple(replace(one, why=self._without_secrets(one.why)) for one in verdict.refused)
-        return replace(verdict, refused=refused)
+        return verdict._replace(refused=refused)
 
     def _without_secrets(self, why: Rejected) -> Rejected:
         detail = why.detail
