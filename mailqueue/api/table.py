@@ -1,11 +1,30 @@
 """Every endpoint there is: routes, validation and documents are made from this table."""
 
-from mailqueue.api import emails, keys, sending, suppressions
+from mailqueue.api import (
+    admin,
+    attachments,
+    byok,
+    dkim,
+    emails,
+    keys,
+    projects,
+    sending,
+    smtp_configs,
+    suppressions,
+    templates,
+)
 from mailqueue.api.endpoint import Endpoint
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *sending.ENDPOINTS,
+    *attachments.ENDPOINTS,
     *emails.ENDPOINTS,
     *keys.ENDPOINTS,
     *suppressions.ENDPOINTS,
+    *templates.ENDPOINTS,
+    *smtp_configs.ENDPOINTS,
+    *byok.ENDPOINTS,
+    *dkim.ENDPOINTS,
+    *projects.ENDPOINTS,
+    *admin.ENDPOINTS,
 )

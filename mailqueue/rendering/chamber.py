@@ -1,7 +1,10 @@
 """Has templates compiled and tried in a process that may do little, and not for long."""
 
 import asyncio
+import subprocess
 import sys
+import threading
+import weakref
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,12 +20,17 @@ DEADLINE_SECONDS = 20.0
 LENGTH_BYTES = 4
 MOST_ANSWER_BYTES = 64 * 1024 * 1024
 
+Process = subprocess.Popen[bytes]
+
 
 class Chamber:
-    """One process that does one job after the other; a job that kills it hurts nobody else."""
+    """One process that does one job after the other; a job that kills it hurts nobody else.
+
+    It begins with the first job, and ends with `close` or when nobody has the chamber any more.
+    """
 
     def __init__(self) -> None:
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: Process | None = None
         self._turn = asyncio.Lock()
 
     async def call(self, job: str, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,14 +41,14 @@ class Chamber:
             Exceeded: it took more time or memory than it may.
         """
         async with self._turn:
+            request = orjson.dumps({"job": job, **asked})
+            doing = asyncio.ensure_future(asyncio.to_thread(self._done, request))
             try:
-                async with asyncio.timeout(DEADLINE_SECONDS):
-                    answer = await self._asked(orjson.dumps({"job": job, **asked}))
-            except (TimeoutError, asyncio.IncompleteReadError, ConnectionError):
-                await self._end()
-                raise Exceeded("it takes more time or memory than a template may") from None
-            except BaseException:
-                await self._end()  # half an answer may be on its way
+                answer = await asyncio.shield(doing)
+            except asyncio.CancelledError:
+                self._kill()
+                with suppress(Exceeded):
+                    await doing
                 raise
         if (fault := answer.get("fault")) is not None:
             kind = Exceeded if fault["is_excess"] else TemplateFault
@@ -51,41 +59,67 @@ class Chamber:
     async def close(self) -> None:
         """End the process."""
         async with self._turn:
-            await self._end()
+            if self._process is not None:
+                await asyncio.to_thread(_end, self._process)
+                self._process = None
 
-    async def _asked(self, job: bytes) -> dict[str, Any]:
-        if self._process is None or self._process.returncode is not None:
-            self._process = await _started()
+    def _done(self, request: bytes) -> dict[str, Any]:
         process = self._process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(len(job).to_bytes(LENGTH_BYTES) + job)
-        await process.stdin.drain()
-        length = int.from_bytes(await process.stdout.readexactly(LENGTH_BYTES))
-        if length > MOST_ANSWER_BYTES:
-            raise ConnectionError("an answer nobody asked for")
-        answer: dict[str, Any] = orjson.loads(await process.stdout.readexactly(length))
-        return answer
+        if process is None or process.poll() is not None:
+            process = self._process = _started()
+            weakref.finalize(self, _end, process)
+        late = threading.Timer(DEADLINE_SECONDS, process.kill)
+        late.start()
+        try:
+            return _exchanged(process, request)
+        except (OSError, EOFError):
+            _end(process)
+            raise Exceeded("it takes more time or memory than a template may") from None
+        finally:
+            late.cancel()
 
-    async def _end(self) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+    def _kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
 
 
-async def _started() -> asyncio.subprocess.Process:
+def _exchanged(process: Process, request: bytes) -> dict[str, Any]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(len(request).to_bytes(LENGTH_BYTES) + request)
+    process.stdin.flush()
+    length = int.from_bytes(_read(process, LENGTH_BYTES))
+    if length > MOST_ANSWER_BYTES:
+        raise EOFError
+    answer: dict[str, Any] = orjson.loads(_read(process, length))
+    return answer
+
+
+def _read(process: Process, count: int) -> bytes:
+    assert process.stdout is not None
+    found = process.stdout.read(count)
+    if len(found) < count:
+        raise EOFError
+    return found
+
+
+def _end(process: Process) -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):  # what it did not read any more
+                pipe.close()
+
+
+def _started() -> Process:
     # Nothing of our environment: no template is to find a connection string in it.
     package = Path(mailqueue.__file__).parent.parent
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "mailqueue.rendering.chamber_inside",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
+    return subprocess.Popen(
+        [sys.executable, "-m", "mailqueue.rendering.chamber_inside"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         env={"PYTHONPATH": str(package), "PYTHONUTF8": "1"},
         start_new_session=True,  # a Ctrl-C is for whoever started us
     )

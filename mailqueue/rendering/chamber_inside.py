@@ -4,13 +4,18 @@ import os
 import resource
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any, BinaryIO
 
 import orjson
 
 from mailqueue.rendering.chamber import LENGTH_BYTES
+from mailqueue.rendering.dialect import as_jinja
 from mailqueue.rendering.drafting import draft
 from mailqueue.rendering.faults import Exceeded, TemplateFault
+from mailqueue.rendering.preview import preview
+from mailqueue.rendering.stencil import Source
+from mailqueue.rendering.styles import inlined
 
 CPU_SECONDS = 2
 MEMORY_BYTES = 512 * 1024 * 1024
@@ -27,7 +32,21 @@ def _draft(asked: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"parts": made.parts, "needs": made.needs}
 
 
-_JOBS: Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]] = {"draft": _draft}
+def _preview(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    source = Source(asked["subject"], asked["html"], asked["text"], asked["parts"], asked["schema"])
+    made = preview(source, asked["variables"], category=asked["category"])
+    return asdict(made)
+
+
+def _inline(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"html": inlined(as_jinja(asked["html"], "html"))}
+
+
+_JOBS: Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]] = {
+    "draft": _draft,
+    "preview": _preview,
+    "inline": _inline,
+}
 
 
 def main() -> None:

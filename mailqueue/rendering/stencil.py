@@ -29,6 +29,8 @@ LONGEST_SOURCE = 512 * 1024
 MOST_CHARACTERS = 1024 * 1024
 """Of all sources of a version together: its bodies, layouts and partials."""
 
+MOST_TAGS = 5000
+
 _SPACES = re.compile(r"[ \t\r\n]+")
 # What Python raises where an expression makes no sense for the values it meets.
 _SENSELESS = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RecursionError)
@@ -161,6 +163,8 @@ class Press:
 
 
 def _parsed(environment: Environment, source: str, part: str) -> nodes.Template:
+    if source.count("{{") + source.count("{%") > MOST_TAGS:  # before time is spent on reading them
+        raise TemplateFault(f"more than {MOST_TAGS} tags", part=part)
     try:
         tree = environment.parse(as_jinja(source, part), part)
         guards.check(tree, part)

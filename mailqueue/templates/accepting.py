@@ -19,7 +19,7 @@ caller waits, nothing is queued to render later: `chosen.render(variables)` give
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -93,12 +93,13 @@ async def choose(
     if version.status == VersionStatus.DRAFT:
         why = f'version {version.version} of "{slug}" is a draft: publish it'
         raise InvalidField("template", why)
-    spoken = _language(language, version.languages, found.language)
+    spoken = language_of(language, version.languages, found.language)
     fetched = await sheets.fetch(conn, [(version.id, spoken)])
     return Chosen(found, version, spoken, fetched[version.id, spoken])
 
 
-def _language(wanted: str | None, known: list[str], default: str) -> str:
+def language_of(wanted: str | None, known: Sequence[str], default: str) -> str:
+    """Give the language that is taken for the one asked for: it, its stem, or the default. Pure."""
     tag = (wanted or "").lower().replace("_", "-")
     return next((one for one in (tag, tag.partition("-")[0]) if one in known), default)
 

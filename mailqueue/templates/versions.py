@@ -122,16 +122,33 @@ async def texts_of(conn: Conn, version: Version) -> list[Text]:
     return await store.list_texts(conn, version.id)
 
 
-async def publish(lend: Lend, template: Template, version: Version, *, by: str) -> Version:
+async def publish(
+    lend: Lend, chamber: Chamber, template: Template, version: Version, *, by: str
+) -> Version:
     """Have mail say what a version says from now on; the one before is archived.
 
     Raises:
+        InvalidField: its CSS was to be inlined, and cannot be.
         NotFound: the template was deleted meanwhile.
     """
+    sent: dict[str, str] = {}
+    if version.is_css_inlined:
+        async with lend() as conn:
+            texts = await texts_of(conn, version)
+        for text in texts:
+            if text.html_body is not None and text.sent_html is None:
+                sent[text.language] = await _inlined(chamber, text.html_body)
     async with lend() as conn:
-        if not await store.publish(conn, version.id, sent={}, by=by):
+        if not await store.publish(conn, version.id, sent=sent, by=by):
             raise NotFound("template", template.slug)
         return await find(conn, template, version_id=version.id)
+
+
+async def _inlined(chamber: Chamber, html: str) -> str:
+    try:
+        return str((await chamber.call("inline", {"html": html}))["html"])
+    except TemplateFault as exc:
+        raise invalid(exc) from None
 
 
 async def archive(conn: Conn, template: Template, version: Version, *, by: str) -> Version:

@@ -40,6 +40,15 @@ async def version_of(
         await chamber.close()
 
 
+async def put_in_force(conn: Conn, template: Template, version: Version) -> Version:
+    """Publish a version."""
+    chamber = Chamber()
+    try:
+        return await versions.publish(lending(conn), chamber, template, version, by="test")
+    finally:
+        await chamber.close()
+
+
 async def published(
     conn: Conn,
     project_id: UUID | None,
@@ -53,5 +62,5 @@ async def published(
     new = NewTemplate(slug, category=category)
     template = await writing.create(conn, project_id, new=new, by="test")
     version = await version_of(conn, template, words, **said)
-    await versions.publish(lending(conn), template, version, by="test")
+    await put_in_force(conn, template, version)
     return await writing.find(conn, project_id, template_id=template.id)

@@ -1,0 +1,89 @@
+"""Decides what a preview shows of a mail, and what it warns of. Pure."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from turbohtml import Document, Element, parse
+
+from mailqueue.rendering.plain import text_of
+from mailqueue.rendering.stencil import Press, Rendered, Source
+
+CLIPPED_BYTES = 102 * 1024
+"""What large mailbox providers show of a mail before they cut it off."""
+MOST_WARNINGS = 50
+MARKETING = "marketing"
+LONG_SUBJECT = 70
+
+_UNSUBSCRIBE = re.compile(r"unsubscribe|opt.?out|preferences|abmelden|désinscri", re.IGNORECASE)
+_SAFE = re.compile(r"\|\s*(?:safe|safeHTML|safe_html)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a mail would say, its size, and what somebody should look at."""
+
+    subject: str
+    html: str | None
+    text: str
+    size_bytes: int
+    warnings: tuple[str, ...]
+
+
+def preview(source: Source, variables: Mapping[str, Any], *, category: str) -> Preview:
+    """Render a mail and look at it.
+
+    Raises:
+        TemplateFault: it cannot be rendered with these variables.
+    """
+    said = Press().stencil(source).render(variables)
+    text = said.text if said.text is not None else text_of(said.html or "")
+    size = sum(len(part.encode()) for part in (said.html or "", text))
+    found = list(_warnings(source, said, text, size=size, category=category))[:MOST_WARNINGS]
+    return Preview(said.subject, said.html, text, size, tuple(dict.fromkeys(found)))
+
+
+def _warnings(
+    source: Source, said: Rendered, text: str, *, size: int, category: str
+) -> Iterator[str]:
+    if not said.subject:
+        yield "the subject is empty"
+    if len(said.subject) > LONG_SUBJECT:
+        yield f"the subject has {len(said.subject)} characters: many inboxes show {LONG_SUBJECT}"
+    if size > CLIPPED_BYTES:
+        yield f"it has {size} bytes: large providers cut a mail off after {CLIPPED_BYTES}"
+    if _SAFE.search(source.html or "") or any(map(_SAFE.search, source.parts.values())):
+        yield "a variable is written as HTML, unescaped: only for values nobody else decides"
+    if category == MARKETING and not _UNSUBSCRIBE.search((said.html or "") + text):
+        yield "marketing mail needs a way to unsubscribe, and none is named"
+    if said.html is None:
+        return
+    if not text.strip():
+        yield "the text body is empty"
+    yield from _of_elements(parse(said.html))
+
+
+def _of_elements(document: Document) -> Iterator[str]:
+    for picture in document.select("img"):
+        if picture.attrs.get("alt") is None:
+            yield f"a picture has no alt text: {_short(picture, 'src')}"
+        if _short(picture, "src").startswith("http://"):
+            yield f"a picture is fetched without https: {_short(picture, 'src')}"
+    for link in document.select("a[href]"):
+        target = _short(link, "href")
+        if target.lower().startswith("http://"):
+            yield f"a link goes without https: {target}"
+        elif target.lower().lstrip().startswith(("javascript:", "data:", "vbscript:")):
+            yield f"a link no mail program follows: {target}"
+        elif not target or target == "#":
+            yield "a link goes nowhere"
+    for name in ("script", "form", "iframe", "object", "embed"):
+        if document.select(name):
+            yield f"mail programs take <{name}> out"
+
+
+def _short(element: Element, name: str) -> str:
+    value = element.attrs.get(name)
+    text = value if isinstance(value, str) else ""
+    return "".join(char if char.isprintable() else "?" for char in text[:120])

@@ -1,0 +1,111 @@
+"""Shows what mail from a version would say, and what two versions say differently."""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.rendering.chamber import Chamber
+from mailqueue.rendering.faults import TemplateFault
+from mailqueue.templates import store
+from mailqueue.templates.accepting import language_of
+from mailqueue.templates.model import Template, Text, Version
+from mailqueue.templates.versions import invalid, texts_of
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a mail would say; its size is that of its bodies."""
+
+    version: int
+    language: str
+    subject: str
+    html: str | None
+    text: str
+    size_bytes: int
+    warnings: list[str]
+
+
+async def words_of(conn: Conn, template: Template, version: Version, language: str | None) -> Text:
+    """Give what a version says in a language, or in the one taken for it."""
+    texts = {text.language: text for text in await texts_of(conn, version)}
+    return texts[language_of(language, list(texts), template.language)]
+
+
+async def preview(
+    chamber: Chamber,
+    template: Template,
+    version: Version,
+    words: Text,
+    *,
+    variables: Mapping[str, Any],
+) -> Preview:
+    """Render a version as one mail, in a process of its own.
+
+    Raises:
+        InvalidField: it cannot be rendered with these variables.
+    """
+    asked = {
+        "subject": words.subject,
+        "html": words.html_body if words.sent_html is None else words.sent_html,
+        "text": words.text_body,
+        "parts": words.parts,
+        "schema": version.variables_schema,
+        "variables": variables,
+        "category": template.category,
+    }
+    try:
+        found = await chamber.call("preview", asked)
+    except TemplateFault as exc:
+        raise invalid(exc) from None
+    return Preview(version=version.version, language=words.language, **found)
+
+
+async def usual(conn: Conn, template: Template) -> Version:
+    """Give the published version, or the newest where none is.
+
+    Raises:
+        NotFound: there is no version at all.
+    """
+    number = template.published or template.newest
+    if number is None:
+        raise NotFound("version of template", template.slug)
+    found = await store.find_version(conn, template.id, number=number, version_id=None)
+    assert found is not None
+    return found
+
+
+async def diff(
+    conn: Conn, template: Template, old: Version, new: Version, *, language: str | None = None
+) -> str:
+    """Give what two versions say differently, as a unified diff of subject, HTML and text.
+
+    Raises:
+        InvalidField: one of them does not say anything in that language.
+    """
+    tag = (language or template.language).lower()
+    both = []
+    for version in (old, new):
+        texts = {text.language: text for text in await texts_of(conn, version)}
+        if tag not in texts:
+            why = f"version {version.version} says nothing in {tag[:35]}"
+            raise InvalidField("language", why)
+        both.append(texts[tag])
+    before, after = both
+    names = [f"{template.slug}@{version.version}" for version in (old, new)]
+    return "".join(
+        _unified(names, kind, was or "", becomes or "")
+        for kind, was, becomes in (
+            ("subject", before.subject, after.subject),
+            ("html", before.html_body, after.html_body),
+            ("text", before.text_body, after.text_body),
+        )
+    )
+
+
+def _unified(names: list[str], kind: str, was: str, becomes: str) -> str:
+    old, new = (f"{name}/{kind}" for name in names)
+    lines = difflib.unified_diff(was.splitlines(), becomes.splitlines(), old, new, lineterm="")
+    return "".join(f"{line}\n" for line in lines)

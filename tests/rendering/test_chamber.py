@@ -1,0 +1,100 @@
+"""Templates are compiled and tried in a process of their own."""
+
+import asyncio
+import os
+from typing import Any
+
+import pytest
+
+from mailqueue.rendering.chamber import Chamber
+from mailqueue.rendering.faults import Exceeded, TemplateFault
+
+pytestmark = pytest.mark.anyio
+
+# Each is one that plain Jinja2 gave a gigabyte or seconds to, also while only compiling.
+BOMBS = (
+    '{{ "A" * 500000000 }}',
+    '{{ "%1000000000d" % 1 }}',
+    "{{ 9 ** 9 ** 9 }}",
+    "{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}",
+    "{% macro a(n) %}{{ a(n) }}{{ a(n) }}{% endmacro %}{{ a(1) }}",
+    "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}",
+    "{{ " + "not " * 50_000 + "1 }}",
+    "{% if a %}" * 2000 + "{% endif %}" * 2000,
+    "{{ a }}" * 60_000,
+    "{% set x = x ~ x %}" * 5000,
+)
+
+
+def asked(html: str, **said: Any) -> dict[str, Any]:
+    known = {"subject": "s", "html": html, "text": None, "parts": {}, "schema": None}
+    return known | {"variables": {"x": "xx"}, "category": "marketing"} | said
+
+
+async def test_bombs_are_refused_while_compiling_or_rendering_and_the_next_job_is_done() -> None:
+    chamber = Chamber()
+
+    for bomb in BOMBS:
+        with pytest.raises(TemplateFault):
+            await chamber.call("preview", asked(bomb))
+
+    assert (await chamber.call("preview", asked("<p>{{ x }}</p>")))["html"] == "<p>xx</p>"
+    await chamber.close()
+
+
+async def test_a_job_that_kills_its_process_is_refused_and_the_next_has_a_new_one() -> None:
+    """What no bound foresaw: memory for a schema of a size no template has."""
+    chamber = Chamber()
+
+    with pytest.raises(Exceeded, match="more time or memory"):
+        await chamber.call("there is no such job", {})
+
+    assert (await chamber.call("preview", asked("fine")))["html"] == "fine"
+    await chamber.close()
+
+
+async def test_whoever_stops_waiting_leaves_the_chamber_usable() -> None:
+    chamber = Chamber()
+    waiting = asyncio.create_task(chamber.call("preview", asked("x")))
+    await asyncio.sleep(0)
+    waiting.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+    assert (await chamber.call("preview", asked("fine")))["html"] == "fine"
+    await chamber.close()
+
+
+async def test_nothing_of_the_environment_goes_into_the_chamber(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MAILQUEUE_MASTER_KEY", "canary")
+    chamber = Chamber()
+    await chamber.call("preview", asked("x"))
+    process = chamber._process
+    assert process is not None
+
+    with open(f"/proc/{process.pid}/environ", "rb") as file:  # noqa: ASYNC230
+        assert b"canary" not in file.read()
+    assert os.getpgid(process.pid) != os.getpgid(0)
+    await chamber.close()
+
+
+async def test_a_draft_keeps_the_parts_it_names_and_no_others() -> None:
+    chamber = Chamber()
+    parts = {
+        "base": "<html>{% block body %}{% endblock %}{% include 'foot' %}</html>",
+        "foot": "{{.company}}",
+        "other": "{% for",
+    }
+    html = "{% extends 'base' %}{% block body %}{{ name }}{% endblock %}"
+
+    found = await chamber.call("draft", asked(html, subject="Hi {{ name }}", parts=parts))
+
+    assert found == {"parts": {"base": parts["base"], "foot": parts["foot"]}, "needs": ["name"]}
+    with pytest.raises(TemplateFault, match="html: there is no layout or partial nowhere"):
+        await chamber.call("draft", asked("{% include 'nowhere' %}", parts=parts))
+    with pytest.raises(TemplateFault, match="other, line 1"):
+        await chamber.call("draft", asked("{% include 'other' %}", parts=parts))
+    await chamber.close()
