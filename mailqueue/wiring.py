@@ -1,6 +1,7 @@
 """The one place where adapters meet capabilities."""
 
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from uuid import UUID
@@ -28,13 +29,14 @@ from mailqueue.deliverability.signing import signers_of
 from mailqueue.dkim.signer import Signers
 from mailqueue.mail.courier import Courier, CourierSettings
 from mailqueue.mail.desk import Account
-from mailqueue.mail.shelf import Shelf
+from mailqueue.mail.shelf import FileShelf
 from mailqueue.ports.filestore import Store
 from mailqueue.ports.transport import Transport
 from mailqueue.senders import accounts, identity
 from mailqueue.senders.inline import InlineServer
 from mailqueue.senders.model import Provider, SenderAccount
 from mailqueue.smtp.session import TlsMode
+from mailqueue.smtp.transcript import Transcript
 from mailqueue.vault.masterkey import MasterKey, master_key_of
 
 SIGNED_HERE = frozenset({Provider.SMTP, Provider.TRAP})
@@ -42,9 +44,13 @@ SIGNED_HERE = frozenset({Provider.SMTP, Provider.TRAP})
 
 
 def transport_for(
-    account: SenderAccount, password: Secret | None, *, allowed_hosts: tuple[Network, ...] = ()
+    account: SenderAccount,
+    password: Secret | None,
+    *,
+    allowed_hosts: tuple[Network, ...] = (),
+    transcript: Transcript | None = None,
 ) -> Transport:
-    """Give the way out of a sender account.
+    """Give the way out of a sender account; what is said by SMTP goes to the transcript.
 
     Raises:
         ConfigError: if the account has no server, or a key of the wrong kind.
@@ -65,7 +71,8 @@ def transport_for(
             allow_private=account.is_private_ok,
             allowed_networks=allowed_hosts,
             max_messages=None,
-        )
+        ),
+        transcript=transcript,
     )
 
 
@@ -122,7 +129,7 @@ class ArchiveStores:
         self._attachments = attachments or AttachmentSettings()
 
     @property
-    def shelf(self) -> Shelf:
+    def shelf(self) -> FileShelf:
         return shelf_of(self._attachments)
 
     @property
@@ -152,14 +159,14 @@ def _store_at(url: str, *, endpoint: str | None) -> Store:
     raise ConfigError(f"files are in file:///folder or s3://bucket/prefix, not in {url}")
 
 
-def shelf_of(settings: AttachmentSettings) -> Shelf:
+def shelf_of(settings: AttachmentSettings) -> FileShelf:
     """Open the places of attachments that are too large for the database.
 
     Raises:
         ConfigError: one of them cannot be opened from here.
     """
     places = [_store_at(url, endpoint=settings.s3_endpoint) for url in settings.places]
-    return Shelf(places, over_bytes=settings.over_bytes)
+    return FileShelf(places, over_bytes=settings.over_bytes)
 
 
 def build_courier(settings: Settings, *, launch_id: UUID) -> Courier:
@@ -175,7 +182,20 @@ def build_courier(settings: Settings, *, launch_id: UUID) -> Courier:
 
 def build_services(settings: Settings, pool: Pool) -> Services:
     """Give the endpoints of the API what they need from outside it."""
-    return Services(admin_of=administrators_of(settings, pool).of)
+
+    def open_way(
+        account: SenderAccount, password: Secret | None, transcript: Transcript
+    ) -> Transport:
+        return transport_for(
+            account, password, allowed_hosts=settings.allowed_hosts, transcript=transcript
+        )
+
+    return Services(
+        admin_of=administrators_of(settings, pool).of,
+        open_way=open_way,
+        transport_of=partial(inline_transport, allowed_hosts=settings.allowed_hosts),
+        shelf=shelf_of(settings.attachments),
+    )
 
 
 def administrators_of(settings: Settings, pool: Pool) -> Administrators:

@@ -1,13 +1,64 @@
 """The endpoints that show mail and what became of it."""
 
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
-from mailqueue.api import mail
+from pydantic import AliasChoices, AwareDatetime, Field
+from starlette.responses import Response
+
+from mailqueue.api import mail, store, store_emails
 from mailqueue.api.call import Call
+from mailqueue.api.emails_acting import ACTING_ENDPOINTS
 from mailqueue.api.endpoint import Endpoint
-from mailqueue.api.model import ShownEmail
+from mailqueue.api.model import EmailDetail, Event, ShownEmail
+from mailqueue.api.paging import Page, PageQuery, key_of, page_of
+from mailqueue.api.store_emails import ListedEmail
+from mailqueue.core.errors import Conflict, NotFound
+from mailqueue.mail.shown import composed, find_letter
 from mailqueue.tenants.model import Scope
+
+_TAG = "Emails"
+# What callers call a state that has another word in the queue.
+_STATUS_BY_WORD = {"queued": "pending", "sending": "assigned"}
+
+
+class EmailsQuery(PageQuery):
+    """The filters of a list of mail; those that are given must all fit."""
+
+    status: str | None = None
+    tag: str | None = None
+    sent_from: str | None = Field(default=None, validation_alias=AliasChoices("from"))
+    to: str | None = None
+    campaign: str | None = None
+    category: str | None = None
+    batch: UUID | None = None
+    since: AwareDatetime | None = None
+    until: AwareDatetime | None = None
+
+
+async def list_(call: Call) -> Page[ListedEmail]:
+    """List mail, the newest first."""
+    query: EmailsQuery = call.query
+    (before,) = key_of(query.cursor, UUID)
+    asked = {
+        "project_id": call.caller.project_id,
+        "status": _STATUS_BY_WORD.get(query.status or "", query.status),
+        "tag": query.tag,
+        "from": query.sent_from,
+        "to": query.to,
+        "campaign": query.campaign,
+        "category": query.category,
+        "batch": query.batch,
+        "since": query.since,
+        "until": query.until,
+        "before": before,
+        "limit": query.limit + 1,
+    }
+    async with call.connection() as conn:
+        found = await store_emails.list_page(conn, asked)
+    return page_of(found, query.limit, key=lambda one: (one.id,))
 
 
 async def email(call: Call) -> dict[str, Any]:
@@ -17,14 +68,75 @@ async def email(call: Call) -> dict[str, Any]:
         found = await mail.look_up(conn, call.caller, email_id)
     # The attempts themselves take the name; how many there were is their count.
     return asdict(found.email) | {
+        "scheduled_at": found.email.run_at,
         "attempt_count": found.email.attempts,
         "recipients": found.recipients,
         "attempts": found.attempts,
         "events": found.events,
+        "timeline": timeline(found),
     }
 
 
+def timeline(found: EmailDetail) -> list[dict[str, Any]]:
+    """Give what happened to a mail in one list, oldest first. Pure."""
+    one = found.email
+    happened: list[tuple[datetime, str, str | None, str | None]] = [
+        (one.created_at, "accepted", None, None),
+        *((a.sent_at, f"attempt_{a.status}", a.recipient_email, a.reply) for a in found.attempts),
+        *((e.occurred_at, e.type, e.recipient_email, e.detail) for e in found.events),
+    ]
+    is_told = any(what == one.status for _, what, _, _ in happened)
+    if one.finished_at is not None and not is_told:
+        happened.append((one.finished_at, one.status, None, one.reason))
+    happened.sort(key=lambda each: each[0])
+    return [
+        {"at": at, "what": what, "recipient": recipient, "detail": detail}
+        for at, what, recipient, detail in happened
+    ]
+
+
+async def events(call: Call) -> Page[Event]:
+    """List what happened to a mail after it was handed over."""
+    email_id = call.id("email_id")
+    async with call.connection() as conn:
+        found = await store.find_email(conn, email_id, project_id=call.caller.project_id)
+        if found is None:
+            raise NotFound("email", email_id)
+        return Page(await store.list_events(conn, email_id), None)
+
+
+async def source(call: Call) -> Response:
+    """Give the message as a server gets it, but for signatures."""
+    email_id = call.id("email_id")
+    shown = await find_letter(call.connection, project_id=call.caller.project_id, email_id=email_id)
+    try:
+        letter = await composed(call.connection, call.services.shelf, shown)
+    except ValueError as exc:
+        raise Conflict(f"this email cannot be composed: {exc}") from exc
+    return Response(
+        letter.outgoing.message,
+        media_type="message/rfc822",
+        headers={
+            "Content-Disposition": f'attachment; filename="{email_id}.eml"',
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+        },
+    )
+
+
 ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/v1/emails",
+        Scope.EMAIL_READ,
+        "List emails, the newest first.",
+        list_,
+        query=EmailsQuery,
+        response=Page[ListedEmail],
+        tag=_TAG,
+        description="Statuses are pending, assigned, held, sent, failed, suppressed, expired "
+        "and cancelled; queued means pending.",
+    ),
     Endpoint(
         "GET",
         "/v1/emails/{email_id}",
@@ -32,6 +144,26 @@ ENDPOINTS = (
         "Show an email and what became of it.",
         email,
         response=ShownEmail,
-        tag="Emails",
+        tag=_TAG,
     ),
+    Endpoint(
+        "GET",
+        "/v1/emails/{email_id}/events",
+        Scope.EMAIL_READ,
+        "List what happened to an email after it was handed over.",
+        events,
+        response=Page[Event],
+        tag=_TAG,
+    ),
+    Endpoint(
+        "GET",
+        "/v1/emails/{email_id}/source",
+        Scope.EMAIL_READ,
+        "Show the message itself.",
+        source,
+        tag=_TAG,
+        description="The raw message (message/rfc822) as it is composed for a server, without "
+        "DKIM signatures.",
+    ),
+    *ACTING_ENDPOINTS,
 )

@@ -8,7 +8,8 @@ import asyncio
 from dataclasses import dataclass
 
 from mailqueue.api import mail
-from mailqueue.api.model import SendRequest, Sent
+from mailqueue.api.model import Sent
+from mailqueue.api.sending_model import SendRequest
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn

@@ -6,7 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.api import store
-from mailqueue.api.model import Email, EmailDetail, Recipient, SendRequest, Sent
+from mailqueue.api.model import Email, EmailDetail, Recipient, Sent
+from mailqueue.api.sending_model import SendRequest
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
@@ -21,6 +22,8 @@ FIELD_BY_COLUMN: Mapping[str, str] = {
     "recipient_name": "to",
     "html": "html_body",
     "text": "text_body",
+    "run_at": "scheduled_at",
+    "sender": "smtp_config_id",
 }
 
 
@@ -36,7 +39,7 @@ def new_email(caller: Caller, request: SendRequest) -> NewEmail:
         subject=request.subject,
         html=request.html_body,
         text=request.text_body,
-        options=_routed(caller, request),
+        options=with_trap(caller, request.options()),
     )
 
 
@@ -50,28 +53,38 @@ async def accept(conn: Conn, project: str, emails: Sequence[NewEmail]) -> list[S
 
 async def _answer(conn: Conn, row: BatchRow) -> Sent | InvalidField:
     if row.id is None:
-        return _refusal(row.reason or "")
+        return refusal(row.reason or "")
     if row.status != "duplicate":
         return Sent(row.id, row.status, row.reason)
     reason = await store.find_suppression(conn, row.id)  # the same answer as the first time
     return Sent(row.id, "queued" if reason is None else "suppressed", reason)
 
 
-def _refusal(reason: str) -> InvalidField:
-    """Read a refusal of the batch, `field: why`."""
+def refusal(reason: str) -> InvalidField:
+    """Read a refusal of the batch, `field: why`. Pure."""
     field, _, why = reason.partition(": ")
     return InvalidField(FIELD_BY_COLUMN.get(field, field), why)
 
 
-def _routed(caller: Caller, request: SendRequest) -> dict[str, Any]:
-    """Give the options; mail of a test key goes to the trap and nowhere else."""
-    options = request.options()
+def renamed(exc: InvalidField) -> InvalidField:
+    """Give a refusal of the rules of mail as callers know the field. Pure."""
+    return InvalidField(FIELD_BY_COLUMN.get(exc.field, exc.field), exc.why)
+
+
+def with_trap(caller: Caller, options: dict[str, Any]) -> dict[str, Any]:
+    """Give the options; mail of a test key goes to the trap and nowhere else.
+
+    Raises:
+        InvalidField: a test key that names a sender other than the trap.
+        Conflict: a test key in a project without a trap.
+    """
     if not caller.is_test:
         return options
     if caller.trap_sender is None:
         raise Conflict(f"project {caller.project} has no trap, and a test key sends nowhere else")
-    if request.sender not in (None, caller.trap_sender):
-        raise InvalidField("sender", f"a test key sends to the trap only, got {request.sender!r}")
+    given = options.get("sender")
+    if given not in (None, caller.trap_sender):
+        raise InvalidField("smtp_config_id", f"a test key sends to the trap only, got {given!r}")
     return options | {"sender": caller.trap_sender}
 
 

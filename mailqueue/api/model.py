@@ -1,4 +1,4 @@
-"""What callers send and what they are told. Values only; mail's own rules are checked in SQL."""
+"""What callers are told of mail, and the texts and numbers they may give. Values only."""
 
 import math
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, JsonValue
 
 LARGEST_INTEGER = 2**63 - 1
 
@@ -32,12 +32,6 @@ def _storable(value: JsonValue) -> JsonValue:
     return value
 
 
-def _none_yet(value: list[JsonValue]) -> list[JsonValue]:
-    if value:
-        raise ValueError("attachments cannot be sent yet: leave the list empty")
-    return value
-
-
 def _text(value: str) -> str:
     _storable(value)
     return value
@@ -56,66 +50,6 @@ def _object(value: dict[str, Any]) -> dict[str, Any]:
 Text = Annotated[str, AfterValidator(_text)]
 Whole = Annotated[int, AfterValidator(_whole)]
 JsonObject = Annotated[dict[str, JsonValue], AfterValidator(_object)]
-
-
-class SendRequest(BaseModel):
-    """The body of POST /v1/send."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    to: list[Text] = Field(min_length=1)
-    cc: list[Text] = Field(default_factory=list)
-    bcc: list[Text] = Field(default_factory=list)
-    subject: Text
-    html_body: Text | None = None
-    text_body: Text | None = None
-    from_email: Text | None = None
-    from_name: Text | None = None
-    reply_to: Text | None = None
-    priority: Text | Whole | None = None
-    tags: list[Text] = Field(default_factory=list)
-    headers: dict[Text, Text] = Field(default_factory=dict)
-    attachments: Annotated[list[JsonValue], AfterValidator(_none_yet)] = []
-    campaign_id: Text | None = None
-    run_at: AwareDatetime | None = None
-    expires_at: AwareDatetime | None = None
-    idempotency_key: Text | None = None
-    category: Text | None = None
-    delivery: Text | None = None
-    sender: Text | None = None
-    custom_data: JsonObject | None = None
-    max_attempts: Whole | None = None
-
-    def options(self) -> dict[str, Any]:
-        """Give what stands in the options of `mailqueue.enqueue`."""
-        given: dict[str, Any] = {
-            name: getattr(self, name) for name in _OPTIONS if getattr(self, name) not in (None, [])
-        }
-        if len(self.to) > 1:
-            given["to"] = self.to[1:]
-        if self.headers:
-            given["headers"] = self.headers
-        return given
-
-
-_OPTIONS = (
-    "cc",
-    "bcc",
-    "from_email",
-    "from_name",
-    "reply_to",
-    "priority",
-    "tags",
-    "campaign_id",
-    "run_at",
-    "expires_at",
-    "idempotency_key",
-    "category",
-    "delivery",
-    "sender",
-    "custom_data",
-    "max_attempts",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +138,16 @@ class EmailDetail:
 
 
 @dataclass(frozen=True, slots=True)
+class Moment:
+    """What happened to a mail: `what` is a state, an event, or attempt_ with its status."""
+
+    at: datetime
+    what: str
+    recipient: str | None
+    detail: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ShownEmail:
     """What `GET /v1/emails/{id}` answers."""
 
@@ -232,3 +176,5 @@ class ShownEmail:
     attempt_count: int
     recipients: list[Recipient]
     events: list[Event]
+    scheduled_at: datetime | None
+    timeline: list[Moment]

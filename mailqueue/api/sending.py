@@ -2,20 +2,37 @@
 
 from http import HTTPStatus
 
+from starlette.responses import Response
+
+from mailqueue.api.answers import json_answer
+from mailqueue.api.batches import BATCH_ENDPOINTS
 from mailqueue.api.call import Call
 from mailqueue.api.endpoint import Endpoint, Once
-from mailqueue.api.model import SendRequest, Sent
+from mailqueue.api.model import Sent
+from mailqueue.api.sending_model import SendRequest
+from mailqueue.api.sending_now import sent_now
+from mailqueue.api.sending_prepared import routed, shelved_files
+from mailqueue.api.sending_trial import tried
 from mailqueue.core.errors import InvalidField
 from mailqueue.tenants.model import Scope
 
 
-async def send(call: Call) -> Sent:
-    """Accept one mail."""
-    wanted = _with_key(call.body, call.idempotency_key)
+async def send(call: Call) -> Sent | Response:
+    """Accept one mail, or send it at once, or say what would become of it."""
+    wanted = with_key(call.body, call.idempotency_key)
+    if wanted.is_plain:  # nearly every mail
+        return await call.runtime.intake.send(call.caller, wanted, size=call.size)
+    wanted = await routed(call, wanted)
+    if wanted.dry_run:
+        return json_answer(await tried(call, wanted))
+    wanted = await shelved_files(call, wanted)
+    if wanted.smtp_override is not None:
+        return json_answer(await sent_now(call, wanted, wanted.smtp_override))
     return await call.runtime.intake.send(call.caller, wanted, size=call.size)
 
 
-def _with_key(wanted: SendRequest, idempotency_key: str | None) -> SendRequest:
+def with_key(wanted: SendRequest, idempotency_key: str | None) -> SendRequest:
+    """Give a request with the key that its header names."""
     if idempotency_key is None:
         return wanted
     if wanted.idempotency_key not in (None, idempotency_key):
@@ -35,10 +52,15 @@ ENDPOINTS = (
         status=HTTPStatus.ACCEPTED,
         tag="Sending",
         once=Once.ITSELF,
+        description=(
+            "202: it is queued, and committed. With `dry_run` or `smtp_override` the answer is "
+            "200, and says what would become of it, or what became of it."
+        ),
         example={
             "to": ["ann@example.com"],
             "subject": "Your order 81",
             "text_body": "It is on its way.",
         },
     ),
+    *BATCH_ENDPOINTS,
 )

@@ -11,7 +11,7 @@ from uuid import UUID
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.mail import store_attachments
-from mailqueue.mail.shelf import Shelf
+from mailqueue.mail.shelf import FileShelf
 from mailqueue.mail.store_attachments import Kept
 
 Lend = Callable[[], AbstractAsyncContextManager[Conn]]
@@ -28,7 +28,7 @@ class NewFile:
     octets: bytes
 
 
-async def keep(lend: Lend, shelf: Shelf, *, project_id: UUID, file: NewFile) -> Kept:
+async def keep(lend: Lend, shelf: FileShelf, *, project_id: UUID, file: NewFile) -> Kept:
     """Keep a file, or find it where the project has the same one; give what mails refer to.
 
     `lend` gives a connection; none is held while a file is written elsewhere. A file that was
@@ -63,7 +63,9 @@ async def keep(lend: Lend, shelf: Shelf, *, project_id: UUID, file: NewFile) -> 
     return kept
 
 
-async def shelved(lend: Lend, shelf: Shelf, files: Sequence[Any], *, project_id: UUID) -> list[Any]:
+async def shelved(
+    lend: Lend, shelf: FileShelf, files: Sequence[Any], *, project_id: UUID
+) -> list[Any]:
     """Give the files of a mail with those kept that are too large for rows; the rest as it came.
 
     What is wrong with a file is left for the rules of mail to say.
@@ -74,7 +76,7 @@ async def shelved(lend: Lend, shelf: Shelf, files: Sequence[Any], *, project_id:
     return [await _shelved(lend, shelf, one, project_id=project_id) for one in files]
 
 
-async def _shelved(lend: Lend, shelf: Shelf, given: Any, *, project_id: UUID) -> Any:
+async def _shelved(lend: Lend, shelf: FileShelf, given: Any, *, project_id: UUID) -> Any:
     match given:
         case {"filename": str(), "content_type": str(declared), "content": str(content)}:
             pass

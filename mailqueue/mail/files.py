@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from mailqueue.mail.model import FileFault, Parcel, StoredFile
-from mailqueue.mail.shelf import Shelf
+from mailqueue.mail.shelf import FileShelf
 from mailqueue.mime.files import File
 
 KEPT_BYTES = 16 * 1024 * 1024
@@ -31,7 +31,9 @@ ReadOctets = Callable[[Sequence[FileRef]], Awaitable[Mapping[UUID, bytes | FileF
 _GONE = FileFault("it was deleted", is_lasting=True)
 
 
-async def octets_of(stored: Sequence[StoredFile], shelf: Shelf) -> dict[UUID, bytes | FileFault]:
+async def octets_of(
+    stored: Sequence[StoredFile], shelf: FileShelf
+) -> dict[UUID, bytes | FileFault]:
     """Give the octets of files, from the database or from where they lie."""
     found: dict[UUID, bytes | FileFault] = {}
     for one in stored:
@@ -53,7 +55,7 @@ class Files:
 
     async def fetched(self, parcels: Sequence[Parcel]) -> list[Parcel]:
         """Give the parcels with their files, or with what keeps them from coming."""
-        wanted = {ref.id: ref for parcel in parcels for ref in _refs(parcel)}
+        wanted = {ref.id: ref for parcel in parcels for ref in refs_of(parcel)}
         octets: dict[UUID, bytes | FileFault] = {
             found: self._kept[found] for found in wanted if found in self._kept
         }
@@ -61,7 +63,7 @@ class Files:
         if missing:
             octets.update(await self._read(missing))
         self._keep(octets)
-        return [_with_files(parcel, octets) for parcel in parcels]
+        return [with_files(parcel, octets) for parcel in parcels]
 
     def _keep(self, octets: Mapping[UUID, bytes | FileFault]) -> None:
         for found, content in octets.items():
@@ -85,15 +87,16 @@ def fitting(parcels: Sequence[Parcel]) -> int:
     """Say how many of these, from the first, may be in memory with their files; at least one."""
     total = 0
     for place, parcel in enumerate(parcels):
-        total += sum(ref.bytes for ref in _refs(parcel))
+        total += sum(ref.bytes for ref in refs_of(parcel))
         if total > GROUP_BYTES and place > 0:
             return place
     return len(parcels)
 
 
-def _with_files(parcel: Parcel, octets: Mapping[UUID, bytes | FileFault]) -> Parcel:
+def with_files(parcel: Parcel, octets: Mapping[UUID, bytes | FileFault]) -> Parcel:
+    """Give the parcel with its files, or with what keeps one of them from coming. Pure."""
     files: list[File] = []
-    for ref in _refs(parcel):
+    for ref in refs_of(parcel):
         found = octets.get(ref.id, _GONE)
         if isinstance(found, FileFault):
             return parcel._replace(
@@ -103,7 +106,8 @@ def _with_files(parcel: Parcel, octets: Mapping[UUID, bytes | FileFault]) -> Par
     return parcel._replace(files=tuple(files))
 
 
-def _refs(parcel: Parcel) -> list[FileRef]:
+def refs_of(parcel: Parcel) -> list[FileRef]:
+    """Give what its content says of each of its files. Pure."""
     if parcel.content is None or parcel.content.files is None:
         return []
     return [_ref(one) for one in parcel.content.files]

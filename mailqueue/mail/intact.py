@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from mailqueue.db.fetch import Conn
 from mailqueue.mail import store_attachments
-from mailqueue.mail.shelf import Shelf
+from mailqueue.mail.shelf import FileShelf
 
 _SOME = 1000
 
@@ -17,7 +17,7 @@ class Checked:
     faults: tuple[str, ...]
 
 
-async def check_files(conn: Conn, shelf: Shelf, *, most_bytes: int | None = None) -> Checked:
+async def check_files(conn: Conn, shelf: FileShelf, *, most_bytes: int | None = None) -> Checked:
     """Read files through, in the order of their places, until so many bytes were read.
 
     Raises:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail import store_inline
 from mailqueue.mail.enqueue import NewEmail, message_of, unstorable
 from mailqueue.mail.judgement import settlement_of
-from mailqueue.mail.letter import Letter, Skeletons, write_letter
+from mailqueue.mail.letter import Letter, NotYet, Skeletons, write_letter
 from mailqueue.mail.model import (
     ClaimedEmail,
     EmailContent,
@@ -35,6 +35,8 @@ DEADLINE_SECONDS = 20.0
 others hold the mail as of unknown fate."""
 
 Lend = Callable[[], AbstractAsyncContextManager[Conn]]
+Fetch = Callable[[Parcel], Awaitable[Parcel]]
+"""Gives a mail with its files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +55,14 @@ async def send_now(
     project: str,
     transport: Transport,
     hidden: Sequence[Secret] = (),
+    fetch: Fetch | None = None,
     deadline_s: float = DEADLINE_SECONDS,
 ) -> SentNow:
     """Accept one mail, send it once, and say what became of it.
 
     `lend` gives a connection outside of any transaction; none is held while a server is spoken to.
-    `hidden` are texts that are taken out of all that is recorded. A call that ends early leaves a
-    mail that is held later on: nobody knows what became of it.
+    `hidden` are texts that are taken out of all that is recorded; `fetch` gives a mail its files.
+    A call that ends early leaves a mail that is held later on: nobody knows what became of it.
 
     Raises:
         InvalidField: nothing is stored.
@@ -74,7 +77,10 @@ async def send_now(
         begun, several = await store_inline.begin(conn, project, message_of(email))
     if begun.worker_id is None:
         return SentNow(begun.id, begun.state, begun.reason)
-    done = _without(hidden, await _sent(_parcel(begun, several), transport, end=end))
+    parcel = _parcel(begun, several)
+    if fetch is not None and begun.files is not None:
+        parcel = await fetch(parcel)
+    done = _without(hidden, await _sent(parcel, transport, end=end))
     async with lend() as conn:
         await store_inline.settle(conn, begun.worker_id, done)
     status = "held" if done.ending is Ending.UNKNOWN else done.ending
@@ -84,7 +90,7 @@ async def send_now(
 async def _sent(parcel: Parcel, transport: Transport, *, end: float) -> Settlement:
     try:
         letter = _letter(parcel)
-    except ValueError as exc:  # an address among them
+    except (ValueError, NotYet) as exc:  # an address among them, or a file
         return Settlement(
             parcel.email.id, parcel.email.claim_no, Ending.FAILED, reason=f"cannot compose: {exc}"
         )
@@ -183,6 +189,7 @@ def _parcel(begun: Begun, several: Sequence[Recipient]) -> Parcel:
         from_name=begun.from_name,
         reply_to=begun.reply_to,
         headers=begun.headers,
+        files=begun.files,
     )
     return Parcel(email, content, tuple(several))
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.mail.model import StoredFile
 from mailqueue.mail.store_enqueue import refusals
 
 
@@ -30,13 +31,6 @@ class Kept(NamedTuple):
     created_on: date
 
 
-class Rules(NamedTuple):
-    """Which files a project allows."""
-
-    types: list[str]
-    most_bytes: int
-
-
 class Filed(NamedTuple):
     """A file in a folder or bucket, and what it has to be."""
 
@@ -56,9 +50,12 @@ async def keep(conn: Conn, asked: Asked, *, location: str | None) -> Kept | None
         return await fetch.maybe(conn, "keep_upload", asdict(asked) | {"location": location}, Kept)
 
 
-async def find_rules(conn: Conn, project_id: UUID) -> Rules:
-    """Say which files a project allows."""
-    return await fetch.one(conn, "find_attachment_rules", {"project_id": project_id}, Rules)
+async def files_of(
+    conn: Conn, project_id: UUID, ids: list[UUID], *, days: list[date]
+) -> list[StoredFile]:
+    """Read files of a project by id; `days` are the days they were stored on."""
+    asked = {"project_id": project_id, "ids": ids, "days": days}
+    return await fetch.many(conn, "files_of", asked, StoredFile)
 
 
 async def list_stored(conn: Conn, *, after: str, most: int) -> list[Filed]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 from uuid import UUID
 
 from psycopg.errors import InvalidParameterValue
@@ -18,7 +19,7 @@ async def enqueue(
     project: str,
     *,
     recipient: str,
-    subject: str,
+    subject: str | None,
     html: str | None,
     text: str | None,
     options: Mapping[str, object],
@@ -43,6 +44,18 @@ async def enqueue_batch(
     asked = {"project": project, "messages": Jsonb(messages)}
     with refusals():
         return await fetch.many(conn, "enqueue_batch", asked, BatchRow)
+
+
+async def try_email(conn: Conn, project: str, message: Mapping[str, object]) -> dict[str, Any]:
+    """Accept one mail and take it back; say what was seen of it."""
+    asked = {"project": project, "message": Jsonb(message)}
+    with refusals():
+        return await fetch.value(conn, "try_email", asked, dict)
+
+
+async def letter_of(conn: Conn, project_id: UUID, email_id: UUID) -> dict[str, Any] | None:
+    """Give a mail of a project with what composing it takes."""
+    return await fetch.maybe(conn, "letter_of", {"project_id": project_id, "id": email_id}, dict)
 
 
 @contextmanager

@@ -40,6 +40,7 @@ class Begun(NamedTuple):
     from_name: str | None
     reply_to: str | None
     headers: dict[str, str] | None
+    files: list[dict[str, Any]] | None
 
 
 async def begin(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.shelf import Shelf
+from mailqueue.mail.shelf import FileShelf
 from mailqueue.maintenance.model import Advance
 from mailqueue.ports.filestore import Store
 
@@ -23,7 +23,7 @@ class Stores(Protocol):
         ...
 
     @property
-    def shelf(self) -> Shelf:
+    def shelf(self) -> FileShelf:
         """Give the places of attachments that are not in the database."""
         ...
 

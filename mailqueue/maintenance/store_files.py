@@ -22,6 +22,11 @@ async def sweep(conn: Conn) -> int:
     return await fetch.value(conn, "sweep_stored_files", None, int)
 
 
+async def sweep_batches(conn: Conn) -> int:
+    """Forget batches whose mails leave for the archive; say how many."""
+    return await fetch.value(conn, "sweep_batches", None, int)
+
+
 async def list_projects(conn: Conn) -> list[UUID]:
     """List the projects there are."""
     return await fetch.many(conn, "list_project_ids", None, UUID)

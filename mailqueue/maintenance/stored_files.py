@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.shelf import DRAFT, Shelf
+from mailqueue.mail.shelf import DRAFT, FileShelf
 from mailqueue.maintenance import store_files
 from mailqueue.maintenance.desk import Desk
 from mailqueue.maintenance.store_files import LargeFile
@@ -37,7 +37,7 @@ async def sweep(desk: Desk, *, needs: list[str]) -> dict[str, int]:
     return counts
 
 
-async def _large(conn: Conn, shelf: Shelf) -> AsyncIterator[LargeFile]:
+async def _large(conn: Conn, shelf: FileShelf) -> AsyncIterator[LargeFile]:
     """Give files that were handed in by SQL, which can write no files."""
     after: LargeFile | None = None
     while shelf.places and (
@@ -48,7 +48,7 @@ async def _large(conn: Conn, shelf: Shelf) -> AsyncIterator[LargeFile]:
         after = some[-1]
 
 
-async def _move_out(conn: Conn, shelf: Shelf, file: LargeFile) -> int:
+async def _move_out(conn: Conn, shelf: FileShelf, file: LargeFile) -> int:
     octets = await store_files.read_octets(conn, file)
     if octets is None:
         return 0

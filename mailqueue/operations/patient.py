@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from mailqueue.core.config import Settings
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.shelf import Shelf
+from mailqueue.mail.shelf import FileShelf
 from mailqueue.operations.model import Finding, State
 from mailqueue.vault.masterkey import MasterKey
 
@@ -17,7 +17,7 @@ class Patient:
     settings: Settings
     conn: Conn
     read_master_key: Callable[[], MasterKey | None]
-    shelf: Shelf
+    shelf: FileShelf
 
 
 Check = Callable[[Patient], Awaitable[Finding]]

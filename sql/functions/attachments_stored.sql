@@ -16,6 +16,7 @@ DECLARE
     v_most integer;
     v_location text := p_location;
 BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
     IF p_name IS NOT NULL THEN
         PERFORM mailqueue.check_file_name(p_name);
     END IF;
@@ -51,6 +52,18 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.keep_upload(uuid, text, text, bytea, bigint, bytea, bytea, text) IS
     'Keep a file for mails to come, or find it; gives nothing where it has to be written to its place first.';
+
+-- Octets, or where they lie; those of another project are left out.
+CREATE OR REPLACE FUNCTION mailqueue.files_of(p_project uuid, p_ids uuid[], p_days date[])
+RETURNS TABLE (id uuid, octets bytea, location text, sha256 bytea, bytes integer)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT a.id, a.octets, a.location, a.sha256, a.bytes
+      FROM mailqueue.attachments AS a
+     WHERE a.id = ANY (p_ids) AND a.created_on = ANY (p_days) AND a.project_id = p_project AND coalesce(mailqueue.tenant(), p_project) = p_project
+$$;
+COMMENT ON FUNCTION mailqueue.files_of(uuid, uuid[], date[]) IS 'Files of a project, for those who may not read the table.';
 
 -- What no content uses and nobody keeps any longer; the files themselves go afterwards. Mail of this month uses rows of this
 -- month only: none of those is looked at here.

@@ -3,16 +3,19 @@
 -- Its record is that of any mail. It is accepted, claimed and marked in one commit, before the first byte: whoever dies
 -- afterwards leaves a mail that a rescue holds as of unknown fate, and that no account of the project ever claimed.
 
+-- It gave no files in a version before.
+DROP FUNCTION IF EXISTS mailqueue.begin_inline(text, jsonb, text, integer, text);
+
 CREATE OR REPLACE FUNCTION mailqueue.begin_inline(p_project text, p_message jsonb, p_host text, p_pid integer, p_version text)
 RETURNS TABLE (id uuid, state text, reason text, worker_id integer, claim_no bigint, recipients smallint, category text,
                recipient_email text, recipient_name text, content_id bigint, content_on date, subject text, html_body text,
-               text_body text, from_email text, from_name text, reply_to text, headers jsonb)
+               text_body text, from_email text, from_name text, reply_to text, headers jsonb, files jsonb)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
-    c_no_meaning CONSTANT text[] := '{sender,run_at,expires_at,max_attempts,attachments}';
+    c_no_meaning CONSTANT text[] := '{sender,run_at,expires_at,max_attempts}';
     v_now timestamptz;
     v_field text;
     v_id uuid;
@@ -38,7 +41,7 @@ BEGIN
     SELECT * INTO q FROM mailqueue.email_queue AS e WHERE e.id = v_id AND e.created_at = now() AND e.status = 'pending';
     IF q.id IS NULL THEN  -- nobody is left to write to, or it was accepted before
         RETURN QUERY SELECT v_id, coalesce(h.state, 'duplicate'), h.reason, NULL::integer, NULL::bigint, NULL::smallint, NULL, NULL, NULL,
-                            NULL::bigint, NULL::date, NULL, NULL, NULL, NULL, NULL, NULL, NULL::jsonb
+                            NULL::bigint, NULL::date, NULL, NULL, NULL, NULL, NULL, NULL, NULL::jsonb, NULL::jsonb
                        FROM (SELECT) AS one LEFT JOIN LATERAL (
                             SELECT e.status AS state, e.reason FROM mailqueue.email_history AS e
                              WHERE e.id = v_id AND e.created_at = now() AND e.status = 'suppressed') AS h ON true;
@@ -73,7 +76,7 @@ BEGIN
      WHERE e.id = q.id;
     RETURN QUERY
         SELECT q.id, 'sending', NULL, v_worker, v_claim, q.recipients, q.category, q.recipient_email, q.recipient_name, c.id, c.created_on,
-               c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers
+               c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers, c.files
           FROM mailqueue.email_contents AS c WHERE c.id = q.content_id AND c.created_on = q.content_on;
 END $$;
 COMMENT ON FUNCTION mailqueue.begin_inline(text, jsonb, text, integer, text) IS

@@ -5,10 +5,10 @@
 SELECT u.id, u.created_on
 FROM mailqueue.keep_upload(%(project_id)s, %(name)s, %(content_type)s, %(sha256)s, %(size)s, %(head)s, %(octets)s, %(location)s) AS u;
 
--- name: find_attachment_rules :one
--- Which files a project allows, and how large those of one mail may be together.
-SELECT a.types, a.most AS most_bytes
-FROM mailqueue.attachments_of_project(%(project_id)s) AS a;
+-- name: files_of :many
+-- Octets of files of a project, or where they lie.
+SELECT f.id, f.octets, f.location, f.sha256, f.bytes
+FROM mailqueue.files_of(%(project_id)s, %(ids)s, %(days)s) AS f;
 
 -- name: sweep_stored_files :value
 -- Forget files in folders and buckets that nobody uses or keeps any longer; gives how many.

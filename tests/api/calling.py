@@ -12,6 +12,7 @@ from mailqueue.api.app import create_app
 from mailqueue.core.config import DatabaseSettings, Settings, load_settings
 from mailqueue.db.pool import Pool, connect, open_pool
 from mailqueue.tenants.keys import issue_key
+from mailqueue.wiring import build_services
 from tests import make
 
 ORIGIN = "http://127.0.0.1:8025"
@@ -39,12 +40,13 @@ class Calling:
         return await self.http.get(path, headers={"X-API-Key": key or self.key})
 
     async def post(
-        self, path: str, body: Any, *, key: str | None = None, **headers: str
+        self, path: str, body: Any = None, *, key: str | None = None, **headers: str
     ) -> httpx2.Response:
         given = {"X-API-Key": key or self.key} | {
             name.replace("_", "-"): value for name, value in headers.items()
         }
-        return await self.http.post(path, json=body, headers=given)
+        content = {"content": body} if isinstance(body, bytes) else {"json": body or {}}
+        return await self.http.post(path, headers=given, **content)
 
     async def put(self, path: str, body: Any, *, key: str | None = None) -> httpx2.Response:
         return await self.http.put(path, json=body, headers={"X-API-Key": key or self.key})
@@ -64,7 +66,8 @@ async def calling(database: DatabaseSettings, **options: Any) -> AsyncIterator[C
         await make.sender_account(conn, name="relay")
         issued = await issue_key(conn, "default", "tests", is_test=False, requests_per_second=MANY)
     async with open_pool(database) as pool:
-        app = create_app(settings_for(database, **options), pool)
+        settings = settings_for(database, **options)
+        app = create_app(settings, pool, services=build_services(settings, pool))
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN) as http:
             yield Calling(http, pool, database, issued.key.reveal())

@@ -3,7 +3,8 @@
 import pytest
 
 from mailqueue.api import mail, store
-from mailqueue.api.model import SendRequest, Sent
+from mailqueue.api.model import Sent
+from mailqueue.api.sending_model import SendRequest
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.pool import connect
 from mailqueue.tenants.keys import find_key, issue_key

@@ -111,18 +111,18 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"attachments": [{"filename": "a.pdf"}]}, "attachments"),
     ({"run_at": "tomorrow"}, "run_at"),
     ({"run_at": "2027-01-01T00:00:00"}, "run_at"),
-    ({"run_at": "9999-12-31T23:59:59Z"}, "run_at"),
+    ({"run_at": "9999-12-31T23:59:59Z"}, "scheduled_at"),
     ({"expires_at": "2001-01-01T00:00:00Z"}, "expires_at"),
     ({"category": "Not A Category"}, "category"),
     ({"delivery": "maybe"}, "delivery"),
-    ({"sender": "nowhere"}, "sender"),
+    ({"sender": "nowhere"}, "smtp_config_id"),
     ({"max_attempts": 0}, "max_attempts"),
     ({"max_attempts": 10**30}, "max_attempts"),
     ({"custom_data": [1]}, "custom_data"),
     ({"custom_data": {"a": "x" * 70_000}}, "custom_data"),
     ({"custom_data": {"a": {"\u0000": 1}}}, "custom_data"),
     ({"custom_data": {"a": [2**80]}}, "custom_data"),
-    ({"smtp_override": {"host": "x"}}, "smtp_override"),
+    ({"smtp_override": {"server": "x"}}, "smtp_override"),
     ({"idempotency_key": ""}, "idempotency_key"),
 ]
 
@@ -231,7 +231,7 @@ async def test_a_test_key_sends_to_the_trap_and_nowhere_else(api: Calling) -> No
 
     assert without.status_code == 409
     assert (trapped.status_code, named.status_code) == (202, 202)
-    assert (elsewhere.status_code, error_of(elsewhere)["field"]) == (422, "sender")
+    assert (elsewhere.status_code, error_of(elsewhere)["field"]) == (422, "smtp_config_id")
     assert routes == [("pit",), ("pit",)]
 
 

@@ -3,7 +3,7 @@
 import json
 from dataclasses import fields
 
-from mailqueue.api.model import SendRequest
+from mailqueue.api.sending_model import SendRequest
 from mailqueue.everything import Running
 from tests.docs.reading import blocks, shell_lines
 

@@ -17,7 +17,7 @@ from mailqueue.mail import store
 from mailqueue.mail.attachments import NewFile, keep, shelved
 from mailqueue.mail.files import octets_of
 from mailqueue.mail.model import FileFault
-from mailqueue.mail.shelf import Shelf
+from mailqueue.mail.shelf import FileShelf
 from tests import make
 
 pytestmark = pytest.mark.anyio
@@ -26,8 +26,8 @@ SHA = hashlib.sha256(PDF).digest()
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
-    return Shelf([FolderStore(tmp_path / "new"), FolderStore(tmp_path / "old")], over_bytes=1000)
+def shelf(tmp_path: Path) -> FileShelf:
+    return FileShelf([FolderStore(tmp_path / "new"), FolderStore(tmp_path / "old")], over_bytes=1000)
 
 
 def lender(conn: Conn) -> Any:
@@ -51,20 +51,20 @@ def inline(octets: bytes = PDF, **changes: Any) -> dict[str, Any]:
     }
 
 
-async def kept(conn: Conn, shelf: Shelf, *, name: str | None = None, octets: bytes = PDF) -> UUID:
+async def kept(conn: Conn, shelf: FileShelf, *, name: str | None = None, octets: bytes = PDF) -> UUID:
     project = await make.project_named(conn)
     file = NewFile(name, "application/pdf", octets)
     return (await keep(lender(conn), shelf, project_id=project, file=file)).id
 
 
-async def fetched(conn: Conn, shelf: Shelf, found: UUID) -> bytes | FileFault:
+async def fetched(conn: Conn, shelf: FileShelf, found: UUID) -> bytes | FileFault:
     day = await make.scalar(conn, "SELECT created_on FROM mailqueue.attachments WHERE id=%s", found)
     rows = await store.read_attachments(conn, [found], days=[day])
     return (await octets_of(rows, shelf))[found]
 
 
 async def test_a_large_file_lies_in_the_folder_and_a_small_one_in_the_database(
-    conn: Conn, shelf: Shelf, tmp_path: Path
+    conn: Conn, shelf: FileShelf, tmp_path: Path
 ) -> None:
     large, small = await kept(conn, shelf), await kept(conn, shelf, octets=b"%PDF-1.7 small")
 
@@ -79,7 +79,7 @@ async def test_a_large_file_lies_in_the_folder_and_a_small_one_in_the_database(
 
 
 async def test_the_same_octets_are_written_once_under_any_name(
-    conn: Conn, shelf: Shelf, tmp_path: Path
+    conn: Conn, shelf: FileShelf, tmp_path: Path
 ) -> None:
     ids = [await kept(conn, shelf, name=name) for name in (None, None, "a.pdf", "b.pdf")]
 
@@ -89,7 +89,7 @@ async def test_the_same_octets_are_written_once_under_any_name(
     assert [await fetched(conn, shelf, found) for found in ids] == [PDF] * 4
 
 
-async def test_projects_share_no_file(conn: Conn, shelf: Shelf, tmp_path: Path) -> None:
+async def test_projects_share_no_file(conn: Conn, shelf: FileShelf, tmp_path: Path) -> None:
     await kept(conn, shelf)
     other = await make.project(conn, "other")
     await keep(lender(conn), shelf, project_id=other, file=NewFile(None, "application/pdf", PDF))
@@ -102,7 +102,7 @@ async def test_projects_share_no_file(conn: Conn, shelf: Shelf, tmp_path: Path) 
 
 
 async def test_what_the_project_does_not_allow_is_never_written(
-    conn: Conn, shelf: Shelf, tmp_path: Path
+    conn: Conn, shelf: FileShelf, tmp_path: Path
 ) -> None:
     for octets, why in ((b"MZ" * 1000, "executable"), (PDF * 1000, "may have 4194304 bytes")):
         with pytest.raises(InvalidField, match=why):
@@ -113,7 +113,7 @@ async def test_what_the_project_does_not_allow_is_never_written(
 
 
 async def test_nothing_names_a_file_that_could_not_be_written(
-    conn: Conn, shelf: Shelf, tmp_path: Path
+    conn: Conn, shelf: FileShelf, tmp_path: Path
 ) -> None:
     (tmp_path / "new").write_text("in the way")
 
@@ -124,7 +124,7 @@ async def test_nothing_names_a_file_that_could_not_be_written(
 
 
 async def test_a_mail_keeps_its_large_files_on_the_shelf_and_the_same_key_means_the_same(
-    conn: Conn, shelf: Shelf
+    conn: Conn, shelf: FileShelf
 ) -> None:
     project = await make.project_named(conn)
     given = [inline(content_id="x"), inline(b"%PDF-1.7 small"), inline(content="%%"), "text"]
@@ -147,7 +147,7 @@ async def test_a_mail_keeps_its_large_files_on_the_shelf_and_the_same_key_means_
     ],
 )
 async def test_a_file_that_is_lost_fails_its_mail_and_says_what_to_do(
-    conn: Conn, shelf: Shelf, tmp_path: Path, fault: str, why: str
+    conn: Conn, shelf: FileShelf, tmp_path: Path, fault: str, why: str
 ) -> None:
     found = await kept(conn, shelf)
     (path,) = stored(tmp_path)
@@ -163,12 +163,12 @@ async def test_a_file_that_is_lost_fails_its_mail_and_says_what_to_do(
 
 
 async def test_a_file_of_a_place_that_is_not_named_here_is_waited_for(
-    conn: Conn, shelf: Shelf, tmp_path: Path
+    conn: Conn, shelf: FileShelf, tmp_path: Path
 ) -> None:
     found = await kept(conn, shelf)
 
-    answer = await fetched(conn, Shelf([FolderStore(tmp_path / "else")]), found)
-    moved = await fetched(conn, Shelf(shelf.places[::-1]), found)
+    answer = await fetched(conn, FileShelf([FolderStore(tmp_path / "else")]), found)
+    moved = await fetched(conn, FileShelf(shelf.places[::-1]), found)
 
     assert isinstance(answer, FileFault)
     assert not answer.is_lasting
@@ -176,7 +176,7 @@ async def test_a_file_of_a_place_that_is_not_named_here_is_waited_for(
     assert moved == PDF, "further places are read"
 
 
-async def test_no_row_has_a_file_outside_of_the_places_read(shelf: Shelf, tmp_path: Path) -> None:
+async def test_no_row_has_a_file_outside_of_the_places_read(shelf: FileShelf, tmp_path: Path) -> None:
     outside = tmp_path / "secret"
     outside.write_bytes(PDF)
 
@@ -196,7 +196,7 @@ async def test_a_place_that_was_away_is_left_alone_for_a_moment(tmp_path: Path) 
             yield b""
 
     store_away = Away(tmp_path)
-    shelf = Shelf([store_away])
+    shelf = FileShelf([store_away])
     place = f"{store_away.url}/{uuid4()}/x"
 
     answers = [await shelf.fetch(place, size=1, sha256=SHA) for _ in range(3)]

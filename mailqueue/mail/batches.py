@@ -1,0 +1,63 @@
+"""Hands in one content for many recipients, as a batch that can be looked at afterwards."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.mail import store_batches
+from mailqueue.mail.model_batches import Batch, BatchItem
+
+MOST_RECIPIENTS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class NewBatch:
+    """What many are to be told: the content, the options of all, and each recipient's own.
+
+    `content` has what enqueue_batch() takes of a message but the recipient and the options;
+    a recipient has `recipient` and may have any option but a key.
+    """
+
+    content: Mapping[str, Any]
+    options: Mapping[str, Any]
+    recipients: Sequence[Mapping[str, Any]]
+
+
+async def enqueue_shared(
+    conn: Conn, batch: NewBatch, *, project: str, is_strict: bool, by: str
+) -> list[BatchItem]:
+    """Accept a batch in one transaction; an item for each recipient, in order.
+
+    `is_strict`: where one is refused nothing is stored, and no item has an id.
+
+    Raises:
+        InvalidField: what they share is wrong; nothing is stored.
+    """
+    if not 1 <= len(batch.recipients) <= MOST_RECIPIENTS:
+        raise InvalidField(
+            "recipients", f"1 to {MOST_RECIPIENTS} recipients, got {len(batch.recipients)}"
+        )
+    return await store_batches.enqueue_shared(
+        conn,
+        project,
+        content=batch.content,
+        options=batch.options,
+        recipients=batch.recipients,
+        is_strict=is_strict,
+        by=by,
+    )
+
+
+async def find_batch(conn: Conn, project_id: UUID, batch_id: UUID) -> Batch:
+    """Give a batch of a project.
+
+    Raises:
+        NotFound: there is none, or it is as old as mails that went to the archive.
+    """
+    found = await store_batches.find(conn, project_id, batch_id)
+    if found is None:
+        raise NotFound("batch", batch_id)
+    return found

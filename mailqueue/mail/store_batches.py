@@ -1,0 +1,41 @@
+"""The statements of batches."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from mailqueue.db import fetch
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.model_batches import Batch, BatchItem
+from mailqueue.mail.store_enqueue import refusals
+
+
+async def enqueue_shared(
+    conn: Conn,
+    project: str,
+    *,
+    content: Mapping[str, Any],
+    options: Mapping[str, Any],
+    recipients: Sequence[Mapping[str, Any]],
+    is_strict: bool,
+    by: str,
+) -> list[BatchItem]:
+    """Accept one content for many; an InvalidField names what is wrong with what they share."""
+    asked = {
+        "project": project,
+        "content": Jsonb(content),
+        "options": Jsonb(options),
+        "recipients": Jsonb(recipients),
+        "strict": is_strict,
+        "by": by,
+    }
+    with refusals():
+        return await fetch.many(conn, "enqueue_shared", asked, BatchItem)
+
+
+async def find(conn: Conn, project_id: UUID, batch_id: UUID) -> Batch | None:
+    """Find a batch of a project."""
+    asked = {"project_id": project_id, "id": batch_id}
+    return await fetch.maybe(conn, "find_batch", asked, Batch)

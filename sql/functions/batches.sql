@@ -1,0 +1,108 @@
+-- One content for many recipients, accepted in one call.
+
+-- What they share is checked and stored once: what is wrong with it refuses the call (22023). Then each recipient by itself:
+-- a message of enqueue_batch() without content. p_is_strict: nothing is stored where one of them is refused, and no batch made.
+CREATE OR REPLACE FUNCTION mailqueue.enqueue_shared(p_project text, p_content jsonb, p_options jsonb, p_recipients jsonb, p_is_strict boolean, p_by text)
+RETURNS TABLE (index integer, id uuid, status text, reason text, batch_id uuid)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_project uuid := mailqueue.project_taking(p_project);
+    v_delivery text := (SELECT p.delivery FROM mailqueue.projects AS p WHERE p.id = v_project);  -- of mail that says none
+    v_is_careful boolean := false;
+    v_rows mailqueue.email_queue[];
+    v_ids uuid[]; v_status text[]; v_reasons text[];
+    v_batch uuid;
+    v_message jsonb;
+    v_why text;
+    q mailqueue.email_queue; c mailqueue.email_queue;
+BEGIN
+    PERFORM mailqueue.check_tenant(v_project);
+    IF EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()) THEN
+        PERFORM mailqueue.refuse_for_now();
+    END IF;
+    c := mailqueue.email_from_message(v_project, p_options || p_content || '{"recipient": "nobody@example.com"}');
+    LOOP
+        v_rows := '{}'; v_ids := '{}'; v_status := '{}'; v_reasons := '{}';
+        BEGIN
+            FOR v_message IN SELECT p_options || r.value || '{"subject": "-", "text": "-"}' FROM jsonb_array_elements(p_recipients) AS r LOOP
+                v_why := NULL;
+                IF v_is_careful THEN
+                    BEGIN
+                        q := mailqueue.email_from_message(v_project, v_message);
+                    EXCEPTION WHEN invalid_parameter_value THEN
+                        v_why := SQLERRM;
+                    END;
+                    IF v_why IS NOT NULL THEN
+                        v_ids := array_append(v_ids, NULL); v_status := array_append(v_status, 'rejected'); v_reasons := array_append(v_reasons, v_why);
+                        CONTINUE;
+                    END IF;
+                ELSE
+                    q := mailqueue.email_from_message(v_project, v_message);
+                END IF;
+                v_ids := array_append(v_ids, q.id); v_reasons := array_append(v_reasons, NULL); v_status := array_append(v_status, 'queued');
+                IF v_delivery IS NOT NULL AND v_message ->> 'delivery' IS NULL THEN
+                    q.delivery := v_delivery;
+                END IF;
+                q.content_id := 1;                           -- the place of what they share
+                q.subject := NULL; q.text_body := NULL;
+                v_rows := array_append(v_rows, q);
+            END LOOP;
+            EXIT;
+        EXCEPTION WHEN invalid_parameter_value THEN
+            IF v_is_careful THEN
+                RAISE;
+            END IF;
+            v_is_careful := true;
+        END;
+    END LOOP;
+
+    IF NOT (p_is_strict AND 'rejected' = ANY (v_status)) THEN
+        PERFORM mailqueue.store_batch(v_rows, ARRAY[c]);
+        INSERT INTO mailqueue.batches (project_id, created_by, subject, email_ids, rejected)
+        VALUES (v_project, p_by, c.subject, v_ids, cardinality(array_positions(v_status, 'rejected')))
+        RETURNING batches.id INTO v_batch;
+    END IF;
+    RETURN QUERY
+        SELECT r.n::integer - 1, CASE WHEN v_batch IS NOT NULL THEN r.id END, coalesce(h.status, r.status), coalesce(r.reason, h.reason), v_batch
+          FROM unnest(v_ids, v_status, v_reasons) WITH ORDINALITY AS r(id, status, reason, n)
+          LEFT JOIN mailqueue.email_history AS h ON h.id = r.id AND h.finished_at = now()
+         ORDER BY r.n;
+END $$;
+COMMENT ON FUNCTION mailqueue.enqueue_shared(text, jsonb, jsonb, jsonb, boolean, text) IS
+    'Accept one content for many recipients and remember them as a batch; a row for each in order: queued, suppressed or rejected with the reason.';
+
+CREATE OR REPLACE FUNCTION mailqueue.batch_of(p_project uuid, p_batch uuid)
+RETURNS TABLE (id uuid, created_at timestamptz, created_by text, subject text, recipients integer, rejected integer, counts jsonb)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT b.id, b.created_at, b.created_by, b.subject, cardinality(b.email_ids), b.rejected,
+           (SELECT coalesce(jsonb_object_agg(s.status, s.emails), '{}')
+              FROM (SELECT coalesce(q.status, h.status, 'archived') AS status, count(*) AS emails
+                      FROM unnest(b.email_ids) AS i(id)
+                      LEFT JOIN mailqueue.email_queue AS q ON q.id = i.id
+                      LEFT JOIN LATERAL (SELECT e.status FROM mailqueue.email_history AS e
+                                          WHERE e.id = i.id ORDER BY e.finished_at DESC LIMIT 1) AS h ON q.id IS NULL
+                     WHERE i.id IS NOT NULL GROUP BY 1) AS s)
+      FROM mailqueue.batches AS b
+     WHERE b.id = p_batch AND b.project_id = p_project AND coalesce(mailqueue.tenant(), p_project) = p_project
+$$;
+COMMENT ON FUNCTION mailqueue.batch_of(uuid, uuid) IS 'A batch of a project, with how many of its mails are in each state by now.';
+
+CREATE OR REPLACE FUNCTION mailqueue.sweep_batches() RETURNS bigint
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_count bigint;
+BEGIN
+    DELETE FROM mailqueue.batches AS b USING mailqueue.retention AS r
+     WHERE r.project_id = b.project_id AND r.kind = 'email_history' AND b.created_at < now() - make_interval(days => r.hot_days);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END $$;
+COMMENT ON FUNCTION mailqueue.sweep_batches() IS 'Forget batches whose mails leave for the archive; gives how many.';

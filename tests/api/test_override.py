@@ -1,0 +1,126 @@
+"""POST /v1/send with a server of the caller's: sent while he waits, and nothing secret is kept."""
+
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.db.pool import connect
+from mailqueue.tenants.keys import issue_key
+from tests import make
+from tests.api.calling import HELLO, Calling, calling, error_of
+from tests.mail.inline import LOGIN_EHLO, PASSWORD, USER
+from tests.mail.inline import Desk as Office
+from tests.smtp.scripted import ScriptedServer, scripted
+
+pytestmark = pytest.mark.anyio
+
+
+@asynccontextmanager
+async def serving(
+    database: DatabaseSettings, *, allowed: str = "127.0.0.1/32", **answers: Any
+) -> AsyncIterator[tuple[Calling, ScriptedServer]]:
+    async with (
+        scripted(ehlo=LOGIN_EHLO, **answers) as server,
+        calling(database, allowed_hosts=allowed) as api,
+    ):
+        yield api, server
+
+
+def body(server: ScriptedServer, **changes: Any) -> dict[str, Any]:
+    override = {
+        "provider_type": "smtp",
+        "host": "127.0.0.1",
+        "port": server.port,
+        "username": USER,
+        "password": PASSWORD,
+        "tls_mode": "none",
+    }
+    return {**HELLO, "from_email": "hello@example.org", "smtp_override": override, **changes}
+
+
+async def everything(api: Calling) -> str:
+    async with connect(api.database) as conn:
+        return await Office(api.database, 0, conn).everything()
+
+
+async def test_the_answer_says_what_became_of_it_and_no_secret_is_kept(
+    database: DatabaseSettings, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async with serving(database) as (api, server):
+        pdf = {"filename": "a.pdf", "content_type": "application/pdf"}
+        content = b64encode(b"%PDF-1.7 x").decode()
+        sent = await api.send(body(server, attachments=[{**pdf, "content": content}]))
+
+        assert sent.status_code == 200, sent.text
+        assert sent.json()["status"] == "sent", sent.text
+        [message] = server.messages
+        assert message.sender == b"MAIL FROM:<hello@example.org>"
+        assert content.encode() in b"".join(message.data.split())
+        kept = await everything(api)
+        shown = (await api.get(f"/v1/emails/{sent.json()['id']}")).json()
+        assert shown["status"] == "sent"
+        for text in (kept, str(shown), sent.text, str(capfd.readouterr())):
+            assert USER not in text
+            assert PASSWORD not in text
+
+
+async def test_a_refusal_is_an_answer_and_the_same_key_gives_it_again(
+    database: DatabaseSettings,
+) -> None:
+    async with serving(database, RCPT=[b"550 5.1.1 no such user\r\n"]) as (api, server):
+        answers = [await api.send(body(server), Idempotency_Key="one") for _ in range(2)]
+
+        assert [(each.status_code, each.json()["status"]) for each in answers] == [
+            (200, "failed")
+        ] * 2
+        assert answers[0].json() == answers[1].json()
+        assert "no such user" in answers[0].json()["reason"]
+
+
+async def test_a_private_server_is_not_reached(database: DatabaseSettings) -> None:
+    async with serving(database, allowed="") as (api, server):
+        refused = await api.send(body(server))
+
+        assert refused.json()["status"] == "failed"
+        assert "127.0.0.1" in refused.json()["reason"]
+        assert server.messages == []
+
+
+@pytest.mark.parametrize(
+    ("override", "field"),
+    [
+        ({"host": "no host"}, "smtp_override.host"),
+        ({"host": "a.example.com", "port": 70000}, "smtp_override.port"),
+        ({"host": "a.example.com", "username": "x"}, "smtp_override.password"),
+        ({"host": "a.example.com", "tls_mode": "maybe"}, "smtp_override"),
+        ({"host": "a.example.com", "provider_type": "ses"}, "smtp_override"),
+        ({"port": 25}, "smtp_override"),
+        ({"host": "a.example.com", "password": [PASSWORD]}, "smtp_override"),
+    ],
+)
+async def test_a_faulty_server_is_named_without_its_password(
+    database: DatabaseSettings, override: dict[str, Any], field: str
+) -> None:
+    async with calling(database) as api:
+        refused = await api.send(
+            {**HELLO, "from_email": "a@example.org", "smtp_override": override}
+        )
+
+        assert (refused.status_code, error_of(refused)["field"]) == (422, field)
+        assert PASSWORD not in refused.text
+
+
+async def test_a_test_key_reaches_no_server(database: DatabaseSettings) -> None:
+    async with serving(database) as (api, server):
+        async with connect(database) as conn:
+            await make.sender_account(conn, name="pit", provider="trap")
+            key = (await issue_key(conn, "default", "try", is_test=True)).key.reveal()
+
+        refused = await api.send(body(server), X_API_Key=key)
+
+        assert (refused.status_code, error_of(refused)["field"]) == (422, "smtp_override")
+        assert server.messages == []
