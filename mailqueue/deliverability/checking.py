@@ -31,19 +31,39 @@ async def check(
         NotFound: there is no such project.
     """
     domain = keys.domain_of(domain)
-    if address is not None:
-        address = _plain(address)
-    owner = await keys.get_project(conn, project)
+    await keys.get_project(conn, project)
     mine = await store.list_keys(conn, project, domain=domain)
+    findings = await look(domain, mine, resolver, address=address)
+    return await record(conn, project, domain=domain, findings=findings)
+
+
+async def look(
+    domain: str, mine: list[DkimKey], resolver: Resolver, *, address: str | None = None
+) -> tuple[Finding, ...]:
+    """Ask DNS everything receivers ask of a domain with these keys; in no transaction.
+
+    Raises:
+        InvalidField: the address is none.
+    """
     looks = [
-        check_spf(domain, resolver, address=address),
+        check_spf(domain, resolver, address=None if address is None else _plain(address)),
         _check_dkim(domain, mine, resolver),
         check_dmarc(domain, resolver),
         check_mail_hosts(domain, resolver),
     ]
     if address is not None:
-        looks.append(check_reverse_name(address, resolver))
-    report = Report(project, domain, tuple(await asyncio.gather(*looks)))
+        looks.append(check_reverse_name(_plain(address), resolver))
+    return tuple(await asyncio.gather(*looks))
+
+
+async def record(conn: Conn, project: str, *, domain: str, findings: tuple[Finding, ...]) -> Report:
+    """Keep what was found.
+
+    Raises:
+        NotFound: there is no such project.
+    """
+    owner = await keys.get_project(conn, project)
+    report = Report(project, domain, findings)
     await store.record_check(
         conn,
         owner.id,

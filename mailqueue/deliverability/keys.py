@@ -1,9 +1,9 @@
 """What can be done with a domain's DKIM keys: create, rotate, put in force, revoke."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import ConfigError, Conflict, InvalidField, NotFound
@@ -31,8 +31,11 @@ async def create(
     selector: str | None = None,
     master: MasterKey | None,
     by: str,
+    made: Mapping[Algorithm, bytes] | None = None,
 ) -> list[DkimKey]:
     """Make the first keys of a domain, pending until their records are in DNS.
+
+    `made` has private keys from `new_keys`, for callers that hold no connection meanwhile.
 
     Raises:
         InvalidField: the domain or the selector is none.
@@ -49,13 +52,28 @@ async def create(
                 f"{domain} has the {one.algorithm.key_type} key {one.selector} ({one.status}): "
                 f"replace it with `mailqueue dkim rotate {domain}`"
             )
-    return await _make(conn, project, domain, algorithms, selector=selector, master=master, by=by)
+    return await _make(
+        conn, project, domain, algorithms, selector=selector, master=master, by=by, made=made
+    )
+
+
+async def new_keys(algorithms: Iterable[Algorithm]) -> dict[Algorithm, bytes]:
+    """Make a private key of each kind, in a thread: that takes some tenths of a second."""
+    return {each: await asyncio.to_thread(new_private_key, each) for each in algorithms}
 
 
 async def rotate(
-    conn: Conn, project: str, *, domain: str, master: MasterKey | None, by: str
+    conn: Conn,
+    project: str,
+    *,
+    domain: str,
+    master: MasterKey | None,
+    by: str,
+    made: Mapping[Algorithm, bytes] | None = None,
 ) -> list[DkimKey]:
     """Make a successor of each key of a domain that signs; it signs once its record is in DNS.
+
+    `made` is that of `create`.
 
     Raises:
         NotFound: nothing signs for the domain.
@@ -72,7 +90,9 @@ async def rotate(
     algorithms = [key.algorithm for key in found if key.status is KeyStatus.ACTIVE]
     if not algorithms:
         raise NotFound("DKIM key in force of", f"{domain} in project {project}")
-    return await _make(conn, project, domain, algorithms, selector=None, master=master, by=by)
+    return await _make(
+        conn, project, domain, algorithms, selector=None, master=master, by=by, made=made
+    )
 
 
 async def list_keys(
@@ -90,6 +110,18 @@ async def list_keys(
     if name is not None and not found:
         raise NotFound("DKIM key of", f"{name}: make one with `mailqueue dkim create {name}`")
     return found
+
+
+async def get(conn: Conn, project: str, *, key_id: UUID) -> DkimKey:
+    """Give a key of a project by its id.
+
+    Raises:
+        NotFound: the project has none of that id.
+    """
+    for key in await store.list_keys(conn, project, domain=None):
+        if key.id == key_id:
+            return key
+    raise NotFound("DKIM key", key_id)
 
 
 async def put_in_force(
@@ -178,6 +210,7 @@ async def _make(
     selector: str | None,
     master: MasterKey | None,
     by: str,
+    made: Mapping[Algorithm, bytes] | None,
 ) -> list[DkimKey]:
     owner = await get_project(conn, project)
     if master is None:
@@ -187,11 +220,13 @@ async def _make(
         )
     if selector is not None:
         _check_selector(selector)
-    made = [await asyncio.to_thread(new_private_key, each) for each in algorithms]
+    had = dict(made or {})
+    private_keys = had | await new_keys(each for each in algorithms if each not in had)
     async with conn.transaction():
         taken = {key.selector for key in await store.list_keys(conn, project, domain=domain)}
         ids = set()
-        for algorithm, private in zip(algorithms, made, strict=True):
+        for algorithm in algorithms:
+            private = private_keys[algorithm]
             name = selector or _free_selector(algorithm, taken)
             taken.add(name)
             key_id = uuid4()

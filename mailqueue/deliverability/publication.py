@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
+from uuid import UUID
 
 from mailqueue.db.fetch import Conn
 from mailqueue.deliverability import keys, store
@@ -78,14 +79,22 @@ async def verify(
     Raises:
         NotFound: there is no such project, or no key of the domain.
     """
-    found = await look_up(
-        await keys.list_keys(conn, project=project, domain=domain), resolver
-    )  # in no transaction: DNS may take its time
+    mine = await keys.list_keys(conn, project=project, domain=domain)
+    return await settle(conn, await look_up(mine, resolver), keep=keep, by=by)
+
+
+async def settle(
+    conn: Conn, found: Sequence[Publication], *, keep: timedelta = keys.KEEP, by: str
+) -> list[Publication]:
+    """Write down what DNS said of keys; those that waited and are published sign from now on."""
     seen = [each.key for each in found if each.in_dns is InDns.PUBLISHED]
     await store.note_seen(conn, seen)
     waiting = [key for key in seen if key.status is KeyStatus.PENDING]
     await keys.put_in_force(conn, waiting, keep=keep, by=by, seen=True)
-    now = {key.id: key for key in await keys.list_keys(conn, project=project, domain=domain)}
+    now: dict[UUID, DkimKey] = {}
+    for project, domain in {(each.key.project, each.key.domain) for each in found}:
+        again = await keys.list_keys(conn, project=project, domain=domain)
+        now |= {key.id: key for key in again}
     return [replace(each, key=now.get(each.key.id, each.key)) for each in found]
 
 

@@ -10,6 +10,7 @@ import httpx2
 
 from mailqueue.api.app import create_app
 from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.nameserver import NameServer
 from mailqueue.core.outbound import Network
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect, open_pool
@@ -44,7 +45,10 @@ class Wired:
 
 @asynccontextmanager
 async def wired(
-    database: DatabaseSettings, *, allowed_hosts: tuple[Network, ...] = (), **options: Any
+    database: DatabaseSettings,
+    *,
+    allowed_hosts: tuple[Network, ...] = (),
+    name_servers: tuple[NameServer, ...] = (),
 ) -> AsyncIterator[Wired]:
     """Serve projects `shop` and `other`, neither with a sender account."""
     async with connect(database) as conn:
@@ -56,7 +60,10 @@ async def wired(
             await issue_key(conn, "shop", "reads", is_test=False, scopes=[Scope.PROJECT_READ]),
         ]
     settings = replace(
-        settings_for(database, **options), master_key=Secret(MASTER), allowed_hosts=allowed_hosts
+        settings_for(database),
+        master_key=Secret(MASTER),
+        allowed_hosts=allowed_hosts,
+        name_servers=name_servers,
     )
     async with open_pool(database) as pool:
         app = create_app(settings, pool, services=build_services(settings, pool))

@@ -1,0 +1,297 @@
+"""The endpoints of DKIM keys, and of what DNS says of a domain."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from mailqueue.api.call import Call
+from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.own_key import lent_key, own_key_of, platform_key
+from mailqueue.deliverability import checking, keys, publication
+from mailqueue.deliverability.findings import Finding
+from mailqueue.deliverability.model import DkimKey, KeyStatus
+from mailqueue.deliverability.publication import Publication
+from mailqueue.deliverability.resolver import Resolver
+from mailqueue.dkim.keys import Algorithm
+from mailqueue.dkim.record import strings, zone_line
+from mailqueue.tenants.model import Scope
+
+PATH = "/v1/dkim"
+ONE = "/v1/dkim/{key_id}"
+_TAG = "DKIM"
+_STRICT = ConfigDict(extra="forbid", frozen=True)
+_ALGORITHM_BY_WORD = {each.key_type: each for each in Algorithm}
+Domain = Annotated[str, Field(min_length=1, max_length=300)]
+
+
+class NewKey(BaseModel):
+    """A key for a domain; a domain may have one of each kind."""
+
+    model_config = _STRICT
+
+    domain: Domain
+    algorithm: Literal["rsa", "ed25519"] = "rsa"
+    selector: Annotated[str, Field(max_length=100)] | None = None
+
+
+class ListQuery(BaseModel):
+    """Which keys are listed."""
+
+    model_config = _STRICT
+
+    domain: Domain | None = None
+
+
+class CheckQuery(BaseModel):
+    """Which domain is looked at, and by which address its mail leaves."""
+
+    model_config = _STRICT
+
+    domain: Domain
+    ip: Annotated[str, Field(max_length=100)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownKey:
+    """A key and the record to publish: as one value, as strings, and as a line of a zone."""
+
+    id: UUID
+    domain: str
+    selector: str
+    algorithm: str
+    status: KeyStatus
+    verified: bool
+    dns_name: str
+    dns_type: str
+    dns_txt_record: str
+    dns_strings: list[str]
+    zone_line: str
+    public_key: str
+    created_at: datetime
+    verified_at: datetime | None
+    active_at: datetime | None
+    retired_at: datetime | None
+    needed_until: datetime | None
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownKeys:
+    """The keys of a project, oldest first."""
+
+    data: list[ShownKey]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What DNS says of a key, and the key as it is then."""
+
+    in_dns: str
+    found: list[str]
+    why: str | None
+    key: ShownKey
+
+
+@dataclass(frozen=True, slots=True)
+class ShownReport:
+    """What receivers find when they look at a domain."""
+
+    domain: str
+    is_good: bool
+    findings: list[Finding]
+
+
+async def create(call: Call) -> ShownKey:
+    """Make a key, pending until its record is in DNS."""
+    body: NewKey = call.body
+    algorithm = _ALGORITHM_BY_WORD[body.algorithm]
+    domain, master, own = keys.domain_of(body.domain), platform_key(call), own_key_of(call.request)
+    made = await keys.new_keys([algorithm])
+    async with call.connection() as conn, lent_key(call, own, conn):
+        [key] = await keys.create(
+            conn,
+            call.caller.project,
+            domain=domain,
+            algorithms=[algorithm],
+            selector=body.selector,
+            master=master,
+            by=call.by,
+            made=made,
+        )
+    return _shown(key)
+
+
+async def index(call: Call) -> ShownKeys:
+    """List keys."""
+    query: ListQuery | None = call.query
+    domain = None if query is None or query.domain is None else keys.domain_of(query.domain)
+    async with call.connection() as conn:
+        found = await keys.list_keys(conn, project=call.caller.project)
+    return ShownKeys([_shown(key) for key in found if domain in (None, key.domain)])
+
+
+async def show(call: Call) -> ShownKey:
+    """Show a key and its record."""
+    return _shown(await _key(call))
+
+
+async def verify(call: Call) -> Verified:
+    """Look a key up; if it waited for its record and that is there, it signs from now on."""
+    key = await _key(call)
+    looked = await publication.look_up([key], _resolver(call))
+    async with call.connection() as conn:
+        [found] = await publication.settle(conn, looked, by=call.by)
+    return _verified(found)
+
+
+async def rotate(call: Call) -> ShownKeys:
+    """Make a successor of each key that signs for the domain of this one."""
+    key, master, own = await _key(call), platform_key(call), own_key_of(call.request)
+    made = await keys.new_keys(Algorithm)
+    async with call.connection() as conn, lent_key(call, own, conn):
+        found = await keys.rotate(
+            conn, call.caller.project, domain=key.domain, master=master, by=call.by, made=made
+        )
+    return ShownKeys([_shown(each) for each in found])
+
+
+async def revoke(call: Call) -> ShownKey:
+    """Destroy a private key; what to publish then is in the answer."""
+    key_id = call.id("key_id")
+    async with call.connection() as conn:
+        key = await keys.get(conn, call.caller.project, key_id=key_id)
+        gone = await keys.revoke(
+            conn, call.caller.project, domain=key.domain, selector=key.selector, by=call.by
+        )
+    return _shown(gone)
+
+
+async def check(call: Call) -> ShownReport:
+    """Look at SPF, DKIM, DMARC and MX of a domain, and keep what was found."""
+    query: CheckQuery = call.query
+    domain, project = keys.domain_of(query.domain), call.caller.project
+    async with call.connection() as conn:
+        mine = await keys.list_keys(conn, project=project)
+    of_domain = [key for key in mine if key.domain == domain]
+    findings = await checking.look(domain, of_domain, _resolver(call), address=query.ip)
+    async with call.connection() as conn:
+        report = await checking.record(conn, project, domain=domain, findings=findings)
+    return ShownReport(report.domain, report.is_good, list(report.findings))
+
+
+async def _key(call: Call) -> DkimKey:
+    key_id = call.id("key_id")
+    async with call.connection() as conn:
+        return await keys.get(conn, call.caller.project, key_id=key_id)
+
+
+def _resolver(call: Call) -> Resolver:
+    return Resolver(call.settings.name_servers)
+
+
+def _verified(found: Publication) -> Verified:
+    return Verified(found.in_dns, list(found.found), found.why, _shown(found.key))
+
+
+def _shown(key: DkimKey) -> ShownKey:
+    return ShownKey(
+        id=key.id,
+        domain=key.domain,
+        selector=key.selector,
+        algorithm=key.algorithm.key_type,
+        status=key.status,
+        verified=key.seen_at is not None,
+        dns_name=key.name,
+        dns_type="TXT",
+        dns_txt_record=key.text,
+        dns_strings=strings(key.text),
+        zone_line=zone_line(key.name, key.text),
+        public_key=key.public_key,
+        created_at=key.created_at,
+        verified_at=key.seen_at,
+        active_at=key.active_at,
+        retired_at=key.retired_at,
+        needed_until=key.needed_until,
+        revoked_at=key.revoked_at,
+    )
+
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    Endpoint(
+        "POST",
+        PATH,
+        Scope.PROJECT_WRITE,
+        "Make a DKIM key for a domain; it signs once its record is in DNS.",
+        create,
+        request=NewKey,
+        response=ShownKey,
+        status=HTTPStatus.CREATED,
+        tag=_TAG,
+        once=Once.APART,
+        example={"domain": "example.com"},
+    ),
+    Endpoint(
+        "GET",
+        PATH,
+        Scope.PROJECT_READ,
+        "List DKIM keys and their records.",
+        index,
+        query=ListQuery,
+        response=ShownKeys,
+        tag=_TAG,
+    ),
+    Endpoint(
+        "GET",
+        f"{PATH}/check",
+        Scope.PROJECT_READ,
+        "Check SPF, DKIM, DMARC and MX of a domain, and say what to publish instead.",
+        check,
+        query=CheckQuery,
+        response=ShownReport,
+        tag=_TAG,
+    ),
+    Endpoint(
+        "GET",
+        ONE,
+        Scope.PROJECT_READ,
+        "Show a DKIM key and the record to publish.",
+        show,
+        response=ShownKey,
+        tag=_TAG,
+    ),
+    Endpoint(
+        "POST",
+        f"{ONE}/verify",
+        Scope.PROJECT_WRITE,
+        "Look a key's record up; if it is there, the key signs from now on.",
+        verify,
+        response=Verified,
+        tag=_TAG,
+        once=Once.NEVER,
+    ),
+    Endpoint(
+        "POST",
+        f"{ONE}/rotate",
+        Scope.PROJECT_WRITE,
+        "Make a successor of each key that signs for the domain of this one.",
+        rotate,
+        response=ShownKeys,
+        status=HTTPStatus.CREATED,
+        tag=_TAG,
+        once=Once.APART,
+    ),
+    Endpoint(
+        "DELETE",
+        ONE,
+        Scope.PROJECT_WRITE,
+        "Revoke a DKIM key: its private half is destroyed.",
+        revoke,
+        response=ShownKey,
+        tag=_TAG,
+    ),
+)
