@@ -54,6 +54,17 @@ class NewAdministrator:
 
 
 @dataclass(frozen=True, slots=True)
+class ProjectRetention:
+    """How long one kind of a project's records is kept, in days; None: for good, or never cold."""
+
+    kind: str
+    hot_days: int
+    warm_days: int | None
+    keep_days: int | None
+    is_own: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RevokedKey:
     """A key that was put out of force."""
 

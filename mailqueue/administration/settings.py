@@ -1,9 +1,10 @@
 """Settings and flags of the installation: read, and changed by whoever is named."""
 
 from collections.abc import Mapping
+from uuid import UUID
 
 from mailqueue.administration import store
-from mailqueue.administration.model import Setting, SettingKind
+from mailqueue.administration.model import ProjectRetention, Setting, SettingKind
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 
@@ -37,6 +38,11 @@ async def switch(conn: Conn, flags: Mapping[str, bool], *, by: str) -> list[Sett
     words = {name: "on" if is_on else "off" for name, is_on in flags.items()}
     await _change(conn, words, {each.name for each in await list_flags(conn)}, by=by)
     return await list_flags(conn)
+
+
+async def retention_of(conn: Conn, project_id: UUID) -> list[ProjectRetention]:
+    """List how long each kind of record of a project is kept."""
+    return await store.project_retention(conn, project_id)
 
 
 async def _change(conn: Conn, changes: Mapping[str, str], known: set[str], *, by: str) -> None:

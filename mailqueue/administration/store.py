@@ -11,6 +11,7 @@ from mailqueue.administration.model import (
     Administrator,
     Event,
     HealthCheck,
+    ProjectRetention,
     ProviderBoard,
     QueueLane,
     RevokedKey,
@@ -144,3 +145,8 @@ async def provider_board(conn: Conn) -> list[ProviderBoard]:
 async def health_board(conn: Conn) -> list[HealthCheck]:
     """List what the checks found."""
     return await many(conn, "list_health_board", None, HealthCheck)
+
+
+async def project_retention(conn: Conn, project_id: UUID) -> list[ProjectRetention]:
+    """List how long each kind of record of a project is kept."""
+    return await many(conn, "list_project_retention", {"project_id": project_id}, ProjectRetention)

@@ -83,7 +83,7 @@ AS $$
 DECLARE
     v_mails uuid[];
 BEGIN
-    PERFORM mailqueue.check_tenant(p_project);
+    PERFORM mailqueue.check_administers();
     IF p_address IS NOT NULL THEN
         v_mails := ARRAY(
             SELECT h.id FROM mailqueue.email_history AS h WHERE lower(h.recipient_email) = lower(p_address)

@@ -10,6 +10,7 @@ AS $$
 DECLARE
     v_project uuid := CASE WHEN p_project IS NOT NULL THEN mailqueue.project_named(p_project) END;
 BEGIN
+    PERFORM mailqueue.check_administers();
     RETURN QUERY SELECT coalesce(p_project, 'all'), r.kind, r.hot_days, r.warm_days, r.keep_days, true
       FROM mailqueue.retention_rules AS r WHERE r.project_id IS NOT DISTINCT FROM v_project AND r.kind = p_kind FOR UPDATE;
     INSERT INTO mailqueue.retention_rules (project_id, kind, hot_days, warm_days, keep_days)
@@ -33,6 +34,7 @@ AS $$
 DECLARE
     v_project uuid := CASE WHEN p_project IS NOT NULL THEN mailqueue.project_named(p_project) END;
 BEGIN
+    PERFORM mailqueue.check_administers();
     DELETE FROM mailqueue.retention_rules AS r WHERE r.project_id = v_project AND r.kind = p_kind;
     IF FOUND THEN
         PERFORM mailqueue.record_operation(v_project, 'retention.reset', p_kind, '{}', p_by);

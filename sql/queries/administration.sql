@@ -68,3 +68,10 @@ FROM mailqueue.provider_board() AS b;
 -- What each check of the installation found.
 SELECT h.name, h.state, h.found, h.fix
 FROM mailqueue.health_board() AS h;
+
+-- name: list_project_retention :many
+-- How long each kind of record of a project is kept.
+SELECT r.kind, r.hot_days, r.warm_days, r.keep_days, r.is_own
+FROM mailqueue.retention AS r
+WHERE r.project_id = %(project_id)s::uuid
+ORDER BY r.kind;

@@ -1,0 +1,226 @@
+"""Projects as administrators write and read them over HTTP. Values, and which setting each is."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from mailqueue.administration.model import ProjectRetention
+from mailqueue.api.paging import PageQuery
+from mailqueue.tenants import projects
+from mailqueue.tenants.model import Project
+from mailqueue.tenants.standing import MOST_DAYS, Standing
+
+# What callers say for settings that have another name in the database.
+SETTING_BY_FIELD: Mapping[str, str] = {
+    "name": "display_name",
+    "timezone": "time_zone",
+    "daily_send_limit": "daily_limit",
+    "rate_limit_per_sec": "rate_per_second",
+    "max_attachment_bytes": "attachment_bytes",
+    "allowed_mime_types": "attachment_types",
+}
+FIELD_BY_SETTING = {setting: field for field, setting in SETTING_BY_FIELD.items()} | {
+    "project": "slug"
+}
+Kind = Annotated[str, Field(pattern="^[a-z_]{1,40}$")]
+Days = Annotated[int, Field(ge=1, le=36_500)]
+
+
+class Keep(BaseModel):
+    """For how many days records are kept: hot in the database, then in the archive."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    hot_days: Days
+    warm_days: Days | None = None
+    keep_days: Days | None = None
+
+
+class ProjectSettings(BaseModel):
+    """What holds for all mail of a project; null takes a setting back."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    name: str | None = None
+    description: str | None = None
+    from_name: str | None = None
+    from_email: str | None = None
+    reply_to: str | None = None
+    bounce_address: str | None = None
+    timezone: str | None = None
+    daily_send_limit: Annotated[int, Field(ge=0, le=2_147_483_647)] | None = None
+    rate_limit_per_sec: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
+    burst: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    weight: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    max_attachment_bytes: Annotated[int, Field(ge=0, le=26_214_400)] | None = None
+    allowed_mime_types: Annotated[list[str], Field(max_length=200)] | None = None
+    allowed_from: Annotated[list[str], Field(max_length=200)] | None = None
+    postal_address: str | None = None
+    delivery: str | None = None
+    retention: Annotated[dict[Kind, Keep | None], Field(max_length=20)] | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """Give what was said, under the names of `projects.change`."""
+        said = self.model_fields_set - {"slug", "retention"}
+        return {SETTING_BY_FIELD.get(name, name): getattr(self, name) for name in sorted(said)}
+
+
+class NewProject(ProjectSettings):
+    """A project to be; `slug` is what everything names it by, for ever."""
+
+    slug: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9_-]{0,62}$")]
+
+
+class Suspension(BaseModel):
+    """Why a project is suspended."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    reason: Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class ProjectsQuery(PageQuery):
+    """Which projects are listed; deleted ones only where they are asked for."""
+
+    q: Annotated[str, Field(max_length=200)] | None = None
+    status: Annotated[str, Field(pattern=f"^({'|'.join(projects.STATUSES)})$")] | None = None
+
+
+class StatsQuery(BaseModel):
+    """How many days are shown, today included."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    days: Annotated[int, Field(ge=1, le=MOST_DAYS)] = 7
+
+
+class AuditQuery(PageQuery):
+    """Which changes are listed."""
+
+    action: Annotated[str, Field(max_length=100)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownProject:
+    """A project; null is not said, or has no limit."""
+
+    id: UUID
+    slug: str
+    name: str
+    description: str | None
+    status: str
+    suspended_at: datetime | None
+    suspended_reason: str | None
+    paused_until: datetime | None
+    deleted_at: datetime | None
+    from_name: str | None
+    from_email: str | None
+    reply_to: str | None
+    bounce_address: str | None
+    timezone: str
+    daily_send_limit: int | None
+    rate_limit_per_sec: float | None
+    burst: int
+    weight: int
+    max_attachment_bytes: int
+    allowed_mime_types: list[str]
+    allowed_from: list[str] | None
+    postal_address: str | None
+    delivery: str | None
+    retention: list[ProjectRetention] | None  # null in lists
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ShownToday:
+    """What was sent today and may still be: recipients against limits, mails in the queue."""
+
+    day: date
+    sent: int
+    reserved: int
+    daily_send_limit: int | None
+    left: int | None
+    rate_limit_per_sec: float | None
+    bounces: int
+    errors: int
+    blocked_reason: str | None
+    blocked_until: datetime | None
+    next_day_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStats:
+    """How a project stands; `totals` and the rates are over the days."""
+
+    today: ShownToday
+    queue: dict[str, int]
+    totals: dict[str, int]
+    delivery_rate: float | None
+    hard_bounce_rate: float | None
+    complaint_rate: float | None
+    days: list[dict[str, Any]]
+
+
+def shown(project: Project, retention: list[ProjectRetention] | None = None) -> ShownProject:
+    """Give a project as administrators see it."""
+    return ShownProject(
+        id=project.id,
+        slug=project.name,
+        name=project.display_name or project.name,
+        description=project.description,
+        status=project.status,
+        suspended_at=project.suspended_at,
+        suspended_reason=project.status_reason,
+        paused_until=project.status_until,
+        deleted_at=project.deleted_at,
+        from_name=project.from_name,
+        from_email=project.from_email,
+        reply_to=project.reply_to,
+        bounce_address=project.bounce_address,
+        timezone=project.time_zone,
+        daily_send_limit=project.daily_limit,
+        rate_limit_per_sec=project.rate_per_second,
+        burst=project.burst,
+        weight=project.weight,
+        max_attachment_bytes=project.attachment_bytes,
+        allowed_mime_types=project.attachment_types,
+        allowed_from=project.allowed_from,
+        postal_address=project.postal_address,
+        delivery=project.delivery,
+        retention=retention,
+        created_at=project.created_at,
+        updated_at=project.updated_at,
+    )
+
+
+def shown_stats(standing: Standing) -> ShownStats:
+    """Give how a project stands as administrators see it."""
+    days = [asdict(day) for day in standing.days]
+    totals = {name: sum(day[name] for day in days) for name in days[0] if name != "day"}
+    today = standing.today
+    return ShownStats(
+        today=ShownToday(
+            day=today.day,
+            sent=today.sent,
+            reserved=today.reserved,
+            daily_send_limit=today.daily_limit,
+            left=today.headroom,
+            rate_limit_per_sec=today.rate_per_second,
+            bounces=today.bounces,
+            errors=today.errors,
+            blocked_reason=today.blocked_reason,
+            blocked_until=today.blocked_until,
+            next_day_at=today.next_day_at,
+        ),
+        queue={"pending": today.pending, "assigned": today.assigned, "held": today.held},
+        totals=totals,
+        delivery_rate=standing.rates.delivery,
+        hard_bounce_rate=standing.rates.hard_bounce,
+        complaint_rate=standing.rates.complaint,
+        days=days,
+    )
