@@ -9,11 +9,12 @@ import click
 
 from mailqueue.cli.context import opened, run
 from mailqueue.cli.enqueue_file import BadLine, Source, examined
-from mailqueue.cli.enqueue_render import compiled
+from mailqueue.cli.enqueue_render import Kept, Templates, compiled
 from mailqueue.cli.enqueue_run import Job, Tally, enqueue_file, key_prefix
 from mailqueue.cli.insisting import insisting
 from mailqueue.cli.mail_options import mail_options
 from mailqueue.cli.output import emit, examples, json_option, show
+from mailqueue.cli.template_options import language_option
 from mailqueue.cli.text_file import text_file_option
 from mailqueue.core.errors import Unavailable
 
@@ -24,6 +25,7 @@ EXIT_BAD_LINES = 1
     epilog=examples(
         "mailqueue enqueue people.csv --template-file hello.html --subject 'Hello {{ name }}'",
         "mailqueue enqueue people.csv --text-template-file hi.txt --subject Hi --dry-run",
+        "mailqueue enqueue people.csv --template newsletter --language de",
         "psql -c '\\copy (SELECT email, name FROM people) TO STDOUT CSV HEADER' |"
         " mailqueue enqueue - --template-file hello.html --subject News --category marketing",
     )
@@ -31,7 +33,9 @@ EXIT_BAD_LINES = 1
 @click.argument("file", metavar="FILE.csv", type=click.File("rb"))
 @text_file_option("--template-file", "html", text="Jinja2 template of the HTML body.")
 @text_file_option("--text-template-file", "text", text="Jinja2 template of the text body.")
-@click.option("--subject", required=True, help="Jinja2 template of the subject.")
+@click.option("--subject", help="Jinja2 template of the subject.")
+@click.option("--template", metavar="SLUG", help="A kept template instead; SLUG@3 is version 3.")
+@language_option
 @mail_options
 @click.option(
     "--idempotency-prefix",
@@ -47,7 +51,9 @@ def enqueue(
     file: BinaryIO,
     html: str | None,
     text: str | None,
-    subject: str,
+    subject: str | None,
+    template: str | None,
+    language: str | None,
     options: dict[str, object],
     project: str,
     idempotency_prefix: str | None,
@@ -60,21 +66,47 @@ def enqueue(
     templates. Running it again queues only what is missing. Bad lines are told with their number
     and do not stop the others.
     """
-    if html is None and text is None:
-        raise click.UsageError("give --template-file, --text-template-file or both")
+    words = _words(subject, html, text, template=template, language=language)
     source = examined(file, getattr(file, "name", "standard input"))
     job = Job(
         source=source,
-        templates=compiled(subject=subject, html=html, text=text),
+        words=words,
         options=options,
         project=project,
-        prefix=idempotency_prefix or key_prefix(source, subject=subject, html=html, text=text),
+        prefix=idempotency_prefix
+        or (
+            key_prefix(source, subject, html, text)
+            if template is None
+            else key_prefix(source, "template", template, language)
+        ),
         is_trial=dry_run,
     )
     tally = run(_enqueue(job))
     _print(tally, dry_run=dry_run, as_json=as_json)
     if tally.bad:
         ctx.exit(EXIT_BAD_LINES)
+
+
+def _words(
+    subject: str | None,
+    html: str | None,
+    text: str | None,
+    *,
+    template: str | None,
+    language: str | None,
+) -> Templates | Kept:
+    """Give what every mail says: templates of files, or one that is kept."""
+    if template is not None:
+        if subject is not None or html is not None or text is not None:
+            raise click.UsageError("--template says it all: leave --subject and the files out")
+        return Kept(template, language)
+    if html is None and text is None:
+        raise click.UsageError("give --template, --template-file, --text-template-file or both")
+    if subject is None or language is not None:
+        raise click.UsageError(
+            "give --subject" if subject is None else "--language needs --template"
+        )
+    return compiled(subject=subject, html=html, text=text)
 
 
 async def _enqueue(job: Job) -> Tally:

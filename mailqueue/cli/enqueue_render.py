@@ -22,6 +22,22 @@ class Templates:
     text: Template | None
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A template that is kept in the database; every column is a variable of it."""
+
+    template: str
+    language: str | None
+
+
+def named(line: Line, kept: Kept, *, options: dict[str, object], key: str) -> NewEmail:
+    """Give the mail of one line, rendered from a kept template when it is sent."""
+    said = {"template": kept.template, "variables": line.values, "idempotency_key": key}
+    if kept.language is not None:
+        said["language"] = kept.language
+    return NewEmail(recipient=_mailbox(line), subject=None, options={**options, **said})
+
+
 def compiled(*, subject: str, html: str | None, text: str | None) -> Templates:
     """Compile the templates; only HTML has its values escaped.
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from mailqueue.cli.enqueue_file import BadLine, Line, Source, records
-from mailqueue.cli.enqueue_render import Templates, rendered
+from mailqueue.cli.enqueue_render import Kept, Templates, named, rendered
 from mailqueue.cli.insisting import Insistent
 from mailqueue.core.crashpoints import reach
 from mailqueue.mail.enqueue import NewEmail, enqueue_batch
+from mailqueue.mail.templated import faults_of
+from mailqueue.templates.sheets import Sheets
 
 BATCH_LINES = 500
 BATCH_CHARACTERS = 8 * 1024 * 1024
@@ -22,11 +24,12 @@ class Job:
     """What is to be queued, and under which keys."""
 
     source: Source
-    templates: Templates
+    words: Templates | Kept
     options: dict[str, object]
     project: str
     prefix: str  # of the idempotency keys; the line's number follows
     is_trial: bool
+    sheets: Sheets = field(default_factory=Sheets)
 
 
 @dataclass(slots=True)
@@ -39,10 +42,10 @@ class Tally:
     bad: list[BadLine] = field(default_factory=list)
 
 
-def key_prefix(source: Source, *, subject: str, html: str | None, text: str | None) -> str:
+def key_prefix(source: Source, *words: str | None) -> str:
     """Give the same prefix for the same file and templates, and another for any other."""
     digest = hashlib.sha256(source.sha256.encode())
-    for part in (subject, html, text):
+    for part in words:
         digest.update(b"\0-" if part is None else b"\0+" + hashlib.sha256(part.encode()).digest())
     return digest.hexdigest()[:32]
 
@@ -74,8 +77,19 @@ async def enqueue_file(
 async def _commit(
     database: Insistent, job: Job, batch: list[Numbered], *, tally: Tally
 ) -> list[BadLine]:
-    emails = [email for _, email in batch]
     refused = []
+    if isinstance(job.words, Kept):
+        emails = [email for _, email in batch]
+        look = partial(faults_of, sheets=job.sheets, emails=emails, project=job.project)
+        faults = await database.call(look)
+        good = []
+        for numbered, fault in zip(batch, faults, strict=True):
+            if fault is None:
+                good.append(numbered)
+            else:
+                refused.append(BadLine(numbered[0], str(fault)))
+        batch = good
+    emails = [email for _, email in batch]
     accept = partial(enqueue_batch, emails=emails, project=job.project, is_trial=job.is_trial)
     for row in await database.call(accept):
         match row.status:
@@ -101,7 +115,9 @@ def _mails(job: Job, refuse: Callable[[BadLine], None]) -> Iterator[Numbered]:
 
 def _mail(line: Line, job: Job) -> Numbered | BadLine:
     key = f"{job.prefix}:{line.number}"
-    made = rendered(line, job.templates, options=job.options, key=key)
+    if isinstance(job.words, Kept):
+        return line.number, named(line, job.words, options=job.options, key=key)
+    made = rendered(line, job.words, options=job.options, key=key)
     return made if isinstance(made, BadLine) else (line.number, made)
 
 

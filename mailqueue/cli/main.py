@@ -40,6 +40,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "sender": Lazy("mailqueue.cli.sender:sender", "Add, change and try sender accounts."),
     "route": Lazy("mailqueue.cli.route:route", "Choose accounts by category, tag or domain."),
     "project": Lazy("mailqueue.cli.project:project", "Make projects; choose senders and retries."),
+    "template": Lazy("mailqueue.cli.template:template", "Write, try and publish what mail says."),
     "suppression": Lazy("mailqueue.cli.suppression:suppression", "Say who is not written to."),
     "key": Lazy("mailqueue.cli.key:key", "Make, replace and revoke keys of the HTTP API."),
     "admin": Lazy("mailqueue.cli.admin:admin", "Let people administer everything over HTTP."),

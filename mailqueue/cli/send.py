@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from functools import partial
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import click
 
@@ -13,11 +13,14 @@ from mailqueue.cli.context import opened, run
 from mailqueue.cli.insisting import Insistent, insisting
 from mailqueue.cli.mail_options import given_only, mail_options
 from mailqueue.cli.output import emit, examples, json_option
+from mailqueue.cli.template_options import template_options
 from mailqueue.cli.text_file import text_file_option
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.enqueue import NewEmail, enqueue
+from mailqueue.mail.templated import faults_of
 from mailqueue.operations.emails import explain
 from mailqueue.operations.model import Explained
+from mailqueue.templates.sheets import Sheets
 
 EXIT_NOT_SENT = 1
 
@@ -32,16 +35,18 @@ _QUEUED = ("pending", "assigned")
         "mailqueue send --to 'Ann <ann@example.com>' --subject Bill --html-file bill.html --wait",
         "mailqueue send --to ann@example.com --subject Hi --text Hi --run-at 'tomorrow 08:00'",
         "mailqueue send --to ann@example.com --subject Bill --text 'See there.' --attach bill.pdf",
+        "mailqueue send --to ann@example.com --template welcome --var name=Ann",
     )
 )
 @click.option("--to", multiple=True, required=True, metavar="ADDRESS", help="May be repeated.")
 @click.option("--cc", multiple=True, metavar="ADDRESS", help="May be repeated.")
 @click.option("--bcc", multiple=True, metavar="ADDRESS", help="May be repeated.")
-@click.option("--subject", required=True)
+@click.option("--subject", help="Needed, unless a template says it.")
 @text_file_option("--html-file", "html", text="The HTML body; - is standard input.")
 @text_file_option("--text-file", text="The text body; - is standard input.")
 @click.option("--text", help="The text body itself.")
 @click.option("--idempotency-key", metavar="KEY", help="Queue it once, however often this runs.")
+@template_options
 @attachment_options
 @mail_options
 @click.option("--wait", is_flag=True, help="Follow it to its outcome; exit 1 unless it was sent.")
@@ -53,11 +58,12 @@ def send(
     to: tuple[str, ...],
     cc: tuple[str, ...],
     bcc: tuple[str, ...],
-    subject: str,
+    subject: str | None,
     html: str | None,
     text_file: str | None,
     text: str | None,
     idempotency_key: str | None,
+    template: dict[str, object],
     attached: list[dict[str, str]],
     shown: list[dict[str, str]],
     options: dict[str, object],
@@ -68,6 +74,8 @@ def send(
     """Queue one email and print its id."""
     if text is not None and text_file is not None:
         raise click.UsageError("give --text or --text-file, not both")
+    if subject is None and not template:
+        raise click.UsageError("give --subject, or --template")
     recipient, *further = to
     own = given_only(
         {
@@ -80,7 +88,7 @@ def send(
         }
     )
     body = text if text is not None else text_file
-    email = NewEmail(recipient, subject, html, body, options | own)
+    email = NewEmail(recipient, subject, html, body, options | own | template)
     found = run(_send(email, project, wait=wait, as_json=as_json))
     if as_json:
         emit(
@@ -99,11 +107,18 @@ def send(
 
 async def _send(email: NewEmail, project: str, *, wait: bool, as_json: bool) -> Explained:
     async with opened() as app, insisting(app) as database:
-        email_id = await database.call(partial(enqueue, email=email, project=project))
+        email_id = await database.call(partial(_accepted, email=email, project=project))
         if not as_json:
             click.echo(email_id)
         look = partial(explain, email_id=email_id)
         return await (_outcome(database, look) if wait else database.call(look))
+
+
+async def _accepted(conn: Conn, email: NewEmail, project: str) -> UUID:
+    (fault,) = await faults_of(conn, Sheets(), [email], project=project)
+    if fault is not None:
+        raise fault
+    return await enqueue(conn, email, project=project)
 
 
 async def _outcome(database: Insistent, look: Callable[[Conn], Awaitable[Explained]]) -> Explained:
