@@ -8,7 +8,7 @@ from mailqueue.core.verdict import Kind, Rejected, Stage
 from mailqueue.mail.model import Ending, MarkVerdict, Parcel
 from mailqueue.mail.slots import FEW, Share, Slots
 from tests.mail.claims import claimed, parcel
-from tests.mail.office import AWAY, Office, Server, introduce, line_to, until
+from tests.mail.office import AWAY, Office, Server, all_is_done, introduce, line_to, until
 
 pytestmark = pytest.mark.anyio
 
@@ -40,7 +40,7 @@ async def test_more_mail_is_worth_more_connections_up_to_a_bound() -> None:
         server.gate.clear()
         line.add([parcel() for _ in range(200)])
         await until(lambda: server.opened == 2)
-        await asyncio.sleep(0)
+        await all_is_done()
         assert server.opened == 2
 
 
@@ -50,7 +50,7 @@ async def test_a_server_that_never_answered_gets_one_connection_and_one_mail() -
     async with line_to(server, office) as line:
         line.add([parcel() for _ in range(200)])
         await until(lambda: server.opened == 1)
-        await asyncio.sleep(0.01)
+        await all_is_done()
         assert server.opened == 1
 
         server.gate.set()
@@ -98,7 +98,7 @@ async def test_one_refused_connection_among_others_troubles_nobody() -> None:
 
 
 async def test_mail_for_a_silent_server_goes_back_and_an_answer_ends_the_rest() -> None:
-    office, server = Office(stall_s=0.2), Server()
+    office, server = Office(), Server()
     async with line_to(server, office, most=1) as line:
         line.add([parcel()])
         await until(lambda: len(office.settled) == 1)
@@ -109,7 +109,7 @@ async def test_mail_for_a_silent_server_goes_back_and_an_answer_ends_the_rest() 
         assert len(line) > 0  # not silent for long enough
 
         waiting = len(line)
-        await until(lambda: line._silence.seconds() > 0.2)
+        office.clock.move(office.stall_s + 1)
         line.relieve()
 
         assert len(line) == 0
@@ -228,13 +228,13 @@ async def test_an_answer_on_its_way_is_heard_after_all_mail_was_lost() -> None:
 
 async def test_a_first_mail_without_an_answer_does_not_keep_another_from_trying() -> None:
     """The mail may be at fault, not the server."""
-    office, server = Office(stranger_s=0.04), Server(hangs=1)
+    office, server = Office(), Server(hangs=1)
     async with line_to(server, office) as line:
         line.add([parcel()])
         await until(lambda: len(server.groups) == 1)
-        await asyncio.sleep(0.02)
+        office.clock.move(office.stranger_s / 2)
         line.add([parcel()])
-        await until(lambda: line._silence.seconds() > 0.04)
+        office.clock.move(office.stranger_s)
 
         line.relieve()
 
@@ -244,14 +244,15 @@ async def test_a_first_mail_without_an_answer_does_not_keep_another_from_trying(
 
 
 async def test_a_stranger_that_hangs_is_given_few_mails_and_the_others_go_back() -> None:
-    office, server = Office(stranger_s=0.02), Server(hangs=9)
+    office, server = Office(), Server(hangs=9)
     async with line_to(server, office) as line:
         for _ in range(6):
             line.add([parcel() for _ in range(5)])
             for _ in range(FEW):
-                await until(lambda: line._silence.seconds() > 0.02)
+                await all_is_done()
+                office.clock.move(office.stranger_s + 1)
                 line.relieve()
-                await asyncio.sleep(0.03)
+                await all_is_done()
 
         assert server.groups == [1] * FEW
         assert len(office.settled) == 30 - FEW
@@ -259,12 +260,13 @@ async def test_a_stranger_that_hangs_is_given_few_mails_and_the_others_go_back()
 
 
 async def test_mail_of_a_server_that_goes_silent_leaves_its_slots_to_others() -> None:
-    office, server = Office(stall_s=0.05), Server()
+    office, server = Office(), Server()
     async with line_to(server, office, most=1) as line:
         await introduce(line, office)
         server.gate.clear()
         line.add([parcel() for _ in range(4)])
-        await until(lambda: line._silence.seconds() > 0.05)
+        await until(lambda: line._share.held == 2)
+        office.clock.move(office.stall_s + 1)
         under_way = office.slots.count_aside, line._share.held
 
         line.relieve()
@@ -275,11 +277,12 @@ async def test_mail_of_a_server_that_goes_silent_leaves_its_slots_to_others() ->
 
 async def test_waiting_for_slots_is_not_the_servers_silence() -> None:
     """Its mail goes back so that other mail can come, and nothing is said about the account."""
-    office, server = Office(stranger_s=0.02, slots=Slots(2)), Server()
+    office, server = Office(slots=Slots(2)), Server()
     assert await office.slots.take(1, Share()) == 1  # all that strangers may have
     async with line_to(server, office) as line:
         line.add([parcel(), parcel()])
-        await until(lambda: line._thirst.seconds() > 0.02)
+        await until(lambda: len(line._thirst) > 0)
+        office.clock.move(office.stranger_s + 1)
         assert line.is_doubtful
 
         line.relieve()
