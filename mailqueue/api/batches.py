@@ -62,20 +62,29 @@ async def send_batch(call: Call) -> SentBatch:
     """Accept one content for many recipients."""
     wanted: BatchRequest = await routed(call, call.body)
     content = {"subject": wanted.subject, "html": wanted.html_body, "text": wanted.text_body}
-    return await sent_to_many(call, wanted, content, [own_of(one) for one in wanted.recipients])
+    return await sent_to_many(call, wanted, [content], [own_of(one) for one in wanted.recipients])
 
 
 async def sent_to_many(
-    call: Call, wanted: Any, content: dict[str, Any], recipients: Sequence[dict[str, Any]]
+    call: Call,
+    wanted: Any,
+    contents: Sequence[dict[str, Any]],
+    recipients: Sequence[dict[str, Any]],
+    *,
+    category: str | None = None,
 ) -> SentBatch:
-    """Accept a content for recipients, with the options of the request.
+    """Accept contents for recipients, with the options of the request.
+
+    `category` is that of mail that says none.
 
     Raises:
         InvalidField: what they share is refused, or one of them where the mode is strict.
     """
     options = mail.with_trap(call.caller, wanted.options())
     shared = {name: options.pop(name) for name in _SHARED if name in options}
-    batch = NewBatch(content | shared, options, recipients)
+    if category is not None:
+        options.setdefault("category", category)
+    batch = NewBatch([content | shared for content in contents], options, recipients)
     is_strict = wanted.mode == "strict"
     try:
         async with call.connection() as conn:

@@ -16,7 +16,7 @@ from mailqueue.api.model import EmailDetail, Event, ShownEmail
 from mailqueue.api.paging import Page, PageQuery, key_of, page_of
 from mailqueue.api.store_emails import ListedEmail
 from mailqueue.core.errors import Conflict, NotFound
-from mailqueue.mail.shown import composed, find_letter
+from mailqueue.mail.shown import Library, composed, find_letter
 from mailqueue.tenants.model import Scope
 
 _TAG = "Emails"
@@ -110,7 +110,7 @@ async def source(call: Call) -> Response:
     email_id = call.id("email_id")
     shown = await find_letter(call.connection, project_id=call.caller.project_id, email_id=email_id)
     try:
-        letter = await composed(call.connection, call.services.shelf, shown)
+        letter = await composed(call.connection, _library(call), shown)
     except ValueError as exc:
         raise Conflict(f"this email cannot be composed: {exc}") from exc
     return Response(
@@ -122,6 +122,10 @@ async def source(call: Call) -> Response:
             "X-Content-Type-Options": "nosniff",
         },
     )
+
+
+def _library(call: Call) -> Library:
+    return Library(call.services.shelf, call.services.sheets)
 
 
 ENDPOINTS = (

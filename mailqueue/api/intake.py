@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from mailqueue.api import mail
 from mailqueue.api.model import Sent
-from mailqueue.api.sending_model import SendRequest
+from mailqueue.api.sending_model import SendRequest, TemplateRequest
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn
@@ -26,7 +26,7 @@ LARGE_BYTES = 256 * 1024
 @dataclass(eq=False, slots=True)
 class _Asked:
     caller: Caller
-    request: SendRequest
+    request: SendRequest | TemplateRequest
     answer: asyncio.Future[Sent]
 
     def refuse(self, why: Exception) -> None:
@@ -44,7 +44,9 @@ class Intake:
         self._workers = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def send(self, caller: Caller, request: SendRequest, *, size: int) -> Sent:
+    async def send(
+        self, caller: Caller, request: SendRequest | TemplateRequest, *, size: int
+    ) -> Sent:
         """Accept the mail of one request of `size` bytes and say what became of it.
 
         Raises:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from mailqueue.api import store
 from mailqueue.api.model import Email, EmailDetail, Recipient, Sent
-from mailqueue.api.sending_model import SendRequest
+from mailqueue.api.sending_model import SendRequest, TemplateRequest
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
@@ -24,22 +24,26 @@ FIELD_BY_COLUMN: Mapping[str, str] = {
     "text": "text_body",
     "run_at": "scheduled_at",
     "sender": "smtp_config_id",
+    "template": "template_slug",
 }
 
 
-def new_email(caller: Caller, request: SendRequest) -> NewEmail:
+def new_email(caller: Caller, request: SendRequest | TemplateRequest) -> NewEmail:
     """Give the mail a caller asks for. Pure.
 
     Raises:
         InvalidField: a test key that names a sender other than the trap.
         Conflict: a test key in a project without a trap.
     """
+    options = with_trap(caller, request.options())
+    if isinstance(request, TemplateRequest):
+        return NewEmail(recipient=request.to[0], subject=None, options=options)
     return NewEmail(
         recipient=request.to[0],
         subject=request.subject,
         html=request.html_body,
         text=request.text_body,
-        options=with_trap(caller, request.options()),
+        options=options,
     )
 
 

@@ -9,11 +9,12 @@ from mailqueue.api.batches import BATCH_ENDPOINTS
 from mailqueue.api.call import Call
 from mailqueue.api.endpoint import Endpoint, Once
 from mailqueue.api.model import Sent
+from mailqueue.api.sending_keys import with_key
 from mailqueue.api.sending_model import SendRequest
 from mailqueue.api.sending_now import sent_now
 from mailqueue.api.sending_prepared import routed, shelved_files
+from mailqueue.api.sending_templates import TEMPLATE_ENDPOINTS
 from mailqueue.api.sending_trial import tried
-from mailqueue.core.errors import InvalidField
 from mailqueue.tenants.model import Scope
 
 
@@ -29,15 +30,6 @@ async def send(call: Call) -> Sent | Response:
     if wanted.smtp_override is not None:
         return json_answer(await sent_now(call, wanted, wanted.smtp_override))
     return await call.runtime.intake.send(call.caller, wanted, size=call.size)
-
-
-def with_key(wanted: SendRequest, idempotency_key: str | None) -> SendRequest:
-    """Give a request with the key that its header names."""
-    if idempotency_key is None:
-        return wanted
-    if wanted.idempotency_key not in (None, idempotency_key):
-        raise InvalidField("idempotency_key", "the header Idempotency-Key says another")
-    return wanted.model_copy(update={"idempotency_key": idempotency_key})
 
 
 ENDPOINTS = (
@@ -62,5 +54,6 @@ ENDPOINTS = (
             "text_body": "It is on its way.",
         },
     ),
+    *TEMPLATE_ENDPOINTS,
     *BATCH_ENDPOINTS,
 )

@@ -151,6 +151,50 @@ class BatchRequest(_Many):
     recipients: list[BatchRecipient] = Field(min_length=1, max_length=MOST_RECIPIENTS)
 
 
+class _OfTemplate(_Given):
+    template_slug: Text
+    template_version: Text | Whole | None = Field(
+        default=None, description="A number, or published (or latest-published): the default."
+    )
+    language: Text | None = None
+
+    @property
+    def template(self) -> str:
+        """Name the template and its version as the rules of mail do."""
+        if self.template_version is None:
+            return self.template_slug
+        return f"{self.template_slug}@{self.template_version}"
+
+
+class TemplateRequest(_OfTemplate, _One):
+    """The body of POST /v1/send/template."""
+
+    variables: JsonObject = Field(default_factory=dict)
+    smtp_override: SmtpOverride | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Give what stands in the options of `mailqueue.enqueue`."""
+        named = {"template": self.template, "variables": self.variables}
+        spoken = {} if self.language is None else {"language": self.language}
+        return super().options() | named | spoken
+
+
+class TemplateRecipient(BatchRecipient):
+    """One of many recipients, and what is said to it alone."""
+
+    variables: JsonObject = Field(default_factory=dict)
+    language: Text | None = None
+
+
+class TemplateBatchRequest(_OfTemplate, _Many):
+    """The body of POST /v1/send/template/batch."""
+
+    variables: JsonObject = Field(
+        default_factory=dict, description="For everybody; a recipient's own come before these."
+    )
+    recipients: list[TemplateRecipient] = Field(min_length=1, max_length=MOST_RECIPIENTS)
+
+
 _OF_ALL = (
     ("from_email", "from_email"),
     ("from_name", "from_name"),

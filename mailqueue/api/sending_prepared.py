@@ -7,7 +7,8 @@ from pydantic import BaseModel
 from mailqueue.api import store_emails
 from mailqueue.api.call import Call
 from mailqueue.api.mail import renamed
-from mailqueue.api.sending_model import AttachedFile, SendRequest
+from mailqueue.api.sending_keys import OneMail
+from mailqueue.api.sending_model import AttachedFile
 from mailqueue.core.errors import InvalidField
 from mailqueue.mail.attachments import shelved
 
@@ -25,7 +26,7 @@ async def routed(call: Call, request: AnyMail) -> AnyMail:
     return request.model_copy(update={"smtp_config_id": name or given})
 
 
-async def shelved_files(call: Call, request: SendRequest) -> SendRequest:
+async def shelved_files(call: Call, request: OneMail) -> OneMail:
     """Give the request with its large files kept where they are to lie.
 
     Raises:

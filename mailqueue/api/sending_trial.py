@@ -5,8 +5,9 @@ from typing import Any
 
 from mailqueue.api import mail
 from mailqueue.api.call import Call
-from mailqueue.api.sending_model import SendRequest
+from mailqueue.api.sending_model import SendRequest, TemplateRequest
 from mailqueue.core.errors import InvalidField
+from mailqueue.mail.shown import Library
 from mailqueue.mail.trial import Trial, try_email
 
 SHOWN_BYTES = 1024 * 1024
@@ -39,7 +40,7 @@ class Tried:
     warnings: list[str]
 
 
-async def tried(call: Call, wanted: SendRequest) -> Tried:
+async def tried(call: Call, wanted: SendRequest | TemplateRequest) -> Tried:
     """Try a mail and take it back.
 
     Raises:
@@ -52,7 +53,7 @@ async def tried(call: Call, wanted: SendRequest) -> Tried:
     try:
         found = await try_email(
             call.connection,
-            call.services.shelf,
+            Library(call.services.shelf, call.services.sheets),
             email,
             project=caller.project,
             project_id=caller.project_id,

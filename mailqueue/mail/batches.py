@@ -15,13 +15,14 @@ MOST_RECIPIENTS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class NewBatch:
-    """What many are to be told: the content, the options of all, and each recipient's own.
+    """What many are to be told: contents, the options of all, and each recipient's own.
 
-    `content` has what enqueue_batch() takes of a message but the recipient and the options;
-    a recipient has `recipient` and may have any option but a key.
+    A content has what enqueue_batch() takes of a message but the recipient and the options, or
+    template_version_id and template_language. A recipient has `recipient`, any option but a key,
+    and `content`, a place among the contents (else the first); or `refused`, why it was refused.
     """
 
-    content: Mapping[str, Any]
+    contents: Sequence[Mapping[str, Any]]
     options: Mapping[str, Any]
     recipients: Sequence[Mapping[str, Any]]
 
@@ -43,7 +44,7 @@ async def enqueue_shared(
     return await store_batches.enqueue_shared(
         conn,
         project,
-        content=batch.content,
+        contents=batch.contents,
         options=batch.options,
         recipients=batch.recipients,
         is_strict=is_strict,

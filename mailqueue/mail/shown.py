@@ -14,11 +14,21 @@ from mailqueue.mail import store_attachments, store_enqueue
 from mailqueue.mail.files import octets_of, refs_of, with_files
 from mailqueue.mail.letter import Letter, NotYet, Skeletons, write_letter
 from mailqueue.mail.model import ClaimedEmail, EmailContent, FileFault, Parcel, Recipient
+from mailqueue.mail.rendered import key_of, sheets_of
 from mailqueue.mail.shelf import FileShelf
 from mailqueue.senders.identity import LAST_RESORT
 from mailqueue.senders.model import Identity
+from mailqueue.templates.sheets import Sheets
 
 Lend = Callable[[], AbstractAsyncContextManager[Conn]]
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Where mails have what their contents only name: files, and versions of templates."""
+
+    shelf: FileShelf
+    sheets: Sheets
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +86,7 @@ async def find_letter(lend: Lend, *, project_id: UUID, email_id: UUID) -> Shown:
 
 
 async def composed(
-    lend: Lend, shelf: FileShelf, shown: Shown, given: Mapping[UUID, bytes] | None = None
+    lend: Lend, library: Library, shown: Shown, given: Mapping[UUID, bytes] | None = None
 ) -> Letter:
     """Compose a mail, with its files: those `given`, by id, and those that are kept.
 
@@ -87,11 +97,15 @@ async def composed(
         Conflict: what it says is not here any more.
         Unavailable: one of its files is away.
     """
-    if shown.parcel.content is None:
+    content = shown.parcel.content
+    if content is None:
         raise Conflict("what this email says was deleted, or is in the archive")
-    parcel = await fetched(
-        lend, shelf, shown.parcel, project_id=shown.parcel.email.project_id, given=given
-    )
+    project_id = shown.parcel.email.project_id
+    parcel = await fetched(lend, library.shelf, shown.parcel, project_id=project_id, given=given)
+    if (key := key_of(content)) is not None:
+        async with lend() as conn:
+            found = await sheets_of(conn, library.sheets, [content])
+        parcel = parcel._replace(sheet=found.get(key))
     try:
         return write_letter(parcel, Skeletons(), identity=shown.identity, now=shown.written_at)
     except NotYet as exc:
@@ -121,7 +135,9 @@ async def fetched(
 
 
 def _content(found: Mapping[str, Any]) -> EmailContent:
-    return EmailContent._make(found.get(name) for name in EmailContent._fields)
+    version = found.get("template_version_id")
+    said = EmailContent._make(found.get(name) for name in EmailContent._fields)
+    return said._replace(template_version_id=None if version is None else UUID(version))
 
 
 def _identity(document: Mapping[str, Any]) -> Identity:

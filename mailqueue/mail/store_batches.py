@@ -16,7 +16,7 @@ async def enqueue_shared(
     conn: Conn,
     project: str,
     *,
-    content: Mapping[str, Any],
+    contents: Sequence[Mapping[str, Any]],
     options: Mapping[str, Any],
     recipients: Sequence[Mapping[str, Any]],
     is_strict: bool,
@@ -25,7 +25,7 @@ async def enqueue_shared(
     """Accept one content for many; an InvalidField names what is wrong with what they share."""
     asked = {
         "project": project,
-        "content": Jsonb(content),
+        "contents": Jsonb(contents),
         "options": Jsonb(options),
         "recipients": Jsonb(recipients),
         "strict": is_strict,

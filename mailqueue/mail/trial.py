@@ -11,8 +11,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail import store_enqueue
 from mailqueue.mail.enqueue import NewEmail, message_of, unstorable
 from mailqueue.mail.files import refs_of
-from mailqueue.mail.shelf import FileShelf
-from mailqueue.mail.shown import Lend, Shown, composed, shown_of
+from mailqueue.mail.shown import Lend, Library, Shown, composed, shown_of
 
 LARGE_BYTES = 10 * 1024 * 1024
 """Many servers refuse larger messages."""
@@ -32,7 +31,7 @@ class Trial:
 
 
 async def try_email(
-    lend: Lend, shelf: FileShelf, email: NewEmail, *, project: str, project_id: UUID
+    lend: Lend, library: Library, email: NewEmail, *, project: str, project_id: UUID
 ) -> Trial:
     """Accept a mail, look at it and take it back; then compose it, with no connection held.
 
@@ -48,7 +47,7 @@ async def try_email(
         return Trial(found["status"], found["reason"], [], None, None, None, [])
     shown = shown_of(found["letter"], project_id)
     given = _given(shown, email.options.get("attachments"))
-    message, warnings = await _message(lend, shelf, shown, given)
+    message, warnings = await _message(lend, library, shown, given)
     return Trial(
         status=found["status"],
         reason=found["reason"],
@@ -78,10 +77,10 @@ def _given(shown: Shown, files: object) -> dict[UUID, bytes]:
 
 
 async def _message(
-    lend: Lend, shelf: FileShelf, shown: Shown, given: Mapping[UUID, bytes]
+    lend: Lend, library: Library, shown: Shown, given: Mapping[UUID, bytes]
 ) -> tuple[bytes | None, list[str]]:
     try:
-        letter = await composed(lend, shelf, shown, given)
+        letter = await composed(lend, library, shown, given)
     except (ValueError, MailqueueError) as exc:
         return None, [f"it cannot be composed: {exc}"]
     return letter.outgoing.message, []
@@ -108,7 +107,9 @@ def _warnings(found: Mapping[str, Any], shown: Shown, message: bytes | None) -> 
     to = [one for one in letter["recipients"] or () if one["kind"] == "to"]
     cases = (
         (
-            content is not None and not content.text_body,
+            content is not None
+            and content.template_version_id is None  # it makes a text of its HTML
+            and not content.text_body,
             "there is no text for readers without HTML",
         ),
         (

@@ -1,8 +1,42 @@
 -- One content for many recipients, accepted in one call.
 
--- What they share is checked and stored once: what is wrong with it refuses the call (22023). Then each recipient by itself:
--- a message of enqueue_batch() without content. p_is_strict: nothing is stored where one of them is refused, and no batch made.
-CREATE OR REPLACE FUNCTION mailqueue.enqueue_shared(p_project text, p_content jsonb, p_options jsonb, p_recipients jsonb, p_is_strict boolean, p_by text)
+-- What one content of a batch says, checked as a mail's to nobody. One of a template names the version and language that its
+-- caller found, with whose schema he compared the variables of every recipient.
+CREATE OR REPLACE FUNCTION mailqueue.shared_content(p_project uuid, p_content jsonb, p_options jsonb) RETURNS mailqueue.email_queue
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    c mailqueue.email_queue;
+    t record;
+    v_message jsonb := p_options || (p_content - '{template_version_id,template_language}'::text[]) || '{"recipient": "nobody@example.com"}';
+BEGIN
+    IF NOT p_content ? 'template_version_id' THEN
+        RETURN mailqueue.email_from_message(p_project, v_message);
+    END IF;
+    SELECT v.id, x.language, x.subject, x.html_body IS NOT NULL AS has_html INTO t
+      FROM mailqueue.template_versions AS v
+      JOIN mailqueue.templates AS m ON m.id = v.template_id AND m.deleted_at IS NULL AND (m.project_id = p_project OR m.project_id IS NULL)
+      JOIN mailqueue.template_texts AS x ON x.version_id = v.id AND x.language = p_content ->> 'template_language'
+     WHERE v.id = (p_content ->> 'template_version_id')::uuid AND v.status <> 'draft';
+    IF t.id IS NULL THEN
+        PERFORM mailqueue.refuse('template', 'it was withdrawn a moment ago');
+    END IF;
+    c := mailqueue.email_from_message(p_project, v_message || jsonb_build_object('subject', '-', CASE WHEN t.has_html THEN 'html' ELSE 'text' END, '-'));
+    c.subject := t.subject; c.html_body := NULL; c.text_body := NULL;
+    c.template_version_id := t.id;
+    c.language := t.language;
+    RETURN c;
+END $$;
+COMMENT ON FUNCTION mailqueue.shared_content(uuid, jsonb, jsonb) IS 'One content of a batch as a checked row, whose recipient is nobody.';
+
+-- It had another name for a parameter in a version before.
+DROP FUNCTION IF EXISTS mailqueue.enqueue_shared(text, jsonb, jsonb, jsonb, boolean, text);
+
+-- What they share is checked and stored once: what is wrong with it refuses the call (22023). Then each recipient by itself: a
+-- message of enqueue_batch() without content, and `content`, the place of its own from 0; or `refused`, why it was refused
+-- already. p_is_strict: nothing is stored where one of them is refused, and no batch made.
+CREATE OR REPLACE FUNCTION mailqueue.enqueue_shared(p_project text, p_contents jsonb, p_options jsonb, p_recipients jsonb, p_is_strict boolean, p_by text)
 RETURNS TABLE (index integer, id uuid, status text, reason text, batch_id uuid)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -13,41 +47,48 @@ DECLARE
     v_project uuid := mailqueue.project_taking(p_project);
     v_delivery text := (SELECT p.delivery FROM mailqueue.projects AS p WHERE p.id = v_project);  -- of mail that says none
     v_is_careful boolean := false;
+    v_contents mailqueue.email_queue[];
     v_rows mailqueue.email_queue[];
     v_ids uuid[]; v_status text[]; v_reasons text[];
     v_batch uuid;
+    r jsonb;
     v_message jsonb;
     v_why text;
-    q mailqueue.email_queue; c mailqueue.email_queue;
+    q mailqueue.email_queue;
 BEGIN
     PERFORM mailqueue.check_tenant(v_project);
-    IF EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()) THEN
+    IF EXISTS (SELECT FROM mailqueue.refusals AS x WHERE x.valid_until > now()) THEN
         PERFORM mailqueue.refuse_for_now();
     END IF;
-    c := mailqueue.email_from_message(v_project, p_options || p_content || '{"recipient": "nobody@example.com"}');
+    FOR r IN SELECT c.value FROM jsonb_array_elements(p_contents) AS c LOOP
+        v_contents := array_append(v_contents, mailqueue.shared_content(v_project, r, p_options));
+    END LOOP;
     LOOP
         v_rows := '{}'; v_ids := '{}'; v_status := '{}'; v_reasons := '{}';
         BEGIN
-            FOR v_message IN SELECT p_options || r.value || '{"subject": "-", "text": "-"}' FROM jsonb_array_elements(p_recipients) AS r LOOP
-                v_why := NULL;
-                IF v_is_careful THEN
-                    BEGIN
+            FOR r IN SELECT x.value FROM jsonb_array_elements(p_recipients) AS x LOOP
+                v_why := r ->> 'refused';
+                IF v_why IS NULL THEN
+                    v_message := p_options || (r - 'content') || '{"subject": "-", "text": "-"}';
+                    IF v_is_careful THEN
+                        BEGIN
+                            q := mailqueue.email_from_message(v_project, v_message);
+                        EXCEPTION WHEN invalid_parameter_value THEN
+                            v_why := SQLERRM;
+                        END;
+                    ELSE
                         q := mailqueue.email_from_message(v_project, v_message);
-                    EXCEPTION WHEN invalid_parameter_value THEN
-                        v_why := SQLERRM;
-                    END;
-                    IF v_why IS NOT NULL THEN
-                        v_ids := array_append(v_ids, NULL); v_status := array_append(v_status, 'rejected'); v_reasons := array_append(v_reasons, v_why);
-                        CONTINUE;
                     END IF;
-                ELSE
-                    q := mailqueue.email_from_message(v_project, v_message);
+                END IF;
+                IF v_why IS NOT NULL THEN
+                    v_ids := array_append(v_ids, NULL); v_status := array_append(v_status, 'rejected'); v_reasons := array_append(v_reasons, v_why);
+                    CONTINUE;
                 END IF;
                 v_ids := array_append(v_ids, q.id); v_reasons := array_append(v_reasons, NULL); v_status := array_append(v_status, 'queued');
                 IF v_delivery IS NOT NULL AND v_message ->> 'delivery' IS NULL THEN
                     q.delivery := v_delivery;
                 END IF;
-                q.content_id := 1;                           -- the place of what they share
+                q.content_id := 1 + coalesce((r ->> 'content')::integer, 0);
                 q.subject := NULL; q.text_body := NULL;
                 v_rows := array_append(v_rows, q);
             END LOOP;
@@ -61,19 +102,21 @@ BEGIN
     END LOOP;
 
     IF NOT (p_is_strict AND 'rejected' = ANY (v_status)) THEN
-        PERFORM mailqueue.store_batch(v_rows, ARRAY[c]);
+        IF cardinality(v_rows) > 0 THEN
+            PERFORM mailqueue.store_batch(v_rows, v_contents);
+        END IF;
         INSERT INTO mailqueue.batches (project_id, created_by, subject, email_ids, rejected)
-        VALUES (v_project, p_by, c.subject, v_ids, cardinality(array_positions(v_status, 'rejected')))
+        VALUES (v_project, p_by, v_contents[1].subject, v_ids, cardinality(array_positions(v_status, 'rejected')))
         RETURNING batches.id INTO v_batch;
     END IF;
     RETURN QUERY
-        SELECT r.n::integer - 1, CASE WHEN v_batch IS NOT NULL THEN r.id END, coalesce(h.status, r.status), coalesce(r.reason, h.reason), v_batch
-          FROM unnest(v_ids, v_status, v_reasons) WITH ORDINALITY AS r(id, status, reason, n)
-          LEFT JOIN mailqueue.email_history AS h ON h.id = r.id AND h.finished_at = now()
-         ORDER BY r.n;
+        SELECT x.n::integer - 1, CASE WHEN v_batch IS NOT NULL THEN x.id END, coalesce(h.status, x.status), coalesce(x.reason, h.reason), v_batch
+          FROM unnest(v_ids, v_status, v_reasons) WITH ORDINALITY AS x(id, status, reason, n)
+          LEFT JOIN mailqueue.email_history AS h ON h.id = x.id AND h.finished_at = now()
+         ORDER BY x.n;
 END $$;
 COMMENT ON FUNCTION mailqueue.enqueue_shared(text, jsonb, jsonb, jsonb, boolean, text) IS
-    'Accept one content for many recipients and remember them as a batch; a row for each in order: queued, suppressed or rejected with the reason.';
+    'Accept one content, or some, for many recipients and remember them as a batch; a row for each in order: queued, suppressed or rejected with the reason.';
 
 CREATE OR REPLACE FUNCTION mailqueue.batch_of(p_project uuid, p_batch uuid)
 RETURNS TABLE (id uuid, created_at timestamptz, created_by text, subject text, recipients integer, rejected integer, counts jsonb)

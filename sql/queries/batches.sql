@@ -3,7 +3,7 @@
 -- name: enqueue_shared :many
 -- Accept one content for many recipients; a row for each, in order. Bad content raises 22023.
 SELECT s.index AS place, s.id, s.status, s.reason, s.batch_id
-FROM mailqueue.enqueue_shared(%(project)s, %(content)s::jsonb, %(options)s::jsonb, %(recipients)s::jsonb, %(strict)s, %(by)s) AS s;
+FROM mailqueue.enqueue_shared(%(project)s, %(contents)s::jsonb, %(options)s::jsonb, %(recipients)s::jsonb, %(strict)s, %(by)s) AS s;
 
 -- name: find_batch :maybe
 -- A batch of a project, with how many of its mails are in each state by now.
