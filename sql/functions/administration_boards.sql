@@ -12,22 +12,26 @@ COMMENT ON FUNCTION mailqueue.first_id_since(timestamptz) IS 'The least id that 
 CREATE OR REPLACE FUNCTION mailqueue.project_today(p_project uuid)
 RETURNS TABLE (day date, daily_limit integer, sent integer, reserved integer, headroom integer, rate_per_second numeric, bounces integer, errors integer,
                blocked_reason text, blocked_until timestamptz, next_day_at timestamptz, pending bigint, assigned bigint, held bigint)
-LANGUAGE sql STABLE SECURITY DEFINER
+LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    SELECT r.today, m.daily_limit, r.sent, r.reserved, CASE WHEN m.daily_limit IS NOT NULL THEN greatest(0, m.daily_limit - r.sent - r.reserved) END,
-           m.rate_per_second, CASE WHEN n.day = r.today THEN n.bounces ELSE 0 END, CASE WHEN n.day = r.today THEN n.errors ELSE 0 END,
-           r.why, nullif(r.until, 'infinity'), (r.today + 1)::timestamp AT TIME ZONE m.time_zone, q.pending, q.assigned, q.held
-      FROM mailqueue.limits AS m
-     CROSS JOIN LATERAL mailqueue.headroom_now(m.id) AS r
-     CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC LIMIT 1) AS n
-     CROSS JOIN LATERAL (
-         SELECT (SELECT count(*) FROM mailqueue.lanes AS l JOIN mailqueue.email_queue AS o ON o.lane_id = l.id AND o.status = 'pending'
-                  WHERE l.project_id = p_project) AS pending,
-                (SELECT count(*) FROM mailqueue.email_queue AS o WHERE o.status = 'assigned' AND o.project_id = p_project) AS assigned,
-                (SELECT count(*) FROM mailqueue.email_queue AS o WHERE o.status = 'held' AND o.project_id = p_project) AS held) AS q
-     WHERE m.project_id = p_project AND m.sender_account_id IS NULL AND coalesce(mailqueue.tenant(), p_project) = p_project
-$$;
+#variable_conflict use_column
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    RETURN QUERY
+        SELECT r.today, m.daily_limit, r.sent, r.reserved, CASE WHEN m.daily_limit IS NOT NULL THEN greatest(0, m.daily_limit - r.sent - r.reserved) END,
+               m.rate_per_second, CASE WHEN n.day = r.today THEN n.bounces ELSE 0 END, CASE WHEN n.day = r.today THEN n.errors ELSE 0 END,
+               r.why, nullif(r.until, 'infinity'), (r.today + 1)::timestamp AT TIME ZONE m.time_zone, q.pending, q.assigned, q.held
+          FROM mailqueue.limits AS m
+         CROSS JOIN LATERAL mailqueue.headroom_now(m.id) AS r
+         CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC LIMIT 1) AS n
+         CROSS JOIN LATERAL (
+             SELECT (SELECT count(*) FROM mailqueue.lanes AS l JOIN mailqueue.email_queue AS o ON o.lane_id = l.id AND o.status = 'pending'
+                      WHERE l.project_id = p_project) AS pending,
+                    (SELECT count(*) FROM mailqueue.email_queue AS o WHERE o.status = 'assigned' AND o.project_id = p_project) AS assigned,
+                    (SELECT count(*) FROM mailqueue.email_queue AS o WHERE o.status = 'held' AND o.project_id = p_project) AS held) AS q
+         WHERE m.project_id = p_project AND m.sender_account_id IS NULL;
+END $$;
 COMMENT ON FUNCTION mailqueue.project_today(uuid) IS
     'What a project sent today and may still send, and what is in its queue. Recipients against limits, mails in the queue; its day is the one of its time zone.';
 
@@ -35,38 +39,41 @@ COMMENT ON FUNCTION mailqueue.project_today(uuid) IS
 CREATE OR REPLACE FUNCTION mailqueue.project_days(p_project uuid, p_days integer)
 RETURNS TABLE (day date, accepted bigint, sent bigint, failed bigint, suppressed bigint, expired bigint, cancelled bigint,
                delivered bigint, hard_bounces bigint, soft_bounces bigint, complaints bigint, opened bigint, clicked bigint, unsubscribed bigint)
-LANGUAGE sql STABLE SECURITY DEFINER
+LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET plan_cache_mode = force_custom_plan
 AS $$
-    WITH span AS MATERIALIZED (
-        SELECT (now() AT TIME ZONE 'UTC')::date - p_days + 1 AS first, ((now() AT TIME ZONE 'UTC')::date - p_days + 1)::timestamp AT TIME ZONE 'UTC' AS since
-    ), counted AS (
-        SELECT d.day, 'accepted' AS what, d.emails FROM mailqueue.accepted_days AS d, span WHERE d.project_id = p_project AND d.day >= span.first
-        UNION ALL
-        SELECT s.accepted_on, 'accepted', s.emails FROM mailqueue.lane_signals AS s JOIN mailqueue.lanes AS l ON l.id = s.lane_id, span
-         WHERE l.project_id = p_project AND s.emails > 0 AND s.accepted_on >= span.first
-        UNION ALL
-        SELECT (h.finished_at AT TIME ZONE 'UTC')::date, h.status, count(*) FROM mailqueue.email_history AS h
-         WHERE h.project_id = p_project AND h.finished_at >= ((now() AT TIME ZONE 'UTC')::date - p_days + 1)::timestamp AT TIME ZONE 'UTC' GROUP BY 1, 2
-        UNION ALL
-        SELECT (e.occurred_at AT TIME ZONE 'UTC')::date, 'event ' || e.type, count(*) FROM mailqueue.email_events AS e, span
-         WHERE e.project_id = p_project AND e.id >= mailqueue.first_id_since(span.since) AND e.occurred_at >= span.since
-         GROUP BY 1, 2
-    )
-    SELECT g.day::date, coalesce(sum(c.emails) FILTER (WHERE c.what = 'accepted'), 0)::bigint,
-           coalesce(sum(c.emails) FILTER (WHERE c.what = 'sent'), 0)::bigint, coalesce(sum(c.emails) FILTER (WHERE c.what = 'failed'), 0)::bigint,
-           coalesce(sum(c.emails) FILTER (WHERE c.what = 'suppressed'), 0)::bigint, coalesce(sum(c.emails) FILTER (WHERE c.what = 'expired'), 0)::bigint,
-           coalesce(sum(c.emails) FILTER (WHERE c.what = 'cancelled'), 0)::bigint,
-           coalesce(sum(c.emails) FILTER (WHERE c.what = 'event delivered'), 0)::bigint, coalesce(sum(c.emails) FILTER (WHERE c.what = 'event hard_bounce'), 0)::bigint,
-           coalesce(sum(c.emails) FILTER (WHERE c.what = 'event soft_bounce'), 0)::bigint, coalesce(sum(c.emails) FILTER (WHERE c.what = 'event complaint'), 0)::bigint,
-           coalesce(sum(c.emails) FILTER (WHERE c.what = 'event opened'), 0)::bigint, coalesce(sum(c.emails) FILTER (WHERE c.what = 'event clicked'), 0)::bigint,
-           coalesce(sum(c.emails) FILTER (WHERE c.what = 'event unsubscribed'), 0)::bigint
-      FROM span CROSS JOIN LATERAL generate_series(span.first::timestamp, now() AT TIME ZONE 'UTC', '1 day') AS g(day)
-      LEFT JOIN counted AS c ON c.day = g.day::date
-     WHERE coalesce(mailqueue.tenant(), p_project) = p_project
-     GROUP BY g.day ORDER BY g.day
-$$;
+#variable_conflict use_column
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    RETURN QUERY
+        WITH span AS MATERIALIZED (
+            SELECT (now() AT TIME ZONE 'UTC')::date - p_days + 1 AS first, ((now() AT TIME ZONE 'UTC')::date - p_days + 1)::timestamp AT TIME ZONE 'UTC' AS since
+        ), counted AS (
+            SELECT d.day, 'accepted' AS what, d.emails FROM mailqueue.accepted_days AS d, span WHERE d.project_id = p_project AND d.day >= span.first
+            UNION ALL
+            SELECT s.accepted_on, 'accepted', s.emails FROM mailqueue.lane_signals AS s JOIN mailqueue.lanes AS l ON l.id = s.lane_id, span
+             WHERE l.project_id = p_project AND s.emails > 0 AND s.accepted_on >= span.first
+            UNION ALL
+            SELECT (h.finished_at AT TIME ZONE 'UTC')::date, h.status, count(*) FROM mailqueue.email_history AS h
+             WHERE h.project_id = p_project AND h.finished_at >= ((now() AT TIME ZONE 'UTC')::date - p_days + 1)::timestamp AT TIME ZONE 'UTC' GROUP BY 1, 2
+            UNION ALL
+            SELECT (e.occurred_at AT TIME ZONE 'UTC')::date, 'event ' || e.type, count(*) FROM mailqueue.email_events AS e, span
+             WHERE e.project_id = p_project AND e.id >= mailqueue.first_id_since(span.since) AND e.occurred_at >= span.since
+             GROUP BY 1, 2
+        )
+        SELECT g.day::date, coalesce(sum(c.emails) FILTER (WHERE c.what = 'accepted'), 0)::bigint,
+               coalesce(sum(c.emails) FILTER (WHERE c.what = 'sent'), 0)::bigint, coalesce(sum(c.emails) FILTER (WHERE c.what = 'failed'), 0)::bigint,
+               coalesce(sum(c.emails) FILTER (WHERE c.what = 'suppressed'), 0)::bigint, coalesce(sum(c.emails) FILTER (WHERE c.what = 'expired'), 0)::bigint,
+               coalesce(sum(c.emails) FILTER (WHERE c.what = 'cancelled'), 0)::bigint,
+               coalesce(sum(c.emails) FILTER (WHERE c.what = 'event delivered'), 0)::bigint, coalesce(sum(c.emails) FILTER (WHERE c.what = 'event hard_bounce'), 0)::bigint,
+               coalesce(sum(c.emails) FILTER (WHERE c.what = 'event soft_bounce'), 0)::bigint, coalesce(sum(c.emails) FILTER (WHERE c.what = 'event complaint'), 0)::bigint,
+               coalesce(sum(c.emails) FILTER (WHERE c.what = 'event opened'), 0)::bigint, coalesce(sum(c.emails) FILTER (WHERE c.what = 'event clicked'), 0)::bigint,
+               coalesce(sum(c.emails) FILTER (WHERE c.what = 'event unsubscribed'), 0)::bigint
+          FROM span CROSS JOIN LATERAL generate_series(span.first::timestamp, now() AT TIME ZONE 'UTC', '1 day') AS g(day)
+          LEFT JOIN counted AS c ON c.day = g.day::date
+         GROUP BY g.day ORDER BY g.day;
+END $$;
 COMMENT ON FUNCTION mailqueue.project_days(uuid, integer) IS
     'What became of a project''s mail on each of the last days (UTC), today last: accepted by day of acceptance, the rest by the day it happened.';
 
@@ -84,6 +91,7 @@ DECLARE
     v_mails uuid[];
 BEGIN
     PERFORM mailqueue.check_administers();
+    PERFORM mailqueue.check_tenant(p_project);
     IF p_address IS NOT NULL THEN
         v_mails := ARRAY(
             SELECT h.id FROM mailqueue.email_history AS h WHERE lower(h.recipient_email) = lower(p_address)
@@ -167,6 +175,7 @@ SET plan_cache_mode = force_custom_plan
 AS $$
 #variable_conflict use_column
 BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
     RETURN QUERY
         SELECT e.id, e.occurred_at, p.name, e.actor, e.action, e.subject, e.detail
           FROM mailqueue.audit_events AS e LEFT JOIN mailqueue.projects AS p ON p.id = e.project_id
