@@ -2,16 +2,17 @@
 
 import json
 from dataclasses import fields
+from urllib.parse import urlsplit
 
-from mailqueue.api.sending_model import SendRequest
+from mailqueue.api.table import ENDPOINTS
 from mailqueue.everything import Running
 from tests.docs.reading import blocks, shell_lines
 
 
-def bodies() -> list[str]:
-    """Give the body of every request made by curl."""
+def requests() -> list[tuple[str, str]]:
+    """Give path and body of every request made by curl."""
     return [
-        words[words.index("-d") + 1]
+        (urlsplit(words[1]).path, words[words.index("-d") + 1])
         for block in blocks("sh")
         for words in shell_lines(block.text)
         if words[0] == "curl" and "-d" in words
@@ -19,9 +20,13 @@ def bodies() -> list[str]:
 
 
 def test_every_body_shown_is_one_the_api_takes() -> None:
-    assert bodies()
-    for body in bodies():
-        assert SendRequest.model_validate_json(body).subject
+    models = {each.path: each.request for each in ENDPOINTS if each.method == "POST"}
+
+    assert requests()
+    for path, body in requests():
+        model = models[path]
+        assert model is not None
+        model.model_validate_json(body)
 
 
 def test_what_up_prints_has_the_names_that_are_shown() -> None:
