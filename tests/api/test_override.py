@@ -81,13 +81,22 @@ async def test_a_refusal_is_an_answer_and_the_same_key_gives_it_again(
         assert "no such user" in answers[0].json()["reason"]
 
 
-async def test_a_private_server_is_not_reached(database: DatabaseSettings) -> None:
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "127.8.7.6", "::ffff:127.0.0.1"]
+)
+async def test_nobodys_mail_reaches_loopback_with_the_settings_of_a_fresh_up(
+    database: DatabaseSettings, host: str
+) -> None:
+    """Behind a proxy every tenant could talk to what listens on the machine, and read answers."""
     async with serving(database, allowed="") as (api, server):
-        refused = await api.send(body(server))
+        asked = body(server)
+        asked["smtp_override"]["host"] = host
 
-        assert refused.json()["status"] == "failed"
-        assert "127.0.0.1" in refused.json()["reason"]
+        answer = await api.send(asked)
+
+        assert answer.status_code == 422 or answer.json()["status"] == "failed", answer.text
         assert server.messages == []
+        assert server.connections == 0
 
 
 @pytest.mark.parametrize(
