@@ -15,7 +15,7 @@ import click
 from bench.cpu import peak_mb, spending
 from bench.dkim import ALGORITHMS, MASTER, give_keys
 from bench.flushes import flushes
-from bench.mails import add_account, fill, resume
+from bench.mails import add_account, fill, fill_templated, resume
 from bench.report import Report
 from bench.server import Server, empty_database, make_database, own_server, settle_down
 from bench.sink import Sink, own_sink
@@ -23,6 +23,11 @@ from bench.workers import migrate_with, send_workers
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 
+CONTENTS = {
+    "own": "a body each",
+    "shared": "one body for all",
+    "template": "rendered from a template with 10 variables",
+}
 UNFINISHED = "SELECT NOT EXISTS (SELECT FROM mailqueue.email_queue)"
 
 
@@ -33,14 +38,14 @@ class Case:
     processes: int
     count: int
     size: int
-    shared: bool
+    content: str  # own, shared or template
     arguments: tuple[str, ...] = ()
     dkim: str | None = None
     checkout: Path | None = None  # another version of mailqueue
 
     @property
     def name(self) -> str:
-        content = "one body for all" if self.shared else "a body each"
+        content = CONTENTS[self.content]
         signed = "" if self.dkim is None else f", DKIM {self.dkim}"
         noun = "process" if self.processes == 1 else "processes"
         of = "" if self.checkout is None else f", {self.checkout.name}"
@@ -57,7 +62,10 @@ async def drain(server: Server, sink: Sink, case: Case, *, run: int) -> dict[str
         await migrate_with(case.checkout, database)
     async with connect(database, application_name="bench") as conn:
         account = await add_account(conn, sink.port)
-        await fill(conn, case.count, size=case.size, shared=case.shared)
+        if case.content == "template":
+            await fill_templated(conn, case.count, size=case.size)
+        else:
+            await fill(conn, case.count, size=case.size, shared=case.content == "shared")
         if case.dkim is not None:
             await give_keys(conn, case.dkim)
         await settle_down(server, name)
@@ -127,7 +135,7 @@ async def measure(cases: list[Case], *, repeat: int, json: Path | None) -> None:
 @click.option("--count", default=20_000, show_default=True, help="Mails in the queue.")
 @click.option("--size", default=5_000, show_default=True, help="Bytes of html and text together.")
 @click.option("--processes", default="1,2,4", show_default=True, help="Worker processes to try.")
-@click.option("--content", default="own,shared", show_default=True, help="own, shared or both.")
+@click.option("--content", default="own,shared", show_default=True, help="own, shared, template.")
 @click.option("--in-flight", type=int, help="Mails one process hands over at once.")
 @click.option("--dkim", type=click.Choice(list(ALGORITHMS)), help="Sign every mail.")
 @click.option(
@@ -152,7 +160,7 @@ def main(
     """Measure how fast a full queue is sent."""
     arguments = () if in_flight is None else (f"--in-flight={in_flight}",)
     cases = [
-        Case(int(number), count, size, kind == "shared", arguments, dkim, checkout)
+        Case(int(number), count, size, kind, arguments, dkim, checkout)
         for kind, number in product(content.split(","), processes.split(","))
         for checkout in ((None,) if against is None else (None, against))
     ]

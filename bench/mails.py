@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from psycopg.types.json import Jsonb
+
 from mailqueue.db.fetch import Conn
 
 SENDER = "sender@example.com"
@@ -11,6 +13,7 @@ _ROW = (
     'ordered</td><td><a href="https://shop.example.com/items/{n:04d}">show</a></td></tr>\n'
 )
 _LINE = "Item {n:04d}: a plain description of what was ordered, one line of it.\n"
+VARIABLES = 10  # of a mail from a template
 TEXT_SHARE = 6  # a sixth of a mail is its text part
 
 
@@ -66,6 +69,42 @@ async def _fill_shared(conn: Conn, count: int, *, size: int) -> None:
         """,
         (mail.subject, mail.html, mail.text, count),
     )
+
+
+async def fill_templated(conn: Conn, count: int, *, size: int) -> None:
+    """Queue mails that are rendered from one template, each with ten variables of its own."""
+    mail = body(0, size)
+    rows = mail.html.split("</tr>\n")
+    for n in range(VARIABLES):
+        rows[1 + n] = rows[1 + n].replace("A plain", f"{{{{ v{n} }}}} plain")
+    words = {
+        "language": "en",
+        "subject": "Your order {{ v0 }}",
+        "html_body": "{% if v1 %}" + "</tr>\n".join(rows) + "{% endif %}",
+        "text_body": mail.text.replace("Order 0", "Order {{ v0 }}"),
+    }
+    made = "SELECT mailqueue.add_template(NULL, %s)"
+    version = "SELECT mailqueue.add_template_version(%s, %s)"
+    template = await _value(conn, made, Jsonb({"slug": "bench"}))
+    draft = await _value(conn, version, template, Jsonb({"texts": [words]}))
+    await _value(conn, "SELECT mailqueue.publish_template(%s)", draft)
+    await conn.execute(
+        """
+        SELECT count(*) FROM mailqueue.enqueue_batch('default', (
+            SELECT jsonb_agg(jsonb_build_object('recipient', 'person' || n || '@example.com',
+                'template', 'bench', 'variables', (
+                    SELECT jsonb_object_agg('v' || v, 'value ' || v || ' of ' || n)
+                      FROM generate_series(0, %s) AS v)))
+              FROM generate_series(1, %s) AS n))
+        """,
+        (VARIABLES - 1, count),
+    )
+
+
+async def _value(conn: Conn, query: str, *params: object) -> object:
+    row = await (await conn.execute(query.encode(), params)).fetchone()
+    assert row is not None
+    return row[0]
 
 
 async def add_account(conn: Conn, port: int, *, daily_limit: int | None = None) -> int:

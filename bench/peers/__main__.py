@@ -136,7 +136,7 @@ def main(
     *, count: int, size: int, processes: int, repeat: int, folder: Path | None, json: Path | None
 ) -> None:
     """Measure other queues beside ours."""
-    case = Case(processes, count, size, shared=False)
+    case = Case(processes, count, size, "own")
     asyncio.run(_measure(case, repeat=repeat, folder=folder, json=json))
 
 

@@ -14,10 +14,10 @@ import orjson
 
 import mailqueue
 from mailqueue.rendering.faults import Exceeded, TemplateFault
+from mailqueue.rendering.framing import LENGTH_BYTES
 
 DEADLINE_SECONDS = 20.0
 """Of the wall clock, for a machine that is busy: the process gets far less CPU time than that."""
-LENGTH_BYTES = 4
 MOST_ANSWER_BYTES = 64 * 1024 * 1024
 
 Process = subprocess.Popen[bytes]

@@ -9,10 +9,10 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from mailqueue.rendering.chamber import LENGTH_BYTES
 from mailqueue.rendering.dialect import as_jinja
 from mailqueue.rendering.drafting import draft
 from mailqueue.rendering.faults import Exceeded, TemplateFault
+from mailqueue.rendering.framing import LENGTH_BYTES
 from mailqueue.rendering.preview import preview
 from mailqueue.rendering.stencil import Source
 from mailqueue.rendering.styles import inlined

@@ -114,12 +114,12 @@ BEGIN
         PERFORM mailqueue.refuse('language', format('a version says what it says in %s, the language of its template', to_json(t.language)));
     END IF;
     SELECT coalesce(max(v.version), 0) + 1 INTO v_number FROM mailqueue.template_versions AS v WHERE v.template_id = p_template;
-    INSERT INTO mailqueue.template_versions (template_id, version, variables_schema, is_css_inlined, note, created_by)
-    VALUES (p_template, v_number, nullif(p_version -> 'variables_schema', 'null'), coalesce((p_version ->> 'is_css_inlined')::boolean, false),
+    INSERT INTO mailqueue.template_versions (template_id, project_id, version, variables_schema, is_css_inlined, note, created_by)
+    VALUES (p_template, t.project_id, v_number, nullif(p_version -> 'variables_schema', 'null'), coalesce((p_version ->> 'is_css_inlined')::boolean, false),
             p_version ->> 'note', p_by)
     RETURNING id INTO v_id;
-    INSERT INTO mailqueue.template_texts (version_id, language, subject, html_body, text_body, parts, needs)
-    SELECT v_id, x.language, x.subject, x.html_body, x.text_body, coalesce(x.parts, '{}'), coalesce(x.needs, '{}')
+    INSERT INTO mailqueue.template_texts (version_id, project_id, language, subject, html_body, text_body, parts, needs)
+    SELECT v_id, t.project_id, x.language, x.subject, x.html_body, x.text_body, coalesce(x.parts, '{}'), coalesce(x.needs, '{}')
       FROM jsonb_to_recordset(p_version -> 'texts')
         AS x(language text, subject text, html_body text, text_body text, parts jsonb, needs text[]);
     PERFORM mailqueue.note_template(t.project_id, p_by, 'template.version_created', t.slug, jsonb_build_object('version', v_number));
