@@ -67,6 +67,7 @@ BEGIN
                                   mailqueue.template_versions, mailqueue.template_texts,
                                   mailqueue.schema_migrations, mailqueue.schema_objects'),
             ('worker', 'SELECT (id, tags) ON mailqueue.email_queue'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.sealed_password(integer)'),
             ('worker', 'SELECT, INSERT, UPDATE, DELETE ON mailqueue.waiters'),
 
             -- The HTTP API and the pages it serves.
@@ -105,15 +106,23 @@ BEGIN
             ('api', 'SELECT ON mailqueue.suppressions'),
             ('api', 'INSERT ON mailqueue.suppression_lines'),
             -- Sender accounts, signing keys and the keys of both: sealed, and opened with the master key of the process only.
-            ('api', 'SELECT, INSERT, UPDATE ON mailqueue.sender_accounts, mailqueue.data_keys, mailqueue.dkim_keys'),
+            ('api', 'SELECT (id, project_id, name, provider, email, display_name, smtp_host, smtp_port, smtp_username, smtp_tls, is_private_ok, priority,
+                             daily_limit, rate_per_second, burst, batch_size, send_delay_ms, max_connections, time_zone, warm_up, status,
+                             status_reason, status_until, revision, notes, api_url, provider_settings, is_fallback, created_at, updated_at)
+                     ON mailqueue.sender_accounts'),
+            ('api', 'SELECT (id, project_id, domain, selector, algorithm, public_key, status, created_at, seen_at, active_at, retired_at,
+                             needed_until, revoked_at) ON mailqueue.dkim_keys'),
+            ('api', 'SELECT (id, project_id, master_key_id, wrapped, wrapped_by, state) ON mailqueue.data_keys'),
             ('api', 'SELECT, INSERT, UPDATE, DELETE ON mailqueue.key_grants'),
+            ('api', 'INSERT, UPDATE ON mailqueue.sender_accounts, mailqueue.dkim_keys, mailqueue.data_keys'),
             ('api', 'USAGE ON SEQUENCE mailqueue.sender_accounts_id_seq'),
             ('api', 'INSERT ON mailqueue.audit_events, mailqueue.domain_checks'),
             ('api', 'SELECT ON mailqueue.routes, mailqueue.sender_headroom, mailqueue.sender_health'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.failure_window(integer)'),  -- in sender_health
             ('api', 'EXECUTE ON FUNCTION mailqueue.remove_sender(uuid, integer, text), mailqueue.prefer_sender(uuid, integer),
                                          mailqueue.route_to_sender(uuid, integer, text[], text[], text),
-                                         mailqueue.keep_project_lock(uuid), mailqueue.forget_expired_grants()'),
+                                         mailqueue.keep_project_lock(uuid), mailqueue.forget_expired_grants(),
+                                         mailqueue.sealed_password(integer)'),
 
             -- Its administrators, over all projects. The API asks who they are before it asks any of this.
             ('api', 'EXECUTE ON FUNCTION mailqueue.add_project(text, text, jsonb), mailqueue.change_project(text, jsonb, text),

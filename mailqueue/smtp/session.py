@@ -90,8 +90,8 @@ class _Opening:
         login = self._login
         self._smtp = smtp = _client(
             login.transcript,
+            self._sock,
             hostname=login.host,
-            sock=self._sock,
             use_tls=login.tls is TlsMode.IMPLICIT,
             start_tls=False,
             tls_context=login.context,
@@ -147,8 +147,12 @@ class _Opening:
             cast(asyncio.WriteTransport, transport).abort()
 
 
-def _client(transcript: Transcript | None, **options: Any) -> aiosmtplib.SMTP:
-    return aiosmtplib.SMTP(**options) if transcript is None else HeardSmtp(transcript, **options)
+def _client(
+    transcript: Transcript | None, sock: socket.socket, **options: Any
+) -> aiosmtplib.SMTP:
+    if transcript is None:
+        return aiosmtplib.SMTP(sock=sock, **options)
+    return HeardSmtp(transcript, sock=sock, **options)
 
 
 async def _authenticate(smtp: aiosmtplib.SMTP, login: Login) -> Rejected | None:

@@ -1,4 +1,15 @@
--- Sender accounts that are removed, and the one that becomes the first. Changes of columns are made in the table.
+-- Sender accounts that are removed, become the first, or get rules. Changes of columns are made in the table.
+
+-- For roles that may not read the column: the API, which tries accounts of the project it acts for.
+CREATE OR REPLACE FUNCTION mailqueue.sealed_password(p_account integer) RETURNS bytea
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT a.smtp_password FROM mailqueue.sender_accounts AS a
+     WHERE a.id = p_account AND a.project_id = coalesce(mailqueue.tenant(), a.project_id)
+$$;
+COMMENT ON FUNCTION mailqueue.sealed_password(integer) IS
+    'What a sender account logs in with, sealed; NULL where it has none, and for accounts of another project than this transaction acts for.';
 
 CREATE OR REPLACE FUNCTION mailqueue.remove_sender(p_project uuid, p_account integer, p_by text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER

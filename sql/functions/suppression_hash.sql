@@ -32,8 +32,9 @@ CREATE OR REPLACE FUNCTION mailqueue.address_hash(p_project uuid, p_address text
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
+    SELECT mailqueue.check_tenant(p_project);
     SELECT sha256(k.outer_pad || sha256(k.inner_pad || convert_to(lower(p_address), 'UTF8')))
-      FROM mailqueue.address_keys AS k WHERE k.project_id = p_project AND coalesce(mailqueue.tenant(), p_project) = p_project
+      FROM mailqueue.address_keys AS k WHERE k.project_id = p_project
 $$;
 COMMENT ON FUNCTION mailqueue.address_hash(uuid, text) IS
     'HMAC-SHA-256 of an address in lower case by the key of the project; NULL once the key is gone.';

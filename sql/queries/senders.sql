@@ -26,7 +26,7 @@ VALUES (
 -- name: find_sender :maybe
 -- One account of a project by its name.
 SELECT a.id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
-       a.smtp_host, a.smtp_port, a.smtp_username, a.smtp_password, a.smtp_tls, a.is_private_ok,
+       a.smtp_host, a.smtp_port, a.smtp_username, mailqueue.sealed_password(a.id) AS smtp_password, a.smtp_tls, a.is_private_ok,
        a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
        a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,
        a.revision, a.notes, a.api_url, a.provider_settings, a.is_fallback, a.created_at, a.updated_at
@@ -38,7 +38,7 @@ WHERE p.name = %(project)s
 -- name: find_sender_by_id :maybe
 -- One account by its id.
 SELECT a.id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
-       a.smtp_host, a.smtp_port, a.smtp_username, a.smtp_password, a.smtp_tls, a.is_private_ok,
+       a.smtp_host, a.smtp_port, a.smtp_username, mailqueue.sealed_password(a.id) AS smtp_password, a.smtp_tls, a.is_private_ok,
        a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
        a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,
        a.revision, a.notes, a.api_url, a.provider_settings, a.is_fallback, a.created_at, a.updated_at
@@ -49,7 +49,7 @@ WHERE a.id = %(id)s;
 -- name: list_senders :many
 -- The accounts of a project, or of all, in the order they are tried.
 SELECT a.id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
-       a.smtp_host, a.smtp_port, a.smtp_username, a.smtp_password, a.smtp_tls, a.is_private_ok,
+       a.smtp_host, a.smtp_port, a.smtp_username, mailqueue.sealed_password(a.id) AS smtp_password, a.smtp_tls, a.is_private_ok,
        a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
        a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,
        a.revision, a.notes, a.api_url, a.provider_settings, a.is_fallback, a.created_at, a.updated_at

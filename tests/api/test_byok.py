@@ -14,20 +14,14 @@ from mailqueue.db.pool import connect
 from mailqueue.telemetry import log
 from tests import make
 from tests.api.calling import error_of
-from tests.api.wired import Wired, wired
+from tests.api.wired import CONFIGS, RELAY, Wired, wired
 
 pytestmark = pytest.mark.anyio
 
 PATH = "/v1/projects/shop/byok"
-CONFIGS = "/v1/projects/shop/smtp-configs"
 OWN = base64.b64encode(bytes(range(100, 132))).decode()
 NEXT = bytes(range(60, 92)).hex()
 OTHER = base64.b64encode(bytes(range(200, 232))).decode()
-RELAY = {
-    "name": "relay",
-    "provider_type": "smtp",
-    "credentials": {"host": "smtp.example.com", "username": "ann", "password": "x" * 20},
-}
 
 
 class Answers:

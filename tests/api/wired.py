@@ -20,6 +20,19 @@ from mailqueue.wiring import build_services
 from tests import make
 from tests.api.calling import ORIGIN, settings_for
 
+CONFIGS = "/v1/projects/shop/smtp-configs"
+HIDDEN = "correct horse battery staple"
+RELAY: dict[str, Any] = {
+    "name": "relay",
+    "provider_type": "smtp",
+    "credentials": {
+        "host": "smtp.example.com",
+        "port": 587,
+        "username": "user@example.com",
+        "password": HIDDEN,
+        "tls_mode": "starttls",
+    },
+}
 MASTER = base64.b64encode(bytes(range(32))).decode()
 
 
@@ -41,6 +54,13 @@ class Wired:
         given |= {name.replace("_", "-"): value for name, value in headers.items()}
         more = {} if body is None else {"json": body}
         return await self.http.request(method, path, headers=given, **more)
+
+    async def made(self, **fields: Any) -> dict[str, Any]:
+        """Add a sender account like RELAY and give it as it is answered."""
+        answer = await self.call("POST", CONFIGS, RELAY | fields)
+        assert answer.status_code == 201, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
 
 
 @asynccontextmanager
