@@ -8,7 +8,7 @@ from tests.whole.running import Up, eventually
 pytestmark = pytest.mark.timeout(300)
 
 
-@pytest.mark.parametrize("count", [2_000, pytest.param(10_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.soak)])
 def test_mails_inserted_by_psql_while_it_runs_arrive_once_each_and_unharmed(
     shared_up: Up, count: int
 ) -> None:

@@ -11,7 +11,7 @@ from tests.whole.sink import PASSWORD, USERNAME, Sink, sink
 
 pytestmark = pytest.mark.timeout(180)
 
-LIMIT_AND_PROCESSES = [(100, 6), pytest.param(1_000, 16, marks=pytest.mark.soak)]
+LIMIT_AND_PROCESSES = [(100, 4), pytest.param(1_000, 16, marks=pytest.mark.soak)]
 
 
 @pytest.fixture

@@ -76,13 +76,13 @@ def test_servers_that_are_slow_or_silent_hold_up_nobody_else(home: Home) -> None
         slow = queued(running, "slow", "a")
         eventually(lambda: running.count_caught("simulator.example"), lambda caught: caught == 2)
 
-        other = running.psql(
+        other = running.value(
             "INSERT INTO mailqueue.email_queue (recipient_email, subject, text_body)"
-            " VALUES ('ann@quick.example', 'Quick', 'Hello') RETURNING id"
+            " VALUES ('ann@quick.example', 'Quick', 'Hello') RETURNING id::text"
         )
 
-        assert finished(running, other) == "sent"
-        assert running.value(status, slow) == "assigned"
-        assert finished(running, slow) == "sent"
+        assert finished(running, other) == finished(running, slow) == "sent"
+        order = "SELECT id::text FROM mailqueue.email_history ORDER BY finished_at"
+        assert running.rows(order) == [(other,), (slow,)]
         assert running.value(status, silent) == "assigned"
         running.kill()  # a stop would wait for the silent one
