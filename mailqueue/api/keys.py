@@ -111,7 +111,7 @@ async def create(call: Call) -> MadeKey:
             expires_at=None if days is None else datetime.now(UTC) + timedelta(days=days),
             requests_per_second=wanted.rate_limit_per_sec,
         )
-    return _made(issued)
+    return made(issued)
 
 
 async def index(call: Call) -> Page[ShownKey]:
@@ -125,14 +125,14 @@ async def index(call: Call) -> Page[ShownKey]:
             most=asked.limit + 1,
             before=None if at is None else (at, key_id),
         )
-    shown = [_shown(key) for key in found]
-    return page_of(shown, asked.limit, key=lambda key: (key.created_at, key.id))
+    listed = [shown(key) for key in found]
+    return page_of(listed, asked.limit, key=lambda key: (key.created_at, key.id))
 
 
 async def show(call: Call) -> ShownKey:
     """Show a key."""
     async with call.connection() as conn:
-        return _shown(await keys.show_key(conn, call.caller.project_id, call.id("key_id")))
+        return shown(await keys.show_key(conn, call.caller.project_id, call.id("key_id")))
 
 
 async def change(call: Call) -> ShownKey:
@@ -148,7 +148,7 @@ async def change(call: Call) -> ShownKey:
             conn, call.caller.project_id, call.id("key_id"), changes=changes
         )
     call.runtime.callers.forget()
-    return _shown(key)
+    return shown(key)
 
 
 async def rotate(call: Call) -> MadeKey:
@@ -160,7 +160,7 @@ async def rotate(call: Call) -> MadeKey:
         _check_reach(call.caller, old.scopes, is_test=old.is_test)
         issued = await keys.rotate_key(conn, project_id, key_id, grace=grace)
     call.runtime.callers.forget()
-    return _made(issued)
+    return made(issued)
 
 
 async def revoke(call: Call) -> None:
@@ -181,7 +181,8 @@ def _check_reach(caller: Caller, scopes: list[str], *, is_test: bool) -> None:
         raise Forbidden("a live key")
 
 
-def _shown(key: ApiKey) -> ShownKey:
+def shown(key: ApiKey) -> ShownKey:
+    """Give a key as it may be shown."""
     fields = asdict(key)
     return ShownKey(
         prefix=fields.pop("hint"),
@@ -192,7 +193,8 @@ def _shown(key: ApiKey) -> ShownKey:
     )
 
 
-def _made(issued: IssuedKey) -> MadeKey:
+def made(issued: IssuedKey) -> MadeKey:
+    """Give a new key as it is shown once."""
     key = issued.record
     return MadeKey(
         id=key.id,

@@ -22,6 +22,7 @@ SETTING_BY_FIELD: Mapping[str, str] = {
     "rate_limit_per_sec": "rate_per_second",
     "max_attachment_bytes": "attachment_bytes",
     "allowed_mime_types": "attachment_types",
+    "requests_per_sec": "requests_per_second",
 }
 FIELD_BY_SETTING = {setting: field for field, setting in SETTING_BY_FIELD.items()} | {
     "project": "slug"
@@ -61,6 +62,7 @@ class ProjectSettings(BaseModel):
     allowed_from: Annotated[list[str], Field(max_length=200)] | None = None
     postal_address: str | None = None
     delivery: str | None = None
+    requests_per_sec: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     retention: Annotated[dict[Kind, Keep | None], Field(max_length=20)] | None = None
 
     def settings(self) -> dict[str, Any]:
@@ -131,6 +133,7 @@ class ShownProject:
     allowed_from: list[str] | None
     postal_address: str | None
     delivery: str | None
+    requests_per_sec: int | None
     retention: list[ProjectRetention] | None  # null in lists
     created_at: datetime
     updated_at: datetime
@@ -192,6 +195,7 @@ def shown(project: Project, retention: list[ProjectRetention] | None = None) -> 
         allowed_from=project.allowed_from,
         postal_address=project.postal_address,
         delivery=project.delivery,
+        requests_per_sec=project.requests_per_second,
         retention=retention,
         created_at=project.created_at,
         updated_at=project.updated_at,

@@ -8,6 +8,7 @@ from mailqueue.api import (
     emails,
     keys,
     projects,
+    projects_keys,
     sending,
     smtp_configs,
     suppressions,
@@ -26,5 +27,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *byok.ENDPOINTS,
     *dkim.ENDPOINTS,
     *projects.ENDPOINTS,
+    *projects_keys.ENDPOINTS,
     *admin.ENDPOINTS,
 )

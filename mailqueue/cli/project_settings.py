@@ -41,6 +41,7 @@ _NUMBERS = (
     ("--daily-limit", "daily_limit", "Recipients a day.  [default: no limit]"),
     ("--rate", "rate_per_second", "Recipients a second.  [default: no limit]"),
     ("--burst", "burst", "How far the rate may be ahead of itself.  [default: 200]"),
+    ("--requests", "requests_per_second", "Requests a second, all keys.  [default: each its own]"),
     ("--weight", "weight", "Turns beside other projects.  [default: 100]"),
     ("--attachment-bytes", "attachment_bytes", "What all files of a mail may have."),
 )

@@ -36,6 +36,7 @@ class Project:
     time_zone: str
     postal_address: str | None
     delivery: str | None  # resend or hold, of mail that says none; None: as its category
+    requests_per_second: int | None  # of all its keys together; None: only each key is bounded
     created_at: datetime
     updated_at: datetime
 

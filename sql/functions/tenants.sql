@@ -23,7 +23,7 @@ BEGIN
                 PERFORM mailqueue.refuse(c.key, 'a list of strings is needed');
             END IF;
             v_list := ARRAY(SELECT lower(btrim(l)) FROM jsonb_array_elements_text(c.value) AS l);
-        ELSIF c.key IN ('attachment_bytes', 'daily_limit', 'burst', 'weight', 'rate_per_second') AND c.type <> 'null' THEN
+        ELSIF c.key IN ('attachment_bytes', 'daily_limit', 'burst', 'weight', 'rate_per_second', 'requests_per_second') AND c.type <> 'null' THEN
             v_number := mailqueue.project_number(c.key, c.value);
         ELSIF c.key IN ('from_email', 'from_name', 'reply_to', 'bounce_address', 'display_name', 'description', 'postal_address',
                         'time_zone', 'delivery') AND c.type NOT IN ('string', 'null') THEN
@@ -60,6 +60,7 @@ BEGIN
         WHEN 'rate_per_second' THEN p.rate_per_second := v_number;
         WHEN 'burst' THEN p.burst := coalesce(v_number, 200);
         WHEN 'weight' THEN p.weight := coalesce(v_number, 100);
+        WHEN 'requests_per_second' THEN p.requests_per_second := v_number;
         ELSE
             PERFORM mailqueue.refuse(left(c.key, 100), 'there is no such setting of a project');
         END CASE;
@@ -75,7 +76,7 @@ AS $$
 DECLARE
     v_least numeric := CASE p_key WHEN 'attachment_bytes' THEN 0 WHEN 'daily_limit' THEN 0 WHEN 'rate_per_second' THEN 0.001 ELSE 1 END;
     v_most numeric := CASE p_key WHEN 'attachment_bytes' THEN 26214400 WHEN 'weight' THEN 10000 WHEN 'rate_per_second' THEN 1000000
-                                 WHEN 'burst' THEN 1000000 ELSE 2147483647 END;
+                                 WHEN 'burst' THEN 1000000 WHEN 'requests_per_second' THEN 1000000 ELSE 2147483647 END;
 BEGIN
     IF jsonb_typeof(p_value) <> 'number' OR p_value::numeric NOT BETWEEN v_least AND v_most
        OR p_key <> 'rate_per_second' AND p_value::numeric <> trunc(p_value::numeric) THEN
@@ -134,7 +135,8 @@ AS $$
     SELECT jsonb_build_object('display_name', p.display_name, 'description', p.description, 'from_email', p.from_email, 'from_name', p.from_name,
         'reply_to', p.reply_to, 'bounce_address', p.bounce_address, 'allowed_from', p.allowed_from, 'attachment_types', p.attachment_types,
         'attachment_bytes', p.attachment_bytes, 'daily_limit', p.daily_limit, 'rate_per_second', p.rate_per_second, 'burst', p.burst,
-        'weight', p.weight, 'time_zone', p.time_zone, 'postal_address', p.postal_address, 'delivery', p.delivery)
+        'weight', p.weight, 'time_zone', p.time_zone, 'postal_address', p.postal_address, 'delivery', p.delivery,
+        'requests_per_second', p.requests_per_second)
 $$;
 COMMENT ON FUNCTION mailqueue.settings_of_project(mailqueue.projects) IS 'What change_project() changes, as it holds.';
 
@@ -183,6 +185,7 @@ BEGIN
        SET display_name = p.display_name, description = p.description, postal_address = p.postal_address, delivery = p.delivery,
            allowed_from = p.allowed_from, attachment_types = p.attachment_types, attachment_bytes = p.attachment_bytes,
            daily_limit = p.daily_limit, rate_per_second = p.rate_per_second, burst = p.burst, weight = p.weight, time_zone = p.time_zone,
+           requests_per_second = p.requests_per_second,
            updated_at = now()
      WHERE o.id = p.id;
     -- Apart: workers read their accounts anew where whom the project writes as is set.

@@ -69,7 +69,7 @@ BEGIN
        SET status = 'suspended', status_reason = 'it was deleted', status_until = NULL, suspended_at = coalesce(p.suspended_at, clock_timestamp()),
            deleted_at = clock_timestamp(), updated_at = now()
      WHERE o.id = p.id;
-    UPDATE mailqueue.api_keys AS k SET revoked_at = clock_timestamp() WHERE k.project_id = p.id AND k.revoked_at IS NULL;
+    UPDATE mailqueue.api_keys AS k SET revoked_at = clock_timestamp(), revoked_reason = 'its project was deleted' WHERE k.project_id = p.id AND k.revoked_at IS NULL;
     GET DIAGNOSTICS v_keys = ROW_COUNT;
     INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
     VALUES (p.id, p_actor, 'project.deleted', 'project ' || p.name, jsonb_build_object('keys_revoked', v_keys, 'was', p.status));

@@ -169,7 +169,7 @@ async def test_keys_are_revoked_over_all_projects_by_what_is_known_of_them(conn:
         "SELECT subject, detail->>'reason' FROM mailqueue.audit_events"
         " WHERE action = 'api_key.revoked' AND actor = 'ann' ORDER BY id",
     )
-    assert told[-2:] == [("web", "leaked"), ("app", "closed")]
+    assert told[-2:] == [("api key web", "leaked"), ("api key app", "closed")]
 
 
 @pytest.mark.parametrize(

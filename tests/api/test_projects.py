@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from mailqueue.api import admin as installation
-from mailqueue.api import projects as endpoints
+from mailqueue.api.table import ENDPOINTS
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.tenants.keys import issue_key
 from tests import make
@@ -162,6 +161,28 @@ async def test_suspending_deleting_and_activating_is_told_and_audited(
     assert {each["actor"] for each in audit["data"]} == {"ann (token)"}
 
 
+async def test_an_administrator_gives_a_project_its_first_key(admin: Administering) -> None:
+    made = await admin("POST", "/projects", HIRING, status=201)
+    path = f"/projects/{made['id']}/api-keys"
+    wanted = {"name": "web", "scopes": ["project:read"]}
+
+    key = await admin("POST", path, wanted, status=201)
+    listed = await admin("GET", path)
+
+    asked = f"/v1/projects/{made['id']}/api-keys"
+    headers = {"X-API-Key": key["key"]}
+    assert (await admin.http.get(asked, headers=headers)).status_code == 200
+    assert [(each["id"], each["name"]) for each in listed["data"]] == [(key["id"], "web")]
+    assert (listed["data"][0]["created_by"], key["is_test"]) == ("ann (token)", False)
+    bearer = {"Authorization": f"Bearer {admin.token}"}
+    gone = await admin.http.delete(f"/admin{path}/{key['id']}?reason=lost", headers=bearer)
+    assert gone.status_code == 204
+    assert (await admin.http.get(asked, headers=headers)).status_code == 401
+    await admin("DELETE", f"/projects/{made['id']}")
+    await admin("POST", path, wanted, status=409)
+    await admin("POST", "/projects/away/api-keys", wanted, status=404)
+
+
 async def test_stats_say_what_was_sent_and_is_left(admin: Administering) -> None:
     made = await admin("POST", "/projects", HIRING, status=201)
     async with admin.conn() as conn:
@@ -189,10 +210,10 @@ async def test_what_is_not_there_is_404(admin: Administering) -> None:
 async def test_nobody_but_an_administrator_gets_in(admin: Administering) -> None:
     async with admin.conn() as conn:
         key = (await issue_key(conn, "default", "web", is_test=False)).key.reveal()
-    every = (*endpoints.ENDPOINTS, *installation.ENDPOINTS)
+    every = [endpoint for endpoint in ENDPOINTS if endpoint.superadmin]
 
     for endpoint in every:
-        path = endpoint.path.replace("{id}", "default")
+        path = endpoint.path.replace("{id}", "default").replace("{key_id}", "default")
         for headers in (
             {},
             {"X-API-Key": key},
@@ -204,7 +225,8 @@ async def test_nobody_but_an_administrator_gets_in(admin: Administering) -> None
             answer = await admin.http.request(endpoint.method, path, headers=headers)
             assert answer.status_code == 401, (endpoint.method, path, answer.text)
             assert "bearer" in answer.headers["www-authenticate"].lower()
-    assert len(every) >= 20
+    assert len(every) >= 23
+    assert {endpoint.path.startswith("/admin/") for endpoint in every} == {True}
     for path in ("/v1/projects/default/api-keys", "/v1/emails"):
         answer = await admin.http.get(path, headers={"Authorization": f"Bearer {admin.token}"})
         assert answer.status_code == 401, "a token of an administrator is no key"

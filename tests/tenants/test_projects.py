@@ -34,6 +34,7 @@ SETTINGS: dict[str, Any] = {
     "time_zone": "Asia/Kolkata",
     "postal_address": "1 High Street\nOxford",
     "delivery": "hold",
+    "requests_per_second": 50,
 }
 
 
@@ -78,6 +79,7 @@ async def test_null_takes_every_setting_back(conn: Conn) -> None:
         ("rate_per_second", 0),
         ("rate_per_second", 10_000_000),
         ("burst", 0),
+        ("requests_per_second", 0),
         ("weight", 10_001),
         ("attachment_bytes", 2**40),
         ("time_zone", "Mars/Olympus"),
