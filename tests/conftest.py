@@ -230,14 +230,18 @@ def database(fresh_db: str) -> DatabaseSettings:
     return DatabaseSettings(Secret(fresh_db))
 
 
-@pytest.fixture
-async def conn(shared_db: str) -> AsyncIterator[Conn]:
-    """A connection whose transaction is rolled back."""
-    async with (
-        connect(DatabaseSettings(Secret(shared_db)), application_name="test") as opened,
-        opened.transaction(force_rollback=True),
-    ):
+@pytest.fixture(scope="module")
+async def shared_conn(shared_db: str) -> AsyncIterator[Conn]:
+    """A connection of one file of tests."""
+    async with connect(DatabaseSettings(Secret(shared_db)), application_name="test") as opened:
         yield opened
+
+
+@pytest.fixture
+async def conn(shared_conn: Conn) -> AsyncIterator[Conn]:
+    """A connection whose transaction is rolled back."""
+    async with shared_conn.transaction(force_rollback=True):
+        yield shared_conn
 
 
 @contextmanager
