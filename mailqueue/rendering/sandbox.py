@@ -171,9 +171,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if operator == "**" and (abs(left) > 10**6 or abs(right) > 30):
             raise Exceeded("a number is too large")
         try:
-            return meter.number(_RECKON[operator](left, right))
+            found = _RECKON[operator](left, right)
         except (ArithmeticError, ValueError) as exc:
             raise TemplateFault(f"{operator}: {exc}") from None
+        return meter.number(found)
 
 
 _RECKON: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(

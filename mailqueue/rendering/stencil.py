@@ -240,7 +240,7 @@ class _Compiled:
             raise type(exc)(exc.why, part=self.part, line=self._line(exc)) from None
         except TemplateNotFound as exc:
             why = f"there is no layout or partial {exc.name}"
-            raise TemplateFault(why, part=self.part) from None
+            raise TemplateFault(why, part=self.part, line=self._line(exc)) from None
         except TemplateSyntaxError as exc:
             raise _syntax(exc, self.part) from None
         except TemplateError as exc:

@@ -1,0 +1,93 @@
+"""Which variables a schema takes, and which schemas are taken."""
+
+from typing import Any
+
+import pytest
+
+from mailqueue.rendering.faults import TemplateFault
+from mailqueue.rendering.schema import Schema
+
+SCHEMA = {
+    "type": "object",
+    "required": ["name"],
+    "additionalProperties": False,
+    "properties": {
+        "name": {"type": "string", "maxLength": 5},
+        "url": {"type": "string", "format": "uri"},
+        "day": {"type": "string", "format": "date"},
+        "items": {"type": "array", "items": {"$ref": "#/$defs/item"}},
+    },
+    "$defs": {"item": {"type": "object", "required": ["price"]}},
+}
+
+
+@pytest.mark.parametrize(
+    ("variables", "part"),
+    [
+        ({}, "variables"),
+        ({"name": 3}, "variables.name"),
+        ({"name": "too long"}, "variables.name"),
+        ({"name": "a", "more": 1}, "variables"),
+        ({"name": "a", "url": "no address"}, "variables.url"),
+        ({"name": "a", "day": "2030-02-31"}, "variables.day"),
+        ({"name": "a", "items": [{"price": 1}, {}]}, "variables.items.1"),
+    ],
+)
+def test_the_first_variable_that_does_not_fit_is_named(
+    variables: dict[str, Any], part: str
+) -> None:
+    schema = Schema(SCHEMA)
+    schema.check({"name": "a", "url": "https://example.com/", "items": [{"price": 1}]})
+
+    with pytest.raises(TemplateFault) as caught:
+        schema.check(variables)
+
+    assert caught.value.part == part
+    assert "\n" not in caught.value.why
+
+
+@pytest.mark.parametrize(
+    ("document", "why"),
+    [
+        ([], "must be an object"),
+        ({"type": "string"}, "describes an object: its type is object"),
+        ({"$schema": "http://json-schema.org/draft-04/schema#"}, "is read as"),
+        ({"properties": {"a": {"type": "texst"}}}, "is no JSON Schema"),
+        ({"properties": {"a": {"$ref": "https://example.com/s.json"}}},
+         "$ref must name one of its own"),
+        ({"properties": {"a": {"$ref": "file:///etc/passwd"}}}, "$ref must name one of its own"),
+        ({"properties": {"a": {"$ref": "#"}}}, "$ref must name one of its own"),
+        ({"$id": "https://example.com/"}, "$id is not supported"),
+        ({"$dynamicRef": "#a"}, "$dynamicRef is not supported"),
+        ({"$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}]}}}, "#/$defs/a refers to itself"),
+        ({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}, "refers to itself"),
+        ({"properties": {"a": {"pattern": "(a"}}}, "is no JSON Schema"),
+        ({"properties": {f"p{n}": {} for n in range(2000)}}, "may have 1000 parts"),
+        ({"properties": {"a": {"type": "string", "pattern": "(a{1,9999}){1,9999}"}}},
+         "is no JSON Schema"),
+    ],
+)  # fmt: skip
+def test_schemas_that_reach_out_or_grow_without_end_are_refused(document: Any, why: str) -> None:
+    with pytest.raises(TemplateFault) as caught:
+        Schema(document)
+
+    assert caught.value.part == "variables_schema"
+    assert why in caught.value.why
+
+
+def test_what_doubles_by_references_is_counted_as_often_as_it_is_read() -> None:
+    """A few lines that a validator would walk ten thousand times."""
+    definitions: dict[str, Any] = {"d0": {"type": "string"}}
+    for n in range(1, 5):
+        definitions[f"d{n}"] = {"anyOf": [{"$ref": f"#/$defs/d{n - 1}"}] * 10}
+
+    with pytest.raises(TemplateFault, match="those it refers to counted each time"):
+        Schema({"properties": {"a": {"$ref": "#/$defs/d4"}}, "$defs": definitions})
+
+
+def test_a_pattern_never_looks_back() -> None:
+    """Quadratic or worse with an engine that does."""
+    schema = Schema({"properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}})
+
+    with pytest.raises(TemplateFault):
+        schema.check({"a": "a" * 50_000 + "!"})
