@@ -8,8 +8,11 @@ from uuid import UUID
 from mailqueue.db.fetch import Conn
 from mailqueue.rendering.faults import Exceeded
 from mailqueue.rendering.stencil import Press, Rendered, Source, Stencil
+from mailqueue.telemetry.log import get_logger
 from mailqueue.templates import store
 from mailqueue.templates.model import StencilSource
+
+log = get_logger(__name__)
 
 MOST_KEPT = 256
 MOST_STRIKES = 5
@@ -50,6 +53,13 @@ class Sheet:
         except Exceeded as exc:
             self._why = str(exc)
             self._strikes += 1
+            log.warning(
+                "template.exceeded",
+                version=str(self._source.version_id),
+                language=self._source.language,
+                why=self._why,
+                in_a_row=self._strikes,
+            )
             if self._strikes >= MOST_STRIKES:
                 self._resting = RESTED
                 self._strikes = MOST_STRIKES - 1

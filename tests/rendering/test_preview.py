@@ -1,0 +1,46 @@
+"""What a preview warns of."""
+
+import pytest
+
+from mailqueue.rendering.preview import CLIPPED_BYTES, preview
+from mailqueue.rendering.stencil import Source
+
+
+def warnings(html: str, *, subject: str = "s", category: str = "transactional") -> list[str]:
+    return list(preview(Source(subject, html), {"x": "<b>"}, category=category).warnings)
+
+
+@pytest.mark.parametrize(
+    ("html", "warned"),
+    [
+        ('<img src="https://a.example/x">', "a picture has no alt text: https://a.example/x"),
+        ('<img src="http://a.example/x" alt="">', "a picture is fetched without https"),
+        ('<a href="http://a.example/">x</a>', "a link goes without https: http://a.example/"),
+        ('<a href="javascript:x()">x</a>', "a link no mail program follows: javascript:x()"),
+        ('<a href="#">x</a>', "a link goes nowhere"),
+        ("x<script></script>", "mail programs take <script> out"),
+        ("{{ x | safe }}", "a variable is written as HTML, unescaped"),
+        ("x" * CLIPPED_BYTES, "large providers cut a mail off"),
+        ("<p></p>", "the text body is empty"),
+    ],
+)
+def test_what_looks_wrong_is_named(html: str, warned: str) -> None:
+    assert any(one.startswith(warned) or warned in one for one in warnings(html))
+
+
+def test_what_is_well_is_not_named() -> None:
+    html = '<p>Hi</p><img src="https://a.example/x" alt="A"><a href="https://a.example/">x</a>'
+
+    assert warnings(html) == []
+
+
+def test_marketing_mail_names_a_way_out() -> None:
+    out = '<a href="https://a.example/u">Unsubscribe</a>'
+
+    assert any("unsubscribe" in one for one in warnings("<p>Buy</p>", category="marketing"))
+    assert warnings(f"<p>Buy</p>{out}", category="marketing") == []
+
+
+def test_subjects_that_are_empty_or_long_are_named() -> None:
+    assert "the subject is empty" in warnings("<p>x</p>", subject="{{ x if false }}")
+    assert any("70" in one for one in warnings("<p>x</p>", subject="s" * 71))

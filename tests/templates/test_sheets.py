@@ -1,0 +1,75 @@
+"""Versions that mail is rendered from, as a worker keeps them."""
+
+from uuid import UUID, uuid4
+
+import pytest
+
+from mailqueue.db.fetch import Conn
+from mailqueue.rendering.faults import Exceeded, TemplateFault
+from mailqueue.rendering.stencil import Press
+from mailqueue.templates.model import StencilSource
+from mailqueue.templates.sheets import MOST_STRIKES, RESTED, Sheet, Sheets
+from tests import make
+from tests.templates.making import published
+
+pytestmark = pytest.mark.anyio
+
+LOOPS = "{% for i in range(n) %}{% for j in range(n) %}{% endfor %}{% endfor %}ok"
+
+
+def sheet(html: str) -> Sheet:
+    return Sheet(Press(), StencilSource(uuid4(), "en", "s", html, "t", {}, None))
+
+
+async def test_a_version_whose_mails_all_cost_too_much_is_not_tried_for_a_while() -> None:
+    """None of its mail slows the mail beside it any more, and in the end it is tried again."""
+    costly = sheet(LOOPS)
+    for _ in range(MOST_STRIKES):
+        with pytest.raises(Exceeded, match="takes more than"):
+            costly.render({"n": 9999})
+
+    for _ in range(RESTED):
+        with pytest.raises(Exceeded, match="not tried, as 5 mails before it failed"):
+            costly.render({"n": 1})
+
+    assert costly.render({"n": 1}).html == "ok"
+    for _ in range(MOST_STRIKES - 1):  # one that could be rendered starts the count anew
+        with pytest.raises(Exceeded, match="takes more than"):
+            costly.render({"n": 9999})
+    assert costly.render({"n": 1}).html == "ok"
+
+
+async def test_faults_of_single_mails_put_no_version_to_rest() -> None:
+    gaps = sheet("{{ name }}")
+
+    for _ in range(MOST_STRIKES * 2):
+        with pytest.raises(TemplateFault, match="the variable name is missing"):
+            gaps.render({})
+
+    assert gaps.render({"name": "Ann"}).html == "Ann"
+
+
+async def test_a_version_is_read_once_and_the_oldest_go(conn: Conn) -> None:
+    project = await make.project_named(conn)
+    ids: list[UUID] = []
+    for slug in ("a", "b", "c"):
+        template = await published(conn, project, slug=slug)
+        ids.append(
+            await make.scalar(
+                conn,
+                "SELECT id FROM mailqueue.template_versions WHERE template_id = %s",
+                template.id,
+            )
+        )
+    keys = [(one, "en") for one in ids]
+    sheets = Sheets(most=2)
+
+    first = await sheets.fetch(conn, keys[:2])
+    again = await sheets.fetch(conn, [keys[0], (uuid4(), "en")])
+    await sheets.fetch(conn, keys[2:])
+    back = await sheets.fetch(conn, keys[:2])
+
+    assert set(first) == set(keys[:2])
+    assert again == {keys[0]: first[keys[0]]}
+    assert back[keys[0]] is first[keys[0]]
+    assert back[keys[1]] is not first[keys[1]]
