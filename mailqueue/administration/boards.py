@@ -6,8 +6,12 @@ from mailqueue.db.fetch import Conn
 
 
 async def queue(conn: Conn) -> QueueBoard:
-    """Give what waits and why, and all mail by status."""
-    return QueueBoard(await store.queue_board(conn), await store.outcome_board(conn))
+    """Give what waits and why, all mail by status, and how fast it goes."""
+    return QueueBoard(
+        lanes=await store.queue_board(conn),
+        statuses=await store.outcome_board(conn),
+        flow=await store.flow_board(conn),
+    )
 
 
 async def workers(conn: Conn) -> list[WorkerBoard]:

@@ -116,11 +116,24 @@ class StatusCount:
 
 
 @dataclass(frozen=True, slots=True)
+class Flow:
+    """How attempts of all projects ended in the last minutes."""
+
+    minutes: int
+    sent: int
+    deferred: int
+    bounced: int
+    failed: int
+    sent_per_second: float
+
+
+@dataclass(frozen=True, slots=True)
 class QueueBoard:
-    """All lanes that have unfinished mail, and all mail by status."""
+    """All lanes that have unfinished mail, all mail by status, and how fast it goes."""
 
     lanes: list[QueueLane]
     statuses: list[StatusCount]
+    flow: list[Flow]
 
 
 @dataclass(frozen=True, slots=True)

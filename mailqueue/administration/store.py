@@ -10,6 +10,7 @@ from psycopg.errors import InvalidParameterValue
 from mailqueue.administration.model import (
     Administrator,
     Event,
+    Flow,
     HealthCheck,
     ProjectRetention,
     ProviderBoard,
@@ -130,6 +131,11 @@ async def queue_board(conn: Conn) -> list[QueueLane]:
 async def outcome_board(conn: Conn) -> list[StatusCount]:
     """Count all mail by status."""
     return await many(conn, "count_outcome_board", None, StatusCount)
+
+
+async def flow_board(conn: Conn) -> list[Flow]:
+    """Count how attempts ended in the last minute, five minutes and hour."""
+    return await many(conn, "list_flow_board", None, Flow)
 
 
 async def worker_board(conn: Conn) -> list[WorkerBoard]:

@@ -38,7 +38,7 @@ ERROR: Json = {
 WHY_BY_STATUS: Mapping[int, str] = {
     400: "The body is no JSON object.",
     401: "Key or token is missing, unknown, revoked or expired.",
-    403: "The key lacks the scope that `needed` names.",
+    403: "The key lacks the scope, or the token the role, that `needed` names.",
     404: "There is no such thing in the key's project.",
     409: "Something that exists stands in the way.",
     413: "The body is too large.",
@@ -167,7 +167,7 @@ def _responses(endpoint: Endpoint, answer: Json | None) -> Json:
     if answer is not None:
         good["content"] = {"application/json": {"schema": answer}}
     statuses = {401, 429, 503}
-    if endpoint.scope is not None:
+    if endpoint.scope is not None or endpoint.superadmin:
         statuses.add(403)
     if "{" in endpoint.path:
         statuses.add(404)

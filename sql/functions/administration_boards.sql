@@ -144,6 +144,22 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT s.status, s.emails, s.is_estimate FROM mailqueue.emails_by_status() AS s WHERE mailqueue.tenant() IS NULL $$;
 COMMENT ON FUNCTION mailqueue.outcome_board() IS 'How many mails of all projects are in each status.';
 
+-- Attempts, by what the summary of block ranges finds: the last hour, however long the log.
+CREATE OR REPLACE FUNCTION mailqueue.flow_board() RETURNS TABLE (minutes integer, sent bigint, deferred bigint, bounced bigint, failed bigint, sent_per_second double precision)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_indexscan = off
+AS $$
+    SELECT m.minutes, count(*) FILTER (WHERE l.status = 'sent'), count(*) FILTER (WHERE l.status = 'deferred'), count(*) FILTER (WHERE l.status = 'bounced'),
+           count(*) FILTER (WHERE l.status IN ('failed', 'rejected', 'unknown')), count(*) FILTER (WHERE l.status = 'sent') / (m.minutes * 60.0)::float8
+      FROM unnest('{1,5,60}'::integer[]) AS m(minutes)
+      LEFT JOIN (SELECT o.sent_at, o.status FROM mailqueue.send_logs AS o WHERE o.sent_at > now() - interval '60 min') AS l
+        ON l.sent_at > now() - make_interval(mins => m.minutes)
+     WHERE mailqueue.tenant() IS NULL
+     GROUP BY m.minutes ORDER BY m.minutes
+$$;
+COMMENT ON FUNCTION mailqueue.flow_board() IS 'How attempts of all projects ended in the last 1, 5 and 60 minutes, and mails sent a second.';
+
 CREATE OR REPLACE FUNCTION mailqueue.provider_board()
 RETURNS TABLE (project text, sender text, provider text, status text, status_reason text, circuit text, circuit_since timestamptz,
                next_probe_at timestamptz, recent_failures bigint, recent_sent bigint, failures jsonb, last_errors text[], last_failed_at timestamptz,

@@ -49,6 +49,11 @@ FROM mailqueue.queue_board() AS q;
 SELECT s.status, s.emails, s.is_estimate
 FROM mailqueue.outcome_board() AS s;
 
+-- name: list_flow_board :many
+-- How attempts ended in the last minute, five minutes and hour.
+SELECT f.minutes, f.sent, f.deferred, f.bounced, f.failed, f.sent_per_second
+FROM mailqueue.flow_board() AS f;
+
 -- name: list_worker_board :many
 -- Workers that run or ended within the last hour, newest first.
 SELECT w.id, w.kind, w.host, w.pid, w.version, w.status, w.started_at, w.beat_at, w.silence, w.assigned, w.is_parked, w.ended_at

@@ -125,11 +125,17 @@ async def test_the_boards_show_what_waits_who_sends_and_how_it_fares(conn: Conn)
     worker = await make.worker(conn)
     await make.claimed(conn, worker)
 
+    for minutes, status in ((0, "sent"), (2, "sent"), (3, "deferred"), (70, "sent")):
+        await tried(conn, status=status, sent_at=datetime.now(UTC) - timedelta(minutes=minutes))
+    await conn.execute("UPDATE mailqueue.email_queue SET status = 'held' WHERE priority <> 1")
+
     queue = await boards.queue(conn)
-    (lane,) = queue.lanes
+    lane = queue.lanes[0]
     assert (lane.project, lane.priority, lane.pending, lane.due) == ("shop", 1, 3, 3)
     assert lane.blocked_reason == "daily_limit"
-    assert {each.status: each.emails for each in queue.statuses} == {"pending": 3}
+    assert {each.status: each.emails for each in queue.statuses} == {"pending": 3, "held": 4}
+    assert [(flow.minutes, flow.sent) for flow in queue.flow] == [(1, 1), (5, 2), (60, 2)]
+    assert (queue.flow[1].deferred, queue.flow[1].sent_per_second) == (1, 2 / 300)
     assert [(each.id, each.status) for each in await boards.workers(conn)] == [(worker, "running")]
     providers = await boards.providers(conn)
     assert [(each.sender, each.status, each.circuit) for each in providers[:2]] == [

@@ -42,7 +42,7 @@ def test_what_cannot_be_is_named(on_fresh_db: Cli) -> None:
     taken = on_fresh_db("project", "add", "default")
     assert (taken.exit_code, taken.stderr) == (
         1,
-        'error: there is a project default already\n',
+        "error: there is a project default already\n",
     )
     assert "is not a name: lower-case letters" in on_fresh_db("project", "add", "My Shop").stderr
     assert on_fresh_db("project", "show", "away").stderr == "error: no project away\n"
