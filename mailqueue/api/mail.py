@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.api import store
-from mailqueue.api.model import Email, EmailDetail, Recipient, Sent
+from mailqueue.api.model import Email, EmailDetail, Recipient, Repeated, Sent
 from mailqueue.api.sending_model import SendRequest, TemplateRequest
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
@@ -61,7 +61,7 @@ async def _answer(conn: Conn, row: BatchRow) -> Sent | InvalidField:
     if row.status != "duplicate":
         return Sent(row.id, row.status, row.reason)
     reason = await store.find_suppression(conn, row.id)  # the same answer as the first time
-    return Sent(row.id, "queued" if reason is None else "suppressed", reason)
+    return Repeated(row.id, "queued" if reason is None else "suppressed", reason)
 
 
 def refusal(reason: str) -> InvalidField:

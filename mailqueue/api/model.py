@@ -62,6 +62,11 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeated(Sent):
+    """The same, of mail that an earlier request under the idempotency key brought."""
+
+
+@dataclass(frozen=True, slots=True)
 class Email:
     """One mail as the API shows it."""
 

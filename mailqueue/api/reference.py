@@ -165,7 +165,7 @@ def _type(schema: Json, schemas: Json) -> str:
     if kind == "array":
         return f"list of {_type(found.get('items', {}), schemas)}"
     if kind == "string" and "format" in found:
-        return {"date-time": "instant", "uuid": "id"}.get(found["format"], found["format"])
+        return {"date-time": "instant", "uuid": "id"}.get(found["format"], str(found["format"]))
     return str(kind)
 
 

@@ -14,8 +14,9 @@ from mailqueue.api.admission import admitted, let_in
 from mailqueue.api.answers import error_answer, http_refusal, json_answer, refusal
 from mailqueue.api.call import Call
 from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.model import Repeated
 from mailqueue.api.reading import asked, body_of, check_type, parsed
-from mailqueue.api.replays import answered_once
+from mailqueue.api.replays import REPLAYED, answered_once
 from mailqueue.api.runtime import Runtime
 from mailqueue.core.errors import MailqueueError
 from mailqueue.tenants.allowance import WINDOW_SECONDS, Standing
@@ -116,7 +117,8 @@ async def _answer(endpoint: Endpoint, call: Call) -> Response:
     answer = await endpoint.handler(call)
     if isinstance(answer, Response):
         return answer
-    return json_answer(answer, status=endpoint.status)
+    headers = {REPLAYED: "true"} if isinstance(answer, Repeated) else None
+    return json_answer(answer, status=endpoint.status, headers=headers)
 
 
 def limit_headers(standing: Standing | None) -> Limits:

@@ -75,6 +75,13 @@ async def roles(patient: Patient) -> Finding:
     """The roles that programs and workers log in with exist."""
     known = await store.known_roles(patient.conn, list(ROLES))
     missing = [role for role in ROLES if role not in known]
+    if not missing and not await store.may_act_as_api(patient.conn):
+        return unsound(
+            "roles",
+            "this login may not take the role mailqueue_api: were the API to run with it, tenants "
+            "would be kept apart by its statements alone",
+            fix="let an administrator run GRANT mailqueue_api TO this login",
+        )
     if not missing:
         return sound("roles", f"all {len(ROLES)} roles are there")
     return unsound(

@@ -77,6 +77,11 @@ async def server_facts(conn: Conn) -> ServerFacts:
     return await fetch.one(conn, "describe_server", None, ServerFacts)
 
 
+async def may_act_as_api(conn: Conn) -> bool:
+    """Say whether the login may take the role of the API."""
+    return await fetch.value(conn, "may_act_as_api", None, bool)
+
+
 async def known_roles(conn: Conn, names: list[str]) -> set[str]:
     """Say which of these roles exist."""
     return set(await fetch.many(conn, "list_known_roles", {"names": names}, str))

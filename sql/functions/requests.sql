@@ -21,3 +21,13 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.lease_requests(uuid, double precision, double precision, double precision, double precision) IS
     'Take up to so many whole requests out of a bucket that fills steadily, giving back what an earlier lease had left; 0 where there is none.';
+
+-- Those who accept mail do so for many projects in one transaction, which acts for none of them.
+CREATE OR REPLACE FUNCTION mailqueue.suppressed_at_accept(p_id uuid) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT h.reason FROM mailqueue.email_history AS h
+     WHERE h.id = p_id AND h.status = 'suppressed' AND h.finished_at = h.created_at AND coalesce(mailqueue.tenant(), h.project_id) = h.project_id
+$$;
+COMMENT ON FUNCTION mailqueue.suppressed_at_accept(uuid) IS 'Why a mail was suppressed when it was accepted; NULL where it was queued.';

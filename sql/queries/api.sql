@@ -1,12 +1,8 @@
 -- What the HTTP API accepts and shows.
 
 -- name: find_suppression_at_accept :maybe
--- Why a mail was suppressed when it was accepted; no row where it was queued.
-SELECT e.reason
-FROM mailqueue.emails AS e
-WHERE e.id = %(id)s
-  AND e.status = 'suppressed'
-  AND e.finished_at = e.created_at;
+-- Why a mail was suppressed when it was accepted; NULL where it was queued.
+SELECT mailqueue.suppressed_at_accept(%(id)s);
 
 -- name: find_project_email :maybe
 -- One mail of a project, finished or not, with the reason why it is where it is.
@@ -53,3 +49,8 @@ SELECT set_config('mailqueue.project', %(project)s, true), set_config('mailqueue
                                                 CASE WHEN current_setting('server_version_num')::integer < 160000
                                                      THEN 'MEMBER' ELSE 'SET' END)
                                THEN 'mailqueue_api' ELSE current_setting('role') END, true);
+
+-- name: may_act_as_api :value
+-- Whether the login may take the role of the API; a superuser may, and is kept to nothing by it.
+SELECT coalesce(pg_has_role(session_user, to_regrole('mailqueue_api')::oid,
+                            CASE WHEN current_setting('server_version_num')::integer < 160000 THEN 'MEMBER' ELSE 'SET' END), false);

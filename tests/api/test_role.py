@@ -3,7 +3,7 @@
 import pytest
 
 from mailqueue.api import mail, store
-from mailqueue.api.model import Sent
+from mailqueue.api.model import Repeated, Sent
 from mailqueue.api.sending_model import SendRequest
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.pool import connect
@@ -35,14 +35,17 @@ async def test_the_role_of_the_api_is_enough(
         (sent,) = await mail.accept(conn, caller.project, [email])
         (twin,) = await mail.accept(conn, caller.project, [email])
         assert isinstance(sent, Sent)
-        found = await mail.look_up(conn, caller, sent.id)
+        async with conn.transaction():
+            await store.act_for(conn, caller.project_id, by="test")
+            found = await mail.look_up(conn, caller, sent.id)
         await trap_store.add(conn, [caught("a@b.example", ("c@d.example",), HTML)])
         (summary,) = await inbox.page(conn, limit=9)
         message = await inbox.get(conn, summary.id)
         beside = await inbox.neighbours(conn, summary.id)
         cleared = await inbox.clear(conn)
 
-    assert twin == sent
+    assert isinstance(twin, Repeated)
+    assert (twin.id, twin.status) == (sent.id, sent.status)
     assert found.email.status == "pending"
     assert message.raw == HTML
     assert (beside.older, beside.newer, cleared) == (None, None, 1)

@@ -185,6 +185,8 @@ async def test_twins_under_one_key_are_accepted_once(api: Calling) -> None:
 
     assert {answer.status_code for answer in answers} == {202}
     assert len({answer.text for answer in [*answers, in_body]}) == 1
+    replayed = [answer.headers.get("idempotent-replayed") for answer in [*answers, in_body]]
+    assert sorted(map(str, replayed)) == ["None"] + ["true"] * 8
     assert await queued(api) == 1
     for refused in (other, both):
         assert refused.status_code == 422
