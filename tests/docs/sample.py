@@ -33,8 +33,16 @@ FROM mailqueue.projects WHERE name = 'default'
 """
 
 
+_TEMPLATE = """
+SELECT mailqueue.publish_template(mailqueue.add_template_version(
+    mailqueue.add_template(NULL, '{"slug": "welcome"}'),
+    '{"texts": [{"language": "en", "subject": "Hello {{ name }}", "text_body": "Hello"}]}'))
+"""
+
+
 async def fill(conn: Conn) -> None:
     """Make accounts, a worker, and mail in every status a reader may ask for."""
+    await conn.execute(_TEMPLATE)
     await make.sender_account(conn, name="relay", daily_limit=1000)
     await make.sender_account(conn, name="second", status="paused", status_reason="on holiday")
     worker = await make.worker(conn)
