@@ -108,6 +108,7 @@ BEGIN
             ('api', 'EXECUTE ON FUNCTION mailqueue.take_suppression_lines(uuid, uuid, text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.remove_suppressions(uuid, text[], text, text, text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.address_hash(uuid, text)'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.list_suppressions(uuid, bigint, integer, text, text, text)'),
             ('api', 'SELECT ON mailqueue.suppressions'),
             ('api', 'INSERT ON mailqueue.suppression_lines'),
             -- Sender accounts, signing keys and the keys of both: sealed, and opened with the master key of the process only.

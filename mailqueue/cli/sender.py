@@ -9,6 +9,7 @@ import click
 from mailqueue.cli.output import examples, json_option
 from mailqueue.cli.sender_add import add
 from mailqueue.cli.sender_health import health
+from mailqueue.cli.sender_place import prefer, remove
 from mailqueue.cli.sender_trial import test
 from mailqueue.cli.sender_view import print_accounts, print_outcome
 from mailqueue.cli.warm_up import warm_up_option
@@ -179,3 +180,5 @@ def _end(text: str) -> datetime | timedelta:
 sender.add_command(add)
 sender.add_command(test)
 sender.add_command(health)
+sender.add_command(prefer)
+sender.add_command(remove)

@@ -47,9 +47,12 @@ BEGIN
     NEW.address_hash := mailqueue.address_hash(NEW.project_id, NEW.address);
     RETURN NEW;
 END $$;
-COMMENT ON FUNCTION mailqueue.suppressions_hash() IS 'BEFORE INSERT, or UPDATE of the address, on suppressions: its hash.';
+COMMENT ON FUNCTION mailqueue.suppressions_hash() IS 'BEFORE INSERT of a suppression without its hash, and UPDATE of the address: the hash.';
 
-CREATE OR REPLACE TRIGGER suppressions_hash BEFORE INSERT OR UPDATE OF address, project_id ON mailqueue.suppressions
+-- Lists bring theirs.
+CREATE OR REPLACE TRIGGER suppressions_hash BEFORE INSERT ON mailqueue.suppressions
+    FOR EACH ROW WHEN (NEW.address_hash IS NULL) EXECUTE FUNCTION mailqueue.suppressions_hash();
+CREATE OR REPLACE TRIGGER suppressions_hash_again BEFORE UPDATE OF address, project_id ON mailqueue.suppressions
     FOR EACH ROW EXECUTE FUNCTION mailqueue.suppressions_hash();
 
 -- Of projects and suppressions made before their triggers were.

@@ -14,9 +14,11 @@ AS $$
     ), wanted AS (
         SELECT DISTINCT ON (l.address, l.category) l.* FROM lines AS l ORDER BY l.address, l.category, l.expires_at DESC, l.line
     ), written AS (
-        INSERT INTO mailqueue.suppressions AS s (project_id, address, category, reason, detail, expires_at)
-        SELECT p_project, w.address, w.category, w.reason, w.detail, w.expires_at
-          FROM wanted AS w ORDER BY w.address, w.category    -- so that nobody deadlocks
+        INSERT INTO mailqueue.suppressions AS s (project_id, address, category, reason, detail, expires_at, address_hash)
+        SELECT p_project, w.address, w.category, w.reason, w.detail, w.expires_at,
+               sha256(k.outer_pad || sha256(k.inner_pad || convert_to(w.address, 'UTF8')))  -- as address_hash() does, a tenth of its cost
+          FROM wanted AS w LEFT JOIN mailqueue.address_keys AS k ON k.project_id = p_project
+         ORDER BY w.address, w.category    -- so that nobody deadlocks
         ON CONFLICT (project_id, address, category)
         DO UPDATE SET reason = excluded.reason, detail = excluded.detail, expires_at = excluded.expires_at, created_at = now()
          WHERE s.expires_at < excluded.expires_at
@@ -86,3 +88,21 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.remove_suppressions(uuid, text[], text, text, text) IS
     'Write to an address again, in a category or (NULL) at all; gives how many suppressions ended. Refuses with 22023 where a reason is needed.';
+
+-- By the index of their age, whatever is known of a table that was filled a moment ago: a page must not sort them all.
+CREATE OR REPLACE FUNCTION mailqueue.list_suppressions(p_project uuid, p_before bigint, p_most integer, p_reason text, p_category text, p_having text)
+    RETURNS SETOF mailqueue.suppressions
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_sort = off SET enable_bitmapscan = off SET enable_seqscan = off
+AS $$
+    SELECT s.* FROM mailqueue.suppressions AS s
+     WHERE s.project_id = p_project AND s.id < coalesce(p_before, 9223372036854775807)
+       AND (p_reason IS NULL OR s.reason = p_reason)
+       AND (p_category IS NULL OR s.category = p_category)
+       AND (p_having IS NULL OR position(lower(p_having) IN s.address) > 0)
+       AND s.expires_at > now()
+     ORDER BY s.id DESC LIMIT p_most
+$$;
+COMMENT ON FUNCTION mailqueue.list_suppressions(uuid, bigint, integer, text, text, text) IS
+    'Suppressions in force behind one, the newest first; what is NULL is not asked.';

@@ -24,15 +24,8 @@ ORDER BY t.line;
 -- Those in force behind one, the newest first.
 SELECT s.id, s.address, encode(s.address_hash, 'hex') AS address_hash, s.category, s.reason, s.detail, s.created_at,
        nullif(s.expires_at, 'infinity') AS expires_at
-FROM mailqueue.suppressions AS s
-WHERE s.project_id = %(project_id)s
-  AND s.id < coalesce(%(before)s::bigint, 9223372036854775807)
-  AND (%(reason)s::text IS NULL OR s.reason = %(reason)s)
-  AND (%(category)s::text IS NULL OR s.category = %(category)s)
-  AND (%(having)s::text IS NULL OR position(lower(%(having)s) IN s.address) > 0)
-  AND s.expires_at > now()
-ORDER BY s.id DESC
-LIMIT %(limit)s;
+FROM mailqueue.list_suppressions(%(project_id)s, %(before)s, %(limit)s, %(reason)s, %(category)s, %(having)s) AS s
+ORDER BY s.id DESC;
 
 -- name: find_suppressions :many
 -- Those in force of an address, however it is spelled; of all mail first.
