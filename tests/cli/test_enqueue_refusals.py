@@ -48,14 +48,14 @@ def test_bad_lines_are_told_by_number_and_do_not_stop_the_others(folder: Folder)
     ],
 )
 def test_a_file_that_cannot_be_meant_is_one_line_and_queues_nothing(
-    folder: Folder, people: str | bytes, message: str
+    idle_folder: Folder, people: str | bytes, message: str
 ) -> None:
-    result = folder.enqueue(people)
+    result = idle_folder.enqueue(people)
 
     assert result.exit_code == 1
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
-    assert folder.count() == 0
+    assert idle_folder.count() == 0
 
 
 @pytest.mark.parametrize(
@@ -65,10 +65,10 @@ def test_a_file_that_cannot_be_meant_is_one_line_and_queues_nothing(
         ("a\n{% if %}", "template-file: line 2:"),
     ],
 )
-def test_a_broken_template_names_its_line(folder: Folder, template: str, message: str) -> None:
-    folder.html.write_text(template)
+def test_a_broken_template_names_its_line(idle_folder: Folder, template: str, message: str) -> None:
+    idle_folder.html.write_text(template)
 
-    result = folder.enqueue(PEOPLE)
+    result = idle_folder.enqueue(PEOPLE)
 
     assert result.exit_code == 1
     assert result.stderr.startswith(f"error: {message}")
@@ -85,25 +85,25 @@ def test_a_broken_template_names_its_line(folder: Folder, template: str, message
     ],
 )
 def test_a_template_may_use_the_columns_and_nothing_else(
-    folder: Folder, template: str, reason: str
+    idle_folder: Folder, template: str, reason: str
 ) -> None:
-    folder.html.write_text(template)
+    idle_folder.html.write_text(template)
 
-    document = folder.document(PEOPLE, exit_code=1)
+    document = idle_folder.document(PEOPLE, exit_code=1)
 
     assert [each["line"] for each in document["bad"]] == [2, 3]
     assert reason in document["bad"][0]["reason"]
-    assert folder.count() == 0
+    assert idle_folder.count() == 0
 
 
-def test_an_unknown_project_is_one_line(folder: Folder) -> None:
-    result = folder.enqueue(PEOPLE, "--project", "nowhere")
+def test_an_unknown_project_is_one_line(idle_folder: Folder) -> None:
+    result = idle_folder.enqueue(PEOPLE, "--project", "nowhere")
 
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == 'error: project: there is no project "nowhere"\n'
 
 
-def test_without_a_template_it_is_wrong_usage(folder: Folder) -> None:
-    folder.csv.write_text(PEOPLE)
+def test_without_a_template_it_is_wrong_usage(idle_folder: Folder) -> None:
+    idle_folder.csv.write_text(PEOPLE)
 
-    assert folder.cli("enqueue", str(folder.csv), "--subject", "s").exit_code == 2
+    assert idle_folder.cli("enqueue", str(idle_folder.csv), "--subject", "s").exit_code == 2

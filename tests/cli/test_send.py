@@ -119,16 +119,16 @@ def test_the_same_key_gives_the_same_mail(on_fresh_db: Cli) -> None:
     ],
 )
 def test_bad_input_is_one_line_naming_the_field_and_stores_nothing(
-    on_fresh_db: Cli, words: tuple[str, ...], message: str
+    on_shared_db: Cli, words: tuple[str, ...], message: str
 ) -> None:
-    result = on_fresh_db("send", *words)
+    result = on_shared_db("send", *words)
 
     assert result.exit_code == 1, result.output
     assert result.stdout == ""
     assert result.stderr.startswith(f"error: {message}")
     assert result.stderr.count("\n") == 1
     contents = "SELECT count(*) FROM mailqueue.email_contents"
-    assert on_fresh_db.sql(lambda conn: make.scalar(conn, contents)) == 0
+    assert on_shared_db.sql(lambda conn: make.scalar(conn, contents)) == 0
 
 
 @pytest.mark.parametrize(
@@ -142,18 +142,18 @@ def test_bad_input_is_one_line_naming_the_field_and_stores_nothing(
         (("send", "--subject", "s"), "--to"),
     ],
 )
-def test_wrong_usage_ends_with_2(on_fresh_db: Cli, words: tuple[str, ...], message: str) -> None:
-    result = on_fresh_db(*words)
+def test_wrong_usage_ends_with_2(on_shared_db: Cli, words: tuple[str, ...], message: str) -> None:
+    result = on_shared_db(*words)
 
     assert result.exit_code == 2
     assert message in result.stderr
 
 
-def test_a_body_that_is_not_utf8_names_line_and_byte(on_fresh_db: Cli, tmp_path: Path) -> None:
+def test_a_body_that_is_not_utf8_names_line_and_byte(on_shared_db: Cli, tmp_path: Path) -> None:
     html = tmp_path / "latin.html"
     html.write_bytes(b"<p>fine\n<p>caf\xe9")
 
-    result = on_fresh_db(
+    result = on_shared_db(
         "send", "--to", "a@example.com", "--subject", "s", "--html-file", str(html)
     )
 
