@@ -4,6 +4,7 @@ CREATE OR REPLACE FUNCTION mailqueue.note_template(p_project uuid, p_by text, p_
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
+    SELECT mailqueue.check_tenant(p_project);  -- whatever was changed is undone where it was another's
     INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail) VALUES (p_project, p_by, p_action, p_subject, p_detail)
 $$;
 COMMENT ON FUNCTION mailqueue.note_template(uuid, text, text, text, jsonb) IS 'Write down who changed what about a template.';
@@ -41,6 +42,7 @@ AS $$
 DECLARE
     v_id uuid;
 BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
     IF coalesce(p_template ->> 'slug', '') = '' THEN
         PERFORM mailqueue.refuse('slug', 'is needed');
     END IF;
@@ -177,6 +179,7 @@ AS $$
 DECLARE
     v_id uuid;
 BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
     IF coalesce(p_name, '') !~ '^[a-z0-9][a-z0-9._/-]{0,99}$' THEN
         PERFORM mailqueue.refuse('name', format('%s is none: lower-case letters, digits, - . _ and /', to_json(left(p_name, 100))));
     ELSIF p_kind NOT IN ('layout', 'partial') THEN
@@ -197,6 +200,7 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
     DELETE FROM mailqueue.template_parts AS o WHERE o.project_id IS NOT DISTINCT FROM p_project AND o.name = p_name;
     IF FOUND THEN
         PERFORM mailqueue.note_template(p_project, p_by, 'template.part_deleted', p_name);
