@@ -29,6 +29,7 @@ from mailqueue.deliverability.signing import signers_of
 from mailqueue.dkim.signer import Signers
 from mailqueue.mail.courier import Courier, CourierSettings
 from mailqueue.mail.desk import Account
+from mailqueue.mail.ownserver import Ways
 from mailqueue.mail.shelf import FileShelf
 from mailqueue.ports.filestore import Store
 from mailqueue.ports.transport import Transport
@@ -177,6 +178,10 @@ def build_courier(settings: Settings, *, launch_id: UUID) -> Courier:
         launch_id=launch_id,
         read_account=SenderDirectory(settings).read,
         shelf=shelf_of(settings.attachments),
+        ways=Ways(
+            read_master=partial(master_key_of, settings),
+            transport_of=partial(inline_transport, allowed_hosts=settings.allowed_hosts),
+        ),
     )
 
 

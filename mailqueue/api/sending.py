@@ -11,7 +11,7 @@ from mailqueue.api.endpoint import Endpoint, Once
 from mailqueue.api.model import Sent
 from mailqueue.api.sending_keys import with_key
 from mailqueue.api.sending_model import SendRequest
-from mailqueue.api.sending_now import sent_now
+from mailqueue.api.sending_now import sent_by_override
 from mailqueue.api.sending_prepared import routed, shelved_files
 from mailqueue.api.sending_templates import TEMPLATE_ENDPOINTS
 from mailqueue.api.sending_trial import tried
@@ -28,7 +28,7 @@ async def send(call: Call) -> Sent | Response:
         return json_answer(await tried(call, wanted))
     wanted = await shelved_files(call, wanted)
     if wanted.smtp_override is not None:
-        return json_answer(await sent_now(call, wanted, wanted.smtp_override))
+        return await sent_by_override(call, wanted, wanted.smtp_override, None)
     return await call.runtime.intake.send(call.caller, wanted, size=call.size)
 
 

@@ -43,6 +43,10 @@ class SmtpOverride(_Given):
     tls_mode: Literal["starttls", "implicit", "tls", "ssl", "none", "plain"] = Field(
         default="starttls", validation_alias=AliasChoices("tls_mode", "tls")
     )
+    queue: bool = Field(
+        default=False,
+        description="Queue the mail, and keep the server sealed until it is sent or expires.",
+    )
 
 
 class _Mail(_Given):

@@ -1,20 +1,28 @@
-"""Mail that is sent while its caller waits, by a server the caller names."""
+"""Mail that is sent by a server the caller names: while he waits, or queued with it."""
 
 from functools import partial
+from http import HTTPStatus
 from types import MappingProxyType
+from typing import Any
 
 from pydantic import SecretStr
+from starlette.responses import Response
 
 from mailqueue.api import mail, store
+from mailqueue.api.answers import json_answer
 from mailqueue.api.call import Call
 from mailqueue.api.model import Sent
-from mailqueue.api.sending_model import SendRequest, SmtpOverride
+from mailqueue.api.sending_model import SendRequest, SmtpOverride, TemplateRequest
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.secret import Secret
+from mailqueue.mail.enqueue import NewEmail
+from mailqueue.mail.ownserver import queue_for
 from mailqueue.mail.sendnow import send_now
 from mailqueue.mail.shown import fetched
 from mailqueue.senders.inline import FIELD, InlineServer, inline_server
 from mailqueue.senders.model import Tls
+from mailqueue.templates.accepting import Chosen
+from mailqueue.vault.masterkey import master_key_of
 
 _TLS_BY_MODE = MappingProxyType(
     {
@@ -31,8 +39,12 @@ _FIELD_BY_NAME = MappingProxyType(
 )
 
 
-async def sent_now(call: Call, wanted: SendRequest, override: SmtpOverride) -> Sent:
-    """Send a mail and say what became of it: sent, failed, suppressed, or held as unknown.
+async def sent_by_override(
+    call: Call, wanted: SendRequest | TemplateRequest, override: SmtpOverride, chosen: Chosen | None
+) -> Response:
+    """Send a mail and say what became of it, or queue it with its server.
+
+    `chosen` is the template of a mail that has one: what is sent at once is rendered at once.
 
     Raises:
         InvalidField: nothing is sent.
@@ -42,25 +54,58 @@ async def sent_now(call: Call, wanted: SendRequest, override: SmtpOverride) -> S
     if call.caller.is_test:
         raise InvalidField(FIELD, "a test key sends to the trap only")
     server = server_of(override)
-    email = mail.new_email(call.caller, wanted)
-    lend = call.runtime.borrow
     try:
-        done = await send_now(
-            lend,
-            email,
-            project=call.caller.project,
-            transport=call.services.transport_of(server),
-            hidden=server.hidden,
-            fetch=partial(fetched, lend, call.services.shelf, project_id=call.caller.project_id),
-        )
+        if override.queue:
+            queued = await _queued(call, mail.new_email(call.caller, wanted), server)
+            return json_answer(queued, status=HTTPStatus.ACCEPTED)
+        said = wanted if isinstance(wanted, SendRequest) else _said(wanted, chosen)
+        return json_answer(await _sent_now(call, mail.new_email(call.caller, said), server))
     except InvalidField as exc:
         raise mail.renamed(exc) from None
+
+
+async def _queued(call: Call, email: NewEmail, server: InlineServer) -> Sent:
+    master = master_key_of(call.settings)
+    async with call.connection() as conn:
+        done = await queue_for(conn, email, server, caller=call.caller, master=master)
+        if done.status != "duplicate":
+            return Sent(done.id, done.status, done.reason)
+        reason = await store.find_suppression(conn, done.id)  # the same answer as the first time
+        return Sent(done.id, "queued" if reason is None else "suppressed", reason)
+
+
+async def _sent_now(call: Call, email: NewEmail, server: InlineServer) -> Sent:
+    """Say sent, failed, suppressed, or held as unknown."""
+    lend = call.runtime.borrow
+    fetch = partial(fetched, lend, call.services.shelf, project_id=call.caller.project_id)
+    done = await send_now(
+        lend,
+        email,
+        project=call.caller.project,
+        transport=call.services.transport_of(server),
+        hidden=server.hidden,
+        fetch=fetch,
+    )
     if done.status != "duplicate":
         return Sent(done.id, done.status, done.reason)
     async with call.connection() as conn:
         before = await store.find_email(conn, done.id, project_id=call.caller.project_id)
     status = "duplicate" if before is None else before.status
     return Sent(done.id, status, None if before is None else before.reason)
+
+
+def _said(wanted: TemplateRequest, chosen: Chosen | None) -> SendRequest:
+    assert chosen is not None, "a mail from a template has one"
+    said = chosen.render(wanted.variables)
+    given: dict[str, Any] = {
+        name: getattr(wanted, name) for name in TemplateRequest.model_fields if name not in _NAMES
+    }
+    given["category"] = wanted.category or chosen.template.category
+    given |= {"subject": said.subject, "html_body": said.html, "text_body": said.text}
+    return SendRequest.model_construct(**given)
+
+
+_NAMES = frozenset({"template_slug", "template_version", "language", "variables"})
 
 
 def server_of(override: SmtpOverride) -> InlineServer:

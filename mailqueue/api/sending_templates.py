@@ -13,12 +13,11 @@ from mailqueue.api.mail import renamed
 from mailqueue.api.model import Sent
 from mailqueue.api.sending_keys import with_key
 from mailqueue.api.sending_model import (
-    SendRequest,
     TemplateBatchRequest,
     TemplateRecipient,
     TemplateRequest,
 )
-from mailqueue.api.sending_now import sent_now
+from mailqueue.api.sending_now import sent_by_override
 from mailqueue.api.sending_prepared import routed, shelved_files
 from mailqueue.api.sending_trial import tried
 from mailqueue.core.errors import InvalidField
@@ -37,8 +36,7 @@ async def send_template(call: Call) -> Sent | Response:
         return json_answer(await tried(call, wanted))
     wanted = await shelved_files(call, wanted)
     if wanted.smtp_override is not None:
-        plain = _said(wanted, chosen)
-        return json_answer(await sent_now(call, plain, wanted.smtp_override))
+        return await sent_by_override(call, wanted, wanted.smtp_override, chosen)
     return await call.runtime.intake.send(call.caller, wanted, size=call.size)
 
 
@@ -103,18 +101,6 @@ def _content(chosen: Chosen) -> dict[str, Any]:
     }
 
 
-def _said(wanted: TemplateRequest, chosen: Chosen) -> SendRequest:
-    """Give what one mail says: mail that is sent at once is rendered at once."""
-    said = chosen.render(wanted.variables)
-    given: dict[str, Any] = {
-        name: getattr(wanted, name) for name in TemplateRequest.model_fields if name not in _NAMES
-    }
-    given["category"] = wanted.category or chosen.template.category
-    given |= {"subject": said.subject, "html_body": said.html, "text_body": said.text}
-    return SendRequest.model_construct(**given)
-
-
-_NAMES = frozenset({"template_slug", "template_version", "language", "variables"})
 _WELCOME = {"template_slug": "welcome-email", "template_version": "published"}
 
 TEMPLATE_ENDPOINTS = (

@@ -20,6 +20,7 @@ from mailqueue.mail.files import FileRef, Files, octets_of
 from mailqueue.mail.letter import Skeletons
 from mailqueue.mail.lines import Lines, read_parcels
 from mailqueue.mail.model import Ending, FileFault, Settlement
+from mailqueue.mail.ownserver import OwnServers, Ways
 from mailqueue.mail.partitions import keep_partitions_forever
 from mailqueue.mail.scribe import Scribe
 from mailqueue.mail.shelf import FileShelf
@@ -63,6 +64,7 @@ class Courier:
         launch_id: UUID,
         read_account: Callable[[Conn, int], Awaitable[Account]],
         shelf: FileShelf | None = None,
+        ways: Ways | None = None,
     ) -> None:
         self._settings = settings
         self._database = database
@@ -72,6 +74,7 @@ class Courier:
         self._trouble = Trouble(self._links["trouble"])
         self._read_account = read_account
         self._shelf = shelf or FileShelf()
+        self._ways = ways
         self._room = asyncio.Event()
 
     async def run(self, stop: asyncio.Event) -> bool:
@@ -108,21 +111,31 @@ class Courier:
         ]
         claiming = asyncio.create_task(self._claim_forever(), name="claim")
         stopping = asyncio.create_task(stop.wait(), name="stop")
+        own = asyncio.create_task(self._send_by_own_servers(stop), name="own")
         try:
             ended, _ = await asyncio.wait(
-                (stopping, claiming, *endless), return_when=asyncio.FIRST_COMPLETED
+                (stopping, claiming, own, *endless), return_when=asyncio.FIRST_COMPLETED
             )
             await _cancelled(claiming)
             writing = endless[0]
             await self._drain(writing)
+            if stop.is_set():
+                await asyncio.wait((own,), timeout=self._settings.drain.total_seconds())
             for task in (*ended, writing):
                 if task.done():
                     task.result()  # an error of ours ends the process
         finally:
-            await _cancelled(stopping, claiming, *endless)
+            await _cancelled(stopping, claiming, own, *endless)
             for link in self._links.values():
                 await link.close()
         return not self._lifeline.is_lost
+
+    async def _send_by_own_servers(self, stop: asyncio.Event) -> None:
+        if self._ways is None:
+            await stop.wait()
+            return
+        files = Files(self._read_files)
+        await OwnServers(self._links["partitions"], self._ways, Sheets(), files.fetched).run(stop)
 
     async def _find_account(self, account_id: int) -> Account:
         return await self._links["claim"].call(lambda conn: self._read_account(conn, account_id))

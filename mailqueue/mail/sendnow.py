@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from mailqueue.core.address import parse_mailbox
@@ -33,6 +33,9 @@ from mailqueue.senders.model import Identity
 DEADLINE_SECONDS = 20.0
 """From the mark to the last byte that a server could accept: well inside the silence after which
 others hold the mail as of unknown fate."""
+
+LATER = timedelta(minutes=1)
+"""After so long mail whose server or files cannot be had now looks again."""
 
 Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 Fetch = Callable[[Parcel], Awaitable[Parcel]]
@@ -80,22 +83,43 @@ async def send_now(
     parcel = _parcel(begun, several)
     if fetch is not None and begun.files is not None:
         parcel = await fetch(parcel)
-    done = _without(hidden, await _sent(parcel, transport, end=end))
+    done = await handed_over(parcel, transport, hidden=hidden, end=end, is_tried_again=False)
     async with lend() as conn:
         await store_inline.settle(conn, begun.worker_id, done)
     status = "held" if done.ending is Ending.UNKNOWN else done.ending
     return SentNow(begun.id, str(status), done.reason)
 
 
-async def _sent(parcel: Parcel, transport: Transport, *, end: float) -> Settlement:
+async def handed_over(
+    parcel: Parcel,
+    transport: Transport,
+    *,
+    hidden: Sequence[Secret],
+    end: float,
+    is_tried_again: bool,
+) -> Settlement:
+    """Send one marked mail, at the latest by `end` of the monotonic clock; say what to write.
+
+    `is_tried_again`: what may be better later goes back, where else it would have failed.
+    """
     try:
         letter = _letter(parcel)
-    except (ValueError, NotYet) as exc:  # an address among them, or a file
-        return Settlement(
-            parcel.email.id, parcel.email.claim_no, Ending.FAILED, reason=f"cannot compose: {exc}"
-        )
+    except NotYet as exc:
+        if is_tried_again:
+            return _unsent(parcel, Ending.DEFER, str(exc))._replace(wait=LATER)
+        return _unsent(parcel, Ending.FAILED, f"cannot compose: {exc}")
+    except ValueError as exc:  # an address among them
+        return _unsent(parcel, Ending.FAILED, f"cannot compose: {exc}")
     verdict, took_ms = await _verdict(letter, transport, end=end)
-    return _once(letter, verdict, settlement_of(letter.handed, verdict, took_ms))
+    done = settlement_of(letter.handed, verdict, took_ms)
+    is_refusal = isinstance(verdict, Rejected) and verdict.kind is Kind.ACCOUNT
+    if not is_tried_again or is_refusal:  # nobody mends an account that is kept nowhere
+        done = _once(letter, verdict, done)
+    return _without(hidden, done)
+
+
+def _unsent(parcel: Parcel, ending: Ending, reason: str) -> Settlement:
+    return Settlement(parcel.email.id, parcel.email.claim_no, ending, reason=reason)
 
 
 async def _verdict(letter: Letter, transport: Transport, *, end: float) -> tuple[Verdict, int]:

@@ -3,7 +3,7 @@
 import os
 import socket
 from collections.abc import Mapping
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -14,7 +14,7 @@ import mailqueue
 from mailqueue.core.errors import Conflict, LimitReached
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.model import Recipient, Settlement
+from mailqueue.mail.model import ClaimedEmail, Recipient, Settlement
 from mailqueue.mail.store import read_recipients
 from mailqueue.mail.store_enqueue import refusals
 
@@ -53,13 +53,7 @@ async def begin(
         LimitReached: the project has no headroom now.
         Conflict: the project sends nothing by itself now, or nothing that nobody signs.
     """
-    asked = {
-        "project": project,
-        "message": Jsonb(message),
-        "host": socket.gethostname(),
-        "pid": os.getpid(),
-        "version": mailqueue.__version__,
-    }
+    asked = {"project": project, "message": Jsonb(message), **_here()}
     try:
         with refusals():
             begun = await fetch.one(conn, "begin_inline", asked, Begun)
@@ -72,6 +66,60 @@ async def begin(
     return begun, several
 
 
+class ClaimedInline(NamedTuple):
+    """A mail that has a server of its own; `worker_id` stands for this one mail."""
+
+    id: UUID
+    claim_no: int
+    assigned_to: int
+    account_revision: int
+    project_id: UUID
+    attempts: int
+    recipients: int
+    unknowns: int
+    expires_at: datetime
+    category: str
+    recipient_email: str
+    recipient_name: str | None
+    custom_data: Any
+    content_id: int
+    content_on: date
+    worker_id: int
+    server_id: UUID
+    sealed: bytes
+
+    @property
+    def email(self) -> ClaimedEmail:
+        """Give the mail as any claimed one."""
+        return ClaimedEmail._make(self[: len(ClaimedEmail._fields)])
+
+
+class QueuedInline(NamedTuple):
+    """What accepting it gave: queued, suppressed or duplicate."""
+
+    id: UUID
+    state: str
+    reason: str | None
+
+
+async def queue(
+    conn: Conn, project: str, message: Mapping[str, Any], *, server_id: UUID, sealed: bytes
+) -> QueuedInline:
+    """Accept one mail that is sent later by a server of its own.
+
+    Raises:
+        InvalidField: nothing is stored.
+    """
+    asked = {"project": project, "message": Jsonb(message), "id": server_id, "sealed": sealed}
+    with refusals():
+        return await fetch.one(conn, "queue_inline", asked, QueuedInline)
+
+
+async def claim(conn: Conn, limit: int) -> list[ClaimedInline]:
+    """Take some due mail that has a server of its own, each claimed and marked."""
+    return await fetch.many(conn, "claim_inline", _here() | {"limit": limit}, ClaimedInline)
+
+
 async def settle(conn: Conn, worker: int, done: Settlement) -> bool:
     """Record what became of it; False where a rescue had held it meanwhile."""
     each = done.recipients
@@ -81,7 +129,9 @@ async def settle(conn: Conn, worker: int, done: Settlement) -> bool:
         "claim": done.claim_no,
         "outcome": done.ending,
         "reason": done.reason,
+        "wait": done.wait,
         "spent": done.spent,
+        "left": done.left,
         "log": done.log,
         "message_id": done.message_id,
         "code": done.code,
@@ -96,3 +146,11 @@ async def settle(conn: Conn, worker: int, done: Settlement) -> bool:
         "hards": arrays.booleans([one.hard for one in each]),
     }
     return await fetch.value(conn, "settle_inline", asked, bool)
+
+
+def _here() -> dict[str, Any]:
+    return {
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "version": mailqueue.__version__,
+    }

@@ -28,6 +28,7 @@ async def run(desk: Desk) -> Report:
     counts["limit_days"] = await store.sweep_limit_days(desk.conn)
     counts["accepted_days"] = await store.sweep_balanced_days(desk.conn)
     counts["batches"] = await store_files.sweep_batches(desk.conn)
+    counts["inline_servers"] = await store_files.sweep_inline_servers(desk.conn)
     needs = list[str]()
     counts |= await stored_files.sweep(desk, needs=needs)
     deleted = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count]

@@ -27,6 +27,11 @@ async def sweep_batches(conn: Conn) -> int:
     return await fetch.value(conn, "sweep_batches", None, int)
 
 
+async def sweep_inline_servers(conn: Conn) -> int:
+    """Forget servers whose mail is finished, held or expired; say how many."""
+    return await fetch.value(conn, "sweep_inline_servers", None, int)
+
+
 async def list_projects(conn: Conn) -> list[UUID]:
     """List the projects there are."""
     return await fetch.many(conn, "list_project_ids", None, UUID)

@@ -36,6 +36,12 @@ SEALED_COLUMNS = (
         "replace_sealed_smtp_password",
     ),
     SealedColumn("dkim_keys", "private_key", "list_sealed_dkim_keys", "replace_sealed_dkim_key"),
+    SealedColumn(
+        "inline_servers",
+        "sealed",
+        "list_sealed_inline_servers",
+        "replace_sealed_inline_server",
+    ),
 )
 
 

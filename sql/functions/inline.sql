@@ -3,6 +3,49 @@
 -- Its record is that of any mail. It is accepted, claimed and marked in one commit, before the first byte: whoever dies
 -- afterwards leaves a mail that a rescue holds as of unknown fate, and that no account of the project ever claimed.
 
+-- A limit, a pause or a missing signature raises 53400; DETAIL: seconds after which it may be over.
+CREATE OR REPLACE FUNCTION mailqueue.mark_inline(q mailqueue.email_queue, p_host text, p_pid integer, p_version text, OUT worker_id integer, OUT claim_no bigint)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_now timestamptz;
+    v_limits integer[];
+    v_day date;
+    l record;
+BEGIN
+    IF (SELECT p.is_dkim_required FROM mailqueue.projects AS p WHERE p.id = q.project_id) THEN
+        RAISE EXCEPTION 'signing is required' USING ERRCODE = '53400';
+    ELSIF (SELECT z.kind IS NOT NULL FROM mailqueue.pause_of(q.id) AS z) THEN
+        RAISE EXCEPTION 'paused' USING ERRCODE = '53400';
+    END IF;
+    -- The limits of the project and of the whole installation; those of accounts are none of this mail's.
+    SELECT array_agg(k.id ORDER BY k.id) INTO v_limits FROM (
+        SELECT m.id FROM mailqueue.limits AS m
+         WHERE m.id = 0 AND m.rate_per_second IS NOT NULL OR m.project_id = q.project_id AND m.sender_account_id IS NULL
+         ORDER BY m.id FOR NO KEY UPDATE) AS k;
+    v_now := clock_timestamp();
+    FOR l IN SELECT * FROM mailqueue.headroom(v_limits, v_now) AS h ORDER BY h.limit_id LOOP
+        IF l.headroom < q.recipients AND (l.why IS NOT NULL OR l.daily_limit - l.sent - l.reserved < q.recipients) THEN
+            RAISE EXCEPTION '%', coalesce(l.why, 'daily_limit') USING ERRCODE = '53400',
+                  DETAIL = CASE WHEN isfinite(l.until) THEN ceil(extract(epoch FROM l.until - v_now))::text ELSE '' END;
+        END IF;
+        PERFORM mailqueue.reserve(l.limit_id, l.today, q.recipients, v_now);
+        v_day := CASE WHEN l.limit_id = 0 THEN v_day ELSE l.today END;
+    END LOOP;
+
+    worker_id := mailqueue.start_worker('inline', p_host, p_pid, p_version, NULL);
+    claim_no := nextval('mailqueue.claim_no_seq');
+    UPDATE mailqueue.send_intents AS s SET email_ids = ARRAY[q.id], claim_nos = ARRAY[mark_inline.claim_no], marked_at = v_now
+     WHERE s.worker_id = mark_inline.worker_id;
+    UPDATE mailqueue.email_queue AS e
+       SET status = 'assigned', claim_no = mark_inline.claim_no, worker_id = mark_inline.worker_id, assigned_at = v_now,
+           lease_until = v_now + interval '30 s', attempts = e.attempts + 1, project_day = v_day, run_at = least(e.run_at, v_now)
+     WHERE e.id = q.id;
+END $$;
+COMMENT ON FUNCTION mailqueue.mark_inline(mailqueue.email_queue, text, integer, text) IS
+    'Reserve, claim and mark one mail in one commit, for whoever sends it by a server of its own.';
+
 -- It gave no files in a version before.
 DROP FUNCTION IF EXISTS mailqueue.begin_inline(text, jsonb, text, integer, text);
 
@@ -16,15 +59,11 @@ AS $$
 #variable_conflict use_column
 DECLARE
     c_no_meaning CONSTANT text[] := '{sender,run_at,expires_at,max_attempts}';
-    v_now timestamptz;
     v_field text;
     v_id uuid;
     v_worker integer;
     v_claim bigint;
-    v_limits integer[];
-    v_day date;
     q mailqueue.email_queue;
-    l record;
 BEGIN
     SELECT k INTO v_field FROM jsonb_object_keys(p_message) AS k WHERE k = ANY (c_no_meaning) AND p_message -> k <> 'null' LIMIT 1;
     IF v_field IS NOT NULL THEN
@@ -47,33 +86,7 @@ BEGIN
                              WHERE e.id = v_id AND e.created_at = now() AND e.status = 'suppressed') AS h ON true;
         RETURN;
     END IF;
-    IF (SELECT p.is_dkim_required FROM mailqueue.projects AS p WHERE p.id = q.project_id) THEN
-        RAISE EXCEPTION 'signing is required' USING ERRCODE = '53400';
-    ELSIF (SELECT z.kind IS NOT NULL FROM mailqueue.pause_of(q.id) AS z) THEN
-        RAISE EXCEPTION 'paused' USING ERRCODE = '53400';
-    END IF;
-    -- The limits of the project and of the whole installation; those of accounts are none of this mail's.
-    SELECT array_agg(k.id ORDER BY k.id) INTO v_limits FROM (
-        SELECT m.id FROM mailqueue.limits AS m
-         WHERE m.id = 0 AND m.rate_per_second IS NOT NULL OR m.project_id = q.project_id AND m.sender_account_id IS NULL
-         ORDER BY m.id FOR NO KEY UPDATE) AS k;
-    v_now := clock_timestamp();
-    FOR l IN SELECT * FROM mailqueue.headroom(v_limits, v_now) AS h ORDER BY h.limit_id LOOP
-        IF l.headroom < q.recipients AND (l.why IS NOT NULL OR l.daily_limit - l.sent - l.reserved < q.recipients) THEN
-            RAISE EXCEPTION '%', coalesce(l.why, 'daily_limit') USING ERRCODE = '53400',
-                  DETAIL = CASE WHEN isfinite(l.until) THEN ceil(extract(epoch FROM l.until - v_now))::text ELSE '' END;
-        END IF;
-        PERFORM mailqueue.reserve(l.limit_id, l.today, q.recipients, v_now);
-        v_day := CASE WHEN l.limit_id = 0 THEN v_day ELSE l.today END;
-    END LOOP;
-
-    v_worker := mailqueue.start_worker('inline', p_host, p_pid, p_version, NULL);
-    v_claim := nextval('mailqueue.claim_no_seq');
-    UPDATE mailqueue.send_intents AS s SET email_ids = ARRAY[q.id], claim_nos = ARRAY[v_claim], marked_at = v_now WHERE s.worker_id = v_worker;
-    UPDATE mailqueue.email_queue AS e
-       SET status = 'assigned', claim_no = v_claim, worker_id = v_worker, assigned_at = v_now, lease_until = v_now + interval '30 s',
-           attempts = 1, project_day = v_day
-     WHERE e.id = q.id;
+    SELECT m.worker_id, m.claim_no INTO v_worker, v_claim FROM mailqueue.mark_inline(q, p_host, p_pid, p_version) AS m;
     RETURN QUERY
         SELECT q.id, 'sending', NULL, v_worker, v_claim, q.recipients, q.category, q.recipient_email, q.recipient_name, c.id, c.created_on,
                c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers, c.files
@@ -82,29 +95,38 @@ END $$;
 COMMENT ON FUNCTION mailqueue.begin_inline(text, jsonb, text, integer, text) IS
     'Accept one mail, claim and mark it for the caller, who sends it at once by a server of his own. Bad input raises 22023, a limit 53400.';
 
+-- It knew no second attempt in a version before.
+DROP FUNCTION IF EXISTS mailqueue.settle_inline(integer, uuid, bigint, text, text, integer, text, text, text, text, text, integer, boolean,
+                                                text[], text[], text[], text[], boolean[]);
+
 -- p_addresses and what follows it: recipients of a message that has several. Gives false where a rescue had held the mail.
-CREATE OR REPLACE FUNCTION mailqueue.settle_inline(p_worker integer, p_id uuid, p_claim bigint, p_outcome text, p_reason text, p_spent integer,
-    p_log text, p_message_id text, p_code text, p_enhanced text, p_reply text, p_ms integer, p_hard boolean,
+CREATE OR REPLACE FUNCTION mailqueue.settle_inline(p_worker integer, p_id uuid, p_claim bigint, p_outcome text, p_reason text, p_wait interval,
+    p_spent integer, p_left integer, p_log text, p_message_id text, p_code text, p_enhanced text, p_reply text, p_ms integer, p_hard boolean,
     p_addresses text[], p_statuses text[], p_reasons text[], p_codes text[], p_hards boolean[]) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     v_count integer := cardinality(p_addresses);
+    v_is_kept boolean := EXISTS (SELECT FROM mailqueue.inline_servers AS s WHERE s.email_id = p_id);  -- else nobody could try it again
     v_lost uuid[];
 BEGIN
-    IF NOT EXISTS (SELECT FROM mailqueue.workers AS w WHERE w.id = p_worker AND w.kind = 'inline') OR p_outcome NOT IN ('sent', 'failed', 'unknown') THEN
+    IF NOT EXISTS (SELECT FROM mailqueue.workers AS w WHERE w.id = p_worker AND w.kind = 'inline')
+       OR p_outcome NOT IN ('sent', 'failed', 'unknown') AND NOT (v_is_kept AND p_outcome IN ('retry', 'defer')) THEN
         RAISE EXCEPTION 'worker % sends no inline mail, or % is not what becomes of it', p_worker, p_outcome USING ERRCODE = '55000';
     END IF;
     IF v_count > 0 THEN
         PERFORM mailqueue.settle_recipients(array_fill(p_id, ARRAY[v_count]), array_fill(p_claim, ARRAY[v_count]), p_addresses, p_statuses,
                                             p_reasons, p_codes, p_hards);
     END IF;
-    v_lost := mailqueue.settle_emails(ARRAY[p_id], ARRAY[p_claim], ARRAY[p_outcome], ARRAY[p_reason], ARRAY[NULL::interval], ARRAY[p_spent],
-        ARRAY[NULL::integer], ARRAY[p_log], ARRAY[p_message_id], ARRAY[NULL::text], ARRAY[p_code], ARRAY[p_enhanced], ARRAY[p_reply],
+    v_lost := mailqueue.settle_emails(ARRAY[p_id], ARRAY[p_claim], ARRAY[p_outcome], ARRAY[p_reason], ARRAY[p_wait], ARRAY[p_spent],
+        ARRAY[p_left], ARRAY[p_log], ARRAY[p_message_id], ARRAY[NULL::text], ARRAY[p_code], ARRAY[p_enhanced], ARRAY[p_reply],
         ARRAY[p_ms], ARRAY[p_hard]);
+    IF v_is_kept THEN
+        PERFORM mailqueue.keep_inline_server(p_id);
+    END IF;
     PERFORM mailqueue.stop_worker(p_worker);
     RETURN v_lost = '{}';
 END $$;
-COMMENT ON FUNCTION mailqueue.settle_inline(integer, uuid, bigint, text, text, integer, text, text, text, text, text, integer, boolean, text[], text[], text[],
-    text[], boolean[]) IS 'Record what became of a mail that its caller sent by a server of his own.';
+COMMENT ON FUNCTION mailqueue.settle_inline(integer, uuid, bigint, text, text, interval, integer, integer, text, text, text, text, text, integer, boolean,
+    text[], text[], text[], text[], boolean[]) IS 'Record what became of a mail that was sent by a server of its own.';

@@ -8,6 +8,21 @@ FROM mailqueue.begin_inline(%(project)s, %(message)s::jsonb, %(host)s, %(pid)s, 
 
 -- name: settle_inline :value
 -- Record what became of it; false where a rescue had held it meanwhile.
-SELECT mailqueue.settle_inline(%(worker)s, %(id)s, %(claim)s, %(outcome)s, %(reason)s, %(spent)s, %(log)s, %(message_id)s, %(code)s,
+SELECT mailqueue.settle_inline(%(worker)s, %(id)s, %(claim)s, %(outcome)s, %(reason)s, %(wait)s, %(spent)s, %(left)s, %(log)s, %(message_id)s, %(code)s,
     %(enhanced)s, %(reply)s, %(ms)s, %(hard)s, %(addresses)s::text[], %(statuses)s::text[], %(reasons)s::text[], %(codes)s::text[],
     %(hards)s::boolean[]);
+
+-- name: queue_inline :one
+-- Accept one mail that is sent later by a server of its own; state is queued, suppressed or duplicate. Bad input raises 22023.
+SELECT i.id, i.state, i.reason
+FROM mailqueue.queue_inline(%(project)s, %(message)s::jsonb, %(id)s, %(sealed)s) AS i;
+
+-- name: claim_inline :many
+-- Take some due mail that has a server of its own, each claimed and marked.
+SELECT id, claim_no, assigned_to, account_revision, project_id, attempts, recipients, unknowns, expires_at, category,
+       recipient_email, recipient_name, custom_data, content_id, content_on, worker_id, server_id, sealed
+FROM mailqueue.claim_inline(%(host)s, %(pid)s, %(version)s, %(limit)s);
+
+-- name: sweep_inline_servers :value
+-- Forget servers whose mail is finished, held or expired; gives how many.
+SELECT mailqueue.sweep_inline_servers();

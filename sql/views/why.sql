@@ -31,6 +31,10 @@ BEGIN
         SELECT w.*, clock_timestamp() - w.beat_at > interval '30 s' AS is_silent INTO s FROM mailqueue.workers AS w WHERE w.id = q.worker_id;
         RETURN CASE WHEN s.is_silent THEN format('worker %s has it and is silent since %s: it goes back when the worker is rescued', q.worker_id, mailqueue.shown(s.beat_at))
                     ELSE format('being sent by worker %s since %s', q.worker_id, mailqueue.shown(q.assigned_at)) END;
+    ELSIF EXISTS (SELECT FROM mailqueue.inline_servers AS x WHERE x.email_id = q.id) THEN
+        RETURN (SELECT CASE WHEN x.look_at > clock_timestamp() THEN format('waits until %s for the server it was given', mailqueue.shown(x.look_at))
+                            ELSE 'due, and waits for a worker to send it by the server it was given' END || coalesce(': ' || q.last_error, '')
+                  FROM mailqueue.inline_servers AS x WHERE x.email_id = q.id);
     ELSIF q.run_at > clock_timestamp() THEN
         RETURN CASE WHEN q.attempts > 0 THEN format('tried %s, next attempt at %s: %s', CASE q.attempts WHEN 1 THEN 'once' ELSE q.attempts || ' times' END, mailqueue.shown(q.run_at), q.last_error)
                     ELSE format('not due before %s', mailqueue.shown(q.run_at)) END;

@@ -19,12 +19,18 @@ from tests.vault.sealed import FIRST, SECOND, data_keys, secrets
 pytestmark = pytest.mark.anyio
 
 NOT_SEALED = {
+    ("address_keys", "inner_pad"),
+    ("address_keys", "outer_pad"),
+    ("administrators", "token_hash"),
     ("api_keys", "key_hash"),
     ("attachments", "octets"),
     ("attachments", "sha256"),
     ("data_keys", "wrapped"),
     ("idempotency_keys", "fingerprint"),
+    ("idempotent_answers", "body"),
+    ("idempotent_answers", "fingerprint"),
     ("key_grants", "wrapped"),
+    ("suppressions", "address_hash"),
     ("trap_messages", "raw"),
 }
 BYTES = """
