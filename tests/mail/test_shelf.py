@@ -27,7 +27,9 @@ SHA = hashlib.sha256(PDF).digest()
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> FileShelf:
-    return FileShelf([FolderStore(tmp_path / "new"), FolderStore(tmp_path / "old")], over_bytes=1000)
+    return FileShelf(
+        [FolderStore(tmp_path / "new"), FolderStore(tmp_path / "old")], over_bytes=1000
+    )
 
 
 def lender(conn: Conn) -> Any:
@@ -51,7 +53,9 @@ def inline(octets: bytes = PDF, **changes: Any) -> dict[str, Any]:
     }
 
 
-async def kept(conn: Conn, shelf: FileShelf, *, name: str | None = None, octets: bytes = PDF) -> UUID:
+async def kept(
+    conn: Conn, shelf: FileShelf, *, name: str | None = None, octets: bytes = PDF
+) -> UUID:
     project = await make.project_named(conn)
     file = NewFile(name, "application/pdf", octets)
     return (await keep(lender(conn), shelf, project_id=project, file=file)).id
@@ -176,7 +180,9 @@ async def test_a_file_of_a_place_that_is_not_named_here_is_waited_for(
     assert moved == PDF, "further places are read"
 
 
-async def test_no_row_has_a_file_outside_of_the_places_read(shelf: FileShelf, tmp_path: Path) -> None:
+async def test_no_row_has_a_file_outside_of_the_places_read(
+    shelf: FileShelf, tmp_path: Path
+) -> None:
     outside = tmp_path / "secret"
     outside.write_bytes(PDF)
 
