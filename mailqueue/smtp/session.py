@@ -147,9 +147,7 @@ class _Opening:
             cast(asyncio.WriteTransport, transport).abort()
 
 
-def _client(
-    transcript: Transcript | None, sock: socket.socket, **options: Any
-) -> aiosmtplib.SMTP:
+def _client(transcript: Transcript | None, sock: socket.socket, **options: Any) -> aiosmtplib.SMTP:
     if transcript is None:
         return aiosmtplib.SMTP(sock=sock, **options)
     return HeardSmtp(transcript, sock=sock, **options)
