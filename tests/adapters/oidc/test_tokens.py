@@ -103,6 +103,12 @@ async def test_a_token_for_another_or_another_time_is_refused(
         assert issuer.asked == [], "what a token says of itself is looked at before keys are"
 
 
+async def test_a_token_longer_than_any_is_refused_before_it_is_read() -> None:
+    async with issuing(ec_key("e")) as issuer:
+        assert "not valid" in await refusal(issuer, issuer.token(ec_key("e"), more="x" * 16_000))
+        assert issuer.asked == []
+
+
 async def test_what_is_only_in_the_signed_part_counts() -> None:
     """The first look at the claims saves a request; the one after the signature decides."""
     async with issuing(ec_key("e")) as issuer:
@@ -132,6 +138,7 @@ async def test_a_token_that_names_its_own_way_to_be_checked_is_refused() -> None
             ({"alg": "RS256", "kid": 5}, key.sign),
             ({"alg": "RS256", "kid": "r", "crit": ["exp"]}, key.sign),
             ({"alg": "RS256", "kid": "r", "b64": "false"}, key.sign),
+            ({"alg": "RS256", "kid": "r", "zip": "DEF"}, key.sign),
             ({"alg": "RS256", "kid": "r", "jwk": rsa_key("mine").jwk}, rsa_key("mine").sign),
             ({"alg": "ES256", "kid": "r"}, ec_key("r").sign),
             ({"alg": "RS256", "kid": "r", "jku": f"{issuer.name}/mine"}, rsa_key("mine").sign),
