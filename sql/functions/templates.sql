@@ -121,7 +121,11 @@ BEGIN
             p_version ->> 'note', p_by)
     RETURNING id INTO v_id;
     INSERT INTO mailqueue.template_texts (version_id, project_id, language, subject, html_body, text_body, parts, needs)
-    SELECT v_id, t.project_id, x.language, x.subject, x.html_body, x.text_body, coalesce(x.parts, '{}'), coalesce(x.needs, '{}')
+    SELECT v_id, t.project_id, x.language, x.subject, x.html_body, x.text_body, coalesce(x.parts, '{}'),
+           ARRAY(SELECT n FROM unnest(x.needs) AS n
+                 UNION SELECT n FROM jsonb_array_elements_text(CASE jsonb_typeof(p_version -> 'variables_schema' -> 'required')
+                                                               WHEN 'array' THEN p_version -> 'variables_schema' -> 'required' ELSE '[]' END) AS n
+                 ORDER BY 1)
       FROM jsonb_to_recordset(p_version -> 'texts')
         AS x(language text, subject text, html_body text, text_body text, parts jsonb, needs text[]);
     PERFORM mailqueue.note_template(t.project_id, p_by, 'template.version_created', t.slug, jsonb_build_object('version', v_number));
