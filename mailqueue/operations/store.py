@@ -78,7 +78,7 @@ async def server_facts(conn: Conn) -> ServerFacts:
 
 
 async def may_act_as_api(conn: Conn) -> bool:
-    """Say whether the login may take the role of the API."""
+    """Say whether row-level security would hold an API that logs in as we did."""
     return await fetch.value(conn, "may_act_as_api", None, bool)
 
 

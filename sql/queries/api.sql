@@ -51,6 +51,8 @@ SELECT set_config('mailqueue.project', %(project)s, true), set_config('mailqueue
                                THEN 'mailqueue_api' ELSE current_setting('role') END, true);
 
 -- name: may_act_as_api :value
--- Whether the login may take the role of the API; a superuser may, and is kept to nothing by it.
-SELECT coalesce(pg_has_role(session_user, to_regrole('mailqueue_api')::oid,
-                            CASE WHEN current_setting('server_version_num')::integer < 160000 THEN 'MEMBER' ELSE 'SET' END), false);
+-- Whether row-level security would hold an API that logs in as we did: not where it has the owner's rights and cannot
+-- take the API's role instead. A login with neither sees nothing anyway.
+SELECT coalesce(NOT pg_has_role(session_user, 'mailqueue_owner', 'MEMBER')
+                OR pg_has_role(session_user, to_regrole('mailqueue_api')::oid,
+                               CASE WHEN current_setting('server_version_num')::integer < 160000 THEN 'MEMBER' ELSE 'SET' END), false);

@@ -272,3 +272,16 @@ def test_an_unlucky_user_is_told_what_cannot_be_checked(on_fresh_db: Cli, server
 
     assert list(found) == ["schema"]
     assert "cannot be checked" in found["schema"]["says"]
+
+
+def test_a_login_that_policies_would_not_hold_is_named(on_fresh_db: Cli) -> None:
+    on_fresh_db.sql(well)
+    with psycopg.connect(on_fresh_db.database, autocommit=True) as admin:
+        admin.execute("REVOKE mailqueue_api FROM mailqueue_owner")
+        try:
+            found = findings(on_fresh_db)
+        finally:
+            admin.execute("GRANT mailqueue_api TO mailqueue_owner")
+
+    assert list(found) == ["roles"]
+    assert "GRANT mailqueue_api" in found["roles"]["fix"]
