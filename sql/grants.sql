@@ -58,7 +58,7 @@ BEGIN
             ('worker', 'EXECUTE ON FUNCTION mailqueue.start_worker(text, text, integer, text, uuid)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.beat(integer, boolean)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.stop_worker(integer)'),
-            ('worker', 'EXECUTE ON FUNCTION mailqueue.rest_sender(integer, text)'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.rest_sender(integer, text), mailqueue.rest_sender_for(integer, text, interval)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.report_failures(integer, text[], text[], text[])'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.sender_answered(integer)'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.suspend_sender(integer, text)'),

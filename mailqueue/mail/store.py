@@ -88,6 +88,11 @@ async def rest_sender(conn: Conn, account: int, reason: str) -> None:
     await fetch.run(conn, "rest_sender", {"account": account, "reason": reason})
 
 
+async def rest_sender_for(conn: Conn, account: int, reason: str, *, wait: timedelta) -> None:
+    """Let an account rest for as long as its provider asked, in every process."""
+    await fetch.run(conn, "rest_sender_for", {"account": account, "reason": reason, "wait": wait})
+
+
 async def report_failures(
     conn: Conn, account: int, *, kinds: list[str], domains: list[str], details: list[str]
 ) -> None:

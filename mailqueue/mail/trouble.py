@@ -81,5 +81,9 @@ class Trouble:
         elif why.kind is Kind.ACCOUNT and why.stage is Stage.CONNECT and not why.retry_after:
             # With a time, as where a quota is used up, it only has to wait.
             await self._link.call(lambda conn: store.suspend_sender(conn, account, why.detail))
+        elif (wait := why.retry_after) is not None:
+            await self._link.call(
+                lambda conn: store.rest_sender_for(conn, account, why.detail, wait=wait)
+            )
         else:
             await self._link.call(lambda conn: store.rest_sender(conn, account, why.detail))

@@ -81,7 +81,8 @@ def inline_and_attached(files: Sequence[File]) -> tuple[list[File], list[File]]:
 
 def _parameter(name: str, value: str) -> list[str]:
     """Write a parameter, each section on a line of its own (RFC 2231); quoted where it is ASCII."""
-    if _PLAIN_NAME.fullmatch(value):
+    # What looks like an encoded word is read as one by many, though RFC 2047 forbids it here.
+    if _PLAIN_NAME.fullmatch(value) and "=?" not in value:
         return [f';\r\n {name}="{value}"']
     first, *rest = _sections(quote(value, safe="!#$&+-.^_`|~"))
     if not rest:

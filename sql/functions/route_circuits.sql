@@ -151,6 +151,20 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.rest_sender(integer, text) IS 'Let a sender account rest after a failed connection: 1 s, 2 s, 4 s and so on to 5 min.';
 
+-- Said by its server in one process, it holds for all. Nobody's word keeps an account waiting for longer than an hour.
+CREATE OR REPLACE FUNCTION mailqueue.rest_sender_for(p_account integer, p_reason text, p_wait interval) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.rest_sender(p_account, p_reason);
+    UPDATE mailqueue.limits AS m SET blocked_until = clock_timestamp() + least(p_wait, interval '1 h')
+     WHERE m.sender_account_id = p_account AND m.blocked_reason IN ('unreachable', 'circuit')
+       AND m.blocked_until < clock_timestamp() + least(p_wait, interval '1 h');
+END $$;
+COMMENT ON FUNCTION mailqueue.rest_sender_for(integer, text, interval) IS
+    'Let a sender account rest for as long as its provider asked, in all processes, and at least as after a failed connection.';
+
 -- That it accepts connections is no news where mails failed.
 CREATE OR REPLACE FUNCTION mailqueue.sender_answered(p_account integer) RETURNS void
 LANGUAGE sql SECURITY DEFINER

@@ -1,9 +1,11 @@
 -- Claiming, marking and settling email, and reading what a claimed mail says.
 
 -- name: gather_lanes :one
--- Wake lanes that got mail or whose block is over; the wait in seconds until the next block ends.
+-- Wake lanes that got mail or whose block is over; the wait in seconds until the next block ends. Its commit need not be
+-- on disk; that is said here, as what a function sets is over before the commit.
 SELECT g.woken, extract(epoch FROM g.next_wake)::double precision AS next_wake
-FROM mailqueue.gather_lanes() AS g;
+FROM (SELECT set_config('synchronous_commit', 'off', true)) AS s
+CROSS JOIN mailqueue.gather_lanes() AS g;
 
 -- name: claim_emails :many
 -- Take up to a batch of due mail for one worker, limits reserved. Rows others are claiming are skipped, not waited for.
@@ -74,6 +76,10 @@ SELECT mailqueue.ensure_partitions(%(months)s);
 -- name: rest_sender :run
 -- Let an account rest after a failed connection; its lanes wait.
 SELECT mailqueue.rest_sender(%(account)s, %(reason)s);
+
+-- name: rest_sender_for :run
+-- Let an account rest for as long as its provider asked; its lanes wait, whichever process was told.
+SELECT mailqueue.rest_sender_for(%(account)s, %(reason)s, %(wait)s);
 
 -- name: report_failures :run
 -- Note mails that failed for reasons of the account's or its server's; too many open its circuit.

@@ -1,6 +1,7 @@
 """The table of hostile input, and the mails that carry each piece of it in each field."""
 
 import json
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ TABLE: dict[str, dict[str, str]] = {
     ).items()
 }
 WORDS, BODIES, PLACES = TABLE["words"], TABLE["bodies"], TABLE["places"]
+_PDF = b64encode(b"%PDF-1.7 octets").decode()
 SENDER, ANN = "shop@example.com", "ann@example.com"
 
 
@@ -77,7 +79,19 @@ def _with_words(value: str) -> dict[str, dict[str, Any]]:
         "campaign": {"campaign_id": value},
         "category": {"category": value},
         "custom data": {"custom_data": {value: [value]}},
+        "file's name": {"attachments": [_file(filename=value)]},
+        "file's type": {"attachments": [_file(content_type=value)]},
+        "content id": {
+            "attachments": [_file(content_id=value)],
+            "html_body": "<p>Hi</p>",
+            "text_body": None,
+        },
     }
+
+
+def _file(**changed: str) -> dict[str, str]:
+    file = {"filename": "a.pdf", "content_type": "application/pdf", "content": _PDF}
+    return file | changed
 
 
 def _mail(**changed: Any) -> dict[str, Any]:

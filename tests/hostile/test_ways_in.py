@@ -34,7 +34,9 @@ ENDS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 IN_HEADERS = {
     *("subject", "recipient's name", "sender's name", "name in answers", "name in copy"),
     *("header", "unsubscribe", "header's name", "campaign", "category"),
+    *("file's name", "file's type", "content id"),
 }
+NARROW = {"file's type", "content id"}  # hardly anything of the table can stand there
 # What alters how a terminal or a page shows the words around it.
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
@@ -140,7 +142,8 @@ def promised(handed: Handed) -> None:
     for name, value in WORDS.items():
         if ENDS.search(value):
             assert {place for place in IN_HEADERS if (place, name) not in refused} == set()
-    assert len(handed.accepted) > len(handed.refused)
+    wide = [case for case in handed.refused if case.place not in NARROW]
+    assert len(handed.accepted) > len(wide)
 
 
 def some(way: str, every: int) -> list[Case]:

@@ -15,6 +15,8 @@ COMMAND = re.compile(
     rb"EHLO \S+|MAIL FROM:<[^<> \r\n\0]*>( SIZE=\d+)?( BODY=8BITMIME)?( SMTPUTF8)?"
     rb"|RCPT TO:<[^<> \r\n\0]+>|DATA|\.|RSET|NOOP|QUIT"
 )
+_MANY_PARTS = {"both", "file's name", "file's type", "content id"}
+_OWN = {"file's name": "text/plain", "file's type": "text/plain", "content id": "text/html"}
 WRITTEN = {"From", "To", "Subject", "Date", "Message-ID", "MIME-Version", "Content-Type"}
 
 
@@ -35,7 +37,7 @@ def check(case: Case, message: Message) -> None:
     """Hold one message against the mail it was made of."""
     columns, octets = case.columns, message.body
     check_octets(octets)
-    optional = {"Content-Transfer-Encoding"} if case.place != "both" else set()
+    optional = set() if case.place in _MANY_PARTS else {"Content-Transfer-Encoding"}
     wanted = WRITTEN | optional | set(columns.get("headers", {}))
     wanted |= {"Reply-To"} if "reply_to" in columns else set()
     wanted |= {"Cc"} if "cc" in columns else set()
@@ -71,6 +73,14 @@ def _check_value(case: Case, octets: bytes, read: EmailMessage) -> None:
             assert str(read["List-Unsubscribe"]) == case.value
         case "recipient's name":
             assert name_read(octets, "To") == case.value
+        case "file's name" | "content id" | "file's type":
+            (file,) = [
+                part for part in _leaves(read) if part.get_content_type() != _OWN[case.place]
+            ]
+            assert file.get_content_type() == "application/pdf"
+            assert file.get_payload(decode=True) == b"%PDF-1.7 octets"
+            if case.place == "file's name":
+                assert file.get_filename() == case.value
         case "sender's name":
             assert name_read(octets, "From") == case.value
         case "text" | "html" | "both":

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -66,3 +68,20 @@ async def test_of_very_many_the_newest_are_written(database: DatabaseSettings) -
 
         gone = f"{COUNT} WHERE domain = 'd0.example'"
         assert await make.scalar(conn, gone) == 0
+
+
+async def test_how_long_a_provider_asks_us_to_wait_holds_for_every_process(
+    database: DatabaseSettings,
+) -> None:
+    """Else each of them is told by itself, again and again."""
+    trouble = Trouble(Link(database, "test/trouble"))
+    left = (
+        "SELECT round(extract(epoch FROM blocked_until - clock_timestamp()) / 60)::integer"
+        " FROM mailqueue.limits WHERE sender_account_id = %s"
+    )
+    async with writing(database, trouble) as conn:
+        account = await make.sender_account(conn)
+        fast = Rejected(Kind.RATE_LIMITED, "429", "too fast", Stage.DOT)
+        for minutes, waits in ((7, 7), (24 * 60, 60), (2, 60)):
+            trouble.failed(account, replace(fast, retry_after=timedelta(minutes=minutes)))
+            await until(conn, left, account, is_=waits)

@@ -97,6 +97,16 @@ def test_a_body_of_one_kind_needs_no_alternative() -> None:
     ]
 
 
+def test_a_name_that_looks_like_an_encoded_word_is_not_read_as_one() -> None:
+    """Readers that decode it would show another name than the one that was checked."""
+    name = "=?utf-8?q?bill=2Epdf=2Eexe?="
+    message = read(Content("Hi", None, "Hi", files=(File(name, "application/pdf", b"x"),)))
+
+    (found,) = message.iter_attachments()
+    assert isinstance(found, EmailMessage)
+    assert found.get_filename() == name
+
+
 @given(name=NAMES, octets=st.binary(max_size=300))
 def test_any_name_and_any_octets_come_out_as_they_went_in(name: str, octets: bytes) -> None:
     message = read(Content("Hi", None, "Hi", files=(File(name, "application/pdf", octets),)))
