@@ -40,8 +40,11 @@ class Chamber:
             TemplateFault: what the template did wrong.
             Exceeded: it took more time or memory than it may.
         """
-        async with self._turn:
+        try:
             request = orjson.dumps({"job": job, **asked})
+        except orjson.JSONEncodeError as exc:  # numbers and depths that only Python has
+            raise TemplateFault(f"a value cannot be written as JSON: {exc}") from None
+        async with self._turn:
             doing = asyncio.ensure_future(asyncio.to_thread(self._done, request))
             try:
                 answer = await asyncio.shield(doing)

@@ -44,9 +44,12 @@ class Schema:
         Raises:
             TemplateFault: naming the first that does not.
         """
-        if self._validator.is_valid(variables):
-            return
-        first = next(self._validator.iter_errors(variables))
+        try:
+            if self._validator.is_valid(variables):
+                return
+            first = next(self._validator.iter_errors(variables))
+        except ValueError as exc:  # nested deeper than it looks
+            raise TemplateFault(_short(str(exc)), part="variables") from None
         where = ".".join(map(str, first.instance_path))
         raise TemplateFault(
             _short(first.message), part=f"variables.{where}" if where else "variables"

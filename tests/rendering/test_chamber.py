@@ -98,3 +98,14 @@ async def test_a_draft_keeps_the_parts_it_names_and_no_others() -> None:
     with pytest.raises(TemplateFault, match="other, line 1"):
         await chamber.call("draft", asked("{% include 'other' %}", parts=parts))
     await chamber.close()
+
+
+@pytest.mark.parametrize("value", [10**30, [], "\ud800"])
+async def test_values_that_no_json_has_are_refused(value: Any) -> None:
+    if isinstance(value, list):
+        for _ in range(1000):
+            value = [value]
+    chamber = Chamber()
+
+    with pytest.raises(TemplateFault, match="cannot be written as JSON"):
+        await chamber.call("preview", asked("x", variables={"x": value}))

@@ -10,6 +10,7 @@ from mailqueue.rendering.chamber import Chamber
 from mailqueue.templates import versions, writing
 from mailqueue.templates.model import NewTemplate, NewVersion, Template, Version, Words
 
+CHAMBER = Chamber()  # one for all tests of a run: starting takes longer than most of them
 WELCOME = Words("Welcome, {{ name }}", "<p>Hello {{ name }}</p>", "Hello {{ name }}")
 
 
@@ -30,23 +31,14 @@ async def version_of(
     **said: Any,
 ) -> Version:
     """Make a draft of a template."""
-    chamber = Chamber()
     by_language = {"": words} if isinstance(words, Words) else words
-    try:
-        return await versions.add(
-            lending(conn), chamber, template, new=NewVersion(by_language, **said), by="test"
-        )
-    finally:
-        await chamber.close()
+    new = NewVersion(by_language, **said)
+    return await versions.add(lending(conn), CHAMBER, template, new=new, by="test")
 
 
 async def put_in_force(conn: Conn, template: Template, version: Version) -> Version:
     """Publish a version."""
-    chamber = Chamber()
-    try:
-        return await versions.publish(lending(conn), chamber, template, version, by="test")
-    finally:
-        await chamber.close()
+    return await versions.publish(lending(conn), CHAMBER, template, version, by="test")
 
 
 async def published(
