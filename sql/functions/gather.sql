@@ -2,12 +2,11 @@
 --
 -- No wake-up is lost: a signal is consumed only by a transaction that then holds the lane's lock, and a claim
 -- that marks a lane empty holds that lock from before its look to its commit. Asynchronous commit is safe
--- here: what a crash takes back, it takes back together with the deleted signals.
+-- here, and the statement of workers asks for it: what a crash takes back, it takes back together with the deleted signals.
 
 CREATE OR REPLACE FUNCTION mailqueue.gather_lanes(OUT woken integer, OUT next_wake interval)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET synchronous_commit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$

@@ -98,6 +98,15 @@ async def test_mail_accepted_is_counted_once_for_the_books(database: DatabaseSet
         assert await make.scalar(conn, "SELECT sum(emails) FROM mailqueue.accepted_days") == 7
 
 
+async def test_no_disk_is_waited_for_when_lanes_are_woken(database: DatabaseSettings) -> None:
+    async with opened(database, 1) as (conn,):
+        await conn.execute("SET synchronous_commit = on")
+        async with conn.transaction():
+            await store.gather_lanes(conn)
+            assert await make.scalar(conn, "SHOW synchronous_commit") == "off"
+        assert await make.scalar(conn, "SHOW synchronous_commit") == "on"
+
+
 async def test_the_books_notice_a_row_that_is_gone(conn: Conn) -> None:
     """Books."""
     email = await make.queued_email(conn)
