@@ -81,46 +81,37 @@ async def test_a_refusal_is_an_answer_and_the_same_key_gives_it_again(
         assert "no such user" in answers[0].json()["reason"]
 
 
-@pytest.mark.parametrize(
-    "host", ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "127.8.7.6", "::ffff:127.0.0.1"]
-)
 async def test_nobodys_mail_reaches_loopback_with_the_settings_of_a_fresh_up(
-    database: DatabaseSettings, host: str
+    database: DatabaseSettings,
 ) -> None:
     """Behind a proxy every tenant could talk to what listens on the machine, and read answers."""
     async with serving(database, allowed="") as (api, server):
-        asked = body(server)
-        asked["smtp_override"]["host"] = host
+        for host in ("127.0.0.1", "localhost", "[::1]", "0.0.0.0", "127.8.7.6", "::ffff:127.0.0.1"):
+            asked = body(server)
+            asked["smtp_override"]["host"] = host
 
-        answer = await api.send(asked)
+            answer = await api.send(asked)
 
-        assert answer.status_code == 422 or answer.json()["status"] == "failed", answer.text
-        assert server.messages == []
+            assert answer.status_code == 422 or answer.json()["status"] == "failed", answer.text
         assert server.connections == 0
 
 
-@pytest.mark.parametrize(
-    ("override", "field"),
-    [
-        ({"host": "no host"}, "smtp_override.host"),
-        ({"host": "a.example.com", "port": 70000}, "smtp_override.port"),
-        ({"host": "a.example.com", "username": "x"}, "smtp_override.password"),
-        ({"host": "a.example.com", "tls_mode": "maybe"}, "smtp_override"),
-        ({"host": "a.example.com", "provider_type": "ses"}, "smtp_override"),
-        ({"port": 25}, "smtp_override"),
-        ({"host": "a.example.com", "password": [PASSWORD]}, "smtp_override"),
-    ],
-)
-async def test_a_faulty_server_is_named_without_its_password(
-    database: DatabaseSettings, override: dict[str, Any], field: str
-) -> None:
+async def test_a_faulty_server_is_named_without_its_password(database: DatabaseSettings) -> None:
     async with calling(database) as api:
-        refused = await api.send(
-            {**HELLO, "from_email": "a@example.org", "smtp_override": override}
-        )
+        for override, field in (
+            ({"host": "no host"}, "smtp_override.host"),
+            ({"host": "a.example.com", "port": 70000}, "smtp_override.port"),
+            ({"host": "a.example.com", "username": "x"}, "smtp_override.password"),
+            ({"host": "a.example.com", "tls_mode": "maybe"}, "smtp_override"),
+            ({"host": "a.example.com", "provider_type": "ses"}, "smtp_override"),
+            ({"port": 25}, "smtp_override"),
+            ({"host": "a.example.com", "password": [PASSWORD]}, "smtp_override"),
+        ):
+            wanted = {**HELLO, "from_email": "a@example.org", "smtp_override": override}
+            refused = await api.send(wanted)
 
-        assert (refused.status_code, error_of(refused)["field"]) == (422, field)
-        assert PASSWORD not in refused.text
+            assert (refused.status_code, error_of(refused)["field"]) == (422, field)
+            assert PASSWORD not in refused.text
 
 
 async def test_a_test_key_reaches_no_server(database: DatabaseSettings) -> None:
