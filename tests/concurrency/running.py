@@ -26,7 +26,7 @@ from tests import make
 from tests.smtp.scripted import Answer, ScriptedServer
 
 T = TypeVar("T")
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 150.0
 SLOWLY: list[Answer] = [(b"250 2.0.0 ", b"queued\r\n")] * 5000
 """Answers to the dot in two pieces, a moment apart: mail is in flight long enough to be lost."""
 

@@ -23,9 +23,9 @@ T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parents[2]
 ANY_PORT = ("--port", "0", "--trap-port", "0")
-START_SECONDS = 90
+START_SECONDS = 150
 STOP_SECONDS = 60
-RUN_SECONDS = 90
+RUN_SECONDS = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ def _end(process: subprocess.Popen[Any]) -> None:
 
 
 def eventually(
-    look: Callable[[], T], wanted: Callable[[T], bool] = bool, *, seconds: float = 60
+    look: Callable[[], T], wanted: Callable[[T], bool] = bool, *, seconds: float = 150
 ) -> T:
     """Look again and again until it is as wanted; give what was seen last.
 

@@ -5,7 +5,7 @@ import pytest
 from tests.whole.running import Up, eventually
 from tests.whole.sink import PASSWORD, USERNAME, sink
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 OWN = bytes(range(100, 132)).hex()
 
 

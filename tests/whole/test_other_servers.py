@@ -20,7 +20,7 @@ from tests.conftest import THROWAWAY
 from tests.whole.letters import inserts, letters, read
 from tests.whole.running import Home, eventually, up
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 OWNER = "mail_owner"
 EXIT_FAULT, EXIT_UNAVAILABLE, EXIT_CONFIG = 1, 3, 4

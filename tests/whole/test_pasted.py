@@ -13,7 +13,7 @@ import pytest
 
 from tests.whole.running import ROOT, START_SECONDS, STOP_SECONDS, Home, eventually
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 COMMAND = """\
 #!{python}

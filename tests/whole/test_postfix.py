@@ -10,7 +10,7 @@ from tests.whole.letters import Letter, inserts, letters, read
 from tests.whole.postfix import DOMAIN, Files, postfix, sinking
 from tests.whole.running import Up, eventually
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(300)
 
 COUNTS = [500, pytest.param(10_000, marks=pytest.mark.soak)]
 

@@ -9,7 +9,7 @@ from tests.whole.letters import inserts, letters, read
 from tests.whole.running import Up, eventually, workers
 from tests.whole.sink import PASSWORD, USERNAME, Sink, sink
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(300)
 
 LIMIT_AND_PROCESSES = [(100, 4), pytest.param(1_000, 16, marks=pytest.mark.soak)]
 

@@ -5,7 +5,7 @@ import pytest
 
 from tests.whole.running import Up, eventually
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 DOMAIN = "signed.example"
 
 

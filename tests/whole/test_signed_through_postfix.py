@@ -11,7 +11,7 @@ from tests.whole.letters import inserts, letters
 from tests.whole.postfix import DOMAIN, postfix
 from tests.whole.running import Up, eventually
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.mark.postfix

@@ -4,7 +4,7 @@ import pytest
 
 from tests.whole.running import Home, Up, eventually, up
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 def queued(up: Up, name: str, tag: str) -> str:

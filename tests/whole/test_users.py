@@ -9,7 +9,7 @@ from tests.whole.letters import inserts, letters
 from tests.whole.machine import home_of
 from tests.whole.running import Home, eventually, up
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.mark.other_user

@@ -13,7 +13,7 @@ from psycopg import sql
 from tests.whole.letters import Letter, inserts, letters, read
 from tests.whole.running import Up, eventually
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 Way = Callable[[Up, list[Letter], Path], None]
 
