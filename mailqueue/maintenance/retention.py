@@ -31,8 +31,15 @@ async def run(desk: Desk) -> Report:
     counts["inline_servers"] = await store_files.sweep_inline_servers(desk.conn)
     needs = list[str]()
     counts |= await stored_files.sweep(desk, needs=needs)
-    deleted = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count]
-    return Report(f"deleted {', '.join(deleted) or 'nothing'}", counts, tuple(needs))
+    deleted = [
+        f"{count} {name.replace('_', ' ')}"
+        for name, count in counts.items()
+        if count and name != stored_files.MOVED
+    ]
+    said = f"deleted {', '.join(deleted) or 'nothing'}"
+    if moved := counts[stored_files.MOVED]:
+        said += f", brought {moved} attachments out of the database"
+    return Report(said, counts, tuple(needs))
 
 
 async def _delete(desk: Desk, each: Leaving) -> int:

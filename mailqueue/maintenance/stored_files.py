@@ -13,6 +13,8 @@ from mailqueue.maintenance.desk import Desk
 from mailqueue.maintenance.store_files import LargeFile
 from mailqueue.ports.filestore import Store
 
+MOVED = "moved"
+"""What is counted under this name is not deleted."""
 YOUNG = timedelta(days=1)
 """A younger file may belong to mail that is being accepted now."""
 _OURS = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/[0-9a-f]{64}-[0-9a-f]{12}")
@@ -24,11 +26,11 @@ async def sweep(desk: Desk, *, needs: list[str]) -> dict[str, int]:
     Says how many of each; what cannot be done now is added to `needs`. A file of another database
     is never deleted: only folders of projects of this one are looked at.
     """
-    counts = {"attachments": await store_files.sweep(desk.conn), "files": 0, "moved": 0}
+    counts = {"attachments": await store_files.sweep(desk.conn), "files": 0, MOVED: 0}
     shelf = desk.stores.shelf
     try:
         async for file in _large(desk.conn, shelf):
-            counts["moved"] += await _move_out(desk.conn, shelf, file)
+            counts[MOVED] += await _move_out(desk.conn, shelf, file)
         for store in shelf.places:
             _forget_drafts(store)
             counts["files"] += await _delete_unnamed(desk.conn, store)
