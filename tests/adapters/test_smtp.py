@@ -10,7 +10,7 @@ from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
 from mailqueue.ports.transport import Channel, Transport
 from mailqueue.smtp.session import TlsMode
 from tests.smtp.scripted import CLOSE, scripted
-from tests.smtp.sending import QUICK, channel_to, mails, send
+from tests.smtp.sending import PATIENT, channel_to, mails, send
 
 pytestmark = pytest.mark.anyio
 
@@ -60,7 +60,7 @@ async def test_an_old_channel_is_not_used_again() -> None:
             TlsMode.NONE,
             allow_private=True,
             max_age=timedelta(0),
-            timeouts=QUICK,
+            timeouts=PATIENT,
         )
         channel = await SmtpTransport(account).open()
         assert isinstance(channel, SmtpChannel)

@@ -24,7 +24,7 @@ async def test_producers_never_wait_for_each_other(
     """Neither for the same campaign, content, recipient or lane."""
     async with connect(database) as first, connect(database) as second:
         for conn in (first, second):
-            await conn.execute("SET lock_timeout = '200ms'")
+            await conn.execute("SET lock_timeout = '5s'")
         async with first.transaction(), second.transaction():
             for _ in range(2):
                 await way(first, **SAME)
@@ -42,7 +42,7 @@ async def test_an_open_producer_waits_for_no_worker_and_no_worker_for_it(
         await make.queued_email(worker)
         worker_id = await make.worker(worker)
         for conn in (producer, worker):
-            await conn.execute("SET lock_timeout = '200ms'")
+            await conn.execute("SET lock_timeout = '5s'")
         async with producer.transaction():
             unseen = await WAYS["enqueue"](producer, **SAME)
             claimed = await make.claimed(worker, worker_id)

@@ -88,7 +88,7 @@ async def test_what_a_worker_changes_at_this_moment_is_not_waited_for(
             await worker.execute(
                 "SELECT FROM mailqueue.email_queue WHERE id = %s FOR NO KEY UPDATE", (taken,)
             )
-            await operator.execute("SET lock_timeout = '1 s'")
+            await operator.execute("SET lock_timeout = '5 s'")
             assert await matching(operator, "cancel") == 1
         assert await make.status_of(operator, free) == "cancelled"
         assert await matching(operator, "cancel") == 1, "the next pass finds it"

@@ -11,7 +11,8 @@ from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpTransport
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Rejected, Stage
 from mailqueue.smtp.session import TlsMode
-from tests.smtp.sending import QUICK
+from mailqueue.smtp.timeouts import SmtpTimeouts
+from tests.smtp.sending import PATIENT
 
 PASSWORD = "correct horse"
 
@@ -66,7 +67,13 @@ async def judge(
 
 
 def account(
-    port: int, tls: TlsMode, *, host: str = "127.0.0.1", user: str = "", password: str = PASSWORD
+    port: int,
+    tls: TlsMode,
+    *,
+    host: str = "127.0.0.1",
+    user: str = "",
+    password: str = PASSWORD,
+    timeouts: SmtpTimeouts = PATIENT,
 ) -> SmtpAccount:
     return SmtpAccount(
         host,
@@ -75,7 +82,7 @@ def account(
         username=user,
         password=Secret(password),
         allow_private=True,
-        timeouts=QUICK,
+        timeouts=timeouts,
     )
 
 

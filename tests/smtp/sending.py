@@ -11,7 +11,7 @@ from mailqueue.smtp.session import TlsMode
 from mailqueue.smtp.timeouts import SmtpTimeouts
 
 BODY = b"From: a@example.org\r\nSubject: hi\r\n\r\nhello\r\n"
-QUICK = SmtpTimeouts(connect_s=2, command_s=2, block_s=2, dot_s=2, quit_s=1)
+PATIENT = SmtpTimeouts(connect_s=20, command_s=20, block_s=20, dot_s=20, quit_s=1)
 
 
 def mail(
@@ -66,7 +66,7 @@ async def send(
 
 @asynccontextmanager
 async def channel_to(
-    port: int, *, timeouts: SmtpTimeouts = QUICK, max_messages: int | None = None
+    port: int, *, timeouts: SmtpTimeouts = PATIENT, max_messages: int | None = None
 ) -> AsyncIterator[SmtpChannel]:
     """Open a channel to a server on loopback, without TLS."""
     account = SmtpAccount(

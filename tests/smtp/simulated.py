@@ -9,7 +9,7 @@ from mailqueue.core.verdict import Verdict
 from mailqueue.ports.transport import Outgoing
 from mailqueue.smtp.conversation import Conversation
 from mailqueue.smtp.envelope import Offered
-from tests.smtp.sending import QUICK
+from tests.smtp.sending import PATIENT
 
 
 class Wire:
@@ -120,7 +120,7 @@ async def simulate(
         verdicts.append(verdict)
 
     wire = Wire(server)
-    conversation = Conversation(cast(asyncio.Transport, wire), Offered(pipelining=grouped), QUICK)
+    conversation = Conversation(cast(asyncio.Transport, wire), Offered(pipelining=grouped), PATIENT)
     task = asyncio.ensure_future(conversation.send(batch, report, may_finish=lambda: True))
     await asyncio.sleep(0)
     while server.said and not wire.is_aborted:

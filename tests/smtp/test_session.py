@@ -5,17 +5,18 @@ import base64
 import socket
 import ssl
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpChannel, SmtpTransport
+from mailqueue.adapters.sending.smtp import SmtpChannel, SmtpTransport
 from mailqueue.core.verdict import Accepted, Kind, Rejected
 from mailqueue.smtp.session import Login, TlsMode, open_session
 from tests.smtp.certificates import server_context, trusting_context
 from tests.smtp.judge import PASSWORD, Mailbox, account, judge, refused
 from tests.smtp.scripted import CLOSE, SILENT, Answer, scripted
-from tests.smtp.sending import BODY, QUICK, mail, mails, send
+from tests.smtp.sending import BODY, PATIENT, mail, mails, send
 
 pytestmark = pytest.mark.anyio
 
@@ -58,7 +59,7 @@ async def test_a_password_is_not_sent_over_the_internet_without_tls() -> None:
     sock = FarSocket()
     login = Login("mx.example.com", TlsMode.NONE, ssl.create_default_context(), "ann")
 
-    found = await open_session(sock, login, QUICK)
+    found = await open_session(sock, login, PATIENT)
 
     assert isinstance(found, Rejected)
     assert found.kind is Kind.ACCOUNT
@@ -134,8 +135,11 @@ async def test_without_starttls_nothing_is_said_in_clear() -> None:
     ],
 )
 async def test_starttls_refused_ends_the_session(answer: bytes, kind: Kind) -> None:
+    goes_silent = answer.startswith(b"220")
+    timeouts = replace(PATIENT, connect_s=2, command_s=2) if goes_silent else PATIENT
     async with scripted(ehlo=("STARTTLS", "AUTH PLAIN"), STARTTLS=[answer]) as server:
-        found = await refused(SmtpTransport(account(server.port, TlsMode.STARTTLS, user="ann")))
+        one = account(server.port, TlsMode.STARTTLS, user="ann", timeouts=timeouts)
+        found = await refused(SmtpTransport(one))
 
     assert found.kind is kind
     assert server.verbs == ["EHLO", "STARTTLS"]
@@ -204,22 +208,11 @@ async def test_what_was_said_in_clear_before_tls_is_forgotten(tmp_path: Path) ->
 async def test_every_refusal_while_opening_has_its_kind(
     script: dict[str, list[Answer]], kind: Kind, code: str
 ) -> None:
-    timeouts = type(QUICK)(connect_s=1, command_s=0.2, quit_s=0.1)
+    is_silent = [SILENT] in script.values()
+    timeouts = replace(PATIENT, command_s=0.5) if is_silent else PATIENT
     async with scripted(ehlo=LOGIN_EHLO, **script) as server:
-        one = account(server.port, TlsMode.NONE, user="ann")
-        found = await refused(
-            SmtpTransport(
-                SmtpAccount(
-                    one.host,
-                    one.port,
-                    one.tls,
-                    username=one.username,
-                    password=one.password,
-                    allow_private=True,
-                    timeouts=timeouts,
-                )
-            )
-        )
+        one = account(server.port, TlsMode.NONE, user="ann", timeouts=timeouts)
+        found = await refused(SmtpTransport(one))
 
     assert (found.kind, found.code) == (kind, code)
 

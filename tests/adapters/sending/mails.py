@@ -18,8 +18,8 @@ from mailqueue.ports.transport import Envelope, Outgoing
 ID = UUID("0190a000-0000-7000-8000-000000000001")
 MESSAGE_ID = "<0190a000000070008000000000000001@example.com>"
 WRITTEN_AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-QUICK = HttpTimeouts(connect_s=5, read_s=5, call_s=5)
-IMPATIENT = HttpTimeouts(connect_s=0.3, read_s=0.3, call_s=0.3)
+PATIENT = HttpTimeouts(connect_s=20, read_s=20, call_s=20)
+IMPATIENT = HttpTimeouts(connect_s=20, read_s=0.5, call_s=20)
 IMAGE = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 DOCUMENT = b"%PDF-1.7\n" + bytes(range(256))
 
@@ -101,7 +101,7 @@ class Reports:
 
 @asynccontextmanager
 async def channel_of(
-    service: Service, *, timeouts: HttpTimeouts = QUICK
+    service: Service, *, timeouts: HttpTimeouts = PATIENT
 ) -> AsyncIterator[HttpChannel]:
     """Open a channel to a server on loopback."""
     transport = HttpTransport(service, HttpAccount(Reach(allow_private=True), timeouts))
@@ -126,13 +126,17 @@ async def sent(
     return reports.verdicts
 
 
-async def verdict_of(service: Service, one: Outgoing, *, timeouts: HttpTimeouts = QUICK) -> Verdict:
+async def verdict_of(
+    service: Service, one: Outgoing, *, timeouts: HttpTimeouts = PATIENT
+) -> Verdict:
     """Send one mail on a channel of its own."""
     async with channel_of(service, timeouts=timeouts) as channel:
         return (await sent(channel, [one]))[0]
 
 
-async def rejected(service: Service, one: Outgoing, *, timeouts: HttpTimeouts = QUICK) -> Rejected:
+async def rejected(
+    service: Service, one: Outgoing, *, timeouts: HttpTimeouts = PATIENT
+) -> Rejected:
     """Send one mail that must not be taken."""
     verdict = await verdict_of(service, one, timeouts=timeouts)
     assert isinstance(verdict, Rejected), verdict

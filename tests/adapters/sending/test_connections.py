@@ -12,7 +12,7 @@ from tests.adapters.sending.documented import Provider
 from tests.adapters.sending.fake import CLOSES, SILENT, Reply, fake
 from tests.adapters.sending.mails import (
     IMPATIENT,
-    QUICK,
+    PATIENT,
     channel_of,
     mail,
     mails,
@@ -61,7 +61,7 @@ async def test_where_nobody_listens_nothing_is_in_doubt(provider: Provider) -> N
     async with fake() as server:
         site = server.site
     opened = await HttpTransport(
-        provider.service(site), HttpAccount(Reach(allow_private=True), QUICK)
+        provider.service(site), HttpAccount(Reach(allow_private=True), PATIENT)
     ).open()
 
     assert isinstance(opened, Rejected)
@@ -116,7 +116,7 @@ async def test_an_account_that_is_refused_says_so_when_it_is_opened_again(
     refusal = next(one for one in provider.refusals if one.stops)
     async with fake([refusal.reply]) as server:
         transport = HttpTransport(
-            provider.service(server.site), HttpAccount(Reach(allow_private=True), QUICK)
+            provider.service(server.site), HttpAccount(Reach(allow_private=True), PATIENT)
         )
         channel = await transport.open()
         assert isinstance(channel, HttpChannel)
@@ -200,7 +200,7 @@ async def test_the_certificate_must_be_for_the_providers_host(
     async with fake([provider.accepts], context=context) as server:
         transport = HttpTransport(
             provider.service(server.site),
-            HttpAccount(Reach(allow_private=True), QUICK),
+            HttpAccount(Reach(allow_private=True), PATIENT),
             tls_context=trusting_context(tmp_path),
         )
         opened = await transport.open()
@@ -217,7 +217,7 @@ async def test_mail_goes_out_by_tls(provider: Provider, tmp_path: Path) -> None:
     async with fake([provider.accepts], context=context) as server:
         transport: Transport = HttpTransport(
             provider.service(server.site),
-            HttpAccount(Reach(allow_private=True), QUICK),
+            HttpAccount(Reach(allow_private=True), PATIENT),
             tls_context=trusting_context(tmp_path),
         )
         channel = await transport.open()

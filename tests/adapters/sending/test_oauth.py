@@ -24,7 +24,7 @@ from mailqueue.adapters.sending.service import Access
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
 from tests.adapters.sending.fake import CLOSES, SILENT, Fake, Reply, fake, says
-from tests.adapters.sending.mails import IMPATIENT, QUICK, mail, rejected, verdict_of
+from tests.adapters.sending.mails import IMPATIENT, PATIENT, mail, rejected, verdict_of
 from tests.adapters.sending.providers import GMAIL
 
 pytestmark = [pytest.mark.anyio]
@@ -42,7 +42,7 @@ def tokens_of(server: Fake, document: dict[str, Any] = REFRESH, **more: Any) -> 
     grant = grant_of(
         Secret(json.dumps(document)), mailbox=MAILBOX, scope=SEND_MAIL, token_url=url_of(server)
     )
-    return Tokens(grant, LOOPBACK, timeouts=more.get("timeouts", QUICK))
+    return Tokens(grant, LOOPBACK, timeouts=more.get("timeouts", PATIENT))
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
 from mailqueue.smtp.session import TlsMode
 from tests.adapters.sending.fake import Fake, Reply, fake, says
-from tests.adapters.sending.mails import QUICK as QUICK_HTTP
+from tests.adapters.sending.mails import PATIENT as PATIENT_HTTP
 from tests.smtp.scripted import ScriptedServer, scripted
-from tests.smtp.sending import QUICK, mails, send
+from tests.smtp.sending import PATIENT, mails, send
 
 pytestmark = [pytest.mark.anyio]
 EHLO = ("PIPELINING", "8BITMIME", "AUTH XOAUTH2 PLAIN")
@@ -36,9 +36,9 @@ def transport(server: ScriptedServer, tokens: Fake) -> SmtpTransport:
             server.port,
             TlsMode.NONE,
             username="user@example.com",
-            tokens=Tokens(grant, Reach(allow_private=True), timeouts=QUICK_HTTP),
+            tokens=Tokens(grant, Reach(allow_private=True), timeouts=PATIENT_HTTP),
             allow_private=True,
-            timeouts=QUICK,
+            timeouts=PATIENT,
         )
     )
 
