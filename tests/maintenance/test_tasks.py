@@ -180,6 +180,11 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: Desk) -> None:
         "waiters": 1,
         "limit_days": 0,
         "accepted_days": 0,
+        "batches": 0,
+        "inline_servers": 0,
+        "attachments": 0,
+        "files": 0,
+        "moved": 0,
     }
     kinds = "SELECT count(*) FROM mailqueue.email_events WHERE type IN ('opened', 'clicked')"
     assert await make.scalar(conn, kinds) == 0

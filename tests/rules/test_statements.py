@@ -74,6 +74,7 @@ async def test_every_statement_is_planned_by_the_real_schema(conn: Conn, name: s
 
     if _PLANNED.match(text):
         await conn.execute(f"PREPARE tried AS {text}".encode())
+        await conn.execute(b"DEALLOCATE tried")  # it would outlive the transaction
 
 
 @pytest.mark.anyio
