@@ -170,6 +170,7 @@ async def test_a_removed_account_leaves_its_mail_to_the_others(shop: Wired) -> N
         assert [one for one, _ in await make.claimed(conn, worker)] == [email]
         assigned = "SELECT assigned_to FROM mailqueue.email_queue"
         assert await make.rows(conn, assigned) == [(left["id"],)]
+        assert await make.rows(conn, "SELECT difference FROM mailqueue.books") == [(0,)]
         with pytest.raises(InvalidParameterValue, match="no sender account"):
             await make.queued_email(conn, project="shop", sender="gone")
     again = await shop.made(name="gone")
