@@ -54,11 +54,19 @@ BEGIN
         PERFORM mailqueue.retire_emails(v_ids, NULL, array_fill('expired'::text, ARRAY[cardinality(v_ids)]),
             array_fill('it expired before it could be sent by its own server'::text, ARRAY[cardinality(v_ids)]), NULL, NULL);
     END IF;
-    DELETE FROM mailqueue.inline_servers AS s
-     WHERE s.id IN (SELECT o.id FROM mailqueue.inline_servers AS o
-                     WHERE NOT EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.id = o.email_id AND q.status IN ('pending', 'assigned'))
-                     LIMIT 1000 FOR UPDATE SKIP LOCKED);
-    GET DIAGNOSTICS v_count = ROW_COUNT;
+    -- Mail that a person holds keeps its server until that expires; released later than that it takes the project's accounts.
+    WITH gone AS (
+        DELETE FROM mailqueue.inline_servers AS s
+         WHERE s.id IN (SELECT o.id FROM mailqueue.inline_servers AS o
+                         WHERE NOT EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.id = o.email_id
+                                            AND (q.status IN ('pending', 'assigned') OR q.run_at > '9000-01-01' AND o.expires_at > clock_timestamp()))
+                         LIMIT 1000 FOR UPDATE SKIP LOCKED)
+        RETURNING s.email_id
+    ), due AS (
+        UPDATE mailqueue.email_queue AS q SET run_at = clock_timestamp()
+          FROM gone AS g WHERE q.id = g.email_id AND q.status = 'held' AND q.run_at > '9000-01-01'
+    )
+    SELECT count(*) INTO v_count FROM gone;
     RETURN v_count;
 END $$;
 COMMENT ON FUNCTION mailqueue.sweep_inline_servers() IS 'Forget servers whose mail is finished, held or expired; gives how many.';

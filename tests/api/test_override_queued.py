@@ -186,18 +186,35 @@ async def test_it_waits_for_its_time_and_expires_with_its_server(
         assert await office.kept() == 0
 
 
-async def test_cancelling_or_holding_it_forgets_the_server(database: DatabaseSettings) -> None:
+async def test_cancelling_it_forgets_the_server(database: DatabaseSettings) -> None:
     async with queued(database) as office:
-        cancelled, held = await office.send(), await office.send()
-        await office.api.post(f"/v1/emails/{cancelled}/cancel")
-        await office.do("UPDATE mailqueue.email_queue SET status = 'held'")
+        email = await office.send()
+        await office.api.post(f"/v1/emails/{email}/cancel")
 
         await office.worker.turn()
 
-        assert (await office.shown(cancelled))["status"] == "cancelled"
-        assert (await office.shown(held))["status"] == "held"
+        assert (await office.shown(email))["status"] == "cancelled"
         assert await office.kept() == 0
         assert office.server.messages == []
+
+
+async def test_held_mail_keeps_its_server_until_that_expires(database: DatabaseSettings) -> None:
+    async with queued(database) as office:
+        first, second = await office.send(), await office.send(to=["bob@example.com"])
+        await office.do("UPDATE mailqueue.email_queue SET status = 'held'")
+        assert await office.worker.turn() == 0
+        await office.api.post(f"/v1/emails/{first}/release")
+        assert await office.worker.turn() == 1
+        assert (await office.shown(first))["status"] == "sent"
+
+        await office.do("UPDATE mailqueue.inline_servers SET expires_at = now()")
+        assert await office.worker.turn() == 0
+        assert await office.kept() == 0
+        await office.api.post(f"/v1/emails/{second}/release")
+        assert "sender account" not in (await office.shown(second))["why"]
+        async with connect(database) as conn:
+            [claimed] = await claim(conn, await make.worker(conn))
+        assert str(claimed.id) == second, "it is mail as any other by now"
 
 
 async def test_who_unsubscribed_meanwhile_is_not_written_to(database: DatabaseSettings) -> None:
