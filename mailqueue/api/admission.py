@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from starlette.requests import Request
 
 from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.reading import head_of
 from mailqueue.api.runtime import Runtime
 from mailqueue.core.errors import Forbidden, NotFound, Unauthorized
 from mailqueue.tenants.allowance import Allowance, Standing
@@ -17,9 +18,10 @@ def credential_of(request: Request) -> str:
     Raises:
         Unauthorized: there is none.
     """
-    given = request.headers.get("x-api-key", "")
+    head = head_of(request)
+    given = head.get(b"x-api-key", b"").decode("latin-1")
     if not given:
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        scheme, _, token = head.get(b"authorization", b"").decode("latin-1").partition(" ")
         given = token.strip() if scheme.lower() == "bearer" else ""
     if not given:
         raise Unauthorized("an API key is needed: X-API-Key or Authorization: Bearer")

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from starlette.requests import Request
 
+from mailqueue.api.reading import head_of
 from mailqueue.api.runtime import Runtime
 from mailqueue.api.services import Services
 from mailqueue.core.config import Settings
@@ -82,7 +83,8 @@ class Call:
     @property
     def idempotency_key(self) -> str | None:
         """Give the header Idempotency-Key."""
-        return self.request.headers.get("idempotency-key")
+        given = head_of(self.request).get(b"idempotency-key")
+        return None if given is None else given.decode("latin-1")
 
     def id(self, name: str) -> UUID:
         """Give a variable of the path as the id of a thing, named `email_id` for an email.

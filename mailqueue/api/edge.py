@@ -1,5 +1,6 @@
 """What every request gets at the edge: an id, a line in the log, and nothing secret in it."""
 
+import logging
 import os
 import re
 import time
@@ -56,6 +57,8 @@ def _request_id(scope: Scope) -> str:
 
 def _note(scope: Scope, status: int, *, request_id: str, seconds: float) -> None:
     """Write the line: what is answered well is a matter of debugging, there is much of it."""
+    if status < 400 and not _log.is_enabled_for(logging.DEBUG):
+        return
     write = _log.debug if status < 400 else _log.info if status < 500 else _log.error
     write(
         "request.answered",
