@@ -11,8 +11,7 @@ from mailqueue.core.errors import Conflict, InvalidField, MailqueueError, NotFou
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.mail.enqueue import NewEmail, enqueue_batch
-from mailqueue.tenants import projects, standing
-from mailqueue.tenants.model import ProjectDay
+from mailqueue.tenants import projects
 from tests import make
 
 pytestmark = pytest.mark.anyio
@@ -265,39 +264,18 @@ async def test_mail_that_names_no_delivery_has_its_projects(conn: Conn) -> None:
     ]
 
 
-async def test_a_project_stands_by_what_it_sent_today_and_before(conn: Conn) -> None:
-    shop = await projects.add(conn, "shop", settings={"daily_limit": 10}, by="ann")
+async def test_the_mail_of_a_deleted_project_alarms_nobody_and_the_books_add_up(conn: Conn) -> None:
+    """It waits for good: health would warn of it for ever."""
+    shop = await projects.add(conn, "shop", by="ann")
     await make.sender_account(conn, project_id=shop.id)
-    worker = await make.worker(conn)
-    await make.queued_emails(conn, 3, project="shop")
-    await make.claimed(conn, worker, limit=2)
-    await make.queued_email(conn, recipient_email="other@example.com")
-    event = {"project_id": shop.id, "email_id": shop.id, "type": "hard_bounce"}
-    await make.inserted(conn, "email_events", event)
-    await make.inserted(
-        conn, "email_events", event | {"project_id": await make.project_named(conn)}
-    )
+    long_ago = "UPDATE mailqueue.email_queue SET run_at = now() - interval '3 d' WHERE id = %s"
+    await conn.execute(long_ago, (await make.queued_email(conn, project="shop"),))
+    await make.worker(conn)
+    health = "SELECT name FROM mailqueue.health WHERE state <> 'ok' AND (name ~ 'mail' OR name IN"
+    health += " ('movement', 'sending', 'sender accounts', 'stopped accounts'))"
+    assert await make.rows(conn, health) != []
 
-    stood = await standing.look(conn, shop.id, days=2)
+    await projects.delete(conn, "shop", by="ann")
 
-    today = stood.today
-    assert (today.daily_limit, today.sent, today.reserved, today.headroom) == (10, 0, 2, 8)
-    assert (today.pending, today.assigned, today.held) == (1, 2, 0)
-    assert [(day.accepted, day.hard_bounces) for day in stood.days] == [(0, 0), (3, 1)]
-    assert stood.rates.delivery is None
-    for days in (0, 91):
-        with pytest.raises(InvalidField, match="1 to 90"):
-            await standing.look(conn, shop.id, days=days)
-
-
-def test_shares_are_of_what_was_tried() -> None:
-    day = ProjectDay.__dataclass_fields__
-    zero: dict[str, Any] = dict.fromkeys(day, 0)
-    found = standing.rates_of(
-        [
-            ProjectDay(**zero | {"sent": 90, "failed": 5, "hard_bounces": 5, "complaints": 9}),
-            ProjectDay(**zero | {"failed": 5}),
-        ]
-    )
-
-    assert (found.delivery, found.hard_bounce, found.complaint) == (0.9, 0.05, 0.1)
+    assert await make.rows(conn, health) == []
+    assert await make.rows(conn, "SELECT difference::int FROM mailqueue.books") == [(0,)]
