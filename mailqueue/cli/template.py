@@ -145,6 +145,37 @@ def show(*, slug: str, project: str | None, as_json: bool) -> None:
     table([one for one, _ in both], _VERSIONS)
 
 
+@template.command(
+    epilog=examples(
+        "mailqueue template change welcome --name 'Welcome aboard'",
+        "mailqueue template change welcome --category marketing",
+    )
+)
+@click.argument("slug")
+@owner_options
+@click.option("--name", help="For people.")
+@click.option("--description", help="For people.")
+@click.option("--category", metavar="WORD", help="Of its mail.")
+@click.option("--language", metavar="TAG", help="Where a mail asks for none.")
+@json_option
+def change(*, slug: str, project: str | None, as_json: bool, **said: str | None) -> None:
+    """Change what is said about a template; what its versions say stays."""
+    changes = {name: value for name, value in said.items() if value is not None}
+    if not changes:
+        raise click.UsageError("say what changes: --name, --description, --category, --language")
+
+    async def work() -> Template:
+        async with opened() as app:
+            found = await found_in(app, project, slug, to_change=True)
+            return await writing.change(app.conn, found, changes=changes, by=operator())
+
+    made = run(work())
+    if as_json:
+        emit(made)
+    else:
+        click.echo(f"{slug} is changed: {', '.join(sorted(changes))}")
+
+
 @template.command(epilog=examples("mailqueue template delete welcome"))
 @click.argument("slug")
 @owner_options

@@ -58,6 +58,14 @@ def test_versions_are_shown_compared_tried_and_put_away(welcome: Cli) -> None:
     assert welcome.json("template", "list") == []
 
 
+def test_what_is_said_about_a_template_changes(welcome: Cli) -> None:
+    changed = welcome.json("template", "change", "welcome", "--name", "Hi", "--category", "news")
+
+    assert (changed["name"], changed["category"], changed["published"]) == ("Hi", "news", 1)
+    assert welcome("template", "change", "welcome").exit_code == 2
+    assert welcome("template", "change", "welcome", "--language", "german").exit_code == 1
+
+
 def test_what_does_not_compile_is_refused_in_one_line(welcome: Cli) -> None:
     words = ("--subject", "x", "--text", "{{range .Items}}x{{end}}")
 

@@ -8,6 +8,8 @@ from mailqueue.rendering.faults import Exceeded, TemplateFault
 from mailqueue.rendering.stencil import Press, Source
 
 LONG = "a" * 60_000
+WALL = "t" * 9_999
+OFTEN = "{% for i in range(5000) %}"
 CANARY = "canary-7f3a"
 
 
@@ -139,6 +141,8 @@ def test_other_forms_of_go_are_refused_with_what_to_write(source: str, instead: 
         "{% macro m(n) %}{% if n %}{{ m(n-1) }}{{ m(n-1) }}{% endif %}{% endmacro %}{{ m(99) }}",
         "{% set n = namespace(v=x) %}{% for i in range(99) %}{% set n.v = n.v ~ n.v %}{% endfor %}",
         "{% block b %}{% for i in range(9999) %}{{ self.b() }}{% endfor %}{% endblock %}",
+        "{% macro m() %}" + WALL + "{% endmacro %}" + OFTEN + "{% set y = m() %}{% endfor %}",
+        "{% block b %}" + WALL + "{% endblock %}" + OFTEN + "{% set y = self.b() %}{% endfor %}",
         "{{ x | replace('a', x) }}",
         "{{ range(9999) | join(x) }}",
         "{{ x.split('a') | join(x) }}",
