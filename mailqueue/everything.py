@@ -28,14 +28,17 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """Where everything is, as URLs; `trap` and `trap_smtp` are None when the trap is off."""
+    """Where everything is, as URLs; `trap` and `trap_smtp` are None when the trap is off.
+
+    `api_key` is None where the installation gives out no test keys.
+    """
 
     api: str
     database: str
     trap_smtp: str | None
     trap: str | None
     data: str
-    api_key: str
+    api_key: str | None
 
 
 async def run_everything(
@@ -149,7 +152,7 @@ class _Trap:
     port_of_workers: int
 
 
-async def _prepare(settings: Settings, pool: Pool, trap: _Trap | None) -> str:
+async def _prepare(settings: Settings, pool: Pool, trap: _Trap | None) -> str | None:
     """Bring rows up to what runs here; give the API key of this machine."""
     async with borrow(pool, settings.database) as conn:
         await check_master_key(conn, master_key_of(settings))

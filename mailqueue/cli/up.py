@@ -114,7 +114,7 @@ def _print(running: Running, settings: Settings) -> None:
     click.echo(f'  {_psql(settings)} -c "{FIRST_INSERT}"')
     click.echo("\nor by HTTP:\n")
     click.echo(
-        f"  curl {running.api}/v1/send -H 'X-API-Key: {running.api_key}'"
+        f"  curl {running.api}/v1/send -H 'X-API-Key: {running.api_key or 'mq_live_…'}'"
         " -H 'Content-Type: application/json'"
         ' -d \'{"to": ["ann@example.com"], "subject": "Hello", "text_body": "It works."}\''
     )
