@@ -100,20 +100,14 @@ async def sent_to_many(
 
 def own_of(one: BatchRecipient) -> dict[str, Any]:
     """Give what stands in the message of one recipient."""
-    own: dict[str, Any] = {"recipient": mailbox(one.email, one.name)}
+    own: dict[str, Any] = {"recipient": one.email}
+    if one.name is not None:
+        own["name"] = one.name
     if one.custom_data is not None:
         own["custom_data"] = one.custom_data
     if one.tags is not None:
         own["tags"] = one.tags
     return own
-
-
-def mailbox(email: str, name: str | None) -> str:
-    """Write an address with its name as the rules of mail read it. Pure."""
-    if not name:
-        return email
-    quoted = name.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{quoted}" <{email}>'
 
 
 def _refuse_any(items: Sequence[BatchItem]) -> None:

@@ -18,8 +18,9 @@ class NewBatch:
     """What many are to be told: contents, the options of all, and each recipient's own.
 
     A content has what enqueue_batch() takes of a message but the recipient and the options, or
-    template_version_id and template_language. A recipient has `recipient`, any option but a key,
-    and `content`, a place among the contents (else the first); or `refused`, why it was refused.
+    template_version_id and template_language. A recipient has `recipient`, an address, `name`,
+    `custom_data`, `tags` in place of those of all, and `content`, a place among the contents (else
+    the first); or `refused`, why it was refused.
     """
 
     contents: Sequence[Mapping[str, Any]]

@@ -34,8 +34,10 @@ COMMENT ON FUNCTION mailqueue.shared_content(uuid, jsonb, jsonb) IS 'One content
 DROP FUNCTION IF EXISTS mailqueue.enqueue_shared(text, jsonb, jsonb, jsonb, boolean, text);
 
 -- What they share is checked and stored once: what is wrong with it refuses the call (22023). Then each recipient by itself: a
--- message of enqueue_batch() without content, and `content`, the place of its own from 0; or `refused`, why it was refused
+-- `recipient` with `name`, `custom_data` and `tags`, and `content`, the place of its own from 0; or `refused`, why it was refused
 -- already. p_is_strict: nothing is stored where one of them is refused, and no batch made.
+--
+-- Nearly every recipient is a plain address: it takes the row that was checked for all. The others are messages by themselves.
 CREATE OR REPLACE FUNCTION mailqueue.enqueue_shared(p_project text, p_contents jsonb, p_options jsonb, p_recipients jsonb, p_is_strict boolean, p_by text)
 RETURNS TABLE (index integer, id uuid, status text, reason text, batch_id uuid)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -46,14 +48,15 @@ AS $$
 DECLARE
     v_project uuid := mailqueue.project_taking(p_project);
     v_delivery text := (SELECT p.delivery FROM mailqueue.projects AS p WHERE p.id = v_project);  -- of mail that says none
-    v_is_careful boolean := false;
     v_contents mailqueue.email_queue[];
     v_rows mailqueue.email_queue[];
     v_ids uuid[]; v_status text[]; v_reasons text[];
     v_batch uuid;
     r jsonb;
-    v_message jsonb;
     v_why text;
+    v_lane integer;
+    v_has_rules boolean;
+    v_base mailqueue.email_queue;                            -- what all rows have
     q mailqueue.email_queue;
 BEGIN
     PERFORM mailqueue.check_tenant(v_project);
@@ -63,42 +66,46 @@ BEGIN
     FOR r IN SELECT c.value FROM jsonb_array_elements(p_contents) AS c LOOP
         v_contents := array_append(v_contents, mailqueue.shared_content(v_project, r, p_options));
     END LOOP;
-    LOOP
-        v_rows := '{}'; v_ids := '{}'; v_status := '{}'; v_reasons := '{}';
-        BEGIN
-            FOR r IN SELECT x.value FROM jsonb_array_elements(p_recipients) AS x LOOP
-                v_why := r ->> 'refused';
-                IF v_why IS NULL THEN
-                    v_message := p_options || (r - 'content') || '{"subject": "-", "text": "-"}';
-                    IF v_is_careful THEN
-                        BEGIN
-                            q := mailqueue.email_from_message(v_project, v_message);
-                        EXCEPTION WHEN invalid_parameter_value THEN
-                            v_why := SQLERRM;
-                        END;
-                    ELSE
-                        q := mailqueue.email_from_message(v_project, v_message);
-                    END IF;
-                END IF;
-                IF v_why IS NOT NULL THEN
-                    v_ids := array_append(v_ids, NULL); v_status := array_append(v_status, 'rejected'); v_reasons := array_append(v_reasons, v_why);
-                    CONTINUE;
-                END IF;
-                v_ids := array_append(v_ids, q.id); v_reasons := array_append(v_reasons, NULL); v_status := array_append(v_status, 'queued');
-                IF v_delivery IS NOT NULL AND v_message ->> 'delivery' IS NULL THEN
-                    q.delivery := v_delivery;
-                END IF;
-                q.content_id := 1 + coalesce((r ->> 'content')::integer, 0);
-                q.subject := NULL; q.text_body := NULL;
-                v_rows := array_append(v_rows, q);
-            END LOOP;
-            EXIT;
-        EXCEPTION WHEN invalid_parameter_value THEN
-            IF v_is_careful THEN
-                RAISE;
-            END IF;
-            v_is_careful := true;
-        END;
+    v_base := v_contents[1];
+    v_base.subject := NULL; v_base.html_body := NULL; v_base.text_body := NULL; v_base.headers := NULL; v_base.attachments := NULL;
+    IF v_delivery IS NOT NULL AND p_options ->> 'delivery' IS NULL THEN
+        v_base.delivery := v_delivery;
+    END IF;
+    SELECT l.id, l.has_rules INTO v_lane, v_has_rules FROM mailqueue.lanes AS l
+     WHERE l.project_id = v_project AND l.priority = v_base.priority AND l.route = coalesce(v_base.sender, '') AND l.home_route IS NULL AND l.rule_id IS NULL;
+    v_rows := '{}'; v_ids := '{}'; v_status := '{}'; v_reasons := '{}';
+    FOR r IN SELECT x.value FROM jsonb_array_elements(p_recipients) AS x LOOP
+        v_why := r ->> 'refused';
+        IF v_why IS NOT NULL THEN
+            NULL;
+        ELSIF mailqueue.is_plain_address(r ->> 'recipient') AND NOT r ? 'tags' AND coalesce(r ->> 'name', '') !~ '[^ -~]'
+              AND coalesce(length(r ->> 'name'), 0) <= 320
+              AND coalesce(length((r -> 'custom_data')::text), 0) <= 65536 THEN
+            q := v_base;
+            q.id := mailqueue.uuidv7();
+            q.recipient_email := r ->> 'recipient';
+            q.recipient_name := nullif(r ->> 'name', '');
+            q.custom_data := r -> 'custom_data';
+            q.lane_id := CASE WHEN v_has_rules THEN mailqueue.lane_by_rules(v_lane, v_project, q.priority, q.category, q.tags, q.recipient_email)
+                              ELSE v_lane END;
+        ELSE
+            BEGIN
+                q := mailqueue.email_from_message(v_project, p_options || (r - '{content,name}'::text[]) || jsonb_build_object('subject', '-', 'text', '-',
+                    'recipient', CASE WHEN coalesce(r ->> 'name', '') = '' THEN r ->> 'recipient'
+                                 ELSE format('"%s" <%s>', replace(replace(r ->> 'name', '\', '\\'), '"', '\"'), r ->> 'recipient') END));
+                q.delivery := v_base.delivery;
+            EXCEPTION WHEN invalid_parameter_value THEN
+                v_why := SQLERRM;
+            END;
+        END IF;
+        IF v_why IS NOT NULL THEN
+            v_ids := array_append(v_ids, NULL); v_status := array_append(v_status, 'rejected'); v_reasons := array_append(v_reasons, v_why);
+            CONTINUE;
+        END IF;
+        v_ids := array_append(v_ids, q.id); v_reasons := array_append(v_reasons, NULL); v_status := array_append(v_status, 'queued');
+        q.content_id := 1 + coalesce((r ->> 'content')::integer, 0);
+        q.subject := NULL; q.text_body := NULL;
+        v_rows := array_append(v_rows, q);
     END LOOP;
 
     IF NOT (p_is_strict AND 'rejected' = ANY (v_status)) THEN
