@@ -150,11 +150,15 @@ LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_indexscan = off
 AS $$
-    SELECT m.minutes, count(*) FILTER (WHERE l.status = 'sent'), count(*) FILTER (WHERE l.status = 'deferred'), count(*) FILTER (WHERE l.status = 'bounced'),
-           count(*) FILTER (WHERE l.status IN ('failed', 'rejected', 'unknown')), count(*) FILTER (WHERE l.status = 'sent') / (m.minutes * 60.0)::float8
-      FROM unnest('{1,5,60}'::integer[]) AS m(minutes)
-      LEFT JOIN (SELECT o.sent_at, o.status FROM mailqueue.send_logs AS o WHERE o.sent_at > now() - interval '60 min') AS l
-        ON l.sent_at > now() - make_interval(mins => m.minutes)
+    WITH ended AS (
+        SELECT CASE WHEN l.sent_at > now() - interval '1 min' THEN 1 WHEN l.sent_at > now() - interval '5 min' THEN 5 ELSE 60 END AS within,
+               CASE WHEN l.status IN ('rejected', 'unknown') THEN 'failed' ELSE l.status END AS status, count(*) AS attempts
+          FROM mailqueue.send_logs AS l WHERE l.sent_at > now() - interval '60 min' GROUP BY 1, 2
+    )
+    SELECT m.minutes, coalesce(sum(e.attempts) FILTER (WHERE e.status = 'sent'), 0)::bigint, coalesce(sum(e.attempts) FILTER (WHERE e.status = 'deferred'), 0)::bigint,
+           coalesce(sum(e.attempts) FILTER (WHERE e.status = 'bounced'), 0)::bigint, coalesce(sum(e.attempts) FILTER (WHERE e.status = 'failed'), 0)::bigint,
+           coalesce(sum(e.attempts) FILTER (WHERE e.status = 'sent'), 0)::float8 / (m.minutes * 60)
+      FROM unnest('{1,5,60}'::integer[]) AS m(minutes) LEFT JOIN ended AS e ON e.within <= m.minutes
      WHERE mailqueue.tenant() IS NULL
      GROUP BY m.minutes ORDER BY m.minutes
 $$;
