@@ -15,6 +15,8 @@ from mailqueue.templates.model import StencilSource
 log = get_logger(__name__)
 
 MOST_KEPT = 256
+MOST_CHARACTERS = 8 * 1024 * 1024
+"""Of their sources; compiled they take several times as much."""
 MOST_STRIKES = 5
 """So many mails of a version in a row that cost too much: the next ones are not tried at all."""
 RESTED = 500
@@ -26,7 +28,7 @@ Key = tuple[UUID, str]
 class Sheet:
     """One version in one language, compiled when its first mail is rendered."""
 
-    __slots__ = ("_press", "_resting", "_source", "_stencil", "_strikes", "_why")
+    __slots__ = ("_press", "_resting", "_source", "_stencil", "_strikes", "_why", "characters")
 
     def __init__(self, press: Press, source: StencilSource) -> None:
         self._press = press
@@ -35,6 +37,8 @@ class Sheet:
         self._strikes = 0
         self._resting = 0
         self._why = ""
+        texts = (source.html or "", source.text or "", *source.parts.values())
+        self.characters = sum(map(len, texts))
 
     def render(self, variables: Mapping[str, Any]) -> Rendered:
         """Give what one mail says.
@@ -81,10 +85,12 @@ class Sheet:
 class Sheets:
     """The sheets of a process; a version never changes, so what is here is always right."""
 
-    def __init__(self, most: int = MOST_KEPT) -> None:
+    def __init__(self, most: int = MOST_KEPT, most_characters: int = MOST_CHARACTERS) -> None:
         self._press = Press()
         self._most = most
+        self._most_characters = most_characters
         self._kept: OrderedDict[Key, Sheet] = OrderedDict()
+        self._characters = 0
 
     async def fetch(self, conn: Conn, wanted: Iterable[Key]) -> dict[Key, Sheet]:
         """Give these versions in these languages; one that is gone is left out."""
@@ -95,10 +101,12 @@ class Sheets:
             for source in await store.read_sources(conn, missing):
                 key = (source.version_id, source.language)
                 self._kept[key] = found[key] = Sheet(self._press, source)
+                self._characters += found[key].characters
         for key in found:
             self._kept.move_to_end(key)
-        while len(self._kept) > self._most:
-            self._kept.popitem(last=False)
+        while len(self._kept) > self._most or self._characters > self._most_characters:
+            _, oldest = self._kept.popitem(last=False)
+            self._characters -= oldest.characters
         return found
 
 

@@ -7,7 +7,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.rendering.faults import Exceeded, TemplateFault
 from mailqueue.rendering.stencil import Press
-from mailqueue.templates.model import StencilSource
+from mailqueue.templates.model import StencilSource, Words
 from mailqueue.templates.sheets import MOST_STRIKES, RESTED, Sheet, Sheets
 from tests import make
 from tests.templates.making import published
@@ -47,6 +47,27 @@ async def test_faults_of_single_mails_put_no_version_to_rest() -> None:
             gaps.render({})
 
     assert gaps.render({"name": "Ann"}).html == "Ann"
+
+
+async def test_large_versions_are_fewer(conn: Conn) -> None:
+    """A worker's memory does not grow with how much its tenants write."""
+    project = await make.project_named(conn)
+    keys = []
+    for slug in ("a", "b"):
+        template = await published(conn, project, slug=slug, words=Words("s", None, "x" * 600))
+        query = "SELECT id FROM mailqueue.template_versions WHERE template_id = %s"
+        keys.append((await make.scalar(conn, query, template.id), "en"))
+    sheets = Sheets(most_characters=1000)
+
+    first = await sheets.fetch(conn, keys[:1])
+    both = await sheets.fetch(conn, keys)
+    again = await sheets.fetch(conn, keys[1:])
+
+    assert len(both) == 2  # what is asked for is given, also beyond what is kept
+    assert both[keys[0]] is first[keys[0]]
+    kept = [again[keys[1]] is both[keys[1]]]
+    kept.append((await sheets.fetch(conn, keys[:1]))[keys[0]] is first[keys[0]])
+    assert kept.count(True) <= 1
 
 
 async def test_a_version_is_read_once_and_the_oldest_go(conn: Conn) -> None:
