@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mailqueue.api.answers import REQUEST_ID
+from mailqueue.api.answers import HEAD, REQUEST_ID
 from mailqueue.telemetry.log import get_logger
 
 _GIVEN = re.compile(rb"[A-Za-z0-9._-]{8,64}")
@@ -49,9 +49,10 @@ class Edge:
 
 def _request_id(scope: Scope) -> str:
     """Take the caller's own id, or make one."""
-    for name, text in scope["headers"]:
-        if name == b"x-request-id" and _GIVEN.fullmatch(text):
-            return str(text, "ascii")
+    head = scope[HEAD] = dict(scope["headers"])
+    given = head.get(b"x-request-id")
+    if given is not None and _GIVEN.fullmatch(given):
+        return str(given, "ascii")
     return os.urandom(9).hex()
 
 

@@ -10,14 +10,13 @@ from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
-from mailqueue.api.answers import Violations, invalid_request
+from mailqueue.api.answers import HEAD, Violations, invalid_request
 from mailqueue.core.errors import InvalidField
 
 BODY_BYTES = 30 * 1024 * 1024
 BODY_SECONDS = 60.0
 _JSON = b"application/json"
 _NOT_JSON = (b"multipart/", b"text/xml", b"application/xml", b"image/", b"audio/", b"video/")
-_HEAD = "mailqueue.head"
 _NUL = b"\\u0000"
 
 
@@ -42,9 +41,9 @@ async def body_of(request: Request, *, most: int = BODY_BYTES) -> bytes:
 
 def head_of(request: Request) -> dict[bytes, bytes]:
     """Give the headers by name; put together once, for those who look several up."""
-    found: dict[bytes, bytes] | None = request.scope.get(_HEAD)
+    found: dict[bytes, bytes] | None = request.scope.get(HEAD)
     if found is None:
-        found = request.scope[_HEAD] = dict(request.scope["headers"])
+        found = request.scope[HEAD] = dict(request.scope["headers"])
     return found
 
 
