@@ -15,7 +15,6 @@ COMMENT ON FUNCTION mailqueue.start_worker(text, text, integer, text, uuid) IS '
 CREATE OR REPLACE FUNCTION mailqueue.beat(p_worker integer, p_is_stopping boolean) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET synchronous_commit = off
 AS $$
 BEGIN
     UPDATE mailqueue.workers AS w SET beat_at = clock_timestamp(), is_stopping = p_is_stopping

@@ -5,8 +5,9 @@
 SELECT mailqueue.start_worker(%(kind)s, %(host)s, %(pid)s, %(version)s, %(launch_id)s);
 
 -- name: beat :value
--- Say that the worker lives; false when it was declared lost and must not write any more.
-SELECT mailqueue.beat(%(worker)s, %(is_stopping)s);
+-- Say that the worker lives; false when it was declared lost and must not write any more. Its commit need not be on disk.
+SELECT mailqueue.beat(%(worker)s, %(is_stopping)s)
+FROM (SELECT set_config('synchronous_commit', 'off', true)) AS s;
 
 -- name: stop_worker :run
 -- Leave in good order; what the worker still holds goes back.

@@ -8,6 +8,7 @@ import pytest
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import LeaseLost
 from mailqueue.db.link import Link
+from mailqueue.queue import store as kernel
 from mailqueue.queue.doorbell import Doorbell
 from mailqueue.queue.lifeline import SILENCE, TRUSTED_SECONDS, Lifeline
 from tests import make
@@ -37,6 +38,15 @@ async def test_a_worker_that_was_declared_lost_learns_it_from_its_next_beat(
         assert lifeline.is_lost
     finally:
         await link.close()
+
+
+async def test_a_beat_waits_for_no_disk(database: DatabaseSettings) -> None:
+    async with opened(database, 1) as (conn,):
+        worker = await make.worker(conn)
+        await conn.execute("SET synchronous_commit = on")
+        async with conn.transaction():
+            assert await kernel.beat(conn, worker, is_stopping=False)
+            assert await make.scalar(conn, "SHOW synchronous_commit") == "off"
 
 
 async def test_a_worker_stops_sending_well_before_others_take_its_mail() -> None:
