@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
+from mailqueue.api.heads import BoundedHeads
 from mailqueue.core.errors import ConfigError
 
 GRACE_SECONDS = 5
@@ -46,12 +47,14 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def listening(app: ASGIApp, sock: socket.socket) -> AsyncIterator[str]:
+async def listening(
+    app: ASGIApp, sock: socket.socket, *, connections: type[BoundedHeads] = BoundedHeads
+) -> AsyncIterator[str]:
     """Serve the app on the socket while the block runs; gives its URL."""
     config = uvicorn.Config(
         app,
         loop="none",
-        http="httptools",
+        http=connections,
         log_config=None,
         access_log=False,
         server_header=False,
