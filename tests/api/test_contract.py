@@ -90,6 +90,12 @@ async def root_only(token: str) -> Admin:
 
 
 @pytest.fixture
+def api(shared_api: Calling) -> Calling:
+    """What one test leaves behind is nothing to the others."""
+    return shared_api
+
+
+@pytest.fixture
 async def table(api: Calling) -> AsyncIterator[httpx2.AsyncClient]:
     async with serving(api) as http:
         yield http
