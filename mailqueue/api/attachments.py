@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.exceptions import HTTPException
 
 from mailqueue.api.call import Call
 from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.given import Given
 from mailqueue.api.mail import renamed
 from mailqueue.api.spooling import spooled
 from mailqueue.core.errors import InvalidField
@@ -20,12 +21,11 @@ MOST_BYTES = 26_214_400
 """What a project can allow at most; what it does allow is looked at afterwards."""
 
 
-class UploadQuery(BaseModel):
+class UploadQuery(Given):
     """What an upload is called."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     filename: str = Field(min_length=1, max_length=255)
+    """Name that recipients see, such as `bill.pdf`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from mailqueue.api.call import Call
 from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.given import Given
 from mailqueue.api.own_key import (
     KEK,
     NEW_KEK,
@@ -24,24 +25,21 @@ from mailqueue.vault.model import ProjectVault, WrappedBy
 PATH = "/v1/projects/{pid}/byok"
 _TAG = "Own keys"
 _MOST_SECONDS = int(ownkey.MOST.total_seconds())
-_STRICT = ConfigDict(extra="forbid", frozen=True)
 Seconds = Annotated[int, Field(ge=1, le=_MOST_SECONDS)]
 
 
-class SetOwnKey(BaseModel):
+class SetOwnKey(Given):
     """For how long the project is unlocked at once; without, it is locked."""
 
-    model_config = _STRICT
-
     unlock_for_seconds: Seconds | None = None
+    """Seconds from now for which mail goes out; without, it waits until you unlock."""
 
 
-class Unlock(BaseModel):
+class Unlock(Given):
     """For how long from now on."""
 
-    model_config = _STRICT
-
     for_seconds: Seconds
+    """Seconds from now on, up to 366 days; 28800 are eight hours."""
 
 
 @dataclass(frozen=True, slots=True)

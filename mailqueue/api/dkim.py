@@ -6,10 +6,11 @@ from http import HTTPStatus
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from mailqueue.api.call import Call
 from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.given import Given
 from mailqueue.api.own_key import lent_key, own_key_of, platform_key
 from mailqueue.deliverability import checking, keys, publication
 from mailqueue.deliverability.findings import Finding
@@ -23,36 +24,35 @@ from mailqueue.tenants.model import Scope
 PATH = "/v1/dkim"
 ONE = "/v1/dkim/{key_id}"
 _TAG = "DKIM"
-_STRICT = ConfigDict(extra="forbid", frozen=True)
 _ALGORITHM_BY_WORD = {each.key_type: each for each in Algorithm}
 Domain = Annotated[str, Field(min_length=1, max_length=300)]
 
 
-class NewKey(BaseModel):
+class NewKey(Given):
     """A key for a domain; a domain may have one of each kind."""
 
-    model_config = _STRICT
-
     domain: Domain
+    """Domain of the From addresses it signs, such as `example.com`."""
     algorithm: Literal["rsa", "ed25519"] = "rsa"
+    """`rsa` is understood everywhere, `ed25519` is shorter: have one of each."""
     selector: Annotated[str, Field(max_length=100)] | None = None
+    """Its name in DNS: 1 to 63 lower-case letters, digits and hyphens; a free one without."""
 
 
-class ListQuery(BaseModel):
+class ListQuery(Given):
     """Which keys are listed."""
 
-    model_config = _STRICT
-
     domain: Domain | None = None
+    """Only keys of this domain."""
 
 
-class CheckQuery(BaseModel):
+class CheckQuery(Given):
     """Which domain is looked at, and by which address its mail leaves."""
 
-    model_config = _STRICT
-
     domain: Domain
+    """The domain to look at, such as `example.com`."""
     ip: Annotated[str, Field(max_length=100)] | None = None
+    """The IP address mail leaves from: has SPF and its reverse name looked at too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,14 +28,23 @@ class EmailsQuery(PageQuery):
     """The filters of a list of mail; those that are given must all fit."""
 
     status: str | None = None
+    """Its state: queued, sending, held, sent, failed, suppressed, expired or cancelled."""
     tag: str | None = None
+    """One of its tags."""
     sent_from: str | None = Field(default=None, validation_alias=AliasChoices("from"))
+    """Its From address, of mail that names one itself."""
     to: str | None = None
+    """Address of one of its recipients."""
     campaign: str | None = None
+    """Its `campaign_id`."""
     category: str | None = None
+    """Its category, such as `marketing`."""
     batch: UUID | None = None
+    """Id of the batch it came with."""
     since: AwareDatetime | None = None
+    """Accepted at this instant or later: RFC 3339 with offset, `2030-05-01T08:00:00+02:00`."""
     until: AwareDatetime | None = None
+    """Accepted before this instant, written in the same way."""
 
 
 async def list_(call: Call) -> Page[ListedEmail]:

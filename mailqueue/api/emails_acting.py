@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from mailqueue.api import store_emails
 from mailqueue.api.call import Call
 from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.given import StrictlyGiven
 from mailqueue.api.model import Text
 from mailqueue.core.errors import Conflict, NotFound
 from mailqueue.tenants.model import Scope
@@ -22,12 +23,11 @@ class Acted:
     result: str
 
 
-class Reason(BaseModel):
+class Reason(StrictlyGiven):
     """Why, for whoever reads the audit."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
     reason: Text = Field(default="by the API", min_length=1, max_length=500)
+    """Why, for whoever reads the audit."""
 
 
 async def act(call: Call, *, action: str) -> Acted:

@@ -6,10 +6,11 @@ from http import HTTPStatus
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from mailqueue.api.call import Call
 from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.given import Given, StrictlyGiven
 from mailqueue.api.paging import Page, PageQuery, key_of, page_of
 from mailqueue.core.errors import Forbidden
 from mailqueue.tenants import keys
@@ -22,41 +23,42 @@ Name = Annotated[str, Field(min_length=1, max_length=keys.NAME_CHARACTERS)]
 Rate = Annotated[int, Field(ge=1, le=keys.MOST_REQUESTS_PER_SECOND)]
 
 
-class NewKey(BaseModel):
+class NewKey(StrictlyGiven):
     """What a new key is to be; without a rate, the usual one of the installation."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
     name: Name
+    """What people call the key, such as Billing."""
     scopes: Annotated[list[str], Field(min_length=1, max_length=20)]
+    """What it may do, such as `email:send`; `Keys and scopes` above lists them."""
     expires_in_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
+    """Days from now until it stops by itself; never without."""
     rate_limit_per_sec: Rate | None = None
+    """Requests a second of this key; the usual rate of the installation without."""
     is_test: bool | None = None
+    """Whether its mail goes to the trap only; without, as the key that makes it."""
 
 
-class KeyChange(BaseModel):
+class KeyChange(StrictlyGiven):
     """What of a key changes; null takes its own rate back."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
     name: Name | None = None
+    """What people call it from now on; as it was without."""
     rate_limit_per_sec: Rate | None = None
+    """Requests a second; null takes its own rate back, left out keeps it."""
 
 
-class Rotation(BaseModel):
+class Rotation(StrictlyGiven):
     """For how long the old key goes on."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
     grace_hours: Annotated[int, Field(ge=0, le=keys.MOST_GRACE.days * 24)] = 24
+    """Hours for which the old key goes on beside the new one; 0 ends it at once."""
 
 
-class RevokeQuery(BaseModel):
+class RevokeQuery(Given):
     """Why a key is revoked, for the audit."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     reason: Annotated[str, Field(min_length=1, max_length=500)] | None = None
+    """Why, for the audit, such as `it was in a commit`."""
 
 
 @dataclass(frozen=True, slots=True)

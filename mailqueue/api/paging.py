@@ -9,8 +9,9 @@ from typing import Annotated, Any, Generic, TypeVar
 from uuid import UUID
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from mailqueue.api.given import Given
 from mailqueue.core.errors import InvalidField
 
 T = TypeVar("T")
@@ -18,13 +19,13 @@ LARGEST_PAGE = 200
 _LARGEST_CURSOR = 1000
 
 
-class PageQuery(BaseModel):
+class PageQuery(Given):
     """The query of a list; lists with filters add theirs in a subclass."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     limit: Annotated[int, Field(ge=1, le=LARGEST_PAGE)] = 50
+    """How many come at once."""
     cursor: str | None = None
+    """The `next_cursor` of the page before; the first page without."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ from datetime import date, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from mailqueue.administration.model import ProjectRetention
+from mailqueue.api.given import Given, StrictlyGiven
 from mailqueue.api.paging import PageQuery
 from mailqueue.tenants import projects
 from mailqueue.tenants.model import Project
@@ -31,39 +32,64 @@ Kind = Annotated[str, Field(pattern="^[a-z_]{1,40}$")]
 Days = Annotated[int, Field(ge=1, le=36_500)]
 
 
-class Keep(BaseModel):
+class Keep(StrictlyGiven):
     """For how many days records are kept: hot in the database, then in the archive."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
     hot_days: Days
+    """Days for which records stay in the database at least."""
     warm_days: Days | None = None
+    """Age in days at which archive files move to the cold place; never without."""
     keep_days: Days | None = None
+    """Age in days at which records are deleted for good; never without. As `hot_days`: no archive.
+    """
 
 
-class ProjectSettings(BaseModel):
+class ProjectSettings(StrictlyGiven):
     """What holds for all mail of a project; null takes a setting back."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
     name: str | None = None
+    """What people call it, such as The Shop; its slug without."""
     description: str | None = None
+    """What it is for, for people."""
     from_name: str | None = None
+    """Name beside the From address of mail that names none."""
     from_email: str | None = None
+    """From address where neither mail nor sender account names one."""
     reply_to: str | None = None
+    """Reply-To of mail that names none."""
     bounce_address: str | None = None
+    """Address bounces go to (the envelope sender); the From address without."""
     timezone: str | None = None
+    """Where its day begins at midnight, such as `Asia/Kolkata`; UTC without."""
     daily_send_limit: Annotated[int, Field(ge=0, le=2_147_483_647)] | None = None
+    """Recipients a day; no limit without."""
     rate_limit_per_sec: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
+    """Recipients a second; no limit without."""
     burst: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """Recipients the rate may be ahead of itself; 200 without."""
     weight: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    """Turns beside other projects: one with 300 has three times those of one with 100; 100
+    without.
+    """
     max_attachment_bytes: Annotated[int, Field(ge=0, le=26_214_400)] | None = None
+    """Bytes all files of one mail may have together; 4 MiB (4194304) without."""
     allowed_mime_types: Annotated[list[str], Field(max_length=200)] | None = None
+    """Content types files may have, such as `application/pdf`; PDF, GIF, JPEG, PNG and WebP
+    without.
+    """
     allowed_from: Annotated[list[str], Field(max_length=200)] | None = None
+    """What mail may be from: addresses, domains and `*.domain` for all below; any without."""
     postal_address: str | None = None
+    """For the footer of marketing mail, such as `1 High Street, Oxford`."""
     delivery: str | None = None
+    """`resend` or `hold`: what is done with mail nobody knows the fate of; by its category
+    without.
+    """
     requests_per_sec: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """Requests a second of all its keys together; without, each key has its own rate only."""
     retention: Annotated[dict[Kind, Keep | None], Field(max_length=20)] | None = None
+    """Days records are kept, by kind such as `email_history`; null for a kind takes its rule back.
+    """
 
     def settings(self) -> dict[str, Any]:
         """Give what was said, under the names of `projects.change`."""
@@ -75,35 +101,37 @@ class NewProject(ProjectSettings):
     """A project to be; `slug` is what everything names it by, for ever."""
 
     slug: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9_-]{0,62}$")]
+    """Lower-case letters, digits, `-` and `_`, 63 at most, such as `shop`; it never changes."""
 
 
-class Suspension(BaseModel):
+class Suspension(StrictlyGiven):
     """Why a project is suspended."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
     reason: Annotated[str, Field(min_length=1, max_length=500)]
+    """Why; `mailqueue why` and the audit repeat it."""
 
 
 class ProjectsQuery(PageQuery):
     """Which projects are listed; deleted ones only where they are asked for."""
 
     q: Annotated[str, Field(max_length=200)] | None = None
+    """Text in slug, name or description."""
     status: Annotated[str, Field(pattern=f"^({'|'.join(projects.STATUSES)})$")] | None = None
+    """One of active, paused, suspended and deleted; all but deleted ones without."""
 
 
-class StatsQuery(BaseModel):
+class StatsQuery(Given):
     """How many days are shown, today included."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     days: Annotated[int, Field(ge=1, le=MOST_DAYS)] = 7
+    """How many days are shown, today included."""
 
 
 class AuditQuery(PageQuery):
     """Which changes are listed."""
 
     action: Annotated[str, Field(max_length=100)] | None = None
+    """Only changes of this name, as the list shows them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, WithJsonSchema
+from pydantic import ConfigDict, Field, SecretStr, ValidationError, WithJsonSchema
 
 from mailqueue.api.answers import Violations, invalid_request
+from mailqueue.api.given import Given
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.secret import Secret
 from mailqueue.senders.model import NewSender, Provider, SenderAccount, Tls
@@ -24,66 +25,87 @@ _EU_MAILGUN = "https://api.eu.mailgun.net"
 
 Text = Annotated[str, Field(min_length=1, max_length=998)]
 SecretText = Annotated[SecretStr, Field(min_length=1, max_length=4096)]
-Document = Annotated[dict[str, Any], Field(description="Key file of a service account, or grant")]
 
 
-class _Credentials(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+class _Credentials(Given):
+    model_config = ConfigDict(hide_input_in_errors=True)
 
 
 class SmtpCredentials(_Credentials):
     """A server that speaks SMTP; `grant` in place of a password logs in by XOAUTH2."""
 
     host: Text
+    """Name of the SMTP server, such as `smtp.example.com`; needed."""
     port: Annotated[int, Field(ge=1, le=65_535)] | None = None
+    """Its port; 587 for starttls, 465 for implicit and 25 for none without."""
     tls_mode: Literal["starttls", "implicit", "tls", "none", "plain"] = "starttls"
+    """`starttls` after connecting, `implicit` (or `tls`) from the start, or `none` (or `plain`)."""
     username: Text | None = None
+    """Name to log in by; no login without."""
     password: SecretText | None = None
-    grant: Document | None = None
+    """Password of that name."""
+    grant: dict[str, Any] | None = None
+    """In place of a password, to log in by XOAUTH2: key file of a service account, or grant."""
     token_url: Text | None = None
+    """Where the grant is exchanged for access tokens, where it is not the usual place."""
 
 
 class _ApiCredentials(_Credentials):
     api_url: Text | None = None
-    settings: Annotated[dict[str, Any], Field(description="As docs/providers.md lists them")] = {}
+    """Where the provider's API is, where it is not the usual place, such as that of a region."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """Further settings of the provider; `extra` is an object of fields added to each request."""
 
 
 class SesCredentials(_ApiCredentials):
     """Amazon SES."""
 
     region: Text = "us-east-1"
+    """Region of Amazon SES, such as `eu-west-1`."""
     access_key_id: Text
+    """Id of the access key; needed for Amazon SES."""
     secret_access_key: SecretText
+    """The secret of that key; needed for Amazon SES."""
     session_token: SecretText | None = None
+    """Token of a session, where the key is a temporary one."""
     configuration_set: Text | None = None
+    """Configuration set of Amazon SES that mail goes by."""
 
 
 class KeyCredentials(_ApiCredentials):
     """SendGrid, Resend and SMTP2GO."""
 
     api_key: SecretText
+    """Key of SendGrid, Resend, SMTP2GO or Mailgun; needed for these."""
 
 
 class MailgunCredentials(KeyCredentials):
     """Mailgun."""
 
     domain: Text
+    """Domain at Mailgun that sends; needed for Mailgun."""
     region: Literal["us", "eu"] = "us"
+    """Region of Mailgun."""
 
 
 class PostmarkCredentials(_ApiCredentials):
     """Postmark."""
 
     server_token: SecretText
+    """Token of the server at Postmark; needed for Postmark."""
     message_stream: Text | None = None
+    """Message stream at Postmark."""
 
 
 class GmailCredentials(_ApiCredentials):
     """Gmail's API."""
 
     mailbox: Text
-    grant: Document
+    """Address of the mailbox that sends; needed for Gmail."""
+    grant: dict[str, Any]
+    """Key file of a service account, or grant; needed for Gmail."""
     token_url: Text | None = None
+    """Where the grant is exchanged for access tokens, where it is not the usual place."""
 
 
 _MODEL_BY_PROVIDER: Mapping[Provider, type[_Credentials]] = {

@@ -5,8 +5,9 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from mailqueue.api.given import Given
 from mailqueue.api.smtp_configs_credentials import Credentials, Text
 from mailqueue.senders.model import LimitsChange
 
@@ -14,7 +15,6 @@ ProviderWord = Literal[
     "ses", "sendgrid", "mailgun", "postmark", "resend", "smtp2go", "smtp", "gmail"
 ]
 Words = Annotated[list[Text], Field(min_length=1, max_length=20)]
-_STRICT = ConfigDict(extra="forbid", frozen=True)
 LIMIT_NAMES = (
     "daily_limit",
     "rate_limit_per_sec",
@@ -27,20 +27,24 @@ LIMIT_NAMES = (
 )
 
 
-def _kept(description: str | None = None) -> Any:
+def _kept() -> Any:
     """Describe a field that is kept where it is left out: its default means nothing."""
-    return Field(description=description, json_schema_extra=lambda schema: schema.pop("default"))
+    return Field(json_schema_extra=_without_default)
 
 
-class RoutingRules(BaseModel):
+def _without_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+
+
+class RoutingRules(Given):
     """Mail that takes the account: of these categories, to these recipient domains."""
 
-    model_config = _STRICT
-
     category: Words | Text | None = None
-    domain_pattern: Annotated[
-        Words | Text | None, Field(description="example.com, or *.example.com for those below")
-    ] = None
+    """Category of the mail, such as `marketing`, or several; any without."""
+    domain_pattern: Words | Text | None = None
+    """Domain of the recipient: `example.com`, `*.example.com` for all below it, or several; any
+    without.
+    """
 
     @property
     def categories(self) -> list[str] | None:
@@ -52,16 +56,23 @@ class RoutingRules(BaseModel):
         return [given] if isinstance(given, str) else given
 
 
-class _Config(BaseModel):
-    model_config = _STRICT
-
+class _Config(Given):
     from_email: Text | None = None
+    """From address of mail that names none, such as `shop@example.com`."""
     from_name: Text | None = None
+    """Name beside that address."""
     routing_rules: RoutingRules | None = None
+    """Which mail takes this account before others; without, it takes its turn by priority."""
     notes: Text | None = None
-    daily_limit: Annotated[int | None, Field(description="Recipients a day")] = None
-    rate_limit_per_sec: Annotated[float | None, Field(description="Recipients a second")] = None
-    warm_up: Annotated[list[int] | None, Field(description="Recipients on day 1, day 2, …")] = None
+    """For people."""
+    daily_limit: int | None = None
+    """Recipients a day; no limit without."""
+    rate_limit_per_sec: float | None = None
+    """Recipients a second; no limit without."""
+    warm_up: list[int] | None = None
+    """Recipients it may have on its 1st, 2nd, … day, such as `[200, 1000, 5000]`; no warm-up
+    without.
+    """
 
     def limits(self) -> LimitsChange:
         """Give the limits that are named."""
@@ -77,16 +88,27 @@ class NewConfig(_Config):
     """A new account. What is reached is checked when it is tried or first sends."""
 
     name: Text
+    """What mail and people name it by, such as `ses`; it never changes."""
     provider_type: ProviderWord
+    """`smtp` for a server, or the provider whose API sends."""
     credentials: Credentials
-    priority: Annotated[int, Field(description="Lower is tried first")] = 100
-    is_fallback: Annotated[bool, Field(description="Only while no other may send")] = False
+    """What the provider needs: each has fields of its own. Secrets are sealed and never shown."""
+    priority: int = 100
+    """Accounts are tried in this order, the lowest first."""
+    is_fallback: bool = False
+    """Used only while no other account may send."""
     is_active: bool = True
+    """Whether it sends; false pauses it."""
     burst: int = 200
+    """Recipients the rate may be ahead of itself."""
     batch_size: int = 200
+    """Mails a worker takes in one go."""
     send_delay_ms: int = 0
+    """Milliseconds between two mails."""
     max_connections: int = 4
+    """Connections of one worker process."""
     time_zone: Text = "UTC"
+    """Where its day begins at midnight, such as `Europe/Berlin`."""
 
 
 class ConfigChange(_Config):
@@ -95,29 +117,39 @@ class ConfigChange(_Config):
     Credentials are replaced as a whole: none is kept for another server.
     """
 
-    name: Annotated[Text, _kept("As it is: names do not change")] = ""
-    provider_type: Annotated[ProviderWord, _kept("As it is")] = "smtp"
-    credentials: Annotated[Credentials, _kept()] = {}
+    name: Annotated[Text, _kept()] = ""
+    """As it is, where it is given: names do not change."""
+    provider_type: Annotated[ProviderWord, _kept()] = "smtp"
+    """As it is, where it is given: it does not change."""
+    credentials: Annotated[Credentials, _kept()] = Field(default_factory=dict)
+    """All of them anew, or none: no secret is kept for another server."""
     priority: Annotated[int, _kept()] = 0
+    """Accounts are tried in this order, the lowest first."""
     is_fallback: Annotated[bool, _kept()] = False
+    """Used only while no other account may send."""
     is_active: Annotated[bool, _kept()] = True
+    """Whether it sends; false pauses it."""
     burst: Annotated[int, _kept()] = 0
+    """Recipients the rate may be ahead of itself."""
     batch_size: Annotated[int, _kept()] = 0
+    """Mails a worker takes in one go."""
     send_delay_ms: Annotated[int, _kept()] = 0
+    """Milliseconds between two mails."""
     max_connections: Annotated[int, _kept()] = 0
+    """Connections of one worker process."""
     time_zone: Annotated[Text, _kept()] = ""
+    """Where its day begins at midnight, such as `Europe/Berlin`."""
 
     def named(self, *names: str) -> dict[str, Any]:
         """Give those of these fields that the request names."""
         return {name: getattr(self, name) for name in names if name in self.model_fields_set}
 
 
-class TestRequest(BaseModel):
+class TestRequest(Given):
     """Whom to send a mail to; without, the account connects and logs in only."""
 
-    model_config = _STRICT
-
     to: Text | None = None
+    """Address to send a mail to; without, it only connects and logs in."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from mailqueue.api.given import Given
 from mailqueue.api.paging import PageQuery
 from mailqueue.suppression.exporting import Format
 from mailqueue.suppression.model import BadLine, Outcome, Reason
 
-_STRICT = ConfigDict(extra="forbid", frozen=True)
 Word = Annotated[str, Field(max_length=998)]
 ReasonWord = Literal[
     "hard_bounce", "soft_bounce_threshold", "complaint", "unsubscribed", "unsubscribe", "manual"
@@ -18,13 +18,17 @@ ReasonWord = Literal[
 """`unsubscribe` is another spelling of `unsubscribed`."""
 
 
-class _Said(BaseModel):
-    model_config = _STRICT
-
+class _Said(Given):
     reason: ReasonWord | None = None
-    category: Annotated[Word | None, Field(description="Only mail of it; all mail without")] = None
-    detail: Annotated[Word | None, Field(description="Why, for people")] = None
+    """Why it is on the list; `unsubscribe` is another spelling of `unsubscribed`, `manual` holds
+    without.
+    """
+    category: Word | None = None
+    """Stops mail of this category only, such as `marketing`; all mail without."""
+    detail: Word | None = None
+    """Why, in words for people."""
     expires_at: datetime | None = None
+    """When it is over by itself: RFC 3339, `2030-05-01T08:00:00Z`; never without."""
 
     @property
     def until(self) -> str | None:
@@ -35,13 +39,16 @@ class SuppressionItem(_Said):
     """One address with what holds for it alone."""
 
     email: Word
+    """The address, such as `ann@example.com`."""
 
 
 class AddSuppressions(_Said):
     """Addresses to write to no more, and what holds for those that say nothing else."""
 
     email: Word | None = None
-    emails: Annotated[list[Word | SuppressionItem], Field(max_length=1_000)] = []
+    """One address; give either this or `emails`."""
+    emails: list[Word | SuppressionItem] = Field(default_factory=list, max_length=1_000)
+    """Up to 1,000 addresses, each alone or as an object with fields of its own."""
 
     @model_validator(mode="after")
     def _has_some(self) -> "AddSuppressions":
@@ -54,47 +61,49 @@ class SuppressionsQuery(PageQuery):
     """Which suppressions are listed."""
 
     reason: ReasonWord | None = None
+    """Only those with this reason."""
     category: Word | None = None
-    q: Annotated[Word | None, Field(description="Text in the address")] = None
+    """Only those of this category."""
+    q: Word | None = None
+    """Text in the address, such as `@example.com`."""
 
 
-class CheckQuery(BaseModel):
+class CheckQuery(Given):
     """Whom to look for."""
 
-    model_config = _STRICT
-
     email: Word
+    """The address to look for."""
     category: Word | None = None
+    """As mail of this category would be; all that is in force without."""
 
 
-class RemoveQuery(BaseModel):
+class RemoveQuery(Given):
     """What is taken off, and why."""
 
-    model_config = _STRICT
-
-    category: Annotated[Word | None, Field(description="Only of this; all without")] = None
-    why: Annotated[
-        Word | None, Field(description="Needed where the address bounced or complained")
-    ] = None
+    category: Word | None = None
+    """Only the suppression of this category; all of them without."""
+    why: Word | None = None
+    """Why; needed where the address bounced or complained."""
 
 
-class ImportQuery(BaseModel):
+class ImportQuery(Given):
     """How a list is taken in."""
 
-    model_config = _STRICT
-
-    reason: Annotated[ReasonWord | None, Field(description="Of lines that name none")] = None
+    reason: ReasonWord | None = None
+    """Reason of lines that name none; `manual` unless given."""
     dry_run: bool = False
+    """Read and count every line, and change nothing."""
 
 
-class ExportQuery(BaseModel):
+class ExportQuery(Given):
     """How a list is given out."""
 
-    model_config = _STRICT
-
     format: Format = Format.CSV
+    """`csv`, or `json`: one array."""
     reason: ReasonWord | None = None
+    """Only those with this reason."""
     category: Word | None = None
+    """Only those of this category."""
 
 
 @dataclass(frozen=True, slots=True)

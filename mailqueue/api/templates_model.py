@@ -5,14 +5,12 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from mailqueue.api.given import Given, StrictlyGiven
 from mailqueue.api.paging import PageQuery
 from mailqueue.rendering.stencil import LONGEST_SOURCE
 from mailqueue.templates.model import PartKind
-
-_STRICT = ConfigDict(extra="forbid", frozen=True)
-_TOLD = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 Slug = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9_-]{0,99}$")]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -24,106 +22,117 @@ Body = Annotated[str, Field(max_length=LONGEST_SOURCE)]
 VersionStatusWord = Literal["draft", "published", "archived"]
 
 
-class CreateTemplate(BaseModel):
+class CreateTemplate(StrictlyGiven):
     """A template, still without a version."""
 
-    model_config = _TOLD
-
     slug: Slug
+    """What mail names it by, such as `welcome`: lower-case letters, digits, `-` and `_`."""
     name: Name | None = None
+    """What people call it; its slug without."""
     description: Description | None = None
+    """What it is for, for people."""
     category: Category | None = None
+    """Category of its mail, such as `marketing`, unless the mail names one; `transactional`
+    without.
+    """
     language: Language | None = None
+    """Language its versions are written in, such as `en` or `pt-br`; `en` without."""
 
 
-class ChangeTemplate(BaseModel):
+class ChangeTemplate(StrictlyGiven):
     """What of a template changes; what is left out stays."""
 
-    model_config = _TOLD
-
     name: Name | None = None
+    """What people call it."""
     description: Description | None = None
+    """What it is for, for people."""
     category: Category | None = None
+    """Category of its mail, such as `marketing`, unless the mail names one."""
     language: Language | None = None
+    """Language its versions are written in, such as `en` or `pt-br`."""
 
 
-class Translation(BaseModel):
+class Translation(StrictlyGiven):
     """What a version says in another language."""
 
-    model_config = _TOLD
-
     subject: Subject
+    """Subject in this language; Jinja such as `Hello {{ name }}`."""
     html_body: Body | None = None
+    """HTML in this language; Jinja."""
     text_body: Body | None = None
+    """Text in this language; Jinja. Made of each mail's HTML without."""
 
 
-class CreateVersion(BaseModel):
+class CreateVersion(StrictlyGiven):
     """What a version says in the template's language, and in others."""
 
-    model_config = _TOLD
-
     subject: Subject
+    """Subject; Jinja such as `Hello {{ name }}`, one line."""
     html_body: Body | None = None
-    text_body: Annotated[
-        Body | None, Field(description="Made of each mail's HTML where it is left out")
-    ] = None
-    variables_schema: Annotated[
-        dict[str, Any] | None, Field(description="JSON Schema 2020-12 of the variables")
-    ] = None
-    translations: Annotated[dict[Language, Translation], Field(max_length=49)] = {}
-    inline_css: Annotated[bool, Field(description="When it is published")] = False
+    """HTML; Jinja, in which every variable is escaped."""
+    text_body: Body | None = None
+    """Text; Jinja. Made of each mail's HTML without."""
+    variables_schema: dict[str, Any] | None = None
+    """JSON Schema (2020-12) that the variables of each mail have to fit."""
+    translations: dict[Language, Translation] = Field(default_factory=dict, max_length=49)
+    """What it says in other languages, by language such as `de` or `pt-br`."""
+    inline_css: bool = False
+    """Put the rules of `<style>` into the elements when it is published."""
     note: Annotated[str, Field(max_length=500)] | None = None
+    """What changed, for people."""
 
 
-class CloneTemplate(BaseModel):
+class CloneTemplate(StrictlyGiven):
     """What the copy is called; without a slug it keeps the one it is copied from."""
 
-    model_config = _TOLD
-
     slug: Slug | None = None
+    """Slug of the copy; the same as what is copied without."""
     name: Name | None = None
-    project_id: Annotated[
-        str | None, Field(description="The project of the copy: only the caller's own")
-    ] = None
+    """What people call the copy; the same without."""
+    project_id: str | None = None
+    """Id of the project that gets the copy: only the key's own."""
 
 
-class AskPreview(BaseModel):
+class AskPreview(StrictlyGiven):
     """Sample data for a mail; without a version the published one, or else the newest."""
 
-    model_config = _TOLD
-
-    variables: dict[str, Any] = {}
+    variables: dict[str, Any] = Field(default_factory=dict)
+    """Sample values by name of variable, such as `{"name": "Ann"}`."""
     version: Annotated[int, Field(ge=1, le=999_999_999)] | None = None
+    """Number of the version; the published one without, or else the newest."""
     language: Language | None = None
+    """Language, such as `de`; the template's own without."""
 
 
-class PutPart(BaseModel):
+class PutPart(Given):
     """A layout or partial."""
 
-    model_config = _STRICT
-
     kind: PartKind = PartKind.PARTIAL
+    """`layout`: bodies extend it and fill its blocks; `partial`: bodies include it."""
     source: Body
+    """What it says: HTML or text with Jinja."""
 
 
 class TemplatesQuery(PageQuery):
     """Which templates are listed."""
 
     category: Category | None = None
-    status: Annotated[
-        VersionStatusWord | None, Field(description="Those with a version that is")
-    ] = None
-    q: Annotated[str | None, Field(max_length=200, description="Text in slug, name …")] = None
+    """Only those of this category."""
+    status: VersionStatusWord | None = None
+    """Only those with a version in this state."""
+    q: Annotated[str | None, Field(max_length=200)] = None
+    """Text in slug, name or description."""
 
 
-class DiffQuery(BaseModel):
+class DiffQuery(Given):
     """Which versions are compared."""
 
-    model_config = _STRICT
-
     from_: Annotated[int, Field(alias="from", ge=1, le=999_999_999)]
+    """Number of the older version."""
     to: Annotated[int, Field(ge=1, le=999_999_999)]
+    """Number of the newer version."""
     language: Language | None = None
+    """Language to compare them in, such as `de`; the template's own without."""
 
 
 @dataclass(frozen=True, slots=True)
