@@ -19,6 +19,15 @@ _TEXT, _SWITCH, _NUMBER, _FIELDS = str, bool, int, dict
 _KEEP_ID = {"keep_message_id": _SWITCH}
 _EXTRA = {"extra": _FIELDS}
 _BOUNDS = {"max_bytes": _NUMBER, "max_recipients": _NUMBER, "max_tags": _NUMBER}
+# What a mail decides, in the words of any provider: accounts may not name it for all mail.
+_DECIDED = frozenset(
+    {
+        *("to", "cc", "bcc", "destination", "personalizations", "recipient-variables"),
+        *("from", "sender", "fromemailaddress", "reply_to", "reply_to_list", "replyto"),
+        *("subject", "text", "html", "content", "textbody", "htmlbody", "text_body", "html_body"),
+        *("headers", "custom_headers", "attachments", "inlines", "message"),
+    }
+)
 _OAUTH = {"token_url": _TEXT}
 
 
@@ -105,6 +114,8 @@ def _check_value(name: str, value: Any, kind: type) -> None:
         raise InvalidField("setting", f"{name} must be {_WORD_BY_TYPE[kind]}, got {value!r}")
     if isinstance(value, str) and not (value.isascii() and value.isprintable()):
         raise InvalidField("setting", f"{name} must be printable ASCII, got {value!r}")
+    if name == "extra" and (decided := [one for one in value if one.lower() in _DECIDED]):
+        raise InvalidField("setting", f"extra may not have {decided[0]}: each mail decides it")
     if name == "auth" and value not in ("password", "xoauth2"):
         raise InvalidField("setting", f"auth must be password or xoauth2, got {value!r}")
     if name in ("region", "domain") and not _HOST_PART.fullmatch(str(value)):

@@ -18,7 +18,8 @@ RELAY = NewSender(name="relay", host="relay.example.com")
     ("change", "field", "shown"),
     [
         ({"name": ""}, "name", "''"),
-        ({"name": "two words"}, "name", "'two words'"),
+        ({"name": "two  spaces"}, "name", "'two  spaces'"),
+        ({"name": "end "}, "name", "'end '"),
         ({"name": "a" * 129}, "name", "aaa"),
         ({"name": "-x"}, "name", "'-x'"),
         ({"name": "é"}, "name", "'é'"),
@@ -139,6 +140,7 @@ SES = NewSender(name="ses", provider=Provider.SES, username="AKID", password=Sec
         ({"settings": {"max_bytes": "many"}}, "setting", "above 0"),
         ({"settings": {"extra": "text"}}, "setting", "must be an object"),
         ({"settings": {"extra": {"x": "y" * 20_000}}}, "setting", "16384"),
+        ({"settings": {"extra": {"Bcc": "eve@example.org"}}}, "setting", "may not have Bcc"),
         ({"api_url": "https://"}, "api_url", "host"),
         ({"api_url": "https://a.example/?x=1"}, "api_url", "path only"),
         ({"api_url": "https://a.example:0"}, "api_url", "path only"),

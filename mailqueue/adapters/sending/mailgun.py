@@ -20,6 +20,7 @@ from mailqueue.ports.transport import Outgoing
 # Addresses beyond ASCII arrive, their headers garbled: refused.
 BOUNDS = Bounds("Mailgun", octets=25 * MEGABYTE, recipients=1000, tags=3)
 OPTIONS_OCTETS = 16 * 1024
+OPTION_PREFIXES = ("o:", "v:", "t:")  # what else there is names recipients, or is the message
 MEANING_BY_TEXT = (
     ("not a valid address", None),  # see `about_recipient`
     ("authorized recipient", outcomes.SENDER),
@@ -36,7 +37,11 @@ class Mailgun(Service):
         self.site = access.site or Site("https", "api.mailgun.net", 443)
         self.secrets = (access.secret,)
         self._domain = access.setting("domain")
-        self._extra = {name: str(value) for name, value in access.extra.items()}
+        self._extra = {
+            name: str(value)
+            for name, value in access.extra().items()
+            if name.startswith(OPTION_PREFIXES)
+        }
         login = f"api:{access.secret.reveal()}".encode()
         self._authorization = f"Basic {base64.b64encode(login).decode()}"
 

@@ -120,6 +120,13 @@ def recipients_of(mail: Outgoing) -> tuple[People, People, People]:
     return _recipients(headers, mail.envelope.recipients)
 
 
+def sender_of(mail: Outgoing) -> str:
+    """Give the address that From names, which need not be that of the envelope."""
+    headers = {name.lower(): value for name, value in reversed(_headers(mail.message))}
+    named = _people(headers.get("from", ""))
+    return named[0].address if named else mail.envelope.sender
+
+
 def _recipients(headers: dict[str, str], envelope: Sequence[str]) -> tuple[People, People, People]:
     left = dict.fromkeys(envelope)
     lists: list[People] = []

@@ -23,6 +23,9 @@ from mailqueue.ports.transport import Outgoing
 BOUNDS = Bounds("Postmark", octets=10 * MEGABYTE, recipients=50, tags=1)
 BATCH_OCTETS = 50 * MEGABYTE
 BATCH_MAILS = 500
+DECIDED = frozenset(
+    {"cc", "bcc", "replyto", "textbody", "htmlbody", "tag", "headers", "attachments"}
+)
 
 SEVERAL = 11  # error code: see the list
 MEANING_BY_CODE = {
@@ -69,7 +72,7 @@ class Postmark(Service):
 
     def _body(self, mail: Outgoing, parts: Parts) -> dict[str, Any]:
         body: dict[str, Any] = {
-            **self._access.extra,
+            **self._access.extra(but=DECIDED),
             "From": _mailboxes((parts.sender,)),
             "To": _mailboxes(parts.to),
             "Subject": parts.subject,

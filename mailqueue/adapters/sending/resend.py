@@ -24,6 +24,7 @@ from mailqueue.ports.transport import Outgoing
 
 BOUNDS = Bounds("Resend", octets=40 * MEGABYTE, recipients=50)
 BATCH_MAILS = 100
+DECIDED = frozenset({"cc", "bcc", "reply_to", "html", "text", "headers", "attachments", "tags"})
 QUOTA_WAIT = timedelta(hours=1)
 
 # By name, and by status and name where one name has several.
@@ -80,7 +81,7 @@ class Resend(Service):
             headers["Message-ID"] = parts.message_id
         tags = named_tags_of(mail)
         body: dict[str, Any] = {
-            **self._access.extra,
+            **self._access.extra(but=DECIDED),
             "from": _mailboxes((parts.sender,))[0],
             "to": _mailboxes(parts.to),
             "subject": parts.subject,

@@ -30,6 +30,7 @@ BOUNDS = Bounds(
     takes_unicode=True,
     no_headers=frozenset({"x-sg-id", "x-sg-eid", "received", "dkim-signature", "sender"}),
 )
+DECIDED = frozenset({"reply_to", "reply_to_list", "headers", "attachments", "categories"})
 CREDITS_WAIT = timedelta(hours=1)
 _RECIPIENT_FIELD = re.compile(r"personalizations\.0\.(to|cc|bcc)(?:\.(\d+))?\.email")
 
@@ -70,7 +71,7 @@ class SendGrid(Service):
         one |= {"bcc": _people(parts.bcc)} if parts.bcc else {}
         one["custom_args"] = metadata_of(mail)
         body: dict[str, Any] = {
-            **self._access.extra,
+            **self._access.extra(but=DECIDED),
             "personalizations": [one],
             "from": _people((parts.sender,))[0],
             "subject": parts.subject,

@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,11 +54,15 @@ class Access:
         """Give a setting as text, "" where it is not set."""
         return str(self.settings.get(name) or "")
 
-    @property
-    def extra(self) -> Mapping[str, Any]:
-        """Give further fields of the request."""
+    def extra(self, *, but: Collection[str] = ()) -> dict[str, Any]:
+        """Give further fields of the request without those of `but`, in lower case.
+
+        Those are what a mail decides even where it has none: an account that names a blind copy
+        would have each mail sent to an address that no suppression stops.
+        """
         found = self.settings.get("extra")
-        return found if isinstance(found, Mapping) else {}
+        given = found if isinstance(found, Mapping) else {}
+        return {name: value for name, value in given.items() if name.lower() not in but}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from mailqueue.adapters.http.model import Answer, Call, Site
 from mailqueue.adapters.sending import outcomes
 from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
 from mailqueue.adapters.sending.outcomes import Meaning
-from mailqueue.adapters.sending.parts import recipients_of
+from mailqueue.adapters.sending.parts import recipients_of, sender_of
 from mailqueue.adapters.sending.service import Access, Service, Written, named_tags_of
 from mailqueue.adapters.sending.sigv4 import Credentials, signed_headers
 from mailqueue.core.secret import Secret
@@ -69,22 +69,25 @@ class Ses(Service):
         self._credentials = _credentials(access)
         self.secrets = (self._credentials.secret,)
         self._configuration_set = access.setting("configuration_set")
-        self._extra = access.extra
+        self._extra = access.extra()
         self._clock_is_behind = timedelta(0)
 
     def write(self, mail: Outgoing) -> Written | Rejected:
         to, cc, bcc = recipients_of(mail)
         named = {"ToAddresses": to, "CcAddresses": cc, "BccAddresses": bcc}
         tags = named_tags_of(mail)
+        sender, bounces = sender_of(mail), mail.envelope.sender
         body: dict[str, Any] = {
             **self._extra,
-            "FromEmailAddress": mail.envelope.sender,
+            "FromEmailAddress": sender,
             "Destination": {
                 field: [one.address for one in people] for field, people in named.items() if people
             },
             "Content": {"Raw": {"Data": base64.b64encode(mail.message).decode()}},
             "EmailTags": [{"Name": name, "Value": value} for name, value in tags.items()],
         }
+        if bounces != sender:  # the envelope's sender is the provider's own
+            body["FeedbackForwardingEmailAddress"] = bounces
         if self._configuration_set:
             body["ConfigurationSetName"] = self._configuration_set
         octets = orjson.dumps(body)

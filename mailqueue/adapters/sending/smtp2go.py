@@ -27,6 +27,9 @@ BOUNDS = Bounds(
     no_headers=frozenset({"content-type", "content-transfer-encoding", "mime-version"}),
 )
 MOST_IN_FIELD = 100
+DECIDED = frozenset(
+    {"cc", "bcc", "text_body", "html_body", "custom_headers", "attachments", "inlines"}
+)
 
 MEANING_BY_CODE = {
     "ENDPOINT_PERMISSION_DENIED": outcomes.ACCOUNT,
@@ -72,7 +75,7 @@ class Smtp2go(Service):
         if parts.reply_to:
             headers.append(("Reply-To", ", ".join(mailbox(one) for one in parts.reply_to)))
         body: dict[str, Any] = {
-            **self._access.extra,
+            **self._access.extra(but=DECIDED),
             "sender": mailbox(parts.sender),
             "to": [mailbox(one) for one in parts.to],
             "subject": parts.subject,

@@ -57,6 +57,7 @@ def ses(request: Request) -> None:
     )
     known = {
         "FromEmailAddress": str,
+        "FeedbackForwardingEmailAddress": str,
         "Destination": dict,
         "Content": dict,
         "EmailTags": list,

@@ -1,13 +1,14 @@
 """The octets that go out, where a provider's documentation fixes them."""
 
 import base64
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 import pytest
 
 from mailqueue.core.verdict import Kind, Rejected
-from mailqueue.ports.transport import Outgoing
+from mailqueue.ports.transport import Envelope, Outgoing
 from tests.adapters.sending.documented import Provider
 from tests.adapters.sending.fake import Request, fake
 from tests.adapters.sending.mails import (
@@ -68,6 +69,33 @@ async def test_ses_takes_the_message_as_it_is_and_every_recipient_by_name() -> N
         }
     )
     assert "/eu-west-1/ses/aws4_request" in request.headers["authorization"]
+
+
+async def test_ses_forwards_bounces_to_the_envelopes_sender_and_names_the_from_address() -> None:
+    envelope = Envelope("bounces@example.com", FULL.envelope.recipients)
+    request = await request_of(SES, FULL._replace(envelope=envelope))
+
+    assert request.json["FromEmailAddress"] == "shop@example.com"
+    assert request.json["FeedbackForwardingEmailAddress"] == "bounces@example.com"
+
+
+@pytest.mark.parametrize(
+    ("provider", "names"),
+    [
+        (MAILGUN, ("to", "cc", "bcc", "html", "recipient-variables")),
+        (POSTMARK, ("To", "Cc", "bcc", "ReplyTo", "HtmlBody", "Headers", "Attachments")),
+        (RESEND, ("to", "cc", "bcc", "reply_to", "html", "attachments")),
+        (SENDGRID, ("personalizations", "reply_to", "reply_to_list", "headers", "attachments")),
+        (SMTP2GO, ("to", "cc", "bcc", "html_body", "attachments", "inlines")),
+    ],
+)
+async def test_an_account_adds_no_recipients_and_no_content_to_its_mail(
+    provider: Provider, names: Sequence[str]
+) -> None:
+    extra = dict.fromkeys(names, "eve@example.net")
+    request = await request_of(provider, mail(html=None), extra=extra)
+
+    assert b"eve@example.net" not in request.body
 
 
 async def test_sendgrid_gets_fields_in_the_documented_shape() -> None:
