@@ -145,7 +145,7 @@ ENDPOINTS = (
         status=HTTPStatus.CREATED,
         tag=_TAG,
         example={
-            "name": "Internal-SMTP-Relay",
+            "name": "Internal SMTP Relay",
             "provider_type": "smtp",
             "priority": 10,
             "credentials": {

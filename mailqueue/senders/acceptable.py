@@ -9,7 +9,7 @@ from mailqueue.core.outbound import normal_host
 from mailqueue.senders.model import KEEP, Limits, LimitsChange, NewSender, Provider, Tls
 from mailqueue.senders.providers import check_grant, with_api, with_settings
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}")
+_NAME = re.compile(r"(?=.{1,128}\Z)[A-Za-z0-9][A-Za-z0-9._@+-]*(?: [A-Za-z0-9._@+-]+)*")
 
 PORT_BY_TLS = {Tls.NONE: 25, Tls.STARTTLS: 587, Tls.IMPLICIT: 465}
 
@@ -49,8 +49,8 @@ def checked_person(new: NewSender) -> NewSender:
     if not _NAME.fullmatch(new.name):
         raise InvalidField(
             "name",
-            "must be 1 to 128 letters, digits or any of . _ @ + - and begin with a letter or "
-            f"digit, got {new.name!r}",
+            "must be 1 to 128 letters, digits or any of . _ @ + - and single spaces between, and "
+            f"begin with a letter or digit, got {new.name!r}",
         )
     check_range("priority", new.priority, least=0, most=32_767)
     for field in ("display_name", "username", "notes"):

@@ -83,7 +83,7 @@ async def test_every_provider_is_added_sealed_and_shown_without_its_secret(shop:
 
 async def test_the_first_is_primary_and_another_can_become_it(shop: Wired) -> None:
     first = await shop.made(priority=0)
-    second = await shop.made(name="second", priority=10, is_fallback=True, is_active=False)
+    second = await shop.made(name="The second", priority=10, is_fallback=True, is_active=False)
     assert (first["is_primary"], second["is_primary"], second["is_active"]) == (True, False, False)
 
     answer = await shop.call("POST", f"{PATH}/{second['id']}/activate")
@@ -91,7 +91,7 @@ async def test_the_first_is_primary_and_another_can_become_it(shop: Wired) -> No
     now = answer.json()
     assert (now["is_primary"], now["is_fallback"], now["is_active"]) == (True, False, True)
     listed = (await shop.call("GET", PATH)).json()["data"]
-    assert [(one["name"], one["priority"]) for one in listed] == [("second", 0), ("relay", 1)]
+    assert [(one["name"], one["priority"]) for one in listed] == [("The second", 0), ("relay", 1)]
 
 
 async def test_what_is_left_out_of_a_change_is_kept(shop: Wired) -> None:
