@@ -14,6 +14,7 @@ from mailqueue.core.errors import Forbidden, InvalidField
 from mailqueue.core.verdict import Accepted, AllRefused, Rejected, Verdict
 from mailqueue.ports.transport import Outgoing
 from mailqueue.senders import accounts, health
+from mailqueue.senders.identity import as_project_says
 from mailqueue.senders.model import SenderAccount
 from mailqueue.senders.trial import Trial, trial_mail, try_out
 from mailqueue.smtp.transcript import Transcript
@@ -35,9 +36,10 @@ async def test(call: Call) -> Tried:
         account = await account_of(conn, call)
         master = master_key_of(call.settings) if account.smtp_password else None
         password = await accounts.password_of(conn, account, master=master)
+        named = await as_project_says(conn, account)
     # The database is let go before the network is waited for.
     transcript = Transcript()
-    mail = None if to is None else _mail(account, to)
+    mail = None if to is None else _mail(named, to)
     transport = call.services.open_way(account, password, transcript)
     return _tried(await try_out(transport, mail), transcript)
 

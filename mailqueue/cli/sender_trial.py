@@ -14,6 +14,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.core.verdict import Accepted, AllRefused, Rejected, Verdict
 from mailqueue.ports.transport import Outgoing, Transport
 from mailqueue.senders import accounts
+from mailqueue.senders.identity import as_project_says
 from mailqueue.senders.model import SenderAccount
 from mailqueue.senders.trial import Trial, trial_mail, try_out
 
@@ -40,8 +41,9 @@ def test(ctx: click.Context, *, name: str, project: str, to: str | None, as_json
         async with opened() as app:
             account = await accounts.find(app.conn, project, name=name)
             transport = await _transport(app, account)
+            named = await as_project_says(app.conn, account)
         # The database is let go before the network is waited for.
-        mail = None if recipient is None else _mail(account, recipient)
+        mail = None if recipient is None else _mail(named, recipient)
         return account, await try_out(transport, mail)
 
     account, trial = run(tried())
@@ -82,8 +84,13 @@ def _document(account: SenderAccount, trial: Trial) -> dict[str, object]:
         "is_ok": trial.is_ok,
         "connect_ms": trial.connect_ms,
         "send_ms": trial.send_ms,
-        "verdict": trial.verdict,
+        "verdict": _fields(trial.verdict),
     }
+
+
+def _fields(verdict: Verdict | None) -> object:
+    # Some verdicts are tuples, whose fields JSON would not name.
+    return verdict._asdict() if isinstance(verdict, Accepted | AllRefused) else verdict
 
 
 def _print(account: SenderAccount, trial: Trial, *, to: str | None) -> None:

@@ -143,7 +143,7 @@ def _content(found: Mapping[str, Any]) -> EmailContent:
 def _identity(document: Mapping[str, Any]) -> Identity:
     account, project = document["account"], document["project"]
     sender = Mailbox("", parse_address(LAST_RESORT))
-    for one in (account, project):
+    for one in (project, account) if account["is_trap"] else (account, project):
         if one["email"] is not None:
             sender = Mailbox(one["name"] or "", parse_address(one["email"]))
             break

@@ -1,12 +1,13 @@
 """Decides whom mail is from when it does not say, and where answers and bounces go."""
 
 import socket
+from dataclasses import replace
 
 from mailqueue.core.address import InvalidAddress, Mailbox, parse_address, parse_mailbox
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.senders import store
-from mailqueue.senders.model import Identity, ProjectFrom, SenderAccount
+from mailqueue.senders.model import Identity, ProjectFrom, Provider, SenderAccount
 
 LAST_RESORT = "mailqueue@localhost.localdomain"
 
@@ -33,12 +34,25 @@ async def identity_of(conn: Conn, account: SenderAccount) -> Identity:
     )
 
 
-def _sender(account: SenderAccount, project: ProjectFrom) -> Mailbox:
-    """Give the account's, else the project's, else this host's: a mail must have one."""
+async def as_project_says(conn: Conn, account: SenderAccount) -> SenderAccount:
+    """Give an account that has no address to send from with the project's."""
     if account.email is not None:
-        return Mailbox(account.display_name or "", parse_address(account.email))
-    if project.from_email is not None:
-        return Mailbox(project.from_name or "", parse_address(project.from_email))
+        return account
+    project = await store.read_project_from(conn, account.project_id)
+    return replace(account, email=project.from_email, display_name=project.from_name)
+
+
+def _sender(account: SenderAccount, project: ProjectFrom) -> Mailbox:
+    """Give the account's, else the project's, else this host's: a mail must have one.
+
+    The trap's address is nobody's: what is caught shows whom the mail will be from.
+    """
+    of_account = (account.email, account.display_name)
+    of_project = (project.from_email, project.from_name)
+    is_trap = account.provider is Provider.TRAP
+    for email, name in (of_project, of_account) if is_trap else (of_account, of_project):
+        if email is not None:
+            return Mailbox(name or "", parse_address(email))
     try:
         return Mailbox("", parse_address(f"mailqueue@{socket.getfqdn()}"))
     except InvalidAddress:

@@ -18,7 +18,7 @@ BEGIN
     IF e.id IS NULL THEN
         RETURN NULL;
     END IF;
-    SELECT a.email, a.display_name INTO v_account FROM mailqueue.sender_accounts AS a
+    SELECT a.email, a.display_name, a.provider = 'trap' AS is_trap INTO v_account FROM mailqueue.sender_accounts AS a
      WHERE a.id = coalesce(e.assigned_to, (SELECT m.sender_account_id FROM mailqueue.lanes AS l JOIN mailqueue.limits AS m ON m.id = l.account_limits[1]
                                             WHERE l.id = e.lane_id));
     RETURN jsonb_build_object('id', e.id, 'status', e.status, 'category', e.category, 'created_at', e.created_at,
@@ -27,7 +27,7 @@ BEGIN
         'content', (SELECT to_jsonb(c) FROM mailqueue.email_contents AS c WHERE c.id = e.content_id AND c.created_on = e.content_on),
         'recipients', (SELECT jsonb_agg(jsonb_build_object('kind', r.kind, 'address', r.address, 'name', r.name, 'status', r.status, 'reason', r.reason)
                                         ORDER BY r.position) FROM mailqueue.email_recipients AS r WHERE r.email_id = p_id),
-        'account', jsonb_build_object('email', v_account.email, 'name', v_account.display_name),
+        'account', jsonb_build_object('email', v_account.email, 'name', v_account.display_name, 'is_trap', v_account.is_trap),
         'project', (SELECT jsonb_build_object('email', p.from_email, 'name', p.from_name, 'reply_to', p.reply_to, 'bounce_address', p.bounce_address)
                       FROM mailqueue.projects AS p WHERE p.id = p_project));
 END $$;

@@ -9,6 +9,7 @@ import pytest
 
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
+from mailqueue.db.pool import connect
 from tests.api.calling import error_of
 from tests.api.wired import CONFIGS, HIDDEN, RELAY, Wired, wired
 from tests.smtp.judge import PASSWORD, Mailbox, judge
@@ -25,7 +26,7 @@ async def shop(module_db: str) -> AsyncIterator[Wired]:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"name": "no name"}, "name"),
+    ({"name": "no  name"}, "name"),
     ({"provider_type": "pigeon"}, "provider_type"),
     ({"credentials": {}}, "credentials.host"),
     ({"credentials": {"host": "x.example", "colour": HIDDEN}}, "credentials.colour"),
@@ -134,5 +135,11 @@ async def test_a_try_of_what_is_not_there_says_why(shop: Wired) -> None:
     assert (nowhere.status_code, error_of(nowhere)["field"]) == (422, "to")
     faceless = await shop.call("POST", f"{path}/test", {"to": "a@example.com"})
     assert (faceless.status_code, error_of(faceless)["field"]) == (422, "from_email")
+    async with connect(shop.database) as conn:
+        await conn.execute(
+            "UPDATE mailqueue.projects SET from_email = 'shop@example.com' WHERE name = 'shop'"
+        )
+    as_project = await shop.call("POST", f"{path}/test", {"to": "a@example.com"})
+    assert (as_project.status_code, as_project.json()["kind"]) == (200, "account")
     health = (await shop.call("GET", f"{path}/health")).json()
     assert (health["circuit_state"], health["failures"]) == ("closed", {})

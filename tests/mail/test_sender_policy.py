@@ -84,6 +84,17 @@ async def test_workers_learn_what_a_project_says_of_its_senders(conn: Conn) -> N
     assert await identity_of(conn, found) == Identity(shop, desk, bounces)
 
 
+async def test_mail_the_trap_catches_is_from_whom_its_project_says(conn: Conn) -> None:
+    trap = await make.sender_account(conn, provider="trap", email="no-reply@mailqueue.example")
+    nobody = await identity_of(conn, await get(conn, trap))
+
+    await change(conn, from_email="shop@example.com", from_name="Shop")
+
+    assert nobody.sender.address.sent == "no-reply@mailqueue.example"
+    shop = Mailbox("Shop", parse_address("shop@example.com"))
+    assert (await identity_of(conn, await get(conn, trap))).sender == shop
+
+
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
