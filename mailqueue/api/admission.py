@@ -11,6 +11,9 @@ from mailqueue.core.errors import Forbidden, NotFound, Unauthorized
 from mailqueue.tenants.allowance import Allowance, Standing
 from mailqueue.tenants.model import Admin, Caller
 
+KEY = "this key"
+PROJECT = "the keys of a project together"
+
 
 def credential_of(request: Request) -> str:
     """Give the key or token of X-API-Key or Authorization: Bearer.
@@ -57,11 +60,11 @@ async def let_in(caller: Caller, allowance: Allowance) -> Standing | None:
     """Count a request of a key and its project; give how the key stands, None without a bound.
 
     Raises:
-        TooManyRequests: says which of both, and when to come again.
+        RanOut: says which of both, and when to come again.
     """
     standing = None
     if (rate := caller.project_requests_per_second) is not None:
-        await allowance.take(caller.project_id, rate, what="the keys of a project together")
+        await allowance.take(caller.project_id, rate, what=PROJECT)
     if (rate := caller.requests_per_second) is not None:
-        standing = await allowance.take(caller.id, rate, what="this key")
+        standing = await allowance.take(caller.id, rate, what=KEY)
     return standing

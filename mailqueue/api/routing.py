@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
-from mailqueue.api.admission import admitted, let_in
+from mailqueue.api.admission import PROJECT, admitted, let_in
 from mailqueue.api.answers import error_answer, http_refusal, json_answer, refusal
 from mailqueue.api.call import Call
 from mailqueue.api.endpoint import Endpoint, Once
@@ -19,7 +19,7 @@ from mailqueue.api.reading import asked, body_of, check_type, parsed
 from mailqueue.api.replays import REPLAYED, answered_once
 from mailqueue.api.runtime import Runtime
 from mailqueue.core.errors import MailqueueError
-from mailqueue.tenants.allowance import WINDOW_SECONDS, Standing
+from mailqueue.tenants.allowance import WINDOW_SECONDS, RanOut, Standing
 from mailqueue.tenants.model import Caller
 
 Methods = dict[str, Endpoint]
@@ -85,6 +85,9 @@ class Routing(BaseRoute):
         limits: Limits = []
         try:
             response = await self._handled(endpoint, request, limits)
+        except RanOut as exc:
+            limits = limit_headers(exc.standing, b"project" if exc.what == PROJECT else b"key")
+            response = refusal(request.scope, exc)
         except MailqueueError as exc:
             response = refusal(request.scope, exc)
         except HTTPException as exc:
@@ -121,12 +124,12 @@ async def _answer(endpoint: Endpoint, call: Call) -> Response:
     return json_answer(answer, status=endpoint.status, headers=headers)
 
 
-def limit_headers(standing: Standing | None) -> Limits:
-    """Tell how a key stands (draft-ietf-httpapi-ratelimit-headers-10)."""
+def limit_headers(standing: Standing | None, of: bytes = b"key") -> Limits:
+    """Tell how a key or project stands (draft-ietf-httpapi-ratelimit-headers-10)."""
     if standing is None:
         return []
-    policy = b'"key";q=%d;w=%d' % (standing.limit, WINDOW_SECONDS)
-    left = b'"key";r=%d;t=%d' % (standing.left, standing.full_seconds)
+    policy = b'"%b";q=%d;w=%d' % (of, standing.limit, WINDOW_SECONDS)
+    left = b'"%b";r=%d;t=%d' % (of, standing.left, standing.full_seconds)
     return [(b"ratelimit-policy", policy), (b"ratelimit", left)]
 
 

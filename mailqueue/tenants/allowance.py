@@ -54,6 +54,15 @@ class Standing:
     full_seconds: int  # until it is full again
 
 
+class RanOut(TooManyRequests):
+    """A bucket is empty: of `what`, which stands at `standing`."""
+
+    def __init__(self, what: str, standing: Standing, retry_after: timedelta) -> None:
+        super().__init__(f"{what} may make {standing.limit} in {WINDOW_SECONDS} s", retry_after)
+        self.what = what
+        self.standing = standing
+
+
 class Allowance:
     """Lets requests in, or says when to come again."""
 
@@ -66,7 +75,7 @@ class Allowance:
         """Let a request in.
 
         Raises:
-            TooManyRequests: says what is bounded (`what`) and when to come again.
+            RanOut: says what is bounded (`what`) and when to come again.
         """
         held = self._of(bucket, per_second)
         while held.tokens < 1 or held.until <= self._now():
@@ -112,6 +121,5 @@ def _standing(held: _Held) -> Standing:
     return Standing(int(held.capacity), held.left, math.ceil(missing / held.per_second))
 
 
-def _refused(held: _Held, what: str, seconds: float) -> TooManyRequests:
-    limit = f"{what} may make {held.capacity:.0f} in {WINDOW_SECONDS} s"
-    return TooManyRequests(limit, timedelta(seconds=seconds))
+def _refused(held: _Held, what: str, seconds: float) -> RanOut:
+    return RanOut(what, _standing(held), timedelta(seconds=seconds))

@@ -152,6 +152,8 @@ async def test_too_many_are_told_when_to_come_again(shared_api: Calling) -> None
 
     assert (refused.status_code, error_of(refused)["name"]) == (429, "rate_limit_exceeded")
     assert refused.headers["retry-after"] == "1"
+    assert refused.headers["ratelimit-policy"] == '"key";q=50;w=10'
+    assert refused.headers["ratelimit"] == '"key";r=0;t=10'
     assert "this key may make 50 in 10 s" in error_of(refused)["message"]
 
 
@@ -175,6 +177,7 @@ async def test_a_project_bounds_its_keys_together(shared_api: Calling) -> None:
     assert [answer.status_code for answer in before] == [200, 200]
     assert answers[-1].status_code == 429
     assert "the keys of a project together" in error_of(answers[-1])["message"]
+    assert answers[-1].headers["ratelimit-policy"] == '"project";q=50;w=10'
 
 
 async def test_without_a_bound_nothing_is_counted(shared_api: Calling) -> None:
