@@ -93,11 +93,6 @@ def _fields(verdict: Verdict | None) -> object:
     return verdict._asdict() if isinstance(verdict, Accepted | AllRefused) else verdict
 
 
-def _fields(verdict: Verdict | None) -> object:
-    # Some verdicts are tuples, whose fields JSON would not name.
-    return verdict._asdict() if isinstance(verdict, Accepted | AllRefused) else verdict
-
-
 def _print(account: SenderAccount, trial: Trial, *, to: str | None) -> None:
     server = server_of(account)
     if not trial.is_ok:
