@@ -179,6 +179,11 @@ class HttpChannel:
             self._is_lost = True
             return [answer] * len(group)
         verdicts = [self._clean(verdict) for verdict in self._service.judge(group, answer)]
+        if len(group) > 1 and not answer.is_success and all(map(_is_of_mail, verdicts)):
+            # One of them is at fault, and who is in a call with it does not pay for that.
+            half = len(group) // 2
+            first = await self._verdicts(group[:half], may_finish)
+            return [*first, *await self._verdicts(group[half:], may_finish)]
         for verdict in verdicts:
             self._transport.note(verdict)
         if doubt is None:
@@ -230,11 +235,14 @@ class HttpChannel:
 _LOST = Rejected(Kind.TRANSIENT, "", "the connection broke at an earlier mail", Stage.CONNECT)
 
 
+def _is_of_mail(verdict: Verdict) -> bool:
+    if not isinstance(verdict, Rejected):
+        return True
+    return verdict.kind in (Kind.PERMANENT_RECIPIENT, Kind.PERMANENT_MESSAGE)
+
+
 def _is_for_now(verdict: Verdict) -> bool:
-    return isinstance(verdict, Rejected) and verdict.kind not in (
-        Kind.PERMANENT_RECIPIENT,
-        Kind.PERMANENT_MESSAGE,
-    )
+    return not _is_of_mail(verdict)
 
 
 def _now() -> float:

@@ -99,6 +99,26 @@ async def test_a_refusal_of_the_whole_call_is_everybodys(provider: Provider) -> 
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize(
+    ("provider", "refusal"),
+    [
+        (RESEND, {"statusCode": 422, "name": "validation_error", "message": "Invalid `to` field"}),
+        (POSTMARK, {"ErrorCode": 300, "Message": "Invalid 'To' address: 'n3@example.org'."}),
+    ],
+)
+async def test_mail_does_not_fail_for_the_fault_of_another_in_its_call(
+    provider: Provider, refusal: Any
+) -> None:
+    refused = says(422, refusal)
+    replies = [refused, all_taken(provider, 2), refused, refused, provider.accepts]
+    async with fake(replies) as server, channel_of(provider.service(server.site)) as channel:
+        verdicts = await sent(channel, mails(4))
+
+    assert [isinstance(verdict, Accepted) for verdict in verdicts] == [True, True, False, True]
+    for request in server.requests:
+        provider.check(request)
+
+
 async def test_mail_with_files_goes_by_itself_where_batches_take_none() -> None:
     plain = mails(4)
     async with (
