@@ -9,6 +9,7 @@ from mailqueue.api import (
     keys,
     projects,
     projects_keys,
+    projects_templates,
     sending,
     smtp_configs,
     suppressions,
@@ -28,5 +29,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *dkim.ENDPOINTS,
     *projects.ENDPOINTS,
     *projects_keys.ENDPOINTS,
+    *projects_templates.ENDPOINTS,
     *admin.ENDPOINTS,
 )

@@ -2,14 +2,17 @@
 
 from collections.abc import AsyncIterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from mailqueue.api.table import ENDPOINTS
 from mailqueue.core.config import DatabaseSettings
+from mailqueue.templates import writing
 from mailqueue.tenants.keys import issue_key
 from tests import make
 from tests.api.administering import Administering, administering
+from tests.templates.making import published
 
 pytestmark = pytest.mark.anyio
 
@@ -240,3 +243,21 @@ async def test_the_same_request_twice_makes_one_project(admin: Administering) ->
     assert (one.status_code, two.status_code) == (201, 201)
     assert one.json() == two.json()
     assert two.headers["idempotent-replayed"] == "true"
+
+
+async def test_a_template_of_one_project_is_copied_to_another(admin: Administering) -> None:
+    made = await admin("POST", "/projects", HIRING, status=201)
+    async with admin.conn() as conn:
+        await published(conn, UUID(made["id"]), slug="welcome")
+    path = "/projects/simplify-hiring/templates/welcome/clone"
+
+    copy = await admin("POST", path, {"project_id": "default", "slug": "hello"}, status=201)
+
+    assert (copy["slug"], copy["published_version"], copy["is_platform"]) == ("hello", 1, False)
+    async with admin.conn() as conn:
+        own = await writing.find_own(conn, await make.project_named(conn), slug="hello")
+    assert str(own.id) == copy["id"]
+    for project, status in (("nowhere", 404), ("default", 409)):
+        await admin("POST", path, {"project_id": project, "slug": "hello"}, status=status)
+    await admin("POST", path.replace("welcome", "none"), {"project_id": "default"}, status=404)
+    await admin("POST", path, {"slug": "hello"}, status=422)
