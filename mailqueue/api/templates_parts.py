@@ -7,6 +7,7 @@ from mailqueue.api.endpoint import Endpoint
 from mailqueue.api.paging import Page
 from mailqueue.api.templates_model import PutPart, ShownPart
 from mailqueue.api.templates_shown import shown_part
+from mailqueue.core.errors import NotFound
 from mailqueue.templates import writing
 from mailqueue.tenants.model import Scope
 
@@ -20,6 +21,17 @@ async def index(call: Call) -> Page[ShownPart]:
     async with call.connection() as conn:
         found = await writing.list_parts(conn, call.caller.project_id)
     return Page([shown_part(one) for one in found], None)
+
+
+async def show(call: Call) -> ShownPart:
+    """Show a layout or partial: the project's, else the platform's."""
+    name = call.path["name"]
+    async with call.connection() as conn:
+        found = await writing.list_parts(conn, call.caller.project_id)
+    for one in found:
+        if one.name == name:
+            return shown_part(one)
+    raise NotFound("layout or partial", name[:100])
 
 
 async def put(call: Call) -> ShownPart:
@@ -49,6 +61,15 @@ PART_ENDPOINTS = (
         "List layouts and partials by name, those of the platform among them.",
         index,
         response=Page[ShownPart],
+        tag=_TAG,
+    ),
+    Endpoint(
+        "GET",
+        _ONE,
+        Scope.TEMPLATE_READ,
+        "Show a layout or partial.",
+        show,
+        response=ShownPart,
         tag=_TAG,
     ),
     Endpoint(

@@ -123,7 +123,9 @@ async def test_parts_are_shared_and_a_version_keeps_those_it_was_made_with(api: 
     path = await root(api)
     parts = path.replace("templates", "template-parts")
     await api.put(f"{parts}/base", {"kind": "layout", "source": "<p>{% block b %}{% endblock %}"})
-    await api.put(f"{parts}/foot", {"source": "first"})
+    foot = await api.put(f"{parts}/foot", {"source": "first"})
+    assert (await api.get(f"{parts}/foot")).json() == foot.json()
+    assert (await api.get(f"{parts}/nothing")).status_code == 404
     html = "{% extends 'base' %}{% block b %}{{ FirstName }} {% include 'foot' %}{% endblock %}"
     await made(api, path, {"slug": "framed"})
     await made(api, f"{path}/framed/versions", WORDS | {"html_body": html})
