@@ -48,9 +48,9 @@ class EventsQuery(PageQuery):
     """What is looked for; without a time, the last seven days."""
 
     type: Annotated[str, Field(pattern=f"^({'|'.join(TYPES)})$")] | None = None
-    """What happened: bounced, cancelled, clicked, complaint, deferred, delivered, expired, failed,
-    hard_bounce, held, opened, queued, rejected, resolved, sent, soft_bounce, suppressed, unknown
-    or unsubscribed.
+    """What happened: bounced, cancelled, clicked, complaint, deferred, delivered, expired,
+    failed, hard_bounce, held, opened, queued, rejected, resolved, sent, soft_bounce,
+    suppressed, unknown or unsubscribed.
     """
     recipient: Annotated[str, Field(min_length=3, max_length=320)] | None = None
     """The whole address of a recipient."""

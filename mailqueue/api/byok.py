@@ -32,7 +32,7 @@ class SetOwnKey(Given):
     """For how long the project is unlocked at once; without, it is locked."""
 
     unlock_for_seconds: Seconds | None = None
-    """Seconds from now for which mail goes out; without, it waits until you unlock."""
+    """Seconds from now for which mail goes out; if left out, it waits until you unlock."""
 
 
 class Unlock(Given):

@@ -36,7 +36,7 @@ class NewKey(Given):
     algorithm: Literal["rsa", "ed25519"] = "rsa"
     """`rsa` is understood everywhere, `ed25519` is shorter: have one of each."""
     selector: Annotated[str, Field(max_length=100)] | None = None
-    """Its name in DNS: 1 to 63 lower-case letters, digits and hyphens; a free one without."""
+    """Its name in DNS: 1 to 63 lower-case letters, digits and hyphens; a free one if left out."""
 
 
 class ListQuery(Given):

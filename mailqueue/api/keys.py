@@ -29,20 +29,22 @@ class NewKey(StrictlyGiven):
     name: Name
     """What people call the key, such as Billing."""
     scopes: Annotated[list[str], Field(min_length=1, max_length=20)]
-    """What it may do, such as `email:send`; `Keys and scopes` above lists them."""
+    """What it may do: `email:send`, `email:read`, `template:read`, `template:write`,
+    `analytics:read`, `suppression:manage`, `webhook:manage`, `project:read`, `project:write`.
+    """
     expires_in_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
-    """Days from now until it stops by itself; never without."""
+    """Days from now until it stops by itself; never if left out."""
     rate_limit_per_sec: Rate | None = None
-    """Requests a second of this key; the usual rate of the installation without."""
+    """Requests a second of this key; the usual rate of the installation if left out."""
     is_test: bool | None = None
-    """Whether its mail goes to the trap only; without, as the key that makes it."""
+    """Whether its mail goes to the mail trap only; if left out, as with the key that makes it."""
 
 
 class KeyChange(StrictlyGiven):
     """What of a key changes; null takes its own rate back."""
 
     name: Name | None = None
-    """What people call it from now on; as it was without."""
+    """What people call it from now on; as it was if left out."""
     rate_limit_per_sec: Rate | None = None
     """Requests a second; null takes its own rate back, left out keeps it."""
 

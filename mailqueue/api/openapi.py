@@ -47,6 +47,19 @@ WHY_BY_STATUS: Mapping[int, str] = {
     429: "Requests come too fast, or a quota is used up; try again after `Retry-After`.",
     503: "The database is away or full; try again after `Retry-After`.",
 }
+_UUIDS = frozenset(("batch_id", "email_id", "key_id"))
+_ABOUT_BY_VARIABLE: Mapping[str, str] = {
+    "pid": "Id or name of the key's own project, such as `default`.",
+    "id": "Id or slug of the project.",
+    "batch_id": "Id of the batch, from the answer that accepted it.",
+    "email_id": "Id of the mail, from the answer that accepted it.",
+    "key_id": "Id of the key, from the list of keys; not the key itself.",
+    "config_id": "Id of the sender account, a number from the list of accounts.",
+    "email_hash": "Hash of the address: `email_hash` in the list and in a check.",
+    "template": "Id or slug of the template, such as `welcome`.",
+    "version": "Id or number of the version, such as `3`.",
+    "name": "Name of the layout or partial, such as `footer`.",
+}
 IDEMPOTENCY_KEY: Json = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -139,15 +152,15 @@ def _described(endpoint: Endpoint) -> str:
 
 def _path_parameters(endpoint: Endpoint) -> list[Json]:
     return [
-        {"name": name, "in": "path", "required": True, "schema": _variable(name)}
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "description": _ABOUT_BY_VARIABLE[name],
+            "schema": {"type": "string", **({"format": "uuid"} if name in _UUIDS else {})},
+        }
         for name in re.findall(r"{(\w+)}", endpoint.path)
     ]
-
-
-def _variable(name: str) -> Json:
-    if name == "pid":
-        return {"type": "string", "description": "Id or name of the key's project."}
-    return {"type": "string", **({"format": "uuid"} if name.endswith("_id") else {})}
 
 
 def _query_parameters(model: type[BaseModel] | None, components: Json) -> list[Json]:
@@ -157,7 +170,13 @@ def _query_parameters(model: type[BaseModel] | None, components: Json) -> list[J
     components |= schema.get("$defs", {})
     needed = schema.get("required", ())
     return [
-        {"name": name, "in": "query", "required": name in needed, "schema": each}
+        {
+            "name": name,
+            "in": "query",
+            "required": name in needed,
+            "description": each.pop("description"),
+            "schema": each,
+        }
         for name, each in schema.get("properties", {}).items()
     ]
 

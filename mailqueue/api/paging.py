@@ -25,7 +25,7 @@ class PageQuery(Given):
     limit: Annotated[int, Field(ge=1, le=LARGEST_PAGE)] = 50
     """How many come at once."""
     cursor: str | None = None
-    """The `next_cursor` of the page before; the first page without."""
+    """The `next_cursor` of the page before; the first page if left out."""
 
 
 @dataclass(frozen=True, slots=True)

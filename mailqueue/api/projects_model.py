@@ -38,9 +38,10 @@ class Keep(StrictlyGiven):
     hot_days: Days
     """Days for which records stay in the database at least."""
     warm_days: Days | None = None
-    """Age in days at which archive files move to the cold place; never without."""
+    """Age in days at which archive files move to the cold place; never if left out."""
     keep_days: Days | None = None
-    """Age in days at which records are deleted for good; never without. As `hot_days`: no archive.
+    """Age in days at which records are deleted for good; never if left out. The same as
+    `hot_days` means there is no archive.
     """
 
 
@@ -48,7 +49,7 @@ class ProjectSettings(StrictlyGiven):
     """What holds for all mail of a project; null takes a setting back."""
 
     name: str | None = None
-    """What people call it, such as The Shop; its slug without."""
+    """What people call it, such as The Shop; its slug if left out."""
     description: str | None = None
     """What it is for, for people."""
     from_name: str | None = None
@@ -58,38 +59,37 @@ class ProjectSettings(StrictlyGiven):
     reply_to: str | None = None
     """Reply-To of mail that names none."""
     bounce_address: str | None = None
-    """Address bounces go to (the envelope sender); the From address without."""
+    """Address bounces go to (the envelope sender); the From address if left out."""
     timezone: str | None = None
-    """Where its day begins at midnight, such as `Asia/Kolkata`; UTC without."""
+    """Where its day begins at midnight, such as `Asia/Kolkata`; UTC if left out."""
     daily_send_limit: Annotated[int, Field(ge=0, le=2_147_483_647)] | None = None
-    """Recipients a day; no limit without."""
+    """Recipients a day; no limit if left out."""
     rate_limit_per_sec: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
-    """Recipients a second; no limit without."""
+    """Recipients a second; no limit if left out."""
     burst: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    """Recipients the rate may be ahead of itself; 200 without."""
+    """Recipients the rate may be ahead of itself; 200 if left out."""
     weight: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    """Turns beside other projects: one with 300 has three times those of one with 100; 100
-    without.
+    """Turns beside other projects: one with 300 has three times those of one with 100; 100 if
+    left out.
     """
     max_attachment_bytes: Annotated[int, Field(ge=0, le=26_214_400)] | None = None
-    """Bytes all files of one mail may have together; 4 MiB (4194304) without."""
+    """Bytes all files of one mail may have together; 4 MiB (4194304) if left out."""
     allowed_mime_types: Annotated[list[str], Field(max_length=200)] | None = None
-    """Content types files may have, such as `application/pdf`; PDF, GIF, JPEG, PNG and WebP
-    without.
+    """Content types files may have, such as `application/pdf`; PDF, GIF, JPEG, PNG and WebP if
+    left out.
     """
     allowed_from: Annotated[list[str], Field(max_length=200)] | None = None
-    """What mail may be from: addresses, domains and `*.domain` for all below; any without."""
+    """What mail may be from: addresses, domains and `*.domain` for all below; any if left out."""
     postal_address: str | None = None
     """For the footer of marketing mail, such as `1 High Street, Oxford`."""
     delivery: str | None = None
-    """`resend` or `hold`: what is done with mail nobody knows the fate of; by its category
-    without.
+    """`resend` or `hold`: what is done with mail nobody knows the fate of; by its category if
+    left out.
     """
     requests_per_sec: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    """Requests a second of all its keys together; without, each key has its own rate only."""
+    """Requests a second of all its keys together; if left out, each key has its own rate only."""
     retention: Annotated[dict[Kind, Keep | None], Field(max_length=20)] | None = None
-    """Days records are kept, by kind such as `email_history`; null for a kind takes its rule back.
-    """
+    """Days records are kept, by kind such as `email_history`; null takes back a kind's rule."""
 
     def settings(self) -> dict[str, Any]:
         """Give what was said, under the names of `projects.change`."""
@@ -115,9 +115,9 @@ class ProjectsQuery(PageQuery):
     """Which projects are listed; deleted ones only where they are asked for."""
 
     q: Annotated[str, Field(max_length=200)] | None = None
-    """Text in slug, name or description."""
+    """Text in slug, name, description or From."""
     status: Annotated[str, Field(pattern=f"^({'|'.join(projects.STATUSES)})$")] | None = None
-    """One of active, paused, suspended and deleted; all but deleted ones without."""
+    """One of active, paused, suspended and deleted; all but deleted ones if left out."""
 
 
 class StatsQuery(Given):

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]{1,253}|\[[0-9a-f:]{2,45}\])(?::\d{
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One line of a table of fields; `name` of what lies deeper has dots."""
+    """One line of a list of fields; `name` of what lies deeper has dots."""
 
     name: str
     type: str
@@ -111,35 +111,63 @@ def _operation(document: Json, method: str, path: str, about: Json, origin: str)
 
 def _parameter(about: Json, schemas: Json) -> Field:
     schema = about["schema"]
-    said = about.get("description") or schema.get("description", "")
     where = {"path": "in the path", "header": "a header"}.get(about["in"], "in the query")
     kind = f"{_type(schema, schemas)}, {where}"
-    return Field(about["name"], kind, bool(about.get("required")), said)
+    return Field(
+        about["name"],
+        _bounded(kind, schema),
+        bool(about.get("required")),
+        about.get("description", ""),
+    )
 
 
 def _fields(schema: Json, schemas: Json, *, before: str = "", depth: int = 0) -> Iterator[Field]:
-    """Give the fields of an object, those of objects in it under dotted names."""
+    """Give the fields of an object, needed ones first; of objects in it under dotted names."""
     found = _resolved(schema, schemas)
     if found.get("type") == "array":
         yield from _fields(found.get("items", {}), schemas, before=f"{before}[].", depth=depth)
         return
     needed = found.get("required", ())
-    for name, each in found.get("properties", {}).items():
-        about = each.get("description", "") or _bounds(each)
-        yield Field(f"{before}{name}", _type(each, schemas), name in needed, about)
+    properties = found.get("properties", {})
+    for name in sorted(properties, key=lambda name: name not in needed):
+        each = properties[name]
+        kind = _bounded(_type(each, schemas), each)
+        yield Field(f"{before}{name}", kind, name in needed, each.get("description", ""))
         if depth < _DEEPEST:
             yield from _inside(each, schemas, before=f"{before}{name}", depth=depth + 1)
 
 
 def _inside(schema: Json, schemas: Json, *, before: str, depth: int) -> Iterator[Field]:
+    """Give the fields of objects in a field; what several of its forms have is given once."""
+    forms = [found for found in _forms(schema, schemas, before) if "properties" in found[1]]
+    seen: set[tuple[str, str]] = set()
+    for name, form in forms:
+        for field in _fields(form, schemas, before=f"{name}.", depth=depth):
+            if (field.name, field.about) not in seen:
+                seen.add((field.name, field.about))
+                # What one form needs another may not even have.
+                yield replace(field, is_needed=field.is_needed and len(forms) == 1)
+
+
+def _forms(schema: Json, schemas: Json, name: str) -> Iterator[tuple[str, Json]]:
+    """Give what a field may be, with lists and objects by name taken apart: `a[]`, `a.*`."""
     for each in schema.get("anyOf", [schema]):
         found = _resolved(each, schemas)
-        if found.get("type") == "array":
-            inner = _resolved(found.get("items", {}), schemas)
-            if "properties" in inner:
-                yield from _fields(inner, schemas, before=f"{before}[].", depth=depth)
-        elif "properties" in found:
-            yield from _fields(found, schemas, before=f"{before}.", depth=depth)
+        if "anyOf" in found or "anyOf" in each:
+            yield from _forms(found, schemas, name)
+        elif found.get("type") == "array":
+            yield from _forms(found.get("items", {}), schemas, f"{name}[]")
+        elif values := _values(found):
+            yield from _forms(values, schemas, f"{name}.*")
+        else:
+            yield name, found
+
+
+def _values(schema: Json) -> Json:
+    """Give the schema of what an object has under names of the caller's; {} where it has none."""
+    found = next(iter(schema.get("patternProperties", {}).values()), None)
+    found = schema.get("additionalProperties") if found is None else found
+    return found if isinstance(found, dict) else {}
 
 
 def _resolved(schema: Json, schemas: Json) -> Json:
@@ -162,31 +190,35 @@ def _type(schema: Json, schemas: Json) -> str:
             names = dict.fromkeys(_type(each, schemas) for each in found[choice])
             return " or ".join(names)
     kind = found.get("type", "any")
+    if kind == "object" and (values := _type(_values(found), schemas)) != "any":
+        return f"object of {_plural(values.removesuffix(' or null'))}"
     if kind == "array":
-        return f"list of {_type(found.get('items', {}), schemas)}"
+        return f"list of {_plural(_type(found.get('items', {}), schemas))}"
     if kind == "string" and "format" in found:
-        return {"date-time": "instant", "uuid": "id"}.get(found["format"], str(found["format"]))
+        return _WORD_BY_FORMAT.get(found["format"], str(found["format"]))
     return str(kind)
 
 
-def _bounds(schema: Json) -> str:
-    words = {
-        "minLength": "at least {} characters",
-        "maxLength": "at most {} characters",
-        "minItems": "at least {} items",
-        "maxItems": "at most {} items",
-        "minimum": "from {}",
-        "maximum": "up to {}",
-        "default": "{} unless given",
-    }
+def _plural(kind: str) -> str:
+    return f"{kind}s" if kind.isalpha() and kind != "any" else kind
+
+
+def _bounded(kind: str, schema: Json) -> str:
+    """Name a type with the bounds of its values, and the value it has unless given."""
     schemas = [schema, *schema.get("anyOf", ())]
-    found = [
-        word.format(json.dumps(each[name]))
-        for each in schemas
-        for name, word in words.items()
-        if name in each and each[name] is not None and each[name] != []
-    ]
-    return ", ".join(dict.fromkeys(found))
+    parts = [kind]
+    for unit, least, most in _BOUNDS:
+        low = next((each[least] for each in schemas if each.get(least)), None)
+        high = next((each[most] for each in schemas if most in each), None)
+        if low is not None and high is not None:
+            parts.append(f"{low:,} to {high:,}{unit}")
+        elif high is not None:
+            parts.append(f"at most {high:,}{unit}")
+        elif low is not None and (low > 1 or not unit):
+            parts.append(f"at least {low:,}{unit}")
+    if schema.get("default") not in (None, [], {}):
+        parts.append(f"{json.dumps(schema['default'])} unless given")
+    return ", ".join(parts)
 
 
 def _command(
@@ -214,6 +246,13 @@ def _refusals(document: Json) -> dict[str, str]:
     }
 
 
+_WORD_BY_FORMAT = {"uuid": "id", "password": "secret"}
+_BOUNDS = (
+    (" characters", "minLength", "maxLength"),
+    (" items", "minItems", "maxItems"),
+    ("", "minimum", "maximum"),
+    ("", "exclusiveMinimum", "exclusiveMaximum"),
+)
 _INLINE = ("reference.css", "reference.js")
 
 
@@ -229,6 +268,11 @@ def _coded(text: str) -> Markup:
     return Markup("").join(shown)
 
 
+def _breakable(name: str) -> Markup:
+    """Give a name that a narrow screen may break behind its dots, and nowhere else."""
+    return Markup(".<wbr>").join(name.split("."))
+
+
 _TEMPLATES = Environment(
     loader=FileSystemLoader(_HERE / "templates"),
     autoescape=True,
@@ -237,3 +281,4 @@ _TEMPLATES = Environment(
     lstrip_blocks=True,
 )
 _TEMPLATES.filters["coded"] = _coded
+_TEMPLATES.filters["breakable"] = _breakable

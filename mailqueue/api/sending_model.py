@@ -51,9 +51,9 @@ class SmtpOverride(StrictlyGiven):
     host: Text
     """Name of the SMTP server, such as `smtp.example.org`."""
     port: Whole | None = None
-    """Its port; 587 for starttls, 465 for implicit and 25 for none without."""
+    """Its port; if left out, 587 for `starttls`, 465 for `implicit` and 25 for `none`."""
     username: SecretStr | None = None
-    """Name to log in by; no login without."""
+    """Name to log in by; no login if left out."""
     password: SecretStr | None = None
     """Password of that name."""
     tls_mode: Literal["starttls", "implicit", "tls", "ssl", "none", "plain"] = Field(
@@ -63,8 +63,8 @@ class SmtpOverride(StrictlyGiven):
     `plain`).
     """
     queue: bool = False
-    """Queue the mail, and keep the server sealed until it is sent or expires; else send it while
-    you wait.
+    """Queue the mail, and keep the server sealed until it is sent or expires; else send it
+    while you wait.
     """
 
 
@@ -72,51 +72,52 @@ class _Mail(StrictlyGiven):
     """What holds for one mail, and for many."""
 
     from_email: Text | None = None
-    """From address, such as `Shop <shop@example.com>`; the sender account's or the project's
-    without.
+    """From address, such as `Shop <shop@example.com>`; the sender account's or the project's if
+    left out.
     """
     from_name: Text | None = None
     """Name beside the From address."""
     reply_to: Text | None = None
-    """Address answers go to; the project's without, if it has one."""
+    """Address answers go to; the project's if left out, if it has one."""
     priority: Text | Whole | None = None
-    """`critical`, `high`, `normal` or `low`, or 0 to 3 in this order; `normal` without. Higher
-    ones go first.
+    """`critical`, `high`, `normal` or `low`, or 0 to 3 in this order; `normal` if left out.
+    Higher ones go first.
     """
     tags: list[Text] = Field(default_factory=list)
     """Words to find mail by: at most 20, of 1 to 128 characters."""
     headers: dict[Text, Text] = Field(default_factory=dict)
-    """Further headers by name, such as `{"X-Order": "81"}`: at most 100."""
-    attachments: list[AttachedFile] = Field(default_factory=list)
-    """Files: PDF, GIF, JPEG, PNG and WebP up to 4 MiB together, unless the project allows others.
+    """Further headers by name, such as `{"X-Order": "81"}`: at most 100, none that mailqueue
+    sets itself.
     """
+    attachments: list[AttachedFile] = Field(default_factory=list)
+    """PDF, GIF, JPEG, PNG and WebP up to 4 MiB together, unless the project allows others."""
     campaign_id: Text | None = None
     """Name for reports, such as `spring-sale`: at most 200 characters."""
     scheduled_at: AwareDatetime | None = Field(
         default=None, validation_alias=AliasChoices("scheduled_at", "run_at")
     )
-    """Not sent before this instant: RFC 3339 with offset, `2030-05-01T08:00:00+02:00`. Now
-    without, and where it is past.
+    """Not sent before this instant: RFC 3339 with offset, `2030-05-01T08:00:00+02:00`. Now if
+    left out, or past.
     """
     expires_at: AwareDatetime | None = None
-    """Given up at this instant: RFC 3339 with offset; 4 days after `scheduled_at` without."""
+    """Given up at this instant: RFC 3339 with offset; 4 days after `scheduled_at` if left out."""
     category: Text | None = None
     """`transactional`, `marketing` or a lower-case word of yours: decides which unsubscribes
-    count. `transactional` without.
+    count. `transactional` if left out.
     """
     delivery: Text | None = None
-    """What is done when nobody knows whether the server took it: `resend` sends it again, `hold`
-    waits for a person. `hold` for marketing without, else `resend`.
+    """What is done when nobody knows whether the server took it: `resend` sends it again,
+    `hold` waits for a person. `hold` for marketing if left out, else `resend`.
     """
     smtp_config_id: Text | None = Field(
         default=None,
         validation_alias=AliasChoices("smtp_config_id", "sender"),
     )
-    """Id or name of the sender account that sends it; the project's accounts in their order
-    without.
+    """Id or name of the sender account that sends it; the project's accounts in their order if
+    left out.
     """
     max_attempts: Whole | None = None
-    """1 to 1000 attempts; 100 without."""
+    """1 to 1000 attempts; 100 if left out."""
 
     def options(self) -> dict[str, Any]:
         """Give what stands in the options of `mailqueue.enqueue`."""
@@ -138,8 +139,8 @@ class _Addressed(StrictlyGiven):
     """Whom one mail goes to."""
 
     to: Annotated[Mailboxes, Field(min_length=1)]
-    """Recipients in To, such as `["Ann <ann@example.com>"]`, or one as a string. 50 at most with
-    `cc` and `bcc`.
+    """Recipients in To, such as `["Ann <ann@example.com>"]`, or one as a string. 50 at most
+    with `cc` and `bcc`.
     """
     cc: Mailboxes = Field(default_factory=list)
     """Recipients in Cc, a list or one as a string."""
@@ -227,7 +228,7 @@ class _OfTemplate(StrictlyGiven):
     template_version: Text | Whole | None = None
     """A number, or `published` (or `latest-published`): the default."""
     language: Text | None = None
-    """Language, such as `de` or `pt-br`; the template's own without."""
+    """Language, such as `de` or `pt-br`; the template's own if left out."""
 
     @property
     def template(self) -> str:
@@ -258,7 +259,7 @@ class TemplateRecipient(BatchRecipient):
     variables: JsonObject = Field(default_factory=dict)
     """Values for this recipient, on top of those of the call."""
     language: Text | None = None
-    """Language of this recipient; the call's without."""
+    """Language of this recipient; the call's if left out."""
 
 
 class TemplateBatchRequest(_OfTemplate, _Many):

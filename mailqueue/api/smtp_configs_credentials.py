@@ -37,11 +37,11 @@ class SmtpCredentials(_Credentials):
     host: Text
     """Name of the SMTP server, such as `smtp.example.com`; needed."""
     port: Annotated[int, Field(ge=1, le=65_535)] | None = None
-    """Its port; 587 for starttls, 465 for implicit and 25 for none without."""
+    """Its port; if left out, 587 for `starttls`, 465 for `implicit` and 25 for `none`."""
     tls_mode: Literal["starttls", "implicit", "tls", "none", "plain"] = "starttls"
     """`starttls` after connecting, `implicit` (or `tls`) from the start, or `none` (or `plain`)."""
     username: Text | None = None
-    """Name to log in by; no login without."""
+    """Name to log in by; no login if left out."""
     password: SecretText | None = None
     """Password of that name."""
     grant: dict[str, Any] | None = None

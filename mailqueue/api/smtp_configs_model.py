@@ -40,10 +40,10 @@ class RoutingRules(Given):
     """Mail that takes the account: of these categories, to these recipient domains."""
 
     category: Words | Text | None = None
-    """Category of the mail, such as `marketing`, or several; any without."""
+    """Category of the mail, such as `marketing`, or several; any if left out."""
     domain_pattern: Words | Text | None = None
     """Domain of the recipient: `example.com`, `*.example.com` for all below it, or several; any
-    without.
+    if left out.
     """
 
     @property
@@ -62,16 +62,16 @@ class _Config(Given):
     from_name: Text | None = None
     """Name beside that address."""
     routing_rules: RoutingRules | None = None
-    """Which mail takes this account before others; without, it takes its turn by priority."""
+    """Which mail takes this account before others; if left out, it takes its turn by priority."""
     notes: Text | None = None
     """For people."""
     daily_limit: int | None = None
-    """Recipients a day; no limit without."""
+    """Recipients a day; no limit if left out."""
     rate_limit_per_sec: float | None = None
-    """Recipients a second; no limit without."""
+    """Recipients a second; no limit if left out."""
     warm_up: list[int] | None = None
-    """Recipients it may have on its 1st, 2nd, … day, such as `[200, 1000, 5000]`; no warm-up
-    without.
+    """Recipients it may have on its 1st, 2nd, … day, such as `[200, 1000, 5000]`; no warm-up if
+    left out.
     """
 
     def limits(self) -> LimitsChange:
@@ -122,7 +122,7 @@ class ConfigChange(_Config):
     provider_type: Annotated[ProviderWord, _kept()] = "smtp"
     """As it is, where it is given: it does not change."""
     credentials: Annotated[Credentials, _kept()] = Field(default_factory=dict)
-    """All of them anew, or none: no secret is kept for another server."""
+    """All of them anew, or none: no secret is kept for another server. Left out: as they are."""
     priority: Annotated[int, _kept()] = 0
     """Accounts are tried in this order, the lowest first."""
     is_fallback: Annotated[bool, _kept()] = False
@@ -149,7 +149,7 @@ class TestRequest(Given):
     """Whom to send a mail to; without, the account connects and logs in only."""
 
     to: Text | None = None
-    """Address to send a mail to; without, it only connects and logs in."""
+    """Address to send a mail to; if left out, it only connects and logs in."""
 
 
 @dataclass(frozen=True, slots=True)

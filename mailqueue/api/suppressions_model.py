@@ -20,15 +20,15 @@ ReasonWord = Literal[
 
 class _Said(Given):
     reason: ReasonWord | None = None
-    """Why it is on the list; `unsubscribe` is another spelling of `unsubscribed`, `manual` holds
-    without.
+    """Why it is on the list; `unsubscribe` is another spelling of `unsubscribed`, `manual`
+    holds if left out.
     """
     category: Word | None = None
-    """Stops mail of this category only, such as `marketing`; all mail without."""
+    """Stops mail of this category only, such as `marketing`; all mail if left out."""
     detail: Word | None = None
     """Why, in words for people."""
     expires_at: datetime | None = None
-    """When it is over by itself: RFC 3339, `2030-05-01T08:00:00Z`; never without."""
+    """When it is over by itself: RFC 3339, `2030-05-01T08:00:00Z`; never if left out."""
 
     @property
     def until(self) -> str | None:
@@ -74,14 +74,14 @@ class CheckQuery(Given):
     email: Word
     """The address to look for."""
     category: Word | None = None
-    """As mail of this category would be; all that is in force without."""
+    """Whether mail of this category is stopped; mail of every category if left out."""
 
 
 class RemoveQuery(Given):
     """What is taken off, and why."""
 
     category: Word | None = None
-    """Only the suppression of this category; all of them without."""
+    """Only the suppression of this category; all of them if left out."""
     why: Word | None = None
     """Why; needed where the address bounced or complained."""
 

@@ -28,15 +28,15 @@ class CreateTemplate(StrictlyGiven):
     slug: Slug
     """What mail names it by, such as `welcome`: lower-case letters, digits, `-` and `_`."""
     name: Name | None = None
-    """What people call it; its slug without."""
+    """What people call it; its slug if left out."""
     description: Description | None = None
     """What it is for, for people."""
     category: Category | None = None
-    """Category of its mail, such as `marketing`, unless the mail names one; `transactional`
-    without.
+    """Category of its mail, such as `marketing`, unless the mail names one; `transactional` if
+    left out.
     """
     language: Language | None = None
-    """Language its versions are written in, such as `en` or `pt-br`; `en` without."""
+    """Language its versions are written in, such as `en` or `pt-br`; `en` if left out."""
 
 
 class ChangeTemplate(StrictlyGiven):
@@ -60,7 +60,7 @@ class Translation(StrictlyGiven):
     html_body: Body | None = None
     """HTML in this language; Jinja."""
     text_body: Body | None = None
-    """Text in this language; Jinja. Made of each mail's HTML without."""
+    """Text in this language; Jinja. Made of each mail's HTML if left out."""
 
 
 class CreateVersion(StrictlyGiven):
@@ -71,7 +71,7 @@ class CreateVersion(StrictlyGiven):
     html_body: Body | None = None
     """HTML; Jinja, in which every variable is escaped."""
     text_body: Body | None = None
-    """Text; Jinja. Made of each mail's HTML without."""
+    """Text; Jinja. Made of each mail's HTML if left out."""
     variables_schema: dict[str, Any] | None = None
     """JSON Schema (2020-12) that the variables of each mail have to fit."""
     translations: dict[Language, Translation] = Field(default_factory=dict, max_length=49)
@@ -86,11 +86,11 @@ class CloneTemplate(StrictlyGiven):
     """What the copy is called; without a slug it keeps the one it is copied from."""
 
     slug: Slug | None = None
-    """Slug of the copy; the same as what is copied without."""
+    """Slug of the copy; the same as what is copied if left out."""
     name: Name | None = None
-    """What people call the copy; the same without."""
+    """What people call the copy; the same if left out."""
     project_id: str | None = None
-    """Id of the project that gets the copy: only the key's own."""
+    """Id of the key's own project; administrators copy to others."""
 
 
 class AskPreview(StrictlyGiven):
@@ -99,9 +99,9 @@ class AskPreview(StrictlyGiven):
     variables: dict[str, Any] = Field(default_factory=dict)
     """Sample values by name of variable, such as `{"name": "Ann"}`."""
     version: Annotated[int, Field(ge=1, le=999_999_999)] | None = None
-    """Number of the version; the published one without, or else the newest."""
+    """Number of the version; the published one if left out, or else the newest."""
     language: Language | None = None
-    """Language, such as `de`; the template's own without."""
+    """Language, such as `de`; the template's own if left out."""
 
 
 class PutPart(Given):
@@ -132,7 +132,7 @@ class DiffQuery(Given):
     to: Annotated[int, Field(ge=1, le=999_999_999)]
     """Number of the newer version."""
     language: Language | None = None
-    """Language to compare them in, such as `de`; the template's own without."""
+    """Language to compare them in, such as `de`; the template's own if left out."""
 
 
 @dataclass(frozen=True, slots=True)

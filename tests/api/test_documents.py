@@ -83,6 +83,50 @@ def test_unknown_fields_are_refused_everywhere(endpoint: Endpoint) -> None:
     assert loose == []
 
 
+def undescribed(schema: Any, at: str) -> list[str]:
+    """Name the fields in a schema that nothing is said of."""
+    found = []
+    match schema:
+        case {"$ref": str() as path}:
+            inner = DOCUMENT["components"]["schemas"][path.rpartition("/")[2]]
+            found += undescribed(inner, at)
+        case dict():
+            fields = schema.get("properties", {})
+            for name, field in fields.items():
+                about = field.get("description", "")
+                if not about.endswith(".") or about != about.strip():
+                    found.append(f"{at}.{name}")
+                found += undescribed(field, f"{at}.{name}")
+            for name, part in schema.items():
+                if name not in ("properties", "default", "examples"):
+                    found += undescribed(part, at)
+        case list():
+            for part in schema:
+                found += undescribed(part, at)
+    return found
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=named)
+def test_every_field_and_parameter_says_its_use(endpoint: Endpoint) -> None:
+    operation = DOCUMENT["paths"][endpoint.path][endpoint.method.lower()]
+    content = operation.get("requestBody", {}).get("content", {})
+    schema = content.get("application/json", {}).get("schema", {})
+    parameters = {each["name"]: each for each in operation.get("parameters", ())}
+
+    assert undescribed(schema, "body") == []
+    assert undescribed({"properties": parameters}, "") == []
+
+
+def test_fields_that_are_needed_come_first() -> None:
+    html = reference_page(DOCUMENT, origin=USUAL_ORIGIN).html.decode()
+    send = html.partition('<article id="post_send">')[2].partition("</article>")[0]
+    body = send.partition("<h4>Body</h4>")[2].partition("</dl>")[0]
+    is_needed = ["<b>needed</b>" in each for each in body.split("<dt>")[1:] if "<wbr>" not in each]
+
+    assert is_needed.count(True) == 2
+    assert is_needed == sorted(is_needed, reverse=True)
+
+
 @pytest.mark.parametrize("endpoint", [each for each in ENDPOINTS if each.query], ids=named)
 def test_unknown_parameters_are_refused_everywhere(endpoint: Endpoint) -> None:
     assert endpoint.query is not None
