@@ -20,19 +20,35 @@ ERROR: Json = {
     "type": "object",
     "required": ["statusCode", "name", "message", "request_id"],
     "properties": {
-        "statusCode": {"type": "integer", "examples": [422]},
-        "name": {"type": "string", "examples": ["invalid_field"]},
-        "message": {"type": "string", "examples": ["to.0: is no address"]},
+        "statusCode": {
+            "type": "integer",
+            "description": "The status of the answer.",
+            "examples": [422],
+        },
+        "name": {
+            "type": "string",
+            "description": "What is wrong, for programs.",
+            "examples": ["invalid_field"],
+        },
+        "message": {
+            "type": "string",
+            "description": "What is wrong, for people.",
+            "examples": ["to.0: is no address"],
+        },
         "field": {"type": "string", "description": "The first field that is wrong."},
         "violations": {
             "type": "array",
+            "description": "All that is wrong in a body or query.",
             "items": {
                 "type": "object",
                 "properties": {"field": {"type": "string"}, "message": {"type": "string"}},
             },
         },
         "needed": {"type": "string", "description": "What the key lacks, as scope email:send."},
-        "request_id": {"type": ["string", "null"]},
+        "request_id": {
+            "type": ["string", "null"],
+            "description": "Finds the request in the log.",
+        },
     },
 }
 WHY_BY_STATUS: Mapping[int, str] = {

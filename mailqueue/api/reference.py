@@ -268,9 +268,9 @@ def _coded(text: str) -> Markup:
     return Markup("").join(shown)
 
 
-def _breakable(name: str) -> Markup:
-    """Give a name that a narrow screen may break behind its dots, and nowhere else."""
-    return Markup(".<wbr>").join(name.split("."))
+def _breakable(text: str, behind: str) -> Markup:
+    """Give text that a narrow screen breaks behind this character before anywhere else."""
+    return Markup("{}<wbr>").format(behind).join(text.split(behind))
 
 
 _TEMPLATES = Environment(
