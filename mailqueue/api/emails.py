@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import AliasChoices, AwareDatetime, Field
@@ -20,6 +20,18 @@ from mailqueue.mail.shown import Library, composed, find_letter
 from mailqueue.tenants.model import Scope
 
 _TAG = "Emails"
+Status = Literal[
+    "queued",
+    "pending",
+    "sending",
+    "assigned",
+    "held",
+    "sent",
+    "failed",
+    "suppressed",
+    "expired",
+    "cancelled",
+]
 # What callers call a state that has another word in the queue.
 _STATUS_BY_WORD = {"queued": "pending", "sending": "assigned"}
 
@@ -27,8 +39,8 @@ _STATUS_BY_WORD = {"queued": "pending", "sending": "assigned"}
 class EmailsQuery(PageQuery):
     """The filters of a list of mail; those that are given must all fit."""
 
-    status: str | None = None
-    """Its state: queued, sending, held, sent, failed, suppressed, expired or cancelled."""
+    status: Status | None = None
+    """Its state; queued is pending, and sending assigned."""
     tag: str | None = None
     """One of its tags."""
     sent_from: str | None = Field(default=None, validation_alias=AliasChoices("from"))

@@ -74,8 +74,11 @@ class Email:
     status: str
     why: str
     reason: str | None
-    priority: int
+    priority: str
     category: str
+    from_email: str | None
+    from_name: str | None
+    reply_to: str | None
     recipient_email: str
     recipient_name: str | None
     subject: str | None
@@ -160,8 +163,11 @@ class ShownEmail:
     status: str
     why: str
     reason: str | None
-    priority: int
+    priority: str
     category: str
+    from_email: str | None
+    from_name: str | None
+    reply_to: str | None
     recipient_email: str
     recipient_name: str | None
     subject: str | None

@@ -16,7 +16,7 @@ class ListedEmail:
     id: UUID
     status: str
     reason: str | None
-    priority: int
+    priority: str
     category: str
     from_email: str | None
     recipient_email: str

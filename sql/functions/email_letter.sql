@@ -55,7 +55,7 @@ BEGIN
                 UNION ALL SELECT h.lane_id, h.priority, NULL, h.expires_at, h.delivery FROM mailqueue.email_history AS h WHERE h.id = b.id) AS x;
             SELECT x.* INTO l FROM mailqueue.lanes AS x WHERE x.id = e.lane_id;
             v_found := v_found || jsonb_build_object('letter', mailqueue.letter_of(v_project, b.id),
-                'priority', e.priority, 'scheduled_at', e.run_at, 'expires_at', e.expires_at, 'delivery', e.delivery,
+                'priority', (ARRAY['critical', 'high', 'normal', 'low'])[e.priority + 1], 'scheduled_at', e.run_at, 'expires_at', e.expires_at, 'delivery', e.delivery,
                 'rule', (SELECT r.position FROM mailqueue.routing_rules AS r WHERE r.id = l.rule_id),
                 'limit', (SELECT jsonb_build_object('daily_limit', h.daily_limit, 'sent', h.sent, 'reserved', h.reserved, 'headroom', h.headroom,
                                                     'why', mailqueue.limit_words(h.why, h.daily_limit), 'until', nullif(h.until, 'infinity'))

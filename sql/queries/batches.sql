@@ -24,7 +24,7 @@ SELECT mailqueue.letter_of(%(project_id)s, %(id)s);
 
 -- name: list_project_emails :many
 -- A page of a project's mail, the newest first.
-SELECT e.id, e.status, e.reason, e.priority, e.category, e.from_email, e.recipient_email, e.recipient_name, e.recipients, e.subject,
+SELECT e.id, e.status, e.reason, (ARRAY['critical', 'high', 'normal', 'low'])[e.priority + 1] AS priority, e.category, e.from_email, e.recipient_email, e.recipient_name, e.recipients, e.subject,
        e.campaign_id, e.tags, e.sender, e.attempts, e.created_at, e.run_at AS scheduled_at, e.finished_at
 FROM mailqueue.list_emails(%(project_id)s, %(status)s, %(tag)s, %(from)s, %(to)s, %(campaign)s, %(category)s, %(batch)s, %(since)s, %(until)s,
                            %(before)s, %(limit)s) AS e;

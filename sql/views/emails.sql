@@ -8,7 +8,7 @@ SELECT q.id, p.name AS project, q.project_id, q.status, q.last_error AS reason, 
                           ELSE (SELECT x.look_at FROM mailqueue.inline_servers AS x WHERE x.email_id = q.id) END AS run_at,
        NULL::timestamptz AS finished_at, q.expires_at,
        q.attempts, q.max_attempts, q.recipients, q.delivery, q.assigned_to, s.name AS sender, q.worker_id, q.last_error,
-       NULL::text AS message_id, NULL::text AS provider_message_id, c.html_body, c.text_body
+       NULL::text AS message_id, NULL::text AS provider_message_id, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to
   FROM mailqueue.email_queue AS q
   JOIN mailqueue.projects AS p ON p.id = q.project_id
   LEFT JOIN mailqueue.email_contents AS c ON c.id = q.content_id AND c.created_on = q.content_on
@@ -19,7 +19,7 @@ SELECT h.id, p.name, h.project_id, h.status, h.reason, h.priority, h.category,
        h.recipient_email, h.recipient_name, c.subject, h.campaign_id, h.tags, h.custom_data,
        h.created_at, NULL, h.finished_at, h.expires_at,
        h.attempts, h.max_attempts, h.recipients, h.delivery, h.assigned_to, s.name, h.worker_id, h.last_error,
-       h.message_id, h.provider_message_id, c.html_body, c.text_body
+       h.message_id, h.provider_message_id, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to
   FROM mailqueue.email_history AS h
   JOIN mailqueue.projects AS p ON p.id = h.project_id
   LEFT JOIN mailqueue.email_contents AS c ON c.id = h.content_id AND c.created_on = h.content_on

@@ -46,7 +46,7 @@ async def test_each_recipient_has_an_answer_in_order(api: Calling) -> None:
     assert found["email_ids"] == [one["id"] for one in found["results"] if one["id"]]
     first = (await api.get(f"/v1/emails/{found['email_ids'][0]}")).json()
     last = (await api.get(f"/v1/emails/{found['email_ids'][-1]}")).json()
-    assert (first["subject"], first["tags"], first["priority"]) == ("We moved", ["all"], 1)
+    assert (first["subject"], first["tags"], first["priority"]) == ("We moved", ["all"], "high")
     assert (last["recipient_name"], last["tags"]) == ('Dora "D" <x>', ["own"])
     assert last["custom_data"] == {"n": 4}
 

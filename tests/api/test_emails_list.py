@@ -72,6 +72,11 @@ async def test_every_filter_finds_its_mail_finished_or_not(api: Calling) -> None
     assert await listed(api, "tag=otp&campaign=autumn") == []
     [found] = await listed(api, "tag=otp")
     assert (found["from_email"], found["subject"]) == ("shop@example.org", "Hello")
+    assert found["priority"] == "normal"
+    shown = (await api.get(f"/v1/emails/{mine}")).json()
+    assert (shown["from_email"], shown["priority"]) == ("shop@example.org", "normal")
+    wrong = await api.get("/v1/emails?status=done")
+    assert (wrong.status_code, error_of(wrong)["field"]) == (422, "status")
     assert found["reason"] == "by the API"
 
 
