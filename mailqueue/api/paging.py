@@ -30,7 +30,7 @@ class PageQuery(Given):
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """A part of a list; `next_cursor` None: nothing comes after."""
+    """A part of a list; `next_cursor` is null where nothing comes after."""
 
     data: list[T]
     next_cursor: str | None

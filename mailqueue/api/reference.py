@@ -44,6 +44,7 @@ class Operation:
     parameters: list[Field]
     body: list[Field]
     answer_status: str
+    answer_about: str
     answer: list[Field]
     refusals: list[str]
     command: str
@@ -103,6 +104,7 @@ def _operation(document: Json, method: str, path: str, about: Json, origin: str)
         parameters=[_parameter(each, schemas) for each in about.get("parameters", ())],
         body=list(_fields(body.get("schema", {}), schemas)),
         answer_status=status,
+        answer_about=_resolved(answer.get("schema", {}), schemas).get("description", ""),
         answer=list(_fields(answer.get("schema", {}), schemas)),
         refusals=[status for status in about["responses"] if status.startswith(("4", "5"))],
         command=_command(method, path, about, example=body.get("example"), origin=origin),

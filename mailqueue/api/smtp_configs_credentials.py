@@ -35,7 +35,7 @@ class SmtpCredentials(_Credentials):
     """A server that speaks SMTP; `grant` in place of a password logs in by XOAUTH2."""
 
     host: Text
-    """Name of the SMTP server, such as `smtp.example.com`; needed."""
+    """Name of the SMTP server, such as `smtp.example.com`; needed for SMTP."""
     port: Annotated[int, Field(ge=1, le=65_535)] | None = None
     """Its port; if left out, 587 for `starttls`, 465 for `implicit` and 25 for `none`."""
     tls_mode: Literal["starttls", "implicit", "tls", "none", "plain"] = "starttls"

@@ -232,7 +232,7 @@ class SaidLine:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What came of a try; `sent` is None where no mail was asked for."""
+    """What came of a try; `sent` is null where no mail was asked for."""
 
     success: bool
     sent: bool | None

@@ -168,33 +168,6 @@ async def test_a_body_that_is_no_request_is_the_callers_fault(api: Calling, body
     assert error_of(response)["message"]
 
 
-async def test_one_recipient_may_be_a_string_and_bodies_have_shorter_names(api: Calling) -> None:
-    response = await api.send(
-        {
-            "to": "Ann <ann@example.com>",
-            "cc": "bob@example.com",
-            "bcc": "carol@example.com",
-            "subject": "Hello",
-            "html": "<p>Hello Ann</p>",
-            "text": "Hello Ann",
-        }
-    )
-
-    assert response.status_code == 202, response.text
-    async with connect(api.database) as conn:
-        rows = await make.rows(
-            conn,
-            "SELECT r.kind, r.address, c.html_body, c.text_body FROM mailqueue.email_queue AS q"
-            " JOIN mailqueue.email_contents AS c ON c.id = q.content_id"
-            " JOIN mailqueue.email_recipients AS r ON r.email_id = q.id"
-            " ORDER BY r.address",
-        )
-    assert [tuple(row) for row in rows] == [
-        (kind, f"{name}@example.com", "<p>Hello Ann</p>", "Hello Ann")
-        for kind, name in (("to", "ann"), ("cc", "bob"), ("bcc", "carol"))
-    ]
-
-
 async def test_a_suppressed_recipient_is_told_at_once(api: Calling) -> None:
     async with connect(api.database) as conn:
         await make.inserted(
