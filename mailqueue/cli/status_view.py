@@ -19,7 +19,7 @@ _WORDS = {
     "no_sender": "no sender account",
     "daily_limit": "daily limit used up",
     "rate": "rate used up",
-    "unreachable": "server unreachable",
+    "unreachable": "waits for its server",
     "circuit": "circuit open",
     "half_open": "circuit half open",
 }

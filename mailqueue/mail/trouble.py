@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from datetime import timedelta
 from typing import NamedTuple
 
 from mailqueue.core.crashpoints import reach
@@ -12,6 +13,9 @@ from mailqueue.telemetry.log import get_logger
 
 MOST_BLAME = 200
 """Refused mails of one account kept for the database; of more the oldest are dropped."""
+
+SHORTEST_WAIT = timedelta(seconds=1)
+"""Where a server asks for a pause and names no time; longer each time in a row."""
 
 log = get_logger(__name__)
 
@@ -81,9 +85,14 @@ class Trouble:
         elif why.kind is Kind.ACCOUNT and why.stage is Stage.CONNECT and not why.retry_after:
             # With a time, as where a quota is used up, it only has to wait.
             await self._link.call(lambda conn: store.suspend_sender(conn, account, why.detail))
-        elif (wait := why.retry_after) is not None:
+        elif (wait := _asked_for(why)) is not None:
             await self._link.call(
                 lambda conn: store.rest_sender_for(conn, account, why.detail, wait=wait)
             )
         else:
             await self._link.call(lambda conn: store.rest_sender(conn, account, why.detail))
+
+
+def _asked_for(why: Rejected) -> timedelta | None:
+    """Give the wait that a server asks for; None where it asks for none and may be away."""
+    return why.retry_after or (SHORTEST_WAIT if why.kind is Kind.RATE_LIMITED else None)

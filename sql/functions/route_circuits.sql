@@ -157,7 +157,8 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
-    PERFORM mailqueue.rest_sender(p_account, p_reason);
+    PERFORM mailqueue.note_failures(p_account, ARRAY['rate_limited'], ARRAY[NULL], ARRAY[p_reason]);
+    PERFORM mailqueue.open_circuit(p_account, 'unreachable', interval '1 s', interval '5 min');
     UPDATE mailqueue.limits AS m SET blocked_until = clock_timestamp() + least(p_wait, interval '1 h')
      WHERE m.sender_account_id = p_account AND m.blocked_reason IN ('unreachable', 'circuit')
        AND m.blocked_until < clock_timestamp() + least(p_wait, interval '1 h');

@@ -32,7 +32,7 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
                 WHEN 'domain_rate' THEN format('mail to %s is sent as fast as its rate allows', l.pause_value)
                 WHEN 'paused' THEN 'the project or its sender account is paused' || coalesce(': ' || coalesce(p.status_reason, s.status_reason), '')
                 WHEN 'suspended' THEN 'the project or its sender account is suspended' || coalesce(': ' || coalesce(p.status_reason, s.status_reason), '')
-                WHEN 'unreachable' THEN 'the mail server cannot be reached'
+                WHEN 'unreachable' THEN 'the mail server cannot be reached, or asks us to wait'
                 WHEN 'circuit' THEN 'too many mails failed for reasons of the sender account: its circuit is open'
                 WHEN 'half_open' THEN 'one mail tries whether the sender account works again'
                 WHEN 'locked' THEN 'the project''s secrets are locked by its own key'

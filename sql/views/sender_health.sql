@@ -10,6 +10,7 @@ SELECT p.name AS project, a.id AS sender_account_id, a.name AS sender, a.provide
        CASE WHEN a.status = 'suspended' THEN format('its server refuses it: mend what the reason names, try it with mailqueue sender test %s, then mailqueue sender resume %s', a.name, a.name)
             WHEN a.status = 'paused' AND coalesce(a.status_until, 'infinity') > clock_timestamp() THEN format('paused: mailqueue sender resume %s', a.name)
             WHEN s.circuit <> 'closed' AND m.blocked_reason = 'circuit' THEN 'look at the last errors: mail waits, or takes the next account, until one mail goes through'
+            WHEN s.circuit <> 'closed' AND f.last_errors[1] LIKE 'rate\_limited: %' THEN 'it asks us to wait: the last errors say why; it is tried again by itself, and a lower rate or daily limit keeps it from asking'
             WHEN s.circuit <> 'closed' THEN 'its server does not answer: look at its host, port and the network; it is tried again by itself'
             WHEN w.failures > 0 AND w.failures >= w.sent THEN 'most mails fail for reasons of its own: look at the last errors'
             ELSE 'nothing to do' END AS recommendation

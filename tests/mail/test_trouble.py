@@ -85,3 +85,22 @@ async def test_how_long_a_provider_asks_us_to_wait_holds_for_every_process(
         for minutes, waits in ((7, 7), (24 * 60, 60), (2, 60)):
             trouble.failed(account, replace(fast, retry_after=timedelta(minutes=minutes)))
             await until(conn, left, account, is_=waits)
+
+        health = (
+            "SELECT failures, recommendation FROM mailqueue.sender_health"
+            " WHERE sender_account_id = %s"
+        )
+        [(failures, recommendation)] = await make.rows(conn, health, account)
+        assert set(failures) == {"rate_limited"}
+        assert recommendation.startswith("it asks us to wait")
+
+
+async def test_a_server_that_names_no_time_is_not_said_to_be_away(
+    database: DatabaseSettings,
+) -> None:
+    trouble = Trouble(Link(database, "test/trouble"))
+    kinds = "SELECT array_agg(kind) FROM mailqueue.sender_failures WHERE sender_account_id = %s"
+    async with writing(database, trouble) as conn:
+        account = await make.sender_account(conn)
+        trouble.failed(account, Rejected(Kind.RATE_LIMITED, "429", "too fast", Stage.DOT))
+        await until(conn, kinds, account, is_=["rate_limited"])
