@@ -25,6 +25,15 @@ from mailqueue.ports.transport import Outgoing
 BOUNDS = Bounds("Resend", octets=40 * MEGABYTE, recipients=50)
 BATCH_MAILS = 100
 DECIDED = frozenset({"cc", "bcc", "reply_to", "html", "text", "headers", "attachments", "tags"})
+# It takes a file named like another kind of file, and then drops the mail without a word.
+TYPE_BY_ENDING = {
+    "pdf": "application/pdf",
+    "gif": "image/gif",
+    "png": "image/png",
+    "webp": "image/webp",
+    "jpg": "image/jpeg",
+    "jpeg": "image/jpeg",
+}
 QUOTA_WAIT = timedelta(hours=1)
 
 # By name, and by status and name where one name has several.
@@ -71,6 +80,10 @@ class Resend(Service):
         parts = parts_of(mail)
         if not parts.to:
             return cannot_carry("Resend needs a recipient in to, and only blind copies are left")
+        for file in parts.files:
+            known = TYPE_BY_ENDING.get(file.name.rpartition(".")[2].lower())
+            if known not in (None, file.content_type):
+                return cannot_carry(f"Resend drops mail with a {file.content_type}: {file.name}")
         octets = orjson.dumps(self._body(mail, parts))
         refused = objection(self._bounds, mail, octets=len(octets))
         return refused or Written(mail, octets, goes_alone=bool(parts.files))

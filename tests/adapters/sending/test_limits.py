@@ -125,3 +125,10 @@ async def test_mailguns_options_have_a_bound_together() -> None:
 
     assert "16384 octets" in verdict.detail
     assert server.requests == []
+
+
+async def test_resend_gets_no_file_whose_name_says_another_kind_than_it_is() -> None:
+    one = with_files()
+    misnamed = one._replace(message=one.message.replace(b"logo.png", b"logo.jpg"))
+
+    assert "logo.jpg" in await refusal(RESEND, misnamed)
