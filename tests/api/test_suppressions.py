@@ -153,6 +153,18 @@ async def test_what_is_no_list_changes_nothing(api: Calling) -> None:
     assert await listed(api) == []
 
 
+async def test_a_list_under_one_key_is_taken_in_once(api: Calling) -> None:
+    once = {"Idempotency-Key": "list-1", "Content-Type": "application/json"}
+    one = await imported(api, f'["{ANN}"]', **once)
+    two = await imported(api, f'["{ANN}"]', **once)
+    other = await imported(api, '["bob@example.com"]', **once)
+
+    assert (one.status_code, one.json()["added"]) == (200, 1)
+    assert (two.json(), two.headers["idempotent-replayed"]) == (one.json(), "true")
+    assert (other.status_code, error_of(other)["field"]) == (422, "Idempotency-Key")
+    assert len(await listed(api)) == 1
+
+
 async def test_projects_do_not_see_each_other(api: Calling) -> None:
     async with connect(api.database) as conn:
         await make.project(conn, "shop")
