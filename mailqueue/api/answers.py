@@ -81,7 +81,8 @@ class Violations(InvalidField):
 
     def __init__(self, violations: Sequence[tuple[str, str]]) -> None:
         path, why = violations[0]
-        super().__init__(path.partition(".")[0], why)
+        field, _, within = path.partition(".")
+        super().__init__(field, f"{within}: {why}" if within else why)
         self.violations = list(violations)
 
 

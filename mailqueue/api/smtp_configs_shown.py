@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from mailqueue.api.answers import Violations
 from mailqueue.api.call import Call
 from mailqueue.api.smtp_configs_credentials import shown as shown_credentials
 from mailqueue.api.smtp_configs_model import ShownConfig, ShownRouting
@@ -34,6 +35,8 @@ def renamed(credentials: object = None) -> Iterator[None]:
     """Name the fields of a refusal as callers know them; nothing of credentials is repeated."""
     try:
         yield
+    except Violations:
+        raise  # named as callers know them already
     except InvalidField as exc:
         field, why = _FIELD_BY_OURS.get(exc.field, exc.field), exc.why
         if exc.field in _OF_CREDENTIALS:

@@ -92,6 +92,9 @@ async def test_what_is_wrong_is_named_and_no_secret_repeated(shop: Wired) -> Non
     ):
         refused = await shop.call("PUT", f"{CONFIGS}/{config['id']}", change)
         assert (refused.status_code, error_of(refused)["field"]) == (422, next(iter(change)))
+    lacking = await shop.call("PUT", f"{CONFIGS}/{config['id']}", {"credentials": {"port": 25}})
+    assert error_of(lacking)["message"] == "credentials: host: is needed"
+    assert [one["field"] for one in error_of(lacking)["violations"]] == ["credentials.host"]
     assert (await shop.call("POST", CONFIGS, RELAY)).status_code == 409
 
 
