@@ -150,7 +150,8 @@ def test_what_runs_alone_serves_until_it_is_told_to_stop(
 
 
 def test_a_network_needs_a_password(environment: dict[str, str]) -> None:
-    result = CliRunner(env=environment).invoke(main, ["trap", "serve", "--host", "0.0.0.0"])
+    asked = ["trap", "serve", "--host", "0.0.0.0", "--port", "0"]
+    result = CliRunner(env=environment).invoke(main, asked)
 
     assert result.exit_code == 4
     assert "MAILQUEUE_TRAP_PASSWORD" in result.stderr

@@ -30,7 +30,12 @@ NEXT = """-- 9999_next.sql
 ALTER TABLE mailqueue.email_queue ADD COLUMN note text;
 ALTER TABLE mailqueue.workers ADD COLUMN note text;
 """
-ENDS = (["worker", "send"], ["worker", "send", "--processes", "2"], ["api"], ["status"])
+ENDS = (
+    ["worker", "send"],
+    ["worker", "send", "--processes", "2"],
+    ["api", "--port", "0"],
+    ["status"],
+)
 
 
 @pytest.fixture

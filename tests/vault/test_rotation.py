@@ -188,10 +188,11 @@ async def test_secrets_that_come_while_it_rotates_are_sealed_with_a_key_that_sta
 ) -> None:
     async with connect(database) as conn:
         await secrets(conn, "p0")
+    first = replace(FIRST, previous=SECOND)  # seals with the old one, and is told of the new one
 
     async def others(number: int) -> None:
         async with connect(database) as conn:
-            await secrets(conn, f"p{number}", master=SECOND if number % 2 else FIRST)
+            await secrets(conn, f"p{number}", master=SECOND if number % 2 else first)
 
     async def rotating() -> None:
         async with connect(database) as conn:
