@@ -19,7 +19,9 @@ class ChangeSettings(StrictlyGiven):
     """Settings to change, written as they are shown; numbers may be numbers."""
 
     settings: Annotated[dict[Name, str | int | float], Field(min_length=1, max_length=100)]
-    """Values by name of setting, such as `{"max_send_rate": 200}`; all change, or none."""
+    """Values by name of setting, such as `{"max_send_rate": 200}`; GET lists all.
+    All that are named change, or none.
+    """
 
 
 class ChangeFlags(StrictlyGiven):

@@ -157,7 +157,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class ShownEmail:
-    """What `GET /v1/emails/{id}` answers."""
+    """A mail and what became of it; `timeline` has all that happened, in order."""
 
     id: UUID
     status: str

@@ -172,6 +172,8 @@ ENDPOINTS = (
         request=NewProject,
         response=ShownProject,
         status=HTTPStatus.CREATED,
+        description="What is left out is as if it was null, but the two limits: those are what the "
+        "installation gives new projects.",
         example={
             "slug": "simplify-hiring",
             "name": "Simplify Hiring",

@@ -49,7 +49,7 @@ class ProjectSettings(StrictlyGiven):
     """What holds for all mail of a project; null takes a setting back."""
 
     name: str | None = None
-    """What people call it, such as The Shop; its slug if left out."""
+    """What people call it, such as The Shop; null is its slug."""
     description: str | None = None
     """What it is for, for people."""
     from_name: str | None = None
@@ -59,35 +59,31 @@ class ProjectSettings(StrictlyGiven):
     reply_to: str | None = None
     """Reply-To of mail that names none."""
     bounce_address: str | None = None
-    """Address bounces go to (the envelope sender); the From address if left out."""
+    """Address bounces go to (the envelope sender); null is the From address."""
     timezone: str | None = None
-    """Where its day begins at midnight, such as `Asia/Kolkata`; UTC if left out."""
+    """Where its day begins at midnight, such as `Asia/Kolkata`; null is UTC."""
     daily_send_limit: Annotated[int, Field(ge=0, le=2_147_483_647)] | None = None
-    """Recipients a day; no limit if left out."""
+    """Recipients a day; null is no limit."""
     rate_limit_per_sec: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
-    """Recipients a second; no limit if left out."""
+    """Recipients a second; null is no limit."""
     burst: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    """Recipients the rate may be ahead of itself; 200 if left out."""
+    """Recipients the rate may be ahead of itself; null is 200."""
     weight: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    """Turns beside other projects: one with 300 has three times those of one with 100; 100 if
-    left out.
-    """
+    """Turns beside other projects: 300 is three times as many as 100; null is 100."""
     max_attachment_bytes: Annotated[int, Field(ge=0, le=26_214_400)] | None = None
-    """Bytes all files of one mail may have together; 4 MiB (4194304) if left out."""
+    """Bytes all files of one mail may have together; null is 4 MiB (4194304)."""
     allowed_mime_types: Annotated[list[str], Field(max_length=200)] | None = None
-    """Content types files may have, such as `application/pdf`; PDF, GIF, JPEG, PNG and WebP if
-    left out.
+    """Content types files may have, such as `application/pdf`; null is
+    PDF, GIF, JPEG, PNG and WebP.
     """
     allowed_from: Annotated[list[str], Field(max_length=200)] | None = None
-    """What mail may be from: addresses, domains and `*.domain` for all below; any if left out."""
+    """What mail may be from: addresses, domains and `*.domain` for all below; null is any."""
     postal_address: str | None = None
     """For the footer of marketing mail, such as `1 High Street, Oxford`."""
     delivery: str | None = None
-    """`resend` or `hold`: what is done with mail nobody knows the fate of; by its category if
-    left out.
-    """
+    """`resend` or `hold`: what is done with mail nobody knows the fate of; null is by category."""
     requests_per_sec: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    """Requests a second of all its keys together; if left out, each key has its own rate only."""
+    """Requests a second of all its keys together; null: each key has its own rate only."""
     retention: Annotated[dict[Kind, Keep | None], Field(max_length=20)] | None = None
     """Days records are kept, by kind such as `email_history`; null takes back a kind's rule."""
 

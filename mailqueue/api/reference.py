@@ -105,7 +105,10 @@ def _operation(document: Json, method: str, path: str, about: Json, origin: str)
         body=list(_fields(body.get("schema", {}), schemas)),
         answer_status=status,
         answer_about=_resolved(answer.get("schema", {}), schemas).get("description", ""),
-        answer=list(_fields(answer.get("schema", {}), schemas)),
+        answer=[
+            replace(field, is_needed=False)  # nothing is, of what is given
+            for field in _fields(answer.get("schema", {}), schemas)
+        ],
         refusals=[status for status in about["responses"] if status.startswith(("4", "5"))],
         command=_command(method, path, about, example=body.get("example"), origin=origin),
     )

@@ -62,16 +62,16 @@ class _Config(Given):
     from_name: Text | None = None
     """Name beside that address."""
     routing_rules: RoutingRules | None = None
-    """Which mail takes this account before others; if left out, it takes its turn by priority."""
+    """Which mail takes this account before others; null: it takes its turn by priority."""
     notes: Text | None = None
     """For people."""
     daily_limit: int | None = None
-    """Recipients a day; no limit if left out."""
+    """Recipients a day; null is no limit."""
     rate_limit_per_sec: float | None = None
-    """Recipients a second; no limit if left out."""
+    """Recipients a second; null is no limit."""
     warm_up: list[int] | None = None
-    """Recipients it may have on its 1st, 2nd, … day, such as `[200, 1000, 5000]`; no warm-up if
-    left out.
+    """Recipients it may have on its 1st, 2nd, … day, such as `[200, 1000, 5000]`; null is
+    no warm-up.
     """
 
     def limits(self) -> LimitsChange:

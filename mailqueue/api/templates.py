@@ -163,6 +163,7 @@ ENDPOINTS = (
         request=ChangeTemplate,
         response=ShownTemplate,
         tag=_TAG,
+        description="What is left out stays as it is.",
         example={"name": "Welcome aboard"},
     ),
     Endpoint(
