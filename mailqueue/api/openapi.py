@@ -190,7 +190,7 @@ def _query_parameters(model: type[BaseModel] | None, components: Json) -> list[J
             "name": name,
             "in": "query",
             "required": name in needed,
-            "description": each.pop("description"),
+            "description": each.pop("description", ""),
             "schema": each,
         }
         for name, each in schema.get("properties", {}).items()
