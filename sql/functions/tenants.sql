@@ -54,6 +54,10 @@ BEGIN
             PERFORM mailqueue.check_allowed_from(v_list);
             p.allowed_from := nullif(v_list, '{}');
         WHEN 'attachment_types' THEN
+            SELECT l INTO v_text FROM unnest(v_list) AS l WHERE l !~ '^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$' LIMIT 1;
+            IF FOUND THEN
+                PERFORM mailqueue.refuse(c.key, format('a content type such as application/pdf is needed, got %s', to_json(left(v_text, 100))));
+            END IF;
             p.attachment_types := coalesce(v_list, '{application/pdf,image/gif,image/jpeg,image/png,image/webp}');
         WHEN 'attachment_bytes' THEN p.attachment_bytes := coalesce(v_number, 4194304);
         WHEN 'daily_limit' THEN p.daily_limit := v_number;

@@ -95,6 +95,7 @@ async def test_null_takes_every_setting_back(conn: Conn) -> None:
         ("allowed_from", "example.com"),
         ("allowed_from", ["@"]),
         ("attachment_types", [1]),
+        ("attachment_types", ["nonsense"]),
     ],
 )
 async def test_what_a_project_cannot_be_is_refused_by_name(
