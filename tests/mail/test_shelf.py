@@ -166,6 +166,23 @@ async def test_a_file_that_is_lost_fails_its_mail_and_says_what_to_do(
     assert answer.reason.endswith("restore it from a backup and requeue the mail, or send it anew")
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_a_share_that_is_not_mounted_is_waited_for(
+    conn: Conn, shelf: FileShelf, tmp_path: Path, is_there: bool
+) -> None:
+    found = await kept(conn, shelf)
+    mounted = (tmp_path / "new").rename(tmp_path / "share")
+    if is_there:
+        (tmp_path / "new").mkdir()
+
+    answer = await fetched(conn, shelf, found)
+
+    assert isinstance(answer, FileFault)
+    assert not answer.is_lasting
+    assert "is it mounted?" in answer.reason
+    assert stored(mounted), "nothing was lost"
+
+
 async def test_a_file_of_a_place_that_is_not_named_here_is_waited_for(
     conn: Conn, shelf: FileShelf, tmp_path: Path
 ) -> None:

@@ -45,6 +45,8 @@ class FolderStore:
             try:
                 file = self._at(path).open("rb")
             except FileNotFoundError as exc:
+                if not (self._root / _DRAFTS).is_dir():  # there since the first file
+                    raise Unavailable(f"{self.url} has no files of ours: is it mounted?") from exc
                 raise FileMissing(f"{path} is not in {self.url}") from exc
             with file:
                 while chunk := await asyncio.to_thread(file.read, _CHUNK):
