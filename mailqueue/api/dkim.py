@@ -28,7 +28,7 @@ _ALGORITHM_BY_WORD = {each.key_type: each for each in Algorithm}
 Domain = Annotated[str, Field(min_length=1, max_length=300)]
 
 
-class NewKey(Given):
+class NewDkimKey(Given):
     """A key for a domain; a domain may have one of each kind."""
 
     domain: Domain
@@ -56,7 +56,7 @@ class CheckQuery(Given):
 
 
 @dataclass(frozen=True, slots=True)
-class ShownKey:
+class ShownDkimKey:
     """A key and the record to publish: as one value, as strings, and as a line of a zone."""
 
     id: UUID
@@ -80,10 +80,10 @@ class ShownKey:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownKeys:
+class ShownDkimKeys:
     """The keys of a project, oldest first."""
 
-    data: list[ShownKey]
+    data: list[ShownDkimKey]
     next_cursor: str | None = None
 
 
@@ -94,7 +94,7 @@ class Verified:
     in_dns: str
     found: list[str]
     why: str | None
-    key: ShownKey
+    key: ShownDkimKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +106,9 @@ class ShownReport:
     findings: list[Finding]
 
 
-async def create(call: Call) -> ShownKey:
+async def create(call: Call) -> ShownDkimKey:
     """Make a key, pending until its record is in DNS."""
-    body: NewKey = call.body
+    body: NewDkimKey = call.body
     algorithm = _ALGORITHM_BY_WORD[body.algorithm]
     domain, master, own = keys.domain_of(body.domain), platform_key(call), own_key_of(call.request)
     made = await keys.new_keys([algorithm])
@@ -126,16 +126,16 @@ async def create(call: Call) -> ShownKey:
     return _shown(key)
 
 
-async def index(call: Call) -> ShownKeys:
+async def index(call: Call) -> ShownDkimKeys:
     """List keys."""
     query: ListQuery | None = call.query
     domain = None if query is None or query.domain is None else keys.domain_of(query.domain)
     async with call.connection() as conn:
         found = await keys.list_keys(conn, project=call.caller.project)
-    return ShownKeys([_shown(key) for key in found if domain in (None, key.domain)])
+    return ShownDkimKeys([_shown(key) for key in found if domain in (None, key.domain)])
 
 
-async def show(call: Call) -> ShownKey:
+async def show(call: Call) -> ShownDkimKey:
     """Show a key and its record."""
     return _shown(await _key(call))
 
@@ -149,7 +149,7 @@ async def verify(call: Call) -> Verified:
     return _verified(found)
 
 
-async def rotate(call: Call) -> ShownKeys:
+async def rotate(call: Call) -> ShownDkimKeys:
     """Make a successor of each key that signs for the domain of this one."""
     key, master, own = await _key(call), platform_key(call), own_key_of(call.request)
     made = await keys.new_keys(Algorithm)
@@ -157,10 +157,10 @@ async def rotate(call: Call) -> ShownKeys:
         found = await keys.rotate(
             conn, call.caller.project, domain=key.domain, master=master, by=call.by, made=made
         )
-    return ShownKeys([_shown(each) for each in found])
+    return ShownDkimKeys([_shown(each) for each in found])
 
 
-async def revoke(call: Call) -> ShownKey:
+async def revoke(call: Call) -> ShownDkimKey:
     """Destroy a private key; what to publish then is in the answer."""
     key_id = call.id("key_id")
     async with call.connection() as conn:
@@ -198,8 +198,8 @@ def _verified(found: Publication) -> Verified:
     return Verified(found.in_dns, list(found.found), found.why, _shown(found.key))
 
 
-def _shown(key: DkimKey) -> ShownKey:
-    return ShownKey(
+def _shown(key: DkimKey) -> ShownDkimKey:
+    return ShownDkimKey(
         id=key.id,
         domain=key.domain,
         selector=key.selector,
@@ -228,8 +228,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         Scope.PROJECT_WRITE,
         "Make a DKIM key for a domain; it signs once its record is in DNS.",
         create,
-        request=NewKey,
-        response=ShownKey,
+        request=NewDkimKey,
+        response=ShownDkimKey,
         status=HTTPStatus.CREATED,
         tag=_TAG,
         once=Once.APART,
@@ -242,7 +242,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "List DKIM keys and their records.",
         index,
         query=ListQuery,
-        response=ShownKeys,
+        response=ShownDkimKeys,
         tag=_TAG,
     ),
     Endpoint(
@@ -261,7 +261,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         Scope.PROJECT_READ,
         "Show a DKIM key and the record to publish.",
         show,
-        response=ShownKey,
+        response=ShownDkimKey,
         tag=_TAG,
     ),
     Endpoint(
@@ -280,7 +280,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         Scope.PROJECT_WRITE,
         "Make a successor of each key that signs for the domain of this one.",
         rotate,
-        response=ShownKeys,
+        response=ShownDkimKeys,
         status=HTTPStatus.CREATED,
         tag=_TAG,
         once=Once.APART,
@@ -291,7 +291,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         Scope.PROJECT_WRITE,
         "Revoke a DKIM key: its private half is destroyed.",
         revoke,
-        response=ShownKey,
+        response=ShownDkimKey,
         tag=_TAG,
     ),
 )

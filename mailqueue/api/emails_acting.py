@@ -23,7 +23,7 @@ class Acted:
     result: str
 
 
-class Reason(StrictlyGiven):
+class ReasonGiven(StrictlyGiven):
     """Why, for whoever reads the audit."""
 
     reason: Text = Field(default="by the API", min_length=1, max_length=500)
@@ -65,7 +65,7 @@ def _endpoint(action: str, summary: str, description: str) -> Endpoint:
         Scope.EMAIL_SEND,
         summary,
         partial(act, action=action),
-        request=Reason,
+        request=ReasonGiven,
         response=Acted,
         tag="Emails",
         description=description,
