@@ -1,4 +1,4 @@
--- 0032_templates_by_project.sql
+-- 0027_templates_by_project.sql
 -- Adds:    whose versions of templates are, and what they say, beside them: row-level security looks at each row alone
 -- Running workers: not affected
 -- Locks:   template_versions and template_texts while they are read once

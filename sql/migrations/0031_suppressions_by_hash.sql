@@ -1,5 +1,5 @@
 -- no-transaction
--- 0040_suppressions_by_hash.sql
+-- 0031_suppressions_by_hash.sql
 -- Adds:    an index that finds a suppression by its hash
 -- Running workers: not affected
 -- Locks:   none that anybody waits for

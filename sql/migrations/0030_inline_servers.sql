@@ -1,4 +1,4 @@
--- 0039_inline_servers.sql
+-- 0030_inline_servers.sql
 -- Adds:    inline_servers
 -- Running workers: not affected; those of an older version leave this mail to others
 -- Locks:   none on existing tables

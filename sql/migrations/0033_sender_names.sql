@@ -1,4 +1,4 @@
--- 0049_sender_names.sql
+-- 0033_sender_names.sql
 -- Adds:    names of sender accounts with spaces between their words
 -- Running workers: not affected
 -- Locks:   sender_accounts for a moment: no row is read or written again

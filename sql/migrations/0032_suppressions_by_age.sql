@@ -1,5 +1,5 @@
 -- no-transaction
--- 0041_suppressions_by_age.sql
+-- 0032_suppressions_by_age.sql
 -- Adds:    an index that lists suppressions by their age
 -- Running workers: not affected
 -- Locks:   none that anybody waits for

@@ -1,5 +1,5 @@
 -- no-transaction
--- 0036_audit_by_project.sql
+-- 0028_audit_by_project.sql
 -- Adds:    an index for the audit of one project
 -- Running workers: not affected
 -- Locks:   none

@@ -1,4 +1,4 @@
--- 0038_batches.sql
+-- 0029_batches.sql
 -- Adds:    batches, the order in which a project's mail is listed
 -- Running workers: not affected
 -- Locks:   email_history against writing while the index is built: as long as it takes to read it
