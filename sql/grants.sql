@@ -95,7 +95,7 @@ BEGIN
             ('api', 'SELECT ON mailqueue.emails, mailqueue.recipient_history, mailqueue.held, mailqueue.queue_depth,
                                mailqueue.worker_status, mailqueue.projects, mailqueue.email_recipients, mailqueue.send_logs,
                                mailqueue.email_events, mailqueue.schema_migrations, mailqueue.schema_objects'),
-            ('api', 'EXECUTE ON FUNCTION mailqueue.find_api_key(bytea, inet), mailqueue.change_api_key(uuid, uuid, jsonb),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.find_api_key(bytea, inet), mailqueue.keys_in_force(uuid[]), mailqueue.change_api_key(uuid, uuid, jsonb),
                             mailqueue.issue_api_key(uuid, text, bytea, text, boolean, text[], timestamptz, integer),
                             mailqueue.rotate_api_key(uuid, uuid, bytea, text, interval, timestamptz), mailqueue.revoke_api_key(uuid, uuid, text)'),
             ('api', 'SELECT (id, project_id, name, hint, is_test, scopes, requests_per_second, created_at, created_by, expires_at, rotated_at,

@@ -9,6 +9,7 @@ from mailqueue.api.reading import head_of
 from mailqueue.api.runtime import Runtime
 from mailqueue.core.errors import Forbidden, NotFound, Unauthorized
 from mailqueue.tenants.allowance import Allowance, Standing
+from mailqueue.tenants.keys import not_in_force
 from mailqueue.tenants.model import Admin, Caller
 
 KEY = "this key"
@@ -47,7 +48,7 @@ async def admitted(
     client = request.scope.get("client")
     caller = await runtime.callers.find(given, address=client[0] if client else None)
     if caller is None:
-        raise Unauthorized("this API key is not valid")
+        raise not_in_force()
     if endpoint.scope is not None and endpoint.scope not in caller.scopes:
         raise Forbidden(f"scope {endpoint.scope}")
     project = path.get("pid")

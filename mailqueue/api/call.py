@@ -110,7 +110,8 @@ class Call:
             async with self._conn.transaction():  # by itself all or nothing, as it would be alone
                 yield self._conn
             return
-        async with self.runtime.transaction(self.tenant, by=self.by) as conn:
+        key_id = self._caller.id if self._caller is not None else None
+        async with self.runtime.transaction(self.tenant, by=self.by, key_id=key_id) as conn:
             yield conn
 
     @asynccontextmanager

@@ -5,7 +5,9 @@ given after it.
 """
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass
+from uuid import UUID
 
 from mailqueue.api import mail
 from mailqueue.api.model import Sent
@@ -15,6 +17,7 @@ from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.mail.enqueue import NewEmail
+from mailqueue.tenants.keys import in_force, not_in_force
 from mailqueue.tenants.model import Caller
 
 MOST_TOGETHER = 100
@@ -107,8 +110,19 @@ class Intake:
         if not emails:
             return
         async with borrow(self._pool, self._database) as conn:
+            valid = await in_force(conn, {asked.caller.id for asked in group})
             for project, some in emails.items():
-                await _store(conn, project, some)
+                still = [one for one in some if _is_let_in(one[0], valid)]
+                if still:
+                    await _store(conn, project, still)
+
+
+def _is_let_in(asked: _Asked, valid: Collection[UUID]) -> bool:
+    """Say whether the key is still in force, and refuse it where it is not."""
+    if asked.caller.id not in valid:
+        asked.refuse(not_in_force())
+        return False
+    return True
 
 
 async def _store(conn: Conn, project: str, some: list[tuple[_Asked, NewEmail]]) -> None:

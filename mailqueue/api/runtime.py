@@ -13,6 +13,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.tenants.allowance import Allowance
 from mailqueue.tenants.callers import Callers
+from mailqueue.tenants.keys import not_in_force
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,17 @@ class Runtime:
             yield conn
 
     @asynccontextmanager
-    async def transaction(self, tenant: UUID | None, *, by: str) -> AsyncIterator[Conn]:
+    async def transaction(
+        self, tenant: UUID | None, *, by: str, key_id: UUID | None = None
+    ) -> AsyncIterator[Conn]:
         """Lend a connection in a transaction for one project, or for all of them (None).
 
         The audit names `by`.
+
+        Raises:
+            Unauthorized: the key was put out of force meanwhile.
         """
         async with self.borrow() as conn, conn.transaction():
-            await store.act_for(conn, tenant, by=by)
+            if not await store.act_for(conn, tenant, by=by, key_id=key_id):
+                raise not_in_force()
             yield conn

@@ -8,16 +8,21 @@ from psycopg.errors import LockNotAvailable
 
 from mailqueue.api.answers import Busy
 from mailqueue.api.model import Attempt, Email, Event, Recipient
-from mailqueue.db.fetch import Conn, many, maybe, run
+from mailqueue.db.fetch import Conn, many, maybe, run, value
 
 TWIN_WAIT = "10s"
 """How long a request waits for its twin; afterwards it is told to come again."""
 
 
-async def act_for(conn: Conn, project_id: UUID | None, *, by: str) -> None:
-    """Have the rights of the API's role for one project, None for all, until COMMIT."""
+async def act_for(
+    conn: Conn, project_id: UUID | None, *, by: str, key_id: UUID | None = None
+) -> bool:
+    """Have the rights of the API's role for one project, None for all, until COMMIT.
+
+    False where the key is not in force.
+    """
     project = "*" if project_id is None else str(project_id)
-    await run(conn, "act_for", {"project": project, "by": by})
+    return await value(conn, "act_for", {"project": project, "by": by, "key": key_id}, bool)
 
 
 class Earlier(NamedTuple):

@@ -1,6 +1,7 @@
-"""Decides for how long a key that was found is believed: a second, so that revoking holds at once.
+"""Decides for how long a key that was found is believed: a second.
 
-Without that, every request would cost a look-up before it may do anything.
+Without that, every request would cost a look-up of its own. Revoking holds at once all the same:
+whatever a request does in the database begins by asking whether its key is in force.
 """
 
 import asyncio

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.core.errors import InvalidField, NotFound, Unauthorized
 from mailqueue.db.fetch import Conn
 from mailqueue.tenants import keytext, store
 from mailqueue.tenants.model import EVERY_SCOPE, ApiKey, Caller, IssuedKey, Scope
@@ -50,6 +50,16 @@ async def issue_key(
         requests_per_second=requests_per_second,
     )
     return IssuedKey(key, await show_key(conn, project_id, key_id))
+
+
+def not_in_force() -> Unauthorized:
+    """Give what a key is told that is unknown, revoked or expired."""
+    return Unauthorized("this API key is not valid")
+
+
+async def in_force(conn: Conn, ids: Collection[UUID]) -> frozenset[UUID]:
+    """Give those of these keys that are in force now."""
+    return frozenset(await store.keys_in_force(conn, ids))
 
 
 async def find_key(conn: Conn, key: str, *, address: str | None = None) -> Caller | None:

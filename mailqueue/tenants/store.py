@@ -1,6 +1,6 @@
 """API keys as rows; the only file here that runs SQL, beside that of projects."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -42,6 +42,11 @@ async def find_project(conn: Conn, project: str) -> UUID | None:
 async def find_key(conn: Conn, key_hash: bytes, *, address: str | None) -> Found | None:
     """Find who the key in force with that hash speaks for; note that `address` used it."""
     return await maybe(conn, "find_api_key", {"key_hash": key_hash, "address": address}, Found)
+
+
+async def keys_in_force(conn: Conn, ids: Collection[UUID]) -> list[UUID]:
+    """Give those of these keys that are in force now."""
+    return await many(conn, "sift_keys", {"ids": list(ids)}, UUID)
 
 
 async def issue_key(

@@ -39,6 +39,18 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.find_api_key(bytea, inet) IS 'Who the key in force with that hash speaks for, and what it may; no row for others.';
 
+-- Who was looked up is believed for a moment; before anything comes of it the key must still be in force.
+CREATE OR REPLACE FUNCTION mailqueue.keys_in_force(p_ids uuid[]) RETURNS uuid[]
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT coalesce(array_agg(k.id), '{}')
+      FROM mailqueue.api_keys AS k JOIN mailqueue.projects AS p ON p.id = k.project_id
+     WHERE k.id = ANY (p_ids) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
+       AND p.deleted_at IS NULL
+$$;
+COMMENT ON FUNCTION mailqueue.keys_in_force(uuid[]) IS 'Which of these keys are in force now.';
+
 CREATE OR REPLACE FUNCTION mailqueue.key_words(k mailqueue.api_keys) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp

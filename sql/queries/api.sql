@@ -42,14 +42,15 @@ ORDER BY v.occurred_at, v.id;
 -- Why no mail is accepted now; NULL while it is.
 SELECT mailqueue.refusal_now();
 
--- name: act_for :run
+-- name: act_for :value
 -- Until the transaction ends, have the rights of role mailqueue_api, where the login may take it, and
--- see what belongs to one project, or to all for '*'. The audit says who it was.
-SELECT set_config('mailqueue.project', %(project)s, true), set_config('mailqueue.actor', %(by)s, true),
-       set_config('role', CASE WHEN pg_has_role(session_user, to_regrole('mailqueue_api')::oid,
-                                                CASE WHEN current_setting('server_version_num')::integer < 160000
-                                                     THEN 'MEMBER' ELSE 'SET' END)
-                               THEN 'mailqueue_api' ELSE current_setting('role') END, true);
+-- see what belongs to one project, or to all for '*'. The audit says who it was. False for a key out of force.
+SELECT %(key)s::uuid IS NULL OR cardinality(mailqueue.keys_in_force(ARRAY[%(key)s::uuid])) = 1
+FROM (SELECT set_config('mailqueue.project', %(project)s, true), set_config('mailqueue.actor', %(by)s, true),
+             set_config('role', CASE WHEN pg_has_role(session_user, to_regrole('mailqueue_api')::oid,
+                                                      CASE WHEN current_setting('server_version_num')::integer < 160000
+                                                           THEN 'MEMBER' ELSE 'SET' END)
+                                     THEN 'mailqueue_api' ELSE current_setting('role') END, true)) AS s;
 
 -- name: may_act_as_api :value
 -- Whether row-level security would hold an API that logs in as we did: not where it has the owner's rights and cannot

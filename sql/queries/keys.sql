@@ -6,6 +6,10 @@ SELECT f.id, f.project_id, f.project, f.is_test, f.trap_sender, f.name, f.scopes
        f.project_requests_per_second
 FROM mailqueue.find_api_key(%(key_hash)s, %(address)s::inet) AS f;
 
+-- name: sift_keys :many
+-- Which of these keys are in force now.
+SELECT unnest(mailqueue.keys_in_force(%(ids)s::uuid[]));
+
 -- name: issue_api_key :value
 -- Make a key; only its hash is kept.
 SELECT mailqueue.issue_api_key(%(project_id)s::uuid, %(name)s::text, %(key_hash)s::bytea, %(hint)s::text, %(is_test)s::boolean,

@@ -1,5 +1,6 @@
 """API keys through the API: made, listed, replaced, revoked, and never more than their maker."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -7,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from mailqueue.db.pool import connect
-from mailqueue.tenants.keys import issue_key
+from mailqueue.tenants.keys import issue_key, revoke_key
 from mailqueue.tenants.model import Scope
 from tests import make
 from tests.api.calling import HELLO, Calling, error_of
@@ -118,6 +119,23 @@ async def test_a_revoked_key_is_refused_from_then_on(api: Calling) -> None:
     assert (gone.status_code, refused.status_code, again.status_code) == (204, 401, 204)
     assert (shown["status"], shown["revoked_reason"]) == ("revoked", "it was in a commit")
     assert await made(api), "its name is free for another"
+
+
+async def test_a_key_that_another_process_revoked_is_refused_at_once(api: Calling) -> None:
+    async with connect(api.database) as conn:
+        stolen = (await issue_key(conn, "default", "stolen", is_test=False)).key.reveal()
+        assert (await api.send(X_API_Key=stolen)).status_code == 202
+        assert (await api.get("/v1/emails", key=stolen)).status_code == 200
+
+        await revoke_key(conn, "default", "stolen")
+
+        assert (await api.get("/v1/emails", key=stolen)).status_code == 401
+        once = await api.send(X_API_Key=stolen, Idempotency_Key="a")
+        refused, served = await asyncio.gather(api.send(X_API_Key=stolen), api.send())
+        emails = await make.scalar(conn, "SELECT count(*) FROM mailqueue.emails")
+
+    assert (once.status_code, refused.status_code, served.status_code) == (401, 401, 202)
+    assert emails == 2
 
 
 async def test_a_key_makes_none_that_may_do_more(api: Calling) -> None:
