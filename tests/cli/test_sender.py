@@ -188,7 +188,7 @@ BAD_INPUT: tuple[tuple[tuple[str, ...], int, str], ...] = (
     (("sender", "add", "--name", "x"), 1, "host: is needed"),
     (("sender", "add", "--name", "x", "--host", "a b"), 1, "host: host 'a b'"),
     (("sender", "add", "--name", "x", "--host", "h", "--port", "0"), 1, "got 0"),
-    (("sender", "add", "--name", "a b", "--host", "h"), 1, "got 'a b'"),
+    (("sender", "add", "--name", "a  b", "--host", "h"), 1, "got 'a  b'"),
     (("sender", "add", "--host", "h"), 2, "'--name'"),
     ((*RELAY, "--tls", "maybe"), 2, "'maybe'"),
     (("sender", "show", "relay"), 1, "no sender account relay in project default"),
