@@ -70,8 +70,9 @@ class Tenants:
                 tenant: UUID | None,  # noqa: ARG002
                 *,
                 by: str,
+                key_id: UUID | None = None,
             ) -> AbstractAsyncContextManager[Conn]:
-                return Runtime.transaction(self, acts_for, by=by)
+                return Runtime.transaction(self, acts_for, by=by, key_id=key_id)
 
         async with serving(Bent, self.pool, self.settings) as http:
             yield http
