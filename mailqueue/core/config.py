@@ -202,7 +202,7 @@ class Environment(OidcVariables):
     workers: Annotated[int, Field(ge=0, le=256)] = Field(
         default_factory=lambda: os.cpu_count() or 1
     )
-    in_flight: Annotated[int, Field(ge=1, le=1000)] = 32
+    in_flight: Annotated[int, Field(ge=1, le=1000)] = 64
     batch: Annotated[int, Field(ge=1, le=5000)] = 200
     max_send_rate: Annotated[float | None, Field(ge=0, le=1_000_000)] = None
     allowed_hosts: Networks = ()

@@ -48,7 +48,7 @@ log = get_logger(__name__)
 class CourierSettings:
     """How much one process takes on; `drain` bounds how long mail in flight is waited for."""
 
-    in_flight: int = 32
+    in_flight: int = 64
     batch: int = 200
     drain: timedelta = timedelta(seconds=30)
 

@@ -27,7 +27,7 @@ def test_the_defaults_serve_loopback_only() -> None:
     assert (settings.api.host, settings.api.port) == ("127.0.0.1", 8025)
     assert (settings.trap.is_on, settings.trap.port) == (True, 1025)
     assert settings.workers.processes == os.cpu_count()
-    assert (settings.workers.in_flight, settings.workers.batch) == (32, 200)
+    assert (settings.workers.in_flight, settings.workers.batch) == (64, 200)
     assert settings.database.source is DatabaseSource.NONE
 
 

@@ -12,7 +12,7 @@ from tests.whole.sink import sink
 
 pytestmark = pytest.mark.timeout(300)
 
-IN_FLIGHT = 32
+IN_FLIGHT = 64
 HELD = "SELECT recipient_email FROM mailqueue.held"
 LEFT = "SELECT count(*) FROM mailqueue.email_queue WHERE status <> 'held'"
 
