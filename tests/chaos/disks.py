@@ -1,6 +1,7 @@
 """A PostgreSQL whose disk is full, and then is not."""
 
 import asyncio
+import errno
 import os
 import subprocess
 import tempfile
@@ -36,6 +37,9 @@ async def disk_full(theirs: Arena, size: Size) -> Reckoning:
                 return await _filled(small, size, disk)
         finally:
             _unmounted(disk)
+
+
+MOST_TRIES = 20
 
 
 def _mounted(disk: Path) -> str:
@@ -112,9 +116,21 @@ async def _filled(small: Arena, size: Size, disk: Path) -> Reckoning:
 
 
 def _fill(ballast: Path, disk: Path) -> None:
-    room = os.statvfs(disk)
+    """Take what is free, but for a little; the server takes some meanwhile."""
     with ballast.open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, room.f_bavail * room.f_bsize - LEFT_BYTES)
+        for _ in range(MOST_TRIES):
+            try:
+                os.posix_fallocate(file.fileno(), 0, _free_bytes(disk) - LEFT_BYTES)
+            except OSError as exc:
+                if exc.errno not in (errno.ENOSPC, errno.EINVAL):  # EINVAL: nothing is left
+                    raise
+            else:
+                return
+
+
+def _free_bytes(disk: Path) -> int:
+    room = os.statvfs(disk)
+    return room.f_bavail * room.f_bsize
 
 
 def _started_again(server: Shipped) -> None:
