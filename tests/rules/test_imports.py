@@ -22,10 +22,15 @@ CAPABILITIES = (
     "senders",
     "deliverability",
     "templates",
+    "tracking",
+    "events",
     "mail",
+    "inbound",
+    "webhooks",
     "trap",
     "operations",
     "maintenance",
+    "privacy",
 )  # lower first
 
 # What each package of mailqueue may import, besides itself.
@@ -46,6 +51,7 @@ ALLOWED: dict[str, set[str]] = {
         for place, name in enumerate(CAPABILITIES)
     },
     "adapters": EDGE | FORMATS,
+    "client": FOUNDATION,
 }
 _BELOW_THE_ENDS = set(ALLOWED)
 ALLOWED |= {
@@ -65,7 +71,9 @@ HOMES: dict[str, tuple[str, ...]] = {
     "css_inline": ("rendering.*",),
     "cryptography": ("adapters.sending.oauth", "vault.*", "smtp.*", "trap.*", "dkim.*"),
     "dns": ("deliverability.resolver",),
+    "flufl": ("inbound.*",),
     "h11": ("adapters.http.*",),
+    "httpx2": ("client.*",),
     "idna": ("core.address",),
     "joserfc": ("adapters.oidc.*",),
     "jinja2": ("api.*", "cli.*", "rendering.*", "trap.rendering"),
