@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from mailqueue.embedded.cluster import free_port
+from mailqueue.embedded.ports import free_port
 
 _PLACES = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin:/usr/libexec/postfix"
 _POLL_SECONDS, _POLLS = 0.05, 100

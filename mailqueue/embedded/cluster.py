@@ -4,7 +4,6 @@ import locale
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from pathlib import Path
 from mailqueue.core.errors import Unavailable
 from mailqueue.embedded.binaries import Binaries
 from mailqueue.embedded.folder import kept_password, write_private
+from mailqueue.embedded.ports import HOST, free_port, is_free
 from mailqueue.embedded.postmaster import (
     Postmaster,
     forget_stranger,
@@ -23,7 +23,6 @@ from mailqueue.embedded.postmaster import (
 from mailqueue.embedded.service_user import Account
 
 SUPERUSER = "postgres"
-HOST = "127.0.0.1"
 CLUSTER_FOLDER = "pgdata"
 _START_SECONDS = 60.0
 _STOP_SECONDS = 60.0
@@ -191,25 +190,6 @@ class Cluster:
             if time.monotonic() > deadline:
                 raise Unavailable(f"the embedded PostgreSQL (pid {pid}) does not stop")
             time.sleep(_POLL_SECONDS)
-
-
-def free_port() -> int:
-    """Give a port nobody listens on at the moment."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-    return port
-
-
-def is_free(port: int) -> bool:
-    """Say whether the port could be listened on now."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-    return True
 
 
 def _usual_settings() -> dict[str, str]:

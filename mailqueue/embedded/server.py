@@ -11,9 +11,10 @@ from mailqueue.core.config import DatabaseSettings, DatabaseSource, database_url
 from mailqueue.core.secret import Secret
 from mailqueue.db.provision import provision
 from mailqueue.embedded.binaries import Binaries, find_binaries
-from mailqueue.embedded.cluster import CLUSTER_FOLDER, HOST, Cluster
+from mailqueue.embedded.cluster import CLUSTER_FOLDER, Cluster
 from mailqueue.embedded.folder import hold_folder, kept_password, prepare_folder, write_private
 from mailqueue.embedded.keeper import kept
+from mailqueue.embedded.ports import HOST
 from mailqueue.embedded.service_user import Account, owner_of, service_account
 
 NAME = "mailqueue"  # of the login role and of the database

@@ -13,7 +13,8 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.migrate import migrate
 from mailqueue.db.provision import provision
 from mailqueue.embedded.binaries import find_binaries
-from mailqueue.embedded.cluster import HOST, Cluster, free_port
+from mailqueue.embedded.cluster import Cluster
+from mailqueue.embedded.ports import HOST, free_port
 from mailqueue.embedded.service_user import Account
 from tests.backup.guide import Guide
 from tests.whole.running import Home

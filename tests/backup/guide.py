@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mailqueue.embedded.cluster import HOST, SUPERUSER, Cluster
+from mailqueue.embedded.cluster import SUPERUSER, Cluster
+from mailqueue.embedded.ports import HOST
 from tests.docs.reading import blocks
 from tests.whole.running import Home
 

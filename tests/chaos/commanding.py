@@ -12,7 +12,7 @@ import httpx2
 
 from mailqueue.core.crashpoints import Action
 from mailqueue.db.fetch import Conn
-from mailqueue.embedded.cluster import free_port
+from mailqueue.embedded.ports import free_port
 from mailqueue.tenants.keys import issue_key
 from tests import make
 from tests.chaos.offspring import Child

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mailqueue.core.config import Pooler
-from mailqueue.embedded.cluster import free_port
+from mailqueue.embedded.ports import free_port
 from mailqueue.embedded.service_user import Account, service_account
 from tests.chaos.arena import Arena, Size
 from tests.chaos.orders import Fault

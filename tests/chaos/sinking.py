@@ -10,7 +10,7 @@ from pathlib import Path
 
 import orjson
 
-from mailqueue.embedded.cluster import free_port
+from mailqueue.embedded.ports import free_port
 from tests.chaos.addresses import number_of
 from tests.chaos.orders import Fault, Orders
 

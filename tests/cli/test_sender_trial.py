@@ -2,7 +2,6 @@
 
 import base64
 import json
-import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from aiosmtpd.handlers import Message
 from click.testing import CliRunner, Result
 
 from mailqueue.cli.main import main
+from mailqueue.embedded.ports import free_port
 
 Cli = Callable[..., Result]
 
@@ -57,13 +57,6 @@ def cli(fresh_db: str, tmp_path: Path) -> Cli:
         return CliRunner(env=environment | (env or {})).invoke(main, ["sender", *arguments])
 
     return invoke
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def connections_left(dsn: str) -> int:

@@ -7,7 +7,7 @@ import pytest
 
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
-from mailqueue.embedded.cluster import free_port
+from mailqueue.embedded.ports import free_port
 from mailqueue.senders import accounts
 from mailqueue.senders.model import NewSender, Tls
 from mailqueue.vault.masterkey import create_master_key

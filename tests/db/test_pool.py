@@ -12,7 +12,7 @@ from mailqueue.core.errors import ConfigError, Unavailable
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn, many
 from mailqueue.db.pool import Pool, borrow, connect, open_pool
-from mailqueue.embedded.cluster import free_port
+from mailqueue.embedded.ports import free_port
 
 pytestmark = pytest.mark.anyio
 

@@ -15,7 +15,7 @@ import pytest
 from mailqueue.core.config import DatabaseSettings, DatabaseSource, load_settings
 from mailqueue.core.errors import ConfigError, Conflict, Unavailable
 from mailqueue.db.pool import connect
-from mailqueue.embedded.cluster import is_free
+from mailqueue.embedded.ports import is_free
 from mailqueue.embedded.postmaster import running_postmaster
 from mailqueue.embedded.server import embedded_server
 from mailqueue.embedded.service_user import Account

@@ -16,8 +16,9 @@ from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.provision import provision
 from mailqueue.embedded.binaries import Binaries
-from mailqueue.embedded.cluster import Cluster, free_port
+from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.folder import write_private
+from mailqueue.embedded.ports import free_port
 from mailqueue.embedded.service_user import Account
 from tests.chaos.server import reachable_folder
 from tests.whole.running import eventually, is_running

@@ -1,6 +1,5 @@
 """The archive in S3-compatible storage: the same promises, over real HTTP."""
 
-import socket
 import subprocess
 import sys
 import urllib.error
@@ -17,6 +16,7 @@ from mailqueue.core.errors import ConfigError, Unavailable
 from mailqueue.core.places import AttachmentSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.embedded.ports import free_port
 from mailqueue.mail.attachments import NewFile, keep
 from mailqueue.mail.files import octets_of
 from mailqueue.mail.model import FileFault
@@ -34,13 +34,6 @@ from tests.maintenance.old_mail import old
 from tests.maintenance.test_back import WEEK
 
 pytestmark = pytest.mark.anyio
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port
 
 
 def called(url: str, method: str = "GET") -> bool:

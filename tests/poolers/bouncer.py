@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from mailqueue.embedded.cluster import free_port
+from mailqueue.embedded.ports import free_port
 from mailqueue.embedded.service_user import Account
 
 PGBOUNCER = Path("/usr/sbin/pgbouncer")

@@ -12,7 +12,7 @@ GUARD = "mailqueue.smtp.dial"
 # Who may look up, open or listen besides the guard, and why it is nobody's way in.
 OWN_REASONS = {
     "mailqueue.api.listening": "binds where the operator says",
-    "mailqueue.embedded.cluster": "looks for a free port of its own",
+    "mailqueue.embedded.ports": "looks for a free port of its own",
     "mailqueue.telemetry.supervisor": "tells systemd, on a path",
 }
 SOCKETS = {"socket", "create_connection", "getaddrinfo", "gethostbyname", "gethostbyname_ex"}

@@ -9,11 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from mailqueue.embedded.ports import free_port
 from mailqueue.embedded.service_user import Account
 from tests.whole.machine import POSTFIX, smtp_sink
 from tests.whole.running import eventually
 
 DOMAIN = "mailbox.example"
+_STARTS = 3
 
 _MAIN = """\
 compatibility_level = 3.6
@@ -71,15 +73,9 @@ class Files:
         return len(os.listdir(self.folder)) if self.folder.exists() else 0
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
-
-
 @contextmanager
 def postfix(home: Path, user: str) -> Iterator[Files]:
     """Run a Postfix that delivers mail to DOMAIN into a maildir of a user of this machine."""
-    port = free_port()
     home.mkdir()
     home.chmod(0o755)
     for name, owner, mode in (
@@ -92,14 +88,14 @@ def postfix(home: Path, user: str) -> Iterator[Files]:
         (home / name).chmod(mode)
         shutil.chown(home / name, owner)
     (home / "config" / "main.cf").write_text(_MAIN.format(home=home, domain=DOMAIN))
-    (home / "config" / "master.cf").write_text(_MASTER.format(port=port))
     command = [str(POSTFIX), "-c", str(home / "config")]
-    _run([*command, "start"])
+    port = _started(command, home)
     try:
         eventually(lambda: _answers(port))
         yield Files(port, home / "spool" / user / "new")
     finally:
-        _run([*command, "stop"])
+        done = _run([*command, "stop"])
+        assert done.returncode == 0, done.stderr
 
 
 @contextmanager
@@ -128,6 +124,20 @@ def _answers(port: int) -> bool:
         return False
 
 
-def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+def _started(command: list[str], home: Path) -> int:
+    """Start it; give its port. Starved of time, it gives up by itself: then it is asked again."""
+    said = ""
+    for _ in range(_STARTS):
+        port = free_port()
+        (home / "config" / "master.cf").write_text(_MASTER.format(port=port))
+        done = _run([*command, "start"])
+        if done.returncode == 0:
+            return port
+        log = home / "postfix.log"
+        said = done.stderr + (log.read_text() if log.exists() else "")
+        _run([*command, "stop"])
+    raise AssertionError(f"postfix did not start: {said}")
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False)

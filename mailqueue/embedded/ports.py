@@ -1,0 +1,45 @@
+"""Chooses a free port of loopback for a server that does not choose one itself."""
+
+import random
+import socket
+from pathlib import Path
+
+HOST = "127.0.0.1"
+FIRST_PORT = 16_384
+_EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
+_TRIES = 100
+
+
+def free_port() -> int:
+    """Give a port nobody listens on at the moment.
+
+    Outgoing connections get theirs from a range of the system's. Ports below it are not taken
+    between being chosen here and being listened on, unless somebody else chooses the same.
+    """
+    below = range(FIRST_PORT, _first_ephemeral())
+    for port in random.sample(below, min(_TRIES, len(below))):
+        if is_free(port):
+            return port
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        given: int = probe.getsockname()[1]
+    return given
+
+
+def is_free(port: int) -> bool:
+    """Say whether the port could be listened on now."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+def _first_ephemeral() -> int:
+    """Give where the system's own range begins; 0 where it does not say."""
+    try:
+        return int(_EPHEMERAL.read_text("ascii").split()[0])
+    except FileNotFoundError:
+        return 0
