@@ -63,7 +63,12 @@ def tree(root: int) -> list[Process]:
 
 def peak_mb(root: int) -> float:
     """Give the highest memory any process below this one has held, itself included."""
-    return max((_peak_mb(process.pid) for process in tree(root)), default=0.0)
+    return max((_memory_mb(process.pid, "VmHWM") for process in tree(root)), default=0.0)
+
+
+def held_mb(pid: int) -> float:
+    """Give the memory a process holds now, MiB."""
+    return _memory_mb(pid, "VmRSS")
 
 
 def machine_seconds() -> tuple[float, float]:
@@ -86,11 +91,11 @@ def _all() -> Iterator[Process]:
             yield Process(int(folder.name), int(words[1]), used)
 
 
-def _peak_mb(pid: int) -> float:
+def _memory_mb(pid: int, word: str) -> float:
     try:
         lines = (PROC / str(pid) / "status").read_text().splitlines()
     except (FileNotFoundError, ProcessLookupError):
         return 0.0
     return max(
-        (int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), default=0.0
+        (int(line.split()[1]) / 1024 for line in lines if line.startswith(word)), default=0.0
     )

@@ -88,6 +88,11 @@ async def fill_templated(conn: Conn, count: int, *, size: int) -> None:
     template = await _value(conn, made, Jsonb({"slug": "bench"}))
     draft = await _value(conn, version, template, Jsonb({"texts": [words]}))
     await _value(conn, "SELECT mailqueue.publish_template(%s)", draft)
+    await fill_from_template(conn, count)
+
+
+async def fill_from_template(conn: Conn, count: int) -> None:
+    """Queue mails from the template that is there."""
     await conn.execute(
         """
         SELECT count(*) FROM mailqueue.enqueue_batch('default', (
