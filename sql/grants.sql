@@ -70,6 +70,10 @@ BEGIN
                                   mailqueue.template_versions, mailqueue.template_texts,
                                   mailqueue.schema_migrations, mailqueue.schema_objects'),
             ('worker', 'SELECT (id, tags) ON mailqueue.email_queue'),
+            -- Tokens and links of tracked mail: a project's first one makes its key. UPDATE is for the lock that keeps a data key active.
+            ('worker', 'SELECT, INSERT ON mailqueue.tracking_keys, mailqueue.tracked_links'),
+            ('worker', 'UPDATE (used_on) ON mailqueue.tracked_links'),
+            ('worker', 'INSERT, UPDATE (retired_at) ON mailqueue.data_keys'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.sealed_password(integer)'),
             ('worker', 'SELECT, INSERT, UPDATE, DELETE ON mailqueue.waiters'),
 
@@ -120,6 +124,8 @@ BEGIN
                              needed_until, revoked_at) ON mailqueue.dkim_keys'),
             ('api', 'SELECT (id, project_id, master_key_id, wrapped, wrapped_by, state) ON mailqueue.data_keys'),
             ('api', 'SELECT, INSERT, UPDATE, DELETE ON mailqueue.key_grants'),
+            ('api', 'SELECT, INSERT, UPDATE (retired_at) ON mailqueue.tracking_keys'),
+            ('api', 'SELECT, INSERT, UPDATE (used_on) ON mailqueue.tracked_links'),
             ('api', 'INSERT, UPDATE ON mailqueue.sender_accounts, mailqueue.dkim_keys, mailqueue.data_keys'),
             ('api', 'USAGE ON SEQUENCE mailqueue.sender_accounts_id_seq'),
             ('api', 'INSERT ON mailqueue.audit_events, mailqueue.domain_checks'),

@@ -42,6 +42,12 @@ SEALED_COLUMNS = (
         "list_sealed_inline_servers",
         "replace_sealed_inline_server",
     ),
+    SealedColumn(
+        "tracking_keys",
+        "sealed",
+        "list_sealed_tracking_keys",
+        "replace_sealed_tracking_key",
+    ),
 )
 
 

@@ -206,6 +206,23 @@ SET sealed = %(sealed)s
 WHERE id = %(row_id)s::uuid
   AND sealed = %(old)s;
 
+-- name: list_sealed_tracking_keys :many
+-- Some keys of tokens that are sealed with a data key.
+SELECT id::text AS row_id, sealed
+FROM mailqueue.tracking_keys
+WHERE project_id = %(project_id)s
+  AND substring(sealed FROM 2 FOR 16) = uuid_send(%(data_key_id)s::uuid)
+  AND (%(after)s::text IS NULL OR id > %(after)s::bigint)
+ORDER BY id
+LIMIT 100;
+
+-- name: replace_sealed_tracking_key :run
+-- Put the same key of tokens sealed anew in its place, unless it was replaced meanwhile.
+UPDATE mailqueue.tracking_keys
+SET sealed = %(sealed)s
+WHERE id = %(row_id)s::bigint
+  AND sealed = %(old)s;
+
 -- name: list_project_vaults :many
 -- How the secrets of projects are kept, for those that have any.
 SELECT p.name AS project, k.wrapped_by, k.master_key_id, count(*)::integer AS data_keys,

@@ -31,6 +31,7 @@ NOT_SEALED = {
     ("idempotent_answers", "fingerprint"),
     ("key_grants", "wrapped"),
     ("suppressions", "address_hash"),
+    ("tracked_links", "link"),
     ("trap_messages", "raw"),
 }
 BYTES = """

@@ -1,0 +1,27 @@
+"""Keys of tokens and tracked links as rows; the only file here that runs SQL."""
+
+from uuid import UUID
+
+from mailqueue.db.fetch import Conn, many, maybe, run, value
+from mailqueue.tracking.model import SealedKey
+
+
+async def list_keys(conn: Conn, project_id: UUID) -> list[SealedKey]:
+    """List the keys of a project, the one that makes tokens first."""
+    return await many(conn, "list_tracking_keys", {"project_id": project_id}, SealedKey)
+
+
+async def find_project(conn: Conn, key_id: int) -> UUID | None:
+    """Say whose key this is."""
+    return await maybe(conn, "find_tracking_project", {"id": key_id}, UUID)
+
+
+async def add_key(conn: Conn, key_id: int, project_id: UUID, *, sealed: bytes) -> bool:
+    """Have a project make tokens with a key; False where it has one, or the id is taken."""
+    params = {"id": key_id, "project_id": project_id, "sealed": sealed}
+    return await value(conn, "add_tracking_key", params, bool)
+
+
+async def retire_key(conn: Conn, project_id: UUID) -> None:
+    """Have a project's key make no more tokens."""
+    await run(conn, "retire_tracking_key", {"project_id": project_id})

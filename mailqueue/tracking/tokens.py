@@ -1,0 +1,168 @@
+"""Decides what the links in mail carry: tokens nobody else can make, read or turn into another.
+
+One scheme for opens, clicks, unsubscribing and preferences. A token is, in URL-safe base64: the id
+of a key (5 bytes), then AES-SIV (RFC 5297) of kind, mail, recipient and link: 16 bytes that nobody
+guesses, and a ciphertext that opens under its project's key alone. The same token is always written
+the same way, so that a mail that is sent twice says the same twice.
+"""
+
+import binascii
+import hashlib
+import hmac
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from uuid import UUID
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+
+SECRET_BYTES = 32
+LINK_BYTES = 12
+KEY_ID_BYTES = 5
+MOST_KEY_ID = 2 ** (8 * KEY_ID_BYTES) - 1
+_PLAIN_BYTES = 1 + 16 + 2
+_SHORTEST = KEY_ID_BYTES + 16 + _PLAIN_BYTES
+_LONGEST = _SHORTEST + LINK_BYTES
+_PADDING = {0: "", 2: "==", 3: "="}
+
+
+class Kind(IntEnum):
+    """What a token allows; the numbers stand in tokens and never change."""
+
+    OPEN = 1
+    CLICK = 2
+    UNSUBSCRIBE = 3
+    PREFERENCES = 4
+
+
+class InvalidToken(ValueError):
+    """This is no token of ours, or not one for this; it never says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What a link in a mail stands for.
+
+    `recipient` is the position in email_recipients, 0 for mail to one. `link` names the address of
+    a CLICK (see `Seals.link_of`) and is empty for the others.
+    """
+
+    kind: Kind
+    email_id: UUID
+    recipient: int = 0
+    link: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class TrackingKey:
+    """One key of a project; its id stands in each token made with it."""
+
+    id: int
+    project_id: UUID
+    secret: bytes = field(repr=False)
+
+
+class Seals:
+    """Makes and opens the tokens of one project: the first key makes them, all open them.
+
+    Raises:
+        ValueError: there is no key, or they are not of one project.
+    """
+
+    __slots__ = ("_by_id", "_cipher", "_head", "_links", "project_id")
+
+    def __init__(self, keys: Iterable[TrackingKey]) -> None:
+        mine = tuple(keys)
+        if len({key.project_id for key in mine}) != 1:
+            raise ValueError("seals are made of the keys of one project")
+        self.project_id = mine[0].project_id
+        self._by_id = {_head(key.id): _cipher(key) for key in mine}
+        self._head = _head(mine[0].id)
+        self._cipher = self._by_id[self._head]
+        self._links = _derived(mine[0], b"links", 32)
+
+    def seal(self, token: Token) -> str:
+        """Write a token for a URL: 54 characters, 70 with a link; letters, digits, - and _.
+
+        Raises:
+            ValueError: a CLICK needs a link of 12 bytes, the others have none.
+        """
+        if len(token.link) != (LINK_BYTES if token.kind is Kind.CLICK else 0):
+            raise ValueError(f"a token {token.kind.name} has no link of {len(token.link)} bytes")
+        plain = b"%c%b%b%b" % (
+            token.kind,
+            token.email_id.bytes,
+            token.recipient.to_bytes(2),
+            token.link,
+        )
+        sealed = self._head + self._cipher.encrypt(plain, [self._head])
+        return str(urlsafe_b64encode(sealed).rstrip(b"="), "ascii")
+
+    def open(self, text: str, kind: Kind | None = None) -> Token:
+        """Read a token; `kind` refuses those for anything else.
+
+        Raises:
+            InvalidToken: this project did not make it, or made it for something else.
+        """
+        octets = _octets(text)
+        cipher = self._by_id.get(octets[:KEY_ID_BYTES])
+        if cipher is None:
+            raise InvalidToken
+        try:
+            plain = cipher.decrypt(octets[KEY_ID_BYTES:], [octets[:KEY_ID_BYTES]])
+            found = Token(
+                Kind(plain[0]),
+                UUID(bytes=plain[1:17]),
+                int.from_bytes(plain[17:19]),
+                plain[19:],
+            )
+        except (InvalidTag, ValueError):
+            raise InvalidToken from None
+        if kind is not None and found.kind is not kind:
+            raise InvalidToken
+        return found
+
+    def link_of(self, url: str) -> bytes:
+        """Name an address by 96 bits of a keyed hash: alike in all mail made under this key."""
+        return hmac.digest(self._links, url.encode("utf-8", "surrogatepass"), "sha256")[:LINK_BYTES]
+
+
+def key_id_of(text: str) -> int:
+    """Say which key a token names, before anything about it is known to be true.
+
+    Raises:
+        InvalidToken: no token looks like this.
+    """
+    return int.from_bytes(_octets(text)[:KEY_ID_BYTES])
+
+
+def _octets(text: str) -> bytes:
+    try:
+        octets = urlsafe_b64decode(text + _PADDING[len(text) % 4])
+    except (KeyError, ValueError, binascii.Error):
+        raise InvalidToken from None
+    # One spelling each: the decoder overlooks strange characters and spare bits.
+    if not _SHORTEST <= len(octets) <= _LONGEST or _spelled(octets) != text:
+        raise InvalidToken
+    return octets
+
+
+def _spelled(octets: bytes) -> str:
+    return str(urlsafe_b64encode(octets).rstrip(b"="), "ascii")
+
+
+def _head(key_id: int) -> bytes:
+    return key_id.to_bytes(KEY_ID_BYTES)
+
+
+def _cipher(key: TrackingKey) -> AESSIV:
+    return AESSIV(_derived(key, b"tokens", 64))
+
+
+def _derived(key: TrackingKey, purpose: bytes, length: int) -> bytes:
+    if len(key.secret) != SECRET_BYTES:
+        raise ValueError(f"a tracking key has {SECRET_BYTES} bytes, got {len(key.secret)}")
+    message = b"mailqueue tracking 1 " + purpose + key.project_id.bytes + _head(key.id)
+    return hmac.digest(key.secret, message, hashlib.sha512)[:length]
