@@ -10,7 +10,7 @@ from mailqueue.api.runtime import Runtime
 from mailqueue.core.errors import Forbidden, NotFound, Unauthorized
 from mailqueue.tenants.allowance import Allowance, Standing
 from mailqueue.tenants.keys import not_in_force
-from mailqueue.tenants.model import Admin, Caller
+from mailqueue.tenants.model import Admin, Caller, Scope
 
 KEY = "this key"
 PROJECT = "the keys of a project together"
@@ -45,15 +45,26 @@ async def admitted(
     given = credential_of(request)
     if endpoint.superadmin:
         return await runtime.services.admin_of(given)
-    client = request.scope.get("client")
-    caller = await runtime.callers.find(given, address=client[0] if client else None)
-    if caller is None:
-        raise not_in_force()
-    if endpoint.scope is not None and endpoint.scope not in caller.scopes:
-        raise Forbidden(f"scope {endpoint.scope}")
+    caller = await caller_of(runtime, request, given, scope=endpoint.scope)
     project = path.get("pid")
     if project is not None and project not in (str(caller.project_id), caller.project):
         raise NotFound("project", project[:100])
+    return caller
+
+
+async def caller_of(runtime: Runtime, request: Request, key: str, *, scope: Scope | None) -> Caller:
+    """Say for whom a key speaks.
+
+    Raises:
+        Unauthorized: it is not in force.
+        Forbidden: it lacks the scope.
+    """
+    client = request.scope.get("client")
+    caller = await runtime.callers.find(key, address=client[0] if client else None)
+    if caller is None:
+        raise not_in_force()
+    if scope is not None and scope not in caller.scopes:
+        raise Forbidden(f"scope {scope}")
     return caller
 
 

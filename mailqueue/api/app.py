@@ -5,13 +5,15 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from mailqueue.api.answers import answer_error, answer_fault, answer_http_error
+from mailqueue.api.answers import answer_error, answer_http_error
 from mailqueue.api.documents import document_routes
 from mailqueue.api.edge import Edge
 from mailqueue.api.health import health_routes
 from mailqueue.api.routing import Routing
 from mailqueue.api.runtime import Runtime
 from mailqueue.api.services import Services
+from mailqueue.api.shapes.routing import ShapeRouting, answer_any_fault
+from mailqueue.api.shapes.table import SHAPES
 from mailqueue.api.table import ENDPOINTS
 from mailqueue.core.config import Settings
 from mailqueue.core.errors import MailqueueError
@@ -31,6 +33,7 @@ def create_app(
         ConfigError: the trap's pages would be reachable from outside without a password.
     """
     routes: list[BaseRoute] = []
+    shapes: list[BaseRoute] = []  # last, as they answer also where they have nothing
     if with_api:
         runtime = Runtime(settings, pool, services or Services())
         routes = [
@@ -38,17 +41,18 @@ def create_app(
             *document_routes(ENDPOINTS),
             *health_routes(pool, settings.database),
         ]
+        shapes = [ShapeRouting(SHAPES, runtime)]
     if settings.trap.is_on:
         require_password(settings.api.host, settings.trap.password)
         pages = trap_pages(pool, settings.database, password=settings.trap.password)
         routes += [Route(path, pages) for path in PATHS]
     return Edge(
         Starlette(
-            routes=routes,
+            routes=[*routes, *shapes],
             exception_handlers={
                 HTTPException: answer_http_error,
                 MailqueueError: answer_error,
-                Exception: answer_fault,
+                Exception: answer_any_fault,
             },
         )
     )

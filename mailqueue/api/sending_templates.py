@@ -30,7 +30,7 @@ MOST_LANGUAGES = 50
 async def send_template(call: Call) -> Sent | Response:
     """Accept one mail from a template, or send it at once, or say what would become of it."""
     wanted = await routed(call, with_key(call.body, call.idempotency_key))
-    chosen = await _chosen(call, wanted.template, wanted.language)
+    chosen = await chosen_for(call, wanted.template, wanted.language)
     chosen.check(wanted.variables)
     if wanted.dry_run:
         return json_answer(await tried(call, wanted))
@@ -43,12 +43,12 @@ async def send_template(call: Call) -> Sent | Response:
 async def send_template_batch(call: Call) -> SentBatch:
     """Accept a template for many recipients, each with variables of its own."""
     wanted: TemplateBatchRequest = await routed(call, call.body)
-    choice = [await _chosen(call, wanted.template, wanted.language)]
+    choice = [await chosen_for(call, wanted.template, wanted.language)]
     place_by_language: dict[str | None, int] = {None: 0, wanted.language: 0}
     recipients = []
     for one in wanted.recipients:
         if one.language not in place_by_language:
-            found = await _chosen(call, wanted.template, one.language)
+            found = await chosen_for(call, wanted.template, one.language)
             place_by_language[one.language] = _place(choice, found)
         place = place_by_language[one.language]
         recipients.append(_own(one, wanted, choice[place], place))
@@ -57,7 +57,12 @@ async def send_template_batch(call: Call) -> SentBatch:
     return await sent_to_many(call, wanted, contents, recipients, category=category)
 
 
-async def _chosen(call: Call, template: str, language: str | None) -> Chosen:
+async def chosen_for(call: Call, template: str, language: str | None) -> Chosen:
+    """Find what a mail names as its template.
+
+    Raises:
+        InvalidField: there is no such template or version, or it is a draft.
+    """
     project_id = call.caller.project_id
     try:
         async with call.connection() as conn:

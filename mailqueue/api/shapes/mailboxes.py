@@ -1,0 +1,65 @@
+"""Reads mailboxes as clients of other APIs write them. Pure.
+
+They give lists in one text, and names encoded for headers (RFC 2047). Which addresses we write to
+is decided by the rules of mail, for what is given back here.
+"""
+
+import re
+from email.errors import HeaderParseError
+from email.header import decode_header, make_header
+
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_TO_ESCAPE = re.compile(r'(["\\])')
+
+
+def split_mailboxes(text: str) -> list[str]:
+    """Give the mailboxes of a list with commas, each as `mailbox` writes it."""
+    parts: list[str] = []
+    part: list[str] = []
+    is_quoted = is_framed = is_escaped = False
+    for character in text:
+        if character == "," and not is_quoted and not is_framed:
+            parts.append("".join(part))
+            part = []
+            continue
+        part.append(character)
+        if is_escaped:
+            is_escaped = False
+        elif is_quoted:
+            is_escaped = character == "\\"
+            is_quoted = character != '"'
+        elif character in "<>":
+            is_framed = character == "<"
+        elif character == '"' and not is_framed:
+            is_quoted = True
+    parts.append("".join(part))
+    return [mailbox(each) for each in parts if each.strip()]
+
+
+def mailbox(text: str) -> str:
+    """Give one mailbox as the rules of mail read it: the name decoded and quoted, if it has one."""
+    name, address = parted(text)
+    if not name:
+        return address
+    quoted = _TO_ESCAPE.sub(r"\\\1", name)
+    return f'"{quoted}" <{address}>'
+
+
+def parted(text: str) -> tuple[str, str]:
+    """Give name and address of a mailbox; what has no brackets is all address."""
+    trimmed = text.strip()
+    before, bracket, address = trimmed.rpartition("<")
+    if not bracket or not address.endswith(">"):
+        return "", trimmed
+    return _name(before.strip()), address[:-1].strip()
+
+
+def _name(written: str) -> str:
+    if len(written) >= 2 and written.startswith('"') and written.endswith('"'):
+        written = _ESCAPED.sub(r"\1", written[1:-1])
+    if "=?" not in written:
+        return written
+    try:
+        return str(make_header(decode_header(written)))
+    except (HeaderParseError, LookupError, UnicodeError, ValueError):
+        return written

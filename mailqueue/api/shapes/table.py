@@ -1,0 +1,5 @@
+"""Every shape there is."""
+
+from mailqueue.api.shapes.model import Shape
+
+SHAPES: tuple[Shape, ...] = ()
