@@ -2,6 +2,7 @@
 
 import asyncio
 import ipaddress
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from mailqueue.api.app import create_app
 from mailqueue.api.listening import bind, listening, local_url
 from mailqueue.core.config import DatabaseSettings, DatabaseSource, Settings
 from mailqueue.core.errors import ConfigError
+from mailqueue.core.links import TrackingSettings
 from mailqueue.db.migrate import migrate
 from mailqueue.db.pool import Pool, borrow, open_pool
 from mailqueue.embedded.server import embedded_server
@@ -58,6 +60,7 @@ async def run_everything(
         api_socket = stack.enter_context(
             bind(settings.api.host, settings.api.port, option="--port")
         )
+        settings = _with_public_url(settings, api_socket)
         _keep_master_key(settings, say)
         await migrate(database, progress=say)
         pool = await stack.enter_async_context(
@@ -88,6 +91,14 @@ def _check_trap(settings: Settings) -> None:
             "MAILQUEUE_TRAP_PASSWORD is needed where the trap is reachable from other machines: "
             "set it, listen on 127.0.0.1, or turn the trap off with --no-trap"
         )
+
+
+def _with_public_url(settings: Settings, sock: socket.socket) -> Settings:
+    """Have links in mail lead here where nobody but this machine can follow them anyway."""
+    if settings.tracking.public_url is not None or not _is_loopback(settings.api.host):
+        return settings
+    host, port = sock.getsockname()[:2]
+    return replace(settings, tracking=TrackingSettings(local_url("http", host, port)))
 
 
 def _is_loopback(host: str) -> bool:

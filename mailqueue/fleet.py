@@ -75,6 +75,7 @@ class Fleet:
             f"--data={self._settings.data}",
             f"--in-flight={limits.in_flight}",
             f"--batch={limits.batch}",
+            *([f"--public-url={url}"] if (url := self._settings.tracking.public_url) else []),
             stdin=asyncio.subprocess.PIPE,  # closes when we die
             stdout=sys.stderr,
         )

@@ -35,6 +35,7 @@ def worker() -> None:
 @click.option("--in-flight", type=click.IntRange(1, 10_000), help="Mails handed over at once.")
 @click.option("--batch", type=click.IntRange(1, 10_000), help="Rows one claim takes.")
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder of `mailqueue up`.")
+@click.option("--public-url", help="Where links in mail lead.  [MAILQUEUE_PUBLIC_URL]")
 @click.option("--child", type=click.UUID, hidden=True, help="Launch id, given by the parent.")
 def send(
     *,
@@ -42,10 +43,13 @@ def send(
     in_flight: int | None,
     batch: int | None,
     data: Path | None,
+    public_url: str | None,
     child: UUID | None,
 ) -> None:
     """Send queued mail until SIGTERM, then finish what is in flight and give the rest back."""
-    settings = load_settings(workers=processes, in_flight=in_flight, batch=batch, data=data)
+    settings = load_settings(
+        workers=processes, in_flight=in_flight, batch=batch, data=data, public_url=public_url
+    )
     configure_logging(settings.log)
     if child is not None or settings.workers.processes == 1:
         uvloop.run(_send_here(settings, child=child))

@@ -14,6 +14,7 @@ from pydantic_settings import SettingsConfigDict
 
 from mailqueue.core.dsn import take_pool_max
 from mailqueue.core.errors import ConfigError
+from mailqueue.core.links import TrackingSettings
 from mailqueue.core.nameserver import NameServer
 from mailqueue.core.oidc import OidcSettings
 from mailqueue.core.places import OVER_BYTES, AttachmentSettings
@@ -26,6 +27,7 @@ from mailqueue.core.variables import (
     OidcVariables,
     Places,
     Port,
+    PublicUrl,
     SecretText,
     check_database_url,
     faults_of,
@@ -161,6 +163,7 @@ class Settings:
     name_servers: tuple[NameServer, ...] = ()  # asked by checks of domains; none: the system's
     master_key_previous: Secret | None = None  # opens what the master key before sealed
     attachments: AttachmentSettings = field(default_factory=AttachmentSettings)
+    tracking: TrackingSettings = field(default_factory=TrackingSettings)
     oidc: OidcSettings | None = None  # None: administrators have tokens of ours only
 
 
@@ -213,6 +216,7 @@ class Environment(OidcVariables):
     attachment_store: Places = ()
     attachment_over: Annotated[int, Field(ge=1024, le=26_214_400)] = OVER_BYTES
     attachment_endpoint: str | None = None
+    public_url: PublicUrl = None
     log_level: LogLevel = LogLevel.INFO
     log_format: LogFormat = LogFormat.AUTO
 
@@ -255,6 +259,7 @@ def _grouped(env: Environment) -> Settings:
         attachments=AttachmentSettings(
             env.attachment_store, env.attachment_over, env.attachment_endpoint
         ),
+        tracking=TrackingSettings(env.public_url),
         oidc=oidc_of(env),
     )
 

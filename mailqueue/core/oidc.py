@@ -2,8 +2,9 @@
 
 import re
 from dataclasses import dataclass
-from ipaddress import ip_address
 from urllib.parse import urlsplit
+
+from mailqueue.core.links import is_here
 
 DEFAULT_ROLE_CLAIM = "roles"
 DEFAULT_ROLE = "mailqueue-admin"
@@ -40,14 +41,7 @@ def check_address(url: str) -> None:
     if not url.isascii() or not url.isprintable() or re.search(r"[\s\\]", url) or len(url) > 2000:
         raise ValueError("must be an https address without odd characters")
     parts = urlsplit(url)
-    if parts.scheme != "https" and not (parts.scheme == "http" and _is_here(parts.hostname)):
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_here(parts.hostname)):
         raise ValueError("must begin with https:// (http:// only on this machine)")
     if "@" in parts.netloc or parts.fragment or "#" in url or not parts.hostname:
         raise ValueError("must hold a host, and no login or fragment")
-
-
-def _is_here(host: str | None) -> bool:
-    try:
-        return host == "localhost" or ip_address(host or "").is_loopback
-    except ValueError:
-        return False

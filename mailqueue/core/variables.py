@@ -8,6 +8,7 @@ from pydantic_settings import BaseSettings, NoDecode
 
 from mailqueue.core.dsn import take_pool_max
 from mailqueue.core.errors import ConfigError
+from mailqueue.core.links import parse_public_url
 from mailqueue.core.nameserver import NameServer, parse_name_servers
 from mailqueue.core.oidc import DEFAULT_ROLE, DEFAULT_ROLE_CLAIM, OidcSettings, parse_issuer
 from mailqueue.core.places import parse_place, parse_places
@@ -46,6 +47,10 @@ def _places(value: object) -> object:
     return parse_places(value) if isinstance(value, str) else value
 
 
+def _public_url(value: object) -> object:
+    return parse_public_url(value) if isinstance(value, str) else value
+
+
 def _issuer(value: object) -> object:
     return parse_issuer(value) if isinstance(value, str) else value
 
@@ -63,6 +68,7 @@ Networks = Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_networks)]
 NameServers = Annotated[tuple[NameServer, ...], NoDecode, BeforeValidator(_name_servers)]
 ArchivePlace = Annotated[str | None, BeforeValidator(_place)]
 Places = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_places)]
+PublicUrl = Annotated[str | None, BeforeValidator(_public_url)]
 Issuer = Annotated[str | None, BeforeValidator(_issuer)]
 ClaimText = Annotated[str, BeforeValidator(refuse_control), Field(min_length=1, max_length=300)]
 
