@@ -76,11 +76,17 @@ BEGIN
             ('worker', 'INSERT, UPDATE (retired_at) ON mailqueue.data_keys'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.sealed_password(integer)'),
             ('worker', 'SELECT, INSERT, UPDATE, DELETE ON mailqueue.waiters'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.claim_webhook_deliveries(text, integer, interval, integer, uuid[], integer[]),
+                            mailqueue.settle_webhook_deliveries(uuid[], bigint[], text[], integer[], text[], interval[], boolean[], timestamptz[], integer[],
+                                                                jsonb[], text[]),
+                            mailqueue.tidy_webhooks(integer)'),
+            ('worker', 'SELECT ON mailqueue.webhooks'),
 
             -- The HTTP API and the pages it serves.
             ('api', 'USAGE ON SCHEMA mailqueue'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.enqueue(text, text, text, text, text, jsonb)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.enqueue_batch(text, jsonb)'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.accept_raw(text, jsonb, bytea[])'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.begin_inline(text, jsonb, text, integer, text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.settle_inline(integer, uuid, bigint, text, text, interval, integer, integer, text, text, text, text,
                                                                  text, integer, boolean, text[], text[], text[], text[], boolean[])'),

@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from mailqueue.mail.model import FileFault, Parcel, StoredFile
+from mailqueue.mail.model import FileFault, Parcel, RawMessage, StoredFile
 from mailqueue.mail.shelf import FileShelf
 from mailqueue.mime.files import File
 
@@ -25,6 +25,8 @@ class FileRef(NamedTuple):
     content_type: str
     content_id: str
     bytes: int
+    is_raw: bool = False  # the whole message, not a file of it
+    has_null_sender: bool = False
 
 
 ReadOctets = Callable[[Sequence[FileRef]], Awaitable[Mapping[UUID, bytes | FileFault]]]
@@ -102,6 +104,8 @@ def with_files(parcel: Parcel, octets: Mapping[UUID, bytes | FileFault]) -> Parc
             return parcel._replace(
                 fault=FileFault(f"its file {ref.name}: {found.reason}", found.is_lasting)
             )
+        if ref.is_raw:
+            return parcel._replace(raw=RawMessage(found, ref.has_null_sender))
         files.append(File(ref.name, ref.content_type, found, content_id=ref.content_id))
     return parcel._replace(files=tuple(files))
 
@@ -121,4 +125,6 @@ def _ref(one: Mapping[str, Any]) -> FileRef:
         content_type=one["type"],
         content_id=one.get("cid", ""),
         bytes=one["bytes"],
+        is_raw=one.get("raw", False),
+        has_null_sender=one.get("null_sender", False),
     )

@@ -11,6 +11,7 @@ from mailqueue.mail.model import EmailContent, Parcel
 from mailqueue.mail.rendered import rendered
 from mailqueue.mime.compose import PerMail, compose, message_id
 from mailqueue.mime.files import File
+from mailqueue.mime.rawhead import first_field, has_ascii_head
 from mailqueue.mime.skeleton import Content, Skeleton, compile_skeleton
 from mailqueue.ports.transport import Envelope, Outgoing
 from mailqueue.senders.model import Identity
@@ -95,23 +96,28 @@ def write_letter(
         to, cc, envelope = _recipients(parcel, stopped)
         reply_to = _reply_to(content, identity)
         mail_id = message_id(email.id, sender.address.domain)
-        message = compose(
-            _skeleton(parcel, content, skeletons),
-            PerMail(
-                sender=sender,
-                to=to,
-                cc=cc,
-                reply_to=reply_to,
-                written_at=now,
-                message_id=mail_id,
-            ),
-        )
+        if parcel.raw is not None:
+            message, mail_id = parcel.raw.octets, first_field(parcel.raw.octets, "message-id")
+        else:
+            message = compose(
+                _skeleton(parcel, content, skeletons),
+                PerMail(
+                    sender=sender,
+                    to=to,
+                    cc=cc,
+                    reply_to=reply_to,
+                    written_at=now,
+                    message_id=mail_id,
+                ),
+            )
     except ValueError as exc:
         raise CannotCompose(str(exc)) from exc
     if signers is not None:
         message = _signature(message, sender.address.domain, signers, now) + message
     bounces = identity.bounce_address or sender.address
     needs_smtputf8 = sender.address.needs_smtputf8 or bounces.needs_smtputf8
+    if parcel.raw is not None:
+        needs_smtputf8 = needs_smtputf8 or not has_ascii_head(message)
     for address, _ in envelope:
         needs_smtputf8 = needs_smtputf8 or address.needs_smtputf8
     for mailbox in (*to, *cc, *reply_to):  # in the headers, and perhaps not in the envelope
@@ -120,7 +126,7 @@ def write_letter(
         Outgoing(
             email.id,
             Envelope(
-                bounces.sent,
+                "" if parcel.raw is not None and parcel.raw.has_null_sender else bounces.sent,
                 tuple([address.sent for address, _ in envelope]),
                 needs_smtputf8=needs_smtputf8,
             ),

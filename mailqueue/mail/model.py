@@ -77,6 +77,13 @@ class FileFault(NamedTuple):
     is_lasting: bool
 
 
+class RawMessage(NamedTuple):
+    """A finished message; nobody is told that one with a null sender did not arrive."""
+
+    octets: bytes
+    has_null_sender: bool
+
+
 class Parcel(NamedTuple):
     """A claimed mail with all that is needed to compose it; `recipients` only where several."""
 
@@ -87,6 +94,7 @@ class Parcel(NamedTuple):
     tags: tuple[str, ...] = ()  # read only for accounts whose provider counts by them
     sheet: Sheet | None = None  # what it is rendered from; None: it says all itself, or it is gone
     fault: FileFault | None = None  # one of its files does not come
+    raw: RawMessage | None = None  # it came finished; fetched as files are
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ _EMPTY_LINE = re.compile(rb"^\r?\n", re.MULTILINE)
 _HEADER = re.compile(r"^([!-9;-~]+)[ \t]*:(.*(?:\r?\n[ \t].*)*)", re.MULTILINE)
 # What the standard library's readers of parameters raise on hostile input.
 _FAULTS = (LookupError, MessageError, TypeError, ValueError)
+_HEAD_OCTETS = 1024
 _SEPARATOR = re.compile(r"[/\\]")
 
 
@@ -38,6 +39,8 @@ class Attachment:
     filename: str
     content_type: str
     size_bytes: int
+    head: bytes = field(default=b"", compare=False, repr=False)  # by which it is told what it is
+    is_named: bool = field(default=False, compare=False)  # it says that it is a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +210,9 @@ def _take_leaf(head: Message, body: bytes, walk: _Walk) -> None:
     elif not is_attached and content_type == "text/plain" and walk.text is None:
         walk.text = _text(octets, head, walk)
     else:
-        walk.attachments.append(Attachment(filename, content_type, len(octets)))
+        walk.attachments.append(
+            Attachment(filename, content_type, len(octets), octets[:_HEAD_OCTETS], is_attached)
+        )
 
 
 def _text(octets: bytes, head: Message, walk: _Walk) -> str:

@@ -1,0 +1,93 @@
+-- Finished messages: their octets are a file of their content, and are what is sent.
+
+-- Files of a message are held to what the project says of all its mail: [{"type", "bytes", "head"}], how each begins in hexadecimal.
+CREATE OR REPLACE FUNCTION mailqueue.check_raw_files(p_project uuid, p_files jsonb) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_allowed text[];
+    v_most integer;
+    v_total bigint;
+    f jsonb;
+BEGIN
+    IF p_files = '[]' THEN
+        RETURN;
+    END IF;
+    SELECT a.types, a.most INTO v_allowed, v_most FROM mailqueue.attachments_of_project(p_project) AS a;
+    SELECT sum((x.value ->> 'bytes')::bigint) INTO v_total FROM jsonb_array_elements(p_files) AS x;
+    IF v_total > v_most THEN
+        PERFORM mailqueue.refuse('attachments', format('the files of one mail may have %s bytes in this project', v_most));
+    END IF;
+    FOR f IN SELECT x.value FROM jsonb_array_elements(p_files) AS x LOOP
+        PERFORM mailqueue.check_attachment_type(f ->> 'type', decode(f ->> 'head', 'hex'), v_allowed);
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION mailqueue.check_raw_files(uuid, jsonb) IS 'Refuse files within a finished message that the project does not allow.';
+
+-- Each document has "email", a message of enqueue_batch(), "files" and "has_null_sender". The text of "email" stands for the
+-- octets where a key is compared, and is not kept.
+CREATE OR REPLACE FUNCTION mailqueue.accept_raw(p_project text, p_documents jsonb, p_octets bytea[])
+RETURNS TABLE (index integer, id uuid, status text, reason text)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_project uuid := mailqueue.project_taking(p_project);
+    v_delivery text := (SELECT p.delivery FROM mailqueue.projects AS p WHERE p.id = v_project);  -- of mail that says none
+    v_today date := (now() AT TIME ZONE 'UTC')::date;
+    v_ids uuid[] := '{}';
+    v_status text[] := '{}';
+    v_new uuid[] := '{}';
+    v_file uuid;
+    v_content bigint;
+    v_octets bytea;
+    d jsonb;
+    q mailqueue.email_queue;
+BEGIN
+    IF EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()) THEN
+        PERFORM mailqueue.refuse_for_now();
+    END IF;
+    FOR n IN 1 .. cardinality(p_octets) LOOP
+        d := p_documents -> (n - 1);
+        v_octets := p_octets[n];
+        q := mailqueue.email_from_message(v_project, d -> 'email');
+        v_ids := array_append(v_ids, q.id);
+        v_status := array_append(v_status, CASE q.status WHEN 'pending' THEN 'queued' ELSE 'duplicate' END);
+        CONTINUE WHEN q.status = 'duplicate';
+        PERFORM mailqueue.check_raw_files(v_project, d -> 'files');
+        IF v_delivery IS NOT NULL AND d -> 'email' ->> 'delivery' IS NULL THEN
+            q.delivery := v_delivery;
+        END IF;
+        INSERT INTO mailqueue.attachments (project_id, created_on, sha256, bytes, content_type, octets)
+        VALUES (v_project, v_today, sha256(v_octets), length(v_octets), 'message/rfc822', v_octets)
+        RETURNING attachments.id INTO v_file;
+        INSERT INTO mailqueue.email_contents (created_on, project_id, subject, from_email, from_name, files)
+        VALUES (v_today, v_project, q.subject, q.from_email, q.from_name, jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
+                'id', v_file, 'on', v_today, 'name', 'message.eml', 'type', 'message/rfc822', 'bytes', length(v_octets), 'raw', true,
+                'null_sender', CASE WHEN (d ->> 'has_null_sender')::boolean THEN true END))))
+        RETURNING email_contents.id INTO v_content;
+        IF q.recipients > 1 THEN
+            PERFORM mailqueue.store_recipients(q);
+        END IF;
+        INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, status, priority, run_at, attempts, max_attempts, created_at,
+            recipients, delivery, category, expires_at, recipient_email, recipient_name, campaign_id, tags, custom_data,
+            idempotency_key, content_id, content_on)
+        VALUES (q.id, v_project, NULL, q.lane_id, 'pending', q.priority, q.run_at, 0, q.max_attempts, now(),
+            q.recipients, q.delivery, q.category, q.expires_at, q.recipient_email, q.recipient_name, q.campaign_id, q.tags, q.custom_data,
+            q.idempotency_key, v_content, v_today);
+        v_new := array_append(v_new, q.id);
+    END LOOP;
+    IF v_new <> '{}' THEN
+        PERFORM mailqueue.accept_rows(v_new);
+    END IF;
+    RETURN QUERY
+        SELECT r.n::integer - 1, r.id, CASE WHEN r.status = 'queued' AND h.id IS NOT NULL THEN h.status ELSE r.status END, h.reason
+          FROM unnest(v_ids, v_status) WITH ORDINALITY AS r(id, status, n)
+          LEFT JOIN mailqueue.email_history AS h ON h.id = r.id AND h.finished_at = now() AND r.status = 'queued'
+         ORDER BY r.n;
+END $$;
+COMMENT ON FUNCTION mailqueue.accept_raw(text, jsonb, bytea[]) IS
+    'Accept finished messages in the caller''s transaction, all or none; a row for each in order: queued, suppressed or duplicate.';

@@ -1,0 +1,7 @@
+-- Handing in finished messages.
+
+-- name: accept_raw :many
+-- Accept finished messages in the caller's transaction, all or none; a row for each in order. Bad input raises 22023.
+SELECT r.index, r.id, r.status, r.reason
+FROM mailqueue.accept_raw(%(project)s, %(documents)s::jsonb, %(octets)s::bytea[]) AS r
+ORDER BY r.index;
