@@ -59,6 +59,9 @@ BEGIN
     IF v_stopped IS NOT NULL THEN
         v_count := mailqueue.suppress_new(v_stopped);
     END IF;
+    IF EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.is_enabled AND (w.event_types = '{}' OR 'email.queued' = ANY (w.event_types))) THEN
+        PERFORM mailqueue.tell_queued(p_ids);
+    END IF;
     PERFORM mailqueue.ring();  -- a NOTIFY serialises commits of the whole server: only when somebody is asleep
     RETURN v_count;
 END $$;

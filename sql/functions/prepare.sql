@@ -216,6 +216,7 @@ DECLARE
     v_is_awaited boolean;                                    -- somebody sleeps until mail comes
     v_is_listed boolean;                                     -- the recipient's address is suppressed, in some category
     v_is_refused boolean;                                    -- no mail is accepted now
+    v_is_told boolean;                                       -- some webhook wants to hear that it is queued
     v_has_rules boolean;                                     -- it names no account, and its project has routing rules
     v_delivery text;                                         -- of mail of its project that says none
     v_is_said boolean := NEW.delivery IS NOT NULL;
@@ -231,8 +232,10 @@ BEGIN
     SELECT p.id, l.id, l.has_rules,
            EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address = lower(NEW.recipient_email)),
            EXISTS (SELECT FROM mailqueue.waiters AS w WHERE w.queue = 'email_queue'),
-           EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()), p.delivery
-      INTO NEW.project_id, NEW.lane_id, v_has_rules, v_is_listed, v_is_awaited, v_is_refused, v_delivery
+           EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()), p.delivery,
+           EXISTS (SELECT FROM mailqueue.webhooks AS w
+                    WHERE w.project_id = p.id AND w.is_enabled AND (w.event_types = '{}' OR 'email.queued' = ANY (w.event_types)))
+      INTO NEW.project_id, NEW.lane_id, v_has_rules, v_is_listed, v_is_awaited, v_is_refused, v_delivery, v_is_told
       FROM mailqueue.projects AS p
       LEFT JOIN mailqueue.lanes AS l
         ON l.project_id = p.id AND l.priority = NEW.priority AND l.route = coalesce(NEW.sender, '') AND l.home_route IS NULL AND l.rule_id IS NULL
@@ -283,6 +286,9 @@ BEGIN
     END IF;
     IF NEW.template IS NOT NULL THEN
         NEW.template := NULL; NEW.template_version_id := NULL; NEW.language := NULL;
+    END IF;
+    IF v_is_told AND NEW.recipients > 0 THEN
+        PERFORM mailqueue.tell_queued_row(NEW);
     END IF;
     IF v_is_awaited THEN  -- a NOTIFY serialises commits of the whole server: only when somebody is asleep
         PERFORM pg_notify('mailqueue_email_queue', '');
