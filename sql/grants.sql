@@ -75,6 +75,7 @@ BEGIN
             ('worker', 'UPDATE (used_on) ON mailqueue.tracked_links'),
             ('worker', 'INSERT, UPDATE (retired_at) ON mailqueue.data_keys'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.sealed_password(integer)'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.record_events(jsonb)'),
             ('worker', 'SELECT, INSERT, UPDATE, DELETE ON mailqueue.waiters'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.claim_webhook_deliveries(text, integer, interval, integer, uuid[], integer[]),
                             mailqueue.settle_webhook_deliveries(uuid[], bigint[], text[], integer[], text[], interval[], boolean[], timestamptz[], integer[],
@@ -95,6 +96,7 @@ BEGIN
             ('api', 'EXECUTE ON FUNCTION mailqueue.enqueue_shared(text, jsonb, jsonb, jsonb, boolean, text), mailqueue.batch_of(uuid, uuid),
                                          mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz, timestamptz, uuid, integer),
                                          mailqueue.letter_of(uuid, uuid), mailqueue.try_email(text, jsonb), mailqueue.act_on_email(uuid, uuid, text, text, text)'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.reschedule_email(uuid, uuid, timestamptz, text), mailqueue.newer_emails(uuid, uuid, integer)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.cancel_emails(uuid, uuid[], text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.hold_emails(uuid, uuid[], text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.release_emails(uuid, uuid[])'),
@@ -111,15 +113,20 @@ BEGIN
             ('api', 'SELECT (id, project_id, name, hint, is_test, scopes, requests_per_second, created_at, created_by, expires_at, rotated_at,
                              revoked_at, revoked_reason, last_used_at, last_used_from) ON mailqueue.api_keys'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.tenant(), mailqueue.sees_all()'),  -- in policies
+            ('api', 'EXECUTE ON FUNCTION mailqueue.record_events(jsonb)'),
+            ('api', 'SELECT ON mailqueue.notices'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.lease_requests(uuid, double precision, double precision, double precision, double precision)'),
             ('api', 'SELECT, INSERT, UPDATE, DELETE ON mailqueue.idempotent_answers'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.suppressed_at_accept(uuid)'),
             ('api', 'SELECT, INSERT, DELETE ON mailqueue.trap_messages'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.take_suppression_lines(uuid, uuid, text)'),
-            ('api', 'EXECUTE ON FUNCTION mailqueue.remove_suppressions(uuid, text[], text, text, text)'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.remove_suppressions(uuid, text[], bytea, text, text, text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.address_hash(uuid, text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.list_suppressions(uuid, bigint, integer, text, text, text)'),
-            ('api', 'SELECT ON mailqueue.suppressions'),
+            ('api', 'SELECT ON mailqueue.suppressions, mailqueue.suppression_history, mailqueue.subscription_categories'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.stopping_categories(uuid, text), mailqueue.is_category_required(uuid, text), mailqueue.reader_of(uuid, integer),
+                            mailqueue.change_subscriptions(uuid, text[], jsonb, text, uuid, text, text, text),
+                            mailqueue.put_category(uuid, text, jsonb, boolean, text), mailqueue.remove_category(uuid, text, text)'),
             ('api', 'INSERT ON mailqueue.suppression_lines'),
             -- Sender accounts, signing keys and the keys of both: sealed, and opened with the master key of the process only.
             ('api', 'SELECT (id, project_id, name, provider, email, display_name, smtp_host, smtp_port, smtp_username, smtp_tls, is_private_ok, priority,
@@ -153,6 +160,14 @@ BEGIN
             ('api', 'EXECUTE ON FUNCTION mailqueue.provider_board(), mailqueue.health_board(), mailqueue.audit_page(uuid, text, bigint, integer)'),
             ('api', 'SELECT ON mailqueue.retention'),
 
+            ('api', 'SELECT ON mailqueue.webhooks, mailqueue.webhook_events, mailqueue.webhook_deliveries, mailqueue.webhook_attempts, mailqueue.webhook_status'),
+            ('api', 'INSERT ON mailqueue.webhooks'),
+            ('api', 'UPDATE (sealed_secret, sealed_secret_previous, previous_until, revision, updated_at) ON mailqueue.webhooks'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.retry_webhook_deliveries(uuid, uuid, uuid[], text[], text[], timestamptz, timestamptz, integer, text),
+                            mailqueue.switch_webhook(uuid, uuid, boolean, text), mailqueue.remove_webhook(uuid, uuid, text),
+                            mailqueue.change_webhook(uuid, uuid, text, text, text[], text),
+                            mailqueue.log_webhook_test(uuid, uuid, uuid, text, json, timestamptz, integer, text, integer, jsonb, text)'),
+
             ('api', 'SELECT ON mailqueue.templates, mailqueue.template_versions, mailqueue.template_texts, mailqueue.template_parts'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.add_template(uuid, jsonb, text), mailqueue.change_template(uuid, jsonb, text),
                                          mailqueue.remove_template(uuid, text), mailqueue.add_template_version(uuid, jsonb, text),
@@ -163,6 +178,7 @@ BEGIN
             ('tracking', 'USAGE ON SCHEMA mailqueue'),
             ('tracking', 'EXECUTE ON FUNCTION mailqueue.uuidv7()'),  -- the default of id
             ('tracking', 'INSERT ON mailqueue.email_events'),
+            ('tracking', 'EXECUTE ON FUNCTION mailqueue.record_events(jsonb)'),
 
             -- A person who looks and changes nothing.
             ('dba', 'USAGE ON SCHEMA mailqueue'),
@@ -176,6 +192,8 @@ BEGIN
                                          mailqueue.health_of_server(), mailqueue.health_bounds(), mailqueue.span_words(interval),
                                          mailqueue.some_words(text[])'),  -- in health
             ('dba', 'EXECUTE ON FUNCTION mailqueue.headroom_now(integer), mailqueue.failure_window(integer)'),  -- in sender_headroom and others
+            ('dba', 'SELECT ON mailqueue.webhook_status'),
+            ('dba', 'EXECUTE ON FUNCTION mailqueue.health_of_webhooks(), mailqueue.ready_webhooks(timestamptz)'),  -- in health
             ('dba', 'EXECUTE ON FUNCTION mailqueue.why(uuid)')
         ) AS g(role, rights)
     LOOP

@@ -101,12 +101,8 @@ BEGIN
            array_agg(l.id), array_agg(l.day), array_agg(l.spent), array_agg(l.back), array_agg(l.bounces), array_agg(l.errors)
       INTO v_lost, v_limits, v_days, v_spent, v_back, v_bounces, v_errors FROM by_limit AS l;
 
-    IF true = ANY (p_hard) THEN
-        PERFORM mailqueue.record_bounce(h.project_id, h.recipient_email, 'hard', i.reply, coalesce(i.enhanced, i.code), h.assigned_to, h.campaign_id)
-           FROM unnest(p_ids, p_codes, p_enhanced, p_replies, p_hard) AS i(id, code, enhanced, reply, hard)
-           JOIN mailqueue.email_history AS h ON h.id = i.id
-          WHERE i.hard AND i.id <> ALL (coalesce(v_lost, '{}'))
-          ORDER BY lower(h.recipient_email);  -- so that settlers never deadlock
+    IF true = ANY (p_hard) OR 'bounced' = ANY (p_logs) THEN
+        PERFORM mailqueue.refused_emails(p_ids, p_logs, p_codes, p_enhanced, p_replies, p_hard, coalesce(v_lost, '{}'));
     END IF;
     IF v_limits IS NOT NULL THEN
         PERFORM mailqueue.settle_limits(v_limits, v_days, v_spent, v_back, v_bounces, v_errors, p_claims);
@@ -134,10 +130,7 @@ BEGIN
       FROM unnest(p_ids, p_claims, p_addresses, p_statuses, p_reasons, p_codes) AS i(id, claim_no, address, status, reason, code),
            mailqueue.email_queue AS q
      WHERE q.id = i.id AND q.claim_no = i.claim_no AND r.email_id = i.id AND r.address = i.address AND r.status = 'pending';
-    PERFORM mailqueue.record_bounce(q.project_id, i.address, 'hard', i.reason, i.code, q.assigned_to, q.campaign_id)
-       FROM unnest(p_ids, p_claims, p_addresses, p_reasons, p_codes, p_hard) AS i(id, claim_no, address, reason, code, hard)
-       JOIN mailqueue.email_queue AS q ON q.id = i.id AND q.claim_no = i.claim_no
-      WHERE i.hard ORDER BY lower(i.address);
+    PERFORM mailqueue.refused_recipients(p_ids, p_claims, p_addresses, p_statuses, p_reasons, p_codes, p_hard);
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_recipients(uuid[], bigint[], text[], text[], text[], text[], boolean[]) IS
     'Record what became of single recipients of claimed messages.';

@@ -1,0 +1,115 @@
+"""What happened to a mail, as whoever heard of it tells it. Values only."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+Json = Mapping[str, Any]
+
+
+class Type(StrEnum):
+    """What can happen to a mail after it was handed over."""
+
+    SENT = "sent"  # the provider took it
+    DELIVERED = "delivered"
+    DEFERRED = "deferred"
+    HARD_BOUNCE = "hard_bounce"  # the address does not exist
+    SOFT_BOUNCE = "soft_bounce"  # final, but not the address's fault, or not for good
+    COMPLAINT = "complaint"
+    OPENED = "opened"
+    CLICKED = "clicked"
+    UNSUBSCRIBED = "unsubscribed"
+    RESUBSCRIBED = "resubscribed"
+    FAILED = "failed"  # the provider refused to try
+
+
+class Suppress(StrEnum):
+    """Why a provider says it writes to the address no more."""
+
+    HARD_BOUNCE = "hard_bounce"
+    SOFT_BOUNCE_THRESHOLD = "soft_bounce_threshold"
+    COMPLAINT = "complaint"
+    UNSUBSCRIBED = "unsubscribed"
+    MANUAL = "manual"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened, and what is known of the mail it happened to.
+
+    One of `email_id`, `provider_message_id` and `message_id` is needed. `account` is the sender
+    account by which it came; `event_id` is recorded once for good for it and the source, and
+    None where the same cannot come twice. Without `occurred_at` it happened now.
+    """
+
+    source: str  # ses, sendgrid, dsn, tracking, …
+    type: Type
+    account: int | None = None
+    event_id: str | None = None
+    email_id: UUID | None = None
+    provider_message_id: str | None = None
+    message_id: str | None = None
+    recipient: str | None = None
+    occurred_at: datetime | None = None
+    code: str | None = None
+    detail: str | None = None
+    suppress: Suppress | None = None
+    data: Json = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Give it as `mailqueue.record_events` takes it, without what PostgreSQL cannot store."""
+        told: dict[str, Any] = {
+            "source": self.source,
+            "type": self.type.value,
+            "account": self.account,
+            "event_id": _storable(self.event_id),
+            "email_id": None if self.email_id is None else str(self.email_id),
+            "provider_message_id": _storable(self.provider_message_id),
+            "message_id": _storable(self.message_id),
+            "recipient": _storable(self.recipient),
+            "occurred_at": _instant(self.occurred_at),
+            "code": _storable(self.code),
+            "detail": _storable(self.detail),
+            "suppress": None if self.suppress is None else self.suppress.value,
+        }
+        told = {name: value for name, value in told.items() if value is not None}
+        if self.data:
+            told["data"] = storable_json(self.data)
+        return told
+
+
+class Result(StrEnum):
+    """What became of an event."""
+
+    RECORDED = "recorded"
+    REPEATED = "repeated"  # it was there
+    UNMATCHED = "unmatched"  # no such mail yet: keep it and offer it again
+    IGNORED = "ignored"  # of no type we know
+
+
+def storable_json(value: Any) -> Any:
+    """Give JSON that PostgreSQL can store: no NUL, no half of a surrogate pair, no infinity."""
+    if isinstance(value, str):
+        return _storable(value)
+    if isinstance(value, Mapping):
+        return {_storable(str(name)): storable_json(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [storable_json(one) for one in value]
+    if isinstance(value, float) and value - value != 0:  # infinite, or no number
+        return None
+    return value
+
+
+def _storable(text: str | None) -> str | None:
+    if text is None:
+        return None
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def _instant(at: datetime | None) -> str | None:
+    if at is None:
+        return None
+    return (at if at.tzinfo is not None else at.replace(tzinfo=UTC)).isoformat()
