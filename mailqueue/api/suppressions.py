@@ -10,6 +10,8 @@ from mailqueue.api.suppressions_model import (
     AddSuppressions,
     CheckedSuppression,
     CheckQuery,
+    EndedSuppression,
+    KnownSuppression,
     RemovedSuppression,
     RemoveQuery,
     ShownSuppression,
@@ -19,7 +21,7 @@ from mailqueue.api.suppressions_model import (
 from mailqueue.core.errors import InvalidField
 from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import reason_of, wanted_of
-from mailqueue.suppression.model import NewSuppression, Suppression
+from mailqueue.suppression.model import NewSuppression, PastSuppression, Suppression
 from mailqueue.tenants.model import Scope
 
 _TAG = "Suppressions"
@@ -93,16 +95,41 @@ async def check(call: Call) -> CheckedSuppression:
 async def remove(call: Call) -> RemovedSuppression:
     """Write to an address again."""
     query: RemoveQuery = call.query
+    who, project = call.path["email_hash"], call.caller.project
+    said = {"category": query.category, "why": query.why}
     async with call.connection() as conn:
-        gone = await entries.remove_by_hash(
-            conn,
-            call.caller.project,
-            address_hash=call.path["email_hash"],
-            category=query.category,
-            why=query.why,
-            by=call.by,
-        )
+        if "@" in who:
+            gone = await entries.remove(conn, project, email=who, by=call.by, **said)
+        else:
+            gone = await entries.remove_by_hash(conn, project, address_hash=who, by=call.by, **said)
     return RemovedSuppression(gone.address, gone.address_hash, gone.count)
+
+
+async def show(call: Call) -> KnownSuppression:
+    """Show what holds and held for an address."""
+    async with call.connection() as conn:
+        found = await entries.show(conn, call.caller.project, who=call.path["email_hash"])
+    return KnownSuppression(
+        email=found.address,
+        email_hash=found.address_hash,
+        suppressions=[shown(one) for one in found.now],
+        history=[_past(one) for one in found.before],
+    )
+
+
+def _past(one: PastSuppression) -> EndedSuppression:
+    return EndedSuppression(
+        reason=one.reason,
+        category=one.category,
+        detail=one.detail,
+        created_at=one.created_at,
+        expires_at=one.expires_at,
+        email_id=one.email_id,
+        source=one.source,
+        ended_at=one.ended_at,
+        ended_by=one.ended_by,
+        ended_why=one.ended_why,
+    )
 
 
 def shown(one: Suppression) -> ShownSuppression:
@@ -115,6 +142,8 @@ def shown(one: Suppression) -> ShownSuppression:
         detail=one.detail,
         created_at=one.created_at,
         expires_at=one.expires_at,
+        email_id=one.email_id,
+        source=one.source,
     )
 
 
@@ -153,6 +182,16 @@ ENDPOINTS = (
     ),
     *LIST_ENDPOINTS,
     Endpoint(
+        "GET",
+        "/v1/suppressions/{email_hash}",
+        Scope.SUPPRESSION_MANAGE,
+        "Show why an address is not written to, and what held before.",
+        show,
+        response=KnownSuppression,
+        tag=_TAG,
+        description="The address itself is taken too. What was taken off stays in the history.",
+    ),
+    Endpoint(
         "DELETE",
         "/v1/suppressions/{email_hash}",
         Scope.SUPPRESSION_MANAGE,
@@ -161,6 +200,7 @@ ENDPOINTS = (
         query=RemoveQuery,
         response=RemovedSuppression,
         tag=_TAG,
-        description="The list and check give the hash: addresses in paths would end up in logs.",
+        description="The list and check give the hash. The address itself is taken too; it then stands "
+        "in the logs of what is in between.",
     ),
 )

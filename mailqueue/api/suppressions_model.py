@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
+from uuid import UUID
 
 from pydantic import Field, model_validator
 
@@ -13,7 +14,13 @@ from mailqueue.suppression.model import BadLine, Outcome, Reason
 
 Word = Annotated[str, Field(max_length=998)]
 ReasonWord = Literal[
-    "hard_bounce", "soft_bounce_threshold", "complaint", "unsubscribed", "unsubscribe", "manual"
+    "hard_bounce",
+    "soft_bounce_threshold",
+    "complaint",
+    "unsubscribed",
+    "unsubscribe",
+    "paused",
+    "manual",
 ]
 """`unsubscribe` is another spelling of `unsubscribed`."""
 
@@ -108,15 +115,46 @@ class ExportQuery(Given):
 
 @dataclass(frozen=True, slots=True)
 class ShownSuppression:
-    """An address that is not written to; category "": none of its mail."""
+    """An address that is not written to; category "": none of its mail, "*": no marketing.
 
-    email: str
+    `email` is null where the person was erased. `email_id` is the mail that caused it.
+    """
+
+    email: str | None
     email_hash: str
     reason: Reason
     category: str
     detail: str | None
     created_at: datetime
     expires_at: datetime | None
+    email_id: UUID | None
+    source: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EndedSuppression:
+    """One that holds no more, and who ended it why."""
+
+    reason: Reason
+    category: str
+    detail: str | None
+    created_at: datetime
+    expires_at: datetime | None
+    email_id: UUID | None
+    source: str | None
+    ended_at: datetime
+    ended_by: str
+    ended_why: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSuppression:
+    """What holds and held for an address; `email` is null where it is not known."""
+
+    email: str | None
+    email_hash: str
+    suppressions: list[ShownSuppression]
+    history: list[EndedSuppression]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +188,7 @@ class CheckedSuppression:
 class RemovedSuppression:
     """An address that is written to again, and how many suppressions ended."""
 
-    email: str
+    email: str | None
     email_hash: str
     removed: int
 

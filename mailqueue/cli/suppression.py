@@ -12,7 +12,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import wanted_of
-from mailqueue.suppression.model import Added, Checked, Reason, Removed, Suppression
+from mailqueue.suppression.model import Added, Checked, Known, Reason, Removed, Suppression
 
 EXIT_SUPPRESSED = 1
 
@@ -23,6 +23,22 @@ _COLUMNS = (
     Column("created_at", "SINCE"),
     Column("expires_at", "UNTIL"),
     Column("detail", "DETAIL"),
+)
+_CAUSES = (
+    Column("reason", "REASON"),
+    Column("category", "CATEGORY"),
+    Column("created_at", "SINCE"),
+    Column("expires_at", "UNTIL"),
+    Column("email_id", "EMAIL"),
+    Column("source", "BY"),
+    Column("detail", "DETAIL"),
+)
+_ENDED = (
+    *_CAUSES[:3],
+    Column("ended_at", "ENDED"),
+    Column("email_id", "EMAIL"),
+    Column("ended_by", "ENDED BY"),
+    Column("ended_why", "WHY"),
 )
 _ADDED = (Column("address", "ADDRESS"), Column("outcome", "OUTCOME"))
 _project = click.option(
@@ -199,7 +215,40 @@ def remove(
     if as_json:
         emit(found)
     else:
-        click.echo(f"{show(found.address)} is written to again")
+        click.echo(f"{show(found.address or email)} is written to again")
+
+
+@suppression.command(
+    "show",
+    epilog=examples(
+        "mailqueue suppression show bob@example.com",
+        "mailqueue suppression show bob@example.com --project shop --json",
+    ),
+)
+@click.argument("who", metavar="ADDRESS")
+@_project
+@json_option
+def show_(*, who: str, project: str, as_json: bool) -> None:
+    """Show why ADDRESS is not written to, by which mail, and what held before.
+
+    The hash of an address is taken too: of persons who were erased nothing else is known.
+    """
+
+    async def known() -> Known:
+        async with opened() as app:
+            return await entries.show(app.conn, project, who=who)
+
+    found = run(known())
+    if as_json:
+        emit(found)
+        return
+    if found.now:
+        table(found.now, _CAUSES)
+    else:
+        click.echo(f"{show(found.address or found.address_hash)} is written to")
+    if found.before:
+        click.echo("\nbefore:")
+        table(found.before, _ENDED)
 
 
 def _end(lasts: str | None) -> datetime | None:

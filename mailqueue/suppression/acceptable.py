@@ -9,7 +9,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.suppression.model import NewSuppression, Reason
 
 MOST_DETAIL = 998
-_CATEGORY = re.compile(r"(?:[a-z][a-z0-9_-]{0,62})?")
+_CATEGORY = re.compile(r"(?:[a-z][a-z0-9_-]{0,62}|\*)?")
 _BEYOND_UTF8 = re.compile("[\ud800-\udfff]")
 # Other spellings of our words.
 _REASON_BY_WORD: Mapping[str, Reason] = {
@@ -79,7 +79,9 @@ def reason_of(word: str) -> Reason:
 
 
 def category_of(word: str) -> str:
-    """Read the category of mail a suppression is for; "" stands for all mail.
+    """Read the category of mail a suppression is for.
+
+    "" stands for all mail, "*" for all that people can unsubscribe from.
 
     Raises:
         InvalidField: it is none.

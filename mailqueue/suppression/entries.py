@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from uuid import UUID, uuid4
 
 from mailqueue.core.address import InvalidAddress, parse_address
@@ -12,6 +13,7 @@ from mailqueue.suppression.acceptable import address_of, category_of, text_of
 from mailqueue.suppression.model import (
     Added,
     Checked,
+    Known,
     Line,
     NewSuppression,
     Reason,
@@ -87,8 +89,9 @@ async def check(conn: Conn, project: str, *, email: str, category: str | None = 
         InvalidField: it is no address, or no category.
     """
     address = address_of(email)
-    concerned = {"", category_of(category or "")}
+    wanted = category_of(category or "")
     project_id = await project_of(conn, project)
+    concerned = await store.stopping_categories(conn, project_id, wanted)
     found = await store.find_all(conn, project_id, address.spellings)
     reasons = [one.reason for one in found if one.category in concerned]
     sent = address.spellings[0]
@@ -138,14 +141,47 @@ async def remove_by_hash(
     """
     project_id = await project_of(conn, project)
     known = address_hash.lower()
-    found = await store.find_address(conn, project_id, known) if _HASH.fullmatch(known) else None
-    if found is None:
+    if not (found := await _spellings_of(conn, project_id, known)):
         raise NotFound("suppression with the hash", address_hash[:100])
-    try:
-        spellings = parse_address(found).spellings
-    except InvalidAddress:  # written by hand
-        spellings = (found,)
+    spellings = tuple(one for one in found if one)
+    if not spellings:
+        return await _removed(
+            conn, project_id, (), address_hash=known, category=category, why=why, by=by
+        )
+    with suppress(InvalidAddress):  # written by hand
+        spellings = parse_address(spellings[0]).spellings
     return await _removed(conn, project_id, spellings, category=category, why=why, by=by)
+
+
+async def show(conn: Conn, project: str, *, who: str) -> Known:
+    """Give all that holds and held for an address, or the one of a hash.
+
+    Raises:
+        NotFound: there is no such project.
+        InvalidField: it is neither an address nor a hash.
+    """
+    project_id = await project_of(conn, project)
+    if is_hash(who):
+        now = await store.find_by_hash(conn, project_id, who.lower())
+        before = await store.list_past(conn, project_id, (), address_hash=who.lower())
+        known = [one.address for one in now] + [one.address for one in before]
+        return Known(next(filter(None, known), None), who.lower(), now, before)
+    spellings = address_of(who).spellings
+    now = await store.find_all(conn, project_id, spellings)
+    before = await store.list_past(conn, project_id, spellings, address_hash="")
+    (address_hash,) = await store.hashes_of(conn, project_id, [spellings[0]])
+    return Known(spellings[0], address_hash, now, before)
+
+
+def is_hash(text: str) -> bool:
+    """Say whether a text is the hash of an address, not an address. Pure."""
+    return _HASH.fullmatch(text.lower()) is not None
+
+
+async def _spellings_of(conn: Conn, project_id: UUID, address_hash: str) -> list[str]:
+    if not is_hash(address_hash):
+        return []
+    return await store.find_spellings(conn, project_id, address_hash)
 
 
 async def project_of(conn: Conn, project: str) -> UUID:
@@ -165,6 +201,7 @@ async def _removed(
     project_id: UUID,
     spellings: tuple[str, ...],
     *,
+    address_hash: str = "",
     category: str | None,
     why: str | None,
     by: str,
@@ -173,11 +210,14 @@ async def _removed(
         conn,
         project_id,
         spellings,
+        address_hash=address_hash,
         category=None if category is None else category_of(category),
         why=text_of("why", why),
         by=by,
     )
     if not count:
-        raise NotFound("suppression of", spellings[0])
-    (address_hash,) = await store.hashes_of(conn, project_id, [spellings[0]])
-    return Removed(spellings[0], address_hash, count)
+        raise NotFound("suppression of", (*spellings, address_hash)[0])
+    if not spellings:
+        return Removed(None, address_hash, count)
+    (found,) = await store.hashes_of(conn, project_id, [spellings[0]])
+    return Removed(spellings[0], found, count)

@@ -89,7 +89,7 @@ def shown(one: Suppression) -> dict[str, object]:
 
 def _cells(one: Suppression) -> list[str]:
     return [
-        one.address,
+        one.address or "",
         one.reason.value,
         one.category,
         one.detail or "",

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from uuid import UUID
 
 from mailqueue.core.address import Address
 
@@ -14,6 +15,7 @@ class Reason(StrEnum):
     SOFT_BOUNCE_THRESHOLD = "soft_bounce_threshold"  # too many temporary refusals
     COMPLAINT = "complaint"
     UNSUBSCRIBED = "unsubscribed"
+    PAUSED = "paused"  # by the person, until a day
     MANUAL = "manual"
 
 
@@ -30,16 +32,46 @@ class Suppression:
     """One that is in force, as it stands in the database."""
 
     id: int
-    address: str
+    address: str | None  # None: erased, and known by its hash only
     address_hash: str  # hexadecimal; by the key of the project
-    category: str  # "": all mail of the project
+    category: str  # "": all mail of the project; "*": all that one can unsubscribe from
     reason: Reason
     detail: str | None
     created_at: datetime
     expires_at: datetime | None  # None: never
+    email_id: UUID | None = None  # mail that caused it
+    source: str | None = None  # who put it there
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reason", Reason(self.reason))
+
+
+@dataclass(frozen=True, slots=True)
+class PastSuppression:
+    """One that holds no more, and who ended it; `ended_why` as they said it."""
+
+    address: str | None
+    address_hash: str
+    category: str
+    reason: Reason
+    detail: str | None
+    created_at: datetime
+    expires_at: datetime | None
+    email_id: UUID | None
+    source: str | None
+    ended_at: datetime
+    ended_by: str
+    ended_why: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """All that holds and held for one address."""
+
+    address: str | None
+    address_hash: str
+    now: list[Suppression]
+    before: list[PastSuppression]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +136,6 @@ class Checked:
 class Removed:
     """An address that is written to again, and how many suppressions ended."""
 
-    address: str
+    address: str | None  # None: erased
     address_hash: str
     count: int

@@ -10,7 +10,7 @@ from psycopg.errors import InvalidParameterValue
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn, many, maybe, value
 from mailqueue.db.sql import SQL
-from mailqueue.suppression.model import Line, Outcome, Reason, Suppression
+from mailqueue.suppression.model import Line, Outcome, PastSuppression, Reason, Suppression
 
 _LINES_A_BREATH = 500
 
@@ -98,10 +98,34 @@ async def find_all(conn: Conn, project_id: UUID, addresses: tuple[str, ...]) -> 
     return await many(conn, "find_suppressions", params, Suppression)
 
 
-async def find_address(conn: Conn, project_id: UUID, address_hash: str) -> str | None:
-    """Give the suppressed address of that hash."""
+async def find_by_hash(conn: Conn, project_id: UUID, address_hash: str) -> list[Suppression]:
+    """List those in force of a hash, whether the address is known or not."""
     params = {"project_id": project_id, "address_hash": address_hash}
-    return await maybe(conn, "find_suppressed_address", params, str)
+    return await many(conn, "list_suppressions_by_hash", params, Suppression)
+
+
+async def find_spellings(conn: Conn, project_id: UUID, address_hash: str) -> list[str]:
+    """Give the suppressed addresses of that hash; "" where one is known by its hash only."""
+    params = {"project_id": project_id, "address_hash": address_hash}
+    return await many(conn, "find_suppressed_spellings", params, str)
+
+
+async def list_past(
+    conn: Conn, project_id: UUID, addresses: tuple[str, ...], *, address_hash: str
+) -> list[PastSuppression]:
+    """List what once held for an address or a hash, the latest first."""
+    params = {
+        "project_id": project_id,
+        "addresses": list(addresses),
+        "address_hash": address_hash,
+    }
+    return await many(conn, "list_past_suppressions", params, PastSuppression)
+
+
+async def stopping_categories(conn: Conn, project_id: UUID, category: str) -> list[str]:
+    """Name the categories of suppressions that stop mail of a category."""
+    params = {"project_id": project_id, "category": category}
+    return await value(conn, "find_stopping_categories", params, list)
 
 
 async def hashes_of(conn: Conn, project_id: UUID, addresses: list[str]) -> list[str]:
@@ -115,11 +139,12 @@ async def remove(
     project_id: UUID,
     addresses: tuple[str, ...],
     *,
+    address_hash: str = "",
     category: str | None,
     why: str | None,
     by: str,
 ) -> int:
-    """End the suppressions of an address, of a category or of all; say how many there were.
+    """End the suppressions of an address or a hash, of a category or of all; say how many.
 
     Raises:
         InvalidField: a reason is needed, and none is given.
@@ -127,6 +152,7 @@ async def remove(
     params = {
         "project_id": project_id,
         "addresses": list(addresses),
+        "address_hash": address_hash,
         "category": category,
         "why": why,
         "by": by,

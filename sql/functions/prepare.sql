@@ -230,7 +230,8 @@ BEGIN
     END IF;
     NEW := mailqueue.prepare_email(NEW);
     SELECT p.id, l.id, l.has_rules,
-           EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address = lower(NEW.recipient_email)),
+           EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address = lower(NEW.recipient_email))
+           OR EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address IS NULL),  -- known by hashes
            EXISTS (SELECT FROM mailqueue.waiters AS w WHERE w.queue = 'email_queue'),
            EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()), p.delivery,
            EXISTS (SELECT FROM mailqueue.webhooks AS w

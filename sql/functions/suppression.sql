@@ -1,27 +1,75 @@
 -- Who is not written to.
 
+-- "*" is what people unsubscribe from at once: marketing, and every category of the project that is not required. Mail that
+-- answers to what somebody did (transactional, system) is never among it.
+CREATE OR REPLACE FUNCTION mailqueue.stopping_categories(p_project uuid, p_category text) RETURNS text[]
+LANGUAGE sql STABLE
+AS $$
+    SELECT CASE WHEN p_category IN ('', '*', 'transactional', 'system') THEN ARRAY['', p_category]
+                WHEN p_category = 'marketing'
+                     OR EXISTS (SELECT FROM mailqueue.subscription_categories AS c
+                                 WHERE c.project_id = p_project AND c.slug = p_category
+                                   AND (c.removed_at IS NOT NULL OR NOT c.is_required))
+                THEN ARRAY['', '*', p_category]
+                ELSE ARRAY['', p_category] END
+$$;
+COMMENT ON FUNCTION mailqueue.stopping_categories(uuid, text) IS 'Categories of suppressions that stop mail of a category.';
+
 CREATE OR REPLACE FUNCTION mailqueue.suppressed(p_project uuid, p_address text, p_category text) RETURNS text
 LANGUAGE sql STABLE
 AS $$
-    SELECT s.reason FROM mailqueue.suppressions AS s
-     WHERE s.project_id = p_project AND s.address = lower(p_address) AND s.category IN ('', p_category)
-       AND s.expires_at > now()
+    SELECT s.reason
+      FROM (SELECT a.reason, a.category FROM mailqueue.suppressions AS a
+             WHERE a.project_id = p_project AND a.address = lower(p_address) AND a.expires_at > now()
+            UNION ALL
+            -- Who asked to be forgotten is known by a hash only; most projects know nobody like that, and hash nothing.
+            SELECT e.reason, e.category FROM mailqueue.suppressions AS e
+             WHERE e.project_id = p_project AND e.address IS NULL AND e.expires_at > now()
+               AND e.address_hash = (SELECT mailqueue.address_hash(p_project, p_address)
+                                      WHERE EXISTS (SELECT FROM mailqueue.suppressions AS n WHERE n.project_id = p_project AND n.address IS NULL))
+           ) AS s
+     WHERE s.category = ANY (mailqueue.stopping_categories(p_project, p_category))
      ORDER BY s.category LIMIT 1
 $$;
 COMMENT ON FUNCTION mailqueue.suppressed(uuid, text, text) IS 'Why this project does not write to the address; NULL when it does.';
 
-CREATE OR REPLACE FUNCTION mailqueue.suppress(p_project uuid, p_address text, p_category text, p_reason text, p_detail text) RETURNS void
+-- They knew of no mail in a version before.
+DROP FUNCTION IF EXISTS mailqueue.suppress(uuid, text, text, text, text);
+DROP FUNCTION IF EXISTS mailqueue.record_bounce(uuid, text, text, text, text, integer, text);
+
+CREATE OR REPLACE FUNCTION mailqueue.suppress(p_project uuid, p_address text, p_category text, p_reason text, p_detail text,
+    p_email uuid DEFAULT NULL, p_source text DEFAULT NULL) RETURNS void
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    INSERT INTO mailqueue.suppressions AS s (project_id, address, category, reason, detail)
-    VALUES (p_project, lower(p_address), coalesce(p_category, ''), p_reason, p_detail)
+    INSERT INTO mailqueue.suppressions AS s (project_id, address, category, reason, detail, email_id, source)
+    SELECT p_project, lower(p_address), coalesce(p_category, ''), p_reason, p_detail, p_email, p_source
+     WHERE NOT EXISTS (SELECT FROM mailqueue.suppressions AS e       -- known by its hash, for good: it stays that way
+                        WHERE e.project_id = p_project AND e.address IS NULL AND e.category = coalesce(p_category, '')
+                          AND e.expires_at = 'infinity' AND e.address_hash = mailqueue.address_hash(p_project, p_address))
     ON CONFLICT (project_id, address, category)
-    DO UPDATE SET reason = excluded.reason, detail = excluded.detail, expires_at = 'infinity', created_at = now()
+    DO UPDATE SET reason = excluded.reason, detail = excluded.detail, expires_at = 'infinity', created_at = now(),
+                  email_id = excluded.email_id, source = excluded.source
      WHERE s.expires_at < 'infinity'
 $$;
-COMMENT ON FUNCTION mailqueue.suppress(uuid, text, text, text, text) IS
-    'Stop writing to an address for good; the first reason that holds for good stays.';
+COMMENT ON FUNCTION mailqueue.suppress(uuid, text, text, text, text, uuid, text) IS
+    'Stop writing to an address for good, because of a mail perhaps; the first reason that holds for good stays.';
+
+CREATE OR REPLACE FUNCTION mailqueue.suppressions_replaced() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    INSERT INTO mailqueue.suppression_history (project_id, address_hash, address, category, reason, detail, email_id, source, created_at,
+                                               expires_at, ended_by, ended_why)
+    VALUES (OLD.project_id, OLD.address_hash, OLD.address, OLD.category, OLD.reason, OLD.detail, OLD.email_id, OLD.source, OLD.created_at,
+            OLD.expires_at, coalesce(NEW.source, session_user), 'replaced');
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION mailqueue.suppressions_replaced() IS 'AFTER UPDATE of a suppression: what held before is kept.';
+
+CREATE OR REPLACE TRIGGER suppressions_replaced AFTER UPDATE OF reason, expires_at ON mailqueue.suppressions
+    FOR EACH ROW WHEN (OLD.address = NEW.address) EXECUTE FUNCTION mailqueue.suppressions_replaced();
 
 CREATE OR REPLACE FUNCTION mailqueue.bounce_list_suppress() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
@@ -34,7 +82,7 @@ BEGIN
     PERFORM mailqueue.check_address('email', NEW.email);
     IF NEW.bounce_type IN ('hard', 'complaint') THEN
         PERFORM mailqueue.suppress(NEW.project_id, NEW.email, '',
-            CASE NEW.bounce_type WHEN 'hard' THEN 'hard_bounce' ELSE 'complaint' END, NEW.bounce_reason);
+            CASE NEW.bounce_type WHEN 'hard' THEN 'hard_bounce' ELSE 'complaint' END, NEW.bounce_reason, NEW.email_id, 'bounce');
     END IF;
     RETURN NEW;
 END $$;
@@ -53,7 +101,7 @@ BEGIN
     NEW.email := lower(btrim(NEW.email));
     NEW.category := coalesce(NEW.category, '');
     PERFORM mailqueue.check_address('email', NEW.email);
-    PERFORM mailqueue.suppress(NEW.project_id, NEW.email, NEW.category, 'unsubscribed', NEW.unsubscribe_reason);
+    PERFORM mailqueue.suppress(NEW.project_id, NEW.email, NEW.category, 'unsubscribed', NEW.unsubscribe_reason, NEW.email_id, NEW.source);
     RETURN NEW;
 END $$;
 COMMENT ON FUNCTION mailqueue.unsubscribe_list_suppress() IS 'BEFORE INSERT or UPDATE on unsubscribe_list: the address is suppressed at once.';
@@ -63,15 +111,17 @@ CREATE OR REPLACE TRIGGER unsubscribe_list_suppress BEFORE INSERT OR UPDATE ON m
 
 -- A refusal with hard evidence: listed and suppressed. Soft ones are only counted.
 CREATE OR REPLACE FUNCTION mailqueue.record_bounce(p_project uuid, p_address text, p_type text, p_reason text, p_code text,
-    p_account integer, p_campaign text) RETURNS void
+    p_account integer, p_campaign text, p_email uuid DEFAULT NULL) RETURNS void
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    INSERT INTO mailqueue.bounce_list AS b (project_id, project, email, bounce_type, bounce_reason, bounce_code, sender_account_id, campaign_id)
-    VALUES (p_project, NULL, lower(p_address), p_type, p_reason, p_code, p_account, p_campaign)
+    INSERT INTO mailqueue.bounce_list AS b (project_id, project, email, bounce_type, bounce_reason, bounce_code, sender_account_id, campaign_id,
+                                            email_id)
+    VALUES (p_project, NULL, lower(p_address), p_type, p_reason, p_code, p_account, p_campaign, p_email)
     ON CONFLICT (project_id, email) DO UPDATE
        SET last_bounced_at = now(), bounce_count = b.bounce_count + 1, bounce_reason = excluded.bounce_reason,
-           bounce_code = excluded.bounce_code,
+           bounce_code = excluded.bounce_code, email_id = excluded.email_id,
            bounce_type = CASE WHEN b.bounce_type = 'soft' THEN excluded.bounce_type ELSE b.bounce_type END
 $$;
-COMMENT ON FUNCTION mailqueue.record_bounce(uuid, text, text, text, text, integer, text) IS 'Count a bounce of an address; hard ones suppress it.';
+COMMENT ON FUNCTION mailqueue.record_bounce(uuid, text, text, text, text, integer, text, uuid) IS
+    'Count a bounce of an address, of this mail; hard ones suppress it.';

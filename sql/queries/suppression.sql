@@ -23,28 +23,60 @@ ORDER BY t.line;
 -- name: list_suppressions :many
 -- Those in force behind one, the newest first.
 SELECT s.id, s.address, encode(s.address_hash, 'hex') AS address_hash, s.category, s.reason, s.detail, s.created_at,
-       nullif(s.expires_at, 'infinity') AS expires_at
+       nullif(s.expires_at, 'infinity') AS expires_at, s.email_id, s.source
 FROM mailqueue.list_suppressions(%(project_id)s, %(before)s, %(limit)s, %(reason)s, %(category)s, %(having)s) AS s
 ORDER BY s.id DESC;
 
 -- name: find_suppressions :many
 -- Those in force of an address, however it is spelled; of all mail first.
 SELECT s.id, s.address, encode(s.address_hash, 'hex') AS address_hash, s.category, s.reason, s.detail, s.created_at,
-       nullif(s.expires_at, 'infinity') AS expires_at
+       nullif(s.expires_at, 'infinity') AS expires_at, s.email_id, s.source
 FROM mailqueue.suppressions AS s
 WHERE s.project_id = %(project_id)s
-  AND s.address = ANY (ARRAY(SELECT lower(a) FROM unnest(%(addresses)s::text[]) AS t(a)))
+  AND s.address_hash = ANY (ARRAY(SELECT mailqueue.address_hash(%(project_id)s, a) FROM unnest(%(addresses)s::text[]) AS t(a)))
   AND s.expires_at > now()
 ORDER BY s.category, s.id;
 
--- name: find_suppressed_address :maybe
--- The address of that hash, if it is suppressed.
-SELECT s.address
+-- name: find_suppressed_spellings :many
+-- The addresses of that hash that are suppressed, '' where one is known by its hash only; none: nobody has it.
+SELECT DISTINCT coalesce(s.address, '')
+FROM mailqueue.suppressions AS s
+WHERE s.project_id = %(project_id)s
+  AND s.address_hash = decode(%(address_hash)s, 'hex')
+  AND s.expires_at > now();
+
+-- name: list_past_suppressions :many
+-- What once held for addresses or a hash, the latest first.
+SELECT h.address, encode(h.address_hash, 'hex') AS address_hash, h.category, h.reason, h.detail, h.created_at,
+       nullif(h.expires_at, 'infinity') AS expires_at, h.email_id, h.source, h.ended_at, h.ended_by, h.ended_why
+FROM mailqueue.suppression_history AS h
+WHERE h.project_id = %(project_id)s
+  AND h.address_hash = ANY (ARRAY(SELECT mailqueue.address_hash(%(project_id)s, a) FROM unnest(%(addresses)s::text[]) AS t(a))
+                            || decode(%(address_hash)s, 'hex'))
+UNION ALL
+SELECT s.address, encode(s.address_hash, 'hex'), s.category, s.reason, s.detail, s.created_at, s.expires_at, s.email_id, s.source,
+       s.expires_at, 'its time', NULL
+FROM mailqueue.suppressions AS s
+WHERE s.project_id = %(project_id)s
+  AND s.address_hash = ANY (ARRAY(SELECT mailqueue.address_hash(%(project_id)s, a) FROM unnest(%(addresses)s::text[]) AS t(a))
+                            || decode(%(address_hash)s, 'hex'))
+  AND s.expires_at <= now()
+ORDER BY ended_at DESC
+LIMIT 1000;
+
+-- name: list_suppressions_by_hash :many
+-- Those in force of a hash, whether the address is known or not.
+SELECT s.id, s.address, encode(s.address_hash, 'hex') AS address_hash, s.category, s.reason, s.detail, s.created_at,
+       nullif(s.expires_at, 'infinity') AS expires_at, s.email_id, s.source
 FROM mailqueue.suppressions AS s
 WHERE s.project_id = %(project_id)s
   AND s.address_hash = decode(%(address_hash)s, 'hex')
   AND s.expires_at > now()
-LIMIT 1;
+ORDER BY s.category, s.id;
+
+-- name: find_stopping_categories :value
+-- Categories of suppressions that stop mail of a category.
+SELECT mailqueue.stopping_categories(%(project_id)s, %(category)s);
 
 -- name: hash_addresses :many
 -- The hashes by which a project knows addresses, suppressed or not, in their order; '' once its key is gone.
@@ -53,6 +85,59 @@ FROM unnest(%(addresses)s::text[]) WITH ORDINALITY AS a(address, n)
 ORDER BY a.n;
 
 -- name: remove_suppressions :value
--- End those of an address, in a category or at all; how many there were. Refuses with 22023 naming the field.
+-- End those of an address or a hash, in a category or at all; how many there were. Refuses with 22023 naming the field.
 SELECT mailqueue.remove_suppressions(%(project_id)s,
-    ARRAY(SELECT lower(a) FROM unnest(%(addresses)s::text[]) AS t(a)), %(category)s, %(why)s, %(by)s);
+    ARRAY(SELECT lower(a) FROM unnest(%(addresses)s::text[]) AS t(a)), decode(%(address_hash)s, 'hex'), %(category)s, %(why)s, %(by)s);
+
+-- name: find_reader :maybe
+-- The recipient of a mail and what its pages need; none once the mail has left the database.
+SELECT r.project_id, r.project, r.brand_color, r.address, r.category, r.campaign_id, r.language
+FROM mailqueue.reader_of(%(email_id)s, %(recipient)s) AS r;
+
+-- name: list_subscriptions :many
+-- What holds for somebody in every category of the project, in marketing, in one more, and in all together (*).
+SELECT c.slug, c.name, c.description, c.translations, c.is_required, c.is_ours, coalesce(w.reason, '') AS reason, w.until
+FROM (SELECT o.slug, o.name, o.description, o.translations, o.is_required, true AS is_ours, o.place
+      FROM mailqueue.subscription_categories AS o
+      WHERE o.project_id = %(project_id)s AND o.removed_at IS NULL
+      UNION ALL
+      SELECT DISTINCT x.slug, '', NULL::text, '{}'::jsonb, false, false, 100000
+      FROM unnest(%(more)s::text[]) AS x(slug)
+      WHERE NOT mailqueue.is_category_required(%(project_id)s, x.slug)
+        AND NOT EXISTS (SELECT FROM mailqueue.subscription_categories AS k
+                        WHERE k.project_id = %(project_id)s AND k.slug = x.slug AND k.removed_at IS NULL)) AS c
+LEFT JOIN LATERAL (
+    SELECT s.reason, nullif(s.expires_at, 'infinity') AS until FROM mailqueue.suppressions AS s
+    WHERE s.project_id = %(project_id)s AND s.category = c.slug AND s.expires_at > now()
+      AND s.address_hash = mailqueue.address_hash(%(project_id)s, %(address)s)
+    LIMIT 1) AS w ON true
+ORDER BY c.place, c.name, c.slug;
+
+-- name: find_stop_of_all :maybe
+-- Why no mail at all goes to somebody, where the reason is none of theirs.
+SELECT s.reason FROM mailqueue.suppressions AS s
+WHERE s.project_id = %(project_id)s AND s.category = '' AND s.expires_at > now()
+  AND s.address_hash = mailqueue.address_hash(%(project_id)s, %(address)s)
+LIMIT 1;
+
+-- name: change_subscriptions :many
+-- Record what somebody wants of categories; gives what changed.
+SELECT c.category, c.state
+FROM mailqueue.change_subscriptions(%(project_id)s, %(spellings)s::text[], %(choices)s::jsonb, %(source)s, %(email_id)s, %(campaign_id)s,
+    %(user_agent)s, %(by)s) AS c;
+
+-- name: list_categories :many
+-- The categories of a project as they are shown, or the one of that slug.
+SELECT c.slug, c.name, c.description, c.translations, c.is_required, c.place, c.created_at, c.updated_at
+FROM mailqueue.subscription_categories AS c
+WHERE c.project_id = %(project_id)s AND c.removed_at IS NULL AND (%(slug)s::text IS NULL OR c.slug = %(slug)s)
+ORDER BY c.place, c.name, c.slug;
+
+-- name: put_category :maybe
+-- Add or change a category; none where it must be new and is not. Refuses with 22023 naming the field.
+SELECT c.slug, c.name, c.description, c.translations, c.is_required, c.place, c.created_at, c.updated_at
+FROM mailqueue.put_category(%(project_id)s, %(slug)s, %(given)s::jsonb, %(must_be_new)s, %(by)s) AS c;
+
+-- name: remove_category :value
+-- Show a category no more; false where there is none.
+SELECT mailqueue.remove_category(%(project_id)s, %(slug)s, %(by)s);
