@@ -88,6 +88,7 @@ COMMENT ON TABLE mailqueue.erasures IS
 ALTER TABLE mailqueue.suppressions
     ADD COLUMN email_id uuid,                               -- mail that caused it
     ADD COLUMN source   text,                               -- who put it here
+    -- squawk-ignore ban-drop-not-null
     ALTER COLUMN address DROP NOT NULL,                     -- NULL: erased, known by its hash only
     ADD CONSTRAINT suppressions_known_check CHECK (address IS NOT NULL OR address_hash IS NOT NULL) NOT VALID,
     -- squawk-ignore ban-drop-constraint
