@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from mailqueue.core import storable
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.mail import store_enqueue
@@ -66,46 +67,8 @@ async def enqueue_batch(
 
 def unstorable(email: NewEmail) -> InvalidField | None:
     """Name the field with characters no text in PostgreSQL can hold. Pure."""
-    for name, text in (
-        ("recipient", email.recipient),
-        ("subject", email.subject),
-        ("html", email.html),
-        ("text", email.text),
-        *_texts("", email.options),
-    ):
-        if text is None:
-            continue
-        if "\0" in text:
-            return InvalidField(name, "a NUL character is not allowed")
-        if not _is_unicode(text):
-            return InvalidField(name, "it is not valid Unicode")
-    return None
-
-
-def _texts(name: str, value: object) -> list[tuple[str, str]]:
-    """Give every text in a JSON value, each under the name of its option."""
-    match value:
-        case str():
-            return [(name, value)]
-        case Mapping():
-            pairs = [(name or str(key), key, item) for key, item in value.items()]
-            return [
-                found
-                for under, key, item in pairs
-                for found in ((under, key), *_texts(under, item))
-            ]
-        case list() | tuple():
-            return [found for item in value for found in _texts(name, item)]
-        case _:
-            return []
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    words = {name: getattr(email, name) for name in ("recipient", "subject", "html", "text")}
+    return storable.unstorable("", words) or storable.unstorable("", email.options)
 
 
 def message_of(email: NewEmail) -> dict[str, object]:

@@ -51,7 +51,9 @@ ALLOWED: dict[str, set[str]] = {
         for place, name in enumerate(CAPABILITIES)
     },
     "adapters": EDGE | FORMATS,
-    "client": FOUNDATION,
+    "producer": FOUNDATION,
+    "client": FOUNDATION | {"producer"},
+    "": FOUNDATION | {"producer"},  # what `import mailqueue` gives
 }
 _BELOW_THE_ENDS = set(ALLOWED)
 ALLOWED |= {
@@ -88,7 +90,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "markupsafe": ("api.reference", "rendering.*"),
     "obstore": ("adapters.filestores.*",),
     "orjson": ("*",),
-    "psycopg": ("db.*", "*.store", "*.store_*"),
+    "psycopg": ("db.*", "*.store", "*.store_*", "producer.enqueueing"),
     "psycopg_pool": ("db.*",),
     "publicsuffixlist": ("deliverability.*",),
     "pydantic": ("core.config", "core.variables", "api.*"),

@@ -1,0 +1,221 @@
+"""Words what a program wants as requests of the API. Pure."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, TypedDict, TypeVar
+from urllib.parse import quote
+from uuid import UUID
+
+from mailqueue.client import answers
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.storable import unstorable
+from mailqueue.producer.model import Addresses, Attachment
+from mailqueue.producer.wording import addresses, plain
+
+T = TypeVar("T")
+MOST_AT_ONCE = 200
+_KEY_LENGTH = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(Generic[T]):
+    """One request, and what its answer is read as; `kind` None: the octets themselves.
+
+    `key`, the Idempotency-Key, is the same however often the request is made.
+    """
+
+    method: str
+    path: str
+    kind: Any = None
+    body: Any = None
+    query: Mapping[str, Any] = field(default_factory=dict)
+    key: str | None = None
+    octets: bytes | None = None
+    content_type: str = "application/json"
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Say whether making it twice is as good as once."""
+        return self.method == "GET" or self.key is not None
+
+
+@dataclass(frozen=True, slots=True)
+class To:
+    """One of many recipients, and what is said to it alone; `variables` and `language` need a
+    template.
+    """
+
+    email: str
+    name: str | None = None
+    custom_data: Mapping[str, Any] | None = None
+    tags: Sequence[str] | None = None
+    variables: Mapping[str, Any] | None = None
+    language: str | None = None
+
+    def written(self) -> dict[str, Any]:
+        """Give it as JSON has it."""
+        return plain({name: getattr(self, name) for name in self.__slots__})
+
+
+class Filters(TypedDict, total=False):
+    """Which mail is listed; those that are given must all fit."""
+
+    status: str | None
+    tag: str | None
+    from_email: str | None
+    to: str | None
+    campaign: str | None
+    category: str | None
+    batch: UUID | str | None
+    since: datetime | None
+    until: datetime | None
+
+
+def send(to: Addresses, mail: Mapping[str, Any]) -> Ask[answers.Sent]:
+    """Ask for one mail; from a template where it names one."""
+    body = {"to": addresses("to", to), **_mail(mail)}
+    body.setdefault("idempotency_key", _new_key())
+    path = "/v1/send/template" if "template_slug" in body else "/v1/send"
+    # The key is the mail's own: any text may be one, and so it stands in the body.
+    return Ask("POST", path, answers.Sent, _sound(body), key=body["idempotency_key"])
+
+
+def send_batch(recipients: Sequence[To | str], mail: Mapping[str, Any]) -> Ask[answers.Batch]:
+    """Ask for one content for many; from a template where it names one."""
+    key = _key(mail.get("idempotency_key"))
+    body = _mail({name: value for name, value in mail.items() if name != "idempotency_key"})
+    some = [To(one) if isinstance(one, str) else one for one in recipients]
+    body["recipients"] = [one.written() for one in some]
+    path = "/v1/send/template/batch" if "template_slug" in body else "/v1/send/batch"
+    return Ask("POST", path, answers.Batch, _sound(body), key=key)
+
+
+def find_batch(batch_id: UUID | str) -> Ask[answers.BatchState]:
+    return Ask("GET", f"/v1/batches/{_part(batch_id)}", answers.BatchState)
+
+
+def get(email_id: UUID | str) -> Ask[answers.Email]:
+    return Ask("GET", f"/v1/emails/{_part(email_id)}", answers.Email)
+
+
+def list_page(
+    filters: Mapping[str, Any], *, limit: int, cursor: str | None
+) -> Ask[answers.Page[answers.ListedEmail]]:
+    named = {"from" if name == "from_email" else name: value for name, value in filters.items()}
+    query = plain({**named, "limit": limit, "cursor": cursor})
+    return Ask("GET", "/v1/emails", answers.Page[answers.ListedEmail], query=query)
+
+
+def events(email_id: UUID | str) -> Ask[answers.Page[answers.Event]]:
+    path = f"/v1/emails/{_part(email_id)}/events"
+    return Ask("GET", path, answers.Page[answers.Event])
+
+
+def source(email_id: UUID | str) -> Ask[bytes]:
+    return Ask("GET", f"/v1/emails/{_part(email_id)}/source")
+
+
+def act(email_id: UUID | str, action: str, *, reason: str | None) -> Ask[answers.Acted]:
+    """Ask for mail to be cancelled, released or resent."""
+    path = f"/v1/emails/{_part(email_id)}/{action}"
+    return Ask("POST", path, answers.Acted, plain({"reason": reason}), key=_new_key())
+
+
+def upload(file: Attachment) -> Ask[answers.Uploaded]:
+    return Ask(
+        "POST",
+        "/v1/attachments",
+        answers.Uploaded,
+        query={"filename": file.filename},
+        octets=file.content,
+        content_type=file.written()["content_type"],
+        key=_new_key(),  # the same file twice is one anyway
+    )
+
+
+def suppress(
+    emails: Sequence[str], said: Mapping[str, Any]
+) -> Ask[tuple[answers.AddedSuppression, ...]]:
+    body = {"emails": list(emails), **plain(said)}
+    kind = tuple[answers.AddedSuppression, ...]
+    return Ask("POST", "/v1/suppressions", kind, _sound(body), key=_new_key())
+
+
+def check_suppression(email: str, category: str | None) -> Ask[answers.CheckedSuppression]:
+    query = plain({"email": email, "category": category})
+    return Ask("GET", "/v1/suppressions/check", answers.CheckedSuppression, query=query)
+
+
+def unsuppress(
+    email_hash: str, *, category: str | None, why: str | None
+) -> Ask[answers.RemovedSuppression]:
+    path, query = f"/v1/suppressions/{_part(email_hash)}", plain({"category": category, "why": why})
+    return Ask("DELETE", path, answers.RemovedSuppression, query=query)
+
+
+def suppressions(asked: Mapping[str, Any]) -> Ask[answers.Page[answers.Suppression]]:
+    kind = answers.Page[answers.Suppression]
+    return Ask("GET", "/v1/suppressions", kind, query=plain(asked))
+
+
+def templates(project: str, asked: Mapping[str, Any]) -> Ask[answers.Page[answers.Template]]:
+    path = f"/v1/projects/{_part(project)}/templates"
+    return Ask("GET", path, answers.Page[answers.Template], query=plain(asked))
+
+
+def template(project: str, named: UUID | str) -> Ask[answers.Template]:
+    path = f"/v1/projects/{_part(project)}/templates/{_part(named)}"
+    return Ask("GET", path, answers.Template)
+
+
+def template_versions(
+    project: str, named: UUID | str, asked: Mapping[str, Any]
+) -> Ask[answers.Page[answers.TemplateVersion]]:
+    path = f"/v1/projects/{_part(project)}/templates/{_part(named)}/versions"
+    return Ask("GET", path, answers.Page[answers.TemplateVersion], query=plain(asked))
+
+
+def preview(project: str, named: UUID | str, asked: Mapping[str, Any]) -> Ask[answers.Preview]:
+    path = f"/v1/projects/{_part(project)}/templates/{_part(named)}/preview"
+    return Ask("POST", path, answers.Preview, plain(asked), key=_new_key())
+
+
+def _mail(mail: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what stands in a body beside the recipients."""
+    found = plain(mail)
+    if "template" in found:
+        slug, _, version = str(found.pop("template")).partition("@")
+        found["template_slug"] = slug
+        if version:
+            found["template_version"] = int(version) if version.isdigit() else version
+    return found
+
+
+def _sound(body: dict[str, Any]) -> dict[str, Any]:
+    fault = unstorable("", body)
+    if fault is not None:
+        raise fault
+    return body
+
+
+def _key(given: object) -> str:
+    if given is None:
+        return _new_key()
+    key = str(given)
+    if not (key.isascii() and key.isprintable() and " " not in key and 0 < len(key) <= _KEY_LENGTH):
+        raise InvalidField("idempotency_key", "must be 1 to 255 visible ASCII characters")
+    return key
+
+
+def _new_key() -> str:
+    return f"client-{secrets.token_hex(16)}"
+
+
+def _part(given: UUID | str) -> str:
+    """Give one part of a path, whatever is in it."""
+    text = str(given)
+    if not text or text in (".", ".."):
+        raise InvalidField("id", f"an id is needed, got {text!r}")
+    return quote(text, safe="")

@@ -1,0 +1,49 @@
+"""Reads the JSON of answers as values. Pure."""
+
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+from uuid import UUID
+
+from mailqueue.client.answers import Page
+
+
+def read(kind: Any, document: Any) -> Any:
+    """Give a JSON value as `kind`: an answer, or what the fields of answers are.
+
+    Fields this client does not know are left out: the server may be newer.
+
+    Raises:
+        ValueError, TypeError, KeyError, AttributeError: it is something else.
+    """
+    if kind is Any:
+        return document
+    origin = get_origin(kind)
+    if isinstance(kind, type) and is_dataclass(kind):
+        kinds = _kinds(kind)
+        return kind(
+            **{name: read(kinds[name], document[name]) for name in kinds if name in document}
+        )
+    if origin is Page:
+        (of,) = get_args(kind)
+        return Page(tuple(read(of, one) for one in document["data"]), document["next_cursor"])
+    if origin is UnionType:
+        (only,) = (each for each in get_args(kind) if each is not NoneType)
+        return None if document is None else read(only, document)
+    if origin is tuple:
+        return tuple(read(get_args(kind)[0], one) for one in document)
+    if kind is UUID:
+        return UUID(document)
+    if kind is datetime:
+        return datetime.fromisoformat(document)
+    if isinstance(kind, type) and not isinstance(document, kind):
+        raise TypeError(f"{kind.__name__} wanted, got {type(document).__name__}")
+    return document
+
+
+@cache
+def _kinds(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}

@@ -1,0 +1,139 @@
+"""Queues mail within the caller's transaction: with his rows, or not at all."""
+
+from collections.abc import Coroutine, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Unpack, overload
+from uuid import UUID
+
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.storable import unstorable
+from mailqueue.producer import store
+from mailqueue.producer.model import Addresses, Enqueued, Mail, Options
+from mailqueue.producer.wording import Message, known, message_of
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection, Connection
+
+MOST_TOGETHER = 500
+"""Mails a statement; more are handed in by several, in the same transaction."""
+_Looked = list[Message | Enqueued]
+
+
+@overload
+def enqueue(
+    conn: "Connection[Any]", /, to: Addresses, *, project: str = ..., **mail: Unpack[Options]
+) -> UUID: ...
+
+
+@overload
+def enqueue(
+    conn: "AsyncConnection[Any]", /, to: Addresses, *, project: str = ..., **mail: Unpack[Options]
+) -> Coroutine[Any, Any, UUID]: ...
+
+
+def enqueue(
+    conn: "Connection[Any] | AsyncConnection[Any]",
+    /,
+    to: Addresses,
+    *,
+    project: str = "default",
+    **mail: Unpack[Options],
+) -> UUID | Coroutine[Any, Any, UUID]:
+    """Queue one mail with whatever the caller's transaction does, and give its id.
+
+    With an AsyncConnection the result is awaited. Nothing is committed, begun or rolled back: the
+    mail goes when the caller commits. A mail queued before under its idempotency key gives that
+    one's id.
+
+    Raises:
+        InvalidField: the mail is refused; where PostgreSQL did, the transaction has failed as by
+            any other statement.
+    """
+    message = message_of(to, mail)
+    _check(project)
+    if store.is_asynchronous(conn):
+        return store.enqueue_async(conn, project, message)  # type: ignore[arg-type]
+    return store.enqueue(conn, project, message)  # type: ignore[arg-type]
+
+
+@overload
+def enqueue_many(
+    conn: "Connection[Any]", /, mails: Sequence[Mail], *, project: str = ...
+) -> list[Enqueued]: ...
+
+
+@overload
+def enqueue_many(
+    conn: "AsyncConnection[Any]", /, mails: Sequence[Mail], *, project: str = ...
+) -> Coroutine[Any, Any, list[Enqueued]]: ...
+
+
+def enqueue_many(
+    conn: "Connection[Any] | AsyncConnection[Any]",
+    /,
+    mails: Sequence[Mail],
+    *,
+    project: str = "default",
+) -> list[Enqueued] | Coroutine[Any, Any, list[Enqueued]]:
+    """Queue many mails with whatever the caller's transaction does; say what became of each.
+
+    With an AsyncConnection the result is awaited. One that is refused does not stop the others,
+    and leaves the transaction as it was: look at `status`.
+
+    Raises:
+        InvalidField: there is no such project.
+    """
+    _check(project)
+    looked = [_looked(mail) for mail in mails]
+    if store.is_asynchronous(conn):
+        return _many_async(conn, looked, project)  # type: ignore[arg-type]
+    return _many(conn, looked, project)  # type: ignore[arg-type]
+
+
+def _many(conn: "Connection[Any]", looked: _Looked, project: str) -> list[Enqueued]:
+    rows: list[store.Row] = []
+    for messages in _groups(looked):
+        rows += store.enqueue_batch(conn, project, messages)
+    return _joined(looked, rows)
+
+
+async def _many_async(
+    conn: "AsyncConnection[Any]", looked: _Looked, project: str
+) -> list[Enqueued]:
+    rows: list[store.Row] = []
+    for messages in _groups(looked):
+        rows += await store.enqueue_batch_async(conn, project, messages)
+    return _joined(looked, rows)
+
+
+def _check(project: str) -> None:
+    fault = unstorable("project", project)
+    if fault is not None:
+        raise fault
+
+
+def _looked(mail: Mail) -> Message | Enqueued:
+    given = dict(mail)
+    to: Any = given.pop("to", ())
+    try:
+        return message_of(to, given)
+    except InvalidField as exc:
+        return Enqueued(None, "rejected", str(exc), exc.field)
+
+
+def _groups(looked: _Looked) -> Iterator[list[Message]]:
+    good = [one for one in looked if isinstance(one, Message)]
+    for start in range(0, len(good), MOST_TOGETHER):
+        yield good[start : start + MOST_TOGETHER]
+
+
+def _joined(looked: _Looked, rows: Sequence[store.Row]) -> list[Enqueued]:
+    told = iter(rows)
+    return [one if isinstance(one, Enqueued) else _told(next(told)) for one in looked]
+
+
+def _told(row: store.Row) -> Enqueued:
+    found, status, reason = row
+    if status != "rejected":
+        return Enqueued(UUID(str(found)), status, reason)
+    field, _, why = str(reason).partition(": ")
+    return Enqueued(None, status, f"{known(field)}: {why}", known(field))

@@ -1,0 +1,127 @@
+"""What programs say of a mail they hand in, and what they are told of it. Values only."""
+
+import base64
+import mimetypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Required, TypedDict
+from uuid import UUID
+
+from mailqueue.core.errors import InvalidField
+
+Addresses = str | Sequence[str]
+"""One mailbox, or several: `ann@example.com`, `Ann <ann@example.com>`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file to send along; the HTML shows one with a `content_id` as `cid:…`.
+
+    `content_type` None: told by the file's name.
+    """
+
+    filename: str
+    content: bytes
+    content_type: str | None = None
+    content_id: str | None = None
+
+    def written(self) -> dict[str, str]:
+        """Give it as JSON has it.
+
+        Raises:
+            InvalidField: its name does not tell what it is.
+        """
+        kind = self.content_type or mimetypes.guess_type(self.filename)[0]
+        if kind is None:
+            raise InvalidField("attachments", f"the content_type of {self.filename!r} is needed")
+        found = {
+            "filename": self.filename,
+            "content_type": kind,
+            "content": base64.b64encode(self.content).decode(),
+        }
+        return found if self.content_id is None else found | {"content_id": self.content_id}
+
+    def __repr__(self) -> str:
+        return f"Attachment({self.filename!r}, {len(self.content)} bytes)"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A file that was uploaded before, by its id."""
+
+    id: UUID | str
+    content_id: str | None = None
+
+    def written(self) -> dict[str, str]:
+        """Give it as JSON has it."""
+        found = {"id": str(self.id)}
+        return found if self.content_id is None else found | {"content_id": self.content_id}
+
+
+class Said(TypedDict, total=False):
+    """What every mail may say beside its words and recipients; what is None is left out."""
+
+    from_email: str | None
+    from_name: str | None
+    reply_to: str | None
+    headers: Mapping[str, str] | None
+    attachments: Sequence[Attachment | Kept] | None
+    tags: Sequence[str] | None
+    category: str | None
+    campaign_id: str | None
+    priority: str | int | None  # critical, high, normal or low
+    run_at: datetime | None
+    expires_at: datetime | None
+    delivery: str | None  # resend or hold
+    sender: str | None
+    max_attempts: int | None
+    idempotency_key: str | None
+
+
+class SaidToAll(Said, total=False):
+    """What many mails may say alike: words of their own, or those of a template."""
+
+    subject: str | None
+    html: str | None
+    text: str | None
+    template: str | None  # a slug, or slug@3 for a version of it
+    variables: Mapping[str, Any] | None
+    language: str | None
+
+
+class Options(SaidToAll, total=False):
+    """What one mail may say beside its first recipients."""
+
+    cc: Addresses | None
+    bcc: Addresses | None
+    custom_data: Mapping[str, Any] | None
+
+
+class TemplateOptions(Said, total=False):
+    """What one mail from a template may say beside its first recipients."""
+
+    cc: Addresses | None
+    bcc: Addresses | None
+    custom_data: Mapping[str, Any] | None
+    variables: Mapping[str, Any] | None
+    language: str | None
+
+
+class Mail(Options, total=False):
+    """One mail of many."""
+
+    to: Required[Addresses]
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueued:
+    """What became of one mail: queued, suppressed, duplicate (of the `id`) or rejected (no `id`).
+
+    `field` and `reason` say why; `field` is that of the mail that is refused.
+    """
+
+    id: UUID | None
+    status: str
+    reason: str | None = None
+    field: str | None = None

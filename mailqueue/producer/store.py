@@ -1,0 +1,121 @@
+"""The statements that hand mail in over any connection of psycopg, whatever its owner set there.
+
+psycopg is imported where a connection of it is given: whoever imports mailqueue need not have it
+loaded. Nothing here begins, commits or rolls back anything.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mailqueue.core.errors import InvalidField
+from mailqueue.producer.wording import Message, known
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection, Connection
+
+_ENQUEUE = (
+    "SELECT mailqueue.enqueue(project => %(project)s::text, recipient => %(recipient)s::text,"
+    " subject => %(subject)s::text, html => %(html)s::text, text => %(text)s::text,"
+    " options => %(options)s::jsonb)"
+)
+_ENQUEUE_BATCH = (
+    "SELECT id, status, reason FROM mailqueue.enqueue_batch(%(project)s::text, %(messages)s::jsonb)"
+    " ORDER BY index"
+)
+Row = tuple[Any, ...]
+
+
+def is_asynchronous(conn: object) -> bool:
+    """Say which of the two kinds of connection it is.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    from psycopg import AsyncConnection, Connection
+
+    if isinstance(conn, Connection | AsyncConnection):
+        return isinstance(conn, AsyncConnection)
+    raise TypeError(
+        "a psycopg.Connection or psycopg.AsyncConnection is needed, got "
+        f"{type(conn).__module__}.{type(conn).__qualname__}"
+    )
+
+
+def enqueue(conn: "Connection[Any]", project: str, message: Message) -> UUID:
+    """Accept one mail."""
+    ((found,),) = _rows(conn, _ENQUEUE, _one(project, message))
+    return UUID(str(found))
+
+
+async def enqueue_async(conn: "AsyncConnection[Any]", project: str, message: Message) -> UUID:
+    """Accept one mail."""
+    ((found,),) = await _rows_async(conn, _ENQUEUE, _one(project, message))
+    return UUID(str(found))
+
+
+def enqueue_batch(
+    conn: "Connection[Any]", project: str, messages: Sequence[Message]
+) -> Sequence[Row]:
+    """Accept many; a row of id, status and reason for each, in order."""
+    return _rows(conn, _ENQUEUE_BATCH, _many(project, messages))
+
+
+async def enqueue_batch_async(
+    conn: "AsyncConnection[Any]", project: str, messages: Sequence[Message]
+) -> Sequence[Row]:
+    """Accept many; a row of id, status and reason for each, in order."""
+    return await _rows_async(conn, _ENQUEUE_BATCH, _many(project, messages))
+
+
+def _rows(conn: "Connection[Any]", query: str, params: dict[str, object]) -> list[Row]:
+    from psycopg import Cursor
+    from psycopg.rows import tuple_row
+
+    # A cursor of psycopg's own: the connection's may make other rows, or take other parameters.
+    with _refusals(), Cursor(conn, row_factory=tuple_row) as cursor:
+        return cursor.execute(query.encode(), params).fetchall()
+
+
+async def _rows_async(
+    conn: "AsyncConnection[Any]", query: str, params: dict[str, object]
+) -> list[Row]:
+    from psycopg import AsyncCursor
+    from psycopg.rows import tuple_row
+
+    with _refusals():
+        async with AsyncCursor(conn, row_factory=tuple_row) as cursor:
+            await cursor.execute(query.encode(), params)
+            return await cursor.fetchall()
+
+
+def _one(project: str, message: Message) -> dict[str, object]:
+    return {
+        "project": project,
+        "recipient": message.recipient,
+        "subject": message.subject,
+        "html": message.html,
+        "text": message.text,
+        "options": json.dumps(message.options),
+    }
+
+
+def _many(project: str, messages: Sequence[Message]) -> dict[str, object]:
+    return {"project": project, "messages": json.dumps([one.document() for one in messages])}
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn what the rules of mail refuse into an InvalidField."""
+    from psycopg.errors import InvalidParameterValue
+
+    try:
+        yield
+    except InvalidParameterValue as exc:
+        field = exc.diag.column_name
+        if field is None:  # not raised by us
+            raise
+        why = (exc.diag.message_primary or str(exc)).removeprefix(f"{field}: ")
+        raise InvalidField(known(field), why) from exc

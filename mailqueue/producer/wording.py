@@ -1,0 +1,125 @@
+"""Words a mail as the rules of mail take it. Pure."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from types import MappingProxyType
+from typing import Any
+from uuid import UUID
+
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.storable import unstorable
+from mailqueue.producer.model import Addresses, Attachment, Kept
+
+_BODY = ("subject", "html", "text")
+_LISTS = ("cc", "bcc")
+# What the rules of mail call a field that programs know by another name.
+_FIELD_BY_COLUMN = MappingProxyType(
+    {
+        "recipient": "to",
+        "recipient_email": "to",
+        "recipient_name": "to",
+        "html_body": "html",
+        "text_body": "text",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A mail as `mailqueue.enqueue` takes it; `options` is JSON."""
+
+    recipient: str
+    subject: str | None
+    html: str | None
+    text: str | None
+    options: Mapping[str, Any]
+
+    def document(self) -> dict[str, Any]:
+        """Give it as one message of a batch."""
+        own = {"recipient": self.recipient, "subject": self.subject}
+        return {**self.options, **own, "html": self.html, "text": self.text}
+
+
+def message_of(to: Addresses, mail: Mapping[str, Any]) -> Message:
+    """Give a mail as the rules of mail take it; most of what is wrong with it is theirs to say.
+
+    Raises:
+        InvalidField: it cannot be put as they take it.
+    """
+    first, *others = addresses("to", to)
+    options = plain({name: value for name, value in mail.items() if name not in _BODY})
+    if others:
+        options["to"] = others
+    body = {name: _text(name, mail.get(name)) for name in _BODY}
+    fault = unstorable("", {"to": first, **body}) or unstorable("", options)
+    if fault is not None:
+        raise fault
+    return Message(recipient=first, options=options, **body)
+
+
+def plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Give options as JSON has them, without those that are None.
+
+    Raises:
+        InvalidField: there is no JSON for one of them.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    return {name: _plain(name, value) for name, value in given.items()}
+
+
+def addresses(name: str, given: Addresses) -> list[str]:
+    """Give mailboxes as a list, and at least one.
+
+    Raises:
+        InvalidField: there is none, or something else.
+    """
+    found = [given] if isinstance(given, str) else list(given)
+    if not found or not all(isinstance(one, str) for one in found):
+        raise InvalidField(name, "an address, or a list of them, is needed")
+    return found
+
+
+def known(field: str) -> str:
+    """Give the name programs know a field by."""
+    return _FIELD_BY_COLUMN.get(field, field)
+
+
+def _text(name: str, value: object) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise InvalidField(name, f"a string is needed, got {type(value).__name__}")
+    return value
+
+
+def _plain(name: str, value: Any) -> Any:
+    if name in _LISTS:
+        return addresses(name, value) if value else []
+    if name == "attachments":
+        return [_file(one) for one in value]
+    try:
+        # Once there and back: what is looked at afterwards is what PostgreSQL is given.
+        return json.loads(json.dumps(value, default=_written, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise InvalidField(name, f"there is no JSON for it: {exc}") from None
+
+
+def _file(given: object) -> dict[str, str]:
+    if isinstance(given, Attachment | Kept):
+        return given.written()
+    raise InvalidField("attachments", "each is an Attachment, or a Kept one")
+
+
+def _written(value: object) -> object:
+    match value:
+        case datetime():
+            if value.tzinfo is None:
+                raise ValueError("an instant needs a time zone")
+            return value.isoformat()
+        case date() | UUID():
+            return str(value)
+        case Mapping():
+            return dict(value)
+        case Sequence():
+            return list(value)
+    raise TypeError(f"got {type(value).__name__}")

@@ -1,0 +1,60 @@
+"""A server on a socket, clients of it, and a wire that loses answers."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import httpx2
+
+from mailqueue.api.app import create_app
+from mailqueue.api.listening import bind, listening
+from mailqueue.client import Client, Retries
+from mailqueue.wiring import build_services
+from tests.api.calling import Calling, settings_for
+
+AT_ONCE = Retries(attempts=4, first_wait=0)
+
+
+@asynccontextmanager
+async def served(api: Calling) -> AsyncIterator[str]:
+    """Serve what `api` calls on a port of loopback; gives its URL."""
+    settings = settings_for(api.database)
+    app = create_app(settings, api.pool, services=build_services(settings, api.pool))
+    async with listening(app, bind("127.0.0.1", 0, option="--port")) as url:
+        yield url
+
+
+def client_of(api: Calling, wire: httpx2.AsyncBaseTransport | None = None) -> Client:
+    """Give a client of the application, without a port."""
+    transport = wire or wire_of(api)
+    return Client("http://api.example", api.key, retries=AT_ONCE, transport=transport)
+
+
+def wire_of(api: Calling) -> httpx2.AsyncBaseTransport:
+    settings = settings_for(api.database)
+    app = create_app(settings, api.pool, services=build_services(settings, api.pool))
+    return httpx2.ASGITransport(app=app, raise_app_exceptions=False)
+
+
+Fate = Callable[[httpx2.Request], None]
+"""Raises what becomes of an answer, or lets it through."""
+
+
+class Wire(httpx2.AsyncBaseTransport):
+    """Hands every request on; what becomes of each answer stands in `fates`, in order."""
+
+    def __init__(
+        self, inner: httpx2.AsyncBaseTransport, fates: list[Exception | httpx2.Response | None]
+    ) -> None:
+        self.inner, self.fates = inner, fates
+        self.requests: list[httpx2.Request] = []
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        self.requests.append(request)
+        answer = await self.inner.handle_async_request(request)
+        fate = self.fates.pop(0) if self.fates else None
+        if fate is None:
+            return answer
+        await answer.aread()
+        if isinstance(fate, Exception):
+            raise fate
+        return fate
