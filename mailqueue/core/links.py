@@ -21,7 +21,7 @@ def parse_public_url(text: str) -> str:
     Raises:
         ValueError: if it is no such address, or holds a login, a query or more.
     """
-    if not text.isascii() or not text.isprintable() or re.search(r"[\s\\\"'<>]", text):
+    if not text.isascii() or not text.isprintable() or re.search(r"[\s\\\"'<>&]", text):
         raise ValueError("must be an https address without odd characters")
     if len(text) > 200:  # with a token behind it lines stay short enough for mail
         raise ValueError("must have at most 200 characters")

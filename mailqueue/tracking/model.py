@@ -11,3 +11,21 @@ class SealedKey:
     id: int
     project_id: UUID
     sealed: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What the mail of a project has in common; `domain` None: it has none that leads here."""
+
+    id: UUID
+    postal_address: str | None
+    domain: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedLink:
+    """Where a tracked link leads."""
+
+    project_id: UUID
+    link: bytes
+    url: str

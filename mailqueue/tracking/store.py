@@ -1,9 +1,10 @@
 """Keys of tokens and tracked links as rows; the only file here that runs SQL."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from mailqueue.db.fetch import Conn, many, maybe, run, value
-from mailqueue.tracking.model import SealedKey
+from mailqueue.tracking.model import Project, SealedKey, TrackedLink
 
 
 async def list_keys(conn: Conn, project_id: UUID) -> list[SealedKey]:
@@ -25,3 +26,24 @@ async def add_key(conn: Conn, key_id: int, project_id: UUID, *, sealed: bytes) -
 async def retire_key(conn: Conn, project_id: UUID) -> None:
     """Have a project's key make no more tokens."""
     await run(conn, "retire_tracking_key", {"project_id": project_id})
+
+
+async def read_projects(conn: Conn, ids: Sequence[UUID]) -> list[Project]:
+    """Read what the mail of these projects has in common."""
+    return await many(conn, "read_tracking_grounds", {"ids": list(ids)}, Project)
+
+
+async def keep_links(conn: Conn, links: Sequence[TrackedLink]) -> None:
+    """Write down where links lead; each may be there already."""
+    params = {
+        "projects": [each.project_id for each in links],
+        "links": [each.link for each in links],
+        "urls": [each.url for each in links],
+    }
+    await run(conn, "keep_tracked_links", params)
+
+
+async def find_links(conn: Conn, wanted: Sequence[tuple[UUID, bytes]]) -> list[TrackedLink]:
+    """Find where these links of projects lead."""
+    params = {"projects": [each[0] for each in wanted], "links": [each[1] for each in wanted]}
+    return await many(conn, "find_tracked_links", params, TrackedLink)

@@ -29,3 +29,24 @@ UPDATE mailqueue.tracking_keys
 SET retired_at = clock_timestamp()
 WHERE project_id = %(project_id)s
   AND retired_at IS NULL;
+
+-- name: read_tracking_grounds :many
+-- What the mail of these projects has in common: whose postal address, by which domain its links lead.
+SELECT p.id, p.postal_address, CASE WHEN p.tracking_checked_at IS NOT NULL THEN p.tracking_domain END AS domain
+FROM mailqueue.projects AS p
+WHERE p.id = ANY (%(ids)s);
+
+-- name: keep_tracked_links :run
+-- Write down where links lead, before mail that names them is handed over. In order: others write the same at this moment.
+INSERT INTO mailqueue.tracked_links AS t (project_id, link, url)
+SELECT l.project_id, l.link, l.url
+FROM unnest(%(projects)s::uuid[], %(links)s::bytea[], %(urls)s::text[]) AS l (project_id, link, url)
+ORDER BY l.project_id, l.link
+ON CONFLICT (project_id, link) DO UPDATE SET used_on = excluded.used_on
+WHERE t.used_on < excluded.used_on;
+
+-- name: find_tracked_links :many
+-- Where these links of a project lead.
+SELECT project_id, link, url
+FROM mailqueue.tracked_links
+WHERE (project_id, link) IN (SELECT * FROM unnest(%(projects)s::uuid[], %(links)s::bytea[]));

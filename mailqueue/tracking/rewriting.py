@@ -1,0 +1,96 @@
+"""Decides which links of a mail's HTML lead by way of us, and where things are put into it. Pure.
+
+What is not changed stays as it was written, comments for Outlook included.
+"""
+
+import re
+from collections.abc import Callable, Collection
+from urllib.parse import urlsplit
+
+from mailqueue.tracking.urls import PATHS
+
+LONGEST_URL = 8192
+OPTION = "data-track"
+_LINKS = "a[href], area[href]"
+_OPTED = f"[{OPTION}]"
+_EDGES = "".join(map(chr, range(33)))  # WHATWG URL, 4.4: C0 controls and spaces around it
+_INNER = dict.fromkeys(map(ord, "\t\n\r"))  # and these within it are not part of an address
+_WEB = re.compile(r"https?://", re.IGNORECASE)
+_LEAVING = re.compile(r"unsubscribe|opt-?_?out", re.IGNORECASE)
+_AMP = re.compile(r"<html\b[^>]*(?:\u26a14email|amp4email)", re.IGNORECASE)
+_ENDS = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
+_SCRIPT = re.compile(r"</(?:script|style|textarea|title)\b", re.IGNORECASE)
+
+Lead = Callable[[str], str]
+"""Gives the address to put in the place of one."""
+
+
+def is_amp(html: str) -> bool:
+    """Say whether a document is AMP for email, whose links and pictures must stay as they are."""
+    return "4email" in html and _AMP.search(html[:4096]) is not None
+
+
+def rewritten(
+    html: str, lead: Lead, *, base: str, left: Collection[str] = (), has_clicks: bool = True
+) -> str:
+    """Give HTML whose links to web pages lead elsewhere, and the option of single links taken out.
+
+    Left as they are: links that say data-track="off", what is no web page (mail, telephone,
+    places in the same page), links of ours, links by which people unsubscribe, and those of `left`.
+    """
+    # Imported when it is wanted: it takes longer than all else a command starts with.
+    from turbohtml.rewrite import Element, rewrite
+
+    ours = tuple(f"{base}{path}" for path in PATHS.values())
+
+    def follow(element: Element) -> None:
+        if _is_off(element):
+            return
+        url = web_address(element.get("href"))
+        if url is None or url in left or url.startswith(ours) or is_leaving(url):
+            return
+        element.set_attribute("href", lead(url))
+
+    def tidy(element: Element) -> None:
+        element.remove_attribute(OPTION)
+
+    handlers = [(_LINKS, follow)] if has_clicks else []
+    return rewrite(html, elements=[*handlers, (_OPTED, tidy)])
+
+
+def web_address(href: object) -> str | None:
+    """Give the web page a link leads to, as a browser reads it; None where it is none of them."""
+    if not isinstance(href, str):
+        return None
+    url = href.strip(_EDGES).translate(_INNER)
+    if not _WEB.match(url) or len(url) > LONGEST_URL:
+        return None
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return None
+    if not parts.hostname or "@" in parts.netloc or "{{" in url or not url.isprintable():
+        return None  # a login is nobody's business; words in braces are for somebody else to fill
+    return url
+
+
+def is_leaving(url: str) -> bool:
+    """Say whether people unsubscribe by a link, which nothing should stand before."""
+    return _LEAVING.search(url) is not None
+
+
+def with_at_end(html: str, markup: str) -> str:
+    """Put markup behind all that a document shows."""
+    place = len(html)
+    for found in reversed(list(_ENDS.finditer(html))):
+        rest = html[found.end() :]
+        if "-->" in rest.partition("<!--")[0] or _SCRIPT.search(rest):
+            break  # that one is within a comment or a script: it ends nothing
+        place = found.start()
+    return html[:place] + markup + html[place:]
+
+
+def _is_off(element: object) -> bool:
+    value = element.get(OPTION)  # type: ignore[attr-defined]
+    return isinstance(value, str) and value.strip().lower() in ("off", "false", "no", "0")

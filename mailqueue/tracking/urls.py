@@ -1,0 +1,48 @@
+"""Decides how the links of ours in mail look, and which links are ours. Pure."""
+
+import re
+from dataclasses import dataclass
+from uuid import UUID
+
+from mailqueue.tracking.tokens import Kind, Seals, Token
+
+PATHS = {
+    Kind.OPEN: "/t/o/",
+    Kind.CLICK: "/t/c/",
+    Kind.UNSUBSCRIBE: "/t/u/",
+    Kind.PREFERENCES: "/pref/",
+}
+UNSUBSCRIBE_URL = "unsubscribe_url"
+PREFERENCES_URL = "preferences_url"
+NAMES = {UNSUBSCRIBE_URL: Kind.UNSUBSCRIBE, PREFERENCES_URL: Kind.PREFERENCES}
+"""What mail calls them: variables of templates, and words in double braces elsewhere."""
+
+_PLACES = re.compile(r"\{\{\s*(unsubscribe_url|preferences_url)\s*\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """The links of a project's mail: where they begin, and what seals their tokens."""
+
+    base: str  # no slash at its end
+    seals: Seals
+
+    def of(self, kind: Kind, email_id: UUID, link: bytes = b"") -> str:
+        """Give the link of a mail; it stands for all recipients of a message with several."""
+        return self.base + PATHS[kind] + self.seals.seal(Token(kind, email_id, 0, link))
+
+    def named(self, email_id: UUID) -> dict[str, str]:
+        """Give the links that mail may name."""
+        return {name: self.of(kind, email_id) for name, kind in NAMES.items()}
+
+
+def names_any(*texts: str | None) -> bool:
+    """Say whether a text that is sent as it is has places for links of ours."""
+    return any(
+        text is not None and "_url" in text and _PLACES.search(text) is not None for text in texts
+    )
+
+
+def with_links(text: str, links: dict[str, str]) -> str:
+    """Give a text with links of ours in its places for them."""
+    return _PLACES.sub(lambda found: links[found[1]], text) if "_url" in text else text
