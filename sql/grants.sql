@@ -38,7 +38,7 @@ BEGIN
             ('producer', 'INSERT (recipient_email, recipient_name, subject, html_body, text_body, campaign_id, custom_data,
                                   project, category, priority, run_at, expires_at, max_attempts, delivery, sender,
                                   from_email, from_name, reply_to, headers, tags, also_to, cc, bcc, idempotency_key, attachments,
-                                  template, language, variables)
+                                  template, language, variables, track_opens, track_clicks, unsubscribe)
                           ON mailqueue.email_queue'),
             ('producer', 'SELECT (id) ON mailqueue.email_queue'),    -- RETURNING id
 

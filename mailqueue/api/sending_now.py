@@ -58,7 +58,7 @@ async def sent_by_override(
         if override.queue:
             queued = await _queued(call, mail.new_email(call.caller, wanted), server)
             return json_answer(queued, status=HTTPStatus.ACCEPTED)
-        said = wanted if isinstance(wanted, SendRequest) else _said(wanted, chosen)
+        said = wanted if isinstance(wanted, SendRequest) else said_by(chosen, wanted)
         return json_answer(await _sent_now(call, mail.new_email(call.caller, said), server))
     except InvalidField as exc:
         raise mail.renamed(exc) from None
@@ -94,7 +94,12 @@ async def _sent_now(call: Call, email: NewEmail, server: InlineServer) -> Sent:
     return Sent(done.id, status, None if before is None else before.reason)
 
 
-def _said(wanted: TemplateRequest, chosen: Chosen | None) -> SendRequest:
+def said_by(chosen: Chosen | None, wanted: TemplateRequest) -> SendRequest:
+    """Give a mail from a template with what it says, rendered now.
+
+    Raises:
+        InvalidField: it cannot be rendered with these variables.
+    """
     assert chosen is not None, "a mail from a template has one"
     said = chosen.render(wanted.variables)
     given: dict[str, Any] = {

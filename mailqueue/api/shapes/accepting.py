@@ -1,20 +1,29 @@
 """Accepts what clients of other APIs send as POST /v1/send accepts its mail: the same rules."""
 
 from collections.abc import Sequence
+from uuid import UUID
 
 from mailqueue.api import mail
 from mailqueue.api.call import Call
 from mailqueue.api.model import Sent
 from mailqueue.api.sending_model import SendRequest, TemplateRequest
+from mailqueue.api.sending_now import said_by
 from mailqueue.api.sending_prepared import shelved_files
 from mailqueue.api.sending_templates import chosen_for
-from mailqueue.core.errors import InputError, InvalidField
+from mailqueue.core.errors import InputError, InvalidField, NotFound
 from mailqueue.mail.enqueue import NewEmail
+from mailqueue.templates import writing
 from mailqueue.templates.accepting import Chosen
 
 Wanted = SendRequest | TemplateRequest
 Judged = Sent | InvalidField
 """What became of one mail of several: accepted, or why not."""
+
+
+class Retitled(TemplateRequest):
+    """A mail from a template with a subject of its own: it is rendered now, not when it is sent."""
+
+    subject: str
 
 
 class OneRefused(InputError):
@@ -42,36 +51,71 @@ async def readied_all(
     call: Call, wanted: Sequence[Wanted | InvalidField]
 ) -> list[Wanted | InvalidField]:
     """Give mails as `readied` does, each refused by itself."""
-    known: dict[tuple[str, str | None], Chosen | InvalidField] = {}
+    templates = _Templates(call)
     ready: list[Wanted | InvalidField] = []
     for one in wanted:
-        if isinstance(one, InvalidField):
-            ready.append(one)
-            continue
         try:
-            if isinstance(one, SendRequest):
-                ready.append(await shelved_files(call, one))
-                continue
-            await _check(call, one, known)
-            ready.append(await shelved_files(call, one))
+            match one:
+                case InvalidField():
+                    ready.append(one)
+                case TemplateRequest():
+                    looked_at = await templates.looked_at(one)
+                    ready.append(await _shelved(call, looked_at))
+                case SendRequest():
+                    ready.append(await shelved_files(call, one))
         except InvalidField as exc:
             ready.append(exc)
     return ready
 
 
-async def _check(
-    call: Call, wanted: TemplateRequest, known: dict[tuple[str, str | None], Chosen | InvalidField]
-) -> None:
-    named = (wanted.template, wanted.language)
-    if named not in known:
+async def _shelved(call: Call, wanted: Wanted) -> Wanted:
+    if isinstance(wanted, SendRequest):
+        return await shelved_files(call, wanted)
+    return await shelved_files(call, wanted)
+
+
+class _Templates:
+    """The templates that mails of one request name, each looked up once."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._known: dict[tuple[str, str | None], Chosen | InvalidField] = {}
+        self._slugs: dict[str, str] = {}
+
+    async def looked_at(self, wanted: TemplateRequest) -> Wanted:
+        """Give a mail from a template that exists, by its slug, with variables that will do."""
+        wanted = wanted.model_copy(update={"template_slug": await self._slug(wanted.template_slug)})
+        named = (wanted.template, wanted.language)
+        if named not in self._known:
+            try:
+                self._known[named] = await chosen_for(self._call, *named)
+            except InvalidField as exc:
+                self._known[named] = exc
+        chosen = self._known[named]
+        if isinstance(chosen, InvalidField):
+            raise chosen
+        chosen.check(wanted.variables)
+        if isinstance(wanted, Retitled):
+            return said_by(chosen, wanted).model_copy(update={"subject": wanted.subject})
+        return wanted
+
+    async def _slug(self, given: str) -> str:
+        """Give the slug of a template that may be named by its id."""
+        if given in self._slugs:
+            return self._slugs[given]
+        found = given
         try:
-            known[named] = await chosen_for(call, *named)
-        except InvalidField as exc:
-            known[named] = exc
-    chosen = known[named]
-    if isinstance(chosen, InvalidField):
-        raise chosen
-    chosen.check(wanted.variables)
+            template_id = UUID(given)
+            async with self._call.connection() as conn:
+                project_id = self._call.caller.project_id
+                found = (await writing.find(conn, project_id, template_id=template_id)).slug
+        except NotFound:
+            why = f'there is no template "{given[:100]}"'
+            raise InvalidField("template_slug", why) from None
+        except ValueError:
+            pass  # no id
+        self._slugs[given] = found
+        return found
 
 
 async def accepted(call: Call, wanted: Wanted) -> Sent:

@@ -10,6 +10,7 @@ from email.header import decode_header, make_header
 
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _TO_ESCAPE = re.compile(r'(["\\])')
+_PLAIN_NAME = re.compile(r'[^"<>(),:;@\\.\[\]]+')
 
 
 def split_mailboxes(text: str) -> list[str]:
@@ -38,11 +39,7 @@ def split_mailboxes(text: str) -> list[str]:
 
 def mailbox(text: str) -> str:
     """Give one mailbox as the rules of mail read it: the name decoded and quoted, if it has one."""
-    name, address = parted(text)
-    if not name:
-        return address
-    quoted = _TO_ESCAPE.sub(r"\\\1", name)
-    return f'"{quoted}" <{address}>'
+    return framed(*parted(text))
 
 
 def parted(text: str) -> tuple[str, str]:
@@ -63,3 +60,13 @@ def _name(written: str) -> str:
         return str(make_header(decode_header(written)))
     except (HeaderParseError, LookupError, UnicodeError, ValueError):
         return written
+
+
+def framed(name: str | None, address: str) -> str:
+    """Give name and address as one mailbox; the name is quoted only where it has to be."""
+    if not name:
+        return address
+    if _PLAIN_NAME.fullmatch(name):
+        return f"{name} <{address}>"
+    escaped = _TO_ESCAPE.sub(r"\\\1", name)
+    return f'"{escaped}" <{address}>'

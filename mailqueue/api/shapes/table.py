@@ -1,5 +1,6 @@
 """Every shape there is."""
 
 from mailqueue.api.shapes.model import Shape
+from mailqueue.api.shapes.resend import RESEND
 
-SHAPES: tuple[Shape, ...] = ()
+SHAPES: tuple[Shape, ...] = (RESEND,)

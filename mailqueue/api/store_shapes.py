@@ -1,0 +1,71 @@
+"""Mail as send APIs of other shapes show it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from mailqueue.db.fetch import Conn, many, maybe
+
+
+@dataclass(frozen=True, slots=True)
+class NamedEmail:
+    """One mail of several, and the type of the last event of it."""
+
+    id: UUID
+    status: str
+    from_email: str | None
+    from_name: str | None
+    reply_to: str | None
+    recipient_email: str
+    recipient_name: str | None
+    subject: str | None
+    created_at: datetime
+    run_at: datetime | None
+    last_event: str | None
+
+
+class OneRecipient(NamedTuple):
+    """One recipient of a mail that has several."""
+
+    email_id: UUID
+    kind: str
+    address: str
+    name: str | None
+    status: str
+
+
+class Rescheduled(NamedTuple):
+    """What was done; `outcome` None: the state of the mail does not allow it."""
+
+    outcome: str | None
+    state: str
+
+
+async def reschedule(
+    conn: Conn, email_id: UUID, *, project_id: UUID, at: datetime, by: str
+) -> Rescheduled | None:
+    """Give mail that waits for an instant another one; None where the project has no such mail."""
+    asked = {"id": email_id, "project_id": project_id, "at": at, "by": by}
+    return await maybe(conn, "reschedule_email", asked, Rescheduled)
+
+
+async def list_newer_ids(conn: Conn, after: UUID, *, project_id: UUID, limit: int) -> list[UUID]:
+    """List the mails that came next after one, the oldest first."""
+    asked = {"project_id": project_id, "after": after, "limit": limit}
+    return await many(conn, "list_newer_ids", asked, UUID)
+
+
+async def list_named(conn: Conn, ids: Sequence[UUID], *, project_id: UUID) -> list[NamedEmail]:
+    """List mails by their ids, the newest first."""
+    asked = {"project_id": project_id, "ids": list(ids)}
+    return await many(conn, "list_named_emails", asked, NamedEmail)
+
+
+async def list_recipients(
+    conn: Conn, ids: Sequence[UUID], *, project_id: UUID
+) -> list[OneRecipient]:
+    """List the recipients of those mails that have several, in their order."""
+    asked = {"project_id": project_id, "ids": list(ids)}
+    return await many(conn, "list_recipients_of_emails", asked, OneRecipient)

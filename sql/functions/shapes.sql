@@ -1,0 +1,53 @@
+-- What send APIs of other shapes ask for and ours does not.
+
+-- No row where the project has no such mail; outcome NULL where it waits for no instant: only mail that nobody has tried to
+-- send yet is put off or brought forward, and it keeps as long to live as it had.
+CREATE OR REPLACE FUNCTION mailqueue.reschedule_email(p_project uuid, p_id uuid, p_at timestamptz, p_by text)
+RETURNS TABLE (outcome text, state text)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    WITH moved AS (
+        UPDATE mailqueue.email_queue AS q
+           SET run_at = greatest(p_at, now()), expires_at = greatest(p_at, now()) + (q.expires_at - q.run_at)
+         WHERE q.id = p_id AND q.project_id = p_project AND q.status = 'pending' AND q.attempts = 0
+           AND q.run_at > now() AND q.run_at < '9000-01-01'  -- beyond: it has a server of its own
+        RETURNING q.lane_id, q.run_at
+    ), signalled AS (
+        INSERT INTO mailqueue.lane_signals (lane_id, due_at) SELECT m.lane_id, m.run_at FROM moved AS m
+    )
+    SELECT 'rescheduled' INTO outcome FROM moved AS m;
+    SELECT e.status INTO state FROM (
+        SELECT q.status, 0 AS place, NULL::timestamptz AS at FROM mailqueue.email_queue AS q WHERE q.id = p_id AND q.project_id = p_project
+        UNION ALL SELECT h.status, 1, h.finished_at FROM mailqueue.email_history AS h WHERE h.id = p_id AND h.project_id = p_project) AS e
+     ORDER BY e.place, e.at DESC LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    IF outcome IS NOT NULL THEN
+        PERFORM mailqueue.record_operation(p_project, 'emails.rescheduled', 'project ' || p.name,
+                    jsonb_build_object('ids', jsonb_build_array(p_id), 'emails', 1, 'at', p_at), p_by)
+           FROM mailqueue.projects AS p WHERE p.id = p_project;
+    END IF;
+    RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION mailqueue.reschedule_email(uuid, uuid, timestamptz, text) IS
+    'Give mail of a project that waits for an instant another one.';
+
+-- The page before one of list_emails(): queue and history apart, each by the order it is kept in.
+CREATE OR REPLACE FUNCTION mailqueue.newer_emails(p_project uuid, p_after uuid, p_limit integer) RETURNS TABLE (id uuid)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    RETURN QUERY
+        (SELECT q.id FROM mailqueue.email_queue AS q WHERE q.project_id = p_project AND q.id > p_after ORDER BY q.id LIMIT p_limit)
+        UNION ALL
+        (SELECT h.id FROM mailqueue.email_history AS h WHERE h.project_id = p_project AND h.id > p_after ORDER BY h.id LIMIT p_limit)
+        ORDER BY id LIMIT p_limit;
+END $$;
+COMMENT ON FUNCTION mailqueue.newer_emails(uuid, uuid, integer) IS 'Ids of the mails of a project that came next after one, the oldest first.';

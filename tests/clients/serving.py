@@ -1,0 +1,147 @@
+"""The API on a real socket, in a thread of its own: what published libraries are pointed at."""
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import Future
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from mailqueue.api.app import create_app
+from mailqueue.api.listening import bind, listening
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.secret import Secret
+from mailqueue.db.pool import connect, open_pool
+from mailqueue.tenants.keys import issue_key
+from mailqueue.tenants.model import Scope
+from mailqueue.wiring import build_services
+from tests import make
+from tests.api.calling import MANY, settings_for
+from tests.api.wired import MASTER
+
+T = TypeVar("T")
+FILES = ["application/pdf", "image/gif", "image/jpeg", "image/png", "image/webp", "text/plain"]
+WAIT_SECONDS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Keys of project `default` but for `other`, whose project is another."""
+
+    live: str
+    test: str
+    reads: str
+    slow: str
+    other: str
+
+
+@dataclass(slots=True)
+class Served:
+    """A server, its database, and keys; what tests ask the database is run by the thread's loop."""
+
+    url: str = ""
+    keys: Keys = field(default_factory=lambda: Keys("", "", "", "", ""))
+    database: DatabaseSettings = field(default_factory=lambda: DatabaseSettings(Secret("")))
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
+
+    @property
+    def host(self) -> str:
+        """Give host and port."""
+        return self.url.removeprefix("http://")
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for something the loop of the thread does."""
+        done: Future[T] = asyncio.run_coroutine_threadsafe(work, self.loop)
+        return done.result(WAIT_SECONDS)
+
+    def rows(self, query: str, *params: object) -> list[tuple[Any, ...]]:
+        """Ask the database."""
+        return self.run(self._rows(query, params))
+
+    async def _rows(self, query: str, params: tuple[object, ...]) -> list[tuple[Any, ...]]:
+        async with connect(self.database) as conn:
+            return await make.rows(conn, query, *params)
+
+    def email(self, email_id: object) -> dict[str, Any]:
+        """Give a mail as it stands in the database, with what its message is made of."""
+        query = """
+            SELECT jsonb_build_object('status', e.status, 'reason', e.reason, 'subject', c.subject,
+                'html', c.html_body, 'text', c.text_body, 'from_email', c.from_email,
+                'from_name', c.from_name, 'reply_to', c.reply_to, 'headers', c.headers,
+                'files', c.files, 'tags', e.tags, 'custom_data', e.custom_data,
+                'category', e.category, 'run_at', e.run_at, 'to', e.recipient_email,
+                'name', e.recipient_name, 'sender', (SELECT l.route FROM mailqueue.lanes AS l
+                WHERE l.id = e.lane_id), 'template', c.template_version_id IS NOT NULL,
+                'recipients', (SELECT jsonb_agg(jsonb_build_array(r.kind, r.address, r.name)
+                    ORDER BY r.position) FROM mailqueue.email_recipients AS r
+                    WHERE r.email_id = e.id))
+            FROM (SELECT id, status, last_error AS reason, tags, custom_data, category, run_at,
+                    recipient_email, recipient_name, lane_id, content_id, content_on
+                    FROM mailqueue.email_queue
+                  UNION ALL SELECT id, status, reason, tags, custom_data, category, NULL,
+                    recipient_email, recipient_name, lane_id, content_id, content_on
+                    FROM mailqueue.email_history) AS e
+            LEFT JOIN mailqueue.email_contents AS c
+              ON c.id = e.content_id AND c.created_on = e.content_on
+            WHERE e.id = %s
+        """
+        ((found,),) = self.rows(query, email_id)
+        document: dict[str, Any] = found
+        return document
+
+    def count(self) -> int:
+        """Give how many mails there are, in the queue and finished."""
+        query = (
+            "SELECT (SELECT count(*) FROM mailqueue.email_queue)"
+            " + (SELECT count(*) FROM mailqueue.email_history)"
+        )
+        ((found,),) = self.rows(query)
+        return int(found)
+
+
+@contextmanager
+def served(database_url: str) -> Iterator[Served]:
+    """Serve the API, as it is wired, until the block ends."""
+    server = Served(database=DatabaseSettings(Secret(database_url)))
+    thread = threading.Thread(target=server.loop.run_forever, name="served", daemon=True)
+    thread.start()
+    stack = AsyncExitStack()
+    try:
+        server.run(_begin(server, stack))
+        yield server
+    finally:
+        server.run(stack.aclose())
+        server.loop.call_soon_threadsafe(server.loop.stop)
+        thread.join(WAIT_SECONDS)
+        server.loop.close()
+
+
+async def _begin(server: Served, stack: AsyncExitStack) -> None:
+    server.keys = await _furnished(server.database)
+    settings = replace(settings_for(server.database), master_key=Secret(MASTER))
+    pool = await stack.enter_async_context(open_pool(server.database))
+    app = create_app(settings, pool, services=build_services(settings, pool))
+    sock = bind("127.0.0.1", 0, option="--port")
+    server.url = await stack.enter_async_context(listening(app, sock))
+
+
+async def _furnished(database: DatabaseSettings) -> Keys:
+    async with connect(database) as conn:
+        await make.sender_account(conn, name="relay")
+        await conn.execute(
+            "UPDATE mailqueue.projects SET attachment_types = %s WHERE name = 'default'", [FILES]
+        )
+        await make.project(conn, "other")
+
+        async def key(name: str, project: str = "default", **options: Any) -> str:
+            given = {"is_test": False, "requests_per_second": MANY} | options
+            return (await issue_key(conn, project, name, **given)).key.reveal()
+
+        return Keys(
+            live=await key("live"),
+            test=await key("test", is_test=True),
+            reads=await key("reads", scopes=[Scope.EMAIL_READ]),
+            slow=await key("slow", requests_per_second=1),
+            other=await key("other", project="other"),
+        )
