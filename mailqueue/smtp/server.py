@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from ssl import SSLContext
 
 from mailqueue.smtp.server_conversation import ServerConversation
 from mailqueue.smtp.server_handler import Authenticate, Handler, ServerLimits, Service
@@ -17,8 +18,13 @@ async def smtp_server(
     hostname: str = "localhost",
     authenticate: Authenticate | None = None,
     limits: ServerLimits | None = None,
+    tls: SSLContext | None = None,
+    is_implicit: bool = False,
 ) -> AsyncIterator[int]:
     """Serve until the block ends; gives the port, which is a free one when `port` is 0.
+
+    With `tls` clients may say STARTTLS, and have to before they log in from elsewhere than this
+    machine; `is_implicit`: their first byte is TLS's.
 
     At the end no new client is let in; messages already handed over get their answer if it comes
     within `limits.drain_s`.
@@ -26,11 +32,16 @@ async def smtp_server(
     Raises:
         OSError: the address cannot be used.
     """
-    service = Service(handler, limits or ServerLimits(), hostname, authenticate)
+    service = Service(handler, limits or ServerLimits(), hostname, authenticate, tls)
     open_now: set[ServerConversation] = set()
     loop = asyncio.get_running_loop()
     server = await loop.create_server(
-        lambda: ServerConversation(service, open_now), host, port, backlog=1_024
+        lambda: ServerConversation(service, open_now),
+        host,
+        port,
+        backlog=1_024,
+        ssl=tls if is_implicit else None,
+        ssl_handshake_timeout=service.limits.handshake_s if is_implicit else None,
     )
     try:
         yield server.sockets[0].getsockname()[1]

@@ -23,7 +23,13 @@ class ServerConversation(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[None] = loop.create_future()
         self._open_now = open_now
+        self._loop = loop
+        self._tls = service.tls
         self._limits = service.limits
+        self._began = loop.time()
+        self._message_began = 0.0
+        self._message_bytes = 0
+        self._securing: asyncio.Task[None] | None = None
         self._replies = ReplyQueue(loop, self._moved)
         self._session = ServerSession(service, self._replies)
         self._idle = Deadline(loop, self._late, shortest_s=service.limits.idle_s)
@@ -39,8 +45,13 @@ class ServerConversation(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # of what create_server makes
+        peer = transport.get_extra_info("peername")
+        self._session.address = peer[0] if isinstance(peer, tuple) else ""
+        self._session.is_secure = transport.get_extra_info("sslcontext") is not None
         if len(self._open_now) >= self._limits.connections:
             self._session.say(server_answer.TOO_MANY_CONNECTIONS)
+        elif self._are_too_many():
+            self._session.say(server_answer.TOO_MANY_FROM_YOU)
         else:
             self._open_now.add(self)
             self._session.greet()
@@ -49,6 +60,8 @@ class ServerConversation(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         self._session.is_ending = True
+        if self._securing is not None:
+            self._securing.cancel()
         self._idle.stop()
         self._replies.cancel()
         self._open_now.discard(self)
@@ -69,15 +82,24 @@ class ServerConversation(asyncio.Protocol):
         self._go_on()
 
     def data_received(self, data: bytes) -> None:
-        if self._session.is_ending:
+        session = self._session
+        if session.is_ending:
             return
-        self._idle.set(self._limits.idle_s)
         self._buffer += data
-        self._go_on()
+        if session.is_in_message:
+            self._idle.set(self._limits.idle_s)
+            self._message_bytes += len(data)
+        if self._is_too_slow():
+            session.give_up(server_answer.TOO_SLOW)
+            self._flush()
+        else:
+            self._go_on()
 
     def stop(self) -> None:
         """End the conversation once what was handed over is answered."""
-        if not self._session.is_ending:
+        if self._session.is_securing:
+            self.abort()
+        elif not self._session.is_ending:
             self._session.say(server_answer.SHUTTING_DOWN)
             self._flush()
 
@@ -106,6 +128,7 @@ class ServerConversation(asyncio.Protocol):
         return not (
             session.is_ending
             or session.is_logging_in
+            or session.is_securing
             or self._is_full
             or replies.waiting >= self._limits.waiting
             or replies.waiting_bytes > self._limits.message_bytes
@@ -117,13 +140,16 @@ class ServerConversation(asyncio.Protocol):
 
     def _flush(self) -> None:
         transport = self._transport
-        if transport is None or transport.is_closing():
+        if transport is None or transport.is_closing() or self._securing is not None:
             return
         out = self._replies.take()
         if out:
             transport.write(out)
         is_over = self._session.is_ending and not self._replies.waiting
-        if self._replies.hung_up or is_over:
+        if self._session.is_securing:
+            if self._securing is None and not self._replies.waiting:
+                self._securing = self._loop.create_task(self._secure(transport))
+        elif self._replies.hung_up or is_over:
             self._session.is_ending = True
             transport.close()
         elif self._may_read() is self._is_paused:
@@ -134,8 +160,54 @@ class ServerConversation(asyncio.Protocol):
         if self._replies.waiting:  # it is we who keep the client waiting
             self._idle.set(self._limits.idle_s)
             return
+        if self._session.is_securing:
+            self.abort()
+            return
         self._session.say(server_answer.IDLE)
         self._flush()
+
+    async def _secure(self, plain: asyncio.Transport) -> None:
+        """Speak TLS from here on. What the client sends behind it waits until it is done."""
+        assert self._tls is not None
+        try:
+            secure = await self._loop.start_tls(
+                plain,
+                self,
+                self._tls,
+                server_side=True,
+                ssl_handshake_timeout=self._limits.handshake_s,
+            )
+        except OSError:  # also ssl.SSLError: it was no TLS, or the client is gone
+            secure = None
+        self._securing = None
+        if secure is None:
+            plain.abort()
+            self.connection_lost(None)
+            return
+        self._transport = secure
+        self._is_paused = False
+        self._session.secured()
+        self._idle.set(self._limits.idle_s)
+        self._go_on()
+
+    def _are_too_many(self) -> bool:
+        most = self._limits.connections_per_address
+        if most is None:
+            return False
+        mine = self._session.address
+        return sum(each._session.address == mine for each in self._open_now) >= most
+
+    def _is_too_slow(self) -> bool:
+        """Silence is found by the timer; this finds who sends now and then."""
+        limits, now = self._limits, self._loop.time()
+        if self._session.is_in_message:
+            took = now - self._message_began
+            too_long = limits.message_s is not None and took > limits.message_s
+            least = limits.least_bytes_per_s
+            return too_long or (took > limits.grace_s and self._message_bytes < took * least)
+        if limits.stranger_s is None or not self._session.is_stranger:
+            return False
+        return now - self._began > limits.stranger_s
 
     def _take_line(self) -> bool:
         """Read one command; False when more bytes are needed first."""
@@ -151,11 +223,14 @@ class ServerConversation(asyncio.Protocol):
             session.give_up(server_answer.BARE_LINE_END)
             return False
         self._at = end + 1
-        session.take_line(bytes(buffer[start : end - 1]))
+        self._idle.set(self._limits.idle_s)
+        session.take_line(bytes(buffer[start : end - 1]), is_last=len(buffer) == end + 1)
         if session.is_in_message:
             # The command's own CR LF is the one before a dot on the very first line.
             self._at = self._searched = end - 1
             self._is_too_big = False
+            self._message_began = self._loop.time()
+            self._message_bytes = 0
         return True
 
     def _take_message(self) -> bool:
@@ -163,7 +238,7 @@ class ServerConversation(asyncio.Protocol):
         buffer, start = self._buffer, self._at
         end = buffer.find(END, start if self._searched is None else self._searched)
         size = (len(buffer) if end < 0 else end) - start
-        self._is_too_big = self._is_too_big or size > self._limits.message_bytes
+        self._is_too_big = self._is_too_big or size > self._session.most_bytes
         if end < 0:
             if self._is_too_big:  # only what may be the beginning of its end is kept
                 self._at = max(start, len(buffer) - len(END) + 1)

@@ -1,7 +1,8 @@
 """What our SMTP server asks of whoever decides about the mail, and what it allows. Values."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from ssl import SSLContext
 from typing import Protocol
 
 from mailqueue.smtp.server_answer import Answer
@@ -9,12 +10,16 @@ from mailqueue.smtp.server_answer import Answer
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """The envelope of one message as the client gave it; `login` is "" where nobody logged in."""
+    """The envelope of one message as the client gave it; `login` is "" where nobody logged in.
+
+    `who` is what the login said of the client.
+    """
 
     sender: str
     recipients: tuple[str, ...]
     needs_smtputf8: bool
     login: str
+    who: object = None
 
 
 class Handler(Protocol):
@@ -33,8 +38,25 @@ class Handler(Protocol):
         ...
 
 
-Authenticate = Callable[[str, str], Awaitable[bool]]
-"""Says whether this name and password may send."""
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A name and a password, and from which address they came."""
+
+    name: str
+    password: str = field(repr=False)
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedIn:
+    """Who may send; `message_bytes` is how large their messages may be, None: as all."""
+
+    who: object = None
+    message_bytes: int | None = None
+
+
+Authenticate = Callable[[Attempt], Awaitable[LoggedIn | Answer]]
+"""Says who this is, or refuses them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +66,21 @@ class ServerLimits:
     message_bytes: int = 50 * 1024 * 1024
     recipients: int = 1_000
     connections: int = 1_000
+    connections_per_address: int | None = None
     waiting: int = 200  # messages of one connection that wait for their answer
     command_bytes: int = 2_048  # RFC 5321 says 512, extensions add to it
     text_line_bytes: int | None = None  # without CR LF; None: as long as the message
+    refuses_bare_ends: bool = False  # CR or LF alone, and NUL, in a message
+    refuses_early_talk: bool = False  # commands behind one that must be the last of a group
     errors: int = 20
+    idle_commands: int | None = None  # NOOP, RSET and the like between two messages
     logins: int = 3  # failed ones
     idle_s: float = 300.0  # RFC 5321 section 4.5.3.2.7
+    stranger_s: float | None = None  # to log in
+    message_s: float | None = None  # for a message to arrive
+    least_bytes_per_s: int = 0  # of a message, after `grace_s`
+    grace_s: float = 60.0
+    handshake_s: float = 30.0
     drain_s: float = 5.0  # for what waits when the server stops
 
 
@@ -61,3 +92,4 @@ class Service:
     limits: ServerLimits
     hostname: str
     authenticate: Authenticate | None  # None: nobody logs in, everybody may send
+    tls: SSLContext | None = None  # for STARTTLS

@@ -1,23 +1,21 @@
 """Decides what each command of a client does and what is answered: the state of one session.
 
-RFC 5321 with PIPELINING, 8BITMIME, SMTPUTF8, SIZE, ENHANCEDSTATUSCODES and AUTH.
+RFC 5321 with PIPELINING, 8BITMIME, SMTPUTF8, SIZE, ENHANCEDSTATUSCODES, STARTTLS and AUTH.
 """
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from mailqueue.smtp import server_answer, server_login
+from mailqueue.smtp import server_answer, server_login, server_manners
 from mailqueue.smtp.server_answer import CLOSING, Answer
 from mailqueue.smtp.server_commands import read_mail, read_rcpt
-from mailqueue.smtp.server_handler import Received, Service
+from mailqueue.smtp.server_handler import Attempt, LoggedIn, Received, Service
 from mailqueue.smtp.server_replies import ReplyQueue
 
 SENDER_OK = b"250 2.1.0 sender ok\r\n"
 RECIPIENT_OK = b"250 2.1.5 recipient ok\r\n"
 GO_AHEAD = b"354 end with <CR><LF>.<CR><LF>\r\n"
 FLUSHED = b"250 2.0.0 ok\r\n"
-# A browser made to talk to us would have its request's body read as commands.
-HTTP_METHODS = frozenset({b"GET", b"POST", b"PUT", b"HEAD", b"OPTIONS", b"CONNECT", b"PATCH"})
 
 
 class ServerSession:
@@ -30,14 +28,34 @@ class ServerSession:
         self.is_in_message = False  # a message follows, not a command
         self.is_ending = False  # nothing more is read; the connection ends when all is answered
         self.is_logging_in = False  # the next line must wait for the verdict
+        self.is_securing = False  # the next byte is TLS's
+        self.is_secure = False
+        self.address = ""  # the client's
+        self.most_bytes = service.limits.message_bytes
         self.asked: server_login.Asked | None = None
         self._login = ""
+        self._who: object = None
+        self._idle_commands = 0
         self._failed_logins = 0
         self._errors = 0
         self._has_greeted = False
         self._sender: str | None = None
         self._needs_smtputf8 = False
         self._recipients: list[str] = []
+
+    @property
+    def is_stranger(self) -> bool:
+        """Say whether this client still has to log in."""
+        return self._service.authenticate is not None and not self._login
+
+    def secured(self) -> None:
+        """Forget all that was said in clear (RFC 3207 section 4.2)."""
+        self.is_securing = False
+        self.is_secure = True
+        self._has_greeted = False
+        self._login, self._who = "", None
+        self.most_bytes = self._limits.message_bytes
+        self._reset()
 
     def greet(self) -> None:
         """Say who we are."""
@@ -57,19 +75,25 @@ class ServerSession:
     def take_message(self, raw: bytes | None) -> None:
         """Hand over the message that has ended; None is one that was too big to keep."""
         envelope = Received(
-            self._sender or "", tuple(self._recipients), self._needs_smtputf8, self._login
+            self._sender or "",
+            tuple(self._recipients),
+            self._needs_smtputf8,
+            self._login,
+            self._who,
         )
         self.is_in_message = False
+        self._idle_commands = 0
         self._reset()
-        if raw is None:
-            self.say(server_answer.TOO_BIG)
-        elif self._has_long_line(raw):
-            self.say(server_answer.TEXT_LINE_TOO_LONG)
-        else:
+        objection = (
+            server_answer.TOO_BIG if raw is None else server_manners.objection(raw, self._limits)
+        )
+        if objection is not None:
+            self.say(objection)
+        elif raw is not None:
             self._replies.wait_for(self._service.handler.accept(envelope, raw), size=len(raw))
 
-    def take_line(self, line: bytes) -> None:
-        """Act on one line, its CR LF taken off."""
+    def take_line(self, line: bytes, *, is_last: bool) -> None:
+        """Act on one line, its CR LF taken off; `is_last`: nothing came behind it so far."""
         if self.asked is not None:
             self._take_step(server_login.go_on(self.asked, line))
             return
@@ -78,9 +102,14 @@ class ServerSession:
             return
         verb, _, argument = line.partition(b" ")
         act = COMMANDS.get(verb) or COMMANDS.get(verb.upper())
-        if act is not None:
+        impatient = None if is_last else server_manners.hurry(verb.upper(), self._limits)
+        if impatient is not None:
+            self.give_up(impatient)
+        elif self._is_idling(verb.upper()):
+            self.say(server_answer.TOO_MANY_ERRORS)
+        elif act is not None:
             act(self, argument)
-        elif verb in HTTP_METHODS:
+        elif verb in server_manners.HTTP_METHODS:
             self.say(server_answer.NOT_HTTP)
         else:
             self._object(server_answer.UNKNOWN)
@@ -92,9 +121,12 @@ class ServerSession:
         if self._errors > self._limits.errors and not self.is_ending:
             self.say(server_answer.TOO_MANY_ERRORS)
 
-    def _has_long_line(self, raw: bytes) -> bool:
-        most = self._limits.text_line_bytes
-        return most is not None and max(map(len, raw.split(b"\r\n"))) > most
+    def _is_idling(self, verb: bytes) -> bool:
+        most = self._limits.idle_commands
+        if most is None or verb not in server_manners.IDLE_COMMANDS:
+            return False
+        self._idle_commands += 1
+        return self._idle_commands > most
 
     def _reset(self) -> None:
         self._sender = None
@@ -119,10 +151,12 @@ class ServerSession:
             "PIPELINING",
             "8BITMIME",
             "SMTPUTF8",
-            f"SIZE {self._limits.message_bytes}",
+            f"SIZE {self.most_bytes}",
             "ENHANCEDSTATUSCODES",
         ]
-        if self._service.authenticate is not None:
+        if self._service.tls is not None and not self.is_secure:
+            offers.append("STARTTLS")
+        if self._service.authenticate is not None and self._may_log_in():
             offers.append(f"AUTH {server_login.MECHANISMS}")
         lines = [f"250-{offer}\r\n" for offer in offers[:-1]]
         self._replies.say("".join([*lines, f"250 {offers[-1]}\r\n"]).encode())
@@ -131,10 +165,11 @@ class ServerSession:
         if not self._has_greeted or self._sender is not None:
             self._object(server_answer.OUT_OF_ORDER)
             return
-        if self._service.authenticate is not None and not self._login:
-            self._object(server_answer.NEEDS_LOGIN)
+        if self.is_stranger:
+            is_ready = self._may_log_in()
+            self._object(server_answer.NEEDS_LOGIN if is_ready else server_answer.NEEDS_TLS)
             return
-        found = read_mail(argument, max_bytes=self._limits.message_bytes)
+        found = read_mail(argument, max_bytes=self.most_bytes)
         if isinstance(found, Answer):
             self._object(found)
             return
@@ -192,8 +227,29 @@ class ServerSession:
             self._object(server_answer.UNKNOWN)
         elif not self._has_greeted or self._login or self._sender is not None:
             self._object(server_answer.OUT_OF_ORDER)
+        elif not self._may_log_in():
+            self._object(server_answer.NEEDS_TLS_TO_LOG_IN)
         else:
             self._take_step(server_login.begin(argument))
+
+    def _may_log_in(self) -> bool:
+        """Say whether a password may go over this connection."""
+        return (
+            self._service.tls is None
+            or self.is_secure
+            or server_login.is_on_this_machine(self.address)
+        )
+
+    def _starttls(self, argument: bytes) -> None:
+        if self._service.tls is None:
+            self._object(server_answer.UNKNOWN)
+        elif argument:
+            self._object(server_answer.BAD_ARGUMENT)
+        elif self.is_secure:
+            self._object(server_answer.OUT_OF_ORDER)
+        else:
+            self.say(server_answer.TLS_READY)
+            self.is_securing = True
 
     def _take_step(self, step: server_login.Step) -> None:
         self.asked = None
@@ -209,16 +265,21 @@ class ServerSession:
 
     async def _log_in(self, given: server_login.Given) -> Answer:
         authenticate = self._service.authenticate
+        assert authenticate is not None  # else AUTH is unknown
         try:
-            is_right = authenticate is not None and await authenticate(given.name, given.password)
+            found = await authenticate(Attempt(given.name, given.password, self.address))
         finally:
             self.is_logging_in = False
-        if is_right:
+        if isinstance(found, LoggedIn):
             self._login = given.name or "-"
+            self._who = found.who
+            self.most_bytes = min(
+                self._limits.message_bytes, found.message_bytes or self._limits.message_bytes
+            )
             return server_answer.LOGGED_IN
         self._failed_logins += 1
         is_last = self._failed_logins >= self._limits.logins
-        return server_answer.TOO_MANY_LOGINS if is_last else server_answer.LOGIN_REFUSED
+        return server_answer.TOO_MANY_LOGINS if is_last else found
 
 
 COMMANDS: Mapping[bytes, Callable[[ServerSession, bytes], None]] = MappingProxyType(
@@ -233,6 +294,7 @@ COMMANDS: Mapping[bytes, Callable[[ServerSession, bytes], None]] = MappingProxyT
         b"VRFY": ServerSession._vrfy,
         b"HELP": ServerSession._help,
         b"AUTH": ServerSession._auth,
+        b"STARTTLS": ServerSession._starttls,
         b"QUIT": ServerSession._quit,
     }
 )

@@ -10,8 +10,14 @@ from mailqueue.core.errors import ConfigError, MailqueueError
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import Pool
 from mailqueue.smtp.server import smtp_server
-from mailqueue.smtp.server_answer import FAILED, Answer
-from mailqueue.smtp.server_handler import Authenticate, Received, ServerLimits
+from mailqueue.smtp.server_answer import FAILED, LOGIN_REFUSED, Answer
+from mailqueue.smtp.server_handler import (
+    Attempt,
+    Authenticate,
+    LoggedIn,
+    Received,
+    ServerLimits,
+)
 from mailqueue.trap.access import is_password, require_password
 from mailqueue.trap.collector import Collector, collector
 from mailqueue.trap.simulator import BEHAVIOUR_BY_NAME, USUAL, Behaviour, behaviour_for, name_of
@@ -90,7 +96,7 @@ async def trap_server(
 
 
 def _check(password: Secret) -> Authenticate:
-    async def check(_name: str, given: str) -> bool:
-        return is_password(given, password)
+    async def check(attempt: Attempt) -> LoggedIn | Answer:
+        return LoggedIn() if is_password(attempt.password, password) else LOGIN_REFUSED
 
     return check

@@ -6,14 +6,17 @@ import smtplib
 
 import pytest
 
+from mailqueue.smtp.server_answer import LOGIN_REFUSED, Answer
+from mailqueue.smtp.server_handler import Attempt, LoggedIn
 from tests.smtp.serving import Memory, connected, serving
 
 pytestmark = pytest.mark.anyio
 
 
-async def check(name: str, password: str) -> bool:
+async def check(attempt: Attempt) -> LoggedIn | Answer:
     await asyncio.sleep(0)
-    return (name, password) == ("ann", "sécret")
+    is_ann = (attempt.name, attempt.password) == ("ann", "sécret")
+    return LoggedIn(who=81) if is_ann else LOGIN_REFUSED
 
 
 def plain(text: str) -> bytes:
@@ -30,14 +33,15 @@ async def test_smtplib_logs_in_by_either_mechanism_and_the_envelope_says_who() -
             smtp.auth(mechanism, smtp.auth_plain if mechanism == "PLAIN" else smtp.auth_login)
             smtp.sendmail("a@example.org", ["ann@example.com"], b"x\r\n")
 
-    async def only_ann(name: str, password: str) -> bool:
-        return (name, password) == ("ann", "secret")
+    async def only_ann(attempt: Attempt) -> LoggedIn | Answer:
+        is_ann = (attempt.name, attempt.password) == ("ann", "secret")
+        return LoggedIn(who=81) if is_ann and attempt.address == "127.0.0.1" else LOGIN_REFUSED
 
     async with serving(memory, authenticate=only_ann) as port:
         await asyncio.to_thread(send, port, "PLAIN")
         await asyncio.to_thread(send, port, "LOGIN")
 
-    assert [envelope.login for envelope, _ in memory.taken] == ["ann", "ann"]
+    assert [(envelope.login, envelope.who) for envelope, _ in memory.taken] == [("ann", 81)] * 2
 
 
 async def test_without_a_login_nothing_is_taken() -> None:

@@ -1,0 +1,38 @@
+"""Decides what no client of good faith sends: early commands, line ends of two kinds. Pure."""
+
+from mailqueue.smtp import server_answer
+from mailqueue.smtp.server_answer import Answer
+from mailqueue.smtp.server_handler import ServerLimits
+
+# RFC 2920 section 3.1, RFC 4954 section 4: nothing may come behind these before their answer.
+LAST_OF_A_GROUP = frozenset({b"EHLO", b"HELO", b"DATA", b"AUTH"})
+IDLE_COMMANDS = frozenset({b"NOOP", b"RSET", b"VRFY", b"HELP", b"EHLO", b"HELO"})
+# A browser made to talk to us would have its request's body read as commands.
+HTTP_METHODS = frozenset({b"GET", b"POST", b"PUT", b"HEAD", b"OPTIONS", b"CONNECT", b"PATCH"})
+
+_ALL_BUT_ENDS = bytes(octet for octet in range(256) if octet not in b"\r\n\0")
+
+
+def hurry(verb: bytes, limits: ServerLimits) -> Answer | None:
+    """Say why nothing may stand behind this command yet, or None.
+
+    Behind STARTTLS it never may: what somebody on the way put there in clear would be taken for
+    what the client says under TLS (RFC 3207 section 6).
+    """
+    if verb == b"STARTTLS" or (limits.refuses_early_talk and verb in LAST_OF_A_GROUP):
+        return server_answer.TOO_EARLY
+    return None
+
+
+def objection(raw: bytes, limits: ServerLimits) -> Answer | None:
+    """Say why the text of this message is not taken, or None."""
+    if limits.refuses_bare_ends:
+        ends = raw.translate(None, _ALL_BUT_ENDS)
+        if b"\0" in ends:
+            return server_answer.TEXT_NUL
+        if len(ends) != 2 * raw.count(b"\r\n"):
+            return server_answer.BARE_TEXT_END
+    most = limits.text_line_bytes
+    if most is not None and max(map(len, raw.split(b"\r\n"))) > most:
+        return server_answer.TEXT_LINE_TOO_LONG
+    return None
