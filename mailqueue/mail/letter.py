@@ -108,6 +108,7 @@ def write_letter(
                     reply_to=reply_to,
                     written_at=now,
                     message_id=mail_id,
+                    headers=() if parcel.dress is None else parcel.dress.headers,
                 ),
             )
     except ValueError as exc:
@@ -145,6 +146,8 @@ def write_letter(
 
 
 def _skeleton(parcel: Parcel, content: EmailContent, skeletons: Skeletons) -> Skeleton:
+    if parcel.dress is not None:
+        return parcel.dress.skeleton_with(parcel.files)
     if content.template_version_id is None:
         return skeletons.of(content, parcel.files)
     headers = tuple((content.headers or {}).items())

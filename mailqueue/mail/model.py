@@ -11,6 +11,7 @@ from uuid import UUID
 
 from mailqueue.mime.files import File
 from mailqueue.templates.sheets import Sheet
+from mailqueue.tracking.dresser import Dress
 
 
 class ClaimedEmail(NamedTuple):
@@ -47,6 +48,7 @@ class EmailContent(NamedTuple):
     files: list[dict[str, Any]] | None = None  # as email_contents.files has them
     template_version_id: UUID | None = None  # rendered from it: subject is the template's
     template_language: str | None = None
+    dressing: int | None = None  # as email_contents.dressing has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ class Parcel(NamedTuple):
     tags: tuple[str, ...] = ()  # read only for accounts whose provider counts by them
     sheet: Sheet | None = None  # what it is rendered from; None: it says all itself, or it is gone
     fault: FileFault | None = None  # one of its files does not come
+    dress: Dress | None = None  # what goes out instead of its content
     raw: RawMessage | None = None  # it came finished; fetched as files are
 
 

@@ -41,6 +41,8 @@ class Begun(NamedTuple):
     reply_to: str | None
     headers: dict[str, str] | None
     files: list[dict[str, Any]] | None
+    dressing: int | None
+    project_id: UUID | None
 
 
 async def begin(

@@ -30,6 +30,8 @@ MOST_CHARACTERS = 1024 * 1024
 """Of all sources of a version together: its bodies, layouts and partials."""
 
 MOST_TAGS = 5000
+LINKS = {name: f"{{{{ {name} }}}}" for name in ("unsubscribe_url", "preferences_url")}
+"""Variables that every mail has: each stands for itself until it is known whose mail it is."""
 
 _SPACES = re.compile(r"[ \t\r\n]+")
 # What Python raises where an expression makes no sense for the values it meets.
@@ -81,7 +83,7 @@ class Stencil:
         """Give the variables without which nothing can be rendered, where that is plain to see."""
         pieces = (self._subject, self._html, self._text)
         names = {path[0] for one in pieces if isinstance(one, Filled) for path in one.flat.paths}
-        return tuple(sorted(names))
+        return tuple(sorted(names - LINKS.keys()))
 
     def check(self, variables: Mapping[str, Any]) -> None:
         """Refuse variables that do not fit the schema.
@@ -101,6 +103,7 @@ class Stencil:
         if self._schema is not None:
             self._schema.check(variables)
         self._meter.start()
+        variables = {**LINKS, **variables}
         subject = _SPACES.sub(" ", self._subject(variables)).strip()
         html = None if self._html is None else self._html(variables)
         if self._text is not None:

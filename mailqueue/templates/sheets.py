@@ -7,7 +7,7 @@ from uuid import UUID
 
 from mailqueue.db.fetch import Conn
 from mailqueue.rendering.faults import Exceeded
-from mailqueue.rendering.stencil import Press, Rendered, Source, Stencil
+from mailqueue.rendering.stencil import LINKS, Press, Rendered, Source, Stencil
 from mailqueue.telemetry.log import get_logger
 from mailqueue.templates import store
 from mailqueue.templates.model import StencilSource
@@ -28,7 +28,16 @@ Key = tuple[UUID, str]
 class Sheet:
     """One version in one language, compiled when its first mail is rendered."""
 
-    __slots__ = ("_press", "_resting", "_source", "_stencil", "_strikes", "_why", "characters")
+    __slots__ = (
+        "_press",
+        "_resting",
+        "_source",
+        "_stencil",
+        "_strikes",
+        "_why",
+        "characters",
+        "names_links",
+    )
 
     def __init__(self, press: Press, source: StencilSource) -> None:
         self._press = press
@@ -39,6 +48,8 @@ class Sheet:
         self._why = ""
         texts = (source.html or "", source.text or "", *source.parts.values())
         self.characters = sum(map(len, texts))
+        # Whether mail from it has links of its own, by which its recipient unsubscribes.
+        self.names_links = any(name in text for name in LINKS for text in (source.subject, *texts))
 
     def render(self, variables: Mapping[str, Any]) -> Rendered:
         """Give what one mail says.

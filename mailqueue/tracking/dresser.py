@@ -11,6 +11,7 @@ from uuid import UUID
 from mailqueue.core.errors import ConfigError, Locked, SealBroken
 from mailqueue.core.links import TrackingSettings
 from mailqueue.db.fetch import Conn
+from mailqueue.mime.files import File
 from mailqueue.mime.skeleton import Content, Skeleton, compile_skeleton
 from mailqueue.tracking import store
 from mailqueue.tracking.keyring import Keyring
@@ -59,6 +60,17 @@ class Dress(NamedTuple):
     skeleton: Skeleton | None
     said: Content | None
     headers: tuple[tuple[str, str], ...] = ()
+
+    def skeleton_with(self, files: tuple[File, ...]) -> Skeleton:
+        """Give its octets.
+
+        Raises:
+            ValueError: as `compile_skeleton`.
+        """
+        if self.said is None:
+            assert self.skeleton is not None
+            return self.skeleton
+        return compile_skeleton(self.said._replace(files=files))
 
 
 class Dresser:

@@ -22,6 +22,8 @@ BEGIN
         ELSIF o.key IN ('tags', 'to', 'cc', 'bcc') AND (o.type <> 'array'
               OR jsonb_path_exists(o.value, 'strict $[*] ? (@.type() != "string")', '{}', true)) THEN  -- lax looks into nested lists
             PERFORM mailqueue.refuse(o.key, 'a list of strings is needed');
+        ELSIF o.key IN ('track_opens', 'track_clicks', 'unsubscribe') AND o.type <> 'boolean' THEN
+            PERFORM mailqueue.refuse(o.key, format('true or false is needed, got %s', o.type));
         END IF;
         BEGIN
             CASE o.key
@@ -52,6 +54,9 @@ BEGIN
             WHEN 'language' THEN q.language := v_text;
             WHEN 'variables' THEN q.variables := o.value;
             WHEN 'attachments' THEN q.attachments := o.value;
+            WHEN 'track_opens' THEN q.track_opens := v_text;
+            WHEN 'track_clicks' THEN q.track_clicks := v_text;
+            WHEN 'unsubscribe' THEN q.unsubscribe := v_text;
             WHEN 'tags' THEN q.tags := ARRAY(SELECT jsonb_array_elements_text(o.value));
             WHEN 'to' THEN q.also_to := ARRAY(SELECT jsonb_array_elements_text(o.value));
             WHEN 'cc' THEN q.cc := ARRAY(SELECT jsonb_array_elements_text(o.value));
@@ -85,10 +90,12 @@ BEGIN
     END IF;
     INSERT INTO mailqueue.email_queue (project, recipient_email, subject, html_body, text_body, priority,
         run_at, expires_at, max_attempts, campaign_id, from_email, from_name, reply_to, delivery, idempotency_key,
-        sender, category, headers, custom_data, tags, also_to, cc, bcc, attachments, template, language, variables)
+        sender, category, headers, custom_data, tags, also_to, cc, bcc, attachments, template, language, variables,
+        track_opens, track_clicks, unsubscribe)
     VALUES (enqueue.project, enqueue.recipient, enqueue.subject, enqueue.html, enqueue.text, q.priority,
         q.run_at, q.expires_at, q.max_attempts, q.campaign_id, q.from_email, q.from_name, q.reply_to, q.delivery, q.idempotency_key,
-        q.sender, q.category, q.headers, q.custom_data, q.tags, q.also_to, q.cc, q.bcc, q.attachments, q.template, q.language, q.variables)
+        q.sender, q.category, q.headers, q.custom_data, q.tags, q.also_to, q.cc, q.bcc, q.attachments, q.template, q.language, q.variables,
+        q.track_opens, q.track_clicks, q.unsubscribe)
     RETURNING email_queue.id INTO v_id;
     IF v_id IS NULL THEN  -- accepted before, under the same key
         SELECT k.email_id INTO v_id FROM mailqueue.idempotency_keys AS k
@@ -210,9 +217,9 @@ BEGIN
                     q.delivery := v_delivery;
                 END IF;
                 IF (q.html_body, q.text_body, q.subject, q.from_email, q.from_name, q.reply_to, q.headers, q.attachments,
-                    q.template_version_id, q.language) IS DISTINCT FROM
+                    q.template_version_id, q.language, q.track_opens, q.track_clicks, q.unsubscribe) IS DISTINCT FROM
                    (c.html_body, c.text_body, c.subject, c.from_email, c.from_name, c.reply_to, c.headers, c.attachments,
-                    c.template_version_id, c.language) THEN
+                    c.template_version_id, c.language, c.track_opens, c.track_clicks, c.unsubscribe) THEN
                     c := q;                                  -- most batches say the same to all
                     v_contents := array_append(v_contents, c);
                 END IF;
@@ -263,21 +270,24 @@ BEGIN
         PERFORM mailqueue.store_recipients(q);
     END LOOP;
     -- A cheap look first: where all differ, as mails with bodies of their own do, nothing has to be compared for sure.
-    v_differ := (SELECT count(DISTINCT hashtextextended(concat_ws(' ', c.subject, c.html_body, c.text_body, c.template_version_id, c.language), 0)) = count(*)
+    v_differ := (SELECT count(DISTINCT hashtextextended(concat_ws(' ', c.subject, c.html_body, c.text_body, c.template_version_id, c.language,
+                                                                          c.track_opens, c.track_clicks, c.unsubscribe), 0)) = count(*)
                    FROM unnest(p_contents) AS c);
     WITH said AS MATERIALIZED (
         SELECT c.*, CASE WHEN v_differ THEN int8send(c.ordinality) ELSE sha256(convert_to(jsonb_build_array(c.subject, c.html_body, c.text_body,
-                        c.from_email, c.from_name, c.reply_to, c.headers, c.attachments, c.template_version_id, c.language)::text, 'UTF8')) END AS hash
+                        c.from_email, c.from_name, c.reply_to, c.headers, c.attachments, c.template_version_id, c.language,
+                        c.track_opens, c.track_clicks, c.unsubscribe)::text, 'UTF8')) END AS hash
           FROM unnest(p_contents) WITH ORDINALITY AS c
     ), contents AS MATERIALIZED (
         SELECT nextval('mailqueue.email_contents_id_seq') AS new_id, d.*
           FROM (SELECT DISTINCT ON (s.hash) s.* FROM said AS s) AS d
     ), written AS (
         INSERT INTO mailqueue.email_contents (id, created_on, project_id, subject, html_body, text_body, from_email, from_name, reply_to, headers, files,
-                                              template_version_id, template_language)
+                                              template_version_id, template_language, dressing)
         SELECT c.new_id, v_today, c.project_id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers,
-               c.attachments, c.template_version_id, c.language
-          FROM contents AS c
+               c.attachments, c.template_version_id, c.language,
+               mailqueue.dressing(coalesce(c.track_opens, p.track_opens), coalesce(c.track_clicks, p.track_clicks), c.unsubscribe)
+          FROM contents AS c JOIN mailqueue.projects AS p ON p.id = c.project_id
     ), places AS MATERIALIZED (
         SELECT array_agg(c.new_id ORDER BY s.ordinality) AS ids FROM said AS s JOIN contents AS c ON c.hash = s.hash
     ), kept AS (

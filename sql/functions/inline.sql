@@ -46,13 +46,13 @@ END $$;
 COMMENT ON FUNCTION mailqueue.mark_inline(mailqueue.email_queue, text, integer, text) IS
     'Reserve, claim and mark one mail in one commit, for whoever sends it by a server of its own.';
 
--- It gave no files in a version before.
+-- It gave no files, and not what is put in, in versions before.
 DROP FUNCTION IF EXISTS mailqueue.begin_inline(text, jsonb, text, integer, text);
 
 CREATE OR REPLACE FUNCTION mailqueue.begin_inline(p_project text, p_message jsonb, p_host text, p_pid integer, p_version text)
 RETURNS TABLE (id uuid, state text, reason text, worker_id integer, claim_no bigint, recipients smallint, category text,
                recipient_email text, recipient_name text, content_id bigint, content_on date, subject text, html_body text,
-               text_body text, from_email text, from_name text, reply_to text, headers jsonb, files jsonb)
+               text_body text, from_email text, from_name text, reply_to text, headers jsonb, files jsonb, dressing smallint, project_id uuid)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -80,7 +80,7 @@ BEGIN
     SELECT * INTO q FROM mailqueue.email_queue AS e WHERE e.id = v_id AND e.created_at = now() AND e.status = 'pending';
     IF q.id IS NULL THEN  -- nobody is left to write to, or it was accepted before
         RETURN QUERY SELECT v_id, coalesce(h.state, 'duplicate'), h.reason, NULL::integer, NULL::bigint, NULL::smallint, NULL, NULL, NULL,
-                            NULL::bigint, NULL::date, NULL, NULL, NULL, NULL, NULL, NULL, NULL::jsonb, NULL::jsonb
+                            NULL::bigint, NULL::date, NULL, NULL, NULL, NULL, NULL, NULL, NULL::jsonb, NULL::jsonb, NULL::smallint, NULL::uuid
                        FROM (SELECT) AS one LEFT JOIN LATERAL (
                             SELECT e.status AS state, e.reason FROM mailqueue.email_history AS e
                              WHERE e.id = v_id AND e.created_at = now() AND e.status = 'suppressed') AS h ON true;
@@ -89,7 +89,8 @@ BEGIN
     SELECT m.worker_id, m.claim_no INTO v_worker, v_claim FROM mailqueue.mark_inline(q, p_host, p_pid, p_version) AS m;
     RETURN QUERY
         SELECT q.id, 'sending', NULL, v_worker, v_claim, q.recipients, q.category, q.recipient_email, q.recipient_name, c.id, c.created_on,
-               c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers, c.files
+               c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers, c.files,
+               c.dressing, q.project_id
           FROM mailqueue.email_contents AS c WHERE c.id = q.content_id AND c.created_on = q.content_on;
 END $$;
 COMMENT ON FUNCTION mailqueue.begin_inline(text, jsonb, text, integer, text) IS

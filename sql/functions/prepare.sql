@@ -159,7 +159,9 @@ AS $$
 DECLARE
     v_print bytea := sha256(convert_to(jsonb_build_array(q.recipient_email, q.recipient_name, CASE WHEN q.template IS NULL THEN q.subject END, q.html_body,
         q.text_body, q.from_email, q.from_name, q.reply_to, q.headers, q.also_to, q.cc, q.bcc, q.category,
-        q.campaign_id, q.tags, q.custom_data, q.lane_id)::text || coalesce(q.attachments::text, '') || coalesce(q.template || ' ' || q.language, ''), 'UTF8'));
+        q.campaign_id, q.tags, q.custom_data, q.lane_id)::text || coalesce(q.attachments::text, '') || coalesce(q.template || ' ' || q.language, '')
+        || CASE WHEN num_nonnulls(q.track_opens, q.track_clicks, q.unsubscribe) > 0
+                THEN jsonb_build_array(q.track_opens, q.track_clicks, q.unsubscribe)::text ELSE '' END, 'UTF8'));
     v_old record;
 BEGIN
     INSERT INTO mailqueue.idempotency_keys (project_id, key, fingerprint, email_id)
@@ -205,6 +207,14 @@ $$;
 COMMENT ON FUNCTION mailqueue.store_recipients(mailqueue.email_queue) IS
     'Write a row for each recipient of a message that has several; gives how many of them are written to.';
 
+CREATE OR REPLACE FUNCTION mailqueue.dressing(p_opens boolean, p_clicks boolean, p_unsubscribe boolean) RETURNS smallint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT nullif(CASE WHEN p_opens THEN 1 ELSE 0 END + CASE WHEN p_clicks THEN 2 ELSE 0 END
+                  + CASE WHEN p_unsubscribe THEN 4 WHEN NOT p_unsubscribe THEN 8 ELSE 0 END, 0)::smallint
+$$;
+COMMENT ON FUNCTION mailqueue.dressing(boolean, boolean, boolean) IS 'What is put into a mail, as email_contents.dressing has it.';
+
 -- Nothing here waits for another producer: rows are added, and what is looked up is only read.
 CREATE OR REPLACE FUNCTION mailqueue.email_queue_accept() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
@@ -219,6 +229,7 @@ DECLARE
     v_is_told boolean;                                       -- some webhook wants to hear that it is queued
     v_has_rules boolean;                                     -- it names no account, and its project has routing rules
     v_delivery text;                                         -- of mail of its project that says none
+    v_opens boolean; v_clicks boolean;                       -- the same
     v_is_said boolean := NEW.delivery IS NOT NULL;
     v_files jsonb;
 BEGIN
@@ -271,9 +282,10 @@ BEGIN
         VALUES (NEW.lane_id, NEW.run_at, 1, (now() AT TIME ZONE 'UTC')::date)
     )
     INSERT INTO mailqueue.email_contents (created_on, project_id, subject, html_body, text_body, from_email, from_name, reply_to, headers, files,
-                                          template_version_id, template_language)
+                                          template_version_id, template_language, dressing)
     VALUES ((now() AT TIME ZONE 'UTC')::date, NEW.project_id, NEW.subject, NEW.html_body, NEW.text_body,
-            NEW.from_email, NEW.from_name, NEW.reply_to, NEW.headers, v_files, NEW.template_version_id, NEW.language)
+            NEW.from_email, NEW.from_name, NEW.reply_to, NEW.headers, v_files, NEW.template_version_id, NEW.language,
+            mailqueue.dressing(coalesce(NEW.track_opens, v_opens), coalesce(NEW.track_clicks, v_clicks), NEW.unsubscribe))
     RETURNING id, created_on INTO NEW.content_id, NEW.content_on;
     IF NEW.recipients > 1 THEN
         NEW.recipients := mailqueue.store_recipients(NEW);
@@ -284,6 +296,9 @@ BEGIN
     IF num_nonnulls(NEW.from_email, NEW.from_name, NEW.reply_to, NEW.headers, NEW.also_to, NEW.cc, NEW.bcc) > 0 THEN
         NEW.from_email := NULL; NEW.from_name := NULL; NEW.reply_to := NULL; NEW.headers := NULL;
         NEW.also_to := NULL; NEW.cc := NULL; NEW.bcc := NULL;
+    END IF;
+    IF num_nonnulls(NEW.track_opens, NEW.track_clicks, NEW.unsubscribe) > 0 THEN
+        NEW.track_opens := NULL; NEW.track_clicks := NULL; NEW.unsubscribe := NULL;
     END IF;
     IF NEW.template IS NOT NULL THEN
         NEW.template := NULL; NEW.template_version_id := NULL; NEW.language := NULL;
