@@ -73,6 +73,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "css_inline": ("rendering.*",),
     "cryptography": (
         "adapters.sending.oauth",
+        "adapters.inbound.*",
         "vault.*",
         "smtp.*",
         "trap.*",

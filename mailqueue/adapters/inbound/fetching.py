@@ -1,0 +1,46 @@
+"""Gets a small document over https from a host outside, and from none inside."""
+
+import ssl
+from collections.abc import Awaitable, Callable
+from urllib.parse import urlsplit
+
+from mailqueue.adapters.http.model import NOWHERE_INSIDE, Call, HttpTimeouts, Reach, Site
+from mailqueue.adapters.http.wire import connect
+from mailqueue.core.errors import Unavailable
+from mailqueue.core.verdict import Rejected
+from mailqueue.smtp.trust import system_trust
+
+MOST_BYTES = 64 * 1024
+TIMEOUTS = HttpTimeouts(connect_s=5.0, read_s=5.0, call_s=10.0)
+
+
+def fetcher(
+    reach: Reach = NOWHERE_INSIDE, *, context: ssl.SSLContext | None = None
+) -> Callable[[str], Awaitable[bytes | None]]:
+    """Give what fetches a URL: its body, None where the server has none for us.
+
+    It follows no redirect. `context` None trusts what the system trusts. What it gives raises
+    Unavailable where there is no answer.
+    """
+
+    async def fetch(url: str) -> bytes | None:
+        parts = urlsplit(url)
+        if parts.scheme != "https" or not parts.hostname:
+            return None
+        site = Site("https", parts.hostname, parts.port or 443)
+        trust = context or await system_trust()
+        wire = await connect(site, reach, timeouts=TIMEOUTS, context=trust)
+        if isinstance(wire, Rejected):
+            raise Unavailable(f"cannot fetch from {site.host}: {wire.detail}")
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        try:
+            answer = await wire.ask(Call("GET", path), may_finish=lambda: True)
+        finally:
+            wire.close()
+        if isinstance(answer, Rejected):
+            raise Unavailable(f"cannot fetch from {site.host}: {answer.detail}")
+        if answer.status >= 500 or answer.status == 429:
+            raise Unavailable(f"cannot fetch from {site.host}: it answers {answer.status}")
+        return answer.body if answer.is_success and len(answer.body) <= MOST_BYTES else None
+
+    return fetch

@@ -1,0 +1,193 @@
+"""Resend's webhooks, which Svix signs: an HMAC over id, time and raw body.
+
+Follows resend.com/docs/dashboard/webhooks and docs.svix.com/receiving/verifying-payloads, read in
+November 2026.
+"""
+
+import base64
+import binascii
+import hmac
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from mailqueue.adapters.inbound.proof import digest_of, is_fresh, is_one_of, seconds_of
+from mailqueue.adapters.inbound.said import (
+    MOST_URL,
+    Json,
+    address,
+    instant,
+    known,
+    loaded,
+    mail_id,
+    network,
+    part,
+    text,
+    texts,
+)
+from mailqueue.adapters.inbound.words import ID_HEADER, ID_NAME, Because, Happened
+from mailqueue.ports.inbound import (
+    BadEvent,
+    InboundRequest,
+    ProviderEvent,
+    Refused,
+    Secrets,
+    Verified,
+)
+
+WINDOW = timedelta(minutes=5)
+MOST_SIGNATURES = 20
+PREFIX = "whsec_"
+
+TYPE_BY_EVENT: Mapping[str, str] = {
+    "email.scheduled": Happened.SENT,
+    "email.sent": Happened.SENT,
+    "email.delivered": Happened.DELIVERED,
+    "email.delivery_delayed": Happened.DEFERRED,
+    "email.bounced": Happened.SOFT_BOUNCE,
+    "email.suppressed": Happened.FAILED,
+    "email.failed": Happened.FAILED,
+    "email.complained": Happened.COMPLAINT,
+    "email.opened": Happened.OPENED,
+    "email.clicked": Happened.CLICKED,
+}
+BECAUSE_BY_ORIGIN: Mapping[str, str] = {
+    "bounce": Because.HARD_BOUNCE,
+    "complaint": Because.COMPLAINT,
+    "manual": Because.MANUAL,
+}
+
+
+class Resend:
+    """Knows what Resend says."""
+
+    name = "resend"
+    most_bytes = 1024 * 1024
+
+    async def verify(
+        self, request: InboundRequest, secrets: Secrets, now: datetime
+    ) -> Verified | Refused:
+        """Check that one of the signatures is by a secret of the account, and the age."""
+        headers = request.headers
+        name = "svix" if "svix-id" in headers else "webhook"
+        message_id = headers.get(f"{name}-id", "")
+        written = headers.get(f"{name}-timestamp", "")
+        seconds = seconds_of(written)
+        if not message_id or len(message_id) > 200 or seconds is None:
+            return Refused("it is not signed")
+        if not is_fresh(seconds, now, past=WINDOW, ahead=WINDOW):
+            return Refused("it is too old, or of the future")
+        signed = f"{message_id}.{written}.".encode("utf-8", "surrogatepass") + request.body
+        right = [
+            base64.b64encode(hmac.digest(key, signed, "sha256")).decode()
+            for secret in secrets.signing
+            if (key := _key(secret))
+        ]
+        is_signed = False
+        for one in headers.get(f"{name}-signature", "").split(" ")[:MOST_SIGNATURES]:
+            version, _, given = one.partition(",")
+            is_signed |= version == "v1" and is_one_of(given, right)
+        return Verified(message_id) if is_signed else Refused("its signature is wrong")
+
+    def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
+        """Read the event."""
+        said = loaded(request.body)
+        kind = text(part(said, "type"), 100)
+        if not isinstance(said, dict) or kind is None:
+            return [BadEvent("it is no event")]
+        found = said.get("data")
+        data: Json = found if isinstance(found, Mapping) else {}
+        headers = request.headers
+        event_id = headers.get("svix-id") or headers.get("webhook-id") or digest_of(request.body)
+        what, suppress = _meaning(kind, data)
+        at = instant(part(data, "click", "timestamp")) or instant(said.get("created_at"))
+        return [
+            ProviderEvent(
+                type=what,
+                kind=kind,
+                event_id=event_id,
+                email_id=_mail_id(data),
+                provider_message_id=text(data.get("email_id"), 200),
+                message_id=text(data.get("message_id")),
+                recipient=_recipient(kind, data),
+                occurred_at=at,
+                detail=_detail(data),
+                suppress=suppress,
+                data=_data(data),
+            )
+        ]
+
+
+def _key(secret: str) -> bytes:
+    try:
+        return base64.b64decode(secret.strip().removeprefix(PREFIX), validate=True)
+    except (ValueError, binascii.Error):
+        return b""
+
+
+def _mail_id(data: Json) -> Any:
+    tags = data.get("tags")
+    if isinstance(tags, list):  # as they were sent
+        named = {str(part(one, "name")): part(one, "value") for one in tags[:100]}
+        return mail_id(named.get(ID_NAME))
+    return mail_id(part(tags, ID_NAME)) or _of_header(data)
+
+
+def _of_header(data: Json) -> Any:
+    headers = data.get("headers")
+    if not isinstance(headers, list):
+        return None
+    for one in headers[:200]:
+        if (text(part(one, "name")) or "").lower() == ID_HEADER:
+            return mail_id(part(one, "value"))
+    return None
+
+
+def _recipient(kind: str, data: Json) -> str | None:
+    """Events name all recipients of the mail: who is meant is known where there is one."""
+    if kind.startswith("suppression."):
+        return address(data.get("email"))
+    recipients = texts(data.get("to"))
+    return address(recipients[0]) if len(recipients) == 1 else None
+
+
+def _meaning(kind: str, data: Json) -> tuple[str | None, str | None]:
+    if kind == "email.bounced":
+        group, sub = text(part(data, "bounce", "type")), text(part(data, "bounce", "subType"))
+        if sub in ("Suppressed", "OnAccountSuppressionList"):
+            return Happened.FAILED, Because.HARD_BOUNCE
+        is_hard = group == "Permanent" and sub in ("General", "NoEmail", None)
+        return (Happened.HARD_BOUNCE if is_hard else Happened.SOFT_BOUNCE), None
+    if kind == "email.suppressed":
+        return Happened.FAILED, _because(data)
+    if kind == "suppression.added":
+        return None, BECAUSE_BY_ORIGIN.get(text(data.get("origin")) or "", Because.MANUAL)
+    return TYPE_BY_EVENT.get(kind), None
+
+
+def _because(data: Json) -> str:
+    said = f"{text(part(data, 'suppressed', 'type'))} {text(part(data, 'suppressed', 'message'))}"
+    lowered = said.lower()
+    if "complain" in lowered or "spam" in lowered:
+        return Because.COMPLAINT
+    return Because.HARD_BOUNCE if "bounce" in lowered else Because.MANUAL
+
+
+def _detail(data: Json) -> str | None:
+    return (
+        text(part(data, "bounce", "message"))
+        or text(part(data, "failed", "reason"))
+        or text(part(data, "suppressed", "message"))
+    )
+
+
+def _data(data: Json) -> dict[str, Any]:
+    visit = part(data, "click") or part(data, "open")
+    return known(
+        bounce_type=text(part(data, "bounce", "type"), 50),
+        bounce_sub_type=text(part(data, "bounce", "subType"), 50),
+        url=text(part(visit, "link"), MOST_URL),
+        user_agent=text(part(visit, "userAgent"), 300),
+        ip=network(part(visit, "ipAddress")),
+        origin=text(data.get("origin"), 50),
+    )

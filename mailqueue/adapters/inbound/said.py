@@ -1,0 +1,185 @@
+"""Decides how foreign JSON is read: values by type, instants in any form, batches piece by piece.
+
+Pure; never raises. What is signed may still be hostile, or only new: a value of another type than
+expected is read as absent.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address, ip_network
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from mailqueue.ports.inbound import BadEvent
+
+Json = Mapping[str, Any]
+
+MOST_TEXT = 1_000
+MOST_ADDRESS = 320
+MOST_URL = 2_000
+MOST_ELEMENTS = 20_000
+MOST_RECIPIENTS = 100
+_EPOCH_MOST = 4_102_444_800  # 2100: what is later counts milliseconds
+_FRACTION = re.compile(r"([.,]\d{6})\d+")
+_UUID = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
+
+
+def loaded(octets: bytes | str) -> Any:
+    """Give what a JSON text says; None where it is none, and where it is null.
+
+    Half a surrogate pair is kept as it is: whoever stores it takes it out.
+    """
+    try:
+        return orjson.loads(octets)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        return json.loads(octets)
+    except (ValueError, RecursionError):
+        return None
+
+
+def elements_of(octets: bytes) -> Sequence[Json | BadEvent]:
+    """Give the elements of an array of objects, or the one object that stands for it.
+
+    One that cannot be read takes none of the others with it.
+    """
+    found = loaded(octets)
+    if isinstance(found, list):
+        return [_object(one) for one in found[:MOST_ELEMENTS]] + _cut(len(found))
+    if found is not None:
+        return [_object(found)]
+    pieces = list(_pieces(octets))
+    if not pieces:
+        return [BadEvent("it is not JSON")]
+    return [_object(loaded(one)) for one in pieces[:MOST_ELEMENTS]] + _cut(len(pieces))
+
+
+def _object(value: Any) -> Json | BadEvent:
+    if isinstance(value, dict):
+        return value
+    return BadEvent("an element is no object, or cannot be read")
+
+
+def _cut(count: int) -> list[Json | BadEvent]:
+    if count <= MOST_ELEMENTS:
+        return []
+    return [BadEvent(f"{count - MOST_ELEMENTS} elements beyond {MOST_ELEMENTS}")]
+
+
+def _pieces(octets: bytes) -> Iterator[bytes]:
+    """Cut an array at its own commas, whatever stands between them."""
+    body = octets.strip()
+    if not (body.startswith(b"[") and body.endswith(b"]")):
+        return
+    depth = 0
+    start = 1
+    for found in _MARKS.finditer(body, 1, len(body) - 1):
+        match found[0][:1]:
+            case b"{" | b"[":
+                depth += 1
+            case b"}" | b"]":
+                depth -= 1
+            case b"," if depth == 0:
+                yield body[start : found.start()]
+                start = found.end()
+    if body[start:-1].strip():
+        yield body[start:-1]
+
+
+_MARKS = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{},]', re.DOTALL)
+
+
+def part(value: Any, *path: str) -> Any:
+    """Give what stands under a path of names, None where anything is missing on the way."""
+    for name in path:
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(name)
+    return value
+
+
+def text(value: Any, most: int = MOST_TEXT) -> str | None:
+    """Give a text or a number as text, cut; None for anything else, and for nothing."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    if isinstance(value, int) and abs(value) > 10**30:
+        return None
+    found = str(value).strip()
+    return found[:most] or None
+
+
+def address(value: Any) -> str | None:
+    """Give an address, out of its brackets; None for what has no @ or is too long."""
+    found = text(value, MOST_TEXT)
+    if found is None or "@" not in found:
+        return None
+    if found.endswith(">") and "<" in found:
+        found = found[found.rindex("<") + 1 : -1].strip()
+    return found if 3 <= len(found) <= MOST_ADDRESS else None
+
+
+def texts(value: Any) -> list[str]:
+    """Give a text or a list of texts as a list."""
+    several = value if isinstance(value, list) else [value]
+    return [one for each in several[:MOST_RECIPIENTS] if (one := text(each)) is not None]
+
+
+def mail_id(value: Any) -> UUID | None:
+    """Give our own id of a mail, None for anything else."""
+    if isinstance(value, list):
+        value = value[0] if value else None
+    if not isinstance(value, str) or not _UUID.fullmatch(value.strip()):
+        return None
+    return UUID(value.strip())
+
+
+def instant(value: Any) -> datetime | None:
+    """Give an instant: seconds or milliseconds since 1970 as a number or text, or ISO 8601."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        value = value.strip()
+        try:
+            value = float(value)
+        except ValueError:
+            return _of_iso(str(value))
+    if not isinstance(value, int | float) or value - value != 0 or not 0 < value < 1e14:
+        return None
+    seconds = value / 1000 if value > _EPOCH_MOST else value
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+
+
+def _of_iso(written: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(_FRACTION.sub(r"\1", written[:64]))
+    except ValueError:
+        return None
+    if found.tzinfo is None:
+        return found.replace(tzinfo=UTC)
+    try:
+        return found.astimezone(UTC)
+    except OverflowError:
+        return None
+
+
+def network(value: Any) -> str | None:
+    """Give the network an address is of, /24 or /48: the address itself is not kept."""
+    found = text(value, 64)
+    if found is None:
+        return None
+    try:
+        parsed = ip_address(found)
+    except ValueError:
+        return None
+    wide = 24 if parsed.version == 4 else 48
+    return str(ip_network(f"{parsed}/{wide}", strict=False)) if "%" not in found else None
+
+
+def known(**named: Any) -> dict[str, Any]:
+    """Give what is known of these."""
+    return {name: value for name, value in named.items() if value is not None}

@@ -1,0 +1,192 @@
+"""Amazon SES by way of SNS: notifications signed with a certificate that SNS names.
+
+Follows docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html and
+docs.aws.amazon.com/ses/latest/dg/event-publishing-retrieving-sns-contents.html, read in November
+2026. Anybody may have SNS sign whatever he likes: only the topics of the account count.
+"""
+
+import re
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+
+from mailqueue.adapters.inbound.proof import base64_of, digest_of
+from mailqueue.adapters.inbound.said import loaded, text
+from mailqueue.adapters.inbound.ses_events import events_of
+from mailqueue.ports.inbound import (
+    BadEvent,
+    InboundRequest,
+    ProviderEvent,
+    Refused,
+    Secrets,
+    Verified,
+)
+
+Fetch = Callable[[str], Awaitable[bytes | None]]
+"""Gives what an https URL holds, None where it says there is nothing; raises Unavailable."""
+
+NOTIFICATION = "Notification"
+SUBSCRIPTION = "SubscriptionConfirmation"
+UNSUBSCRIPTION = "UnsubscribeConfirmation"
+SIGNED_BY_TYPE: Mapping[str, tuple[str, ...]] = {
+    NOTIFICATION: ("Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"),
+    **dict.fromkeys(
+        (SUBSCRIPTION, UNSUBSCRIPTION),
+        ("Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"),
+    ),
+}
+OLDEST = timedelta(hours=1)
+AHEAD = timedelta(minutes=5)
+MOST_CERTIFICATES = 16
+_HOST = re.compile(r"sns\.[a-zA-Z0-9-]{3,}\.amazonaws\.com(\.cn)?")
+_WRITTEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:?\d\d)")
+
+
+class Ses:
+    """Knows what SES says. `fetch` gets the certificates, of which the last few are kept."""
+
+    name = "ses"
+    most_bytes = 1024 * 1024
+
+    def __init__(self, fetch: Fetch) -> None:
+        self._fetch = fetch
+        self._certificates: OrderedDict[str, bytes] = OrderedDict()
+
+    async def verify(
+        self, request: InboundRequest, secrets: Secrets, now: datetime
+    ) -> Verified | Refused:
+        """Check topic, age and signature; a subscription is confirmed for known topics only."""
+        said = loaded(request.body)
+        if not isinstance(said, dict):
+            return Refused("it is no JSON object")
+        refused = _form(request, said) or _claims(said, secrets, now)
+        if refused is not None:
+            return refused
+        certificate = await self._certificate(said["SigningCertURL"])
+        if certificate is None or not _is_signed(said, certificate, now):
+            return Refused("its signature is not that of SNS")
+        match said["Type"]:
+            case "SubscriptionConfirmation":
+                return Verified(
+                    said["MessageId"], confirm=said["SubscribeURL"], note="a topic was subscribed"
+                )
+            case "UnsubscribeConfirmation":
+                return Verified(said["MessageId"], note="the topic's subscription was ended")
+        return Verified(said["MessageId"])
+
+    def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
+        """Read what a notification tells of each recipient."""
+        said = loaded(request.body)
+        if not isinstance(said, dict):
+            return [BadEvent("it is no JSON object")]
+        event_id = text(said.get("MessageId")) or digest_of(request.body)
+        if said.get("Type") != NOTIFICATION:
+            return [ProviderEvent(None, text(said.get("Type")) or "unknown", event_id)]
+        message = said.get("Message")
+        inner = loaded(message) if isinstance(message, str) else message
+        if not isinstance(inner, dict):  # plain English when a destination was made
+            kind = "text"
+            return [ProviderEvent(None, kind, event_id, detail=text(message))]
+        return events_of(inner, event_id)
+
+    async def _certificate(self, url: str) -> bytes | None:
+        kept = self._certificates.get(url)
+        if kept is not None:
+            self._certificates.move_to_end(url)
+            return kept
+        fetched = await self._fetch(url)
+        if fetched is not None:
+            self._certificates[url] = fetched
+            while len(self._certificates) > MOST_CERTIFICATES:
+                self._certificates.popitem(last=False)
+        return fetched
+
+
+def is_of_sns(url: str, *, path: str = "") -> bool:
+    """Say whether a URL leads to SNS and nowhere else; `path` is how its path has to end."""
+    if not url.isascii() or not url.isprintable() or re.search(r"[\s\\]", url) or len(url) > 2_000:
+        return False
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return False
+    return (
+        parts.scheme == "https"
+        and port in (None, 443)
+        and "@" not in parts.netloc
+        and bool(_HOST.fullmatch(parts.hostname or ""))
+        and not parts.fragment
+        and parts.path.endswith(path)
+    )
+
+
+def _form(request: InboundRequest, said: Mapping[str, Any]) -> Refused | None:
+    kind = said.get("Type")
+    if not isinstance(kind, str) or kind not in SIGNED_BY_TYPE:
+        return Refused("it is no SNS envelope; raw message delivery has to be off")
+    needed = {*SIGNED_BY_TYPE[kind], "Signature", "SigningCertURL", "SignatureVersion"}
+    for name in needed - {"Subject"}:
+        if not isinstance(said.get(name), str):
+            return Refused(f"{name} is missing")
+    if not isinstance(said.get("Subject", ""), str | None):
+        return Refused("Subject is no text")
+    for header, name in (("x-amz-sns-message-type", "Type"), ("x-amz-sns-message-id", "MessageId")):
+        if request.headers.get(header) != said[name]:
+            return Refused(f"{header} is not that of the body")
+    return None
+
+
+def _claims(said: Mapping[str, Any], secrets: Secrets, now: datetime) -> Refused | None:
+    if said["TopicArn"] not in secrets.topics:
+        return Refused("its topic is not one of the account")
+    if not is_of_sns(said["SigningCertURL"], path=".pem"):
+        return Refused("its certificate is not at SNS")
+    if said["Type"] == SUBSCRIPTION and not is_of_sns(said["SubscribeURL"]):
+        return Refused("what it wants confirmed is not at SNS")
+    versions = {"2"} if secrets.settings.get("require_v2") else {"1", "2"}
+    if said["SignatureVersion"] not in versions:
+        return Refused("its signature is of a version that is not taken")
+    written = said["Timestamp"]
+    if not _WRITTEN.fullmatch(written):
+        return Refused("its time cannot be read")
+    try:
+        at = datetime.fromisoformat(written)
+    except ValueError:
+        return Refused("its time cannot be read")
+    return None if -AHEAD <= now - at <= OLDEST else Refused("it is too old, or of the future")
+
+
+def _is_signed(said: Mapping[str, Any], certificate: bytes, now: datetime) -> bool:
+    signature = base64_of(said["Signature"])
+    if signature is None:
+        return False
+    try:
+        read = x509.load_pem_x509_certificate(certificate)
+        key = read.public_key()
+    except (ValueError, UnsupportedAlgorithm):
+        return False
+    is_in_force = read.not_valid_before_utc <= now <= read.not_valid_after_utc
+    if not is_in_force or not isinstance(key, RSAPublicKey):
+        return False
+    algorithm = hashes.SHA256() if said["SignatureVersion"] == "2" else hashes.SHA1()  # noqa: S303
+    try:
+        key.verify(signature, signed_text(said), PKCS1v15(), algorithm)
+    except InvalidSignature:
+        return False
+    return True
+
+
+def signed_text(said: Mapping[str, Any]) -> bytes:
+    """Give what the signature of an envelope is of."""
+    names = SIGNED_BY_TYPE[said["Type"]]
+    pieces = [f"{name}\n{said[name]}\n" for name in names if said.get(name) is not None]
+    return "".join(pieces).encode("utf-8", "surrogatepass")

@@ -1,0 +1,32 @@
+"""The words in which events are told, and how a refusal is told from another. Values only."""
+
+from enum import StrEnum
+
+ID_NAME = "mailqueue_id"
+"""Under this name our sending adapters hand the id of a mail to a provider."""
+ID_HEADER = "x-mailqueue-id"
+
+
+class Happened(StrEnum):
+    """What happened; the words of the events themselves."""
+
+    SENT = "sent"
+    DELIVERED = "delivered"
+    DEFERRED = "deferred"
+    HARD_BOUNCE = "hard_bounce"
+    SOFT_BOUNCE = "soft_bounce"
+    COMPLAINT = "complaint"
+    OPENED = "opened"
+    CLICKED = "clicked"
+    UNSUBSCRIBED = "unsubscribed"
+    RESUBSCRIBED = "resubscribed"
+    FAILED = "failed"  # the provider refused to try
+
+
+class Because(StrEnum):
+    """Why a provider itself writes to an address no more."""
+
+    HARD_BOUNCE = "hard_bounce"
+    COMPLAINT = "complaint"
+    UNSUBSCRIBED = "unsubscribed"
+    MANUAL = "manual"

@@ -1,0 +1,1 @@
+"""What comes back: webhooks of providers, bounce mail; kept, then understood."""

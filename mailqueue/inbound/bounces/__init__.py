@@ -1,0 +1,1 @@
+"""Reads bounce mail: reports of failure, complaints, automatic answers; and says what counts."""

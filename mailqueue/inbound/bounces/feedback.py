@@ -1,0 +1,77 @@
+"""Decides what a feedback report complains of (RFC 5965). Pure."""
+
+import re
+from dataclasses import replace
+
+from mailqueue.inbound.bounces.fields import Group, first, groups_of
+from mailqueue.inbound.bounces.model import Cause, Fate, Reason, Returned, Told
+from mailqueue.inbound.bounces.returned import addresses_in
+from mailqueue.inbound.bounces.tree import Part
+
+FEEDBACK_TYPE = "message/feedback-report"
+COMPLAINTS = frozenset(
+    {"abuse", "fraud", "virus", "other", "opt-out", "opt-out-list", "miscategorized"}
+)
+"""Where somebody was bothered by the mail; not-spam, auth-failure and dmarc are something else."""
+_COMPLAINED = Reason(Fate.COMPLAINED, Cause.POLICY)
+_IGNORED = Reason(Fate.IGNORED, Cause.UNSAID)
+_OLD_SENDER = re.compile(r"\bstaff@hotmail\.com\b", re.IGNORECASE)
+_WORD = re.compile(r"[a-z0-9-]{1,40}")
+
+
+def feedback_part(root: Part) -> Part | None:
+    """Find the part with the fields, also in reports that say no report-type."""
+    for part in root.walk():
+        if part.content_type == FEEDBACK_TYPE:
+            return part
+    return None
+
+
+def told_by_feedback(part: Part, returned: Returned) -> tuple[tuple[Told, ...], Returned]:
+    """Give whose complaint it is, and what came back with what the report adds of our envelope."""
+    merged: Group = {}
+    for group in groups_of(part.text()):
+        for name, values in group.items():
+            merged.setdefault(name, []).extend(values)
+    named = first(merged, "feedback-type").strip().lower()
+    feedback = (_WORD.match(named) or [""])[0]
+    reason = _COMPLAINED if feedback in COMPLAINTS else _IGNORED
+    senders = addresses_in(first(merged, "original-mail-from"))
+    returned = replace(
+        returned,
+        return_path=senders[0] if senders else returned.return_path,
+        envelope_id=first(merged, "original-envelope-id") or returned.envelope_id,
+    )
+    recipients = [
+        address
+        for name in ("original-rcpt-to", "removal-recipient")
+        for value in merged.get(name, [])
+        for address in addresses_in(value)
+    ]
+    who = list(dict.fromkeys(recipients)) or list(returned.recipients[:1]) or [""]
+    detail = f"feedback-type {feedback or 'missing'}"
+    agent = first(merged, "user-agent")[:200]
+    return tuple(
+        Told(one, reason, detail, feedback=feedback, remote=agent) for one in who
+    ), returned
+
+
+def is_complaint_of_old(root: Part) -> bool:
+    """Say whether it is a complaint as one large provider sends them: the mail, and no report."""
+    return (
+        bool(_OLD_SENDER.search(root.header("From")))
+        and root.header("Subject").strip().lower().startswith("complaint about message from")
+        and any(part.children for part in root.children)
+    )
+
+
+def told_by_complaint_of_old(root: Part, returned: Returned) -> tuple[Told, ...]:
+    """Give whose complaint it is: the provider names the mailbox in a field of the mail."""
+    named = [
+        address
+        for part in root.walk()
+        for value in part.values("X-HmXmrOriginalRecipient")
+        for address in addresses_in(value)
+    ]
+    who = named or list(returned.recipients)
+    return tuple(Told(one, _COMPLAINED, "complaint", feedback="abuse") for one in who[:1] or [""])

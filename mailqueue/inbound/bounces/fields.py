@@ -1,0 +1,77 @@
+"""Decides what the fields of a report mean: groups, addresses with their type, xtext. Pure.
+
+RFC 3464 section 2, RFC 3461 section 4 (xtext), RFC 6533 section 3 (utf-8 addresses).
+"""
+
+import re
+
+from mailqueue.inbound.bounces.tree import USUAL, Limits, read_fields
+
+MOST_GROUPS = 1_000
+_RECIPIENT_BEGINS = frozenset({"original-recipient", "final-recipient"})
+
+_BLANK = re.compile(r"\n[ \t]*\n")
+_XTEXT = re.compile(r"\+([0-9A-F]{2})")
+_UNITEXT = re.compile(r"\\x\{([0-9A-Fa-f]{1,6})\}")
+_COMMENT = re.compile(r"\([^()]{0,200}\)")
+_BARE = re.compile(r"[^\s<>,;\"]{1,64}@[^\s<>,;\"]{1,255}|\"[^\"\n]{1,62}\"@[^\s<>,;]{1,255}")
+
+Group = dict[str, list[str]]
+"""Fields of one group by name in lower case."""
+
+
+def groups_of(text: str, limits: Limits = USUAL) -> list[Group]:
+    """Give the groups of fields that blank lines divide, without the empty ones.
+
+    A second recipient also begins a group: some forget the blank line.
+    """
+    groups: list[Group] = []
+    for block in _BLANK.split(text.strip("\n"), MOST_GROUPS):
+        group: Group = {}
+        for name, value in read_fields(block.lstrip("\n"), limits):
+            key = name.lower()
+            if key in _RECIPIENT_BEGINS and key in group and "action" in group:
+                groups.append(group)
+                group = {}
+            group.setdefault(key, []).append(value)
+        if group:
+            groups.append(group)
+    return groups[:MOST_GROUPS]
+
+
+def first(group: Group, name: str) -> str:
+    """Give a field, "" where it is missing."""
+    return group.get(name, [""])[0]
+
+
+def typed(value: str) -> tuple[str, str]:
+    """Give the type of a field such as `dns; mx.example.com` in lower case, and what follows."""
+    kind, semicolon, rest = value.partition(";")
+    if not semicolon:
+        return "", value.strip()
+    return _COMMENT.sub("", kind).strip().lower(), rest.strip()
+
+
+def address_of(value: str) -> str:
+    """Give the address of a field such as `rfc822; <ann@example.com>`, "" where it names none."""
+    kind, text = typed(value)
+    if kind == "utf-8":
+        text = _UNITEXT.sub(_character, text)
+    found = _BARE.search(text)
+    return found[0].strip("<>'.:") if found else ""
+
+
+def without_xtext(address: str) -> str:
+    """Give an address with its xtext read; it stays as it is where that makes no text.
+
+    Nobody can tell `bob+20@example.com` from xtext, so both readings are held against the
+    addresses that were written to.
+    """
+    decoded = _XTEXT.sub(lambda found: chr(int(found[1], 16)), address)
+    return decoded if decoded.isascii() and decoded.isprintable() else address
+
+
+def _character(found: re.Match[str]) -> str:
+    number = int(found[1], 16)
+    is_one = number <= 0x10FFFF and not 0xD800 <= number <= 0xDFFF
+    return chr(number) if is_one else found[0]

@@ -1,0 +1,82 @@
+"""Decides what a message that came back is and says: the one place that knows the order. Pure.
+
+Reports first, for they cannot be mistaken; then answers by machines, which never count; then what
+tells of a failure in words of its own.
+"""
+
+from dataclasses import replace
+
+from mailqueue.inbound.bounces.answers import answer_in, is_receipt
+from mailqueue.inbound.bounces.feedback import (
+    feedback_part,
+    is_complaint_of_old,
+    told_by_complaint_of_old,
+    told_by_feedback,
+)
+from mailqueue.inbound.bounces.letters import (
+    is_daemon,
+    tells_of_failure,
+    text_of,
+    told_by_letter,
+    why_of,
+)
+from mailqueue.inbound.bounces.model import Fate, Reading, Shape, Told
+from mailqueue.inbound.bounces.report import names_recipients, status_part, told_by_report
+from mailqueue.inbound.bounces.returned import returned_in
+from mailqueue.inbound.bounces.second_try import named_by_library
+from mailqueue.inbound.bounces.tree import USUAL, Limits, Part, read_tree
+
+
+def read_bounce(raw: bytes, *, is_null_sender: bool = False, limits: Limits = USUAL) -> Reading:
+    """Read a message that came back, whatever it holds; never raises.
+
+    `is_null_sender` says that the server which handed it over named no sender.
+    """
+    tree = read_tree(raw, limits)
+    reading = _read(tree.root, is_null_sender=is_null_sender)
+    is_unnamed = reading.shape is Shape.TEXT and not reading.told[0].recipient
+    if is_unnamed and tree.is_complete:
+        reading = replace(reading, told=_asked(raw, reading.told[0]))
+    return replace(reading, is_complete=tree.is_complete)
+
+
+def _asked(raw: bytes, unnamed: Told) -> tuple[Told, ...]:
+    """Give whom the library finds in a bounce, with the reason that was found without it."""
+    delayed, failed = named_by_library(raw)
+    given_up = unnamed.reason
+    for_now = replace(given_up, fate=Fate.DELAYED)
+    told = [replace(unnamed, recipient=one, reason=given_up) for one in failed]
+    told += [replace(unnamed, recipient=one, reason=for_now) for one in delayed]
+    return tuple(told) or (unnamed,)
+
+
+def _read(root: Part, *, is_null_sender: bool) -> Reading:
+    returned = returned_in(root)
+    if (feedback := feedback_part(root)) is not None:
+        told, returned = told_by_feedback(feedback, returned)
+        return Reading(Shape.COMPLAINT, told, returned, told[0].remote, "a feedback report")
+    if is_complaint_of_old(root):
+        told = told_by_complaint_of_old(root, returned)
+        return Reading(
+            Shape.COMPLAINT, told, returned, "Hotmail", "a complaint of a kind of its own"
+        )
+    if is_receipt(root):
+        return Reading(Shape.RECEIPT, (), returned, why="a receipt of somebody's program")
+    text = text_of(root)
+    status = status_part(root)
+    if status is not None and names_recipients(status):
+        told, reporter, envelope_id = told_by_report(status, text)
+        returned = replace(returned, envelope_id=envelope_id)
+        return Reading(Shape.REPORT, told, returned, reporter, "a delivery status notification")
+    writes = is_daemon(root)
+    if answer := answer_in(root, is_daemon=writes):
+        return Reading(Shape.AUTOREPLY, (), returned, why=answer)
+    if not tells_of_failure(root, text, is_null_sender=is_null_sender):
+        return Reading(Shape.OTHER, (), returned, why="nothing in it tells of a failure")
+    told = told_by_letter(root, text, returned) or _unnamed(text)
+    return Reading(Shape.TEXT, told, returned, root.header("From")[:200], "a bounce in words")
+
+
+def _unnamed(text: str) -> tuple[Told, ...]:
+    reason, detail = why_of(text)
+    return (Told("", reason, detail),)
