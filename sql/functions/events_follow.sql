@@ -50,7 +50,8 @@ CREATE OR REPLACE FUNCTION mailqueue.list_bounce(p_project uuid, p_address text,
 RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     v_types text[] := ARRAY['soft', 'hard', 'complaint'];
@@ -81,10 +82,12 @@ COMMENT ON FUNCTION mailqueue.list_bounce(uuid, text, text, integer, timestamptz
 
 -- Mail that a person asked for goes on: of a category that is not for such, the unsubscribe holds for marketing.
 CREATE OR REPLACE FUNCTION mailqueue.unsubscribe_by_events(p_project uuid, p_address text, p_emails uuid[]) RETURNS void
-LANGUAGE sql
+LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $$
+BEGIN
     INSERT INTO mailqueue.unsubscribe_list AS u (project_id, project, email, category, unsubscribe_reason, campaign_id, unsubscribed_at)
     SELECT p_project, NULL, p_address, c.category, 'told by the provider', min(m.campaign_id), min(e.occurred_at)
       FROM mailqueue.email_events AS e
@@ -93,15 +96,15 @@ AS $$
      CROSS JOIN LATERAL (SELECT CASE WHEN m.category IN ('transactional', 'system') THEN 'marketing' ELSE m.category END AS category) AS c
      WHERE e.email_id = ANY (p_emails) AND e.suppresses = 'unsubscribed' AND lower(e.recipient_email) = p_address
      GROUP BY c.category ORDER BY c.category
-    ON CONFLICT (project_id, email, category) DO UPDATE SET unsubscribed_at = least(u.unsubscribed_at, excluded.unsubscribed_at)
-$$;
+    ON CONFLICT (project_id, email, category) DO UPDATE SET unsubscribed_at = least(u.unsubscribed_at, excluded.unsubscribed_at);
+END $$;
 COMMENT ON FUNCTION mailqueue.unsubscribe_by_events(uuid, text, uuid[]) IS 'List who left by the provider''s own way, for the category of the mail.';
 
 -- The highest reason stands, with the words of the first event that gave it.
 CREATE OR REPLACE FUNCTION mailqueue.suppress_by_events(p_project uuid, p_address text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     w record;
@@ -120,7 +123,9 @@ BEGIN
                AND mailqueue.bounced_too_often(p_project, p_address, p.soft_bounce_limit, p.soft_bounce_days);
         END IF;
         EXIT WHEN NOT FOUND;
-        PERFORM mailqueue.suppress(p_project, p_address, '', w.reason, w.detail, w.email_id, 'event');
+        IF i = 1 THEN
+            PERFORM mailqueue.suppress(p_project, p_address, '', w.reason, w.detail, w.email_id, 'event');
+        END IF;
         UPDATE mailqueue.suppressions AS s SET reason = w.reason, source = 'event'
          WHERE s.project_id = p_project AND s.address = p_address AND s.category = ''
            AND mailqueue.suppression_rank(w.reason) > mailqueue.suppression_rank(s.reason);
@@ -133,11 +138,12 @@ COMMENT ON FUNCTION mailqueue.suppress_by_events(uuid, text) IS
     'Stop writing to an address whose events ask for it; so many soft bounces do too, unless they were before somebody had mail go to it again.';
 
 CREATE OR REPLACE FUNCTION mailqueue.bounced_too_often(p_project uuid, p_address text, p_limit integer, p_days integer) RETURNS boolean
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE                                      -- plans of SQL functions are made for each call
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $$
-    SELECT EXISTS (
+BEGIN
+    RETURN EXISTS (
         SELECT FROM (
             SELECT e.occurred_at, lead(e.occurred_at, p_limit - 1) OVER (ORDER BY e.occurred_at) AS last_at
               FROM mailqueue.email_events AS e
@@ -145,6 +151,6 @@ AS $$
                AND e.type = 'soft_bounce' AND coalesce(NOT (e.data ->> 'is_about_us')::boolean, true)
                AND e.occurred_at > coalesce((SELECT b.soft_from FROM mailqueue.bounce_list AS b
                                               WHERE b.project_id = p_project AND b.email = p_address), '-infinity')) AS w
-         WHERE w.last_at <= w.occurred_at + make_interval(days => p_days))
-$$;
+         WHERE w.last_at <= w.occurred_at + make_interval(days => p_days));
+END $$;
 COMMENT ON FUNCTION mailqueue.bounced_too_often(uuid, text, integer, integer) IS 'Whether an address had so many soft bounces within so many days.';
