@@ -74,6 +74,18 @@ class Keyring:
             raise InvalidToken
         return seals
 
+    async def signer(self, conn: Conn, key_id: int) -> Seals | None:
+        """Give the seals a key is among; None where there is no such key.
+
+        Raises:
+            ConfigError, Locked, SealBroken: as `of`.
+        """
+        seals = self._by_key.get(key_id)
+        if seals is None:
+            project_id = await store.find_project(conn, key_id)
+            seals = None if project_id is None else await self._loaded(conn, project_id)
+        return seals
+
     async def _loaded(self, conn: Conn, project_id: UUID) -> Seals | None:
         rows = await store.list_keys(conn, project_id)
         if not rows:

@@ -71,7 +71,7 @@ class Seals:
         ValueError: there is no key, or they are not of one project.
     """
 
-    __slots__ = ("_by_id", "_cipher", "_head", "_links", "project_id")
+    __slots__ = ("_by_id", "_cipher", "_head", "_links", "_signing", "project_id")
 
     def __init__(self, keys: Iterable[TrackingKey]) -> None:
         mine = tuple(keys)
@@ -82,6 +82,7 @@ class Seals:
         self._head = _head(mine[0].id)
         self._cipher = self._by_id[self._head]
         self._links = _derived(mine[0], b"links", 32)
+        self._signing = {_head(key.id): _derived(key, b"returns", 32) for key in mine}
 
     def seal(self, token: Token) -> str:
         """Write a token for a URL: 54 characters, 70 with a link; letters, digits, - and _.
@@ -123,6 +124,17 @@ class Seals:
         if kind is not None and found.kind is not kind:
             raise InvalidToken
         return found
+
+    def sign(self, message: bytes) -> tuple[bytes, bytes]:
+        """Sign what cannot be a token, such as a return path: the key's id, and 32 bytes."""
+        return self._head, hmac.digest(self._signing[self._head], message, "sha256")
+
+    def signed(self, key_id: int, message: bytes, mac: bytes) -> bool:
+        """Say whether one of this project's keys signed a message; `mac` may be the beginning."""
+        secret = self._signing.get(_head(key_id))
+        if secret is None or not mac:
+            return False
+        return hmac.compare_digest(hmac.digest(secret, message, "sha256")[: len(mac)], mac)
 
     def link_of(self, url: str) -> bytes:
         """Name an address by 96 bits of a keyed hash: alike in all mail made under this key."""

@@ -1,0 +1,91 @@
+"""Decides the address bounces of one mail come back to, and whether one is such an address. Pure.
+
+The local part is `bounces+` and 55 letters and digits in lower case, for some servers change the
+case: in base32 the id of a key, the mail, which of its recipients, the day, and 80 bits of
+HMAC-SHA256 of all these. Nobody learns from it whom the mail went to, and nobody makes another.
+"""
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from mailqueue.tracking.tokens import KEY_ID_BYTES, Seals
+
+PREFIX = "bounces+"
+GOOD_FOR = timedelta(days=60)
+"""So long after a mail was sent its return path proves something: servers give up within days."""
+MOST_RECIPIENT = 255
+MAC_BYTES = 10
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_PLAIN_BYTES = 16 + 1 + 2
+_LETTERS = 55
+_LOCAL = re.compile(rf"bounces[+=-]([a-z2-7]{{{_LETTERS}}})", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnPath:
+    """What an address claims; nothing of it is known to be true before `is_proved`.
+
+    `recipient` is the place in the mail's recipients, from 1; 0 is all of them, or the only one.
+    """
+
+    key_id: int
+    email_id: UUID
+    recipient: int
+    day: int
+    mac: bytes
+
+    @property
+    def plain(self) -> bytes:
+        """Give what the signature is of."""
+        return b"%b%c%b" % (self.email_id.bytes, self.recipient, self.day.to_bytes(2))
+
+
+def return_path(seals: Seals, domain: str, *, email_id: UUID, recipient: int, now: datetime) -> str:
+    """Give the address bounces of a mail come back to; `domain` is in A-label form."""
+    place = recipient if 0 <= recipient <= MOST_RECIPIENT else 0
+    plain = b"%b%c%b" % (email_id.bytes, place, _day(now).to_bytes(2))
+    head, mac = seals.sign(plain)
+    octets = head + plain + mac[:MAC_BYTES]
+    written = base64.b32encode(octets).decode().rstrip("=").lower()
+    return f"{PREFIX}{written}@{domain}"
+
+
+def read_return_path(local: str) -> ReturnPath | None:
+    """Read the part before the @; None where it is none of ours."""
+    found = _LOCAL.fullmatch(local)
+    if found is None:
+        return None
+    text = found[1].upper()
+    try:
+        octets = base64.b32decode(text + "=")
+    except (ValueError, binascii.Error):
+        return None
+    # One spelling each: the last letter has a bit to spare.
+    if base64.b32encode(octets).decode().rstrip("=") != text:
+        return None
+    plain = octets[KEY_ID_BYTES : KEY_ID_BYTES + _PLAIN_BYTES]
+    return ReturnPath(
+        int.from_bytes(octets[:KEY_ID_BYTES]),
+        UUID(bytes=plain[:16]),
+        plain[16],
+        int.from_bytes(plain[17:19]),
+        octets[KEY_ID_BYTES + _PLAIN_BYTES :],
+    )
+
+
+def is_proved(claimed: ReturnPath, seals: Seals) -> bool:
+    """Say whether the project of these seals made it."""
+    return seals.signed(claimed.key_id, claimed.plain, claimed.mac)
+
+
+def is_in_time(claimed: ReturnPath, now: datetime) -> bool:
+    """Say whether it is still good: made some weeks ago at most, and not in the future."""
+    return 0 <= _day(now) + 1 - claimed.day <= GOOD_FOR.days + 1
+
+
+def _day(now: datetime) -> int:
+    return (now - _EPOCH).days & 0xFFFF
