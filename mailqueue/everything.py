@@ -19,6 +19,7 @@ from mailqueue.fleet import Fleet
 from mailqueue.mail.partitions import keep_partitions
 from mailqueue.senders.rates import keep_max_send_rate
 from mailqueue.senders.trap_account import LOOPBACK, point_to_trap
+from mailqueue.submission.server import submission_beside
 from mailqueue.tenants.local_key import keep_local_key
 from mailqueue.trap.server import trap_server
 from mailqueue.vault.masterkey import FILE_NAME, create_master_key, master_key_of
@@ -32,7 +33,8 @@ Say = Callable[[str], None]
 class Running:
     """Where everything is, as URLs; `trap` and `trap_smtp` are None when the trap is off.
 
-    `api_key` is None where the installation gives out no test keys.
+    `api_key` is None where the installation gives out no test keys, `submission` where no mail is
+    taken by SMTP.
     """
 
     api: str
@@ -41,6 +43,7 @@ class Running:
     trap: str | None
     data: str
     api_key: str | None
+    submission: str | None = None
 
 
 async def run_everything(
@@ -70,6 +73,7 @@ async def run_everything(
         api_key = await _prepare(settings, pool, trap)
         app = create_app(settings, pool, services=build_services(settings, pool))
         api = await stack.enter_async_context(listening(app, api_socket))
+        smtp = await stack.enter_async_context(submission_beside(settings, pool, say=say))
         fleet = asyncio.create_task(Fleet(settings, kind="send").run(stop), name="workers")
         ready(
             Running(
@@ -79,6 +83,7 @@ async def run_everything(
                 trap=f"{api}/trap" if trap else None,
                 data=str(settings.data),
                 api_key=api_key,
+                submission=local_url("smtp", smtp.host, smtp.port) if smtp else None,
             )
         )
         await fleet  # ends when told to stop and all mail in flight is recorded

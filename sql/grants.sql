@@ -87,7 +87,7 @@ BEGIN
             ('api', 'USAGE ON SCHEMA mailqueue'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.enqueue(text, text, text, text, text, jsonb)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.enqueue_batch(text, jsonb)'),
-            ('api', 'EXECUTE ON FUNCTION mailqueue.accept_raw(text, jsonb, bytea[])'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.accept_raw(text, jsonb, bytea[]), mailqueue.message_bytes_of(uuid)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.begin_inline(text, jsonb, text, integer, text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.settle_inline(integer, uuid, bigint, text, text, interval, integer, integer, text, text, text, text,
                                                                  text, integer, boolean, text[], text[], text[], text[], boolean[])'),

@@ -48,6 +48,17 @@ FIRST_INSERT = (
     help="Send workers; 0 runs none, by default one a core.  [MAILQUEUE_WORKERS]",
 )
 @click.option("--no-trap", is_flag=True, default=None, help="No mail trap.  [MAILQUEUE_NO_TRAP]")
+@click.option(
+    "--submission-port",
+    type=click.IntRange(0, 65535),
+    help="Where programs hand mail in by SMTP; 0 is a free port.  [MAILQUEUE_SUBMISSION_PORT]",
+)
+@click.option(
+    "--no-submission",
+    is_flag=True,
+    default=None,
+    help="No mail by SMTP.  [MAILQUEUE_NO_SUBMISSION]",
+)
 @json_option
 def up(
     *,
@@ -57,6 +68,8 @@ def up(
     data: Path | None,
     workers: int | None,
     no_trap: bool | None,
+    submission_port: int | None,
+    no_submission: bool | None,
     as_json: bool,
 ) -> None:
     """Run everything: PostgreSQL (a private one unless a server is named), API, workers, trap.
@@ -64,7 +77,14 @@ def up(
     Stops cleanly on Ctrl-C or SIGTERM: mail in flight is finished and recorded.
     """
     settings = load_settings(
-        host=host, port=port, trap_port=trap_port, data=data, workers=workers, no_trap=no_trap
+        host=host,
+        port=port,
+        trap_port=trap_port,
+        data=data,
+        workers=workers,
+        no_trap=no_trap,
+        submission_port=submission_port,
+        no_submission=no_submission,
     )
     configure_logging(settings.log)
     uvloop.run(_up(settings, as_json=as_json))
@@ -96,6 +116,7 @@ def _document(running: Running) -> dict[str, object]:
         "trap": running.trap,
         "data": running.data,
         "api_key": running.api_key,
+        "submission": running.submission,
     }
 
 
@@ -108,6 +129,8 @@ def _print(running: Running, settings: Settings) -> None:
     line("PostgreSQL", running.database)
     if running.trap is not None:
         line("Mail trap", f"{running.trap}  (SMTP {running.trap_smtp})")
+    if running.submission is not None:
+        line("SMTP", f"{running.submission}  (password: an API key)")
     line("Workers", settings.workers.processes or "none: start some with mailqueue worker send")
     line("Data", running.data)
     click.echo("\nSend a mail from SQL:\n")

@@ -9,6 +9,7 @@ import uvloop
 
 from mailqueue import process, wiring
 from mailqueue.cli.output import examples
+from mailqueue.cli.worker_submission import submission
 from mailqueue.core.config import Settings, load_settings
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import connect
@@ -23,6 +24,9 @@ from mailqueue.telemetry.supervisor import supervised
 @click.group(epilog=examples("mailqueue worker send --processes 4"))
 def worker() -> None:
     """Run workers apart from `mailqueue up`, on any number of hosts."""
+
+
+worker.add_command(submission)
 
 
 @worker.command(

@@ -19,6 +19,7 @@ from mailqueue.core.nameserver import NameServer
 from mailqueue.core.oidc import OidcSettings
 from mailqueue.core.places import OVER_BYTES, AttachmentSettings
 from mailqueue.core.secret import Secret
+from mailqueue.core.submission import SubmissionSettings
 from mailqueue.core.variables import (
     ArchivePlace,
     NameServers,
@@ -29,10 +30,12 @@ from mailqueue.core.variables import (
     Port,
     PublicUrl,
     SecretText,
+    SubmissionVariables,
     check_database_url,
     faults_of,
     oidc_of,
     refuse_control,
+    submission_of,
 )
 
 __all__ = ["Network"]
@@ -165,6 +168,7 @@ class Settings:
     attachments: AttachmentSettings = field(default_factory=AttachmentSettings)
     tracking: TrackingSettings = field(default_factory=TrackingSettings)
     oidc: OidcSettings | None = None  # None: administrators have tokens of ours only
+    submission: SubmissionSettings = field(default_factory=SubmissionSettings)
 
 
 def default_data() -> Path:
@@ -175,7 +179,7 @@ def default_data() -> Path:
     return Path(home) / "mailqueue"
 
 
-class Environment(OidcVariables):
+class Environment(OidcVariables, SubmissionVariables):
     """The variables as they stand in the environment, one field each."""
 
     model_config = SettingsConfigDict(
@@ -261,6 +265,7 @@ def _grouped(env: Environment) -> Settings:
         ),
         tracking=TrackingSettings(env.public_url),
         oidc=oidc_of(env),
+        submission=submission_of(env),
     )
 
 

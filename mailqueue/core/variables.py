@@ -1,6 +1,7 @@
 """How single settings are written in the environment, and what each may be. Pure."""
 
 from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field, ValidationError
@@ -13,6 +14,7 @@ from mailqueue.core.nameserver import NameServer, parse_name_servers
 from mailqueue.core.oidc import DEFAULT_ROLE, DEFAULT_ROLE_CLAIM, OidcSettings, parse_issuer
 from mailqueue.core.places import parse_place, parse_places
 from mailqueue.core.secret import Secret
+from mailqueue.core.submission import SubmissionSettings
 
 Network = IPv4Network | IPv6Network
 
@@ -69,6 +71,7 @@ NameServers = Annotated[tuple[NameServer, ...], NoDecode, BeforeValidator(_name_
 ArchivePlace = Annotated[str | None, BeforeValidator(_place)]
 Places = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_places)]
 PublicUrl = Annotated[str | None, BeforeValidator(_public_url)]
+HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9.\[\]:-]{1,255}$")]
 Issuer = Annotated[str | None, BeforeValidator(_issuer)]
 ClaimText = Annotated[str, BeforeValidator(refuse_control), Field(min_length=1, max_length=300)]
 
@@ -80,6 +83,31 @@ class OidcVariables(BaseSettings):
     oidc_audience: ClaimText | None = None
     oidc_role_claim: ClaimText = DEFAULT_ROLE_CLAIM
     oidc_role: ClaimText = DEFAULT_ROLE
+
+
+class SubmissionVariables(BaseSettings):
+    """The variables that say where programs hand mail in by SMTP."""
+
+    no_submission: bool = False
+    submission_host: Annotated[str, BeforeValidator(refuse_control)] = "127.0.0.1"
+    submission_port: Port | None = None
+    submission_tls_port: Port | None = None
+    submission_certificate: Path | None = None
+    submission_certificate_key: Path | None = None
+    submission_name: HostName | None = None
+
+
+def submission_of(env: SubmissionVariables) -> SubmissionSettings:
+    """Give what the variables say together."""
+    return SubmissionSettings(
+        is_on=not env.no_submission,
+        host=env.submission_host,
+        port=env.submission_port,
+        tls_port=env.submission_tls_port,
+        certificate=env.submission_certificate,
+        certificate_key=env.submission_certificate_key,
+        name=env.submission_name,
+    )
 
 
 def oidc_of(env: OidcVariables) -> OidcSettings | None:

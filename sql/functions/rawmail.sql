@@ -25,6 +25,15 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.check_raw_files(uuid, jsonb) IS 'Refuse files within a finished message that the project does not allow.';
 
+-- Text and headers, and files as base64 makes them longer: four octets for three, and two in 76 for the ends of lines.
+CREATE OR REPLACE FUNCTION mailqueue.message_bytes_of(p_project uuid) RETURNS integer
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT 10485760 + ceil(p.attachment_bytes * 1.38)::integer FROM mailqueue.projects AS p WHERE p.id = p_project AND p.deleted_at IS NULL
+$$;
+COMMENT ON FUNCTION mailqueue.message_bytes_of(uuid) IS 'How large a finished message may be in this project, files and all.';
+
 -- Each document has "email", a message of enqueue_batch(), "files" and "has_null_sender". The text of "email" stands for the
 -- octets where a key is compared, and is not kept.
 CREATE OR REPLACE FUNCTION mailqueue.accept_raw(p_project text, p_documents jsonb, p_octets bytea[])
@@ -47,6 +56,7 @@ DECLARE
     d jsonb;
     q mailqueue.email_queue;
 BEGIN
+    PERFORM mailqueue.check_tenant(v_project);
     IF EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()) THEN
         PERFORM mailqueue.refuse_for_now();
     END IF;

@@ -3,5 +3,5 @@
 -- name: accept_raw :many
 -- Accept finished messages in the caller's transaction, all or none; a row for each in order. Bad input raises 22023.
 SELECT r.index, r.id, r.status, r.reason
-FROM mailqueue.accept_raw(%(project)s, %(documents)s::jsonb, %(octets)s::bytea[]) AS r
+FROM mailqueue.accept_raw(%(project)s, %(documents)s::jsonb, %(octets)b::bytea[]) AS r
 ORDER BY r.index;

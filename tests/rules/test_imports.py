@@ -25,6 +25,7 @@ CAPABILITIES = (
     "tracking",
     "events",
     "mail",
+    "submission",
     "inbound",
     "webhooks",
     "trap",

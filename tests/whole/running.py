@@ -22,7 +22,7 @@ from mailqueue.embedded.service_user import Account
 T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parents[2]
-ANY_PORT = ("--port", "0", "--trap-port", "0")
+ANY_PORT = ("--port", "0", "--trap-port", "0", "--submission-port", "0")
 START_SECONDS = 150
 STOP_SECONDS = 60
 RUN_SECONDS = 150

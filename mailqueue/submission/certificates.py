@@ -1,0 +1,92 @@
+"""Decides with which certificate programs are met: a named one, or one of this machine."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from mailqueue.core.errors import ConfigError
+from mailqueue.core.submission import SubmissionSettings
+from mailqueue.smtp.selfmade import keep_certificate
+from mailqueue.smtp.server_login import is_on_this_machine
+from mailqueue.telemetry.log import get_logger
+
+FILE_NAME = "submission.pem"
+LOOK_SECONDS = 60.0
+
+log = get_logger(__name__)
+
+
+class Certificate:
+    """A server's side of TLS; a certificate that is renewed in its file counts from then on."""
+
+    def __init__(self, file: Path, key: Path | None) -> None:
+        self._file = file
+        self._key = key
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.minimum_version = ssl.TLSVersion.TLSv1_2
+        self._seen = self._stamps()
+        self.context.load_cert_chain(file, key)
+
+    def look(self) -> None:
+        """Read the files again where they are others now; what is no certificate is said once."""
+        try:
+            stamps = self._stamps()
+            if stamps == self._seen:
+                return
+            self._seen = stamps
+            self.context.load_cert_chain(self._file, self._key)
+        except OSError as exc:  # also ssl.SSLError
+            log.error("certificate.unusable", file=str(self._file), error=str(exc))
+        else:
+            log.info("certificate.renewed", file=str(self._file))
+
+    def _stamps(self) -> tuple[int, ...]:
+        files = (self._file,) if self._key is None else (self._file, self._key)
+        return tuple(file.stat().st_mtime_ns for file in files)
+
+
+def certificate_of(settings: SubmissionSettings, data: Path) -> Certificate:
+    """Give the certificate that is named; without one, that of this machine in the data folder.
+
+    Raises:
+        ConfigError: it cannot be used, or one has to be named.
+    """
+    file = settings.certificate
+    if file is None and settings.certificate_key is not None:
+        raise ConfigError(
+            "MAILQUEUE_SUBMISSION_CERTIFICATE: is needed with MAILQUEUE_SUBMISSION_CERTIFICATE_KEY"
+        )
+    try:
+        if file is None:
+            file = data / FILE_NAME
+            if settings.host != "localhost" and not is_on_this_machine(settings.host):
+                raise ConfigError(
+                    "MAILQUEUE_SUBMISSION_CERTIFICATE: a certificate is needed where other "
+                    f"machines hand mail in (host {settings.host})"
+                )
+            keep_certificate(file)
+        return Certificate(file, settings.certificate_key)
+    except OSError as exc:  # also ssl.SSLError
+        raise ConfigError(
+            f"MAILQUEUE_SUBMISSION_CERTIFICATE: {file} cannot be used: {exc.strerror or exc}"
+        ) from exc
+
+
+@asynccontextmanager
+async def renewed(certificate: Certificate) -> AsyncIterator[None]:
+    """Look for a new certificate now and then while the block runs."""
+    task = asyncio.create_task(_look_forever(certificate), name="certificate")
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _look_forever(certificate: Certificate) -> None:
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        certificate.look()

@@ -1,0 +1,109 @@
+"""Decides who may hand mail in: who has a key. Who guesses waits, and then is not heard at all."""
+
+import asyncio
+import time
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable
+from ipaddress import IPv6Address, ip_address, ip_network
+from uuid import UUID
+
+from mailqueue.core.errors import MailqueueError
+from mailqueue.smtp.server_answer import LOGIN_REFUSED, Answer
+from mailqueue.smtp.server_handler import Attempt, LoggedIn
+from mailqueue.submission.model import Program
+from mailqueue.telemetry.log import get_logger
+from mailqueue.tenants.callers import Callers
+from mailqueue.tenants.model import Scope
+
+MOST_FAILURES = 10
+"""Of one address within the window; after them no key is looked at until it has passed."""
+WINDOW_SECONDS = 600.0
+MOST_KEPT = 10_000
+PAUSE_SECONDS = 0.5
+"""Before the first refusal of an address; each further one takes twice as long."""
+LONGEST_PAUSE_SECONDS = 8.0
+
+MAY_NOT_SEND = Answer(535, "5.7.8", "this key may not send: it lacks the scope email:send")
+TOO_MANY = Answer(454, "4.7.0", "too many failed logins from your address, try again later")
+AWAY = Answer(454, "4.7.0", "nobody can be let in now, try again later")
+
+log = get_logger(__name__)
+
+
+class Failures:
+    """How often each address failed lately."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._by_address: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def count(self, address: str) -> int:
+        """Say how often within the window."""
+        found = self._by_address.get(network_of(address))
+        if found is None:
+            return 0
+        while found and found[0] <= self._now() - WINDOW_SECONDS:
+            found.popleft()
+        return len(found)
+
+    def add(self, address: str) -> int:
+        """Count one more; say how many that makes."""
+        network = network_of(address)
+        found = self._by_address.setdefault(network, deque(maxlen=MOST_FAILURES))
+        self._by_address.move_to_end(network)
+        while len(self._by_address) > MOST_KEPT:
+            self._by_address.popitem(last=False)
+        found.append(self._now())
+        return self.count(address)
+
+
+def network_of(address: str) -> str:
+    """Give what is one client's: an address, of IPv6 the network of 64 bits."""
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, IPv6Address):
+        return str(found.ipv4_mapped or ip_network((found, 64), strict=False))
+    return str(found)
+
+
+class Gate:
+    """Lets in who logs in with an API key as the password, under any name."""
+
+    def __init__(
+        self,
+        callers: Callers,
+        message_bytes: Callable[[UUID], Awaitable[int]],
+        *,
+        now: Callable[[], float] = time.monotonic,
+        wait: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._callers = callers
+        self._message_bytes = message_bytes
+        self._failures = Failures(now)
+        self._wait = wait
+
+    async def enter(self, attempt: Attempt) -> LoggedIn | Answer:
+        """Say who this is, or refuse them."""
+        if self._failures.count(attempt.address) >= MOST_FAILURES:
+            log.warning("submission.locked_out", client=attempt.address)
+            await self._wait(PAUSE_SECONDS)
+            return TOO_MANY
+        try:
+            caller = await self._callers.find(attempt.password, address=attempt.address)
+            if caller is None:
+                return await self._refused(attempt.address)
+            if Scope.EMAIL_SEND not in caller.scopes:
+                return MAY_NOT_SEND
+            most = await self._message_bytes(caller.project_id)
+        except MailqueueError as exc:
+            log.warning("submission.closed", error=str(exc))
+            return AWAY
+        return LoggedIn(Program(caller, attempt.address), most)
+
+    async def _refused(self, address: str) -> Answer:
+        failures = self._failures.add(address)
+        log.warning("submission.login_failed", client=address, failures=failures)
+        await self._wait(min(PAUSE_SECONDS * 2 ** (failures - 1), LONGEST_PAUSE_SECONDS))
+        return LOGIN_REFUSED

@@ -1,0 +1,137 @@
+"""Decides what becomes of a message that a program hands in, and in which words it is told."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mailqueue.core.address import InvalidAddress, parse_address
+from mailqueue.core.errors import (
+    InvalidField,
+    MailqueueError,
+    NoRoom,
+    TooManyRequests,
+    Unauthorized,
+    Unavailable,
+)
+from mailqueue.mail.rawmail import PreparedRaw, RawEmail, prepared
+from mailqueue.smtp.server_answer import CLOSING, Answer
+from mailqueue.smtp.server_handler import Received
+from mailqueue.submission.intake import Intake
+from mailqueue.submission.model import Program
+from mailqueue.telemetry.log import get_logger
+from mailqueue.tenants.allowance import Allowance
+from mailqueue.tenants.model import Caller
+
+LARGE_OCTETS = 256 * 1024
+"""Larger messages are looked at beside the conversations, not between them."""
+MOST_WAITS = 10
+"""A program that was told so often to come later, and comes at once, is hung up on."""
+
+AWAY = Answer(451, "4.3.0", "the mail cannot be taken now, try again later")
+NO_ROOM = Answer(452, "4.3.1", "there is no room for more mail now, try again later")
+LOGGED_OUT = Answer(CLOSING, "4.7.0", "the API key is not valid any more, log in again")
+_CODES: Mapping[str, tuple[int, str]] = {
+    "attachments": (554, "5.6.1"),
+    "From": (550, "5.7.1"),
+    "from_email": (550, "5.7.1"),
+    "from_name": (550, "5.6.0"),
+    "message": (554, "5.6.0"),
+    "to": (550, "5.1.3"),
+    "cc": (550, "5.1.3"),
+    "bcc": (550, "5.1.3"),
+    "recipient": (550, "5.1.3"),
+    "recipient_email": (550, "5.1.3"),
+    "project": (550, "5.7.1"),
+}
+_OTHERS = (554, "5.5.4")
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionHandler:
+    """Hands messages to the acceptance of all mail."""
+
+    intake: Intake
+    allowance: Allowance
+
+    def check_recipient(self, address: str) -> Answer | None:
+        """Refuse what no mail of ours could be sent to."""
+        try:
+            parse_address(address)
+        except InvalidAddress as exc:
+            return Answer(553, "5.1.3", str(exc))
+        return None
+
+    async def accept(self, envelope: Received, raw: bytes) -> Answer | None:
+        """Accept one message and say so once it is committed."""
+        program = envelope.who
+        assert isinstance(program, Program)  # nobody else gets here
+        try:
+            await _let_in(program.caller, self.allowance)
+            email = await _prepared(program.caller, envelope, raw)
+            row = await self.intake.accept(program.caller, email)
+        except TooManyRequests as exc:
+            return _wait(program, exc)
+        except InvalidField as exc:
+            log.info("submission.refused", client=program.address, field=exc.field)
+            return refusal(exc)
+        except MailqueueError as exc:
+            log.warning("submission.failed", client=program.address, error=str(exc))
+            return trouble(exc)
+        return Answer(250, "2.0.0", f"Ok: queued as {row.id}")
+
+
+def refusal(exc: InvalidField) -> Answer:
+    """Say for good what is wrong with a message. Pure."""
+    code, enhanced = _CODES.get(exc.field, _OTHERS)
+    if (exc.field == "attachments" and "may have" in exc.why) or "octets, got" in exc.why:
+        code, enhanced = 552, "5.3.4"
+    elif exc.field == "message" and "loop" in exc.why:
+        enhanced = "5.4.6"
+    return Answer(code, enhanced, str(exc)[:300])
+
+
+def trouble(exc: MailqueueError) -> Answer:
+    """Say that it may go better later. Pure."""
+    match exc:
+        case NoRoom():
+            return NO_ROOM
+        case Unavailable():
+            return AWAY
+        case Unauthorized():
+            return LOGGED_OUT
+        case _:
+            return Answer(550, "5.7.1", str(exc)[:300])
+
+
+def _wait(program: Program, exc: TooManyRequests) -> Answer:
+    program.told_to_wait += 1
+    seconds = max(1, round(exc.retry_after.total_seconds()))
+    code = CLOSING if program.told_to_wait > MOST_WAITS else 450
+    return Answer(code, "4.7.0", f"too many messages, try again in {seconds} s")
+
+
+async def _let_in(caller: Caller, allowance: Allowance) -> None:
+    if (rate := caller.project_requests_per_second) is not None:
+        await allowance.take(caller.project_id, rate, what="the keys of a project together")
+    if (rate := caller.requests_per_second) is not None:
+        await allowance.take(caller.id, rate, what="this key")
+
+
+async def _prepared(caller: Caller, envelope: Received, raw: bytes) -> PreparedRaw:
+    """Give the message as it will be sent; one of a test key goes to the trap and nowhere else."""
+    email = RawEmail(
+        raw,
+        envelope.recipients,
+        has_null_sender=not envelope.sender,
+        options={"sender": caller.trap_sender} if caller.is_test else {},
+        is_once=True,
+    )
+    if caller.is_test and caller.trap_sender is None:
+        raise InvalidField(
+            "project", f"{caller.project} has no trap, and a test key sends nowhere else"
+        )
+    if len(raw) > LARGE_OCTETS:
+        return await asyncio.to_thread(prepared, email)
+    return prepared(email)

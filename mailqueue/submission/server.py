@@ -1,0 +1,146 @@
+"""Runs the SMTP servers that programs hand mail in to."""
+
+import asyncio
+import errno
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from mailqueue.core.config import Settings
+from mailqueue.core.errors import ConfigError, NotFound
+from mailqueue.core.submission import DEFAULT_PORT
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import Pool, borrow
+from mailqueue.smtp.server import smtp_server
+from mailqueue.smtp.server_handler import ServerLimits
+from mailqueue.submission import store
+from mailqueue.submission.certificates import certificate_of, renewed
+from mailqueue.submission.gate import Gate
+from mailqueue.submission.handler import SubmissionHandler
+from mailqueue.submission.intake import Intake
+from mailqueue.telemetry.log import get_logger
+from mailqueue.tenants.allowance import Allowance
+from mailqueue.tenants.callers import Callers
+
+LIMITS = ServerLimits(
+    message_bytes=52_428_800,
+    recipients=50,  # of one mail, as everywhere
+    connections=1_000,
+    connections_per_address=100,
+    waiting=50,
+    text_line_bytes=998,  # RFC 5322 section 2.1.1
+    refuses_bare_ends=True,
+    refuses_early_talk=True,
+    idle_commands=100,
+    stranger_s=120.0,
+    message_s=3_600.0,
+    least_bytes_per_s=500,
+    drain_s=15.0,
+)
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A submission server that is listening; `tls_port` speaks TLS from the first byte."""
+
+    host: str
+    port: int
+    tls_port: int | None
+
+
+Ready = Callable[[Submission], None]
+
+
+class PortInUse(ConfigError):
+    """Somebody else listens there."""
+
+
+@asynccontextmanager
+async def submission_server(
+    settings: Settings, pool: Pool, *, limits: ServerLimits = LIMITS
+) -> AsyncIterator[Submission]:
+    """Take mail from programs until the block ends.
+
+    Raises:
+        ConfigError: an address or the certificate cannot be used.
+    """
+    given = settings.submission
+    certificate = certificate_of(given, settings.data)
+
+    @asynccontextmanager
+    async def lend() -> AsyncIterator[Conn]:
+        async with borrow(pool, settings.database) as conn:
+            yield conn
+
+    async def message_bytes(project_id: UUID) -> int:
+        async with lend() as conn:
+            found = await store.message_bytes(conn, project_id)
+        if found is None:
+            raise NotFound("project", project_id)
+        return found
+
+    gate = Gate(Callers(lend), message_bytes)
+    handler = SubmissionHandler(Intake(pool, settings.database), Allowance(lend))
+
+    async def serve(port: int, *, is_implicit: bool) -> int:
+        server = smtp_server(
+            handler,
+            host=given.host,
+            port=port,
+            hostname=given.name or socket.gethostname(),
+            authenticate=gate.enter,
+            limits=limits,
+            tls=certificate.context,
+            is_implicit=is_implicit,
+        )
+        try:
+            return await stack.enter_async_context(server)
+        except OSError as exc:
+            raise _unusable(given.host, port, exc, is_implicit=is_implicit) from exc
+
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(renewed(certificate))
+        port = await serve(DEFAULT_PORT if given.port is None else given.port, is_implicit=False)
+        tls_port = None
+        if given.tls_port is not None:
+            tls_port = await serve(given.tls_port, is_implicit=True)
+        log.info("submission.started", host=given.host, port=port, tls_port=tls_port)
+        yield Submission(given.host, port, tls_port)
+
+
+@asynccontextmanager
+async def submission_beside(
+    settings: Settings, pool: Pool, *, say: Callable[[str], None]
+) -> AsyncIterator[Submission | None]:
+    """Take mail from programs beside all else; None where it is off, or its usual port in use."""
+    async with AsyncExitStack() as stack:
+        running = None
+        if settings.submission.is_on:
+            try:
+                running = await stack.enter_async_context(submission_server(settings, pool))
+            except PortInUse as exc:
+                if settings.submission.port is not None:
+                    raise
+                say(f"mail by SMTP is not taken: {exc}")
+        yield running
+
+
+async def run(settings: Settings, stop: asyncio.Event, *, pool: Pool, ready: Ready) -> None:
+    """Take mail from programs until told to stop; what was handed over then is answered."""
+    wanted = replace(settings.submission, is_on=True)
+    async with submission_server(replace(settings, submission=wanted), pool) as running:
+        ready(running)
+        await stop.wait()
+
+
+def _unusable(host: str, port: int, exc: OSError, *, is_implicit: bool) -> ConfigError:
+    name = "MAILQUEUE_SUBMISSION_TLS_PORT" if is_implicit else "MAILQUEUE_SUBMISSION_PORT"
+    if exc.errno == errno.EADDRINUSE:
+        return PortInUse(
+            f"{name} {port}: the port is in use on {host}; choose another, or 0 for a free one"
+        )
+    return ConfigError(f"{name} {port}: cannot listen on {host}: {exc.strerror or exc}")

@@ -1,0 +1,29 @@
+"""A database, keys of it and a running submission server, for all tests of one file."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.secret import Secret
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+from tests.submission.handing import Running, running
+
+
+@pytest.fixture(scope="module")
+async def database(module_db: str) -> AsyncIterator[Conn]:
+    """A connection to the database of this file, for looking."""
+    async with connect(DatabaseSettings(Secret(module_db)), application_name="test") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+async def smtp(
+    module_db: str, database: Conn, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Running]:
+    """A submission server with both its ports."""
+    folder: Path = tmp_path_factory.mktemp("submission")
+    async with running(module_db, database, folder) as started:
+        yield started
