@@ -8,6 +8,8 @@ from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+import httpx2
+
 from mailqueue.api.app import create_app
 from mailqueue.api.listening import bind, listening
 from mailqueue.core.config import DatabaseSettings
@@ -23,6 +25,7 @@ from tests.api.wired import MASTER
 T = TypeVar("T")
 FILES = ["application/pdf", "image/gif", "image/jpeg", "image/png", "image/webp", "text/plain"]
 WAIT_SECONDS = 120
+PDF = b"%PDF-1.4 one page"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,23 @@ class Served:
         document: dict[str, Any] = found
         return document
 
+    def add_template(self, slug: str, *, subject: str, html: str, text: str | None = None) -> None:
+        """Publish a template of the project."""
+        self.run(self._add_template(slug, subject, html, text))
+
+    async def _add_template(self, slug: str, subject: str, html: str, text: str | None) -> None:
+        async with httpx2.AsyncClient(base_url=self.url) as http:
+            base, headers = "/v1/projects/default/templates", {"X-API-Key": self.keys.live}
+            new = {"slug": slug, "name": slug, "category": "transactional"}
+            words = {"subject": subject, "html_body": html, "text_body": text}
+            for path, body in (
+                (base, new),
+                (f"{base}/{slug}/versions", words),
+                (f"{base}/{slug}/versions/1/publish", {}),
+            ):
+                answer = await http.post(path, json=body, headers=headers)
+                assert answer.is_success, answer.text
+
     def count(self) -> int:
         """Give how many mails there are, in the queue and finished."""
         query = (
@@ -129,6 +149,7 @@ async def _begin(server: Served, stack: AsyncExitStack) -> None:
 async def _furnished(database: DatabaseSettings) -> Keys:
     async with connect(database) as conn:
         await make.sender_account(conn, name="relay")
+        await make.sender_account(conn, name="trap", provider="trap")
         await conn.execute(
             "UPDATE mailqueue.projects SET attachment_types = %s WHERE name = 'default'", [FILES]
         )

@@ -12,7 +12,7 @@ from mailqueue.api.sending_prepared import shelved_files
 from mailqueue.api.sending_templates import chosen_for
 from mailqueue.core.errors import InputError, InvalidField, NotFound
 from mailqueue.mail.enqueue import NewEmail
-from mailqueue.templates import writing
+from mailqueue.templates import versions, writing
 from mailqueue.templates.accepting import Chosen
 
 Wanted = SendRequest | TemplateRequest
@@ -20,10 +20,15 @@ Judged = Sent | InvalidField
 """What became of one mail of several: accepted, or why not."""
 
 
-class Retitled(TemplateRequest):
-    """A mail from a template with a subject of its own: it is rendered now, not when it is sent."""
+class ShapedRequest(TemplateRequest):
+    """A mail from a template with what others may say of one.
 
-    subject: str
+    With a `subject` of its own it is rendered now, not when it is sent. `inline_css` not None: the
+    style sheets of the template have to be inlined, or not to be.
+    """
+
+    subject: str | None = None
+    inline_css: bool | None = None
 
 
 class OneRefused(InputError):
@@ -81,6 +86,7 @@ class _Templates:
         self._call = call
         self._known: dict[tuple[str, str | None], Chosen | InvalidField] = {}
         self._slugs: dict[str, str] = {}
+        self._styled: dict[UUID, bool] = {}
 
     async def looked_at(self, wanted: TemplateRequest) -> Wanted:
         """Give a mail from a template that exists, by its slug, with variables that will do."""
@@ -95,9 +101,26 @@ class _Templates:
         if isinstance(chosen, InvalidField):
             raise chosen
         chosen.check(wanted.variables)
-        if isinstance(wanted, Retitled):
-            return said_by(chosen, wanted).model_copy(update={"subject": wanted.subject})
-        return wanted
+        if not isinstance(wanted, ShapedRequest):
+            return wanted
+        if wanted.inline_css is not None:
+            await self._check_css(chosen, wanted.inline_css)
+        if wanted.subject is None:
+            return wanted
+        return said_by(chosen, wanted).model_copy(update={"subject": wanted.subject})
+
+    async def _check_css(self, chosen: Chosen, is_wanted: bool) -> None:
+        version = chosen.version
+        if is_wanted == version.is_css_inlined:
+            return
+        if version.id not in self._styled:
+            async with self._call.connection() as conn:
+                texts = await versions.texts_of(conn, version)
+            self._styled[version.id] = any("<style" in (one.html_body or "") for one in texts)
+        if self._styled[version.id]:
+            how = "with" if is_wanted else "without"
+            why = f'"{chosen.template.slug}" has to be published {how} inline_css'
+            raise InvalidField("inline_css", why)
 
     async def _slug(self, given: str) -> str:
         """Give the slug of a template that may be named by its id."""
@@ -125,6 +148,18 @@ async def accepted(call: Call, wanted: Wanted) -> Sent:
         InvalidField: the rules of mail refuse it.
     """
     return await call.runtime.intake.send(call.caller, wanted, size=call.size)
+
+
+async def accepted_now(call: Call, wanted: Wanted) -> Sent:
+    """Accept one mail in a transaction of the call, for requests that are answered once.
+
+    Raises:
+        InvalidField: the rules of mail refuse it.
+    """
+    (judged,) = await accepted_all(call, [wanted], is_strict=False)
+    if isinstance(judged, InvalidField):
+        raise judged
+    return judged
 
 
 async def accepted_all(

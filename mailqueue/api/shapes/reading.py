@@ -26,6 +26,15 @@ def json_of(call: Call, body: bytes) -> Any:
         BadJson: it is none.
     """
     call.size = len(body)
+    return parsed_json(body)
+
+
+def parsed_json(body: bytes) -> Any:
+    """Give a body as JSON; none is an empty object.
+
+    Raises:
+        BadJson: it is none.
+    """
     try:
         return orjson.loads(body or b"{}")
     except orjson.JSONDecodeError as exc:

@@ -18,6 +18,7 @@ from mailqueue.api.shapes.accepting import (
     Wanted,
     accepted,
     accepted_all,
+    accepted_now,
     readied,
     readied_all,
 )
@@ -53,10 +54,7 @@ async def send(call: Call) -> Response:
         return _one(await accepted(call, ready))
 
     async def answer() -> Response:
-        (sent,) = await accepted_all(call, [ready], is_strict=False)
-        if isinstance(sent, InvalidField):
-            raise sent
-        return _one(sent)
+        return _one(await accepted_now(call, ready))
 
     return await answered_once(call, key, document, answering=answer)
 

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, model_validator
 from mailqueue.api.given import StrictlyGiven
 from mailqueue.api.model import JsonObject, Text
 from mailqueue.api.sending_model import AttachedFile, SendRequest, TemplateRequest
-from mailqueue.api.shapes.accepting import Retitled
+from mailqueue.api.shapes.accepting import ShapedRequest
 from mailqueue.api.shapes.mailboxes import mailbox
 from mailqueue.api.shapes.resend_times import instant_of
 from mailqueue.core.errors import InvalidField
@@ -172,8 +172,7 @@ class ResendEmail(StrictlyGiven):
         }
         if self.subject:
             named["subject"] = self.subject
-            return Retitled.model_construct(**named, **self._shared(now))
-        return TemplateRequest.model_construct(**named, **self._shared(now))
+        return ShapedRequest.model_construct(**named, **self._shared(now))
 
     def _shared(self, now: datetime) -> dict[str, Any]:
         answers = [mailbox(one) for one in _listed(self.reply_to)]
