@@ -60,6 +60,10 @@ class ProjectSettings(StrictlyGiven):
     """Reply-To of mail that names none."""
     bounce_address: str | None = None
     """Address bounces go to (the envelope sender); null is the From address."""
+    bounce_domain: str | None = None
+    """Domain whose mail reaches the listener for bounces, such as `bounces.example.com`: mail sent
+    by SMTP has a signed return path there, before `bounce_address`.
+    """
     timezone: str | None = None
     """Where its day begins at midnight, such as `Asia/Kolkata`; null is UTC."""
     daily_send_limit: Annotated[int, Field(ge=0, le=2_147_483_647)] | None = None
@@ -147,6 +151,7 @@ class ShownProject:
     from_email: str | None
     reply_to: str | None
     bounce_address: str | None
+    bounce_domain: str | None
     timezone: str
     daily_send_limit: int | None
     rate_limit_per_sec: float | None
@@ -209,6 +214,7 @@ def shown(project: Project, retention: list[ProjectRetention] | None = None) -> 
         from_email=project.from_email,
         reply_to=project.reply_to,
         bounce_address=project.bounce_address,
+        bounce_domain=project.bounce_domain,
         timezone=project.time_zone,
         daily_send_limit=project.daily_limit,
         rate_limit_per_sec=project.rate_per_second,

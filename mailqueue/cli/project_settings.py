@@ -33,6 +33,7 @@ _TEXTS = (
     ("--from-name", "from_name", "TEXT", "The name beside it."),
     ("--reply-to", "reply_to", "ADDRESS", "Where answers go if the mail does not say."),
     ("--bounce-address", "bounce_address", "ADDRESS", "Where bounces go.  [default: From]"),
+    ("--bounce-domain", "bounce_domain", "DOMAIN", "Its mail comes here: sign return paths."),
     ("--postal-address", "postal_address", "TEXT", "For the footer of marketing mail."),
     ("--time-zone", "time_zone", "ZONE", "Where its day begins, as Europe/Berlin.  [default: UTC]"),
     ("--delivery", "delivery", "resend|hold", "When the fate of a mail is unknown."),

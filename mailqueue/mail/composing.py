@@ -85,6 +85,7 @@ def _draft(
             now=now,
             stopped=stopped,
             signers=account.signers,
+            returns=account.returns,
         )
     except NotYet as exc:
         return unsent(parcel, Ending.DEFER, str(exc))._replace(wait=FILE_WAIT)

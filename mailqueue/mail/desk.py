@@ -12,6 +12,7 @@ from mailqueue.mail.scribe import Scribe
 from mailqueue.mail.slots import Slots
 from mailqueue.ports.transport import Transport
 from mailqueue.senders.model import Identity
+from mailqueue.tracking.tokens import Seals
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Account:
     transport: Transport
     signers: Signers = field(default_factory=Signers)
     wants_tags: bool = False
+    returns: Seals | None = None  # signs return paths; None: bounces go where the project says
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from mailqueue.mime.rawhead import first_field, has_ascii_head
 from mailqueue.mime.skeleton import Content, Skeleton, compile_skeleton
 from mailqueue.ports.transport import Envelope, Outgoing
 from mailqueue.senders.model import Identity
+from mailqueue.tracking.returnpath import return_path
+from mailqueue.tracking.tokens import Seals
 
 KEPT_SKELETONS = 256
 KEPT_BYTES = 32 * 1024 * 1024
@@ -78,8 +80,11 @@ def write_letter(
     now: datetime,
     stopped: tuple[str, ...] = (),
     signers: Signers | None = None,
+    returns: Seals | None = None,
 ) -> Letter:
     """Compose one mail. `stopped` recipients stay in the headers and out of the envelope.
+
+    Where the project has a domain for bounces, `returns` signs the way back.
 
     Raises:
         CannotCompose: if it never can be; the message names the field.
@@ -115,7 +120,9 @@ def write_letter(
         raise CannotCompose(str(exc)) from exc
     if signers is not None:
         message = _signature(message, sender.address.domain, signers, now) + message
-    bounces = identity.bounce_address or sender.address
+    bounces = _way_back(
+        parcel, identity, sender.address, [given for _, given in envelope], returns, now
+    )
     needs_smtputf8 = sender.address.needs_smtputf8 or bounces.needs_smtputf8
     if parcel.raw is not None:
         needs_smtputf8 = needs_smtputf8 or not has_ascii_head(message)
@@ -143,6 +150,31 @@ def write_letter(
             stopped,
         ),
     )
+
+
+def _way_back(
+    parcel: Parcel,
+    identity: Identity,
+    sender: Address,
+    envelope: list[str],
+    returns: Seals | None,
+    now: datetime,
+) -> Address:
+    """Give where bounces go: to an address of this mail alone where somebody can sign it."""
+    domain = identity.bounce_domain
+    if domain is None or returns is None:
+        return identity.bounce_address or sender
+    place = _place(parcel, envelope)
+    local = return_path(returns, email_id=parcel.email.id, recipient=place, now=now)
+    return Address(local, domain, needs_smtputf8=False)
+
+
+def _place(parcel: Parcel, envelope: list[str]) -> int:
+    """Give the place of the only recipient that is left among all of the mail; 0: of several."""
+    if len(envelope) != 1:
+        return 0
+    places = (n for n, one in enumerate(parcel.recipients, 1) if one.address == envelope[0])
+    return next(places, 0)
 
 
 def _skeleton(parcel: Parcel, content: EmailContent, skeletons: Skeletons) -> Skeleton:

@@ -31,6 +31,7 @@ async def identity_of(conn: Conn, account: SenderAccount) -> Identity:
         _sender(account, project),
         None if project.reply_to is None else parse_mailbox(project.reply_to),
         None if project.bounce_address is None else parse_address(project.bounce_address),
+        None if account.provider.has_api else project.bounce_domain,  # services have their own
     )
 
 

@@ -228,6 +228,7 @@ class ProjectFrom:
     from_name: str | None
     reply_to: str | None
     bounce_address: str | None
+    bounce_domain: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +238,7 @@ class Identity:
     sender: Mailbox
     reply_to: Mailbox | None = None
     bounce_address: Address | None = None  # None: to the From address
+    bounce_domain: str | None = None  # its mail comes here: return paths are signed
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ class Project:
     from_name: str | None
     reply_to: str | None
     bounce_address: str | None
+    bounce_domain: str | None  # its mail comes here: return paths are signed
     allowed_from: list[str] | None  # addresses, domains and *.domains; None: any
     attachment_types: list[str]
     attachment_bytes: int  # of all files of a mail

@@ -44,14 +44,14 @@ class ReturnPath:
         return b"%b%c%b" % (self.email_id.bytes, self.recipient, self.day.to_bytes(2))
 
 
-def return_path(seals: Seals, domain: str, *, email_id: UUID, recipient: int, now: datetime) -> str:
-    """Give the address bounces of a mail come back to; `domain` is in A-label form."""
+def return_path(seals: Seals, *, email_id: UUID, recipient: int, now: datetime) -> str:
+    """Give the part before the @ of the address bounces of a mail come back to."""
     place = recipient if 0 <= recipient <= MOST_RECIPIENT else 0
     plain = b"%b%c%b" % (email_id.bytes, place, _day(now).to_bytes(2))
     head, mac = seals.sign(plain)
     octets = head + plain + mac[:MAC_BYTES]
     written = base64.b32encode(octets).decode().rstrip("=").lower()
-    return f"{PREFIX}{written}@{domain}"
+    return f"{PREFIX}{written}"
 
 
 def read_return_path(local: str) -> ReturnPath | None:

@@ -37,7 +37,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.projects_senders() IS 'AFTER change of whom a project writes as: its accounts are new to workers.';
 
-CREATE OR REPLACE TRIGGER projects_senders AFTER UPDATE OF from_email, from_name, reply_to, bounce_address ON mailqueue.projects
+CREATE OR REPLACE TRIGGER projects_senders AFTER UPDATE OF from_email, from_name, reply_to, bounce_address, bounce_domain ON mailqueue.projects
     FOR EACH ROW EXECUTE FUNCTION mailqueue.projects_senders();
 
 CREATE OR REPLACE FUNCTION mailqueue.check_allowed_from(p_patterns text[]) RETURNS void

@@ -25,7 +25,7 @@ BEGIN
             v_list := ARRAY(SELECT lower(btrim(l)) FROM jsonb_array_elements_text(c.value) AS l);
         ELSIF c.key IN ('attachment_bytes', 'daily_limit', 'burst', 'weight', 'rate_per_second', 'requests_per_second') AND c.type <> 'null' THEN
             v_number := mailqueue.project_number(c.key, c.value);
-        ELSIF c.key IN ('from_email', 'from_name', 'reply_to', 'bounce_address', 'display_name', 'description', 'postal_address',
+        ELSIF c.key IN ('from_email', 'from_name', 'reply_to', 'bounce_address', 'bounce_domain', 'display_name', 'description', 'postal_address',
                         'time_zone', 'delivery') AND c.type NOT IN ('string', 'null') THEN
             PERFORM mailqueue.refuse(c.key, format('a string is needed, got %s', c.type));
         END IF;
@@ -35,6 +35,12 @@ BEGIN
         WHEN 'postal_address' THEN p.postal_address := mailqueue.project_text(c.key, v_text, 500);
         WHEN 'from_email' THEN p.from_email := mailqueue.project_address(c.key, v_text);
         WHEN 'bounce_address' THEN p.bounce_address := mailqueue.project_address(c.key, v_text);
+        WHEN 'bounce_domain' THEN
+            v_text := lower(btrim(v_text));
+            IF length(v_text) > 190 OR v_text !~ '^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$' THEN
+                PERFORM mailqueue.refuse(c.key, format('a domain such as bounces.example.com is needed, got %s', to_json(left(v_text, 100))));
+            END IF;
+            p.bounce_domain := v_text;
         WHEN 'from_name' THEN
             PERFORM mailqueue.check_text('from_name', v_text, 320);
             p.from_name := v_text;
@@ -137,7 +143,7 @@ CREATE OR REPLACE FUNCTION mailqueue.settings_of_project(p mailqueue.projects) R
 LANGUAGE sql IMMUTABLE
 AS $$
     SELECT jsonb_build_object('display_name', p.display_name, 'description', p.description, 'from_email', p.from_email, 'from_name', p.from_name,
-        'reply_to', p.reply_to, 'bounce_address', p.bounce_address, 'allowed_from', p.allowed_from, 'attachment_types', p.attachment_types,
+        'reply_to', p.reply_to, 'bounce_address', p.bounce_address, 'bounce_domain', p.bounce_domain, 'allowed_from', p.allowed_from, 'attachment_types', p.attachment_types,
         'attachment_bytes', p.attachment_bytes, 'daily_limit', p.daily_limit, 'rate_per_second', p.rate_per_second, 'burst', p.burst,
         'weight', p.weight, 'time_zone', p.time_zone, 'postal_address', p.postal_address, 'delivery', p.delivery,
         'requests_per_second', p.requests_per_second)
@@ -193,10 +199,11 @@ BEGIN
            updated_at = now()
      WHERE o.id = p.id;
     -- Apart: workers read their accounts anew where whom the project writes as is set.
-    IF (p.from_email, p.from_name, p.reply_to, p.bounce_address)
-       IS DISTINCT FROM (p_before.from_email, p_before.from_name, p_before.reply_to, p_before.bounce_address) THEN
+    IF (p.from_email, p.from_name, p.reply_to, p.bounce_address, p.bounce_domain) IS DISTINCT FROM
+       (p_before.from_email, p_before.from_name, p_before.reply_to, p_before.bounce_address, p_before.bounce_domain) THEN
         UPDATE mailqueue.projects AS o
-           SET from_email = p.from_email, from_name = p.from_name, reply_to = p.reply_to, bounce_address = p.bounce_address
+           SET from_email = p.from_email, from_name = p.from_name, reply_to = p.reply_to, bounce_address = p.bounce_address,
+               bounce_domain = p.bounce_domain
          WHERE o.id = p.id;
     END IF;
     RETURN true;

@@ -106,7 +106,7 @@ WHERE sender_account_id = ANY (%(account_ids)s::integer[]);
 
 -- name: read_project_from :one
 -- What a project says of all its mail.
-SELECT p.from_email, p.from_name, p.reply_to, p.bounce_address
+SELECT p.from_email, p.from_name, p.reply_to, p.bounce_address, p.bounce_domain
 FROM mailqueue.projects AS p
 WHERE p.id = %(project_id)s;
 

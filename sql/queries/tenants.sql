@@ -13,7 +13,7 @@ SELECT mailqueue.add_project(%(name)s::text, %(by)s::text, %(settings)s::jsonb);
 -- name: read_project :maybe
 -- The project of that name, or of that id; deleted ones too.
 SELECT p.id, p.name, p.display_name, p.description, CASE WHEN p.deleted_at IS NULL THEN p.status ELSE 'deleted' END AS status,
-       p.status_reason, p.status_until, p.suspended_at, p.deleted_at, p.from_email, p.from_name, p.reply_to, p.bounce_address,
+       p.status_reason, p.status_until, p.suspended_at, p.deleted_at, p.from_email, p.from_name, p.reply_to, p.bounce_address, p.bounce_domain,
        p.allowed_from, p.attachment_types, p.attachment_bytes, p.daily_limit, p.rate_per_second::float8 AS rate_per_second, p.burst,
        p.weight, p.time_zone, p.postal_address, p.delivery, p.requests_per_second, p.created_at, p.updated_at
 FROM mailqueue.projects AS p
@@ -23,7 +23,7 @@ WHERE p.name = %(name)s::text
 -- name: list_projects :many
 -- Projects by name, a page behind the name given; text is looked for in what people call them by.
 SELECT p.id, p.name, p.display_name, p.description, CASE WHEN p.deleted_at IS NULL THEN p.status ELSE 'deleted' END AS status,
-       p.status_reason, p.status_until, p.suspended_at, p.deleted_at, p.from_email, p.from_name, p.reply_to, p.bounce_address,
+       p.status_reason, p.status_until, p.suspended_at, p.deleted_at, p.from_email, p.from_name, p.reply_to, p.bounce_address, p.bounce_domain,
        p.allowed_from, p.attachment_types, p.attachment_bytes, p.daily_limit, p.rate_per_second::float8 AS rate_per_second, p.burst,
        p.weight, p.time_zone, p.postal_address, p.delivery, p.requests_per_second, p.created_at, p.updated_at
 FROM mailqueue.projects AS p
