@@ -9,6 +9,7 @@ from uuid import UUID
 from mailqueue.adapters.filestores.folder import FolderStore
 from mailqueue.adapters.filestores.s3 import S3Store
 from mailqueue.adapters.http.model import Reach, site_of
+from mailqueue.adapters.http.posting import HttpPoster
 from mailqueue.adapters.oidc.documents import Fetcher
 from mailqueue.adapters.oidc.keys import IssuerKeys
 from mailqueue.adapters.oidc.tokens import SignedTokens
@@ -29,6 +30,7 @@ from mailqueue.deliverability.signing import signers_of
 from mailqueue.dkim.signer import Signers
 from mailqueue.mail.courier import Courier, CourierSettings
 from mailqueue.mail.desk import Account
+from mailqueue.mail.dressing import Dresses
 from mailqueue.mail.ownserver import Ways
 from mailqueue.mail.shelf import FileShelf
 from mailqueue.ports.filestore import Store
@@ -38,7 +40,10 @@ from mailqueue.senders.inline import InlineServer
 from mailqueue.senders.model import Provider, SenderAccount
 from mailqueue.smtp.session import TlsMode
 from mailqueue.smtp.transcript import Transcript
+from mailqueue.tracking.dresser import Dresser
+from mailqueue.tracking.keyring import Keyring
 from mailqueue.vault.masterkey import MasterKey, master_key_of
+from mailqueue.webhooks.worker import Tools
 
 SIGNED_HERE = frozenset({Provider.SMTP, Provider.TRAP})
 """Others alter what they are given, and sign it themselves."""
@@ -178,11 +183,22 @@ def build_courier(settings: Settings, *, launch_id: UUID) -> Courier:
         launch_id=launch_id,
         read_account=SenderDirectory(settings).read,
         shelf=shelf_of(settings.attachments),
+        dresses=Dresses(Dresser(keyring_of(settings), settings.tracking)),
         ways=Ways(
             read_master=partial(master_key_of, settings),
             transport_of=partial(inline_transport, allowed_hosts=settings.allowed_hosts),
         ),
     )
+
+
+def poster_of(settings: Settings) -> HttpPoster:
+    """Give what calls the endpoints of webhooks, through the outbound guard."""
+    return HttpPoster(Reach(allowed_networks=settings.allowed_hosts))
+
+
+def webhook_tools(settings: Settings) -> Tools:
+    """Give a worker of webhooks what it needs from outside."""
+    return Tools(poster_of(settings), partial(master_key_of, settings))
 
 
 def build_services(settings: Settings, pool: Pool) -> Services:
@@ -195,12 +211,21 @@ def build_services(settings: Settings, pool: Pool) -> Services:
             account, password, allowed_hosts=settings.allowed_hosts, transcript=transcript
         )
 
+    keyring = keyring_of(settings)
     return Services(
+        keyring=keyring,
+        dresses=Dresses(Dresser(keyring, settings.tracking)),
         admin_of=administrators_of(settings, pool).of,
         open_way=open_way,
         transport_of=partial(inline_transport, allowed_hosts=settings.allowed_hosts),
+        make_poster=partial(poster_of, settings),
         shelf=shelf_of(settings.attachments),
     )
+
+
+def keyring_of(settings: Settings) -> Keyring:
+    """Give what makes and opens the tokens of links in mail."""
+    return Keyring(partial(master_key_of, settings))
 
 
 def administrators_of(settings: Settings, pool: Pool) -> Administrators:
@@ -217,6 +242,7 @@ class SenderDirectory:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._keyring = keyring_of(settings)
 
     async def read(self, conn: Conn, account_id: int) -> Account:
         """Give the account as a line needs it.
@@ -228,15 +254,20 @@ class SenderDirectory:
         found = await identity.get(conn, account_id)
         master = self._master() if found.smtp_password else None
         password = await accounts.password_of(conn, found, master=master)
+        who = await identity.identity_of(conn, found)
+        returns = None
+        if who.bounce_domain is not None:
+            returns = await self._keyring.of(conn, found.project_id)
         return Account(
             id=found.id,
             revision=found.revision,
-            identity=await identity.identity_of(conn, found),
+            identity=who,
             max_connections=found.max_connections,
             send_delay=timedelta(milliseconds=found.send_delay_ms),
             transport=transport_for(found, password, allowed_hosts=self._settings.allowed_hosts),
             signers=await self._signers(conn, found),
             wants_tags=found.provider.has_api,
+            returns=returns,
         )
 
     async def _signers(self, conn: Conn, account: SenderAccount) -> Signers:

@@ -85,6 +85,7 @@ async def _sent_now(call: Call, email: NewEmail, server: InlineServer) -> Sent:
         transport=call.services.transport_of(server),
         hidden=server.hidden,
         fetch=fetch,
+        dresses=call.services.dresses,
     )
     if done.status != "duplicate":
         return Sent(done.id, done.status, done.reason)

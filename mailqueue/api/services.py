@@ -5,14 +5,17 @@ from dataclasses import dataclass, field
 
 from mailqueue.core.errors import Conflict, Unauthorized
 from mailqueue.core.secret import Secret
+from mailqueue.mail.dressing import Dresses
 from mailqueue.mail.shelf import FileShelf
 from mailqueue.ports.transport import Transport
+from mailqueue.ports.webhook import Poster
 from mailqueue.rendering.chamber import Chamber
 from mailqueue.senders.inline import InlineServer
 from mailqueue.senders.model import SenderAccount
 from mailqueue.smtp.transcript import Transcript
 from mailqueue.templates.sheets import Sheets
 from mailqueue.tenants.model import Admin
+from mailqueue.tracking.keyring import Keyring
 
 AdminOf = Callable[[str], Awaitable[Admin]]
 """Say who bears a token; raises Unauthorized for one that is not in force."""
@@ -39,6 +42,11 @@ def no_account(
     raise Conflict(f"sender account {account.name} is not tried from here")
 
 
+def no_poster() -> Poster:
+    """Know no way to any endpoint."""
+    raise Conflict("no webhook is called from here")
+
+
 async def nobody(token: str) -> Admin:  # noqa: ARG001
     """Know no administrator."""
     raise Unauthorized("this token is not valid")
@@ -51,6 +59,11 @@ class Services:
     admin_of: AdminOf = nobody
     open_way: OpenWay = no_account
     transport_of: TransportOf = no_way  # to a server that is named for one mail
+    make_poster: Callable[[], Poster] = no_poster  # calls endpoints of webhooks
     shelf: FileShelf = field(default_factory=FileShelf)  # where large attachments lie
     chamber: Chamber = field(default_factory=Chamber)  # where templates are compiled and tried
+    keyring: Keyring = field(default_factory=lambda: Keyring(lambda: None))  # of tokens in links
+    dresses: Dresses = field(
+        default_factory=Dresses
+    )  # what is put into mail that is sent from here
     sheets: Sheets = field(default_factory=Sheets)  # versions that mail is accepted from

@@ -16,6 +16,7 @@ from mailqueue.db.link import Link
 from mailqueue.mail import store
 from mailqueue.mail.claims import Claims
 from mailqueue.mail.desk import Account, Desk
+from mailqueue.mail.dressing import Dresses
 from mailqueue.mail.files import FileRef, Files, octets_of
 from mailqueue.mail.letter import Skeletons
 from mailqueue.mail.lines import Lines, read_parcels
@@ -65,6 +66,7 @@ class Courier:
         read_account: Callable[[Conn, int], Awaitable[Account]],
         shelf: FileShelf | None = None,
         ways: Ways | None = None,
+        dresses: Dresses | None = None,
     ) -> None:
         self._settings = settings
         self._database = database
@@ -75,6 +77,7 @@ class Courier:
         self._read_account = read_account
         self._shelf = shelf or FileShelf()
         self._ways = ways
+        self._dresses = dresses or Dresses()
         self._room = asyncio.Event()
 
     async def run(self, stop: asyncio.Event) -> bool:
@@ -135,7 +138,9 @@ class Courier:
             await stop.wait()
             return
         files = Files(self._read_files)
-        await OwnServers(self._links["partitions"], self._ways, Sheets(), files.fetched).run(stop)
+        await OwnServers(
+            self._links["partitions"], self._ways, Sheets(), files.fetched, dresses=self._dresses
+        ).run(stop)
 
     async def _find_account(self, account_id: int) -> Account:
         return await self._links["claim"].call(lambda conn: self._read_account(conn, account_id))
@@ -184,7 +189,7 @@ class Courier:
                 reach("claim.committed")
                 parcels = await link.call(partial(read_parcels, claimed=claimed, sheets=sheets))
                 reach("contents.read")
-                await self._lines.deal(parcels)
+                await self._lines.deal(await self._dresses.put_on(parcels, link.call))
             if len(claimed) >= self._settings.batch // 2:
                 await self._bell.unpark()
             elif not claimed and self._bell.is_parked:

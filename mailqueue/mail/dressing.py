@@ -2,7 +2,9 @@
 looked at again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import NamedTuple
 
 from mailqueue.db.fetch import Conn
@@ -24,6 +26,34 @@ log = get_logger(__name__)
 class _Wish(NamedTuple):
     wants: Wants
     names_links: bool  # its words have places for them
+
+
+Call = Callable[[Callable[[Conn], Awaitable[list[Parcel]]]], Awaitable[list[Parcel]]]
+"""Calls with a connection, again when it broke."""
+
+
+def calling(lend: Callable[[], AbstractAsyncContextManager[Conn]]) -> Call:
+    """Give what calls once, with a connection that is lent."""
+
+    async def call(work: Callable[[Conn], Awaitable[list[Parcel]]]) -> list[Parcel]:
+        async with lend() as conn:
+            return await work(conn)
+
+    return call
+
+
+class Dresses:
+    """Has mail dressed where somebody here can do it."""
+
+    def __init__(self, dresser: Dresser | None = None) -> None:
+        self._dresser = dresser
+
+    async def put_on(self, parcels: list[Parcel], call: Call) -> list[Parcel]:
+        """Give the mails with what is to go out; where nothing is wanted nobody is asked."""
+        dresser = self._dresser
+        if dresser is None or not any(map(_wish, parcels)):
+            return parcels
+        return await call(partial(dressed, parcels=parcels, dresser=dresser))
 
 
 async def dressed(conn: Conn, parcels: Sequence[Parcel], dresser: Dresser) -> list[Parcel]:

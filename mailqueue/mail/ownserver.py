@@ -15,6 +15,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.mail import store_inline
+from mailqueue.mail.dressing import Dresses
 from mailqueue.mail.enqueue import NewEmail, message_of, unstorable
 from mailqueue.mail.files import fitting
 from mailqueue.mail.lines import read_parcels
@@ -81,11 +82,20 @@ async def queue_for(
 class OwnServers:
     """Sends mail that has a server of its own, some at a time."""
 
-    def __init__(self, link: Link, ways: Ways, sheets: Sheets, fetch: Fetch) -> None:
+    def __init__(
+        self,
+        link: Link,
+        ways: Ways,
+        sheets: Sheets,
+        fetch: Fetch,
+        *,
+        dresses: Dresses | None = None,
+    ) -> None:
         self._link = link
         self._ways = ways
         self._sheets = sheets
         self._fetch = fetch
+        self._dresses = dresses or Dresses()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Look for due mail until told to stop; what is under way then is finished."""
@@ -106,6 +116,7 @@ class OwnServers:
         end = time.monotonic() + DEADLINE_SECONDS
         emails = [one.email for one in claimed]
         parcels = await self._link.call(partial(read_parcels, claimed=emails, sheets=self._sheets))
+        parcels = await self._dresses.put_on(parcels, self._link.call)
         waiting = list(zip(claimed, parcels, strict=True))
         while waiting:  # no more at once than memory has room for with their files
             count = fitting([parcel for _, parcel in waiting])

@@ -13,6 +13,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, AllRefused, Kind, Rejected, Stage, Verdict
 from mailqueue.db.fetch import Conn
 from mailqueue.mail import store_inline
+from mailqueue.mail.dressing import Dresses, calling
 from mailqueue.mail.enqueue import NewEmail, message_of, unstorable
 from mailqueue.mail.judgement import settlement_of
 from mailqueue.mail.letter import Letter, NotYet, Skeletons, write_letter
@@ -59,6 +60,7 @@ async def send_now(
     transport: Transport,
     hidden: Sequence[Secret] = (),
     fetch: Fetch | None = None,
+    dresses: Dresses | None = None,
     deadline_s: float = DEADLINE_SECONDS,
 ) -> SentNow:
     """Accept one mail, send it once, and say what became of it.
@@ -81,6 +83,8 @@ async def send_now(
     if begun.worker_id is None:
         return SentNow(begun.id, begun.state, begun.reason)
     parcel = _parcel(begun, several)
+    if dresses is not None:
+        (parcel,) = await dresses.put_on([parcel], calling(lend))
     if fetch is not None and begun.files is not None:
         parcel = await fetch(parcel)
     done = await handed_over(parcel, transport, hidden=hidden, end=end, is_tried_again=False)
@@ -192,7 +196,7 @@ def _parcel(begun: Begun, several: Sequence[Recipient]) -> Parcel:
         claim_no=begun.claim_no or 0,
         assigned_to=0,
         account_revision=0,
-        project_id=begun.id,
+        project_id=begun.project_id or begun.id,
         attempts=1,
         recipients=begun.recipients or 1,
         unknowns=0,
@@ -214,6 +218,7 @@ def _parcel(begun: Begun, several: Sequence[Recipient]) -> Parcel:
         reply_to=begun.reply_to,
         headers=begun.headers,
         files=begun.files,
+        dressing=begun.dressing,
     )
     return Parcel(email, content, tuple(several))
 

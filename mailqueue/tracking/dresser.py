@@ -13,6 +13,7 @@ from mailqueue.core.links import TrackingSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.mime.files import File
 from mailqueue.mime.skeleton import Content, Skeleton, compile_skeleton
+from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking import store
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.model import Project, TrackedLink
@@ -26,6 +27,8 @@ from mailqueue.tracking.pattern import (
 )
 from mailqueue.tracking.tokens import Kind
 from mailqueue.tracking.urls import Addresses
+
+log = get_logger(__name__)
 
 KEPT_PATTERNS = 128
 KEPT_PATTERN_BYTES = 16 * 1024 * 1024
@@ -127,6 +130,9 @@ class Dresser:
                 made.append(self._dressed(mail, grounds[mail.project_id], links))
             except ValueError as exc:
                 made.append(str(exc))
+            except Exception as exc:  # one bad row must not stop a worker
+                log.exception("dressing.failed", email_id=str(mail.email_id))
+                made.append(f"{type(exc).__name__} while composing")
         await self._keep(conn, links)
         return made
 

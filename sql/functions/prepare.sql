@@ -244,10 +244,10 @@ BEGIN
            EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address = lower(NEW.recipient_email))
            OR EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address IS NULL),  -- known by hashes
            EXISTS (SELECT FROM mailqueue.waiters AS w WHERE w.queue = 'email_queue'),
-           EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()), p.delivery,
+           EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()), p.delivery, p.track_opens, p.track_clicks,
            EXISTS (SELECT FROM mailqueue.webhooks AS w
                     WHERE w.project_id = p.id AND w.is_enabled AND (w.event_types = '{}' OR 'email.queued' = ANY (w.event_types)))
-      INTO NEW.project_id, NEW.lane_id, v_has_rules, v_is_listed, v_is_awaited, v_is_refused, v_delivery, v_is_told
+      INTO NEW.project_id, NEW.lane_id, v_has_rules, v_is_listed, v_is_awaited, v_is_refused, v_delivery, v_opens, v_clicks, v_is_told
       FROM mailqueue.projects AS p
       LEFT JOIN mailqueue.lanes AS l
         ON l.project_id = p.id AND l.priority = NEW.priority AND l.route = coalesce(NEW.sender, '') AND l.home_route IS NULL AND l.rule_id IS NULL
