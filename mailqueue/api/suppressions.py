@@ -200,7 +200,7 @@ ENDPOINTS = (
         query=RemoveQuery,
         response=RemovedSuppression,
         tag=_TAG,
-        description="The list and check give the hash. The address itself is taken too; it then stands "
-        "in the logs of what is in between.",
+        description="The list and check give the hash. The address itself is taken too, and then "
+        "stands in the logs of what is in between.",
     ),
 )

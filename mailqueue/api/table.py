@@ -4,6 +4,7 @@ from mailqueue.api import (
     admin,
     attachments,
     byok,
+    categories,
     dkim,
     emails,
     keys,
@@ -14,6 +15,7 @@ from mailqueue.api import (
     smtp_configs,
     suppressions,
     templates,
+    webhooks,
 )
 from mailqueue.api.endpoint import Endpoint
 
@@ -23,6 +25,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *emails.ENDPOINTS,
     *keys.ENDPOINTS,
     *suppressions.ENDPOINTS,
+    *categories.ENDPOINTS,
+    *webhooks.ENDPOINTS,
     *templates.ENDPOINTS,
     *smtp_configs.ENDPOINTS,
     *byok.ENDPOINTS,

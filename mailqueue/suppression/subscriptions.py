@@ -1,7 +1,6 @@
 """What one person wants to hear of: shown, and changed with everything that follows."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from uuid import UUID
 
 from mailqueue.core.address import InvalidAddress, parse_address
@@ -84,27 +83,6 @@ async def save(conn: Conn, reader: Reader, choices: Sequence[Choice], *, said: S
         return False
     spellings = _spellings(reader.address)
     return bool(await store.change(conn, reader, choices, spellings=spellings, said=said))
-
-
-def choices_of(
-    found: Subscriptions, on: frozenset[str], *, paused: frozenset[str], until: datetime
-) -> list[Choice]:
-    """Give what follows from the boxes somebody ticked. Pure.
-
-    Who wants one thing has not left everything: what they did not tick is off by itself.
-    """
-    choices = [Choice(EVERYTHING, State.ON)] if found.has_left_all and (on or paused) else []
-    for one in found.categories:
-        if one.is_required:
-            continue
-        if one.slug in paused:
-            # A pause that was chosen before is not begun anew by saving something else.
-            choices.append(Choice(one.slug, State.PAUSED, one.until or until))
-        elif found.has_left_all and not (on or paused):
-            continue
-        else:
-            choices.append(Choice(one.slug, State.ON if one.slug in on else State.OFF))
-    return choices
 
 
 def _is_required(found: Subscriptions, choice: Choice) -> bool:

@@ -1,0 +1,1 @@
+"""Pages and endpoints for everybody, without a key."""

@@ -1,0 +1,131 @@
+"""`/pref/{token}`: where people choose what a project may send them. To look changes nothing."""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from http import HTTPStatus
+
+from starlette.responses import Response
+
+from mailqueue.api.public.rendering import page
+from mailqueue.api.public.visiting import Visit, form_of
+from mailqueue.suppression import subscriptions
+from mailqueue.suppression.model_subscriptions import (
+    EVERYTHING,
+    Choice,
+    Said,
+    Source,
+    State,
+    Subscription,
+    Subscriptions,
+)
+
+LONGEST_PAUSE = timedelta(days=366)
+USUAL_PAUSE = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A category as it stands on the page, in its reader's language."""
+
+    one: Subscription
+    name: str
+    description: str
+    chosen: str
+    until: str
+    is_faulty: bool
+
+
+async def preferences(visit: Visit) -> Response:
+    """Show the page, or save what somebody chose on it and show what holds now."""
+    if visit.request.method != "POST":
+        return await _shown(visit)
+    form = await form_of(visit.request)
+    said = Said(Source.CENTRE, visit.user_agent)
+    if form.get("action") == "leave":
+        async with visit.connection() as conn:
+            await subscriptions.unsubscribe(conn, visit.reader, from_all=True, said=said)
+        return await _shown(visit, is_saved=True)
+    async with visit.connection() as conn:
+        found = await subscriptions.subscriptions_of(conn, visit.reader)
+        choices = _choices(found, form, today=datetime.now(UTC).date())
+        if choices is not None:
+            await subscriptions.save(conn, visit.reader, choices, said=said)
+    if choices is None:
+        return await _shown(visit, form=form)
+    return await _shown(visit, is_saved=True)
+
+
+def _choices(found: Subscriptions, form: dict[str, str], *, today: date) -> list[Choice] | None:
+    """Give what a form asks for; None where it pauses until a day that cannot be. Pure.
+
+    What it does not name stays as it is: a category may have been added since it was shown.
+    """
+    choices = list[Choice]()
+    for one in found.categories:
+        wanted = form.get(f"category.{one.slug}")
+        if one.is_required or wanted not in list(State):
+            continue
+        until = None
+        if wanted == State.PAUSED:
+            until = _pause_of(form.get(f"until.{one.slug}", ""), today=today)
+            if until is None:
+                return None
+        choices.append(Choice(one.slug, State(wanted), until))
+    if found.has_left_all and any(one.state is not State.OFF for one in choices):
+        choices.append(Choice(EVERYTHING, State.ON))
+    return choices
+
+
+def _pause_of(text: str, *, today: date) -> datetime | None:
+    """Read the day a pause ends, from tomorrow to a year on; None where it is none. Pure."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return None
+    if not today < day <= today + LONGEST_PAUSE:
+        return None
+    return datetime.combine(day, time(), UTC)
+
+
+async def _shown(
+    visit: Visit, *, is_saved: bool = False, form: dict[str, str] | None = None
+) -> Response:
+    """Show what holds, or, where a form was at fault, what it said."""
+    async with visit.connection() as conn:
+        found = await subscriptions.subscriptions_of(conn, visit.reader)
+    today = datetime.now(UTC).date()
+    given = form or {}
+    rows = [
+        Row(
+            one,
+            name=visit.words.name_of(one),
+            description=visit.words.description_of(one),
+            chosen=given.get(f"category.{one.slug}", one.state.value),
+            until=given.get(f"until.{one.slug}", _day(one, today + USUAL_PAUSE)),
+            is_faulty=form is not None and _is_faulty(given, one.slug, today=today),
+        )
+        for one in found.categories
+    ]
+    return page(
+        "preferences.html",
+        words=visit.words,
+        color=visit.reader.brand_color,
+        status=HTTPStatus.OK if form is None else HTTPStatus.UNPROCESSABLE_ENTITY,
+        project=visit.reader.project,
+        address=visit.shown_address,
+        rows=rows,
+        has_left_all=found.has_left_all,
+        is_stopped=found.is_stopped,
+        first=(today + timedelta(days=1)).isoformat(),
+        last=(today + LONGEST_PAUSE).isoformat(),
+        is_saved=is_saved,
+    )
+
+
+def _is_faulty(form: dict[str, str], slug: str, *, today: date) -> bool:
+    is_paused = form.get(f"category.{slug}") == State.PAUSED
+    return is_paused and _pause_of(form.get(f"until.{slug}", ""), today=today) is None
+
+
+def _day(one: Subscription, otherwise: date) -> str:
+    return (otherwise if one.until is None else one.until.date()).isoformat()
