@@ -1,0 +1,154 @@
+"""Accepts the many mails that one request of another API means: all of them, or none."""
+
+import base64
+import binascii
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from mailqueue.api import mail
+from mailqueue.api.call import Call
+from mailqueue.api.model import Sent
+from mailqueue.api.sending_model import AttachedFile
+from mailqueue.api.shapes.accepting import OneRefused, Wanted, accepted, readied_all
+from mailqueue.core.errors import InvalidField
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.attachments import NewFile, keep
+from mailqueue.mail.enqueue import NewEmail, enqueue_batch
+
+STATEMENT_CHARACTERS = 8 * 1024 * 1024
+"""Of the mails that are handed to PostgreSQL in one statement, unless one alone has more."""
+STATEMENT_MAILS = 500
+
+
+async def accepted_together(call: Call, wanted: Sequence[Wanted]) -> list[Sent]:
+    """Accept mails in one transaction, in order; one alone together with those of others.
+
+    Raises:
+        OneRefused: nothing is accepted.
+    """
+    ready = await _ready(call, await _with_kept_files(call, wanted))
+    if len(ready) == 1:
+        try:
+            return [await accepted(call, ready[0])]
+        except InvalidField as exc:
+            raise OneRefused(0, exc) from None
+    emails = _emails(call, ready)
+    sent: list[Sent] = []
+    async with call.connection() as conn:
+        for some in _portions(emails):
+            found = await mail.accept(conn, call.caller.project, some)
+            for result in found:
+                if isinstance(result, InvalidField):
+                    raise OneRefused(len(sent), result)
+                sent.append(result)
+    return sent
+
+
+async def tried_together(call: Call, wanted: Sequence[Wanted]) -> None:
+    """Look at mails all the way, and send and keep nothing.
+
+    Raises:
+        OneRefused: one of them would be refused.
+    """
+    first, *others = await _ready(call, wanted)
+    # They carry the same files: to look at those once is enough.
+    bare = [one.model_copy(update={"attachments": []}) for one in others]
+    emails = _emails(call, [first, *bare])
+    async with call.connection() as conn:
+        await _try(conn, emails, project=call.caller.project)
+
+
+async def _try(conn: Conn, emails: Sequence[NewEmail], *, project: str) -> None:
+    place = 0
+    for some in _portions(emails):
+        for row in await enqueue_batch(conn, some, project=project, is_trial=True):
+            if row.id is None:
+                raise OneRefused(place, mail.refusal(row.reason or ""))
+            place += 1
+
+
+async def _ready(call: Call, wanted: Sequence[Wanted]) -> list[Wanted]:
+    ready: list[Wanted] = []
+    for index, one in enumerate(await readied_all(call, wanted)):
+        if isinstance(one, InvalidField):
+            raise OneRefused(index, one)
+        ready.append(one)
+    return ready
+
+
+def _emails(call: Call, ready: Sequence[Wanted]) -> list[NewEmail]:
+    emails = []
+    for index, one in enumerate(ready):
+        try:
+            emails.append(mail.new_email(call.caller, one))
+        except InvalidField as exc:
+            raise OneRefused(index, exc) from None
+    return emails
+
+
+def _portions(emails: Sequence[NewEmail]) -> Iterator[list[NewEmail]]:
+    some: list[NewEmail] = []
+    characters = 0
+    for email in emails:
+        size = len(email.html or "") + len(email.text or "")
+        if some and (characters + size > STATEMENT_CHARACTERS or len(some) == STATEMENT_MAILS):
+            yield some
+            some, characters = [], 0
+        some.append(email)
+        characters += size
+    if some:
+        yield some
+
+
+async def _with_kept_files(call: Call, wanted: Sequence[Wanted]) -> list[Wanted]:
+    """Give mails that carry the same files with those kept once, and named by their ids."""
+    files = wanted[0].attachments
+    if len(wanted) == 1 or not files:
+        return list(wanted)
+    kept = []
+    try:
+        for one in files:
+            kept.append(await _kept(call, one))
+    except InvalidField as exc:
+        raise OneRefused(0, mail.renamed(exc)) from None
+    return [one.model_copy(update={"attachments": kept}) for one in wanted]
+
+
+async def _kept(call: Call, file: AttachedFile) -> AttachedFile:
+    kind, octets = (file.content_type or "").strip().lower(), octets_of(file.content or "")
+    found = await keep(
+        call.connection,
+        call.services.shelf,
+        project_id=call.caller.project_id,
+        file=NewFile(file.filename, kind, octets),
+    )
+    return AttachedFile(id=str(found.id), filename=file.filename, content_id=file.content_id)
+
+
+def octets_of(content: str) -> bytes:
+    """Read base64, whose lines may be broken.
+
+    Raises:
+        InvalidField: it is none.
+    """
+    try:
+        return base64.b64decode("".join(content.split()), validate=True)
+    except (binascii.Error, ValueError):
+        raise InvalidField("attachments", "the content is not base64") from None
+
+
+@dataclass(slots=True)
+class Budget:
+    """How many characters what one request says may grow to, over all its mails."""
+
+    left: int
+
+    def take(self, characters: int, field: str) -> None:
+        """Count characters.
+
+        Raises:
+            InvalidField: there would be too many.
+        """
+        self.left -= characters
+        if self.left < 0:
+            raise InvalidField(field, "with all its values put in, the request is too large")
