@@ -1,0 +1,143 @@
+"""Decides which events a message that came back is: what is proved counts, the rest is kept."""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from mailqueue.db.fetch import Conn
+from mailqueue.events.model import Type
+from mailqueue.inbound.bounces.model import Fate, Reading, Shape, Told
+from mailqueue.inbound.bounces.proof import Proof, prove
+from mailqueue.inbound.bounces.reading import read_bounce
+from mailqueue.inbound.bounces.tree import USUAL, read_tree
+from mailqueue.ports.inbound import BadEvent, InboundRequest, ProviderEvent
+from mailqueue.tracking.keyring import Keyring
+
+SENDER = "sender"
+RECIPIENT = "recipient"
+"""Where a request's query carries the envelope: the null sender is an empty text."""
+TOLD_OF = ("Delivered-To", "X-Original-To", "Envelope-To", "X-Envelope-To", "To")
+"""Fields in which servers write down whom a message was for."""
+MOST_DETAIL = 1_000
+
+TYPE_BY_FATE = {
+    Fate.HARD: Type.HARD_BOUNCE,
+    Fate.SOFT: Type.SOFT_BOUNCE,
+    Fate.POLICY: Type.SOFT_BOUNCE,
+    Fate.DELAYED: Type.DEFERRED,
+    Fate.DELIVERED: Type.DELIVERED,
+    Fate.COMPLAINED: Type.COMPLAINT,
+}
+OPT_OUT = frozenset({"opt-out", "opt-out-list"})
+
+
+async def bounce_events(
+    conn: Conn,
+    keyring: Keyring,
+    request: InboundRequest,
+    *,
+    project_id: UUID | None,
+    now: datetime,
+) -> Sequence[ProviderEvent | BadEvent]:
+    """Read a message that came back, and give the events it proves.
+
+    Its envelope is in the query where it is known. What nothing proves has no type: it is kept,
+    says why it does not count, and changes nothing.
+
+    Raises:
+        Locked: the project's own key has to allow it first.
+    """
+    sender = request.query.get(SENDER)
+    reading = read_bounce(request.body, is_null_sender=sender == "" or sender == "<>")
+    if not reading.told:
+        return [ProviderEvent(None, _kind(reading), detail=reading.why)]
+    found = await prove(
+        conn,
+        keyring,
+        reading,
+        received_by=_received_by(request),
+        project_id=project_id,
+        now=now,
+    )
+    if isinstance(found, str):
+        return [_unproved(reading, told, found) for told in reading.told]
+    return [_event(request, reading, told, found) for told in reading.told]
+
+
+def _received_by(request: InboundRequest) -> list[str]:
+    root = read_tree(request.body[: USUAL.header_octets]).root
+    told = [value for name in TOLD_OF for value in root.values(name)]
+    return [*filter(None, [request.query.get(RECIPIENT)]), *told]
+
+
+def _kind(reading: Reading, told: Told | None = None) -> str:
+    if told is None:
+        return reading.shape.value
+    return " ".join(filter(None, (reading.shape.value, told.reason.fate.value, told.reason.code)))
+
+
+def _unproved(reading: Reading, told: Told, why: str) -> ProviderEvent:
+    return ProviderEvent(
+        None,
+        f"{_kind(reading, told)}, not proved: {why}",
+        recipient=told.recipient or None,
+        code=told.reason.code or None,
+        message_id=reading.returned.message_id or None,
+        detail=told.detail[:MOST_DETAIL] or None,
+    )
+
+
+def _event(request: InboundRequest, reading: Reading, told: Told, proof: Proof) -> ProviderEvent:
+    recipient = proof.recipient_of(told)
+    if recipient is None and not proof.is_signed:
+        why = "the mail with its Message-ID did not go to whom it names"
+        return _unproved(reading, told, why)
+    what = _type(told)
+    if what is None:
+        return ProviderEvent(None, _kind(reading, told), detail=told.detail or reading.why)
+    return ProviderEvent(
+        type=what.value,
+        kind=_kind(reading, told),
+        event_id=_event_id(request, proof.mail.id, recipient, what),
+        email_id=proof.mail.id,
+        recipient=recipient or told.recipient or None,
+        code=told.reason.code or None,
+        detail=told.detail[:MOST_DETAIL] or None,
+        data=_data(reading, told, proof),
+    )
+
+
+def _type(told: Told) -> Type | None:
+    if told.reason.fate is Fate.COMPLAINED and told.feedback in OPT_OUT:
+        return Type.UNSUBSCRIBED
+    return TYPE_BY_FATE.get(told.reason.fate)
+
+
+def _event_id(request: InboundRequest, email_id: UUID, recipient: str | None, what: Type) -> str:
+    """Name what happened: a mail fails for good once, however often somebody says so.
+
+    It may be late several times, each in a message of its own.
+    """
+    about = f"{email_id} {(recipient or '').lower()} {what.value}"
+    if what is not Type.DEFERRED:
+        return about
+    root = read_tree(request.body[: USUAL.header_octets]).root
+    name = root.header("Message-ID") or hashlib.sha256(request.body).hexdigest()
+    return f"{about} {name[:300]}"
+
+
+def _data(reading: Reading, told: Told, proof: Proof) -> dict[str, object]:
+    known: dict[str, object] = {
+        "format": reading.shape.value,
+        "cause": told.reason.cause.value,
+        "proof": "return_path" if proof.is_signed else "message_id",
+        "reporter": reading.reporter[:200],
+        "remote": told.remote[:200],
+        "feedback": told.feedback,
+    }
+    if told.reason.fate is Fate.POLICY:
+        known["is_about_us"] = True
+    if told.reason.fate is Fate.DELIVERED or reading.shape is Shape.COMPLAINT:
+        del known["cause"]
+    return {name: value for name, value in known.items() if value}

@@ -1,0 +1,113 @@
+"""Decides which mail of ours a message that came back is about, and whether that is proved.
+
+Anybody can write a bounce. Two things only prove one: a return path that we signed, which no more
+than the servers on the way and the recipient get to see; or the Message-ID of a mail that we sent
+to the very recipient who is said to have failed.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from mailqueue.core.errors import ConfigError, SealBroken
+from mailqueue.db.fetch import Conn
+from mailqueue.inbound.bounces import store
+from mailqueue.inbound.bounces.fields import without_xtext
+from mailqueue.inbound.bounces.model import Reading, Told
+from mailqueue.inbound.bounces.returned import addresses_in, parsed
+from mailqueue.inbound.bounces.store import BouncedMail
+from mailqueue.tracking.keyring import Keyring
+from mailqueue.tracking.returnpath import ReturnPath, is_in_time, is_proved, read_return_path
+
+MOST_CLAIMS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A mail of ours that came back; `place` is the recipient its return path names, 0: none.
+
+    `is_signed` says that the return path proves it; else it is known by its Message-ID.
+    """
+
+    mail: BouncedMail
+    is_signed: bool
+    place: int = 0
+
+    def recipient_of(self, told: Told) -> str | None:
+        """Give our own spelling of who is meant; None where nobody of the mail is.
+
+        Servers that forward report the address they forwarded to: ours is told by the return path.
+        """
+        recipients = self.mail.recipients
+        if self.is_signed and len(recipients) == 1:
+            return recipients[0]
+        if self.is_signed and 1 <= self.place <= len(recipients):
+            return recipients[self.place - 1]
+        keys = {found.key: one for one in recipients if (found := parsed(one)) is not None}
+        for said in (told.original_recipient, told.recipient):
+            for spelling in (said, without_xtext(said)):
+                known = parsed(spelling)
+                if known is not None and known.key in keys:
+                    return keys[known.key]
+        return None
+
+
+async def prove(
+    conn: Conn,
+    keyring: Keyring,
+    reading: Reading,
+    *,
+    received_by: Sequence[str],
+    project_id: UUID | None,
+    now: datetime,
+) -> Proof | str:
+    """Give the mail a reading is about, or why nothing proves that it is about one of ours.
+
+    `received_by` are addresses it came to, as the envelope or the headers say.
+
+    Raises:
+        Locked: the project's own key has to allow it first.
+    """
+    why = "its return path is not one of ours"
+    for claimed in _claims((*received_by, reading.returned.return_path)):
+        found = await _by_return_path(conn, keyring, claimed, project_id=project_id, now=now)
+        if isinstance(found, Proof):
+            return found
+        why = found
+    message_id = reading.returned.message_id
+    if not message_id:
+        return f"{why}, and no Message-ID came back"
+    mail = await store.find_by_message_id(conn, message_id, project_id=project_id)
+    if mail is None:
+        return f"{why}, and we sent no mail with the Message-ID that came back"
+    return Proof(mail, is_signed=False)
+
+
+async def _by_return_path(
+    conn: Conn, keyring: Keyring, claimed: ReturnPath, *, project_id: UUID | None, now: datetime
+) -> Proof | str:
+    try:
+        seals = await keyring.signer(conn, claimed.key_id)
+    except (ConfigError, SealBroken) as exc:
+        return f"its return path cannot be checked: {exc}"
+    if seals is None or not is_proved(claimed, seals):
+        return "its return path is forged"
+    if not is_in_time(claimed, now):
+        return "its return path is too old"
+    if project_id is not None and seals.project_id != project_id:
+        return "its return path is of another project"
+    mail = await store.find_by_id(conn, claimed.email_id, project_id=seals.project_id)
+    if mail is None:
+        return "the mail of its return path is no longer here"
+    return Proof(mail, is_signed=True, place=claimed.recipient)
+
+
+def _claims(addresses: Iterable[str]) -> list[ReturnPath]:
+    found: dict[ReturnPath, None] = {}
+    for text in addresses:
+        for address in addresses_in(text):
+            claimed = read_return_path(address.rpartition("@")[0])
+            if claimed is not None:
+                found[claimed] = None
+    return list(found)[:MOST_CLAIMS]
