@@ -89,7 +89,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "joserfc": ("adapters.oidc.*",),
     "jinja2": ("api.*", "cli.*", "rendering.*", "trap.rendering"),
     "jsonschema_rs": ("rendering.*",),
-    "markupsafe": ("api.reference", "rendering.*"),
+    "markupsafe": ("api.public.*", "api.reference", "rendering.*"),
     "obstore": ("adapters.filestores.*",),
     "orjson": ("*",),
     "psycopg": ("db.*", "*.store", "*.store_*", "producer.enqueueing"),
