@@ -88,6 +88,14 @@ class ProjectSettings(StrictlyGiven):
     """`resend` or `hold`: what is done with mail nobody knows the fate of; null is by category."""
     requests_per_sec: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """Requests a second of all its keys together; null: each key has its own rate only."""
+    track_opens: bool | None = None
+    """Tell when mail is opened, where it does not say otherwise; null is false."""
+    track_clicks: bool | None = None
+    """Count which links are followed, where mail does not say otherwise; null is false."""
+    tracking_domain: str | None = None
+    """Links in its mail begin with it once DNS leads it here, such as `links.example.com`;
+    null: with the address of this installation.
+    """
     retention: Annotated[dict[Kind, Keep | None], Field(max_length=20)] | None = None
     """Days records are kept, by kind such as `email_history`; null takes back a kind's rule."""
 
@@ -163,6 +171,10 @@ class ShownProject:
     postal_address: str | None
     delivery: str | None
     requests_per_sec: int | None
+    track_opens: bool
+    track_clicks: bool
+    tracking_domain: str | None
+    tracking_domain_verified_at: datetime | None
     retention: list[ProjectRetention] | None  # null in lists
     created_at: datetime
     updated_at: datetime
@@ -226,6 +238,10 @@ def shown(project: Project, retention: list[ProjectRetention] | None = None) -> 
         postal_address=project.postal_address,
         delivery=project.delivery,
         requests_per_sec=project.requests_per_second,
+        track_opens=project.track_opens,
+        track_clicks=project.track_clicks,
+        tracking_domain=project.tracking_domain,
+        tracking_domain_verified_at=project.tracking_checked_at,
         retention=retention,
         created_at=project.created_at,
         updated_at=project.updated_at,

@@ -12,6 +12,7 @@ from pydantic import (
 
 from mailqueue.api.given import StrictlyGiven
 from mailqueue.api.model import JsonObject, Text, Whole
+from mailqueue.api.tracked import Tracked
 from mailqueue.mail.batches import MOST_RECIPIENTS
 
 
@@ -68,7 +69,7 @@ class SmtpOverride(StrictlyGiven):
     """
 
 
-class _Mail(StrictlyGiven):
+class _Mail(Tracked):
     """What holds for one mail, and for many."""
 
     from_email: Text | None = None
@@ -285,6 +286,7 @@ _OF_ALL = (
     ("delivery", "delivery"),
     ("smtp_config_id", "sender"),
     ("max_attempts", "max_attempts"),
+    *((name, name) for name in Tracked.model_fields),
 )
 _OF_ONE = (
     *_OF_ALL,

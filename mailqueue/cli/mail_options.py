@@ -34,6 +34,13 @@ _OPTIONS = (
         help="Kept with the mail.",
     ),
     click.option("--max-attempts", type=int, metavar="N", help="1 to 1000."),
+    click.option("--track-opens/--no-track-opens", default=None, help="Tell when it is opened."),
+    click.option("--track-clicks/--no-track-clicks", default=None, help="Count links followed."),
+    click.option(
+        "--unsubscribe/--no-unsubscribe",
+        default=None,
+        help="Have a way to unsubscribe; marketing has one unless told otherwise.",
+    ),
     click.option(
         "--delivery",
         metavar="WORD",
@@ -54,6 +61,9 @@ _NAMES = (
     "custom_data",
     "max_attempts",
     "delivery",
+    "track_opens",
+    "track_clicks",
+    "unsubscribe",
 )
 
 

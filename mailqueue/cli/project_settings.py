@@ -35,6 +35,7 @@ _TEXTS = (
     ("--bounce-address", "bounce_address", "ADDRESS", "Where bounces go.  [default: From]"),
     ("--bounce-domain", "bounce_domain", "DOMAIN", "Its mail comes here: sign return paths."),
     ("--postal-address", "postal_address", "TEXT", "For the footer of marketing mail."),
+    ("--tracking-domain", "tracking_domain", "DOMAIN", "Links in its mail begin with it."),
     ("--time-zone", "time_zone", "ZONE", "Where its day begins, as Europe/Berlin.  [default: UTC]"),
     ("--delivery", "delivery", "resend|hold", "When the fate of a mail is unknown."),
 )
@@ -50,6 +51,11 @@ _LISTS = (
     ("--allow-from", "allowed_from", "PATTERN", "An address, domain or *.domain mail may be from."),
     ("--attachment-type", "attachment_types", "TYPE", "A content type files may have."),
 )
+_FLAGS = (
+    ("--track-opens", "track_opens", "Tell when mail is opened, where it does not say otherwise."),
+    ("--track-clicks", "track_clicks", "Count links followed, where mail does not say otherwise."),
+)
+_ARE_FLAGS = frozenset(name for _, name, _ in _FLAGS)
 _ARE_NUMBERS = frozenset(name for _, name, _ in _NUMBERS)
 
 
@@ -58,6 +64,9 @@ def settings_options(command: Command) -> Command:
     for option, name, value, told in reversed(_LISTS):
         told = f"{told} May be repeated."
         command = click.option(option, name, multiple=True, metavar=value, help=told)(command)
+    for option, name, told in reversed(_FLAGS):
+        on_off = click.Choice(["on", "off"])
+        command = click.option(option, name, type=on_off, help=told)(command)
     for option, name, told in reversed(_NUMBERS):
         command = click.option(option, name, metavar="N", help=told)(command)
     for option, name, value, told in reversed(_TEXTS):
@@ -128,6 +137,7 @@ def show(*, name: str, as_json: bool) -> None:
         "mailqueue project set shop --bounce-address bounces@example.com",
         "mailqueue project set shop --allow-from example.com --allow-from '*.example.com'",
         "mailqueue project set shop --daily-limit 20000 --rate 50 --time-zone Europe/Berlin",
+        "mailqueue project set shop --track-opens on --tracking-domain links.example.com",
         "mailqueue project set shop --reply-to none",
     ),
 )
@@ -164,6 +174,8 @@ def _value(key: str, given: str | tuple[str, ...] | None) -> object:
         return None
     if key in _ARE_NUMBERS and isinstance(given, str):
         return _number(key, given)
+    if key in _ARE_FLAGS:
+        return given == "on"
     return list(given) if isinstance(given, tuple) else given
 
 

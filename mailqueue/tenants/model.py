@@ -38,6 +38,10 @@ class Project:
     postal_address: str | None
     delivery: str | None  # resend or hold, of mail that says none; None: as its category
     requests_per_second: int | None  # of all its keys together; None: only each key is bounded
+    track_opens: bool  # of mail that does not say
+    track_clicks: bool
+    tracking_domain: str | None  # links in its mail begin with it; None: with the public URL
+    tracking_checked_at: datetime | None  # last found to lead here; None: links do not use it yet
     created_at: datetime
     updated_at: datetime
 

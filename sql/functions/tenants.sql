@@ -26,8 +26,10 @@ BEGIN
         ELSIF c.key IN ('attachment_bytes', 'daily_limit', 'burst', 'weight', 'rate_per_second', 'requests_per_second') AND c.type <> 'null' THEN
             v_number := mailqueue.project_number(c.key, c.value);
         ELSIF c.key IN ('from_email', 'from_name', 'reply_to', 'bounce_address', 'bounce_domain', 'display_name', 'description', 'postal_address',
-                        'time_zone', 'delivery') AND c.type NOT IN ('string', 'null') THEN
+                        'time_zone', 'delivery', 'tracking_domain') AND c.type NOT IN ('string', 'null') THEN
             PERFORM mailqueue.refuse(c.key, format('a string is needed, got %s', c.type));
+        ELSIF c.key IN ('track_opens', 'track_clicks') AND c.type NOT IN ('boolean', 'null') THEN
+            PERFORM mailqueue.refuse(c.key, format('true or false is needed, got %s', c.type));
         END IF;
         CASE c.key
         WHEN 'display_name' THEN p.display_name := mailqueue.project_text(c.key, v_text, 200);
@@ -66,6 +68,9 @@ BEGIN
             END IF;
             p.attachment_types := coalesce(v_list, '{application/pdf,image/gif,image/jpeg,image/png,image/webp}');
         WHEN 'attachment_bytes' THEN p.attachment_bytes := coalesce(v_number, 4194304);
+        WHEN 'track_opens' THEN p.track_opens := coalesce(v_text::boolean, false);
+        WHEN 'track_clicks' THEN p.track_clicks := coalesce(v_text::boolean, false);
+        WHEN 'tracking_domain' THEN p.tracking_domain := mailqueue.project_tracking_domain(v_text);
         WHEN 'daily_limit' THEN p.daily_limit := v_number;
         WHEN 'rate_per_second' THEN p.rate_per_second := v_number;
         WHEN 'burst' THEN p.burst := coalesce(v_number, 200);
@@ -139,6 +144,20 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.project_time_zone(text) IS 'The name of a time zone; refuses what is none.';
 
+CREATE OR REPLACE FUNCTION mailqueue.project_tracking_domain(p_value text) RETURNS text
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_domain text := lower(btrim(p_value));
+BEGIN
+    IF v_domain !~ '^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])$' OR length(v_domain) > 190 THEN
+        PERFORM mailqueue.refuse('tracking_domain', format('a name such as links.example.com is needed, in ASCII, got %s', to_json(left(p_value, 100))));
+    END IF;
+    RETURN v_domain;
+END $$;
+COMMENT ON FUNCTION mailqueue.project_tracking_domain(text) IS 'The name that links in a project''s mail begin with; refuses what is none.';
+
 CREATE OR REPLACE FUNCTION mailqueue.settings_of_project(p mailqueue.projects) RETURNS jsonb
 LANGUAGE sql IMMUTABLE
 AS $$
@@ -146,7 +165,8 @@ AS $$
         'reply_to', p.reply_to, 'bounce_address', p.bounce_address, 'bounce_domain', p.bounce_domain, 'allowed_from', p.allowed_from, 'attachment_types', p.attachment_types,
         'attachment_bytes', p.attachment_bytes, 'daily_limit', p.daily_limit, 'rate_per_second', p.rate_per_second, 'burst', p.burst,
         'weight', p.weight, 'time_zone', p.time_zone, 'postal_address', p.postal_address, 'delivery', p.delivery,
-        'requests_per_second', p.requests_per_second)
+        'requests_per_second', p.requests_per_second, 'track_opens', p.track_opens, 'track_clicks', p.track_clicks,
+        'tracking_domain', p.tracking_domain)
 $$;
 COMMENT ON FUNCTION mailqueue.settings_of_project(mailqueue.projects) IS 'What change_project() changes, as it holds.';
 
@@ -195,7 +215,9 @@ BEGIN
        SET display_name = p.display_name, description = p.description, postal_address = p.postal_address, delivery = p.delivery,
            allowed_from = p.allowed_from, attachment_types = p.attachment_types, attachment_bytes = p.attachment_bytes,
            daily_limit = p.daily_limit, rate_per_second = p.rate_per_second, burst = p.burst, weight = p.weight, time_zone = p.time_zone,
-           requests_per_second = p.requests_per_second,
+           requests_per_second = p.requests_per_second, track_opens = p.track_opens, track_clicks = p.track_clicks,
+           tracking_domain = p.tracking_domain,
+           tracking_checked_at = CASE WHEN o.tracking_domain = p.tracking_domain THEN o.tracking_checked_at END,
            updated_at = now()
      WHERE o.id = p.id;
     -- Apart: workers read their accounts anew where whom the project writes as is set.
