@@ -46,7 +46,7 @@ class Rescheduled(NamedTuple):
 async def reschedule(
     conn: Conn, email_id: UUID, *, project_id: UUID, at: datetime, by: str
 ) -> Rescheduled | None:
-    """Give mail that waits for an instant another one; None where the project has no such mail."""
+    """Give mail that was not tried yet another instant; None where the project has none such."""
     asked = {"id": email_id, "project_id": project_id, "at": at, "by": by}
     return await maybe(conn, "reschedule_email", asked, Rescheduled)
 

@@ -1,7 +1,7 @@
 -- What send APIs of other shapes ask for and ours does not.
 
--- No row where the project has no such mail; outcome NULL where it waits for no instant: only mail that nobody has tried to
--- send yet is put off or brought forward, and it keeps as long to live as it had.
+-- No row where the project has no such mail; outcome NULL where its state does not allow it: only mail that nobody has tried
+-- to send yet is put off or brought forward, and it keeps as long to live as it had.
 CREATE OR REPLACE FUNCTION mailqueue.reschedule_email(p_project uuid, p_id uuid, p_at timestamptz, p_by text)
 RETURNS TABLE (outcome text, state text)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -13,7 +13,7 @@ BEGIN
         UPDATE mailqueue.email_queue AS q
            SET run_at = greatest(p_at, now()), expires_at = greatest(p_at, now()) + (q.expires_at - q.run_at)
          WHERE q.id = p_id AND q.project_id = p_project AND q.status = 'pending' AND q.attempts = 0
-           AND q.run_at > now() AND q.run_at < '9000-01-01'  -- beyond: it has a server of its own
+           AND q.run_at < '9000-01-01'  -- beyond: it has a server of its own
         RETURNING q.lane_id, q.run_at
     ), signalled AS (
         INSERT INTO mailqueue.lane_signals (lane_id, due_at) SELECT m.lane_id, m.run_at FROM moved AS m
@@ -34,7 +34,7 @@ BEGIN
     RETURN NEXT;
 END $$;
 COMMENT ON FUNCTION mailqueue.reschedule_email(uuid, uuid, timestamptz, text) IS
-    'Give mail of a project that waits for an instant another one.';
+    'Give mail of a project that nobody has tried to send another instant to be sent at.';
 
 -- The page before one of list_emails(): queue and history apart, each by the order it is kept in.
 CREATE OR REPLACE FUNCTION mailqueue.newer_emails(p_project uuid, p_after uuid, p_limit integer) RETURNS TABLE (id uuid)

@@ -1,7 +1,7 @@
 -- What send APIs of other shapes show.
 
 -- name: reschedule_email :maybe
--- Give mail that waits for an instant another one; no row where the project has no such mail.
+-- Give mail that was not tried yet another instant; no row where the project has no such mail.
 SELECT r.outcome, r.state
 FROM mailqueue.reschedule_email(%(project_id)s, %(id)s, %(at)s, %(by)s) AS r;
 

@@ -54,7 +54,7 @@ def test_everything_a_message_can_say_is_queued(site: Served, postmark: Postmark
         Tag="Invitation",
         HtmlBody="<b>Hello</b>",
         TextBody="Hello",
-        Metadata={"client-id": "12345"},
+        Metadata={"client-id": "12345", "n": 2},
         ReplyTo="reply@example.com",
         Headers={"X-CUSTOM": "value"},
         TrackOpens=False,
@@ -78,7 +78,7 @@ def test_everything_a_message_can_say_is_queued(site: Served, postmark: Postmark
     )
     assert (found["reply_to"], found["headers"]) == ("reply@example.com", {"X-CUSTOM": "value"})
     assert (found["tags"], found["category"]) == (["Invitation"], "transactional")
-    assert found["custom_data"] == {"postmark_metadata": {"client-id": "12345"}}
+    assert found["custom_data"] == {"postmark_metadata": {"client-id": "12345", "n": "2"}}
     assert found["recipients"] == [
         ["to", "ann@example.org", "Ann"],
         ["to", "bo@example.org", "Lee, Bo"],
@@ -298,7 +298,8 @@ CANNOT: list[tuple[dict[str, Any], int, str]] = [
     ({"Subject": "a\nBcc: b@example.org"}, 300, "Subject"),
     ({"Tag": "t" * 129}, 300, "Tag"),
     ({"Metadata": {str(n): "x" for n in range(11)}}, 300, "Invalid metadata content."),
-    ({"Metadata": {"a": 1}}, 403, "Metadata.a"),
+    ({"Metadata": {"a": ["b"]}}, 403, "Metadata.a"),
+    ({"From": "webmaster@localhost"}, 300, "Invalid 'From' address: 'webmaster@localhost'."),
     ({"MessageStream": "inbound"}, 1236, "MessageStream"),
     ({"MessageStream": "No Such"}, 1235, "MessageStream"),
     ({"Headers": {"Message-ID": "<a@example.com>"}}, 300, "Message-ID"),

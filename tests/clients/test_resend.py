@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+import requests
 import resend
 from resend.exceptions import (
     InvalidApiKeyError,
@@ -110,6 +111,30 @@ def test_a_mail_is_shown_as_it_was_given(site: Served) -> None:
     assert datetime.fromisoformat(shown["created_at"]).tzinfo is not None
 
 
+def test_files_of_a_mail_are_shown_and_given(site: Served) -> None:
+    logo: Any = {"filename": "né.pdf", "content": list(PDF), "content_id": "logo"}
+    files: Any = [{"filename": "bill.pdf", "content": list(PDF + b"2")}, logo]
+    sent = resend.Emails.send(hello(attachments=files))
+
+    found: Any = resend.Emails.Attachments.list(email_id=sent["id"], params={"limit": 10})
+    assert [(one["filename"], one["content_disposition"]) for one in found["data"]] == [
+        ("bill.pdf", "attachment"),
+        ("né.pdf", "inline"),
+    ]
+    one: Any = resend.Emails.Attachments.get(sent["id"], found["data"][1]["id"])
+    assert (one["object"], one["size"], one["content_type"]) == (
+        "attachment",
+        len(PDF),
+        "application/pdf",
+    )
+    key = {"Authorization": f"Bearer {site.keys.live}"}
+    assert requests.get(one["download_url"], headers=key, timeout=60).content == PDF
+    assert requests.get(one["download_url"], timeout=60).status_code == 401
+    with pytest.raises(ResendError) as caught:
+        resend.Emails.Attachments.get(sent["id"], str(UUID(int=1)))
+    assert caught.value.error_type == "not_found"
+
+
 def test_what_was_heard_last_is_told(site: Served) -> None:
     sent = resend.Emails.send(HELLO)
     site.rows(
@@ -168,10 +193,11 @@ def test_a_mail_that_is_put_off_keeps_as_long_to_live_and_its_lane_is_told(site:
     assert told == 1
 
 
-def test_mail_that_is_due_already_is_not_put_off(site: Served) -> None:
+def test_mail_that_was_tried_is_not_put_off(site: Served) -> None:
     sent = resend.Emails.send(HELLO)
+    site.rows("UPDATE mailqueue.email_queue SET attempts = 1 WHERE id = %s RETURNING 1", sent["id"])
 
-    with pytest.raises(ValidationError, match="Only scheduled emails"):
+    with pytest.raises(ValidationError, match="Only emails that wait"):
         resend.Emails.update({"id": sent["id"], "scheduled_at": "in 1 min"})
 
 

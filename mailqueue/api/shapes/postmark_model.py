@@ -1,5 +1,6 @@
 """What clients of Postmark's API send, and the mail it means. Values only."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -31,7 +32,7 @@ class NotAnAddress(InvalidField):
     """A field has a text that is no address; worded as Postmark does, which clients read."""
 
     def __init__(self, field: str, address: str, reason: Reason) -> None:
-        if reason in _DOMAIN_FAULTS:
+        if reason in _DOMAIN_FAULTS and field != "From":
             domain = address.rpartition("@")[2]
             why = f"Illegal email domain '{domain}' in address '{address}'."
             super().__init__(field, f"Error parsing '{field}': {why}")
@@ -91,7 +92,7 @@ class _Message(_Given):
     reply_to: Text = ""
     tag: Text = ""
     headers: list[Header] = Field(default_factory=list)
-    metadata: dict[Text, Text] = Field(default_factory=dict)
+    metadata: dict[Text, Text | int | float | bool] = Field(default_factory=dict)
     attachments: list[File] = Field(default_factory=list)
     message_stream: Text = "outbound"
     track_opens: bool | None = None
@@ -133,11 +134,12 @@ class _Message(_Given):
         }
 
     def _tracked(self) -> dict[str, Any]:
-        if self.track_opens:
-            raise InvalidField("TrackOpens", "'TrackOpens' is not supported.")
-        if self.track_links not in (None, "None"):
-            raise InvalidField("TrackLinks", f"'TrackLinks' {self.track_links} is not supported.")
-        return {}
+        tracked: dict[str, Any] = {"track_opens": self.track_opens}
+        if self.track_links == "TextOnly":
+            raise InvalidField("TrackLinks", "'TrackLinks': links in text are not tracked.")
+        if self.track_links is not None:
+            tracked["track_clicks"] = self.track_links != "None"
+        return tracked
 
 
 class Message(_Message):
@@ -156,6 +158,8 @@ class Message(_Message):
         if not self.html_body and not self.text_body:
             why = "Provide either email TextBody or HtmlBody or both."
             raise InvalidField("HtmlBody", why)
+        if not self.html_body and self.track_links in ("HtmlOnly", "HtmlAndText"):
+            raise InvalidField("TrackLinks", "'TrackLinks': links in text are not tracked.")
         for name, body in (("HtmlBody", self.html_body), ("TextBody", self.text_body)):
             if len(body.encode()) > MOST_BODY_BYTES:
                 raise InvalidField(name, f"'{name}' may have 5 MB.")
@@ -229,8 +233,12 @@ def _by_name(headers: Sequence[Header]) -> dict[str, str]:
     return found
 
 
-def _checked(metadata: Mapping[str, str]) -> dict[str, Any] | None:
+def _checked(metadata: Mapping[str, object]) -> dict[str, Any] | None:
     if len(metadata) > MOST_METADATA:
         why = f"Invalid metadata content. At most {MOST_METADATA} pairs are allowed."
         raise InvalidField("Metadata", why)
-    return {METADATA: dict(metadata)} if metadata else None
+    texts = {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in metadata.items()
+    }
+    return {METADATA: texts} if texts else None

@@ -34,6 +34,7 @@ from mailqueue.api.shapes.resend_faults import (
     rates,
     refused,
 )
+from mailqueue.api.shapes.resend_files import FILE_ENDPOINTS
 from mailqueue.api.shapes.resend_model import ResendEmail
 from mailqueue.core.errors import InvalidField
 from mailqueue.tenants.model import Scope
@@ -154,6 +155,7 @@ RESEND = Shape(
         _endpoint("/emails", "Send an email.", send),
         _endpoint("/emails/batch", "Send up to 100 emails.", send_batch),
         *EMAIL_ENDPOINTS,
+        *FILE_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,

@@ -79,7 +79,7 @@ async def _page(conn: Conn, query: Query, *, project_id: UUID) -> list[UUID]:
 
 
 async def change(call: Call) -> Response:
-    """Give a mail that waits for an instant another one."""
+    """Give a mail that was not tried yet another instant."""
     email_id = call.id("email_id")
     document = await document_of(call, most=SMALL_BYTES)
     try:
@@ -96,7 +96,7 @@ async def change(call: Call) -> Response:
     if done is None:
         raise NotFound("email", email_id)
     if done.outcome is None:
-        raise Finished(f"Only scheduled emails can be updated, this one is {done.state}")
+        raise Finished(f"Only emails that wait can be updated, this one is {done.state}")
     return json_answer({"object": "email", "id": email_id})
 
 

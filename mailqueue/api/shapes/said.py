@@ -44,7 +44,7 @@ async def said_of(call: Call, email_id: UUID) -> Said:
         text=text,
         reply_to=content.reply_to,
         headers=content.headers or {},
-        files=content.files or [],
+        files=[one for one in content.files or () if not one.get("raw")],
     )
 
 
