@@ -24,7 +24,8 @@ from mailqueue.tenants.local_key import keep_local_key
 from mailqueue.trap.server import trap_server
 from mailqueue.vault.masterkey import FILE_NAME, create_master_key, master_key_of
 from mailqueue.vault.vault import check_master_key
-from mailqueue.wiring import build_services
+from mailqueue.webhooks.worker import keeping_webhooks
+from mailqueue.wiring import build_services, webhook_tools
 
 Say = Callable[[str], None]
 
@@ -74,6 +75,7 @@ async def run_everything(
         app = create_app(settings, pool, services=build_services(settings, pool))
         api = await stack.enter_async_context(listening(app, api_socket))
         smtp = await stack.enter_async_context(submission_beside(settings, pool, say=say))
+        await stack.enter_async_context(keeping_webhooks(database, webhook_tools(settings)))
         fleet = asyncio.create_task(Fleet(settings, kind="send").run(stop), name="workers")
         ready(
             Running(

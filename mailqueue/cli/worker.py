@@ -10,6 +10,7 @@ import uvloop
 from mailqueue import process, wiring
 from mailqueue.cli.output import examples
 from mailqueue.cli.worker_submission import submission
+from mailqueue.cli.worker_webhooks import webhooks
 from mailqueue.core.config import Settings, load_settings
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import connect
@@ -27,6 +28,7 @@ def worker() -> None:
 
 
 worker.add_command(submission)
+worker.add_command(webhooks)
 
 
 @worker.command(

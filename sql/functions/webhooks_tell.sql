@@ -1,40 +1,28 @@
 -- What webhooks are told: in the transaction of the event, and where nobody wants to hear it one cheap look a statement.
 --
--- Everything that happens to a mail is either a row of email_events, or (sent) one of email_history; that a mail was queued
--- is said by who accepts it, because a trigger there would cost each mail more than its own row.
+-- Everything that happens to a mail is either a row of email_events, or (sent) one of email_history, or (put off) one of
+-- send_logs; that a mail was queued is said by who accepts it, because a trigger there would cost each mail more than its
+-- own row.
 
--- What is said of a mail besides what happened to it. Unknown mail, or mail whose history is gone: an empty object.
-CREATE OR REPLACE FUNCTION mailqueue.webhook_mail(p_email uuid) RETURNS json
+DROP FUNCTION IF EXISTS mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], timestamptz[], json[], json[]);
+DROP FUNCTION IF EXISTS mailqueue.webhook_payload(text, timestamptz, uuid, uuid, uuid, json, json);
+DROP FUNCTION IF EXISTS mailqueue.webhook_mail(uuid);
+
+-- The body: docs/webhooks.md has its schema. Without a query in it, so that it becomes part of the statement that calls it.
+CREATE OR REPLACE FUNCTION mailqueue.webhook_payload(p_type text, p_at timestamptz, p_id uuid, p_project_id uuid, p_project text, p_email uuid,
+    p_recipient text, p_recipients integer, p_category text, p_campaign text, p_tags text[], p_sender text, p_message_id text, p_provider_id text,
+    p_reason text, p_code text, p_source text, p_more jsonb) RETURNS json
 LANGUAGE sql STABLE
 AS $$
-    SELECT coalesce((
-        SELECT json_build_object('category', m.category, 'campaign_id', m.campaign_id, 'tags', coalesce(m.tags, '{}'), 'recipients', m.recipients,
-                                 'message_id', m.message_id, 'provider_message_id', m.provider_id, 'sender', s.name, 'recipient', m.recipient)
-          FROM (SELECT q.category, q.campaign_id, q.tags, q.recipients, NULL AS message_id, NULL AS provider_id, q.assigned_to, q.recipient_email AS recipient
-                  FROM mailqueue.email_queue AS q WHERE q.id = p_email
-                UNION ALL
-                SELECT h.category, h.campaign_id, h.tags, h.recipients, h.message_id, h.provider_message_id, h.assigned_to, h.recipient_email
-                  FROM mailqueue.email_history AS h WHERE h.id = p_email) AS m
-          LEFT JOIN mailqueue.sender_accounts AS s ON s.id = m.assigned_to LIMIT 1), '{}')
+    SELECT json_build_object('type', p_type, 'timestamp', to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+        'data', json_build_object('version', 1, 'event_id', p_id, 'email_id', p_email, 'project_id', p_project_id, 'project', p_project,
+            'recipient', p_recipient, 'recipients', coalesce(p_recipients, 1), 'category', p_category, 'campaign_id', p_campaign,
+            'tags', coalesce(p_tags, '{}'), 'sender', p_sender, 'message_id', p_message_id, 'provider_message_id', p_provider_id,
+            'reason', left(p_reason, 1000), 'code', p_code, 'source', p_source, 'url', coalesce(p_more -> 'url', p_more -> 'link'),
+            'user_agent', p_more -> 'user_agent', 'ip', p_more -> 'ip', 'is_machine', p_more -> 'is_machine', 'is_test', false))
 $$;
-COMMENT ON FUNCTION mailqueue.webhook_mail(uuid) IS 'What webhooks are told of a mail itself.';
-
--- p_said: what happened, an object with reason, code, source and what else is known. docs/webhooks.md has the schema.
-CREATE OR REPLACE FUNCTION mailqueue.webhook_payload(p_type text, p_at timestamptz, p_id uuid, p_project uuid, p_email uuid, p_mail json, p_said json) RETURNS json
-LANGUAGE sql STABLE
-AS $$
-    SELECT json_build_object('type', p_type,
-        'timestamp', to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-        'data', json_build_object('version', 1, 'event_id', p_id, 'email_id', p_email, 'project_id', p_project,
-            'project', (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = p_project),
-            'recipient', coalesce(p_said ->> 'recipient', p_mail ->> 'recipient'), 'recipients', coalesce(p_mail -> 'recipients', '1'),
-            'category', p_mail -> 'category', 'campaign_id', p_mail -> 'campaign_id', 'tags', coalesce(p_mail -> 'tags', '[]'),
-            'sender', p_mail -> 'sender', 'message_id', p_mail -> 'message_id', 'provider_message_id', p_mail -> 'provider_message_id',
-            'reason', p_said -> 'reason', 'code', p_said -> 'code', 'source', p_said -> 'source', 'url', p_said -> 'url',
-            'user_agent', p_said -> 'user_agent', 'ip', p_said -> 'ip', 'is_machine', p_said -> 'is_machine', 'is_test', coalesce(p_said -> 'is_test', 'false')))
-$$;
-COMMENT ON FUNCTION mailqueue.webhook_payload(text, timestamptz, uuid, uuid, uuid, json, json) IS
-    'The body of a webhook: {"type", "timestamp", "data"}, version 1.';
+COMMENT ON FUNCTION mailqueue.webhook_payload(text, timestamptz, uuid, uuid, text, uuid, text, integer, text, text, text[], text, text, text, text, text,
+    text, jsonb) IS 'The body of a webhook: {"type", "timestamp", "data"}, version 1.';
 
 CREATE OR REPLACE FUNCTION mailqueue.webhook_wanted(p_project uuid, p_type text) RETURNS boolean
 LANGUAGE sql STABLE
@@ -45,25 +33,24 @@ $$;
 COMMENT ON FUNCTION mailqueue.webhook_wanted(uuid, text) IS 'Whether some webhook of the project wants to hear of events of a type.';
 
 -- One event to every webhook that wants it. Callers have looked whether there is one.
-CREATE OR REPLACE FUNCTION mailqueue.tell_webhooks(p_ids uuid[], p_projects uuid[], p_types text[], p_emails uuid[], p_times timestamptz[], p_mails json[], p_said json[])
+CREATE OR REPLACE FUNCTION mailqueue.tell_webhooks(p_ids uuid[], p_projects uuid[], p_types text[], p_emails uuid[], p_times timestamptz[], p_payloads json[])
 RETURNS void
-LANGUAGE sql
+LANGUAGE plpgsql
 AS $$
+BEGIN
     WITH made AS (
         INSERT INTO mailqueue.webhook_events (id, project_id, type, email_id, occurred_at, payload)
-        SELECT t.id, t.project_id, t.type, t.email_id, t.at,
-               mailqueue.webhook_payload(t.type, t.at, t.id, t.project_id, t.email_id, coalesce(t.mail, mailqueue.webhook_mail(t.email_id)), t.said)
-          FROM unnest(p_ids, p_projects, p_types, p_emails, p_times, p_mails, p_said) AS t(id, project_id, type, email_id, at, mail, said)
+        SELECT * FROM unnest(p_ids, p_projects, p_types, p_emails, p_times, p_payloads)
         ON CONFLICT ON CONSTRAINT webhook_events_pkey DO NOTHING
         RETURNING id, project_id, type
     )
     INSERT INTO mailqueue.webhook_deliveries (project_id, webhook_id, event_id, type)
     SELECT m.project_id, w.id, m.id, m.type
       FROM made AS m
-      JOIN mailqueue.webhooks AS w ON w.project_id = m.project_id AND w.is_enabled AND (w.event_types = '{}' OR m.type = ANY (w.event_types))
-$$;
-COMMENT ON FUNCTION mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], timestamptz[], json[], json[]) IS
-    'Write events and a delivery of each for every webhook that wants it. p_mails NULL: it is looked up.';
+      JOIN mailqueue.webhooks AS w ON w.project_id = m.project_id AND w.is_enabled AND (w.event_types = '{}' OR m.type = ANY (w.event_types));
+END $$;
+COMMENT ON FUNCTION mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], timestamptz[], json[]) IS
+    'Write events and a delivery of each for every webhook that wants it.';
 
 -- What comes back from the archive was told when it happened.
 CREATE OR REPLACE FUNCTION mailqueue.is_untold() RETURNS boolean
@@ -76,24 +63,31 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_said json[];
+    v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_payloads json[];
 BEGIN
     IF NOT EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.is_enabled) OR mailqueue.is_untold() THEN
         RETURN NULL;
     END IF;
-    -- By way of jsonb: what events say besides grows from version to version.
-    SELECT array_agg(e.id ORDER BY e.n), array_agg(e.project_id ORDER BY e.n), array_agg(e.type ORDER BY e.n), array_agg(e.email_id ORDER BY e.n),
-           array_agg(e.occurred_at ORDER BY e.n),
-           array_agg(json_build_object('recipient', e.recipient_email, 'reason', left(e.said ->> 'detail', 1000), 'code', e.said -> 'code', 'source', e.said -> 'source',
-               'url', coalesce(e.more -> 'url', e.more -> 'link'), 'user_agent', e.more -> 'user_agent', 'ip', e.more -> 'ip',
-               'is_machine', e.more -> 'is_machine') ORDER BY e.n)
-      INTO v_ids, v_projects, v_types, v_emails, v_times, v_said
-      FROM (SELECT row_number() OVER () AS n, i.id, i.project_id, 'email.' || i.type AS type, i.email_id, i.occurred_at, i.recipient_email, s.said,
-                   CASE jsonb_typeof(s.said -> 'data') WHEN 'object' THEN s.said -> 'data' END AS more
-              FROM inserted AS i CROSS JOIN LATERAL (SELECT to_jsonb(i) AS said OFFSET 0) AS s
-             WHERE i.type NOT IN ('queued', 'sent') AND mailqueue.webhook_wanted(i.project_id, 'email.' || i.type)) AS e;
+    SELECT array_agg(i.id), array_agg(i.project_id), array_agg('email.' || i.type), array_agg(i.email_id), array_agg(i.occurred_at),
+           array_agg(mailqueue.webhook_payload('email.' || i.type, i.occurred_at, i.id, i.project_id, p.name, i.email_id,
+               coalesce(i.recipient_email, m.recipient), m.recipients, m.category, m.campaign_id, m.tags, s.name, m.message_id, m.provider_id,
+               i.detail, i.code, i.source, CASE jsonb_typeof(i.data) WHEN 'object' THEN i.data END))
+      INTO v_ids, v_projects, v_types, v_emails, v_times, v_payloads
+      FROM inserted AS i
+      JOIN mailqueue.projects AS p ON p.id = i.project_id
+      LEFT JOIN LATERAL (
+           SELECT q.category, q.campaign_id, q.tags, q.recipients::integer, NULL AS message_id, NULL AS provider_id, q.assigned_to, q.recipient_email AS recipient
+             FROM mailqueue.email_queue AS q WHERE q.id = i.email_id
+           UNION ALL
+           SELECT h.category, h.campaign_id, h.tags, h.recipients, h.message_id, h.provider_message_id, h.assigned_to, h.recipient_email
+             FROM mailqueue.email_history AS h WHERE h.id = i.email_id
+            LIMIT 1) AS m ON true
+      LEFT JOIN mailqueue.sender_accounts AS s ON s.id = m.assigned_to
+     WHERE i.type NOT IN ('queued', 'sent')
+       AND EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.project_id = i.project_id AND w.is_enabled
+                    AND (w.event_types = '{}' OR 'email.' || i.type = ANY (w.event_types)));
     IF v_ids IS NOT NULL THEN
-        PERFORM mailqueue.tell_webhooks(v_ids, v_projects, v_types, v_emails, v_times, NULL, v_said);
+        PERFORM mailqueue.tell_webhooks(v_ids, v_projects, v_types, v_emails, v_times, v_payloads);
     END IF;
     RETURN NULL;
 END $$;
@@ -108,20 +102,22 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_mails json[]; v_said json[];
+    v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_payloads json[];
 BEGIN
     IF NOT EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.is_enabled) OR mailqueue.is_untold() THEN
         RETURN NULL;
     END IF;
-    SELECT array_agg(mailqueue.uuidv7()), array_agg(i.project_id), array_agg('email.sent'::text), array_agg(i.id), array_agg(i.finished_at),
-           array_agg(json_build_object('category', i.category, 'campaign_id', i.campaign_id, 'tags', coalesce(i.tags, '{}'), 'recipients', i.recipients,
-               'message_id', i.message_id, 'provider_message_id', i.provider_message_id, 'sender', s.name, 'recipient', i.recipient_email)),
-           array_agg('{}'::json)
-      INTO v_ids, v_projects, v_types, v_emails, v_times, v_mails, v_said
-      FROM inserted AS i LEFT JOIN mailqueue.sender_accounts AS s ON s.id = i.assigned_to
-     WHERE i.status = 'sent' AND mailqueue.webhook_wanted(i.project_id, 'email.sent');
+    SELECT array_agg(i.event_id), array_agg(i.project_id), array_agg('email.sent'::text), array_agg(i.id), array_agg(i.finished_at),
+           array_agg(mailqueue.webhook_payload('email.sent', i.finished_at, i.event_id, i.project_id, p.name, i.id, i.recipient_email, i.recipients::integer,
+               i.category, i.campaign_id, i.tags, s.name, i.message_id, i.provider_message_id, NULL, NULL, NULL, NULL))
+      INTO v_ids, v_projects, v_types, v_emails, v_times, v_payloads
+      FROM (SELECT mailqueue.uuidv7() AS event_id, n.* FROM inserted AS n WHERE n.status = 'sent' OFFSET 0) AS i
+      JOIN mailqueue.projects AS p ON p.id = i.project_id
+      LEFT JOIN mailqueue.sender_accounts AS s ON s.id = i.assigned_to
+     WHERE EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.project_id = i.project_id AND w.is_enabled
+                    AND (w.event_types = '{}' OR 'email.sent' = ANY (w.event_types)));
     IF v_ids IS NOT NULL THEN
-        PERFORM mailqueue.tell_webhooks(v_ids, v_projects, v_types, v_emails, v_times, v_mails, v_said);
+        PERFORM mailqueue.tell_webhooks(v_ids, v_projects, v_types, v_emails, v_times, v_payloads);
     END IF;
     RETURN NULL;
 END $$;
@@ -130,23 +126,62 @@ COMMENT ON FUNCTION mailqueue.email_history_told() IS 'AFTER INSERT on email_his
 CREATE OR REPLACE TRIGGER email_history_told AFTER INSERT ON mailqueue.email_history
     REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_history_told();
 
-CREATE OR REPLACE FUNCTION mailqueue.tell_queued(p_ids uuid[]) RETURNS void
-LANGUAGE sql
-AS $$
-    SELECT mailqueue.tell_webhooks(array_agg(mailqueue.uuidv7()), array_agg(q.project_id), array_agg('email.queued'::text), array_agg(q.id),
-                                   array_agg(q.created_at), NULL, array_agg('{}'::json))
-      FROM mailqueue.email_queue AS q
-     WHERE q.id = ANY (p_ids) AND mailqueue.webhook_wanted(q.project_id, 'email.queued')
-    HAVING count(*) > 0
-$$;
-COMMENT ON FUNCTION mailqueue.tell_queued(uuid[]) IS 'Tell webhooks of mail that was just queued.';
-
--- Before the row itself is there: nothing of it can be looked up.
+-- Before the row itself is there, or behind it: nothing of it is looked up.
 CREATE OR REPLACE FUNCTION mailqueue.tell_queued_row(q mailqueue.email_queue) RETURNS void
-LANGUAGE sql
+LANGUAGE plpgsql
 AS $$
-    SELECT mailqueue.tell_webhooks(ARRAY[mailqueue.uuidv7()], ARRAY[q.project_id], ARRAY['email.queued'], ARRAY[q.id], ARRAY[q.created_at],
-        ARRAY[json_build_object('category', q.category, 'campaign_id', q.campaign_id, 'tags', coalesce(q.tags, '{}'), 'recipients', q.recipients,
-                                'recipient', q.recipient_email)], ARRAY['{}'::json])
-$$;
-COMMENT ON FUNCTION mailqueue.tell_queued_row(mailqueue.email_queue) IS 'Tell webhooks of mail that is about to be queued.';
+DECLARE
+    v_id uuid := mailqueue.uuidv7();
+BEGIN
+    PERFORM mailqueue.tell_webhooks(ARRAY[v_id], ARRAY[q.project_id], ARRAY['email.queued'], ARRAY[q.id], ARRAY[q.created_at],
+        ARRAY[mailqueue.webhook_payload('email.queued', q.created_at, v_id, q.project_id, (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = q.project_id),
+              q.id, q.recipient_email, q.recipients::integer, q.category, q.campaign_id, q.tags, NULL, NULL, NULL, NULL, NULL, NULL, NULL)]);
+END $$;
+COMMENT ON FUNCTION mailqueue.tell_queued_row(mailqueue.email_queue) IS 'Tell webhooks of one mail that is about to be queued.';
+
+CREATE OR REPLACE FUNCTION mailqueue.tell_queued(p_ids uuid[]) RETURNS void
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_payloads json[];
+BEGIN
+    SELECT array_agg(i.event_id), array_agg(i.project_id), array_agg('email.queued'::text), array_agg(i.id), array_agg(i.at),
+           array_agg(mailqueue.webhook_payload('email.queued', i.at, i.event_id, i.project_id, p.name, i.id, i.recipient_email, i.recipients::integer,
+               i.category, i.campaign_id, i.tags, NULL, NULL, NULL, NULL, NULL, NULL, NULL))
+      INTO v_ids, v_projects, v_types, v_emails, v_times, v_payloads
+      FROM (SELECT mailqueue.uuidv7() AS event_id, now() AS at, q.* FROM mailqueue.email_queue AS q WHERE q.id = ANY (p_ids) OFFSET 0) AS i
+      JOIN mailqueue.projects AS p ON p.id = i.project_id
+     WHERE EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.project_id = i.project_id AND w.is_enabled
+                    AND (w.event_types = '{}' OR 'email.queued' = ANY (w.event_types)));
+    IF v_ids IS NOT NULL THEN
+        PERFORM mailqueue.tell_webhooks(v_ids, v_projects, v_types, v_emails, v_times, v_payloads);
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.tell_queued(uuid[]) IS 'Tell webhooks of mails that were just queued.';
+
+-- A server said not now, and the mail will be tried again. Others of its attempts are told by what comes of them.
+CREATE OR REPLACE FUNCTION mailqueue.send_logs_told() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_id uuid := mailqueue.uuidv7();
+    q mailqueue.email_queue;
+BEGIN
+    IF NOT mailqueue.webhook_wanted(NEW.project_id, 'email.deferred') OR mailqueue.is_untold() THEN
+        RETURN NULL;
+    END IF;
+    SELECT * INTO q FROM mailqueue.email_queue AS o WHERE o.id = NEW.email_id;
+    IF FOUND THEN
+        PERFORM mailqueue.tell_webhooks(ARRAY[v_id], ARRAY[NEW.project_id], ARRAY['email.deferred'], ARRAY[NEW.email_id], ARRAY[NEW.sent_at],
+            ARRAY[mailqueue.webhook_payload('email.deferred', NEW.sent_at, v_id, NEW.project_id,
+                  (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = NEW.project_id), NEW.email_id, NEW.recipient_email, q.recipients::integer,
+                  q.category, q.campaign_id, q.tags, (SELECT s.name FROM mailqueue.sender_accounts AS s WHERE s.id = NEW.sender_account_id),
+                  NEW.message_id, NULL, NEW.reply, coalesce(NEW.enhanced_code, NEW.error_code), NULL, NULL)]);
+    END IF;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION mailqueue.send_logs_told() IS 'AFTER INSERT on send_logs of an attempt that was put off: tell webhooks.';
+
+CREATE OR REPLACE TRIGGER send_logs_told AFTER INSERT ON mailqueue.send_logs
+    FOR EACH ROW WHEN (NEW.status = 'deferred') EXECUTE FUNCTION mailqueue.send_logs_told();

@@ -59,7 +59,7 @@ SELECT g.n FROM gone AS g ORDER BY g.n;
 -- name: restore_email_history :value
 -- Bring mails and their recipients back and count them as archived no longer; gives how many were not there.
 WITH input AS MATERIALIZED (
-    SELECT i.doc FROM unnest(%(documents)s::jsonb[]) AS i(doc)
+    SELECT i.doc FROM set_config('mailqueue.untold', 'on', true), unnest(%(documents)s::jsonb[]) AS i(doc)
 ), back AS (
     INSERT INTO mailqueue.email_history
     SELECT h.* FROM input AS i CROSS JOIN LATERAL jsonb_populate_record(NULL::mailqueue.email_history, i.doc) AS h
@@ -109,7 +109,7 @@ SELECT g.n FROM gone AS g ORDER BY g.n;
 -- Bring attempts back; gives how many were not there.
 WITH back AS (
     INSERT INTO mailqueue.send_logs OVERRIDING SYSTEM VALUE
-    SELECT l.* FROM unnest(%(documents)s::jsonb[]) AS i(doc)
+    SELECT l.* FROM set_config('mailqueue.untold', 'on', true), unnest(%(documents)s::jsonb[]) AS i(doc)
     CROSS JOIN LATERAL jsonb_populate_record(NULL::mailqueue.send_logs, i.doc) AS l
     ON CONFLICT DO NOTHING
     RETURNING 1
@@ -149,7 +149,7 @@ SELECT g.n FROM gone AS g ORDER BY g.n;
 -- Bring events back; gives how many were not there.
 WITH back AS (
     INSERT INTO mailqueue.email_events
-    SELECT v.* FROM unnest(%(documents)s::jsonb[]) AS i(doc)
+    SELECT v.* FROM set_config('mailqueue.untold', 'on', true), unnest(%(documents)s::jsonb[]) AS i(doc)
     CROSS JOIN LATERAL jsonb_populate_record(NULL::mailqueue.email_events, i.doc) AS v
     ON CONFLICT DO NOTHING
     RETURNING 1

@@ -76,6 +76,21 @@ class HttpTimeouts:
 USUAL = HttpTimeouts()
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How much of an answer's body matters.
+
+    `body_s` None: a success is none without its whole body. Else the status says it all, and what
+    comes of the body within so many seconds is enough.
+    """
+
+    most_bytes: int = 1024 * 1024
+    body_s: float | None = None
+
+
+WHOLE = Reading()
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Call:
     """One request. It is never printed: its headers hold credentials, its body a mail."""

@@ -12,18 +12,30 @@ from typing import cast
 import h11
 
 from mailqueue import __version__
-from mailqueue.adapters.http.model import Answer, Call, HttpTimeouts, Reach, Site
+from mailqueue.adapters.http.model import (
+    WHOLE,
+    Answer,
+    Call,
+    HttpTimeouts,
+    Reach,
+    Reading,
+    Site,
+)
 from mailqueue.core.outbound import is_public
 from mailqueue.core.verdict import Kind, Rejected, Stage
 from mailqueue.smtp.dial import dial
 
-MOST_ANSWER_BYTES = 1024 * 1024
 MOST_HEAD_BYTES = 64 * 1024
 USER_AGENT = f"mailqueue/{__version__}"
 
 
 async def connect(
-    site: Site, reach: Reach, *, timeouts: HttpTimeouts, context: ssl.SSLContext | None
+    site: Site,
+    reach: Reach,
+    *,
+    timeouts: HttpTimeouts,
+    context: ssl.SSLContext | None,
+    reading: Reading = WHOLE,
 ) -> "Wire | Rejected":
     """Connect to a checked address and secure the connection; `context` None is for http."""
     loop = asyncio.get_running_loop()
@@ -44,7 +56,7 @@ async def connect(
     try:
         async with asyncio.timeout_at(end):
             transport, inbox = await loop.create_connection(
-                _Inbox,
+                lambda: _Inbox(reading.most_bytes),
                 sock=sock,
                 ssl=context,
                 server_hostname=site.host if context is not None else None,
@@ -55,16 +67,22 @@ async def connect(
     except asyncio.CancelledError:
         sock.close()
         raise
-    return Wire(site, transport, inbox, timeouts)
+    return Wire(site, transport, inbox, timeouts, reading)
 
 
 class Wire:
     """An open connection; after any trouble it is not usable any more."""
 
     def __init__(
-        self, site: Site, transport: asyncio.Transport, inbox: "_Inbox", timeouts: HttpTimeouts
+        self,
+        site: Site,
+        transport: asyncio.Transport,
+        inbox: "_Inbox",
+        timeouts: HttpTimeouts,
+        reading: Reading,
     ) -> None:
         self._site = site
+        self._reading = reading
         self._transport = transport
         self._inbox = inbox
         self._timeouts = timeouts
@@ -81,8 +99,10 @@ class Wire:
             and self._http.our_state is h11.IDLE
         )
 
-    async def ask(self, call: Call, *, may_finish: Callable[[], bool]) -> Answer | Rejected:
-        """Send one request and read its answer.
+    async def ask(
+        self, call: Call, *, may_finish: Callable[[], bool], by: float | None = None
+    ) -> Answer | Rejected:
+        """Send one request and read its answer, by that time of the loop's clock.
 
         Rejected is TRANSIENT if nothing was sent, and AMBIGUOUS if no answer came to what was.
         """
@@ -98,7 +118,7 @@ class Wire:
         if not may_finish():
             self.close()
             return Rejected(Kind.TRANSIENT, "", "the worker may not send any more", Stage.DATA)
-        self._end = asyncio.get_running_loop().time() + self._timeouts.call_s
+        self._end = by or asyncio.get_running_loop().time() + self._timeouts.call_s
         self._transport.write(octets)
         try:
             return await self._answer()
@@ -144,6 +164,9 @@ class Wire:
             if not isinstance(event, h11.InformationalResponse):
                 raise ConnectionError
         headers = {name.decode("ascii"): value.decode("latin-1") for name, value in event.headers}
+        if self._reading.body_s is not None:
+            enough = asyncio.get_running_loop().time() + self._reading.body_s
+            self._end = min(self._end, enough)
         body, is_complete = await self._body()
         if is_complete and self._http.our_state is h11.DONE is self._http.their_state:
             self._http.start_next_cycle()
@@ -151,7 +174,8 @@ class Wire:
                 self.close()  # more than one answer to one question: the next is nobody's
         else:
             self.close()
-        if not is_complete and 200 <= event.status_code < 300:
+        is_vital = self._reading.body_s is None
+        if is_vital and not is_complete and 200 <= event.status_code < 300:
             raise _CutOff
         if headers.get("content-encoding", "identity") != "identity":
             body = b""  # we did not ask for it, and unpacking may be endless
@@ -159,7 +183,7 @@ class Wire:
 
     async def _body(self) -> tuple[bytes, bool]:
         body = bytearray()
-        while len(body) <= MOST_ANSWER_BYTES:
+        while len(body) <= self._reading.most_bytes:
             try:
                 event = await self._event()
             except (h11.RemoteProtocolError, ConnectionError, TimeoutError):
@@ -168,7 +192,7 @@ class Wire:
                 return bytes(body), True
             if isinstance(event, h11.Data):
                 body += event.data
-        return bytes(body[:MOST_ANSWER_BYTES]), False
+        return bytes(body[: self._reading.most_bytes]), False
 
     async def _event(self) -> object:
         while (event := self._http.next_event()) is h11.NEED_DATA:
@@ -186,7 +210,8 @@ class _CutOff(Exception):
 class _Inbox(asyncio.Protocol):
     """What has arrived and was not read yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
         self.octets = bytearray()
         self.is_over = False
         self._has_news = asyncio.Event()
@@ -198,7 +223,7 @@ class _Inbox(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.octets += data
-        if len(self.octets) > MOST_ANSWER_BYTES and not self._is_paused and self._transport:
+        if len(self.octets) > self._most_bytes and not self._is_paused and self._transport:
             self._transport.pause_reading()
             self._is_paused = True
         self._has_news.set()

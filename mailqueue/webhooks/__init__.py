@@ -1,0 +1,1 @@
+"""Tells projects' endpoints what happens to their mail."""

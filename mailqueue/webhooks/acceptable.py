@@ -1,0 +1,86 @@
+"""Which addresses, types and notes a webhook may have. Pure.
+
+Whether an address leads inside is not decided here but whenever it is connected to: names change
+what they mean.
+"""
+
+import re
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.outbound import normal_host
+from mailqueue.webhooks.model import EventType
+
+MOST_URL = 2000
+MOST_DESCRIPTION = 500
+# Below 1024 only the usual two. Above, ports of services that could take a request for theirs.
+_USUAL_PORTS = frozenset({80, 443})
+_REFUSED_PORTS = frozenset(
+    {1080, 1433, 1521, 1719, 1720, 1723, 2049, 2375, 2376, 2379, 3128, 3306, 3389, 3659, 4045}
+    | {4190, 5060, 5061, 5432, 5433, 6000, 6379, 6432, 6566, 6665, 6666, 6667, 6668, 6669, 6679}
+    | {6697, 9042, 9092, 9200, 9300, 10080, 11211, 25565, 27017, 50051}
+)
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def url_of(text: str, *, may_be_plain: bool) -> str:
+    """Check where events are to go; http:// only where the operator allowed networks of their own.
+
+    Raises:
+        InvalidField: it is no address an endpoint may have; says why.
+    """
+    if len(text) > MOST_URL:
+        raise InvalidField("url", f"must have at most {MOST_URL} characters")
+    if not text.isascii() or not text.isprintable() or re.search(r'[\s\\"<>`{}|^]', text):
+        raise InvalidField("url", "holds characters that a URL has only in their %-encoded form")
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname or "", parts.port
+        plain = f"[{host}]" if ":" in host else host
+        normal_host(plain)
+    except ValueError as exc:
+        raise InvalidField("url", str(exc)) from None
+    schemes = ("https", "http") if may_be_plain else ("https",)
+    if parts.scheme not in schemes:
+        raise InvalidField("url", "must begin with https://")
+    if "@" in parts.netloc:
+        raise InvalidField("url", "must not hold a user name or password")
+    if "#" in text:
+        raise InvalidField("url", "must not hold a fragment (#)")
+    if port is not None and (port in _REFUSED_PORTS or _is_low(port)):
+        raise InvalidField("url", f"port {port} is no port of web servers")
+    return text
+
+
+def _is_low(port: int) -> bool:
+    return port < 1024 and port not in _USUAL_PORTS
+
+
+def event_types_of(given: Sequence[str]) -> list[str]:
+    """Check which events are to be told; none: all.
+
+    Raises:
+        InvalidField: there is no such type.
+    """
+    known = {one.value for one in EventType}
+    for one in given:
+        if one not in known:
+            names = ", ".join(sorted(known))
+            raise InvalidField("event_types", f"there is no type {one[:100]!r}; these are: {names}")
+    return sorted(set(given))
+
+
+def description_of(text: str | None) -> str | None:
+    """Check what a person wrote about a webhook.
+
+    Raises:
+        InvalidField: it is too long, or holds control characters.
+    """
+    if not text:
+        return None
+    if len(text) > MOST_DESCRIPTION:
+        raise InvalidField("description", f"must have at most {MOST_DESCRIPTION} characters")
+    if _UNSEEN.search(text):
+        raise InvalidField("description", "must not hold control characters")
+    return text

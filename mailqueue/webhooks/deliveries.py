@@ -1,0 +1,143 @@
+"""The log of a webhook: what it was told, what it answered, and telling it again."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from mailqueue.core.errors import Conflict, InvalidField, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.webhooks import endpoints
+from mailqueue.webhooks import store_deliveries as store
+from mailqueue.webhooks.model import ENDED, Delivery, DeliveryLog, EventType, Status
+from mailqueue.webhooks.store_deliveries import Filter
+
+MOST_LISTED = 1000
+MOST_RETRIED = 10_000
+EVERYTHING = Filter()
+NOT_DELIVERED = (Status.FAILED, Status.CANCELLED)
+
+
+async def list_page(
+    conn: Conn,
+    project_id: UUID,
+    webhook_id: UUID,
+    *,
+    wanted: Filter = EVERYTHING,
+    before: UUID | None = None,
+    limit: int = 100,
+) -> list[Delivery]:
+    """List the log, the newest first, behind the delivery of that id.
+
+    Raises:
+        NotFound: the project has no such webhook.
+        InvalidField: the limit, the status or the type is none.
+    """
+    if not 1 <= limit <= MOST_LISTED:
+        raise InvalidField("limit", f"must be 1 to {MOST_LISTED}, got {limit}")
+    if wanted.status is not None and wanted.status not in set(Status):
+        raise InvalidField("status", f"must be one of {', '.join(Status)}")
+    await endpoints.find(conn, project_id, webhook_id)
+    return await store.list_page(
+        conn, project_id, webhook_id, wanted=wanted, before=before, limit=limit
+    )
+
+
+async def show(conn: Conn, project_id: UUID, webhook_id: UUID, delivery_id: UUID) -> DeliveryLog:
+    """Give one delivery with what was sent and every attempt.
+
+    Raises:
+        NotFound: the webhook has no such delivery.
+    """
+    delivery = await _find(conn, project_id, webhook_id, delivery_id)
+    return DeliveryLog(
+        delivery,
+        await store.payload_of(conn, project_id, delivery.event_id),
+        await store.list_attempts(conn, project_id, delivery_id),
+    )
+
+
+async def retry(
+    conn: Conn, project_id: UUID, webhook_id: UUID, delivery_id: UUID, *, by: str
+) -> Delivery:
+    """Deliver one again, whatever became of it.
+
+    Raises:
+        NotFound: the webhook has no such delivery.
+        Conflict: it has not ended, its payload is not kept any more, or the webhook is disabled.
+    """
+    webhook = await endpoints.find(conn, project_id, webhook_id)
+    delivery = await _find(conn, project_id, webhook_id, delivery_id)
+    if not webhook.is_enabled:
+        raise Conflict("the webhook is disabled: enable it first")
+    if delivery.status not in ENDED:
+        raise Conflict(f"the delivery is {delivery.status}: it has not ended")
+    count = await store.retry(
+        conn,
+        project_id,
+        webhook_id,
+        ids=[delivery_id],
+        statuses=ENDED,
+        types=None,
+        since=None,
+        until=None,
+        most=1,
+        by=by,
+    )
+    if count == 0:
+        raise Conflict("what it told is not kept any more")
+    return await _find(conn, project_id, webhook_id, delivery_id)
+
+
+async def retry_many(
+    conn: Conn,
+    project_id: UUID,
+    webhook_id: UUID,
+    *,
+    since: datetime | None,
+    until: datetime | None,
+    statuses: Sequence[str] = NOT_DELIVERED,
+    types: Sequence[str] | None = None,
+    most: int = MOST_RETRIED,
+    by: str,
+) -> int:
+    """Deliver again what was told in a time and ended so; say how many, at most 10,000 at once.
+
+    Raises:
+        NotFound: the project has no such webhook.
+        Conflict: it is disabled.
+        InvalidField: a status or type is none, or the range is.
+    """
+    for status in statuses:
+        if status not in set(ENDED):
+            raise InvalidField("statuses", f"must be among {', '.join(ENDED)}, got {status[:50]!r}")
+    known = {*EventType}
+    for one in types or ():
+        if one not in known:
+            raise InvalidField("types", f"there is no type {one[:100]!r}")
+    if since is not None and until is not None and until <= since:
+        raise InvalidField("until", "must be after since")
+    if not 1 <= most <= MOST_RETRIED:
+        raise InvalidField("limit", f"must be 1 to {MOST_RETRIED}, got {most}")
+    if not (await endpoints.find(conn, project_id, webhook_id)).is_enabled:
+        raise Conflict("the webhook is disabled: enable it first")
+    return await store.retry(
+        conn,
+        project_id,
+        webhook_id,
+        ids=None,
+        statuses=statuses,
+        types=types or None,
+        since=since,
+        until=until,
+        most=most,
+        by=by,
+    )
+
+
+async def _find(conn: Conn, project_id: UUID, webhook_id: UUID, delivery_id: UUID) -> Delivery:
+    found = await store.list_page(
+        conn, project_id, webhook_id, wanted=EVERYTHING, delivery_id=delivery_id, limit=1
+    )
+    if not found:
+        raise NotFound("delivery", delivery_id)
+    return found[0]

@@ -1,0 +1,242 @@
+"""What can be done with a webhook: add, find, list, change, switch, rotate its secret, remove."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from mailqueue.core.errors import ConfigError, Conflict, InvalidField, NotFound
+from mailqueue.core.secret import Secret
+from mailqueue.db.fetch import Conn
+from mailqueue.vault import vault
+from mailqueue.vault.masterkey import MasterKey
+from mailqueue.vault.sealing import Place
+from mailqueue.webhooks import store
+from mailqueue.webhooks.acceptable import description_of, event_types_of, url_of
+from mailqueue.webhooks.identity import new_id
+from mailqueue.webhooks.model import Keys, Webhook, WithSecret
+from mailqueue.webhooks.signing import new_secret, secret_of
+
+MOST_OF_PROJECT = 50
+MOST_LISTED = 1000
+USUAL_OVERLAP = timedelta(hours=24)
+LONGEST_OVERLAP = timedelta(days=30)
+
+
+async def add(
+    conn: Conn,
+    project_id: UUID,
+    *,
+    url: str,
+    event_types: list[str],
+    description: str | None,
+    secret: str | None,
+    may_be_plain: bool,
+    master: MasterKey | None,
+    by: str,
+) -> WithSecret:
+    """Add a webhook; `secret` None makes one. It is told of all that happens from now on.
+
+    Raises:
+        InvalidField: a field at fault.
+        Conflict: the project has 50, or there is no master key to seal the secret with.
+        Locked: the project's own key has to allow it.
+    """
+    url = url_of(url, may_be_plain=may_be_plain)
+    types, words = event_types_of(event_types), description_of(description)
+    chosen = new_secret() if secret is None else secret_of(secret)
+    async with conn.transaction():
+        if await store.count(conn, project_id) >= MOST_OF_PROJECT:
+            raise Conflict(f"a project may have {MOST_OF_PROJECT} webhooks: remove one first")
+        webhook_id = new_id()
+        sealed = await _sealed(conn, project_id, webhook_id, chosen, master=master)
+        await store.add(
+            conn,
+            webhook_id,
+            project_id=project_id,
+            url=url,
+            description=words,
+            event_types=types,
+            sealed=sealed,
+        )
+        detail = {"url": url, "event_types": types}
+        await store.audit(
+            conn, project_id, "webhook.added", subject=webhook_id, detail=detail, by=by
+        )
+        return WithSecret(await find(conn, project_id, webhook_id), chosen)
+
+
+async def project_named(conn: Conn, project: str) -> UUID:
+    """Give the id of a project.
+
+    Raises:
+        NotFound: there is none of that name.
+    """
+    found = await store.find_project(conn, project)
+    if found is None:
+        raise NotFound("project", project)
+    return found
+
+
+async def find(conn: Conn, project_id: UUID | None, webhook_id: UUID) -> Webhook:
+    """Give one of a project's webhooks, or (None) one of whichever project.
+
+    Raises:
+        NotFound: there is none of that id.
+    """
+    found = await store.list_page(conn, project_id=project_id, webhook_id=webhook_id, limit=1)
+    if not found:
+        raise NotFound("webhook", webhook_id)
+    return found[0]
+
+
+async def list_page(
+    conn: Conn, project_id: UUID | None, *, after: UUID | None = None, limit: int = 100
+) -> list[Webhook]:
+    """List webhooks in the order they were made, of a project or (None) of all.
+
+    Raises:
+        InvalidField: the limit is none.
+    """
+    if not 1 <= limit <= MOST_LISTED:
+        raise InvalidField("limit", f"must be 1 to {MOST_LISTED}, got {limit}")
+    return await store.list_page(conn, project_id=project_id, after=after, limit=limit)
+
+
+async def change(
+    conn: Conn,
+    project_id: UUID,
+    webhook_id: UUID,
+    *,
+    url: str,
+    event_types: list[str],
+    description: str | None,
+    may_be_plain: bool,
+    by: str,
+) -> Webhook:
+    """Have events go elsewhere, or others. What waits goes to the new address, too.
+
+    Raises:
+        InvalidField: a field at fault.
+        NotFound: the project has no such webhook.
+    """
+    is_there = await store.change(
+        conn,
+        project_id,
+        webhook_id,
+        url=url_of(url, may_be_plain=may_be_plain),
+        description=description_of(description),
+        event_types=event_types_of(event_types),
+        by=by,
+    )
+    if not is_there:
+        raise NotFound("webhook", webhook_id)
+    return await find(conn, project_id, webhook_id)
+
+
+async def switch(
+    conn: Conn, project_id: UUID, webhook_id: UUID, *, is_enabled: bool, by: str
+) -> Webhook:
+    """Tell a webhook nothing for now, or tell it again; what happens meanwhile it is never told.
+
+    Raises:
+        NotFound: the project has no such webhook.
+    """
+    if not await store.switch(conn, project_id, webhook_id, is_enabled=is_enabled, by=by):
+        raise NotFound("webhook", webhook_id)
+    return await find(conn, project_id, webhook_id)
+
+
+async def remove(conn: Conn, project_id: UUID, webhook_id: UUID, *, by: str) -> None:
+    """Take a webhook away for good; its log is deleted.
+
+    Raises:
+        NotFound: the project has no such webhook.
+    """
+    if not await store.remove(conn, project_id, webhook_id, by=by):
+        raise NotFound("webhook", webhook_id)
+
+
+async def rotate(
+    conn: Conn,
+    project_id: UUID,
+    webhook_id: UUID,
+    *,
+    secret: str | None,
+    overlap: timedelta,
+    master: MasterKey | None,
+    by: str,
+) -> WithSecret:
+    """Have another secret sign; the one before signs beside it for `overlap`.
+
+    Raises:
+        InvalidField: the secret is none, or the overlap too long.
+        NotFound: the project has no such webhook.
+        Conflict: there is no master key to seal with.
+        Locked: the project's own key has to allow it.
+    """
+    if not timedelta(0) <= overlap <= LONGEST_OVERLAP:
+        raise InvalidField("overlap_hours", "must be from 0 hours to 30 days")
+    chosen = new_secret() if secret is None else secret_of(secret)
+    async with conn.transaction():
+        keys = await store.lock_keys(conn, project_id, webhook_id)
+        if keys is None:
+            raise NotFound("webhook", webhook_id)
+        previous = None
+        if overlap:
+            opened = (await secrets_of(conn, keys, master=master))[0]
+            previous = await _sealed(
+                conn, project_id, webhook_id, opened, master=master, column=PREVIOUS
+            )
+        sealed = await _sealed(conn, project_id, webhook_id, chosen, master=master)
+        await store.replace_secret(
+            conn, webhook_id, sealed=sealed, previous=previous, overlap=overlap
+        )
+        detail = {"overlap_hours": round(overlap.total_seconds() / 3600, 2)}
+        await store.audit(
+            conn, project_id, "webhook.rotated", subject=webhook_id, detail=detail, by=by
+        )
+        return WithSecret(await find(conn, project_id, webhook_id), chosen)
+
+
+CURRENT, PREVIOUS = "sealed_secret", "sealed_secret_previous"
+
+
+async def secrets_of(conn: Conn, keys: Keys, *, master: MasterKey | None) -> tuple[Secret, ...]:
+    """Open what signs: the secret in force, then the one before while it signs, too.
+
+    Raises:
+        ConfigError: there is no master key to open with.
+        Locked: the project's own key has to allow it.
+        SealBroken: it cannot be opened.
+    """
+    if master is None:
+        raise ConfigError(
+            "the secrets of webhooks are sealed, and there is no master key: "
+            "set MAILQUEUE_MASTER_KEY"
+        )
+    found = [(CURRENT, keys.sealed_secret)]
+    if keys.sealed_secret_previous is not None and (keys.previous_seconds or 0) > 0:
+        found.append((PREVIOUS, keys.sealed_secret_previous))
+    opened = []
+    for column, sealed in found:
+        place = Place(keys.project_id, "webhooks", column, keys.id)
+        octets = await vault.open_sealed(conn, master, place=place, sealed=sealed)
+        opened.append(Secret(octets.decode()))
+    return tuple(opened)
+
+
+async def _sealed(
+    conn: Conn,
+    project_id: UUID,
+    webhook_id: UUID,
+    secret: Secret,
+    *,
+    master: MasterKey | None,
+    column: str = CURRENT,
+) -> bytes:
+    if master is None:
+        raise Conflict(
+            "no secret is kept here, as there is no master key to seal it with: "
+            "set MAILQUEUE_MASTER_KEY, or run `mailqueue up`, which makes one"
+        )
+    place = Place(project_id, "webhooks", column, webhook_id)
+    return await vault.seal(conn, master, place=place, plaintext=secret.reveal().encode())

@@ -1,0 +1,198 @@
+"""What webhooks, their events and deliveries are. Values only."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from mailqueue.core.secret import Secret
+
+
+class EventType(StrEnum):
+    """What a webhook can be told."""
+
+    QUEUED = "email.queued"
+    SENT = "email.sent"  # the provider or the receiving server took it
+    DELIVERED = "email.delivered"
+    DEFERRED = "email.deferred"
+    SOFT_BOUNCE = "email.soft_bounce"
+    HARD_BOUNCE = "email.hard_bounce"
+    COMPLAINT = "email.complaint"
+    OPENED = "email.opened"
+    CLICKED = "email.clicked"
+    UNSUBSCRIBED = "email.unsubscribed"
+    RESUBSCRIBED = "email.resubscribed"
+    FAILED = "email.failed"
+    SUPPRESSED = "email.suppressed"
+    EXPIRED = "email.expired"
+    CANCELLED = "email.cancelled"
+    HELD = "email.held"
+    RESOLVED = "email.resolved"
+
+
+MEANING_BY_TYPE: Mapping[EventType, str] = {
+    EventType.QUEUED: "The mail was accepted and waits to be sent, also when it is requeued.",
+    EventType.SENT: "The receiving server or the provider took the mail.",
+    EventType.DELIVERED: "The provider says it reached the recipient's mailbox server.",
+    EventType.DEFERRED: "It was not taken for now and will be tried again.",
+    EventType.SOFT_BOUNCE: "It came back, for a reason that may pass or is not the address's.",
+    EventType.HARD_BOUNCE: "It came back because the address does not exist.",
+    EventType.COMPLAINT: "The recipient marked it as spam.",
+    EventType.OPENED: "It was opened; is_machine says that no person did.",
+    EventType.CLICKED: "A link in it was followed; url is where it leads.",
+    EventType.UNSUBSCRIBED: "The recipient wants no more of its category, or none at all.",
+    EventType.RESUBSCRIBED: "The recipient wants mail again.",
+    EventType.FAILED: "It will not be tried again; reason says why.",
+    EventType.SUPPRESSED: "It was not sent: the project does not write to the address.",
+    EventType.EXPIRED: "Its time ran out before it could be sent.",
+    EventType.CANCELLED: "Somebody cancelled it before it was sent.",
+    EventType.HELD: "It waits for a person's decision.",
+    EventType.RESOLVED: "Of a mail in doubt it was found out whether it was sent.",
+}
+TEST_TYPE = "webhook.test"
+"""What a test tells unless another type is asked for; no webhook has to want it."""
+
+
+class Status(StrEnum):
+    """How far a delivery is."""
+
+    PENDING = "pending"
+    ASSIGNED = "assigned"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+ENDED = (Status.DELIVERED, Status.FAILED, Status.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """One endpoint of a project, and how it answers; `circuit` as in view webhook_status."""
+
+    id: UUID
+    project_id: UUID
+    project: str
+    url: str
+    description: str | None
+    event_types: list[str]  # empty: all
+    is_enabled: bool
+    disabled_at: datetime | None
+    disabled_reason: str | None
+    circuit: str
+    failures: int
+    failing_since: datetime | None
+    blocked_until: datetime | None
+    previous_until: datetime | None  # until then an older secret signs, too
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class WithSecret:
+    """A webhook and its secret, which is shown this once."""
+
+    webhook: Webhook
+    secret: Secret
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Where a webhook leads and what signs, sealed."""
+
+    id: UUID
+    project_id: UUID
+    revision: int
+    url: str
+    is_enabled: bool
+    sealed_secret: bytes = field(repr=False)
+    sealed_secret_previous: bytes | None = field(repr=False)
+    previous_seconds: float | None  # so long the previous one signs still
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One event on its way to one webhook, or what became of it."""
+
+    id: UUID
+    webhook_id: UUID
+    event_id: UUID
+    type: str
+    status: str
+    attempts: int
+    max_attempts: int
+    run_at: datetime
+    last_code: int | None
+    last_error: str | None
+    email_id: UUID | None
+    created_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One call of an endpoint; `response` is the first 4 kB of what it answered."""
+
+    attempt: int
+    tried_at: datetime
+    status_code: int | None
+    error: str | None
+    took_ms: int
+    request_headers: dict[str, str]
+    response: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryLog:
+    """A delivery, what was sent and every attempt; `payload` None: it was erased."""
+
+    delivery: Delivery
+    payload: Mapping[str, Any] | None
+    attempts: list[Attempt]
+
+
+class Claimed(NamedTuple):
+    """A delivery that this worker may make until its lease is over."""
+
+    id: UUID
+    claim_no: int
+    webhook_id: UUID
+    project_id: UUID
+    event_id: UUID
+    type: str
+    attempt: int
+    is_probe: bool
+    revision: int | None
+    payload: str | None
+
+
+class Ending(StrEnum):
+    """What became of one claim; settle_webhook_deliveries() says what follows."""
+
+    DELIVERED = "delivered"
+    FAILED = "failed"  # this attempt
+    GONE = "gone"  # 410: nothing more is wanted
+    REFUSED = "refused"  # it cannot be delivered at all
+    DEFER = "defer"  # not tried
+
+
+class Settled(NamedTuple):
+    """What to write about one claim; `tried_at` None: there was no call.
+
+    `wait` is the least wait before the next attempt; where it `rests`, the endpoint asked all of
+    us for it.
+    """
+
+    id: UUID
+    claim_no: int
+    ending: Ending
+    code: int | None = None
+    error: str | None = None
+    wait: timedelta | None = None
+    rests: bool = False
+    tried_at: datetime | None = None
+    took_ms: int = 0
+    headers: Mapping[str, str] | None = None
+    response: str | None = None

@@ -1,0 +1,76 @@
+"""How a call proves that it comes from us: Standard Webhooks, and a plain HMAC. Pure.
+
+https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import os
+from collections.abc import Sequence
+
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.secret import Secret
+from mailqueue.ports.webhook import Headers
+
+PREFIX = "whsec_"
+FEWEST_BYTES, MOST_BYTES = 24, 64
+_NEW_BYTES = 32
+HIDDEN = frozenset({"webhook-signature", "x-mailqueue-signature"})
+"""Headers that the log leaves out."""
+
+
+def new_secret() -> Secret:
+    """Make a secret; the only function here that is not pure."""
+    return Secret(PREFIX + base64.b64encode(os.urandom(_NEW_BYTES)).decode())
+
+
+def secret_of(text: str) -> Secret:
+    """Read a secret that somebody chose.
+
+    Raises:
+        InvalidField: it is not `whsec_` and base64 of 24 to 64 bytes; the message does not tell it.
+    """
+    try:
+        octets = len(_decoded(text))
+    except (ValueError, binascii.Error):
+        octets = 0
+    if not text.startswith(PREFIX) or not FEWEST_BYTES <= octets <= MOST_BYTES:
+        why = f"must be {PREFIX} and the base64 of {FEWEST_BYTES} to {MOST_BYTES} random bytes"
+        raise InvalidField("secret", why)
+    return Secret(text)
+
+
+def key_of(secret: Secret) -> bytes:
+    """Give the key that a secret stands for."""
+    return _decoded(secret.reveal())
+
+
+def headers_of(message_id: str, body: bytes, *, at: int, keys: Sequence[bytes]) -> Headers:
+    """Give the headers of one call, signed with every key, the one in force first.
+
+    `at` is the time of this attempt, in seconds since 1970.
+    """
+    signed = f"{message_id}.{at}.".encode() + body
+    signatures = " ".join(f"v1,{_signature(key, signed)}" for key in keys)
+    return (
+        ("Content-Type", "application/json"),
+        ("Webhook-Id", message_id),
+        ("Webhook-Timestamp", str(at)),
+        ("Webhook-Signature", signatures),
+        ("X-Mailqueue-Signature", f"sha256={hmac.digest(keys[0], body, 'sha256').hex()}"),
+    )
+
+
+def logged(headers: Headers) -> dict[str, str]:
+    """Give the headers as the log keeps them."""
+    return {name.lower(): text for name, text in headers if name.lower() not in HIDDEN}
+
+
+def _signature(key: bytes, signed: bytes) -> str:
+    return base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode()
+
+
+def _decoded(text: str) -> bytes:
+    return base64.b64decode(text.removeprefix(PREFIX), validate=True)

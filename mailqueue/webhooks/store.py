@@ -1,0 +1,125 @@
+"""The statements of webhooks themselves."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from mailqueue.db import fetch
+from mailqueue.db.fetch import Conn
+from mailqueue.webhooks.model import Keys, Webhook
+
+
+async def find_project(conn: Conn, project: str) -> UUID | None:
+    """Give the id of a project; None where there is none of that name."""
+    return await fetch.maybe(conn, "find_webhook_project", {"project": project}, UUID)
+
+
+async def count(conn: Conn, project_id: UUID) -> int:
+    """Say how many a project has; no other is added before this transaction ends."""
+    return await fetch.value(conn, "count_webhooks", {"project_id": project_id}, int)
+
+
+async def add(
+    conn: Conn,
+    webhook_id: UUID,
+    *,
+    project_id: UUID,
+    url: str,
+    description: str | None,
+    event_types: list[str],
+    sealed: bytes,
+) -> None:
+    """Add one."""
+    row = {
+        "id": webhook_id,
+        "project_id": project_id,
+        "url": url,
+        "description": description,
+        "event_types": event_types,
+        "sealed": sealed,
+    }
+    await fetch.run(conn, "add_webhook", row)
+
+
+async def list_page(
+    conn: Conn,
+    *,
+    project_id: UUID | None,
+    webhook_id: UUID | None = None,
+    after: UUID | None = None,
+    limit: int,
+) -> list[Webhook]:
+    """List webhooks of a project, or (None) of all, in the order they were made."""
+    asked = {"project_id": project_id, "id": webhook_id, "after": after, "limit": limit}
+    return await fetch.many(conn, "list_webhooks", asked, Webhook)
+
+
+async def change(
+    conn: Conn,
+    project_id: UUID,
+    webhook_id: UUID,
+    *,
+    url: str,
+    description: str | None,
+    event_types: list[str],
+    by: str,
+) -> bool:
+    """Change where events go and which; False where there is no such webhook."""
+    row = {
+        "project_id": project_id,
+        "id": webhook_id,
+        "url": url,
+        "description": description,
+        "event_types": event_types,
+        "by": by,
+    }
+    return await fetch.value(conn, "change_webhook", row, bool)
+
+
+async def switch(
+    conn: Conn, project_id: UUID, webhook_id: UUID, *, is_enabled: bool, by: str
+) -> bool:
+    """Enable or disable; False where there is no such webhook."""
+    row = {"project_id": project_id, "id": webhook_id, "is_enabled": is_enabled, "by": by}
+    return await fetch.value(conn, "switch_webhook", row, bool)
+
+
+async def remove(conn: Conn, project_id: UUID, webhook_id: UUID, *, by: str) -> bool:
+    """Take one away; False where there is no such webhook."""
+    row = {"project_id": project_id, "id": webhook_id, "by": by}
+    return await fetch.value(conn, "remove_webhook", row, bool)
+
+
+async def lock_keys(conn: Conn, project_id: UUID, webhook_id: UUID) -> Keys | None:
+    """Give what signs for a webhook and keep others from changing it; None: there is none."""
+    row = {"project_id": project_id, "id": webhook_id}
+    return await fetch.maybe(conn, "lock_webhook_keys", row, Keys)
+
+
+async def read_keys(conn: Conn, ids: list[UUID]) -> list[Keys]:
+    """Give where webhooks lead and what signs for them; those that are gone are left out."""
+    return await fetch.many(conn, "read_webhook_keys", {"ids": ids}, Keys)
+
+
+async def replace_secret(
+    conn: Conn, webhook_id: UUID, *, sealed: bytes, previous: bytes | None, overlap: timedelta
+) -> None:
+    """Put a new secret in place; `previous` None: the one before signs no more."""
+    row = {"id": webhook_id, "sealed": sealed, "previous": previous, "overlap": overlap}
+    await fetch.run(conn, "replace_webhook_secret", row)
+
+
+async def audit(
+    conn: Conn, project_id: UUID, action: str, *, subject: UUID, detail: dict[str, Any], by: str
+) -> None:
+    """Write in the audit what was done with a webhook."""
+    row = {
+        "project_id": project_id,
+        "action": action,
+        "subject": str(subject),
+        "detail": Jsonb(detail),
+        "by": by,
+    }
+    await fetch.run(conn, "audit_webhook", row)

@@ -1,0 +1,165 @@
+"""The statements of deliveries: their log, and what workers do."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import orjson
+from psycopg.types.json import Jsonb
+
+from mailqueue.db import fetch
+from mailqueue.db.fetch import Conn
+from mailqueue.webhooks.model import Attempt, Claimed, Delivery, Settled
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which rows of a log are meant; None leaves a question open."""
+
+    status: str | None = None
+    type: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    email_id: UUID | None = None
+
+
+class Told(NamedTuple):
+    """What settling says back: an endpoint to leave alone, or a delivery that was not ours."""
+
+    webhook_id: UUID | None
+    delivery_id: UUID | None
+
+
+async def list_page(
+    conn: Conn,
+    project_id: UUID,
+    webhook_id: UUID,
+    *,
+    wanted: Filter,
+    delivery_id: UUID | None = None,
+    before: UUID | None = None,
+    limit: int,
+) -> list[Delivery]:
+    """List the log of a webhook, the newest first."""
+    asked = {
+        "project_id": project_id,
+        "webhook_id": webhook_id,
+        "id": delivery_id,
+        "before": before,
+        "limit": limit,
+        **asdict(wanted),
+    }
+    return await fetch.many(conn, "list_webhook_deliveries", asked, Delivery)
+
+
+async def payload_of(conn: Conn, project_id: UUID, event_id: UUID) -> dict[str, Any] | None:
+    """Give what was told; None where it is not kept any more."""
+    row = {"project_id": project_id, "id": event_id}
+    return await fetch.maybe(conn, "read_webhook_event", row, dict)
+
+
+async def list_attempts(conn: Conn, project_id: UUID, delivery_id: UUID) -> list[Attempt]:
+    """List the calls made for a delivery."""
+    row = {"project_id": project_id, "delivery_id": delivery_id}
+    return await fetch.many(conn, "list_webhook_attempts", row, Attempt)
+
+
+async def retry(
+    conn: Conn,
+    project_id: UUID,
+    webhook_id: UUID,
+    *,
+    ids: Sequence[UUID] | None,
+    statuses: Sequence[str],
+    types: Sequence[str] | None,
+    since: datetime | None,
+    until: datetime | None,
+    most: int,
+    by: str,
+) -> int:
+    """Deliver again what ended; say how many."""
+    row = {
+        "project_id": project_id,
+        "webhook_id": webhook_id,
+        "ids": None if ids is None else list(ids),
+        "statuses": list(statuses),
+        "types": None if types is None else list(types),
+        "since": since,
+        "until": until,
+        "most": most,
+        "by": by,
+    }
+    return await fetch.value(conn, "retry_webhook_deliveries", row, int)
+
+
+async def log_test(
+    conn: Conn,
+    project_id: UUID,
+    webhook_id: UUID,
+    *,
+    event_id: UUID,
+    event_type: str,
+    body: bytes,
+    done: Settled,
+) -> UUID | None:
+    """Write a test down; give the id of its delivery, None where the webhook is gone."""
+    row = {
+        "project_id": project_id,
+        "webhook_id": webhook_id,
+        "event_id": event_id,
+        "type": event_type,
+        "payload": body.decode(),
+        "at": done.tried_at,
+        "code": done.code,
+        "error": done.error,
+        "took_ms": done.took_ms,
+        "headers": Jsonb(dict(done.headers or {})),
+        "response": done.response,
+    }
+    return await fetch.maybe(conn, "log_webhook_test", row, UUID)
+
+
+async def claim(
+    conn: Conn,
+    *,
+    by: str,
+    limit: int,
+    lease: timedelta,
+    first: int,
+    room: Mapping[UUID, int],
+) -> list[Claimed]:
+    """Take due deliveries: `room` says how many of known endpoints, of others `first`."""
+    row = {
+        "by": by,
+        "limit": limit,
+        "lease": lease,
+        "first": first,
+        "webhooks": list(room),
+        "room": list(room.values()),
+    }
+    return await fetch.many(conn, "claim_webhook_deliveries", row, Claimed)
+
+
+async def settle(conn: Conn, done: Sequence[Settled]) -> list[Told]:
+    """Record what became of claims."""
+    row = {
+        "ids": [one.id for one in done],
+        "claims": [one.claim_no for one in done],
+        "endings": [one.ending.value for one in done],
+        "codes": [one.code for one in done],
+        "errors": [one.error for one in done],
+        "waits": [one.wait for one in done],
+        "rests": [one.rests for one in done],
+        "times": [one.tried_at for one in done],
+        "took": [one.took_ms for one in done],
+        "headers": [orjson.dumps(one.headers or {}).decode() for one in done],
+        "responses": [one.response for one in done],
+    }
+    return await fetch.many(conn, "settle_webhook_deliveries", row, Told)
+
+
+async def tidy(conn: Conn, *, most: int) -> int:
+    """Give back what lost workers held and clear away what is gone; say how many rows."""
+    return await fetch.value(conn, "tidy_webhooks", {"most": most}, int)

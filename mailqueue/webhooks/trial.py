@@ -1,0 +1,126 @@
+"""A test of a webhook: a made-up event, sent at once, and what came back."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+import orjson
+
+from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.ports.webhook import Poster
+from mailqueue.vault.masterkey import MasterKey
+from mailqueue.webhooks import endpoints, store, store_deliveries
+from mailqueue.webhooks.calling import called
+from mailqueue.webhooks.identity import new_id
+from mailqueue.webhooks.model import TEST_TYPE, Ending, EventType, Webhook
+from mailqueue.webhooks.signing import key_of
+
+Lend = Callable[[], AbstractAsyncContextManager[Conn]]
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a test met; `error` None: the endpoint took it."""
+
+    delivery_id: UUID | None  # None: the webhook was removed meanwhile
+    event_id: UUID
+    type: str
+    is_delivered: bool
+    status_code: int | None
+    error: str | None
+    took_ms: int
+    response: str | None
+
+
+async def try_out(
+    lend: Lend,
+    project_id: UUID,
+    webhook_id: UUID,
+    *,
+    event_type: str | None,
+    poster: Poster,
+    master: MasterKey | None,
+) -> Tried:
+    """Send a made-up event and log it; a disabled webhook is tested, too. It is not tried again.
+
+    No connection is held while the endpoint is waited for.
+
+    Raises:
+        NotFound: the project has no such webhook.
+        InvalidField: there is no such type.
+        ConfigError: there is no master key.
+        Locked: the project's own key has to allow it.
+    """
+    kind = event_type or TEST_TYPE
+    if kind != TEST_TYPE and kind not in {*EventType}:
+        raise InvalidField("type", f"there is no type {kind[:100]!r}")
+    async with lend() as conn:
+        webhook = await endpoints.find(conn, project_id, webhook_id)
+        found = await store.read_keys(conn, [webhook_id])
+        if not found:
+            raise NotFound("webhook", webhook_id)
+        secrets = await endpoints.secrets_of(conn, found[0], master=master)
+    event_id = new_id()
+    body = sample(kind, event_id=event_id, webhook=webhook, now=datetime.now(UTC))
+    done = await called(
+        poster,
+        webhook.url,
+        claim=(event_id, 0),
+        event_id=event_id,
+        body=body,
+        keys=[key_of(secret) for secret in secrets],
+    )
+    async with lend() as conn:
+        delivery_id = await store_deliveries.log_test(
+            conn,
+            project_id,
+            webhook_id,
+            event_id=event_id,
+            event_type=kind,
+            body=body,
+            done=done,
+        )
+    return Tried(
+        delivery_id=delivery_id,
+        event_id=event_id,
+        type=kind,
+        is_delivered=done.ending is Ending.DELIVERED,
+        status_code=done.code,
+        error=done.error,
+        took_ms=done.took_ms,
+        response=done.response,
+    )
+
+
+def sample(kind: str, *, event_id: UUID, webhook: Webhook, now: datetime) -> bytes:
+    """Make up an event that has every field, with `is_test` true. Pure."""
+    bounced = kind in (EventType.HARD_BOUNCE, EventType.SOFT_BOUNCE)
+    data = {
+        "version": VERSION,
+        "event_id": str(event_id),
+        "email_id": None,
+        "project_id": str(webhook.project_id),
+        "project": webhook.project,
+        "recipient": "ann@example.com",
+        "recipients": 1,
+        "category": "transactional",
+        "campaign_id": None,
+        "tags": ["test"],
+        "sender": None,
+        "message_id": "<test@example.com>",
+        "provider_message_id": None,
+        "reason": "550 5.1.1 no such user" if bounced else None,
+        "code": "5.1.1" if bounced else None,
+        "source": None,
+        "url": "https://example.com/" if kind == EventType.CLICKED else None,
+        "user_agent": None,
+        "ip": None,
+        "is_machine": None,
+        "is_test": True,
+    }
+    instant = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return orjson.dumps({"type": kind, "timestamp": instant, "data": data})

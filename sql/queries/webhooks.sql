@@ -1,0 +1,125 @@
+-- Webhooks, what they are told, and the log of it.
+
+-- name: find_webhook_project :maybe
+-- The id of the project of that name.
+SELECT p.id FROM mailqueue.projects AS p WHERE p.name = %(project)s AND p.deleted_at IS NULL;
+
+-- name: count_webhooks :value
+-- How many webhooks a project has; others that add one wait until this transaction ends.
+SELECT (SELECT count(*)::integer FROM mailqueue.webhooks AS w WHERE w.project_id = %(project_id)s AND w.removed_at IS NULL)
+FROM pg_advisory_xact_lock(hashtextextended('mailqueue.webhooks.' || %(project_id)s::uuid, 0));
+
+-- name: add_webhook :run
+-- Add one.
+INSERT INTO mailqueue.webhooks (id, project_id, url, description, event_types, sealed_secret)
+VALUES (%(id)s, %(project_id)s, %(url)s, %(description)s, %(event_types)s, %(sealed)s);
+
+-- name: list_webhooks :many
+-- Webhooks behind one, in the order they were made; of one project, or of all.
+SELECT w.id, w.project_id, s.project, w.url, w.description, w.event_types, w.is_enabled, w.disabled_at, w.disabled_reason,
+       s.circuit, w.failures, w.failing_since, w.blocked_until,
+       CASE WHEN w.previous_until > clock_timestamp() THEN w.previous_until END AS previous_until, w.created_at, w.updated_at
+FROM mailqueue.webhooks AS w
+JOIN mailqueue.webhook_status AS s ON s.id = w.id
+WHERE w.removed_at IS NULL
+  AND (%(project_id)s::uuid IS NULL OR w.project_id = %(project_id)s)
+  AND (%(id)s::uuid IS NULL OR w.id = %(id)s)
+  AND (%(after)s::uuid IS NULL OR w.id > %(after)s)
+ORDER BY w.id
+LIMIT %(limit)s;
+
+-- name: change_webhook :value
+-- Change where events go and which; false where the project has no such webhook.
+SELECT mailqueue.change_webhook(%(project_id)s, %(id)s, %(url)s, %(description)s, %(event_types)s, %(by)s);
+
+-- name: switch_webhook :value
+-- Enable or disable; false where the project has no such webhook.
+SELECT mailqueue.switch_webhook(%(project_id)s, %(id)s, %(is_enabled)s, %(by)s);
+
+-- name: remove_webhook :value
+-- Take one away with its log; false where the project has no such webhook.
+SELECT mailqueue.remove_webhook(%(project_id)s, %(id)s, %(by)s);
+
+-- name: lock_webhook_keys :maybe
+-- What signs for one webhook, for whoever changes it.
+SELECT w.id, w.project_id, w.revision, w.url, w.is_enabled, w.sealed_secret, w.sealed_secret_previous,
+       extract(epoch FROM w.previous_until - clock_timestamp())::float8 AS previous_seconds
+FROM mailqueue.webhooks AS w
+WHERE w.project_id = %(project_id)s AND w.id = %(id)s AND w.removed_at IS NULL
+FOR NO KEY UPDATE;
+
+-- name: read_webhook_keys :many
+-- Where webhooks lead and what signs for them.
+SELECT w.id, w.project_id, w.revision, w.url, w.is_enabled, w.sealed_secret, w.sealed_secret_previous,
+       extract(epoch FROM w.previous_until - clock_timestamp())::float8 AS previous_seconds
+FROM mailqueue.webhooks AS w
+WHERE w.id = ANY (%(ids)s) AND w.removed_at IS NULL;
+
+-- name: replace_webhook_secret :run
+-- Put a new secret in place; the one before signs beside it for so long (no time: no more).
+UPDATE mailqueue.webhooks
+SET sealed_secret = %(sealed)s,
+    sealed_secret_previous = %(previous)s,
+    previous_until = CASE WHEN %(previous)s::bytea IS NOT NULL THEN clock_timestamp() + %(overlap)s::interval END,
+    revision = revision + 1,
+    updated_at = clock_timestamp()
+WHERE id = %(id)s;
+
+-- name: audit_webhook :run
+-- Write in the audit what was done with a webhook.
+INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
+VALUES (%(project_id)s, session_user || ' (' || left(%(by)s, 200) || ')', %(action)s, %(subject)s, %(detail)s);
+
+-- name: list_webhook_deliveries :many
+-- The log of a webhook behind one of its rows, the newest first.
+SELECT d.id, d.webhook_id, d.event_id, d.type, d.status, d.attempts, d.max_attempts, d.run_at, d.last_code, d.last_error, e.email_id,
+       d.created_at, d.finished_at
+FROM mailqueue.webhook_deliveries AS d
+LEFT JOIN mailqueue.webhook_events AS e ON e.id = d.event_id
+WHERE d.project_id = %(project_id)s
+  AND d.webhook_id = %(webhook_id)s
+  AND (%(id)s::uuid IS NULL OR d.id = %(id)s)
+  AND (%(before)s::uuid IS NULL OR d.id < %(before)s)
+  AND (%(status)s::text IS NULL OR d.status = %(status)s)
+  AND (%(type)s::text IS NULL OR d.type = %(type)s)
+  AND (%(since)s::timestamptz IS NULL OR d.created_at >= %(since)s)
+  AND (%(until)s::timestamptz IS NULL OR d.created_at < %(until)s)
+  AND (%(email_id)s::uuid IS NULL OR d.event_id IN (SELECT o.id FROM mailqueue.webhook_events AS o WHERE o.email_id = %(email_id)s))
+ORDER BY d.id DESC
+LIMIT %(limit)s;
+
+-- name: read_webhook_event :maybe
+-- What was told.
+SELECT e.payload FROM mailqueue.webhook_events AS e WHERE e.project_id = %(project_id)s AND e.id = %(id)s;
+
+-- name: list_webhook_attempts :many
+-- Every call that was made for a delivery, the first of them first.
+SELECT a.attempt, a.tried_at, a.status_code, a.error, a.took_ms, a.request_headers, a.response
+FROM mailqueue.webhook_attempts AS a
+WHERE a.project_id = %(project_id)s AND a.delivery_id = %(delivery_id)s
+ORDER BY a.tried_at;
+
+-- name: retry_webhook_deliveries :value
+-- Deliver again what ended; gives how many.
+SELECT mailqueue.retry_webhook_deliveries(%(project_id)s, %(webhook_id)s, %(ids)s::uuid[], %(statuses)s::text[], %(types)s::text[],
+    %(since)s::timestamptz, %(until)s::timestamptz, %(most)s, %(by)s);
+
+-- name: log_webhook_test :maybe
+-- Write a test down; the id of its delivery.
+SELECT mailqueue.log_webhook_test(%(project_id)s, %(webhook_id)s, %(event_id)s, %(type)s, %(payload)s::json, %(at)s, %(code)s, %(error)s,
+    %(took_ms)s, %(headers)s, %(response)s);
+
+-- name: claim_webhook_deliveries :many
+-- Take due deliveries, fairly among projects and endpoints.
+SELECT c.id, c.claim_no, c.webhook_id, c.project_id, c.event_id, c.type, c.attempt, c.is_probe, c.revision, c.payload
+FROM mailqueue.claim_webhook_deliveries(%(by)s, %(limit)s, %(lease)s, %(first)s, %(webhooks)s::uuid[], %(room)s::integer[]) AS c;
+
+-- name: settle_webhook_deliveries :many
+-- Record what became of claims; gives endpoints to leave alone and deliveries whose claim had moved on.
+SELECT s.webhook_id, s.delivery_id
+FROM mailqueue.settle_webhook_deliveries(%(ids)s::uuid[], %(claims)s::bigint[], %(endings)s::text[], %(codes)s::integer[], %(errors)s::text[],
+    %(waits)s::interval[], %(rests)s::boolean[], %(times)s::timestamptz[], %(took)s::integer[], %(headers)s::jsonb[], %(responses)s::text[]) AS s;
+
+-- name: tidy_webhooks :value
+-- Give back what lost workers held and clear away what is gone; gives how many rows.
+SELECT mailqueue.tidy_webhooks(%(most)s);

@@ -1,0 +1,119 @@
+"""A database with endpoints and events to tell them, and a worker that is turned by hand."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from ipaddress import ip_network
+from typing import Any
+from uuid import UUID, uuid4
+
+from mailqueue.adapters.http.model import Reach
+from mailqueue.adapters.http.posting import HttpPoster
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+from mailqueue.vault.masterkey import MasterKey, parse_master_key
+from mailqueue.webhooks import endpoints
+from mailqueue.webhooks.signing import key_of, secret_of
+from mailqueue.webhooks.worker import Tools, WebhookWorker
+from tests import make
+from tests.api.wired import MASTER
+
+LOOPBACK = Reach(allowed_networks=(ip_network("127.0.0.0/8"), ip_network("::1/128")))
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+PATIENCE = 60.0
+"""Seconds; how long a test waits for what must come."""
+
+
+def master() -> MasterKey:
+    return parse_master_key(MASTER, source="tests")
+
+
+def key() -> bytes:
+    return key_of(secret_of(SECRET))
+
+
+def tools(*, total_s: float = 15.0, in_flight: int = 128, reach: Reach = LOOPBACK) -> Tools:
+    return Tools(HttpPoster(reach, total_s=total_s), master, in_flight)
+
+
+async def webhook(
+    conn: Conn,
+    url: str,
+    *,
+    project_id: UUID | None = None,
+    event_types: Sequence[str] = (),
+    secret: str = SECRET,
+) -> UUID:
+    """Register an endpoint of the default project."""
+    added = await endpoints.add(
+        conn,
+        project_id or await make.project_named(conn),
+        url=url,
+        event_types=[*event_types],
+        description=None,
+        secret=secret,
+        may_be_plain=True,
+        master=master(),
+        by="tests",
+    )
+    return added.webhook.id
+
+
+async def told(
+    conn: Conn, count: int = 1, *, kind: str = "delivered", project_id: UUID | None = None
+) -> None:
+    """Have things happen to mails, in one statement."""
+    await conn.execute(
+        "INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email)"
+        " SELECT %s, gen_random_uuid(), %s, 'ann@example.com' FROM generate_series(1, %s)",
+        (project_id or await make.project_named(conn), kind, count),
+    )
+
+
+async def states(conn: Conn, webhook_id: UUID) -> list[str]:
+    """Give the states of a webhook's deliveries."""
+    return [
+        row[0]
+        for row in await make.rows(
+            conn,
+            "SELECT status FROM mailqueue.webhook_deliveries WHERE webhook_id = %s ORDER BY id",
+            webhook_id,
+        )
+    ]
+
+
+async def due_now(conn: Conn) -> None:
+    """Have the time of waiting deliveries and open circuits come."""
+    await conn.execute(
+        "UPDATE mailqueue.webhook_deliveries SET run_at = now() - interval '1 s'"
+        " WHERE status = 'pending'"
+    )
+    await conn.execute(
+        "UPDATE mailqueue.webhooks SET blocked_until = now(), probing_until = NULL"
+        " WHERE blocked_until IS NOT NULL OR probing_until IS NOT NULL"
+    )
+
+
+@asynccontextmanager
+async def delivering(database: DatabaseSettings, **options: Any) -> AsyncIterator[WebhookWorker]:
+    """Run a worker beside the block; it drains at the end."""
+    stop = asyncio.Event()
+    worker = WebhookWorker(database, tools(**options))
+    running = asyncio.create_task(worker.run(stop))
+    try:
+        yield worker
+    finally:
+        stop.set()
+        await running
+
+
+async def until(condition: Callable[[], Awaitable[bool]], *, what: str = "") -> None:
+    """Wait for a condition."""
+    end = time.monotonic() + PATIENCE
+    while not await condition():
+        assert time.monotonic() < end, f"in vain: {what}"
+        await asyncio.sleep(0.02)
