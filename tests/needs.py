@@ -8,6 +8,7 @@ import pytest
 
 from tests.chaos.clocks import NO_LIBRARY, faketime_library
 from tests.chaos.disks import lacks_small_disk
+from tests.clients.node import lacks_node_clients
 from tests.dkim.signing import lacks_opendkim
 from tests.poolers.bouncer import lacks_pgbouncer
 from tests.poolers.through import is_pooled, why_direct
@@ -31,6 +32,7 @@ NEEDS: Mapping[str, Callable[[], str | None]] = {
     **machine.NEEDS,
     "browser": _lacks_browser,
     "faketime": _lacks_faketime,
+    "node_clients": lacks_node_clients,
     "opendkim": lacks_opendkim,
     "small_disk": lacks_small_disk,
     "pgbouncer": lacks_pgbouncer,

@@ -106,3 +106,19 @@ ensure_environment() {
     fi
     exec 9<&- # the command that follows must not hold the lock
 }
+
+# ensure_node_clients: afterwards .venv/node has the published clients of tests/clients/package.json, where node and npm
+# are here and the network was, once. Without them their tests are left out, and the run says so.
+ensure_node_clients() {
+    local wanted=$project/tests/clients/package.json there=$environment/node
+    command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 || return 0
+    if [ -f "$there/installed" ] && cmp -s "$wanted" "$there/installed"; then
+        return 0
+    fi
+    say "installing what tests/clients/package.json lists (only when it changed)"
+    mkdir -p -- "$there" && cp -- "$wanted" "$there/package.json" &&
+        (cd -- "$there" && npm install --silent --no-package-lock --no-audit --no-fund --ignore-scripts \
+            --fetch-retries=0 --fetch-timeout=60000) >&2 &&
+        cp -- "$wanted" "$there/installed" ||
+        say "could not install them: tests with clients of Node are left out"
+}

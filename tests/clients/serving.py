@@ -93,6 +93,14 @@ class Served:
         document: dict[str, Any] = found
         return document
 
+    def suppress(self, address: str) -> None:
+        """Have nobody write to an address."""
+        self.rows(
+            "INSERT INTO mailqueue.suppressions (project_id, address, reason) SELECT id, %s,"
+            " 'manual' FROM mailqueue.projects WHERE name = 'default' RETURNING 1",
+            address,
+        )
+
     def add_template(self, slug: str, *, subject: str, html: str, text: str | None = None) -> None:
         """Publish a template of the project."""
         self.run(self._add_template(slug, subject, html, text))

@@ -39,10 +39,7 @@ def postmark(site: Served) -> Any:
 
 @pytest.fixture(scope="module")
 def gone(site: Served) -> str:
-    site.rows(
-        "INSERT INTO mailqueue.suppressions (project_id, address, reason) SELECT id,"
-        " 'gone@example.org', 'manual' FROM mailqueue.projects WHERE name = 'default' RETURNING 1"
-    )
+    site.suppress("gone@example.org")
     return "Gone@example.org"
 
 

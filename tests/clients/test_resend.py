@@ -282,10 +282,7 @@ def test_mail_of_a_test_key_goes_to_the_trap(site: Served, monkeypatch: pytest.M
 
 
 def test_suppressed_mail_is_accepted_and_told_as_suppressed(site: Served) -> None:
-    site.rows(
-        "INSERT INTO mailqueue.suppressions (project_id, address, reason) SELECT id,"
-        " 'gone@example.org', 'manual' FROM mailqueue.projects WHERE name = 'default' RETURNING 1"
-    )
+    site.suppress("gone@example.org")
 
     sent = resend.Emails.send(hello(to=["gone@example.org"]))
 

@@ -1,0 +1,42 @@
+"""Runs a script with the published clients of Node, where they are installed."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HOME = Path(sys.prefix) / "node"
+HERE = Path(__file__).parent
+WAIT_SECONDS = 120
+LEAST_NODE = 20
+
+
+def lacks_node_clients() -> str | None:
+    """Say what is missing."""
+    if shutil.which("node") is None:
+        return "no node here"
+    version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False)
+    if int(version.stdout.strip().lstrip("v").partition(".")[0] or 0) < LEAST_NODE:
+        return f"node is older than {LEAST_NODE} here"
+    wanted, installed = HERE / "package.json", HOME / "installed"
+    if not installed.exists() or installed.read_bytes() != wanted.read_bytes():
+        return "the clients of tests/clients/package.json are not installed: scripts/test does it"
+    return None
+
+
+def run_node(script: Path, **environment: str) -> Any:
+    """Run a module; give what it printed, as JSON."""
+    done = subprocess.run(
+        ["node", "--input-type=module"],
+        input=script.read_text("utf-8"),
+        cwd=HOME,
+        env={"PATH": "/usr/local/bin:/usr/bin:/bin", **environment},
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
