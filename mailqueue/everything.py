@@ -16,6 +16,7 @@ from mailqueue.db.migrate import migrate
 from mailqueue.db.pool import Pool, borrow, open_pool
 from mailqueue.embedded.server import embedded_server
 from mailqueue.fleet import Fleet
+from mailqueue.inbound.worker import keeping_inbound
 from mailqueue.mail.partitions import keep_partitions
 from mailqueue.senders.rates import keep_max_send_rate
 from mailqueue.senders.trap_account import LOOPBACK, point_to_trap
@@ -25,7 +26,7 @@ from mailqueue.trap.server import trap_server
 from mailqueue.vault.masterkey import FILE_NAME, create_master_key, master_key_of
 from mailqueue.vault.vault import check_master_key
 from mailqueue.webhooks.worker import keeping_webhooks
-from mailqueue.wiring import build_services, webhook_tools
+from mailqueue.wiring import build_services, inbound_tools, webhook_tools
 
 Say = Callable[[str], None]
 
@@ -76,6 +77,7 @@ async def run_everything(
         api = await stack.enter_async_context(listening(app, api_socket))
         smtp = await stack.enter_async_context(submission_beside(settings, pool, say=say))
         await stack.enter_async_context(keeping_webhooks(database, webhook_tools(settings)))
+        await stack.enter_async_context(keeping_inbound(database, lambda: inbound_tools(settings)))
         fleet = asyncio.create_task(Fleet(settings, kind="send").run(stop), name="workers")
         ready(
             Running(

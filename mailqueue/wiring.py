@@ -10,6 +10,8 @@ from mailqueue.adapters.filestores.folder import FolderStore
 from mailqueue.adapters.filestores.s3 import S3Store
 from mailqueue.adapters.http.model import Reach, site_of
 from mailqueue.adapters.http.posting import HttpPoster
+from mailqueue.adapters.inbound.choice import providers
+from mailqueue.adapters.inbound.fetching import fetcher
 from mailqueue.adapters.oidc.documents import Fetcher
 from mailqueue.adapters.oidc.keys import IssuerKeys
 from mailqueue.adapters.oidc.tokens import SignedTokens
@@ -28,6 +30,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool
 from mailqueue.deliverability.signing import signers_of
 from mailqueue.dkim.signer import Signers
+from mailqueue.inbound.worker import Tools as InboundTools
 from mailqueue.mail.courier import Courier, CourierSettings
 from mailqueue.mail.desk import Account
 from mailqueue.mail.dressing import Dresses
@@ -196,6 +199,12 @@ def poster_of(settings: Settings) -> HttpPoster:
     return HttpPoster(Reach(allowed_networks=settings.allowed_hosts))
 
 
+def inbound_tools(settings: Settings) -> InboundTools:
+    """Give who reads what providers told what it needs from outside."""
+    fetch = fetcher(Reach(allowed_networks=settings.allowed_hosts))
+    return InboundTools(providers(fetch), fetch)
+
+
 def webhook_tools(settings: Settings) -> Tools:
     """Give a worker of webhooks what it needs from outside."""
     return Tools(poster_of(settings), partial(master_key_of, settings))
@@ -217,6 +226,7 @@ def build_services(settings: Settings, pool: Pool) -> Services:
         dresses=Dresses(Dresser(keyring, settings.tracking)),
         admin_of=administrators_of(settings, pool).of,
         open_way=open_way,
+        inbound=inbound_tools(settings).providers,
         transport_of=partial(inline_transport, allowed_hosts=settings.allowed_hosts),
         make_poster=partial(poster_of, settings),
         shelf=shelf_of(settings.attachments),

@@ -9,6 +9,7 @@ from mailqueue.api.answers import answer_error, answer_http_error
 from mailqueue.api.documents import document_routes
 from mailqueue.api.edge import Edge
 from mailqueue.api.health import health_routes
+from mailqueue.api.public.inbound import inbound_routes
 from mailqueue.api.public.routes import people_routes
 from mailqueue.api.routing import Routing
 from mailqueue.api.runtime import Runtime
@@ -42,6 +43,7 @@ def create_app(
             *document_routes(ENDPOINTS),
             *health_routes(pool, settings.database),
             *people_routes(runtime),
+            *inbound_routes(runtime),
         ]
         shapes = [ShapeRouting(SHAPES, runtime)]
     if settings.trap.is_on:

@@ -1,12 +1,13 @@
 """What endpoints need from outside the API; the wiring puts it in. Values only."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from mailqueue.core.errors import Conflict, Unauthorized
 from mailqueue.core.secret import Secret
 from mailqueue.mail.dressing import Dresses
 from mailqueue.mail.shelf import FileShelf
+from mailqueue.ports.inbound import Provider
 from mailqueue.ports.transport import Transport
 from mailqueue.ports.webhook import Poster
 from mailqueue.rendering.chamber import Chamber
@@ -66,4 +67,5 @@ class Services:
     dresses: Dresses = field(
         default_factory=Dresses
     )  # what is put into mail that is sent from here
+    inbound: Mapping[str, Provider] = field(default_factory=dict)  # who may tell what came back
     sheets: Sheets = field(default_factory=Sheets)  # versions that mail is accepted from

@@ -43,10 +43,28 @@ SEALED_COLUMNS = (
         "replace_sealed_inline_server",
     ),
     SealedColumn(
+        "inbound_endpoints",
+        "sealed",
+        "list_sealed_inbound_endpoints",
+        "replace_sealed_inbound_endpoint",
+    ),
+    SealedColumn(
         "tracking_keys",
         "sealed",
         "list_sealed_tracking_keys",
         "replace_sealed_tracking_key",
+    ),
+    SealedColumn(
+        "webhooks",
+        "sealed_secret",
+        "list_sealed_webhook_secrets",
+        "replace_sealed_webhook_secret",
+    ),
+    SealedColumn(
+        "webhooks",
+        "sealed_secret_previous",
+        "list_sealed_previous_webhook_secrets",
+        "replace_sealed_previous_webhook_secret",
     ),
 )
 

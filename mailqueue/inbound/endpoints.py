@@ -1,0 +1,215 @@
+"""What can be done with the URLs that providers tell events to: make, show, rotate, remove."""
+
+import hashlib
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+import orjson
+
+from mailqueue.core.errors import ConfigError, InvalidField, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.inbound import store
+from mailqueue.inbound.model import Endpoint, EndpointShown, Knowledge
+from mailqueue.ports.inbound import Secrets
+from mailqueue.senders.model import SenderAccount
+from mailqueue.vault import vault
+from mailqueue.vault.masterkey import MasterKey
+from mailqueue.vault.sealing import Place
+
+PROVIDERS = ("ses", "sendgrid", "mailgun", "postmark", "resend", "smtp2go", "smtp")
+"""Words of URLs; smtp is for bounce mail that something else received."""
+_TOKEN_OCTETS = 32
+_MOST = 20
+_MOST_TEXT = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class SecretsChange:
+    """What of the secrets changes; None keeps what is, an empty value takes it away."""
+
+    signing: Sequence[str] | None = None
+    user: str | None = None
+    password: str | None = None
+    topics: Sequence[str] | None = None
+    settings: Mapping[str, Any] | None = None
+
+
+NO_CHANGE = SecretsChange()
+
+
+def provider_of(account: SenderAccount, named: str | None) -> str:
+    """Give the word of the provider whose events are meant: the account's own by default.
+
+    Raises:
+        InvalidField: none is named and the account has none of its own, or there is none such.
+    """
+    provider = named or account.provider.value
+    if provider in PROVIDERS and (named is not None or provider != "smtp"):
+        return provider
+    raise InvalidField(
+        "provider",
+        f"{provider} tells no events; name who does with --provider: {', '.join(PROVIDERS)}",
+    )
+
+
+async def put(
+    conn: Conn,
+    account: SenderAccount,
+    *,
+    provider: str,
+    change: SecretsChange,
+    is_rotated: bool,
+    master: MasterKey | None,
+    base_url: str | None,
+    by: str,
+) -> EndpointShown:
+    """Make the endpoint of an account, or change it; a rotated one has another URL at once.
+
+    Raises:
+        InvalidField: a secret is too long, or there are too many.
+        ConfigError: there is no master key.
+        Locked: the project's own key must allow it to be sealed.
+    """
+    _check(change)
+    if master is None:
+        raise ConfigError("secrets of webhooks are sealed: set MAILQUEUE_MASTER_KEY")
+    async with conn.transaction():
+        rows = {row.provider: row for row in await store.list_endpoints(conn, account)}
+        row = rows.get(provider)
+        endpoint_id = row.id if row else uuid4()
+        before = await _opened(conn, account, endpoint_id, row.sealed, master) if row else None
+        token = before.token if before and not is_rotated else secrets.token_urlsafe(_TOKEN_OCTETS)
+        after = Knowledge(token, _changed(before.secrets if before else Secrets(), change))
+        sealed = await vault.seal(
+            conn, master, place=_place(account.project_id, endpoint_id), plaintext=_written(after)
+        )
+        await store.put_endpoint(
+            conn,
+            endpoint_id,
+            account=account,
+            provider=provider,
+            token_hash=hash_of(token),
+            sealed=sealed,
+        )
+        action = "added" if row is None else "rotated" if is_rotated else "changed"
+        await store.note(conn, account, by=by, action=f"inbound.{action}", provider=provider)
+        return await show(conn, account, provider=provider, master=master, base_url=base_url)
+
+
+async def show(
+    conn: Conn,
+    account: SenderAccount,
+    *,
+    provider: str,
+    master: MasterKey | None,
+    base_url: str | None,
+) -> EndpointShown:
+    """Show an endpoint with its URL.
+
+    Raises:
+        NotFound: the account has none for that provider.
+    """
+    for row in await store.list_endpoints(conn, account):
+        if row.provider == provider:
+            return _shown(row, await _opened(conn, account, row.id, row.sealed, master), base_url)
+    raise NotFound("webhook of a sender account", f"{account.name} for {provider}")
+
+
+async def remove(conn: Conn, account: SenderAccount, *, provider: str, by: str) -> None:
+    """Delete an endpoint; what its provider tells from now on is refused.
+
+    Raises:
+        NotFound: the account has none for that provider.
+    """
+    async with conn.transaction():
+        if not await store.remove_endpoint(conn, account, provider=provider):
+            raise NotFound("webhook of a sender account", f"{account.name} for {provider}")
+        await store.note(conn, account, by=by, action="inbound.removed", provider=provider)
+
+
+async def knowledge_of(conn: Conn, endpoint: Endpoint, *, master: MasterKey | None) -> Knowledge:
+    """Open what proves the provider of an endpoint.
+
+    Raises:
+        Locked: the project's own key has to allow it first.
+        ConfigError: there is no master key.
+        SealBroken: it cannot be opened.
+    """
+    if master is None:
+        raise ConfigError("secrets of webhooks are sealed: set MAILQUEUE_MASTER_KEY")
+    place = _place(endpoint.project_id, endpoint.id)
+    return _read(await vault.open_sealed(conn, master, place=place, sealed=endpoint.sealed))
+
+
+def hash_of(token: str) -> bytes:
+    """Give by what a token is found."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+
+
+def _place(project_id: UUID, endpoint_id: UUID) -> Place:
+    return Place(project_id, "inbound_endpoints", "sealed", endpoint_id)
+
+
+async def _opened(
+    conn: Conn, account: SenderAccount, endpoint_id: UUID, sealed: bytes, master: MasterKey | None
+) -> Knowledge:
+    endpoint = Endpoint(endpoint_id, account.project_id, account.id, sealed)
+    return await knowledge_of(conn, endpoint, master=master)
+
+
+def _changed(before: Secrets, change: SecretsChange) -> Secrets:
+    return Secrets(
+        signing=before.signing if change.signing is None else tuple(filter(None, change.signing)),
+        user=before.user if change.user is None else change.user or None,
+        password=before.password if change.password is None else change.password or None,
+        topics=before.topics if change.topics is None else tuple(filter(None, change.topics)),
+        settings=before.settings if change.settings is None else dict(change.settings),
+    )
+
+
+def _check(change: SecretsChange) -> None:
+    for name in ("signing", "topics"):
+        several: Sequence[str] = getattr(change, name) or ()
+        if len(several) > _MOST or any(len(one) > _MOST_TEXT for one in several):
+            raise InvalidField(name, f"at most {_MOST}, each of {_MOST_TEXT} characters at most")
+    for name in ("user", "password"):
+        if len(getattr(change, name) or "") > _MOST_TEXT:
+            raise InvalidField(name, f"at most {_MOST_TEXT} characters")
+
+
+def _written(known: Knowledge) -> bytes:
+    return orjson.dumps(
+        {
+            "token": known.token,
+            "signing": list(known.secrets.signing),
+            "user": known.secrets.user,
+            "password": known.secrets.password,
+            "topics": list(known.secrets.topics),
+            "settings": dict(known.secrets.settings),
+        }
+    )
+
+
+def _read(octets: bytes) -> Knowledge:
+    said = orjson.loads(octets)
+    token = said.pop("token")
+    return Knowledge(token, Secrets(**said))
+
+
+def _shown(row: store.EndpointRow, known: Knowledge, base_url: str | None) -> EndpointShown:
+    base = base_url or "https://YOUR-PUBLIC-HOST"
+    found = known.secrets
+    return EndpointShown(
+        provider=row.provider,
+        url=f"{base}/inbound/{row.provider}/{known.token}",
+        has_signing_secret=any(found.signing),
+        user=found.user,
+        has_password=found.password is not None,
+        topics=list(found.topics),
+        settings=found.settings,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    )
