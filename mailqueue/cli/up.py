@@ -10,7 +10,8 @@ import uvloop
 
 from mailqueue import process
 from mailqueue.cli.output import emit, examples, json_option, paint
-from mailqueue.core.config import DatabaseSource, Settings, default_data, load_settings
+from mailqueue.core.config import DatabaseSource, Settings, load_settings
+from mailqueue.core.datafolder import default_data
 from mailqueue.everything import Running, run_everything
 from mailqueue.telemetry.log import configure_logging
 from mailqueue.telemetry.supervisor import supervised

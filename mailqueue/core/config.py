@@ -12,6 +12,8 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BeforeValidator, Field, ValidationError
 from pydantic_settings import SettingsConfigDict
 
+from mailqueue.core.bounces import BounceSettings
+from mailqueue.core.datafolder import default_data
 from mailqueue.core.dsn import take_pool_max
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.links import TrackingSettings
@@ -22,6 +24,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.core.submission import SubmissionSettings
 from mailqueue.core.variables import (
     ArchivePlace,
+    BouncesVariables,
     NameServers,
     Network,
     Networks,
@@ -31,6 +34,7 @@ from mailqueue.core.variables import (
     PublicUrl,
     SecretText,
     SubmissionVariables,
+    bounces_of,
     check_database_url,
     faults_of,
     oidc_of,
@@ -169,17 +173,10 @@ class Settings:
     tracking: TrackingSettings = field(default_factory=TrackingSettings)
     oidc: OidcSettings | None = None  # None: administrators have tokens of ours only
     submission: SubmissionSettings = field(default_factory=SubmissionSettings)
+    bounces: BounceSettings = field(default_factory=BounceSettings)
 
 
-def default_data() -> Path:
-    """Give the data folder used when none is named."""
-    if os.geteuid() == 0:
-        return Path("/var/lib/mailqueue")
-    home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    return Path(home) / "mailqueue"
-
-
-class Environment(OidcVariables, SubmissionVariables):
+class Environment(OidcVariables, SubmissionVariables, BouncesVariables):
     """The variables as they stand in the environment, one field each."""
 
     model_config = SettingsConfigDict(
@@ -266,6 +263,7 @@ def _grouped(env: Environment) -> Settings:
         tracking=TrackingSettings(env.public_url),
         oidc=oidc_of(env),
         submission=submission_of(env),
+        bounces=bounces_of(env),
     )
 
 

@@ -1,5 +1,6 @@
 """How single settings are written in the environment, and what each may be. Pure."""
 
+import re
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +8,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, NoDecode
 
+from mailqueue.core.bounces import BounceSettings
 from mailqueue.core.dsn import take_pool_max
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.links import parse_public_url
@@ -17,6 +19,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.core.submission import SubmissionSettings
 
 Network = IPv4Network | IPv6Network
+_DOMAIN = re.compile(r"([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
 def _secret(value: object) -> object:
@@ -64,6 +67,15 @@ def refuse_control(value: object) -> object:
     return value
 
 
+def _domains(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    words = value.lower().replace(",", " ").split()
+    if wrong := [word for word in words if not _DOMAIN.fullmatch(word)]:
+        raise ValueError(f"must be domains such as bounces.example.com, got {wrong[0]!r}")
+    return tuple(words)
+
+
 Port = Annotated[int, Field(ge=0, le=65535)]
 SecretText = Annotated[Secret, BeforeValidator(_secret)]
 Networks = Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_networks)]
@@ -72,6 +84,7 @@ ArchivePlace = Annotated[str | None, BeforeValidator(_place)]
 Places = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_places)]
 PublicUrl = Annotated[str | None, BeforeValidator(_public_url)]
 HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9.\[\]:-]{1,255}$")]
+Domains = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_domains)]
 Issuer = Annotated[str | None, BeforeValidator(_issuer)]
 ClaimText = Annotated[str, BeforeValidator(refuse_control), Field(min_length=1, max_length=300)]
 
@@ -95,6 +108,20 @@ class SubmissionVariables(BaseSettings):
     submission_certificate: Path | None = None
     submission_certificate_key: Path | None = None
     submission_name: HostName | None = None
+
+
+class BouncesVariables(BaseSettings):
+    """The variables that say where bounce mail is taken in."""
+
+    bounces_host: Annotated[str, BeforeValidator(refuse_control)] = "127.0.0.1"
+    bounces_port: Port | None = None
+    bounces_domains: Domains = ()
+    bounces_name: HostName | None = None
+
+
+def bounces_of(env: BouncesVariables) -> BounceSettings:
+    """Give what the variables say together."""
+    return BounceSettings(env.bounces_host, env.bounces_port, env.bounces_domains, env.bounces_name)
 
 
 def submission_of(env: SubmissionVariables) -> SubmissionSettings:

@@ -20,11 +20,13 @@ async def smtp_server(
     limits: ServerLimits | None = None,
     tls: SSLContext | None = None,
     is_implicit: bool = False,
+    takes_lmtp: bool = False,
 ) -> AsyncIterator[int]:
     """Serve until the block ends; gives the port, which is a free one when `port` is 0.
 
     With `tls` clients may say STARTTLS, and have to before they log in from elsewhere than this
-    machine; `is_implicit`: their first byte is TLS's.
+    machine; `is_implicit`: their first byte is TLS's. With `takes_lmtp` clients that say LHLO speak
+    LMTP.
 
     At the end no new client is let in; messages already handed over get their answer if it comes
     within `limits.drain_s`.
@@ -32,7 +34,7 @@ async def smtp_server(
     Raises:
         OSError: the address cannot be used.
     """
-    service = Service(handler, limits or ServerLimits(), hostname, authenticate, tls)
+    service = Service(handler, limits or ServerLimits(), hostname, authenticate, tls, takes_lmtp)
     open_now: set[ServerConversation] = set()
     loop = asyncio.get_running_loop()
     server = await loop.create_server(

@@ -10,8 +10,8 @@ from typing import cast
 from mailqueue.smtp import server_answer, server_login
 from mailqueue.smtp.deadline import Deadline
 from mailqueue.smtp.server_handler import Service
+from mailqueue.smtp.server_lmtp import session_of
 from mailqueue.smtp.server_replies import ReplyQueue
-from mailqueue.smtp.server_session import ServerSession
 
 END = b"\r\n.\r\n"
 
@@ -31,7 +31,7 @@ class ServerConversation(asyncio.Protocol):
         self._message_bytes = 0
         self._securing: asyncio.Task[None] | None = None
         self._replies = ReplyQueue(loop, self._moved)
-        self._session = ServerSession(service, self._replies)
+        self._session = session_of(service, self._replies)
         self._idle = Deadline(loop, self._late, shortest_s=service.limits.idle_s)
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()

@@ -93,3 +93,4 @@ class Service:
     hostname: str
     authenticate: Authenticate | None  # None: nobody logs in, everybody may send
     tls: SSLContext | None = None  # for STARTTLS
+    takes_lmtp: bool = False  # from clients that say LHLO

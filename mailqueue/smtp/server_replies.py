@@ -15,10 +15,21 @@ class ReplyQueue:
     """Answers that are ready, and tasks whose answer is still to come, in one line.
 
     `moved` is called whenever a task has answered. `hung_up` is true after a task answered None,
-    or an answer that closes was sent: nothing goes out any more.
+    or an answer that closes was sent: nothing goes out any more. What is asked for while `copies`
+    is more than one is answered so many times.
     """
 
-    __slots__ = ("_line", "_loop", "_moved", "_ready", "hung_up", "waiting", "waiting_bytes")
+    __slots__ = (
+        "_copies",
+        "_line",
+        "_loop",
+        "_moved",
+        "_ready",
+        "copies",
+        "hung_up",
+        "waiting",
+        "waiting_bytes",
+    )
 
     def __init__(self, loop: asyncio.AbstractEventLoop, moved: Callable[[], None]) -> None:
         self._loop = loop
@@ -28,9 +39,12 @@ class ReplyQueue:
         self.waiting = 0
         self.waiting_bytes = 0
         self.hung_up = False
+        self.copies = 1
+        self._copies: dict[Waiting, int] = {}
 
     def say(self, line: bytes) -> None:
         """Answer after everything asked before."""
+        line = line * self.copies
         if self._line:
             self._line.append(line)
         else:
@@ -41,6 +55,7 @@ class ReplyQueue:
         task = self._loop.create_task(work)
         self.waiting += 1
         self.waiting_bytes += size
+        self._copies[task] = self.copies
 
         def answered(_task: Waiting) -> None:
             self.waiting -= 1
@@ -76,6 +91,7 @@ class ReplyQueue:
             self._line.popleft()
 
     def _take_answer(self, task: Waiting) -> None:
+        copies = self._copies.pop(task, 1)
         if task.cancelled():
             self.hung_up = True
             return
@@ -87,5 +103,5 @@ class ReplyQueue:
         if answer is None:
             self.hung_up = True
             return
-        self._ready.append(answer.line())
+        self._ready.append(answer.line() * copies)
         self.hung_up = answer.code == server_answer.CLOSING
