@@ -43,6 +43,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "template": Lazy("mailqueue.cli.template:template", "Write, try and publish what mail says."),
     "suppression": Lazy("mailqueue.cli.suppression:suppression", "Say who is not written to."),
     "category": Lazy("mailqueue.cli.category:category", "Name the mail that people may stop."),
+    "webhook": Lazy("mailqueue.cli.webhook:webhook", "Tell applications what happens to mail."),
     "key": Lazy("mailqueue.cli.key:key", "Make, replace and revoke keys of the HTTP API."),
     "admin": Lazy("mailqueue.cli.admin:admin", "Let people administer everything over HTTP."),
     "platform": Lazy("mailqueue.cli.platform:platform", "Change what holds for all projects."),

@@ -189,6 +189,14 @@ class Stay:
 
 
 @dataclass(frozen=True, slots=True)
+class Swept:
+    """What one batch of a sweep did; `last` None: there was nothing left to look at."""
+
+    last: UUID | None
+    swept: int
+
+
+@dataclass(frozen=True, slots=True)
 class WarmUp:
     """A sender account in warm-up today."""
 

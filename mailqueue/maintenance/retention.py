@@ -23,6 +23,7 @@ async def run(desk: Desk) -> Report:
     counts["answers"] = await store.sweep_answers(desk.conn)
     counts["request_buckets"] = await store.sweep_request_buckets(desk.conn)
     counts["trap_messages"] = await _trap_messages(desk)
+    counts["webhook_deliveries"] = await _webhooks(desk)
     counts["workers"] = await store.sweep_workers(desk.conn)
     counts["waiters"] = await store.sweep_waiters(desk.conn)
     counts["limit_days"] = await store.sweep_limit_days(desk.conn)
@@ -79,4 +80,19 @@ async def _trap_messages(desk: Desk) -> int:
     count = 0
     while batch := await store.sweep_trap_messages(desk.conn):
         count += batch
+    return count
+
+
+async def _webhooks(desk: Desk) -> int:
+    """Forget old deliveries from the front, then what they told."""
+    after, count = None, 0
+    while True:
+        found = await store.sweep_webhooks(desk.conn, after=after)
+        count += found.swept
+        reach("retention.batch")
+        if found.last is None:
+            break
+        after = found.last
+    while await store.sweep_webhook_events(desk.conn):
+        pass
     return count

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, timedelta
+from uuid import UUID
 
 from psycopg import errors, sql
 
@@ -15,6 +16,7 @@ from mailqueue.maintenance.model import (
     Named,
     Partition,
     Stay,
+    Swept,
     Task,
     VacuumNeed,
     WarmUp,
@@ -165,6 +167,16 @@ async def sweep_idempotency_keys(conn: Conn, *, from_page: int, until_page: int)
 async def sweep_trap_messages(conn: Conn) -> int:
     """Forget a batch of the oldest mails in the trap; say how many."""
     return await fetch.value(conn, "sweep_trap_messages", None, int)
+
+
+async def sweep_webhooks(conn: Conn, *, after: UUID | None) -> Swept:
+    """Forget a batch of deliveries to webhooks behind an id."""
+    return await fetch.one(conn, "sweep_webhooks", {"after": after}, Swept)
+
+
+async def sweep_webhook_events(conn: Conn) -> int:
+    """Forget a batch of what webhooks were told; say how many."""
+    return await fetch.value(conn, "sweep_webhook_events", None, int)
 
 
 async def end_warm_ups(conn: Conn, *, by: str) -> list[Named]:

@@ -156,6 +156,14 @@ WITH old AS (
 )
 SELECT count(*) FROM forgotten;
 
+-- name: sweep_webhooks :one
+-- Forget deliveries to webhooks behind an id that are kept no longer; the last id looked at, and how many went.
+SELECT s.last, s.swept FROM mailqueue.sweep_webhooks(%(after)s, 5000) AS s;
+
+-- name: sweep_webhook_events :value
+-- Forget a batch of what webhooks were told; gives how many.
+SELECT mailqueue.sweep_webhook_events(5000);
+
 -- name: end_warm_ups :many
 -- Let accounts at the end of their warm-up have their own limit alone; gives them.
 SELECT w.project, w.sender AS name FROM mailqueue.end_warm_ups(%(by)s) AS w;

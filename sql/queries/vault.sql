@@ -240,3 +240,37 @@ ORDER BY p.name, k.wrapped_by, k.master_key_id;
 -- Write down who changed what about a project's keys, or all.
 INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
 VALUES (%(project_id)s, %(by)s, %(action)s, %(subject)s, %(detail)s);
+
+-- name: list_sealed_webhook_secrets :many
+-- Some secrets of webhooks that are sealed with a data key.
+SELECT id::text AS row_id, sealed_secret AS sealed
+FROM mailqueue.webhooks
+WHERE project_id = %(project_id)s
+  AND substring(sealed_secret FROM 2 FOR 16) = uuid_send(%(data_key_id)s::uuid)
+  AND (%(after)s::text IS NULL OR id > %(after)s::uuid)
+ORDER BY id
+LIMIT 100;
+
+-- name: replace_sealed_webhook_secret :run
+-- Put the same one sealed anew in its place, unless it was replaced meanwhile.
+UPDATE mailqueue.webhooks
+SET sealed_secret = %(sealed)s
+WHERE id = %(row_id)s::uuid
+  AND sealed_secret = %(old)s;
+
+-- name: list_sealed_previous_webhook_secrets :many
+-- Some secrets that webhooks had before that are sealed with a data key.
+SELECT id::text AS row_id, sealed_secret_previous AS sealed
+FROM mailqueue.webhooks
+WHERE project_id = %(project_id)s
+  AND substring(sealed_secret_previous FROM 2 FOR 16) = uuid_send(%(data_key_id)s::uuid)
+  AND (%(after)s::text IS NULL OR id > %(after)s::uuid)
+ORDER BY id
+LIMIT 100;
+
+-- name: replace_sealed_previous_webhook_secret :run
+-- Put the same one sealed anew in its place, unless it was replaced meanwhile.
+UPDATE mailqueue.webhooks
+SET sealed_secret_previous = %(sealed)s
+WHERE id = %(row_id)s::uuid
+  AND sealed_secret_previous = %(old)s;

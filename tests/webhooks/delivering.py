@@ -4,17 +4,14 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from datetime import timedelta
 from ipaddress import ip_network
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from mailqueue.adapters.http.model import Reach
 from mailqueue.adapters.http.posting import HttpPoster
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
-from mailqueue.db.pool import connect
 from mailqueue.vault.masterkey import MasterKey, parse_master_key
 from mailqueue.webhooks import endpoints
 from mailqueue.webhooks.signing import key_of, secret_of
