@@ -4,7 +4,8 @@ from collections import OrderedDict
 from datetime import datetime
 from typing import NamedTuple
 
-from mailqueue.core.address import Address, InvalidAddress, Mailbox, parse_address, parse_mailbox
+from mailqueue.core.address import Address, InvalidAddress, Mailbox, parse_address
+from mailqueue.core.mailboxes import parse_mailboxes
 from mailqueue.dkim.signer import Signers
 from mailqueue.mail.judgement import Handed
 from mailqueue.mail.model import EmailContent, Parcel
@@ -205,7 +206,7 @@ def _sender(content: EmailContent, default: Mailbox) -> Mailbox:
 
 def _reply_to(content: EmailContent, identity: Identity) -> tuple[Mailbox, ...]:
     if content.reply_to is not None:
-        return (parse_mailbox(content.reply_to),)
+        return parse_mailboxes(content.reply_to)
     return () if identity.reply_to is None else (identity.reply_to,)
 
 

@@ -111,6 +111,25 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.split_mailbox(text) IS 'Name and address of a mailbox as people write it.';
 
+-- Commas within quotes are of a name. What is no list of mailboxes is judged as one mailbox, which says what is wrong.
+CREATE OR REPLACE FUNCTION mailqueue.check_mailboxes(p_field text, p_list text) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_piece text := '(?:"(?:[^"\\]|\\.)*"|<[^<>]*>|[^,"<>])+';
+    v_box text;
+BEGIN
+    IF p_list !~ format('^%s(?:,%s)*$', v_piece, v_piece) THEN
+        PERFORM mailqueue.check_address(p_field, (mailqueue.split_mailbox(p_list)).address);
+        RETURN;
+    END IF;
+    FOR v_box IN SELECT m[1] FROM regexp_matches(p_list, format('(%s)', v_piece), 'g') AS m LOOP
+        PERFORM mailqueue.check_address(p_field, (mailqueue.split_mailbox(v_box)).address);
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION mailqueue.check_mailboxes(text, text) IS 'Refuse a list of mailboxes of which one has no address we can send to.';
+
 CREATE OR REPLACE FUNCTION mailqueue.check_text(p_field text, p_value text, p_most integer) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp

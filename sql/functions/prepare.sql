@@ -75,7 +75,11 @@ BEGIN
         PERFORM mailqueue.check_text('from_name', q.from_name, 320);
         IF q.reply_to IS NOT NULL THEN
             PERFORM mailqueue.check_text('reply_to', q.reply_to, 600);
-            PERFORM mailqueue.check_address('reply_to', (mailqueue.split_mailbox(q.reply_to)).address);
+            IF position(',' IN q.reply_to) = 0 THEN
+                PERFORM mailqueue.check_address('reply_to', (mailqueue.split_mailbox(q.reply_to)).address);
+            ELSE
+                PERFORM mailqueue.check_mailboxes('reply_to', q.reply_to);
+            END IF;
         END IF;
         IF q.headers IS NOT NULL THEN
             PERFORM mailqueue.check_headers(q.headers);

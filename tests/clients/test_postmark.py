@@ -52,7 +52,7 @@ def test_everything_a_message_can_say_is_queued(site: Served, postmark: Postmark
         HtmlBody="<b>Hello</b>",
         TextBody="Hello",
         Metadata={"client-id": "12345", "n": 2},
-        ReplyTo="reply@example.com",
+        ReplyTo="reply@example.com, Two <two@example.com>",
         Headers={"X-CUSTOM": "value"},
         TrackOpens=False,
         Attachments=[
@@ -73,7 +73,8 @@ def test_everything_a_message_can_say_is_queued(site: Served, postmark: Postmark
         "<b>Hello</b>",
         "Hello",
     )
-    assert (found["reply_to"], found["headers"]) == ("reply@example.com", {"X-CUSTOM": "value"})
+    assert found["reply_to"] == "reply@example.com, Two <two@example.com>"
+    assert found["headers"] == {"X-CUSTOM": "value"}
     assert (found["tags"], found["category"]) == (["Invitation"], "transactional")
     assert found["custom_data"] == {"postmark_metadata": {"client-id": "12345", "n": "2"}}
     assert found["recipients"] == [
@@ -196,7 +197,13 @@ def test_style_sheets_are_inlined_where_the_template_is_published_so(
 
 
 def test_a_message_is_shown_with_its_source(site: Served, postmark: PostmarkClient) -> None:
-    given = {**HELLO, "Cc": "Carl <carl@example.org>", "Tag": "t", "Metadata": {"a": "b"}}
+    given = {
+        **HELLO,
+        "ReplyTo": "a@example.com,Bo <bo@example.com>",
+        "Cc": "Carl <carl@example.org>",
+        "Tag": "t",
+        "Metadata": {"a": "b"},
+    }
     sent = postmark.emails.send(**given)
     site.rows(
         "INSERT INTO mailqueue.email_events (email_id, project_id, type, recipient_email, detail)"
@@ -213,7 +220,9 @@ def test_a_message_is_shown_with_its_source(site: Served, postmark: PostmarkClie
     assert shown.Cc == [{"Email": "carl@example.org", "Name": "Carl"}]
     assert (shown.Tag, shown.Metadata, shown.MessageStream) == ("t", {"a": "b"}, "outbound")
     assert shown.MessageEvents[0]["Type"] == "Delivered"
-    assert "Subject: Postmark test" in shown.get_dump()
+    dumped = shown.get_dump()
+    assert "Subject: Postmark test" in dumped
+    assert "Reply-To: a@example.com, Bo <bo@example.com>" in dumped
     with pytest.raises(ClientError) as caught:
         postmark.messages.outbound.get(UUID(int=1))
     assert caught.value.error_code == 701
@@ -290,7 +299,7 @@ CANNOT: list[tuple[dict[str, Any], int, str]] = [
     ({"To": "a@b"}, 300, "Error parsing 'To': Illegal email domain 'b' in address 'a@b'."),
     ({"Cc": "x"}, 300, "Invalid 'Cc' address: 'x'."),
     ({"To": ",".join(f"{n}@example.org" for n in range(51))}, 300, "50 recipients"),
-    ({"ReplyTo": "a@example.com, b@example.com"}, 300, "ReplyTo"),
+    ({"ReplyTo": "a@example.com, b"}, 300, "Invalid 'ReplyTo' address: 'b'."),
     ({"Subject": ""}, 300, "Subject"),
     ({"Subject": "a\nBcc: b@example.org"}, 300, "Subject"),
     ({"Tag": "t" * 129}, 300, "Tag"),

@@ -117,14 +117,12 @@ class _Message(_Given):
         senders = _boxes("From", self.sender)
         if len(senders) != 1:
             raise InvalidField("From", "Provide one address in 'From'.")
-        if len(answers) > 1:
-            raise InvalidField("ReplyTo", "One address in 'ReplyTo' is supported, not several.")
         return {
             "from_email": senders[0],
             "to": to,
             "cc": cc,
             "bcc": bcc,
-            "reply_to": answers[0] if answers else None,
+            "reply_to": ", ".join(answers) or None,
             "headers": _by_name(self.headers),
             "tags": [self.tag] if self.tag else [],
             "attachments": [one.attached() for one in self.attachments],

@@ -176,8 +176,6 @@ class ResendEmail(StrictlyGiven):
 
     def _shared(self, now: datetime) -> dict[str, Any]:
         answers = [mailbox(one) for one in _listed(self.reply_to)]
-        if len(answers) > 1:
-            raise InvalidField("reply_to", "one address is supported, not several")
         if len(self.attachments or ()) > MOST_FILES:
             raise InvalidField("attachments", f"at most {MOST_FILES} files")
         at = None if self.scheduled_at is None else instant_of(self.scheduled_at, now)
@@ -187,7 +185,7 @@ class ResendEmail(StrictlyGiven):
             "to": [mailbox(one) for one in _listed(self.to)],
             "cc": [mailbox(one) for one in _listed(self.cc)],
             "bcc": [mailbox(one) for one in _listed(self.bcc)],
-            "reply_to": answers[0] if answers else None,
+            "reply_to": ", ".join(answers) or None,
             "headers": self.headers or {},
             "attachments": [AttachedFile(**one.attached()) for one in self.attachments or ()],
             "tags": [word_of(one) for one in self.tags or ()][:MOST_WORDS],

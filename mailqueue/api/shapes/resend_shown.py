@@ -7,7 +7,7 @@ from uuid import UUID
 
 from mailqueue.api import mail, store_shapes
 from mailqueue.api.call import Call
-from mailqueue.api.shapes.mailboxes import framed
+from mailqueue.api.shapes.mailboxes import framed, split_mailboxes
 from mailqueue.api.shapes.resend_model import TAGS
 from mailqueue.api.shapes.said import said_of
 from mailqueue.api.store_shapes import NamedEmail, OneRecipient
@@ -58,7 +58,7 @@ def _listed(one: NamedEmail, recipients: Sequence[OneRecipient], now: datetime) 
         "id": one.id,
         "from": framed(one.from_name, one.from_email) if one.from_email is not None else None,
         **addressed(boxes or [("to", one.recipient_name, one.recipient_email)]),
-        "reply_to": None if one.reply_to is None else [one.reply_to],
+        "reply_to": None if one.reply_to is None else split_mailboxes(one.reply_to),
         "subject": one.subject,
         "created_at": stamp(one.created_at),
         "scheduled_at": _scheduled(one.status, one.run_at, now),
@@ -106,7 +106,7 @@ async def whole(call: Call, email_id: UUID) -> dict[str, Any]:
         "message_id": email.message_id,
         "from": said.sender,
         **addressed(boxes or [("to", email.recipient_name, email.recipient_email)]),
-        "reply_to": [] if email.reply_to is None else [email.reply_to],
+        "reply_to": split_mailboxes(email.reply_to or ""),
         "subject": said.subject,
         "html": said.html,
         "text": said.text,
