@@ -12,6 +12,7 @@ from mailqueue.cli.sender_health import health
 from mailqueue.cli.sender_place import prefer, remove
 from mailqueue.cli.sender_trial import test
 from mailqueue.cli.sender_view import print_accounts, print_outcome
+from mailqueue.cli.sender_webhook import webhook
 from mailqueue.cli.warm_up import warm_up_option
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
@@ -182,3 +183,4 @@ sender.add_command(test)
 sender.add_command(health)
 sender.add_command(prefer)
 sender.add_command(remove)
+sender.add_command(webhook)
