@@ -16,6 +16,7 @@ from mailqueue.db.migrate import migrate
 from mailqueue.db.pool import Pool, borrow, open_pool
 from mailqueue.embedded.server import embedded_server
 from mailqueue.fleet import Fleet
+from mailqueue.inbound.listener import bounces_beside
 from mailqueue.inbound.worker import keeping_inbound
 from mailqueue.mail.partitions import keep_partitions
 from mailqueue.senders.rates import keep_max_send_rate
@@ -78,6 +79,7 @@ async def run_everything(
         smtp = await stack.enter_async_context(submission_beside(settings, pool, say=say))
         await stack.enter_async_context(keeping_webhooks(database, webhook_tools(settings)))
         await stack.enter_async_context(keeping_inbound(database, lambda: inbound_tools(settings)))
+        await stack.enter_async_context(bounces_beside(settings.bounces, pool, database))
         fleet = asyncio.create_task(Fleet(settings, kind="send").run(stop), name="workers")
         ready(
             Running(

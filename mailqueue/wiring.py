@@ -202,7 +202,7 @@ def poster_of(settings: Settings) -> HttpPoster:
 def inbound_tools(settings: Settings) -> InboundTools:
     """Give who reads what providers told what it needs from outside."""
     fetch = fetcher(Reach(allowed_networks=settings.allowed_hosts))
-    return InboundTools(providers(fetch), fetch)
+    return InboundTools(providers(fetch), fetch, keyring_of(settings))
 
 
 def webhook_tools(settings: Settings) -> Tools:

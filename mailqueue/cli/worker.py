@@ -9,6 +9,7 @@ import uvloop
 
 from mailqueue import process, wiring
 from mailqueue.cli.output import examples
+from mailqueue.cli.worker_bounces import bounces
 from mailqueue.cli.worker_inbound import inbound
 from mailqueue.cli.worker_submission import submission
 from mailqueue.cli.worker_webhooks import webhooks
@@ -28,6 +29,7 @@ def worker() -> None:
     """Run workers apart from `mailqueue up`, on any number of hosts."""
 
 
+worker.add_command(bounces)
 worker.add_command(inbound)
 worker.add_command(submission)
 worker.add_command(webhooks)

@@ -33,8 +33,16 @@ class Reading:
 
 def read(claim: Claimed, provider: Provider) -> Reading:
     """Read a request, or what is left of it."""
-    request = InboundRequest("POST", claim.headers, claim.query, claim.body or b"")
-    told = provider.events(request)
+    return reading_of(claim, provider.name, provider.events(request_of(claim)))
+
+
+def request_of(claim: Claimed) -> InboundRequest:
+    """Give a request as it came."""
+    return InboundRequest("POST", claim.headers, claim.query, claim.body or b"")
+
+
+def reading_of(claim: Claimed, source: str, told: Sequence[ProviderEvent | BadEvent]) -> Reading:
+    """Give what is still to be done of what a request tells."""
     wanted = range(len(told)) if claim.waiting is None else claim.waiting
     events, unknown, bad = list[tuple[int, Event]](), list[str](), list[str]()
     for place in wanted:
@@ -44,13 +52,13 @@ def read(claim: Claimed, provider: Provider) -> Reading:
         elif one.type is None or one.type not in _WORDS:
             unknown.append(one.kind)
         else:
-            events.append((place, _event(claim, provider.name, one)))
+            events.append((place, _event(claim, one.source or source, one)))
     return Reading(claim, events, unknown, bad)
 
 
 def _event(claim: Claimed, source: str, one: ProviderEvent) -> Event:
     return Event(
-        source=source if claim.provider == source else claim.provider,
+        source=source,
         type=Type(str(one.type)),
         account=claim.sender_account_id,
         event_id=one.event_id,

@@ -23,6 +23,7 @@ MOST_HEADER = 4096
 # Of headers these tell how to read a body, or by which way it came; none of them is a secret.
 _TOLD_BY_HEADERS = ("content-type", "user-agent")
 _TOLD_BY_PREFIX = ("x-amz-sns-", "svix-id", "svix-timestamp", "webhook-id", "webhook-timestamp")
+_ENVELOPE = ("sender", "recipient")
 _log = get_logger(__name__)
 
 
@@ -79,6 +80,7 @@ class Reception:
                 sender_account_id=found.sender_account_id,
                 dedupe_key=proved.dedupe_key,
                 headers=_kept_headers(request),
+                query={name: request.query[name] for name in _ENVELOPE if name in request.query},
                 confirm_url=proved.confirm,
             )
         )

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.crashpoints import reach
@@ -14,12 +14,16 @@ from mailqueue.db.link import Link
 from mailqueue.events import store as events_store
 from mailqueue.events.model import Result
 from mailqueue.inbound import store
+from mailqueue.inbound.bounces.events import bounce_events
 from mailqueue.inbound.model import Claimed, Settled, State
-from mailqueue.inbound.processing import Reading, failing, read, settled
+from mailqueue.inbound.processing import Reading, failing, read, reading_of, request_of, settled
 from mailqueue.ports.inbound import Provider
 from mailqueue.telemetry.log import get_logger
+from mailqueue.tracking.keyring import Keyring
 
 BATCH = 100
+BOUNCES = "smtp"
+"""What bounce mail is kept under, whoever received it."""
 LEASE = timedelta(minutes=5)
 MOST_EVENTS = 500
 """Events that are recorded in one statement, and together."""
@@ -38,6 +42,7 @@ class Tools:
 
     providers: Mapping[str, Provider]
     confirm: Confirm
+    keyring: Keyring | None = None  # opens return paths; None: bounce mail is for others to read
 
 
 class InboundWorker:
@@ -80,8 +85,10 @@ class InboundWorker:
         return len(claims)
 
     async def _read(self, claim: Claimed) -> Reading | Settled:
+        if claim.provider == BOUNCES and self._tools.keyring is not None:
+            return await self._bounced(claim, self._tools.keyring)
         provider = self._tools.providers.get(claim.provider)
-        if provider is None:
+        if provider is None or claim.provider == BOUNCES:
             return failing(claim, f"nobody here can read what {claim.provider} tells")
         if claim.confirm_url is not None:
             refused = await self._confirmed(claim, claim.confirm_url)
@@ -92,6 +99,22 @@ class InboundWorker:
         except Exception as exc:  # whatever is wrong with it: others go on
             log.exception("inbound.unreadable", request=str(claim.id), provider=claim.provider)
             return failing(claim, f"cannot be read: {type(exc).__name__}: {exc}")
+
+    async def _bounced(self, claim: Claimed, keyring: Keyring) -> Reading | Settled:
+        try:
+            told = await self._link.call(
+                lambda conn: bounce_events(
+                    conn,
+                    keyring,
+                    request_of(claim),
+                    project_id=claim.project_id,
+                    now=datetime.now(UTC),
+                )
+            )
+        except Exception as exc:  # whatever is wrong with it: others go on
+            log.exception("inbound.unreadable", request=str(claim.id), provider=claim.provider)
+            return failing(claim, f"cannot be read: {type(exc).__name__}: {exc}")
+        return reading_of(claim, claim.provider, told)
 
     async def _confirmed(self, claim: Claimed, url: str) -> Settled | None:
         try:

@@ -80,6 +80,7 @@ class ProviderEvent:
     detail: str | None = None
     suppress: str | None = None
     data: Json = field(default_factory=dict)
+    source: str | None = None  # who says so, where that is another than the provider
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from mailqueue.adapters.inbound.fetching import fetcher
+from mailqueue.adapters.inbound.handed import Handed
 from mailqueue.adapters.inbound.mailgun import Mailgun
 from mailqueue.adapters.inbound.postmark import Postmark
 from mailqueue.adapters.inbound.resend import Resend
@@ -21,5 +22,6 @@ def providers(fetch: Fetch | None = None) -> Mapping[str, Provider]:
         Postmark(),
         Resend(),
         Smtp2go(),
+        Handed(),
     )
     return {one.name: one for one in known}

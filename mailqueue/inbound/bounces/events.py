@@ -1,5 +1,6 @@
 """Decides which events a message that came back is: what is proved counts, the rest is kept."""
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
 from datetime import datetime
@@ -7,6 +8,7 @@ from uuid import UUID
 
 from mailqueue.db.fetch import Conn
 from mailqueue.events.model import Type
+from mailqueue.inbound.bounces.handed import RECIPIENT, SENDER, message_of
 from mailqueue.inbound.bounces.model import Fate, Reading, Shape, Told
 from mailqueue.inbound.bounces.proof import Proof, prove
 from mailqueue.inbound.bounces.reading import read_bounce
@@ -14,9 +16,6 @@ from mailqueue.inbound.bounces.tree import USUAL, read_tree
 from mailqueue.ports.inbound import BadEvent, InboundRequest, ProviderEvent
 from mailqueue.tracking.keyring import Keyring
 
-SENDER = "sender"
-RECIPIENT = "recipient"
-"""Where a request's query carries the envelope: the null sender is an empty text."""
 TOLD_OF = ("Delivered-To", "X-Original-To", "Envelope-To", "X-Envelope-To", "To")
 """Fields in which servers write down whom a message was for."""
 MOST_DETAIL = 1_000
@@ -46,10 +45,14 @@ async def bounce_events(
     says why it does not count, and changes nothing.
 
     Raises:
-        Locked: the project's own key has to allow it first.
+        ConfigError, Locked, SealBroken: what signed the return path cannot be opened here now.
     """
-    sender = request.query.get(SENDER)
-    reading = read_bounce(request.body, is_null_sender=sender == "" or sender == "<>")
+    handed = message_of(request)
+    if isinstance(handed, BadEvent):
+        return [handed]
+    request = handed
+    is_null_sender = request.query.get(SENDER) in ("", "<>")
+    reading = await asyncio.to_thread(read_bounce, request.body, is_null_sender=is_null_sender)
     if not reading.told:
         return [ProviderEvent(None, _kind(reading), detail=reading.why)]
     found = await prove(
@@ -96,8 +99,10 @@ def _event(request: InboundRequest, reading: Reading, told: Told, proof: Proof) 
     what = _type(told)
     if what is None:
         return ProviderEvent(None, _kind(reading, told), detail=told.detail or reading.why)
+    is_complaint = reading.shape is Shape.COMPLAINT
     return ProviderEvent(
         type=what.value,
+        source=(Shape.COMPLAINT if is_complaint else Shape.REPORT).value,
         kind=_kind(reading, told),
         event_id=_event_id(request, proof.mail.id, recipient, what),
         email_id=proof.mail.id,

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from mailqueue.core.errors import ConfigError, SealBroken
 from mailqueue.db.fetch import Conn
 from mailqueue.inbound.bounces import store
 from mailqueue.inbound.bounces.fields import without_xtext
@@ -67,7 +66,7 @@ async def prove(
     `received_by` are addresses it came to, as the envelope or the headers say.
 
     Raises:
-        Locked: the project's own key has to allow it first.
+        ConfigError, Locked, SealBroken: what signed it cannot be opened here now.
     """
     why = "its return path is not one of ours"
     for claimed in _claims((*received_by, reading.returned.return_path)):
@@ -87,10 +86,7 @@ async def prove(
 async def _by_return_path(
     conn: Conn, keyring: Keyring, claimed: ReturnPath, *, project_id: UUID | None, now: datetime
 ) -> Proof | str:
-    try:
-        seals = await keyring.signer(conn, claimed.key_id)
-    except (ConfigError, SealBroken) as exc:
-        return f"its return path cannot be checked: {exc}"
+    seals = await keyring.signer(conn, claimed.key_id)
     if seals is None or not is_proved(claimed, seals):
         return "its return path is forged"
     if not is_in_time(claimed, now):

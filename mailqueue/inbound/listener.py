@@ -1,0 +1,180 @@
+"""Takes bounce mail in by SMTP and LMTP: for the domains bounces come back to, and no other.
+
+A message is durable before it is answered, and what it says is found out later. Its sender need not
+be empty: complaints have one, and so have the bounces of some old servers.
+"""
+
+import asyncio
+import hashlib
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+
+from mailqueue.core.bounces import DEFAULT_PORT, BounceSettings
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.errors import ConfigError, MailqueueError, NoRoom
+from mailqueue.db.pool import Pool, borrow
+from mailqueue.inbound.bounces import store
+from mailqueue.inbound.bounces.handed import RECIPIENT, SENDER
+from mailqueue.inbound.keeping import Keeping
+from mailqueue.inbound.model import Kept
+from mailqueue.smtp.server import smtp_server
+from mailqueue.smtp.server_answer import Answer
+from mailqueue.smtp.server_handler import Received, ServerLimits
+from mailqueue.telemetry.log import get_logger
+
+PROVIDER = "smtp"
+LIMITS = ServerLimits(
+    message_bytes=10 * 1024 * 1024,
+    recipients=100,
+    connections=500,
+    connections_per_address=50,
+    waiting=50,
+    refuses_early_talk=True,
+    idle_commands=100,
+    message_s=600.0,
+    least_bytes_per_s=500,
+    drain_s=15.0,
+)
+FRESH_SECONDS = 5.0
+"""After so long another domain of a project is known here."""
+
+NOT_OURS = Answer(550, "5.7.1", "no bounces come back to this domain")
+AWAY = Answer(451, "4.3.0", "the message cannot be kept now, try again later")
+FULL = Answer(452, "4.3.1", "there is no room for more now, try again later")
+
+log = get_logger(__name__)
+
+
+class Domains:
+    """Which domains bounces come back to: those of projects, and those of this installation."""
+
+    def __init__(self, always: tuple[str, ...]) -> None:
+        self._always = frozenset(always)
+        self._known = self._always
+
+    def takes(self, address: str) -> bool:
+        """Say whether an address is of one of them."""
+        return address.rpartition("@")[2].lower().rstrip(".") in self._known
+
+    async def refresh(self, pool: Pool, database: DatabaseSettings) -> None:
+        """Learn which there are now.
+
+        Raises:
+            MailqueueError: the database is away.
+        """
+        async with borrow(pool, database) as conn:
+            self._known = self._always | set(await store.list_domains(conn))
+
+    async def follow(self, pool: Pool, database: DatabaseSettings) -> None:
+        """Learn of changes until cancelled."""
+        while True:
+            await asyncio.sleep(FRESH_SECONDS)
+            with suppress(MailqueueError):  # what was known holds
+                await self.refresh(pool, database)
+
+
+@dataclass(frozen=True, slots=True)
+class BounceHandler:
+    """Keeps what is for a domain of ours."""
+
+    domains: Domains
+    keeping: Keeping
+
+    def check_recipient(self, address: str) -> Answer | None:
+        """Refuse what is for other domains: we relay for nobody."""
+        return None if self.domains.takes(address) else NOT_OURS
+
+    async def accept(self, envelope: Received, raw: bytes) -> Answer | None:
+        """Keep a message for all its recipients; they share one answer."""
+        recipients = " ".join(envelope.recipients)
+        digest = hashlib.sha256(recipients.encode() + b"\n" + raw).hexdigest()
+        kept = Kept(
+            PROVIDER,
+            raw,
+            dedupe_key=digest,  # who did not hear of our answer comes again with the same
+            headers={"content-type": "message/rfc822"},
+            query={SENDER: envelope.sender, RECIPIENT: recipients},
+        )
+        try:
+            await self.keeping.keep(kept)
+        except NoRoom:
+            return FULL
+        except MailqueueError as exc:
+            log.warning("bounces.not_kept", error=str(exc))
+            return AWAY
+        return Answer(250, "2.0.0", f"Ok: kept as {digest[:16]}")
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A listener that is there."""
+
+    host: str
+    port: int
+
+
+@asynccontextmanager
+async def bounce_listener(
+    settings: BounceSettings,
+    pool: Pool,
+    database: DatabaseSettings,
+    *,
+    limits: ServerLimits = LIMITS,
+) -> AsyncIterator[Listener]:
+    """Take bounce mail until the block ends.
+
+    Raises:
+        ConfigError: the address cannot be used.
+        Unavailable: the database is away.
+    """
+    domains = Domains(settings.domains)
+    await domains.refresh(pool, database)
+    port = DEFAULT_PORT if settings.port is None else settings.port
+    serving = smtp_server(
+        BounceHandler(domains, Keeping(pool, database)),
+        host=settings.host,
+        port=port,
+        hostname=settings.name or socket.gethostname(),
+        limits=limits,
+        takes_lmtp=True,
+    )
+    async with AsyncExitStack() as stack:
+        try:
+            bound = await stack.enter_async_context(serving)
+        except OSError as exc:
+            raise ConfigError(
+                f"MAILQUEUE_BOUNCES_PORT {port}: cannot listen on {settings.host}:"
+                f" {exc.strerror or exc}"
+            ) from exc
+        following = asyncio.create_task(domains.follow(pool, database), name="bounce-domains")
+        stack.callback(following.cancel)
+        log.info("bounces.started", host=settings.host, port=bound)
+        yield Listener(settings.host, bound)
+
+
+@asynccontextmanager
+async def bounces_beside(
+    settings: BounceSettings, pool: Pool, database: DatabaseSettings
+) -> AsyncIterator[Listener | None]:
+    """Take bounce mail beside all else, where a port was named for it."""
+    if settings.port is None:
+        yield None
+        return
+    async with bounce_listener(settings, pool, database) as running:
+        yield running
+
+
+async def run(
+    settings: BounceSettings,
+    stop: asyncio.Event,
+    *,
+    pool: Pool,
+    database: DatabaseSettings,
+    ready: Callable[[Listener], None],
+) -> None:
+    """Take bounce mail until told to stop; what was handed over then is answered."""
+    async with bounce_listener(settings, pool, database) as running:
+        ready(running)
+        await stop.wait()

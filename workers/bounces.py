@@ -1,0 +1,8 @@
+"""Take in the mail that comes back: the process of `mailqueue worker bounces`."""
+
+import sys
+
+from mailqueue.cli.main import main
+
+if __name__ == "__main__":
+    main(["worker", "bounces", *sys.argv[1:]], prog_name="mailqueue")
