@@ -1,0 +1,159 @@
+"""Mailgun's API: POST /v3/{domain}/messages and messages.mime, over the same acceptance."""
+
+import base64
+import binascii
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mailqueue.api import store_mailgun
+from mailqueue.api.answers import json_answer
+from mailqueue.api.call import Call
+from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.model import Sent
+from mailqueue.api.reading import head_of
+from mailqueue.api.shapes.mailboxes import parted
+from mailqueue.api.shapes.mailgun_faults import DomainNotFound, refused
+from mailqueue.api.shapes.mailgun_form import form_of
+from mailqueue.api.shapes.mailgun_mime import accepted_message
+from mailqueue.api.shapes.mailgun_options import Options, check_all_read, options_of
+from mailqueue.api.shapes.mailgun_wanted import meant_by, wanted_of
+from mailqueue.api.shapes.model import Shape
+from mailqueue.api.shapes.together import accepted_together
+from mailqueue.core.address import InvalidAddress, parse_address
+from mailqueue.core.errors import InvalidField, Unauthorized
+from mailqueue.mime.compose import message_id
+from mailqueue.tenants.model import Scope
+
+MOST_KEY_CHARACTERS = 200
+
+
+async def send(call: Call) -> Response:
+    """Accept one mail, or one for each recipient who has variables; all or none."""
+    await _check_domain(call)
+    form = await form_of(call.request)
+    call.size = form.size
+    options = await _options(call, options_of(form, datetime.now(UTC)))
+    meant = meant_by(form, options)
+    check_all_read(options)
+    sent = await accepted_together(call, wanted_of(meant, _key(call)))
+    return _queued(_message_id(sent[0], meant.sender))
+
+
+async def send_mime(call: Call) -> Response:
+    """Accept a finished message."""
+    await _check_domain(call)
+    form = await form_of(call.request)
+    call.size = form.size
+    options = await _options(call, options_of(form, datetime.now(UTC)))
+    check_all_read(options)
+    return _queued(await accepted_message(call, form, options, _key(call)))
+
+
+def _queued(mail_id: str) -> Response:
+    return json_answer({"id": mail_id, "message": "Queued. Thank you."})
+
+
+def _message_id(sent: Sent, sender: str) -> str:
+    """Give the Message-ID the mail will have; of several, that of the first."""
+    return message_id(sent.id, parse_address(parted(sender)[1]).domain)
+
+
+async def _check_domain(call: Call) -> None:
+    """Refuse a domain of the path that the project may not write as.
+
+    Raises:
+        DomainNotFound: it may not.
+    """
+    given = call.path["domain"]
+    missing = DomainNotFound(f"Domain not found: {given[:253]}")
+    try:
+        domain = parse_address(f"x@{given}").domain
+    except InvalidAddress:
+        raise missing from None
+    async with call.connection() as conn:
+        found = await store_mailgun.grounds_of(conn, call.caller.project_id)
+    allowed = None if found is None else found.allowed_from
+    if allowed is not None and not any(_covers(one, domain) for one in allowed):
+        raise missing
+
+
+def _covers(pattern: str, domain: str) -> bool:
+    """Say whether a pattern of addresses has any in a domain. Pure."""
+    own = pattern.lower().rpartition("@")[2]
+    return domain.endswith(own[1:]) if own.startswith("*.") else domain == own
+
+
+async def _options(call: Call, options: Options) -> Options:
+    """Give the options, with the trap for mail that is only tried.
+
+    Raises:
+        InvalidField: there is no trap.
+    """
+    if not options.is_test:
+        return options
+    async with call.connection() as conn:
+        found = await store_mailgun.grounds_of(conn, call.caller.project_id)
+    if found is None or found.trap is None:
+        raise InvalidField("o:testmode", "this project has no trap, where such mail would go")
+    return replace(options, fields=options.fields | {"smtp_config_id": found.trap})
+
+
+def _key(call: Call) -> str | None:
+    key = call.idempotency_key
+    if key is not None and not 1 <= len(key) <= MOST_KEY_CHARACTERS:
+        raise InvalidField("Idempotency-Key", f"has 1 to {MOST_KEY_CHARACTERS} characters")
+    return key
+
+
+def key_of(request: Request) -> str:
+    """Give the API key, which is the password of user `api`.
+
+    Raises:
+        Unauthorized: there is none.
+    """
+    given = head_of(request).get(b"authorization", b"")
+    scheme, _, coded = given.partition(b" ")
+    try:
+        pair = base64.b64decode(coded.strip(), validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        pair = ""
+    user, _, key = pair.partition(":")
+    if scheme.lower() != b"basic" or user != "api" or not key:
+        raise Unauthorized("an API key is needed: user api, the key as its password")
+    return key
+
+
+def is_mailguns(request: Request) -> bool:
+    """Know a request by its user `api`. Pure."""
+    given = head_of(request).get(b"authorization", b"")
+    return given[:6].lower() == b"basic " and given[6:].strip()[:5] == b"YXBpO"
+
+
+def _endpoint(path: str, summary: str, handler: Callable[[Call], Awaitable[Response]]) -> Endpoint:
+    return Endpoint(
+        "POST",
+        path,
+        Scope.EMAIL_SEND,
+        summary,
+        handler,
+        status=HTTPStatus.OK,
+        once=Once.ITSELF,
+    )
+
+
+MAILGUN = Shape(
+    name="mailgun",
+    endpoints=(
+        _endpoint("/v3/{domain}/messages", "Send an email.", send),
+        _endpoint("/v3/{domain}/messages.mime", "Send a finished message.", send_mime),
+    ),
+    credential_of=key_of,
+    refused=refused,
+    roots=(),
+    is_known_by_head=is_mailguns,
+)
