@@ -11,6 +11,7 @@ from mailqueue.api.edge import Edge
 from mailqueue.api.health import health_routes
 from mailqueue.api.public.inbound import inbound_routes
 from mailqueue.api.public.routes import people_routes
+from mailqueue.api.public.tracking import TrackingRoute
 from mailqueue.api.routing import Routing
 from mailqueue.api.runtime import Runtime
 from mailqueue.api.services import Services
@@ -39,6 +40,7 @@ def create_app(
     if with_api:
         runtime = Runtime(settings, pool, services or Services())
         routes = [
+            TrackingRoute(runtime),
             Routing(ENDPOINTS, runtime),
             *document_routes(ENDPOINTS),
             *health_routes(pool, settings.database),

@@ -1,6 +1,7 @@
 """What tracking keeps in the database. Values only."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from uuid import UUID
 
 
@@ -29,3 +30,12 @@ class TrackedLink:
     project_id: UUID
     link: bytes
     url: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecentClicks:
+    """When a mail was handed over, and which of its links were followed a moment ago."""
+
+    email_id: UUID
+    sent_at: datetime | None  # None: it is on its way
+    links: list[str]

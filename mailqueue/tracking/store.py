@@ -1,10 +1,11 @@
 """Keys of tokens and tracked links as rows; the only file here that runs SQL."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from uuid import UUID
 
 from mailqueue.db.fetch import Conn, many, maybe, run, value
-from mailqueue.tracking.model import Project, SealedKey, TrackedLink
+from mailqueue.tracking.model import Project, RecentClicks, SealedKey, TrackedLink
 
 
 async def list_keys(conn: Conn, project_id: UUID) -> list[SealedKey]:
@@ -47,3 +48,16 @@ async def find_links(conn: Conn, wanted: Sequence[tuple[UUID, bytes]]) -> list[T
     """Find where these links of projects lead."""
     params = {"projects": [each[0] for each in wanted], "links": [each[1] for each in wanted]}
     return await many(conn, "find_tracked_links", params, TrackedLink)
+
+
+async def look_at_clicks(
+    conn: Conn, ids: Sequence[UUID], *, within: timedelta
+) -> list[RecentClicks]:
+    """Say when mails were handed over, and which of their links were followed within a time."""
+    return await many(conn, "look_at_clicks", {"ids": list(ids), "within": within}, RecentClicks)
+
+
+async def judge_clicks(conn: Conn, ids: Sequence[UUID], *, within: timedelta, machine: str) -> None:
+    """Say of clicks within that time that a program made them, which was not seen then."""
+    params = {"ids": list(ids), "within": within, "machine": machine}
+    await run(conn, "judge_clicks", params)

@@ -50,3 +50,12 @@ WHERE t.used_on < excluded.used_on;
 SELECT project_id, link, url
 FROM mailqueue.tracked_links
 WHERE (project_id, link) IN (SELECT * FROM unnest(%(projects)s::uuid[], %(links)s::bytea[]));
+
+-- name: look_at_clicks :many
+-- When these mails were handed over, and which of their links were followed a moment ago.
+SELECT l.email_id, l.sent_at, l.links
+FROM mailqueue.look_at_clicks(%(ids)s::uuid[], %(within)s::interval) AS l;
+
+-- name: judge_clicks :run
+-- What was followed a moment ago in these mails was a program's doing, too.
+SELECT mailqueue.judge_clicks(%(ids)s::uuid[], %(within)s::interval, %(machine)s);

@@ -1,0 +1,141 @@
+"""`/t/o/{token}` and `/t/c/{token}`: a picture that tells of an open, a link that tells of a click.
+
+Spoken to the server without anything in between: nothing else is asked as often.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from starlette.routing import BaseRoute, Match
+from starlette.types import Receive, Scope, Send
+
+from mailqueue.api.answers import HEAD
+from mailqueue.api.public.tracked import Asked, NowhereToGo, Recorder, Repeats
+from mailqueue.api.runtime import Runtime
+from mailqueue.core.errors import ConfigError, Locked, SealBroken, Unavailable
+from mailqueue.telemetry.log import get_logger
+from mailqueue.tracking.keyring import Keyring
+from mailqueue.tracking.machines import known_by
+from mailqueue.tracking.rewriting import web_address
+from mailqueue.tracking.tokens import InvalidToken, Kind, Seals
+from mailqueue.tracking.urls import PATHS
+from mailqueue.tracking.visitors import kept_of
+
+GIF = bytes.fromhex(
+    "47494638396101000100800000ffffff00000021f90401000000002c00000000010001000002024401003b"
+)
+"""One transparent point, 43 bytes."""
+RETRY_SECONDS = 5
+_KINDS = {PATHS[kind]: kind for kind in (Kind.OPEN, Kind.CLICK)}
+_START = len(PATHS[Kind.OPEN])
+_LONGEST = 200
+# What no address may say as it stands in a header; what is encoded already stays so.
+_SAFE = "%/:=&?~#+!$,;'@()*[]|{}^`\\\""
+_COMMON = [
+    (b"cache-control", b"no-store, no-cache, must-revalidate, private, max-age=0"),
+    (b"pragma", b"no-cache"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-robots-tag", b"noindex, nofollow"),
+]
+_PICTURE = [
+    *_COMMON,
+    (b"content-type", b"image/gif"),
+    (b"content-length", b"%d" % len(GIF)),
+    (b"cross-origin-resource-policy", b"cross-origin"),
+]
+_PLAIN = [*_COMMON, (b"content-type", b"text/plain; charset=utf-8")]
+NO_LINK = b"This link is not valid. It may have been cut off on its way to you.\n"
+AWAY = b"This link cannot be followed at this moment. Please try again shortly.\n"
+NO_METHOD = b"Only GET and HEAD are answered here.\n"
+
+log = get_logger(__name__)
+Headers = list[tuple[bytes, bytes]]
+
+
+class TrackingRoute(BaseRoute):
+    """Both, as one route of starlette."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._keyring: Keyring = runtime.services.keyring
+        self._recorder = Recorder(runtime)
+        self._repeats = Repeats()
+        self._loading = asyncio.Lock()
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Say for starlette whether a path is ours."""
+        is_ours = scope["type"] == "http" and scope["path"][:_START] in _KINDS
+        return (Match.FULL, {}) if is_ours else (Match.NONE, {})
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        """Answer a request."""
+        status, headers, body = await self._answer(scope)
+        if scope["method"] == "HEAD":
+            body = b""
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    async def _answer(self, scope: Scope) -> tuple[int, Headers, bytes]:
+        if scope["method"] not in ("GET", "HEAD"):
+            return 405, [*_sized(NO_METHOD), (b"allow", b"GET, HEAD")], NO_METHOD
+        kind = _KINDS[scope["path"][:_START]]
+        try:
+            asked = await self._asked(scope, kind)
+            is_counted = scope["method"] == "GET" and not self._repeats.is_too_often(scope["path"])
+            if is_counted:
+                url = await self._recorder.record(asked)
+            elif kind is Kind.CLICK:  # who only asks where it leads has not followed it
+                url = await self._recorder.destination(asked)
+            else:
+                url = None
+            return (200, _PICTURE, GIF) if url is None else _elsewhere(url)
+        except (InvalidToken, NowhereToGo):
+            return 404, _sized(NO_LINK), NO_LINK
+        except (Unavailable, ConfigError, Locked, SealBroken) as exc:
+            log.warning("tracking.failed", fault=type(exc).__name__)
+            later = (b"retry-after", b"%d" % RETRY_SECONDS)
+            return 503, [*_sized(AWAY), later], AWAY
+
+    async def _asked(self, scope: Scope, kind: Kind) -> Asked:
+        text = scope["path"][_START:]
+        if len(text) > _LONGEST:
+            raise InvalidToken
+        seals = self._keyring.held(text) or await self._loaded(text)
+        token = seals.open(text, kind)
+        head: Mapping[bytes, bytes] = scope[HEAD]
+        client = scope.get("client") or (None,)
+        return Asked(seals.project_id, token, known_by(head), kept_of(head, client[0]))
+
+    async def _loaded(self, text: str) -> Seals:
+        # One after the other: tokens that name no key of ours must not take all connections.
+        async with self._loading:
+            if (seals := self._keyring.held(text)) is not None:
+                return seals
+            async with self._runtime.transaction(None, by="tracking") as conn:
+                return await self._keyring.opener(conn, text)
+
+
+def _elsewhere(url: str) -> tuple[int, Headers, bytes]:
+    """Lead to a web page, and to nothing else, whatever the database says."""
+    if web_address(url) is None:
+        return 404, _sized(NO_LINK), NO_LINK
+    location = (b"location", header_of(url))
+    return 302, [*_COMMON, location, (b"content-length", b"0")], b""
+
+
+def header_of(url: str) -> bytes:
+    """Write an address so that it can stand in a header: ASCII, its host in A-labels."""
+    if not url.isascii():
+        parts = urlsplit(url)
+        try:
+            host = parts.netloc.encode("idna").decode()
+        except UnicodeError:
+            host = quote(parts.netloc, safe=_SAFE)
+        url = urlunsplit(parts._replace(netloc=host))
+    return quote(url, safe=_SAFE).encode()
+
+
+def _sized(body: bytes) -> Headers:
+    return [*_PLAIN, (b"content-length", b"%d" % len(body))]

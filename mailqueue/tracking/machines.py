@@ -1,0 +1,75 @@
+"""Decides whether a program asked, and not a person: known proxies, scanners, and bursts. Pure.
+
+A verdict is about numbers only: whoever asks gets the same answer.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+SCAN_WITHIN = timedelta(seconds=15)
+"""So soon one after the other a scanner follows the links of a mail."""
+SCAN_AFTER = timedelta(minutes=10)
+"""And so soon after the mail was handed over."""
+SCAN_LINKS = 3
+"""So many of them: people follow one, and perhaps another."""
+
+
+class Machine(StrEnum):
+    """What a program was known by."""
+
+    APPLE_PRIVACY = "apple_privacy"  # fetches pictures of all mail, whether it is read or not
+    GMAIL_PROXY = "gmail_proxy"
+    YAHOO_PROXY = "yahoo_proxy"
+    PREFETCH = "prefetch"  # a browser that guesses what comes next
+    SCANNER = "scanner"  # looks at mail for its recipient, or for nobody
+    BURST = "burst"  # several links of one mail at once, right after it came
+    HEAD = "head"
+
+
+# Apple's proxy says no more than this (and its addresses are those of relays, which change).
+_APPLE = "Mozilla/5.0"
+_PROXIES = (
+    ("GoogleImageProxy", Machine.GMAIL_PROXY),
+    ("YahooMailProxy", Machine.YAHOO_PROXY),
+)
+# Words in the names of programs that follow links; a telephone named Cubot is none.
+_SCANNERS = re.compile(
+    r"""(?<!cu)bot\b|crawl|spider|slurp|scan(?:ner|ning)?\b|preview|externalhit|headless|phantomjs
+      | \b(?:curl|wget|libwww-perl|lwp|python|aiohttp|httpx|go-http-client|java|ruby|perl
+           |guzzle|axios|node|node-fetch|undici|postman\w*|apache-httpclient|winhttp|libcurl
+           |urlgrabber|php|scrapy|restsharp|rust|reqwest|http_request2)\b[/ ]?
+      | barracuda|proofpoint|mimecast|symantec|messagelabs|trend\s?micro|fireeye|ironport|safelinks
+      | zscaler|sophos|fortinet|fortiguard|check\s?point|bitdefender|kaspersky|mcafee|cyren
+      | \bvade\b|hornetsecurity|cloudmark|trustwave|forcepoint|websense|palo\s?alto
+      | urlscan|virustotal
+      | google-safety|googledocs|skypeuri|whatsapp|facebookexternalhit|embedly|validator|monitor
+      | uptime|pingdom|lighthouse|appengine|mail\.ru_bot""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_PREFETCH = (b"purpose", b"sec-purpose", b"x-purpose", b"x-moz")
+
+
+def known_by(head: Mapping[bytes, bytes]) -> Machine | None:
+    """Say what the headers of a request tell; None: it may well be a person."""
+    agent = head.get(b"user-agent", b"").decode("latin-1").strip()
+    if agent == _APPLE:
+        return Machine.APPLE_PRIVACY
+    for word, machine in _PROXIES:
+        if word in agent:
+            return machine
+    if any(
+        b"prefetch" in (said := head.get(name, b"").lower()) or b"preview" in said
+        for name in _PREFETCH
+    ):
+        return Machine.PREFETCH
+    if not agent or _SCANNERS.search(agent):
+        return Machine.SCANNER
+    return None
+
+
+def is_burst(links: Collection[str], *, sent_at: datetime | None, now: datetime) -> bool:
+    """Say whether these different links of a mail, followed within SCAN_WITHIN, were scanned."""
+    is_fresh = sent_at is None or now - sent_at <= SCAN_AFTER  # None: it is only just on its way
+    return is_fresh and len(links) >= SCAN_LINKS
