@@ -28,9 +28,14 @@ def lacks_node_clients() -> str | None:
 
 def run_node(script: Path, **environment: str) -> Any:
     """Run a module; give what it printed, as JSON."""
+    return run_text(script.read_text("utf-8"), **environment)
+
+
+def run_text(program: str, **environment: str) -> Any:
+    """Run the text of a module; give what it printed, as JSON."""
     done = subprocess.run(
         ["node", "--input-type=module"],
-        input=script.read_text("utf-8"),
+        input=program,
         cwd=HOME,
         env={"PATH": "/usr/local/bin:/usr/bin:/bin", **environment},
         capture_output=True,

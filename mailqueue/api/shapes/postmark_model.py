@@ -13,7 +13,7 @@ from mailqueue.api.model import JsonObject, Text, Whole
 from mailqueue.api.sending_model import AttachedFile, SendRequest, TemplateRequest
 from mailqueue.api.shapes.accepting import ShapedRequest
 from mailqueue.api.shapes.mailboxes import framed, parted, split_mailboxes
-from mailqueue.core.address import InvalidAddress, Reason, parse_address
+from mailqueue.core.address import INPUT_CHARACTERS, InvalidAddress, Reason, parse_address
 from mailqueue.core.errors import InvalidField
 
 MOST_RECIPIENTS = 50
@@ -213,6 +213,8 @@ def category_of(stream: str) -> str | None:
 
 
 def _boxes(field: str, given: str) -> list[str]:
+    if len(given) > MOST_RECIPIENTS * INPUT_CHARACTERS:
+        raise InvalidField(field, f"'{field}' is too long.")
     boxes = []
     for text in split_mailboxes(given):
         name, address = parted(text)
