@@ -103,7 +103,7 @@ def test_everything_that_can_be_said(site: Served, client: Client) -> None:
         "o:skip-verification": "no",
         "o:sending-ip-pool": "relay",
         "h:X-My-Header": "yes",
-        "h:Reply-To": "Help <help@example.com>",
+        "h:Reply-To": "Help <help@example.com>, b@example.com",
         "v:my-var": '{"my_message_id": 123}',
         "h:X-Mailgun-Variables": '{"other": [1, 2], "word": "x"}',
     }
@@ -122,7 +122,7 @@ def test_everything_that_can_be_said(site: Served, client: Client) -> None:
     ]
     assert (mail["from_email"], mail["from_name"]) == ("shop@example.com", "Shop")
     assert (mail["reply_to"], mail["headers"]) == (
-        "Help <help@example.com>",
+        "Help <help@example.com>, b@example.com",
         {"X-My-Header": "yes"},
     )
     assert mail["tags"] == ["September newsletter", "newsletters"]
@@ -501,13 +501,15 @@ def test_an_idempotency_key_makes_it_happen_once(site: Served, client: Client) -
 
 
 def test_anymails_backend_sends_and_tells_errors(site: Served) -> None:
+    import django
     from anymail.exceptions import AnymailRequestsAPIError
     from anymail.message import AnymailMessage
     from django.conf import settings
     from django.core.mail import get_connection
 
     if not settings.configured:
-        settings.configure()
+        settings.configure(INSTALLED_APPS=["anymail"], ANYMAIL={}, USE_TZ=True)
+        django.setup()
     connection = get_connection(
         "anymail.backends.mailgun.EmailBackend", api_key=site.keys.live, api_url=f"{site.url}/v3"
     )

@@ -60,7 +60,8 @@ def options_of(form: Form, now: datetime) -> Options:
         variables[name] = _only(f"v:{name}", values)
     variables |= _embedded(headers)
     reply_to = headers.pop("reply-to", None)
-    return Options(fields, headers, variables, _answer(reply_to), is_test)
+    answers = ", ".join(split_mailboxes(reply_to or "")) or None
+    return Options(fields, headers, variables, answers, is_test)
 
 
 def check_all_read(wanted: Options) -> None:
@@ -160,13 +161,6 @@ def _embedded(headers: dict[str, str]) -> dict[str, str]:
     return {
         name: written(value) for name, value in object_of("h:X-Mailgun-Variables", given).items()
     }
-
-
-def _answer(given: str | None) -> str | None:
-    boxes = split_mailboxes(given or "")
-    if len(boxes) > 1:
-        raise InvalidField("h:Reply-To", "one address is supported, not several")
-    return boxes[0] if boxes else None
 
 
 def object_of(path: str, text: str) -> dict[str, Any]:

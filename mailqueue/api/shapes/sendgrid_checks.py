@@ -112,8 +112,6 @@ def _senders(mail: SendGridMail) -> Iterator[Wrong]:
         if mail.reply_to_list:
             yield Wrong("Give either reply_to or reply_to_list.", "reply_to_list")
     yield from _boxes("reply_to_list", mail.reply_to_list or [])
-    if len(mail.reply_to_list or ()) > 1:
-        yield Wrong("One address is supported, not several.", "reply_to_list")
 
 
 def _recipients(mail: SendGridMail) -> Iterator[Wrong]:

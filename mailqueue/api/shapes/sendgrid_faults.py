@@ -5,12 +5,11 @@ Follows https://www.twilio.com/docs/sendgrid/api-reference/mail-send/errors (rea
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -186,7 +185,7 @@ def invalid_document(exc: ValidationError) -> SendGridRefused:
     return SendGridRefused([_wrong(each) for each in found])
 
 
-def _wrong(each: ErrorDetails) -> Wrong:
+def _wrong(each: Mapping[str, Any]) -> Wrong:
     # A union names its branches too, and so does the key of a dictionary.
     parts = [str(part) for part in each["loc"] if "[" not in str(part)]
     field, kind = ".".join(parts)[:300], each["type"]

@@ -82,9 +82,9 @@ def _content(mail: SendGridMail, kind: str) -> str | None:
 
 
 def _shared(mail: SendGridMail, html: str | None) -> dict[str, Any]:
-    answers = mail.reply_to or next(iter(mail.reply_to_list or ()), None)
+    answers = [mail.reply_to] if mail.reply_to is not None else mail.reply_to_list or []
     given: dict[str, Any] = {
-        "reply_to": None if answers is None else _box(answers),
+        "reply_to": ", ".join(map(_box, answers)) or None,
         "attachments": [_attached(one, html) for one in mail.attachments],
         "tags": mail.categories,
         "campaign_id": mail.batch_id or None,
