@@ -1,0 +1,118 @@
+"""Who guesses keys: waits longer each time, then is not heard, and stands in the log by address."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+import pytest
+
+from mailqueue.core.errors import Unavailable
+from mailqueue.db.fetch import Conn
+from mailqueue.smtp.server_answer import Answer
+from mailqueue.smtp.server_handler import Attempt, LoggedIn
+from mailqueue.submission.gate import MOST_FAILURES, WINDOW_SECONDS, Gate, network_of
+from mailqueue.submission.model import Program
+from mailqueue.tenants.callers import Callers
+from mailqueue.tenants.keys import issue_key
+from mailqueue.tenants.model import Scope
+
+pytestmark = pytest.mark.anyio
+
+
+class Clock:
+    """Time that passes when somebody waits, or is told."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_000.0
+        self.waits: list[float] = []
+
+    def now(self) -> float:
+        return self.seconds
+
+    async def wait(self, seconds: float) -> None:
+        self.waits.append(seconds)
+
+
+def gate_on(conn: Conn | None, clock: Clock) -> Gate:
+    @asynccontextmanager
+    async def lend() -> AsyncIterator[Conn]:
+        if conn is None:
+            raise Unavailable("PostgreSQL is away")
+        yield conn
+
+    async def message_bytes(_project: UUID) -> int:
+        return 81
+
+    return Gate(Callers(lend), message_bytes, now=clock.now, wait=clock.wait)
+
+
+async def tried(gate: Gate, key: str, *, address: str = "192.0.2.1") -> str:
+    """Log in; give the answer's two codes, or in."""
+    found = await gate.enter(Attempt("apikey", key, address))
+    return f"{found.code} {found.enhanced}" if isinstance(found, Answer) else "in"
+
+
+async def test_a_key_lets_in_under_any_name(conn: Conn) -> None:
+    key = await issue_key(conn, "default", "k", is_test=False)
+
+    found = await gate_on(conn, Clock()).enter(Attempt("x", key.key.reveal(), "192.0.2.1"))
+
+    assert isinstance(found, LoggedIn)
+    assert found.message_bytes == 81
+    assert isinstance(found.who, Program)
+    assert found.who.caller.id == key.record.id
+    assert found.who.address == "192.0.2.1"
+
+
+async def test_a_key_that_may_not_send_is_refused(conn: Conn) -> None:
+    key = await issue_key(conn, "default", "k", is_test=False, scopes=[Scope.EMAIL_READ])
+
+    assert await tried(gate_on(conn, Clock()), key.key.reveal()) == "535 5.7.8"
+
+
+async def test_guessing_takes_longer_each_time_and_ends(conn: Conn) -> None:
+    clock = Clock()
+    gate = gate_on(conn, clock)
+    key = (await issue_key(conn, "default", "k", is_test=False)).key.reveal()
+
+    answers = [await tried(gate, f"guess {n}") for n in range(MOST_FAILURES)]
+
+    assert answers == ["535 5.7.8"] * MOST_FAILURES
+    assert clock.waits[:5] == [0.5, 1.0, 2.0, 4.0, 8.0]
+    assert max(clock.waits) == 8.0
+    assert await tried(gate, "another guess") == "454 4.7.0"
+    assert await tried(gate, key) == "454 4.7.0", "whether it is right is not told"
+    assert await tried(gate, key, address="192.0.2.2") == "in"
+    clock.seconds += WINDOW_SECONDS
+    assert await tried(gate, key) == "in"
+
+
+async def test_a_network_of_ipv6_is_one_guesser(conn: Conn) -> None:
+    gate = gate_on(conn, Clock())
+    for number in range(MOST_FAILURES):
+        await tried(gate, "guess", address=f"2001:db8::{number:x}")
+
+    assert await tried(gate, "guess", address="2001:db8::ffff:1") == "454 4.7.0"
+    assert await tried(gate, "guess", address="2001:db8:0:1::1") == "535 5.7.8"
+    assert network_of("::ffff:192.0.2.1") == "192.0.2.1"
+    assert network_of("fe80::1%eth0") == "fe80::/64"
+
+
+async def test_a_failed_login_can_be_read_from_the_log(
+    conn: Conn, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await tried(gate_on(conn, Clock()), "mq_live_secret", address="203.0.113.9")
+
+    said = capsys.readouterr()
+    line = said.out + said.err
+    assert "submission.login_failed" in line
+    assert "203.0.113.9" in line
+    assert "mq_live_secret" not in line
+
+
+async def test_with_the_database_away_nobody_is_refused_for_good() -> None:
+    assert await tried(gate_on(None, Clock()), "mq_live_x") in ("454 4.7.0", "535 5.7.8")
+    well_formed = "mq_live_" + "A" * 43
+    clock = Clock()
+    assert await tried(gate_on(None, clock), well_formed) == "454 4.7.0"
+    assert clock.waits == []

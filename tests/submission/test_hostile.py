@@ -1,0 +1,336 @@
+"""Clients of bad faith, clients that vanish, and a database that is away."""
+
+import asyncio
+import smtplib
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from psycopg import AsyncConnection, sql
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.errors import MailqueueError, NoRoom, NotFound, Unavailable
+from mailqueue.core.secret import Secret
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+from mailqueue.smtp.server import smtp_server
+from mailqueue.smtp.server_answer import Answer
+from mailqueue.smtp.server_handler import Attempt, LoggedIn, Received
+from mailqueue.submission.handler import trouble
+from mailqueue.submission.server import LIMITS
+from mailqueue.tenants.keys import not_in_force
+from tests import make
+from tests.conftest import Server
+from tests.smtp.serving import Client
+from tests.submission.handing import Running, answered, beside, handed_in, running
+
+pytestmark = pytest.mark.anyio
+
+PLAIN = b"From: shop@example.com\r\nTo: ann@example.com\r\nSubject: Hi\r\n\r\nHello\r\n"
+ENVELOPE = b"MAIL FROM:<a@example.com>\r\nRCPT TO:<ann@example.com>\r\nDATA\r\n"
+
+
+@asynccontextmanager
+async def talking(smtp: Running, *, is_known: bool = True) -> AsyncIterator[Client]:
+    """A client that speaks in bytes, logged in where it is known."""
+    client = Client(*await asyncio.open_connection("127.0.0.1", smtp.port))
+    try:
+        assert (await client.answer()).startswith("220 mx.example.com ")
+        assert (await client.ask(b"EHLO client.example"))[:3] == "250"
+        if is_known:
+            assert (await client.ask(b"AUTH PLAIN " + login(smtp.key)))[:3] == "235"
+        yield client
+    finally:
+        client.writer.close()
+
+
+def login(key: str) -> bytes:
+    return b64encode(f"\0apikey\0{key}".encode())
+
+
+async def count(conn: Conn) -> int:
+    found: int = await make.scalar(conn, "SELECT count(*) FROM mailqueue.emails")
+    return found
+
+
+async def test_what_is_offered(smtp: Running) -> None:
+    async with talking(smtp, is_known=False) as client:
+        offers = (await client.ask(b"EHLO client.example")).split("|")
+
+    assert {offer[4:] for offer in offers} == {
+        "mx.example.com",
+        "PIPELINING",
+        "8BITMIME",
+        "SMTPUTF8",
+        "SIZE 52428800",
+        "ENHANCEDSTATUSCODES",
+        "STARTTLS",
+        "AUTH PLAIN LOGIN",
+    }
+
+
+async def test_strangers_hand_nothing_in(smtp: Running, database: Conn) -> None:
+    before = await count(database)
+    async with talking(smtp, is_known=False) as client:
+        assert (await client.ask(b"MAIL FROM:<a@example.com>"))[:9] == "530 5.7.0"
+        assert (await client.ask(b"RCPT TO:<ann@example.com>"))[:3] == "503"
+        assert (await client.ask(b"DATA"))[:3] == "503"
+    assert await count(database) == before
+
+
+async def test_a_smuggled_message_is_no_message(smtp: Running, database: Conn) -> None:
+    inner = b"MAIL FROM:<evil@example.com>\r\nRCPT TO:<victim@example.com>\r\nDATA\r\n" + PLAIN
+    ends = [b"\n.\n", b"\n.\r\n", b"\r.\r", b"\r.\r\n", b"\r\n.\n", b"\r\n.\r", b"\r\n\0.\r\n"]
+    async with talking(smtp) as client:
+        for end in ends:
+            client.send(ENVELOPE)
+            assert await client.codes(3) == ["250", "250", "354"]
+            client.send(PLAIN + b"x" + end + inner + b"\r\n.\r\n")
+            assert (await client.answer())[:7] in ("550 5.5", "550 5.6")
+        assert await client.ask(b"RSET") == "250 2.0.0 ok"
+    query = "SELECT count(*) FROM mailqueue.emails WHERE recipient_email LIKE 'victim%%'"
+    assert await make.scalar(database, query) == 0
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00",
+        b"A" * 3_000,
+        b"MAIL FROM:<a@example.com>\n",
+        b"\0" * 3_000,
+        b"\r\n" * 30,
+        b"X\r\n" * 30,
+        b"EHLO a\r\nMAIL FROM:<a@example.com>\r\n",
+        b"STARTTLS\r\nEHLO a\r\n",
+    ],
+)
+async def test_garbage_ends_its_own_conversation(smtp: Running, sent: bytes) -> None:
+    async with talking(smtp) as client:
+        client.send(sent)
+        client.writer.write_eof()
+        await asyncio.wait_for(client.reader.read(), 60)
+    async with talking(smtp) as client:
+        assert await client.ask(b"NOOP") == "250 2.0.0 ok"
+
+
+async def test_who_vanishes_in_the_middle_leaves_nothing(smtp: Running, database: Conn) -> None:
+    before = await count(database)
+    async with talking(smtp) as client:
+        client.send(ENVELOPE)
+        assert await client.codes(3) == ["250", "250", "354"]
+        client.send(PLAIN)
+        client.writer.transport.abort()
+    async with talking(smtp) as client:
+        assert await client.ask(b"NOOP") == "250 2.0.0 ok"
+    assert await count(database) == before
+
+
+async def test_wrong_keys_are_refused_and_then_hung_up_on(
+    module_db: str, database: Conn, tmp_path: Path
+) -> None:
+    async with (
+        running(module_db, database, tmp_path) as own,
+        talking(own, is_known=False) as client,
+    ):
+        answers = [await client.ask(b"AUTH PLAIN " + login(f"wrong{n}")) for n in range(3)]
+        assert [each[:9] for each in answers] == ["535 5.7.8", "535 5.7.8", "421 4.7.0"]
+        assert await client.rest() == ""
+
+
+@pytest.mark.parametrize(
+    ("fault", "answer"),
+    [
+        (Unavailable("PostgreSQL is away"), "451 4.3.0"),
+        (NoRoom("the disk is full"), "452 4.3.1"),
+        (not_in_force(), "421 4.7.0"),
+        (NotFound("project", "x"), "550 5.7.1"),
+    ],
+)
+def test_what_is_no_fault_of_the_message_is_said_so(fault: MailqueueError, answer: str) -> None:
+    assert trouble(fault).line().decode().startswith(answer)
+
+
+@pytest.mark.soak
+async def test_with_the_database_away_mail_is_asked_for_later(
+    server: Server, fresh_db: str, tmp_path: Path
+) -> None:
+    """PostgreSQL goes away under a conversation; the client keeps its mail and comes again."""
+    name = sql.Identifier(fresh_db.rpartition("/")[2])
+    shut = sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}")
+    settings = DatabaseSettings(Secret(fresh_db))
+    async with (
+        connect(settings) as conn,
+        running(fresh_db, conn, tmp_path) as own,
+        await AsyncConnection.connect(server.superuser, autocommit=True) as superuser,
+    ):
+        client = await beside(own.client)
+        await beside(handed_in, client, PLAIN)
+        await superuser.execute(shut.format(name, sql.SQL("false")))
+        await superuser.execute(
+            "SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity AS a"
+            " WHERE a.datname = %s AND a.application_name = 'submission'",
+            (fresh_db.rpartition("/")[2],),
+        )
+        code, said = await beside(answered, client, PLAIN)
+        refused = await beside(_login_refused, own)
+        await superuser.execute(shut.format(name, sql.SQL("true")))
+
+        assert (code, said[:6]) == (451, "4.3.0 ")
+        assert refused == (454, b"4.7.0 ")
+        async with asyncio.timeout(60):
+            while (await beside(answered, client, PLAIN))[0] != 250:
+                pass
+        client.close()
+
+
+def _login_refused(own: Running) -> tuple[int, bytes]:
+    with smtplib.SMTP("127.0.0.1", own.port, timeout=60) as client:
+        code, said = client.docmd("EHLO x")
+        code, said = client.docmd("AUTH PLAIN " + login(f"mq_live_{'A' * 43}").decode())
+        return code, said[:6]
+
+
+async def test_a_stop_answers_what_was_handed_over_and_says_goodbye(
+    module_db: str, database: Conn, tmp_path: Path
+) -> None:
+    before = await count(database)
+    async with running(module_db, database, tmp_path) as own:
+        client = Client(*await asyncio.open_connection("127.0.0.1", own.port))
+        await client.answer()
+        await client.ask(b"EHLO x")
+        await client.ask(b"AUTH PLAIN " + login(own.key))
+        client.send(ENVELOPE)
+        assert await client.codes(3) == ["250", "250", "354"]
+        client.send(PLAIN + b".\r\n")
+        async with asyncio.timeout(60):
+            while await count(database) == before:
+                pass
+    rest = await client.rest()
+    assert rest.startswith("250 2.0.0 Ok: queued as ")
+    assert rest.count("421 4.3.2") <= 1
+    client.writer.close()
+
+
+async def test_a_full_disk_and_a_closed_project_are_told_apart(
+    smtp: Running, database: Conn
+) -> None:
+    await database.execute(
+        "INSERT INTO mailqueue.refusals (reason, told, valid_until)"
+        " VALUES ('no room', 'no room', now() + '1 h')"
+    )
+    try:
+        code, said = await beside(_handed, smtp)
+    finally:
+        await database.execute("DELETE FROM mailqueue.refusals")
+    assert (code, said[:6]) == (452, "4.3.1 ")
+
+
+def _handed(smtp: Running) -> tuple[int, str]:
+    with smtp.client() as client:
+        return answered(client, PLAIN)
+
+
+class Counting:
+    """Takes whatever comes, and remembers what it was."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[Received, bytes]] = []
+
+    def check_recipient(self, address: str) -> Answer | None:  # noqa: ARG002
+        return None
+
+    async def accept(self, envelope: Received, raw: bytes) -> Answer | None:
+        self.taken.append((envelope, raw))
+        return Answer(250, "2.0.0", "Ok")
+
+
+async def _everybody(_attempt: Attempt) -> LoggedIn | Answer:
+    return LoggedIn()
+
+
+PIECES = st.sampled_from(
+    [
+        b"EHLO x\r\n",
+        b"AUTH PLAIN AGEAYg==\r\n",
+        b"AUTH LOGIN\r\n",
+        b"YQ==\r\n",
+        b"*\r\n",
+        b"MAIL FROM:<a@example.com>\r\n",
+        b"MAIL FROM:<> SIZE=99999999999\r\n",
+        b"RCPT TO:<b@example.com>\r\n",
+        b"RCPT TO:<jurgen@ex\xc3\xa4mple.com>\r\n",
+        b"DATA\r\n",
+        b"STARTTLS\r\n",
+        b"RSET\r\n",
+        b"NOOP\r\n",
+        b"QUIT\r\n",
+        b"BDAT 5 LAST\r\n",
+        b"Subject: x\r\n\r\n..y\r\n",
+        b".\r\n",
+        b"\r\n.\r\n",
+        b"\n.\n",
+        b"\r",
+        b"\n",
+        b"\0",
+        b"\xff\xfe",
+        b"A" * 600,
+    ]
+)
+
+
+async def _fuzzed(pieces: list[bytes], cuts: list[int]) -> tuple[Counting, bytes]:
+    handler = Counting()
+    limits = replace(LIMITS, message_bytes=2_000)
+    server = smtp_server(handler, host="127.0.0.1", port=0, authenticate=_everybody, limits=limits)
+    async with server as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        sent = b"".join(pieces)
+        places = sorted({0, len(sent), *(cut % (len(sent) + 1) for cut in cuts)})
+        for start, end in pairwise(places):
+            writer.write(sent[start:end])
+            await asyncio.sleep(0)
+        try:
+            writer.write_eof()
+            said = await asyncio.wait_for(reader.read(), 60)
+        except OSError:  # it hung up while we spoke
+            said = b""
+        writer.close()
+    return handler, said
+
+
+def _check(handler: Counting, said: bytes) -> None:
+    """Whatever was said: answers are lines with codes, and what is taken is a sound message."""
+    for line in said.split(b"\r\n")[:-1]:
+        assert line[:3].isdigit(), line
+        assert line[3:4] in b" -", line
+    for envelope, raw in handler.taken:
+        assert 0 < len(envelope.recipients) <= 50
+        assert b"\0" not in raw
+        assert len(raw) <= 2_000
+        assert raw.replace(b"\r\n", b"").translate(None, b"\r\n") == raw.replace(b"\r\n", b"")
+
+
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@given(st.lists(PIECES, max_size=25), st.lists(st.integers(0, 10_000), max_size=6))
+def test_whatever_is_said_is_answered_and_nothing_unsound_is_taken(
+    pieces: list[bytes], cuts: list[int]
+) -> None:
+    _check(*asyncio.run(_fuzzed([b"EHLO x\r\n", *pieces], cuts)))
+
+
+@pytest.mark.soak
+@settings(max_examples=20_000, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(PIECES | st.binary(max_size=40), max_size=40),
+    st.lists(st.integers(0, 10_000), max_size=10),
+)
+def test_whatever_is_said_for_long(pieces: list[bytes], cuts: list[int]) -> None:
+    _check(*asyncio.run(_fuzzed(pieces, cuts)))
