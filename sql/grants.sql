@@ -75,7 +75,7 @@ BEGIN
             ('worker', 'UPDATE (used_on) ON mailqueue.tracked_links'),
             ('worker', 'INSERT, UPDATE (retired_at) ON mailqueue.data_keys'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.sealed_password(integer), mailqueue.bounced_mail(uuid, text, uuid), mailqueue.bounce_domains()'),
-            ('worker', 'EXECUTE ON FUNCTION mailqueue.record_events(jsonb), mailqueue.claim_inbound(integer, interval), mailqueue.hold_inbound(uuid[], bigint[]),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.record_events(jsonb), mailqueue.watch_rates(), mailqueue.claim_inbound(integer, interval), mailqueue.hold_inbound(uuid[], bigint[]),
                             mailqueue.settle_inbound(uuid[], bigint[], text[], interval[], jsonb[], jsonb[], text[]),
                             mailqueue.keep_inbound(uuid[], integer[], text[], text[], jsonb[], jsonb[], bytea[], text[])'),
             ('worker', 'SELECT, INSERT, UPDATE, DELETE ON mailqueue.waiters'),
@@ -118,7 +118,9 @@ BEGIN
             ('api', 'EXECUTE ON FUNCTION mailqueue.record_events(jsonb), mailqueue.find_inbound_endpoint(text, bytea),
                             mailqueue.keep_inbound(uuid[], integer[], text[], text[], jsonb[], jsonb[], bytea[], text[])'),
             ('api', 'SELECT, INSERT, UPDATE, DELETE ON mailqueue.inbound_endpoints'),
-            ('api', 'SELECT ON mailqueue.notices'),
+            ('api', 'SELECT ON mailqueue.notices, mailqueue.deliveries, mailqueue.open_events, mailqueue.click_events, mailqueue.sender_rates'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.rates_of_sender(integer), mailqueue.address_said(text),
+                                         mailqueue.rate_words(numeric, numeric, numeric, numeric, bigint, bigint, bigint, numeric, numeric)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.lease_requests(uuid, double precision, double precision, double precision, double precision)'),
             ('api', 'SELECT, INSERT, UPDATE, DELETE ON mailqueue.idempotent_answers'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.suppressed_at_accept(uuid)'),
@@ -134,9 +136,11 @@ BEGIN
             ('api', 'INSERT ON mailqueue.suppression_lines'),
             ('api', 'SELECT ON mailqueue.erasures'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.begin_erasure(uuid, text[], boolean, text), mailqueue.erase_mail(uuid, integer),
-                            mailqueue.erase_contents(uuid, bigint[]), mailqueue.move_erasure(uuid, text, jsonb, text, bigint, text),
+                            mailqueue.erase_contents(uuid, bigint[]), mailqueue.erase_attachments(uuid, uuid[]),
+                            mailqueue.move_erasure(uuid, text, jsonb, text, bigint, text),
                             mailqueue.find_address(uuid, bytea), mailqueue.privacy_tables(), mailqueue.text_columns(oid), mailqueue.is_setting_table(text),
                             mailqueue.erase_mentions(uuid, text, text, bigint, bigint), mailqueue.read_mentions(uuid, text, text, bigint, bigint),
+                            mailqueue.count_mentions(uuid, text, text, bigint, bigint),
                             mailqueue.shared_contents(uuid, text, bigint[], bigint, bigint), mailqueue.mail_of_person(uuid, text[], uuid, integer),
                             mailqueue.has_archives(uuid)'),
             -- Sender accounts, signing keys and the keys of both: sealed, and opened with the master key of the process only.
@@ -204,6 +208,9 @@ BEGIN
                                          mailqueue.health_of_server(), mailqueue.health_bounds(), mailqueue.span_words(interval),
                                          mailqueue.some_words(text[])'),  -- in health
             ('dba', 'EXECUTE ON FUNCTION mailqueue.headroom_now(integer), mailqueue.failure_window(integer)'),  -- in sender_headroom and others
+            ('dba', 'SELECT ON mailqueue.deliveries, mailqueue.open_events, mailqueue.click_events, mailqueue.sender_rates'),
+            ('dba', 'EXECUTE ON FUNCTION mailqueue.health_of_events(), mailqueue.rates_of_sender(integer), mailqueue.address_said(text),
+                                         mailqueue.rate_words(numeric, numeric, numeric, numeric, bigint, bigint, bigint, numeric, numeric)'),  -- in these
             ('dba', 'SELECT ON mailqueue.webhook_status'),
             ('dba', 'EXECUTE ON FUNCTION mailqueue.health_of_webhooks(), mailqueue.ready_webhooks(timestamptz)'),  -- in health
             ('dba', 'EXECUTE ON FUNCTION mailqueue.why(uuid)')

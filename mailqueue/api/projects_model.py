@@ -74,6 +74,10 @@ class ProjectSettings(StrictlyGiven):
     """Recipients the rate may be ahead of itself; null is 200."""
     weight: Annotated[int, Field(ge=1, le=10_000)] | None = None
     """Turns beside other projects: 300 is three times as many as 100; null is 100."""
+    soft_bounce_limit: Annotated[int, Field(ge=0, le=1000)] | None = None
+    """So many soft bounces of an address suppress it; 0: never; null is 5."""
+    soft_bounce_days: Annotated[int, Field(ge=1, le=365)] | None = None
+    """Days for which they are counted; null is 30."""
     max_attachment_bytes: Annotated[int, Field(ge=0, le=26_214_400)] | None = None
     """Bytes all files of one mail may have together; null is 4 MiB (4194304)."""
     allowed_mime_types: Annotated[list[str], Field(max_length=200)] | None = None
@@ -165,6 +169,8 @@ class ShownProject:
     rate_limit_per_sec: float | None
     burst: int
     weight: int
+    soft_bounce_limit: int
+    soft_bounce_days: int
     max_attachment_bytes: int
     allowed_mime_types: list[str]
     allowed_from: list[str] | None
@@ -232,6 +238,8 @@ def shown(project: Project, retention: list[ProjectRetention] | None = None) -> 
         rate_limit_per_sec=project.rate_per_second,
         burst=project.burst,
         weight=project.weight,
+        soft_bounce_limit=project.soft_bounce_limit,
+        soft_bounce_days=project.soft_bounce_days,
         max_attachment_bytes=project.attachment_bytes,
         allowed_mime_types=project.attachment_types,
         allowed_from=project.allowed_from,

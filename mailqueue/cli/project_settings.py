@@ -45,6 +45,8 @@ _NUMBERS = (
     ("--burst", "burst", "How far the rate may be ahead of itself.  [default: 200]"),
     ("--requests", "requests_per_second", "Requests a second, all keys.  [default: each its own]"),
     ("--weight", "weight", "Turns beside other projects.  [default: 100]"),
+    ("--soft-bounces", "soft_bounce_limit", "So many suppress an address; 0: never.  [default: 5]"),
+    ("--soft-bounce-days", "soft_bounce_days", "Days they are counted for.  [default: 30]"),
     ("--attachment-bytes", "attachment_bytes", "What all files of a mail may have."),
 )
 _LISTS = (

@@ -1,4 +1,4 @@
-"""Gives back, from time to time, what silent workers held."""
+"""Gives back, from time to time, what silent workers held; and pauses accounts that bounce."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -40,6 +40,7 @@ async def rescue_once(link: Link) -> int | None:
     """Give back what silent workers held; say how many rows, None if the database was away."""
 
     async def rescue(conn: Conn) -> int | None:
+        await store.watch_rates(conn)
         return None if link.is_down else await store.rescue(conn, silence=SILENCE)
 
     return await link.call(rescue)

@@ -32,6 +32,11 @@ async def rescue(conn: Conn, *, silence: timedelta, launch_id: UUID | None = Non
     )
 
 
+async def watch_rates(conn: Conn) -> int:
+    """Pause sender accounts that have too many bounces or complaints; say how many."""
+    return await fetch.value(conn, "watch_rates", None, int)
+
+
 async def park(conn: Conn, queue: str, worker: int) -> None:
     """Ask to be rung when the queue gets work."""
     await fetch.run(conn, "park_worker", {"queue": queue, "worker": worker})

@@ -34,6 +34,8 @@ class Project:
     rate_per_second: float | None  # recipients
     burst: int  # how far the rate may be ahead of itself
     weight: int  # turns beside other projects; 100 is usual
+    soft_bounce_limit: int  # so many soft bounces of an address suppress it; 0: never
+    soft_bounce_days: int  # within so many days
     time_zone: str
     postal_address: str | None
     delivery: str | None  # resend or hold, of mail that says none; None: as its category

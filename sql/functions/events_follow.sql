@@ -38,6 +38,8 @@ BEGIN
             PERFORM mailqueue.suppress_by_events(a.project_id, a.address);
         END IF;
     END LOOP;
+    INSERT INTO mailqueue.rate_signals (sender_account_id)
+    SELECT DISTINCT e.sender_account_id FROM unnest(p_events) AS e WHERE e.type IN ('hard_bounce', 'complaint') AND e.sender_account_id IS NOT NULL;
     INSERT INTO mailqueue.notices (project_id, kind, sender_account_id, email_id, told)
     SELECT e.project_id, 'complaint', min(e.sender_account_id), e.email_id, 'a recipient complained about a mail'
       FROM unnest(p_events) AS e WHERE e.type = 'complaint' GROUP BY e.project_id, e.email_id ORDER BY e.email_id

@@ -51,3 +51,15 @@ CREATE OR REPLACE FUNCTION mailqueue.suppression_rank(p_reason text) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT array_position(ARRAY['paused', 'soft_bounce_threshold', 'hard_bounce', 'unsubscribed', 'complaint', 'manual'], p_reason) $$;
 COMMENT ON FUNCTION mailqueue.suppression_rank(text) IS 'Which reason stands where events give several for one address: the highest.';
+
+CREATE OR REPLACE FUNCTION mailqueue.address_said(p_text text) RETURNS inet
+LANGUAGE plpgsql IMMUTABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    RETURN p_text::inet;
+EXCEPTION
+    WHEN data_exception THEN
+        RETURN NULL;
+END $$;
+COMMENT ON FUNCTION mailqueue.address_said(text) IS 'The address or network a text is; NULL where it is none.';

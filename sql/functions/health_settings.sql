@@ -19,6 +19,8 @@ INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
     ('free_space_refuse', '1 GB', 'bytes', 'no mail is accepted when a disk of the server has less room; 0: never refuse for this'),
     ('free_space_accept', '2 GB', 'bytes', 'mail is accepted again when there is so much room'),
     ('count_exactly', '300000', 'count', 'mailqueue status counts so many mails, and estimates above by what statistics know'),
+    ('rates_window', '7 days', 'interval', 'bounces and complaints of sender accounts are counted for so long'),
+    ('rates_sent_least', '100', 'count', 'accounts that sent less within rates_window are not warned of or paused for bounces and complaints'),
     ('database_size_limit', '0', 'bytes', 'no mail is accepted when the database is larger, until it is 5 percent smaller; 0: no limit')
 ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, meaning = excluded.meaning
    WHERE (system_settings.kind, system_settings.meaning) <> (excluded.kind, excluded.meaning);

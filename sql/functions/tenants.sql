@@ -23,7 +23,7 @@ BEGIN
                 PERFORM mailqueue.refuse(c.key, 'a list of strings is needed');
             END IF;
             v_list := ARRAY(SELECT lower(btrim(l)) FROM jsonb_array_elements_text(c.value) AS l);
-        ELSIF c.key IN ('attachment_bytes', 'daily_limit', 'burst', 'weight', 'rate_per_second', 'requests_per_second') AND c.type <> 'null' THEN
+        ELSIF c.key IN ('attachment_bytes', 'daily_limit', 'burst', 'weight', 'rate_per_second', 'requests_per_second', 'soft_bounce_limit', 'soft_bounce_days') AND c.type <> 'null' THEN
             v_number := mailqueue.project_number(c.key, c.value);
         ELSIF c.key IN ('from_email', 'from_name', 'reply_to', 'bounce_address', 'bounce_domain', 'display_name', 'description', 'postal_address',
                         'time_zone', 'delivery', 'tracking_domain') AND c.type NOT IN ('string', 'null') THEN
@@ -75,6 +75,8 @@ BEGIN
         WHEN 'rate_per_second' THEN p.rate_per_second := v_number;
         WHEN 'burst' THEN p.burst := coalesce(v_number, 200);
         WHEN 'weight' THEN p.weight := coalesce(v_number, 100);
+        WHEN 'soft_bounce_limit' THEN p.soft_bounce_limit := coalesce(v_number, 5);
+        WHEN 'soft_bounce_days' THEN p.soft_bounce_days := coalesce(v_number, 30);
         WHEN 'requests_per_second' THEN p.requests_per_second := v_number;
         ELSE
             PERFORM mailqueue.refuse(left(c.key, 100), 'there is no such setting of a project');
@@ -89,9 +91,10 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    v_least numeric := CASE p_key WHEN 'attachment_bytes' THEN 0 WHEN 'daily_limit' THEN 0 WHEN 'rate_per_second' THEN 0.001 ELSE 1 END;
+    v_least numeric := CASE p_key WHEN 'attachment_bytes' THEN 0 WHEN 'daily_limit' THEN 0 WHEN 'soft_bounce_limit' THEN 0 WHEN 'rate_per_second' THEN 0.001 ELSE 1 END;
     v_most numeric := CASE p_key WHEN 'attachment_bytes' THEN 26214400 WHEN 'weight' THEN 10000 WHEN 'rate_per_second' THEN 1000000
-                                 WHEN 'burst' THEN 1000000 WHEN 'requests_per_second' THEN 1000000 ELSE 2147483647 END;
+                                 WHEN 'burst' THEN 1000000 WHEN 'requests_per_second' THEN 1000000
+                                 WHEN 'soft_bounce_limit' THEN 1000 WHEN 'soft_bounce_days' THEN 365 ELSE 2147483647 END;
 BEGIN
     IF jsonb_typeof(p_value) <> 'number' OR p_value::numeric NOT BETWEEN v_least AND v_most
        OR p_key <> 'rate_per_second' AND p_value::numeric <> trunc(p_value::numeric) THEN
@@ -164,7 +167,7 @@ AS $$
     SELECT jsonb_build_object('display_name', p.display_name, 'description', p.description, 'from_email', p.from_email, 'from_name', p.from_name,
         'reply_to', p.reply_to, 'bounce_address', p.bounce_address, 'bounce_domain', p.bounce_domain, 'allowed_from', p.allowed_from, 'attachment_types', p.attachment_types,
         'attachment_bytes', p.attachment_bytes, 'daily_limit', p.daily_limit, 'rate_per_second', p.rate_per_second, 'burst', p.burst,
-        'weight', p.weight, 'time_zone', p.time_zone, 'postal_address', p.postal_address, 'delivery', p.delivery,
+        'weight', p.weight, 'soft_bounce_limit', p.soft_bounce_limit, 'soft_bounce_days', p.soft_bounce_days, 'time_zone', p.time_zone, 'postal_address', p.postal_address, 'delivery', p.delivery,
         'requests_per_second', p.requests_per_second, 'track_opens', p.track_opens, 'track_clicks', p.track_clicks,
         'tracking_domain', p.tracking_domain)
 $$;
@@ -214,7 +217,8 @@ BEGIN
     UPDATE mailqueue.projects AS o
        SET display_name = p.display_name, description = p.description, postal_address = p.postal_address, delivery = p.delivery,
            allowed_from = p.allowed_from, attachment_types = p.attachment_types, attachment_bytes = p.attachment_bytes,
-           daily_limit = p.daily_limit, rate_per_second = p.rate_per_second, burst = p.burst, weight = p.weight, time_zone = p.time_zone,
+           daily_limit = p.daily_limit, rate_per_second = p.rate_per_second, burst = p.burst, weight = p.weight,
+           soft_bounce_limit = p.soft_bounce_limit, soft_bounce_days = p.soft_bounce_days, time_zone = p.time_zone,
            requests_per_second = p.requests_per_second, track_opens = p.track_opens, track_clicks = p.track_clicks,
            tracking_domain = p.tracking_domain,
            tracking_checked_at = CASE WHEN o.tracking_domain = p.tracking_domain THEN o.tracking_checked_at END,

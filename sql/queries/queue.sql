@@ -17,6 +17,10 @@ SELECT mailqueue.stop_worker(%(worker)s);
 -- Give back the mail of silent workers, and of one launch known to be dead; says how many mails.
 SELECT mailqueue.rescue_emails(%(silence)s, %(launch_id)s);
 
+-- name: watch_rates :value
+-- Pause sender accounts that have too many bounces or complaints; says how many.
+SELECT mailqueue.watch_rates();
+
 -- name: park_worker :run
 -- Ask to be rung when mail comes; asking twice is asking once.
 INSERT INTO mailqueue.waiters (queue, worker_id)

@@ -30,6 +30,9 @@ COMMENT ON VIEW mailqueue.emails IS
 
 DROP VIEW IF EXISTS mailqueue.recipient_history CASCADE;
 CREATE VIEW mailqueue.recipient_history AS
+SELECT x.*, CASE WHEN x.status = 'sent' THEN coalesce(d.delivery, 'sent') WHEN x.status IN ('pending', 'assigned', 'held') THEN coalesce(d.delivery, 'queued') END AS delivery,
+       d.bounced, coalesce(d.is_complaint, false) AS is_complaint, d.delivered_at, d.bounced_at, d.opened_at, d.clicked_at
+  FROM (
 SELECT e.project, lower(e.recipient_email) AS address, e.id AS email_id, e.status, e.reason, e.subject, e.campaign_id,
        e.created_at, e.finished_at, e.sender, e.attempts
   FROM mailqueue.emails AS e
@@ -49,6 +52,17 @@ SELECT p.name, lower(r.address), r.email_id, r.status, r.reason, c.subject, h.ca
   JOIN mailqueue.projects AS p ON p.id = r.project_id
   LEFT JOIN mailqueue.email_contents AS c ON c.id = h.content_id AND c.created_on = h.content_on
   LEFT JOIN mailqueue.sender_accounts AS s ON s.id = h.assigned_to
- WHERE r.position > 0 AND ((SELECT mailqueue.sees_all()) OR r.project_id = (SELECT mailqueue.tenant()));
+ WHERE r.position > 0 AND ((SELECT mailqueue.sees_all()) OR r.project_id = (SELECT mailqueue.tenant()))
+) AS x
+  -- By the mail and its recipient: one look into the index of its events.
+  LEFT JOIN LATERAL (
+      SELECT CASE WHEN bool_or(v.type = 'delivered') THEN 'delivered' WHEN bool_or(v.type = 'deferred') THEN 'deferred' END AS delivery,
+             CASE WHEN bool_or(v.type = 'hard_bounce') THEN 'hard' WHEN bool_or(v.type = 'soft_bounce') THEN 'soft' END AS bounced,
+             bool_or(v.type = 'complaint') AS is_complaint,
+             min(v.occurred_at) FILTER (WHERE v.type = 'delivered') AS delivered_at,
+             min(v.occurred_at) FILTER (WHERE v.type IN ('hard_bounce', 'soft_bounce')) AS bounced_at,
+             min(v.occurred_at) FILTER (WHERE v.type = 'opened' AND (v.data ->> 'is_machine') IS DISTINCT FROM 'true') AS opened_at,
+             min(v.occurred_at) FILTER (WHERE v.type = 'clicked' AND (v.data ->> 'is_machine') IS DISTINCT FROM 'true') AS clicked_at
+        FROM mailqueue.email_events AS v WHERE v.email_id = x.email_id AND lower(v.recipient_email) = x.address) AS d ON true;
 COMMENT ON VIEW mailqueue.recipient_history IS
-    'What became of every mail to an address. Ask with address = ''ann@example.com'', in lower case.';
+    'What became of every mail to an address, also after it left. Ask with address = ''ann@example.com'', in lower case.';

@@ -83,6 +83,10 @@ COMMENT ON VIEW mailqueue.worker_status IS 'Worker processes, what they hold and
 
 DROP VIEW IF EXISTS mailqueue.held CASCADE;
 CREATE VIEW mailqueue.held AS
-SELECT e.id, e.project, e.recipient_email, e.subject, e.last_error AS reason, e.created_at, e.attempts, e.sender
+SELECT e.id, e.project, e.recipient_email, e.subject, e.last_error AS reason, e.created_at, e.attempts, e.sender, e.category, e.campaign_id,
+       coalesce((SELECT max(v.occurred_at) FROM mailqueue.email_events AS v WHERE v.email_id = e.id AND v.type = 'held'), e.created_at) AS held_at,
+       CASE WHEN e.last_error LIKE 'outcome\_unknown%' OR e.last_error LIKE 'restored: %'
+            THEN 'mailqueue resolve, once you know whether it was sent; what comes back about it decides by itself'
+            ELSE 'mailqueue email release, or mailqueue email cancel' END AS fix
   FROM mailqueue.emails AS e WHERE e.status = 'held';
-COMMENT ON VIEW mailqueue.held IS 'Mail that waits for a person''s decision.';
+COMMENT ON VIEW mailqueue.held IS 'Mail that waits for a person''s decision: since when, why, and what there is to do.';

@@ -16,7 +16,9 @@ BEGIN
         PERFORM mailqueue.check_tenant(h.project_id);
         RETURN CASE h.status
             WHEN 'sent' THEN format('sent at %s%s', mailqueue.shown(h.finished_at), ', ' || h.reason)
-            ELSE format('%s at %s: %s', h.status, mailqueue.shown(h.finished_at), coalesce(h.reason, 'no reason recorded')) END;
+            ELSE format('%s at %s: %s', h.status, mailqueue.shown(h.finished_at), coalesce(h.reason, 'no reason recorded')) END
+            || coalesce('; ' || CASE h.status WHEN 'suppressed' THEN mailqueue.suppression_words(h.project_id, h.recipient_email, h.reason)
+                                              ELSE mailqueue.came_back(h.id) END, '');
     END IF;
     SELECT * INTO q FROM mailqueue.email_queue AS e WHERE e.id = why.email_id;
     IF NOT FOUND THEN

@@ -244,7 +244,7 @@ async def test_a_reader_without_rights_on_others_sessions_reads_all_the_rest(
     async with login(server.superuser_url(urlsplit(shared_db).path[1:]), "mailqueue_dba") as conn:
         found = await make.rows(conn, "SELECT name, state, found FROM mailqueue.health")
 
-    assert len(found) == 27
+    assert len(found) == 32
     assert {state for _, state, _ in found} <= {"ok", "warning", "alarm"}
 
 
