@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
+import resend
+from postmarker.core import PostmarkClient
 
 from tests.clients.serving import Served, served
 
@@ -12,3 +14,16 @@ def site(module_db: str) -> Iterator[Served]:
     """The API on a real socket, with a database that the tests of one file share."""
     with served(module_db) as running:
         yield running
+
+
+@pytest.fixture
+def resend_here(site: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Point Resend's library, whose settings are a module's, at the server."""
+    monkeypatch.setattr(resend, "api_url", site.url)
+    monkeypatch.setattr(resend, "api_key", site.keys.live)
+
+
+@pytest.fixture
+def postmark(site: Served) -> PostmarkClient:
+    """Give the library's client."""
+    return PostmarkClient(server_token=site.keys.live, root_api_url=site.url)
