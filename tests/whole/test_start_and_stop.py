@@ -10,7 +10,7 @@ import pytest
 from tests.whole.letters import Letter, inserts, letters, read
 from tests.whole.running import Home, Up, eventually, is_running, up
 
-KEYS = {"ready", "api", "database", "trap_smtp", "trap", "data", "api_key"}
+KEYS = {"ready", "api", "database", "trap_smtp", "trap", "data", "api_key", "submission"}
 QUICK_SECONDS = 45  # 5 on a machine that has nothing else to do
 
 

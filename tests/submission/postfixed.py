@@ -1,0 +1,111 @@
+"""A Postfix of our own that hands all its mail on to the submission server."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mailqueue.embedded.ports import free_port
+from tests.submission.handing import Running
+from tests.whole.machine import POSTFIX
+from tests.whole.running import eventually
+
+_MAIN = """\
+compatibility_level = 3.6
+queue_directory = {home}/queue
+data_directory = {home}/data
+maillog_file = {home}/postfix.log
+maillog_file_prefixes = {home}
+myhostname = relay.example.com
+mydestination =
+mynetworks = 127.0.0.0/8
+inet_interfaces = 127.0.0.1
+inet_protocols = ipv4
+smtpd_peername_lookup = no
+alias_maps =
+alias_database =
+smtp_dns_support_level = disabled
+relayhost = [localhost]:{target}
+smtp_sasl_auth_enable = yes
+smtp_sasl_password_maps = static:apikey:{key}
+smtp_sasl_security_options = noanonymous
+smtp_tls_security_level = verify
+smtp_tls_CAfile = {certificate}
+smtp_tls_verify_cert_match = hostname
+minimal_backoff_time = 1s
+maximal_backoff_time = 2s
+queue_run_delay = 1s
+"""
+_MASTER = """\
+127.0.0.1:{port} inet n - n - - smtpd
+cleanup unix n - n - 0 cleanup
+qmgr unix n - n 1 1 qmgr
+rewrite unix - - n - - trivial-rewrite
+bounce unix - - n - 0 bounce
+defer unix - - n - 0 bounce
+trace unix - - n - 0 bounce
+error unix - - n - - error
+retry unix - - n - - error
+smtp unix - - n - - smtp
+anvil unix - - n - 1 anvil
+tlsmgr unix - - n 1000? 1 tlsmgr
+scache unix - - n - 1 scache
+proxymap unix - - n - - proxymap
+postlog unix-dgram n - n - 1 postlogd
+"""
+_STARTS = 3
+
+
+@contextmanager
+def relaying(home: Path, smtp: Running) -> Iterator[int]:
+    """Run a Postfix before the server; gives its port."""
+    home.mkdir()
+    home.chmod(0o755)
+    for name, owner in (("config", "root"), ("queue", "root"), ("data", "postfix")):
+        (home / name).mkdir()
+        shutil.chown(home / name, owner)
+    certificate = home / "ca.pem"  # its own user reads it
+    certificate.write_text(smtp.certificate.read_text().partition("-----BEGIN PRIVATE")[0])
+    settings = {"home": home, "key": smtp.key, "certificate": certificate, "target": smtp.port}
+    (home / "config" / "main.cf").write_text(_MAIN.format_map(settings))
+    command = [str(POSTFIX), "-c", str(home / "config")]
+    port = _started(command, home)
+    try:
+        yield port
+    finally:
+        done = _run([*command, "stop"])
+        assert done.returncode == 0, done.stderr
+
+
+def _started(command: list[str], home: Path) -> int:
+    said = ""
+    for _ in range(_STARTS):
+        port = free_port()
+        (home / "config" / "master.cf").write_text(_MASTER.format(port=port))
+        done = _run([*command, "start"])
+        if done.returncode == 0:
+            return port
+        log = home / "postfix.log"
+        said = done.stderr + (log.read_text() if log.exists() else "")
+        _run([*command, "stop"])
+    raise AssertionError(f"postfix did not start: {said}")
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def is_empty(home: Path) -> bool:
+    """Say whether Postfix has handed everything on."""
+    queue = home / "queue"
+    return not any(
+        path.is_file()
+        for part in ("incoming", "active", "deferred", "maildrop")
+        for path in (queue / part).rglob("*")
+    )
+
+
+def handed_on(home: Path) -> None:
+    """Wait until Postfix has handed everything on."""
+    eventually(lambda: is_empty(home))

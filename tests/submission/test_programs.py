@@ -1,0 +1,172 @@
+"""Programs that people have, as they are: swaks, Postfix, nodemailer, Django."""
+
+import smtplib
+import subprocess
+import sys
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from mailqueue.db.fetch import Conn
+from tests import make
+from tests.submission.handing import QUEUED, Running, beside, message
+from tests.submission.postfixed import handed_on, relaying
+
+pytestmark = pytest.mark.anyio
+HERE = Path(__file__).parent
+
+
+def told(command: list[str], **options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=120, **options
+    )
+
+
+def ids_in(said: str) -> list[UUID]:
+    return [UUID(each.split()[0]) for each in said.split(QUEUED)[1:]]
+
+
+@pytest.mark.swaks
+@pytest.mark.parametrize(
+    "way",
+    [
+        ["--tls", "--auth", "PLAIN"],
+        ["--tls", "--auth", "LOGIN"],
+        ["--tls-on-connect", "--auth", "LOGIN"],
+        ["--auth", "PLAIN"],
+        ["--tls", "--auth", "PLAIN", "--pipeline"],
+    ],
+)
+async def test_swaks_hands_in(smtp: Running, database: Conn, way: list[str]) -> None:
+    port = smtp.tls_port if "--tls-on-connect" in way else smtp.port
+    command = [
+        *("swaks", "--server", "localhost", "--port", str(port), *way),
+        *("--auth-user", "apikey", "--auth-password", smtp.key),
+        *("--tls-verify", "--tls-ca-path", str(smtp.certificate)) * ("--tls" in way[0]),
+        *("--from", "shop@example.com", "--to", "ann@example.com,ben@example.com"),
+        *("--header", "Subject: By swaks", "--body", "A line\n.\n..\nlast"),
+    ]
+
+    done = await beside(told, command)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    [email_id] = ids_in(done.stdout)
+    octets = await make.scalar(
+        database,
+        "SELECT a.octets FROM mailqueue.email_queue AS q JOIN mailqueue.email_contents AS c"
+        " ON c.id = q.content_id JOIN mailqueue.attachments AS a"
+        " ON a.id = (c.files -> 0 ->> 'id')::uuid WHERE q.id = %s",
+        email_id,
+    )
+    assert b"A line\r\n.\r\n..\r\nlast" in octets
+
+
+@pytest.mark.swaks
+async def test_swaks_is_refused_with_a_wrong_key(smtp: Running) -> None:
+    command = [
+        *("swaks", "--server", "127.0.0.1", "--port", str(smtp.port), "--tls", "--auth", "PLAIN"),
+        *("--auth-user", "apikey", "--auth-password", "wrong"),
+        *("--from", "shop@example.com", "--to", "ann@example.com"),
+    ]
+
+    done = await beside(told, command)
+
+    assert done.returncode == 28
+    assert "535 5.7.8" in done.stdout
+
+
+@pytest.mark.postfix
+async def test_postfix_relays_all_its_mail(
+    smtp: Running, database: Conn, reachable_folder: Path
+) -> None:
+    """It pipelines, reuses connections and takes many recipients in groups of 50."""
+    home = reachable_folder / "relay"
+
+    def send(port: int) -> None:
+        with smtplib.SMTP("127.0.0.1", port, timeout=120) as client:
+            for number in range(20):
+                client.send_message(message(Subject=f"Relayed {number}"))
+            many = [f"p{number}@example.com" for number in range(120)]
+            client.send_message(message(Subject="Relayed to many"), to_addrs=many)
+        handed_on(home)
+
+    with relaying(home, smtp) as port:
+        await beside(send, port)
+
+    found = await make.rows(
+        database,
+        "SELECT e.subject, e.recipients FROM mailqueue.emails AS e"
+        " WHERE e.subject LIKE 'Relayed%%' ORDER BY e.subject, e.recipients",
+    )
+    assert [row for row in found if row[0] != "Relayed to many"] == sorted(
+        (f"Relayed {number}", 1) for number in range(20)
+    )
+    assert sum(count for subject, count in found if subject == "Relayed to many") == 120
+
+
+@pytest.mark.nodemailer
+async def test_nodemailer_hands_in(smtp: Running, database: Conn) -> None:
+    command = [
+        *("node", str(HERE / "send.mjs"), str(smtp.port), smtp.key, str(smtp.certificate), "10"),
+    ]
+
+    done = await beside(told, command)
+
+    assert done.returncode == 0, done.stderr
+    ids = ids_in(done.stdout)
+    assert len(set(ids)) == 10
+    rows = await make.rows(
+        database,
+        "SELECT subject, recipients, tags FROM mailqueue.emails WHERE id = ANY (%s)"
+        " ORDER BY subject",
+        ids,
+    )
+    assert rows == [(f"By nodemailer {number} ✓", 3, ["node"]) for number in range(10)]
+
+
+DJANGO = """
+import sys
+from django.conf import settings
+port, key = sys.argv[1:]
+settings.configure(
+    EMAIL_HOST="localhost", EMAIL_PORT=int(port), EMAIL_USE_TLS=True,
+    EMAIL_HOST_USER="apikey", EMAIL_HOST_PASSWORD=key, DEFAULT_CHARSET="utf-8",
+)
+from django.core import mail
+some = [
+    mail.EmailMultiAlternatives(
+        f"By Django {n}", "Grüße", "Shop <shop@example.com>", [f"d{n}@example.com"],
+        bcc=["hidden@example.com"], headers={"X-Mailqueue-Category": "news"},
+        attachments=[("a.pdf", b"%PDF-1.7", "application/pdf")],
+        alternatives=[("<p>Grüße</p>", "text/html")],
+    )
+    for n in range(3)
+]
+print(mail.get_connection("django.core.mail.backends.smtp.EmailBackend").send_messages(some))
+"""
+
+
+async def test_django_hands_in(smtp: Running, database: Conn) -> None:
+    command = [sys.executable, "-c", DJANGO, str(smtp.port), smtp.key]
+
+    done = await beside(_with_certificate, command, smtp.certificate)
+
+    assert done.stdout == "3\n", done.stderr
+    rows = await make.rows(
+        database,
+        "SELECT subject, recipients, category FROM mailqueue.emails"
+        " WHERE subject LIKE 'By Django%%' ORDER BY subject",
+    )
+    assert rows == [(f"By Django {number}", 2, "news") for number in range(3)]
+
+
+def _with_certificate(command: list[str], file: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={"SSL_CERT_FILE": str(file)},
+    )
