@@ -146,7 +146,7 @@ async def source(call: Call) -> Response:
 
 
 def _library(call: Call) -> Library:
-    return Library(call.services.shelf, call.services.sheets)
+    return Library(call.services.shelf, call.services.sheets, call.services.dresses)
 
 
 ENDPOINTS = (

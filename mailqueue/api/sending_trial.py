@@ -53,7 +53,7 @@ async def tried(call: Call, wanted: SendRequest | TemplateRequest) -> Tried:
     try:
         found = await try_email(
             call.connection,
-            Library(call.services.shelf, call.services.sheets),
+            Library(call.services.shelf, call.services.sheets, call.services.dresses),
             email,
             project=caller.project,
             project_id=caller.project_id,

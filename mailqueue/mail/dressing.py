@@ -48,15 +48,24 @@ class Dresses:
     def __init__(self, dresser: Dresser | None = None) -> None:
         self._dresser = dresser
 
-    async def put_on(self, parcels: list[Parcel], call: Call) -> list[Parcel]:
-        """Give the mails with what is to go out; where nothing is wanted nobody is asked."""
+    async def put_on(
+        self, parcels: list[Parcel], call: Call, *, is_shown: bool = False
+    ) -> list[Parcel]:
+        """Give the mails with what is to go out; where nothing is wanted nobody is asked.
+
+        What is only shown has its links written down nowhere: it may never go.
+        """
         dresser = self._dresser
         if dresser is None or not any(map(_wish, parcels)):
             return parcels
-        return await call(partial(dressed, parcels=parcels, dresser=dresser))
+        return await call(
+            partial(dressed, parcels=parcels, dresser=dresser, keeps_links=not is_shown)
+        )
 
 
-async def dressed(conn: Conn, parcels: Sequence[Parcel], dresser: Dresser) -> list[Parcel]:
+async def dressed(
+    conn: Conn, parcels: Sequence[Parcel], dresser: Dresser, *, keeps_links: bool = True
+) -> list[Parcel]:
     """Give the mails with what is to go out; the database knows where their links lead.
 
     One that cannot be dressed has a fault that says why, and whether waiting helps.
@@ -74,7 +83,7 @@ async def dressed(conn: Conn, parcels: Sequence[Parcel], dresser: Dresser) -> li
     ]
     ready = {project: ground for project, ground in grounds.items() if isinstance(ground, Ground)}
     mails = [one for one in made if isinstance(one, Undressed)]
-    done = iter(await dresser.dressed(conn, mails, ready))
+    done = iter(await dresser.dressed(conn, mails, ready, keeps_links=keeps_links))
     return [
         _with(parcel, next(done)) if isinstance(one, Undressed) else one
         for parcel, one in zip(parcels, made, strict=True)

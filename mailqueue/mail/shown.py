@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID
@@ -11,6 +11,7 @@ from mailqueue.core.address import Mailbox, parse_address, parse_mailbox
 from mailqueue.core.errors import Conflict, NotFound, Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.mail import store_attachments, store_enqueue
+from mailqueue.mail.dressing import Dresses, calling
 from mailqueue.mail.files import octets_of, refs_of, with_files
 from mailqueue.mail.letter import Letter, NotYet, Skeletons, write_letter
 from mailqueue.mail.model import ClaimedEmail, EmailContent, FileFault, Parcel, Recipient
@@ -29,6 +30,7 @@ class Library:
 
     shelf: FileShelf
     sheets: Sheets
+    dresses: Dresses = field(default_factory=Dresses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,9 @@ async def composed(
         async with lend() as conn:
             found = await sheets_of(conn, library.sheets, [content])
         parcel = parcel._replace(sheet=found.get(key))
+    (dressed,) = await library.dresses.put_on([parcel], calling(lend), is_shown=True)
+    if dressed.fault is None:  # else it is shown as it was handed in
+        parcel = dressed
     try:
         return write_letter(parcel, Skeletons(), identity=shown.identity, now=shown.written_at)
     except NotYet as exc:

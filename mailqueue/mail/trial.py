@@ -102,7 +102,6 @@ def _recipients(found: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _warnings(found: Mapping[str, Any], shown: Shown, message: bytes | None) -> list[str]:
     """Say what is allowed and may not be meant. Pure."""
     content, letter = shown.parcel.content, found["letter"]
-    headers = {} if content is None else content.headers or {}
     senders = found["senders"] or []
     to = [one for one in letter["recipients"] or () if one["kind"] == "to"]
     cases = (
@@ -114,7 +113,8 @@ def _warnings(found: Mapping[str, Any], shown: Shown, message: bytes | None) -> 
         ),
         (
             letter["category"] == "marketing"
-            and "list-unsubscribe" not in {name.lower() for name in headers},
+            and message is not None
+            and b"\r\nlist-unsubscribe:" not in message.partition(b"\r\n\r\n")[0].lower(),
             "marketing without the header List-Unsubscribe is filed as spam by large providers",
         ),
         (len(to) > 1, f"{len(to)} recipients in To see each other's addresses"),

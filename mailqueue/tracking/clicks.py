@@ -31,6 +31,10 @@ class Destinations:
         self._most = most
         self._kept: OrderedDict[tuple[UUID, bytes], str] = OrderedDict()
 
+    def held(self, click: Click) -> str | None:
+        """Say where a link leads if that is known here; the database is not asked."""
+        return self._kept.get((click.project_id, click.link))
+
     async def of(self, conn: Conn, clicks: Sequence[Click]) -> list[str | None]:
         """Say where each leads; None where nothing is known of it."""
         wanted = {(each.project_id, each.link) for each in clicks}

@@ -115,11 +115,16 @@ class Dresser:
         return Ground(base, seals, project.postal_address)
 
     async def dressed(
-        self, conn: Conn, mails: Sequence[Undressed], grounds: Mapping[UUID, Ground]
+        self,
+        conn: Conn,
+        mails: Sequence[Undressed],
+        grounds: Mapping[UUID, Ground],
+        *,
+        keeps_links: bool = True,
     ) -> list[Dress | str]:
         """Give what goes out for each mail, or why it cannot be composed.
 
-        When this returns the database knows where each of their links leads.
+        With `keeps_links` the database knows where each of their links leads when this returns.
         """
         links: dict[tuple[UUID, bytes], str] = {}
         made: list[Dress | str] = []
@@ -133,7 +138,8 @@ class Dresser:
             except Exception as exc:  # one bad row must not stop a worker
                 log.exception("dressing.failed", email_id=str(mail.email_id))
                 made.append(f"{type(exc).__name__} while composing")
-        await self._keep(conn, links)
+        if keeps_links:
+            await self._keep(conn, links)
         return made
 
     def _dressed(

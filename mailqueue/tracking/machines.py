@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 
 SCAN_WITHIN = timedelta(seconds=15)
 """So soon one after the other a scanner follows the links of a mail."""
@@ -53,20 +54,22 @@ _PREFETCH = (b"purpose", b"sec-purpose", b"x-purpose", b"x-moz")
 
 def known_by(head: Mapping[bytes, bytes]) -> Machine | None:
     """Say what the headers of a request tell; None: it may well be a person."""
-    agent = head.get(b"user-agent", b"").decode("latin-1").strip()
+    machine = _called(head.get(b"user-agent", b""))
+    if machine is None and any(name in head for name in _PREFETCH):
+        said = b" ".join([head.get(name, b"") for name in _PREFETCH]).lower()
+        return Machine.PREFETCH if b"prefetch" in said or b"preview" in said else None
+    return machine
+
+
+@lru_cache(maxsize=1024)  # many people browse with the same
+def _called(name: bytes) -> Machine | None:
+    agent = name.decode("latin-1").strip()
     if agent == _APPLE:
         return Machine.APPLE_PRIVACY
     for word, machine in _PROXIES:
         if word in agent:
             return machine
-    if any(
-        b"prefetch" in (said := head.get(name, b"").lower()) or b"preview" in said
-        for name in _PREFETCH
-    ):
-        return Machine.PREFETCH
-    if not agent or _SCANNERS.search(agent):
-        return Machine.SCANNER
-    return None
+    return Machine.SCANNER if not agent or _SCANNERS.search(agent) else None
 
 
 def is_burst(links: Collection[str], *, sent_at: datetime | None, now: datetime) -> bool:

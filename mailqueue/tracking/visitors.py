@@ -1,6 +1,7 @@
 """Decides what is kept of whoever opens a mail or follows a link. Pure."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
 
@@ -13,15 +14,20 @@ def kept_of(head: Mapping[bytes, bytes], host: str | None) -> dict[str, Any]:
     if head.get(b"dnt", b"").strip() == b"1" or head.get(b"sec-gpc", b"").strip() == b"1":
         return {"do_not_track": True}
     kept: dict[str, Any] = {}
-    agent = head.get(b"user-agent", b"").decode("utf-8", "replace")
-    shown = "".join(char if char.isprintable() else " " for char in agent).strip()
-    if shown:
-        kept["user_agent"] = shown[:AGENT_CHARACTERS]
+    if agent := _shown(head.get(b"user-agent", b"")):
+        kept["user_agent"] = agent
     if (network := network_of(host)) is not None:
         kept["ip"] = network
     return kept
 
 
+@lru_cache(maxsize=1024)  # many people browse with the same
+def _shown(agent: bytes) -> str:
+    text = agent.decode("utf-8", "replace")
+    return "".join(char if char.isprintable() else " " for char in text).strip()[:AGENT_CHARACTERS]
+
+
+@lru_cache(maxsize=1024)  # and come by the same proxies
 def network_of(host: str | None) -> str | None:
     """Give the network an address is in: /24, of IPv6 /48; None for what is no address."""
     try:

@@ -4,23 +4,32 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
+import httpx2
 import pytest
 
 from mailqueue import wiring
+from mailqueue.api.app import create_app
 from mailqueue.core.config import DatabaseSettings, load_settings
+from mailqueue.core.links import TrackingSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import borrow, open_pool
 from mailqueue.mail.enqueue import NewEmail, enqueue, enqueue_batch
 from mailqueue.templates.model import Words
+from mailqueue.tenants.keys import issue_key
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.tokens import Kind, Token
 from mailqueue.vault.masterkey import MasterKey, parse_master_key
+from mailqueue.wiring import build_services
 from tests import make
+from tests.api.calling import ORIGIN, settings_for
 from tests.api.wired import MASTER
 from tests.concurrency.running import account_at, session, until_nothing_is_queued
 from tests.smtp.scripted import ScriptedServer, scripted
@@ -238,3 +247,40 @@ async def test_without_the_key_that_seals_tokens_mail_that_has_some_waits(
 
     assert "MAILQUEUE_MASTER_KEY" in why
     assert list(arrived(server)) == ["bob@example.com"]
+
+
+async def test_a_mail_is_shown_and_tried_as_it_would_go_and_no_link_is_written_down(
+    database: DatabaseSettings,
+) -> None:
+    settings = replace(
+        settings_for(database),
+        master_key=Secret(MASTER),
+        tracking=TrackingSettings(BASE),
+    )
+    body = {
+        "to": "ann@example.com",
+        "subject": "Hello",
+        "html": HTML,
+        "text": "Hello",
+        "category": "marketing",
+        "track_clicks": True,
+    }
+    async with open_pool(database) as pool, borrow(pool, database) as conn:
+        key = await issue_key(conn, "default", "all", is_test=False)
+        app = create_app(settings, pool, services=build_services(settings, pool))
+        headers = {"X-API-Key": key.key.reveal()}
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(
+            transport=transport, base_url=ORIGIN, headers=headers
+        ) as http:
+            tried = await http.post("/v1/send", json=body | {"dry_run": True})
+            sent_ = await http.post("/v1/send", json=body)
+            source = await http.get(f"/v1/emails/{sent_.json()['id']}/source")
+        links = await make.scalar(conn, "SELECT count(*) FROM mailqueue.tracked_links")
+
+    assert not any("List-Unsubscribe" in each for each in tried.json()["warnings"])
+    message = message_from_bytes(source.content, policy=policy.default)
+    assert isinstance(message, EmailMessage)
+    assert str(message["List-Unsubscribe"]).startswith(f"<{BASE}/t/u/")
+    assert f'href="{BASE}/t/c/' in part(message, "html")
+    assert links == 0

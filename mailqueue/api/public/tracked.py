@@ -104,8 +104,10 @@ class Recorder:
         Raises:
             NowhereToGo: the link is not known.
         """
-        async with self._runtime.transaction(None, by="tracking") as conn:
-            (url,) = await self._destinations.of(conn, [asked.click])
+        url = self._destinations.held(asked.click)
+        if url is None:
+            async with self._runtime.transaction(None, by="tracking") as conn:
+                (url,) = await self._destinations.of(conn, [asked.click])
         if url is None:
             raise NowhereToGo
         return url
