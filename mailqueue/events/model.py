@@ -62,7 +62,7 @@ class Event:
     def as_json(self) -> dict[str, Any]:
         """Give it as `mailqueue.record_events` takes it, without what PostgreSQL cannot store."""
         told: dict[str, Any] = {
-            "source": self.source,
+            "source": _storable(self.source),
             "type": self.type.value,
             "account": self.account,
             "event_id": _storable(self.event_id),

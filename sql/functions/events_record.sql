@@ -47,7 +47,8 @@ AS $$
               UNION ALL
               SELECT h.id, h.project_id, h.recipient_email, h.assigned_to, h.created_at, false
                 FROM mailqueue.email_history AS h WHERE h.provider_message_id = ANY (s.provider_ids)
-                 AND h.project_id = coalesce(s.project_id, h.project_id) AND h.assigned_to = coalesce(s.account, h.assigned_to)
+                 AND h.project_id = coalesce(s.project_id, h.project_id)
+                 AND (s.account IS NULL OR coalesce(h.assigned_to, s.account) = s.account)
               UNION ALL
               -- Raw messages keep the Message-ID they came with.
               SELECT h.id, h.project_id, h.recipient_email, h.assigned_to, h.created_at, false

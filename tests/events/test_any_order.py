@@ -201,5 +201,6 @@ async def forget(conn: Conn) -> None:
     )
     await conn.execute("DELETE FROM mailqueue.email_history WHERE id IN (SELECT id FROM kept)")
     await conn.execute("ALTER TABLE mailqueue.email_queue DISABLE TRIGGER USER")
+    await conn.execute("DELETE FROM mailqueue.email_queue")
     await conn.execute("INSERT INTO mailqueue.email_queue SELECT * FROM kept")
     await conn.execute("ALTER TABLE mailqueue.email_queue ENABLE TRIGGER USER")
