@@ -123,7 +123,7 @@ class Mailgun:
                 email_id=mail_id(part(said, "user-variables", ID_NAME)),
                 provider_message_id=_bracketed(part(said, "message", "headers", "message-id")),
                 message_id=_bracketed(part(said, "message", "headers", "message-id")),
-                recipient=address(said.get("recipient")),
+                recipient=_recipient(said),
                 occurred_at=at,
                 code=_code(said),
                 detail=_detail(said),
@@ -138,6 +138,11 @@ def _event_id(said: Json, at: datetime | None, body: bytes) -> str:
     if given is None:
         return digest_of(body)
     return f"{at:%Y-%m-%d}:{given}" if at else given  # unique within a day, says the provider
+
+
+def _recipient(said: Json) -> str | None:
+    """Mail that was rejected names its recipient in its head alone."""
+    return address(said.get("recipient")) or address(part(said, "message", "headers", "to"))
 
 
 def _bracketed(value: Any) -> str | None:

@@ -154,9 +154,11 @@ def _recipient(kind: str, data: Json) -> str | None:
 def _meaning(kind: str, data: Json) -> tuple[str | None, str | None]:
     if kind == "email.bounced":
         group, sub = text(part(data, "bounce", "type")), text(part(data, "bounce", "subType"))
-        if sub in ("Suppressed", "OnAccountSuppressionList"):
+        said = (text(part(data, "bounce", "message")) or "").lower()
+        if "suppress" in (sub or "").lower() or "suppressed sending" in said:
             return Happened.FAILED, Because.HARD_BOUNCE
-        is_hard = group == "Permanent" and sub in ("General", "NoEmail", None)
+        # Before it named types it said so in a sentence.
+        is_hard = group == "Permanent" or (group is None and "hard bounce" in said)
         return (Happened.HARD_BOUNCE if is_hard else Happened.SOFT_BOUNCE), None
     if kind == "email.suppressed":
         return Happened.FAILED, _because(data)

@@ -126,6 +126,7 @@ def is_of_sns(url: str, *, path: str = "") -> bool:
         and bool(_HOST.fullmatch(parts.hostname or ""))
         and not parts.fragment
         and parts.path.endswith(path)
+        and not (path and parts.query)
     )
 
 

@@ -20,16 +20,8 @@ from mailqueue.adapters.inbound.said import (
 from mailqueue.adapters.inbound.words import ID_HEADER, ID_NAME, Because, Happened
 from mailqueue.ports.inbound import BadEvent, ProviderEvent
 
-SUPPRESSED = frozenset(
-    {
-        "Suppressed",
-        "OnAccountSuppressionList",
-        "OnTenantSuppressionList",
-        "UnsubscribedRecipient",
-        "EmailValidationSuppressed",
-    }
-)
-"""SES did not try."""
+SUPPRESSED = frozenset({"Suppressed", "OnAccountSuppressionList", "UnsubscribedRecipient"})
+"""SES did not try; other names of the same have "suppress" in them."""
 
 
 class _Told(NamedTuple):
@@ -119,12 +111,10 @@ def _bounced(body: Json, _mail: Json) -> list[_Told]:
 
 
 def _of_bounce(group: str | None, sub: str | None) -> tuple[str, str | None]:
-    if sub in SUPPRESSED:
+    if sub in SUPPRESSED or (sub and "suppress" in sub.lower()):
         is_wish = sub == "UnsubscribedRecipient"
         return Happened.FAILED, Because.UNSUBSCRIBED if is_wish else Because.HARD_BOUNCE
-    if group == "Permanent" and sub in ("General", "NoEmail", None):
-        return Happened.HARD_BOUNCE, None
-    return Happened.SOFT_BOUNCE, None
+    return (Happened.HARD_BOUNCE if group == "Permanent" else Happened.SOFT_BOUNCE), None
 
 
 def _complained(body: Json, _mail: Json) -> list[_Told]:
