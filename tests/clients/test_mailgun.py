@@ -15,6 +15,7 @@ from mailgun.builders import MailgunMessageBuilder
 from mailgun.client import AsyncClient, Client
 
 from tests.clients.serving import PDF, Served
+from tests.clients.test_docs import after, real, shown
 
 DOMAIN = "example.com"
 PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
@@ -537,3 +538,13 @@ def test_anymails_backend_sends_and_tells_errors(site: Served) -> None:
     message.extra_headers = {"Sender": "x@example.com"}
     with pytest.raises(AnymailRequestsAPIError, match="Sender is set by mailqueue"):
         message.send()
+
+
+def test_python_on_the_page_sends(site: Served) -> None:
+    site.add_template("order-confirmation", subject="Your order", html="<p>{{ product }}</p>")
+    before = site.count()
+    text = "\n".join(after(each) for each in shown("mailgun", "diff", "python"))
+
+    exec(compile(real(site, text), "mailgun.md", "exec"), {})
+
+    assert site.count() == before + 5

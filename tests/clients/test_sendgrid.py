@@ -25,6 +25,7 @@ from sendgrid.helpers import mail as sg
 from sendgrid.helpers.mail import Mail
 
 from tests.clients.serving import PDF, Served
+from tests.clients.test_docs import after, real, shown
 
 PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
 ERRORS = "http://sendgrid.com/docs/API_Reference/Web_API_v3/Mail/errors.html"
@@ -659,3 +660,13 @@ def test_anymails_backend_sends(site: Served, anymail: Any) -> None:
     with pytest.raises(AnymailRequestsAPIError) as caught:
         message.send()
     assert json.loads(caught.value.response.text)["errors"][0]["field"] == "headers.Received"
+
+
+def test_python_on_the_page_sends(site: Served) -> None:
+    site.add_template("order-confirmation", subject="Your order", html="<p>{{ product }}</p>")
+    before = site.count()
+    text = "\n".join(after(each) for each in shown("sendgrid", "diff", "python"))
+
+    exec(compile(real(site, text), "sendgrid.md", "exec"), {})
+
+    assert site.count() == before + 4
