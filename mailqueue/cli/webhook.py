@@ -6,19 +6,17 @@ from uuid import UUID
 
 import click
 
-from mailqueue import wiring
 from mailqueue.cli.context import opened, run
 from mailqueue.cli.operator import operator
-from mailqueue.cli.output import Column, emit, examples, facts, json_option, show, table
+from mailqueue.cli.output import Column, emit, examples, facts, json_option, table
 from mailqueue.cli.webhook_log import deliveries_, delivery, retry
-from mailqueue.cli.webhook_view import fields_of, lent
+from mailqueue.cli.webhook_trial import test
+from mailqueue.cli.webhook_view import fields_of
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
-from mailqueue.webhooks import endpoints, trial
+from mailqueue.webhooks import endpoints
 from mailqueue.webhooks.model import MEANING_BY_TYPE, Webhook, WithSecret
-from mailqueue.webhooks.trial import Tried
 
-EXIT_FAILED = 1
 _COLUMNS = (
     Column("id", "WEBHOOK"),
     Column("project", "PROJECT"),
@@ -51,6 +49,7 @@ def webhook() -> None:
 webhook.add_command(deliveries_)
 webhook.add_command(delivery)
 webhook.add_command(retry)
+webhook.add_command(test)
 
 
 @webhook.command(
@@ -241,49 +240,6 @@ def rotate(*, webhook_id: UUID, overlap: str, as_json: bool) -> None:
             )
 
     _print_made(run(rotated()), as_json=as_json)
-
-
-@webhook.command(
-    epilog=examples(
-        "mailqueue webhook test 0197b8f0-0000-7000-8000-000000000001",
-        "mailqueue webhook test 0197b8f0-0000-7000-8000-000000000001 --type email.clicked --json",
-    )
-)
-@_id
-@click.option(
-    "--type", "kind", metavar="TYPE", help="Of the made-up event.  [default: webhook.test]"
-)
-@json_option
-@click.pass_context
-def test(ctx: click.Context, *, webhook_id: UUID, kind: str | None, as_json: bool) -> None:
-    """Send a made-up event and say what came back. Exit 1 if the endpoint did not take it."""
-
-    async def tried() -> Tried:
-        async with opened() as app:
-            found = await endpoints.find(app.conn, None, webhook_id)
-        poster = wiring.poster_of(app.settings)
-        try:
-            return await trial.try_out(
-                lent,
-                found.project_id,
-                webhook_id,
-                event_type=kind,
-                poster=poster,
-                master=app.master_key(),
-            )
-        finally:
-            poster.close()
-
-    done = run(tried())
-    if as_json:
-        emit(done)
-    elif done.is_delivered:
-        click.echo(f"it answered {done.status_code} in {done.took_ms} ms: {show(done.response)}")
-    else:
-        said = f": {show(done.response)}" if done.response else ""
-        click.echo(f"error: {show(done.error)} after {done.took_ms} ms{said}", err=True)
-    if not done.is_delivered:
-        ctx.exit(EXIT_FAILED)
 
 
 def _span(text: str) -> timedelta:
