@@ -132,7 +132,9 @@ async def test_an_account_may_ask_for_the_second_version() -> None:
     ],
 )
 async def test_nothing_of_what_is_signed_can_be_changed(name: str, other: object) -> None:
-    assert isinstance(await verdict(told(NOTIFICATION, **{name: other})), Refused)
+    changed: dict[str, Any] = {name: other}
+
+    assert isinstance(await verdict(told(NOTIFICATION, **changed)), Refused)
 
 
 @pytest.mark.parametrize(
