@@ -98,9 +98,9 @@ BEGIN
         SELECT t.at, j.project_id, j.email_id, CASE WHEN j.is_about_us THEN 'soft_bounce' ELSE j.type END, j.recipient, j.sent_by, j.detail,
                j.source, j.code,
                CASE WHEN j.recipient IS NULL THEN NULL
-                    WHEN j.suppress IS NOT NULL THEN j.suppress
                     WHEN j.type = 'hard_bounce' AND NOT j.is_about_us THEN 'hard_bounce'
                     WHEN j.type = 'complaint' THEN 'complaint'
+                    WHEN j.suppress IS NOT NULL THEN j.suppress
                     WHEN j.type = 'unsubscribed' AND j.account IS NOT NULL THEN 'unsubscribed' END,
                CASE WHEN j.is_about_us OR t.at - j.said_at NOT BETWEEN interval '-1 min' AND interval '1 min'
                          OR lower(j.said_recipient) IS DISTINCT FROM lower(coalesce(j.recipient, j.said_recipient))
