@@ -138,6 +138,21 @@ async def crash_api(track: Track, conn: Conn, point: Point, action: Action) -> l
     return found
 
 
+async def crash_submission(track: Track, conn: Conn, point: Point, action: Action) -> list[str]:
+    """The message a program hands in again, having heard no answer, is the same mail."""
+    (address,) = track.addresses(1)
+    key = (await issue_key(conn, "default", token_hex(4), is_test=False)).key.reveal()
+    port = free_port()
+
+    async def send() -> bool:
+        return await asyncio.to_thread(_handed_in, port, key, address)
+
+    arguments = ("worker", "submission", f"--port={port}")
+    found = await _asked_twice(track, (point, action), arguments, port, send)
+    await track.finish(conn)
+    return found
+
+
 async def _asked_twice(
     track: Track,
     strike: tuple[Point, Action],
@@ -184,6 +199,16 @@ def _mailed(port: int, subject: str) -> bool:
     return False
 
 
+def _handed_in(port: int, key: str, address: str) -> bool:
+    with suppress(smtplib.SMTPException, OSError):
+        with smtplib.SMTP("127.0.0.1", port, timeout=60) as smtp:
+            smtp.login("apikey", key)
+            fields = f"From: shop@example.com\r\nMessage-ID: <{address}>\r\n"
+            smtp.sendmail("ann@example.com", [address], f"{fields}\r\nHello\r\n")
+        return True
+    return False
+
+
 def _last(child: Child) -> str:
     return child.log.read_text("utf-8", "replace")[-500:]
 
@@ -195,4 +220,5 @@ RUN_BY_WAY: Mapping[Way, Run] = {
     Way.RESTORE: crash_restored,
     Way.TRAP: crash_trap,
     Way.API: crash_api,
+    Way.SUBMISSION: crash_submission,
 }

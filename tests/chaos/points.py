@@ -17,6 +17,7 @@ class Way(StrEnum):
     RESTORE = "restore"  # `mailqueue restored` holds what may have been sent
     TRAP = "trap"  # the trap takes a message
     API = "api"  # the API takes a request
+    SUBMISSION = "submission"  # a program hands a message in by SMTP
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ POINTS = (
     # Those who hand mail in, catch it, or decide about it.
     Point("enqueue.committed", Way.ENQUEUE),
     Point("api.accepted", Way.API),
+    Point("submission.accepted", Way.SUBMISSION),
     Point("trap.kept", Way.TRAP),
     Point("operation.begun", Way.OPERATE),
     Point("operation.committed", Way.OPERATE),
