@@ -83,7 +83,7 @@ def sending_many(model: type[AnyMessage]) -> Callable[[Call], Awaitable[Response
 
         async def answer() -> Response:
             judged = await accepted_all(call, ready, is_strict=False)
-            gone = await _suppressed(call, judged)
+            gone = await _suppressed(call, messages, judged)
             return json_answer([outcome(m, j, gone) for m, j in zip(messages, judged, strict=True)])
 
         if call.idempotency_key is None:
@@ -103,13 +103,19 @@ def _wanted(message: AnyMessage | InvalidField) -> Wanted | InvalidField:
 
 
 async def _told(call: Call, message: AnyMessage, sent: Sent) -> Response:
-    document = outcome(message, sent, await _suppressed(call, [sent]))
+    document = outcome(message, sent, await _suppressed(call, [message], [sent]))
     return json_answer(document, status=UNPROCESSABLE if document["ErrorCode"] else 200)
 
 
-async def _suppressed(call: Call, judged: Sequence[Judged]) -> dict[Any, list[str]]:
+async def _suppressed(
+    call: Call, messages: Sequence[AnyMessage | InvalidField], judged: Sequence[Judged]
+) -> dict[Any, list[str]]:
     """Give the addresses of each mail that are not written to, where it has several."""
-    ids = [one.id for one in judged if isinstance(one, Sent)]
+    ids = [
+        one.id
+        for message, one in zip(messages, judged, strict=True)
+        if isinstance(one, Sent) and not isinstance(message, InvalidField) and message.is_to_several
+    ]
     if not ids:
         return {}
     async with call.connection() as conn:

@@ -104,6 +104,11 @@ class _Message(_Given):
         boxes = (box for each in (self.to, self.cc, self.bcc) for box in split_mailboxes(each))
         return [parted(box)[1] for box in boxes]
 
+    @property
+    def is_to_several(self) -> bool:
+        """Say whether it may have more than one recipient."""
+        return bool(self.cc or self.bcc or "," in self.to)
+
     def _shared(self) -> dict[str, Any]:
         to, cc, bcc = (_boxes(name, getattr(self, name.lower())) for name in ("To", "Cc", "Bcc"))
         if not to:
