@@ -43,11 +43,18 @@ COMMANDS: Mapping[str, Lazy] = {
     "template": Lazy("mailqueue.cli.template:template", "Write, try and publish what mail says."),
     "suppression": Lazy("mailqueue.cli.suppression:suppression", "Say who is not written to."),
     "category": Lazy("mailqueue.cli.category:category", "Name the mail that people may stop."),
+    "erase": Lazy("mailqueue.cli.erase:erase", "Forget all that is stored about a person."),
+    "export-person": Lazy(
+        "mailqueue.cli.export_person:export", "Print all that is stored about a person."
+    ),
     "webhook": Lazy("mailqueue.cli.webhook:webhook", "Tell applications what happens to mail."),
     "key": Lazy("mailqueue.cli.key:key", "Make, replace and revoke keys of the HTTP API."),
     "admin": Lazy("mailqueue.cli.admin:admin", "Let people administer everything over HTTP."),
     "platform": Lazy("mailqueue.cli.platform:platform", "Change what holds for all projects."),
     "domain": Lazy("mailqueue.cli.domain:domain", "Hold recipient domains to a rate."),
+    "tracking": Lazy(
+        "mailqueue.cli.tracking:tracking", "Check domains of links in mail; replace their keys."
+    ),
     "dkim": Lazy("mailqueue.cli.dkim:dkim", "Sign a domain's mail and check its DNS."),
     "vault": Lazy("mailqueue.cli.vault:vault", "Rotate the keys that seal secrets, or keep them."),
     "trap": Lazy("mailqueue.cli.trap:trap", "Look at mail the built-in trap has caught."),

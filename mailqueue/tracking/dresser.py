@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from mailqueue.mime.skeleton import Content, Skeleton, compile_skeleton
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking import store
 from mailqueue.tracking.keyring import Keyring
-from mailqueue.tracking.model import Project, TrackedLink
+from mailqueue.tracking.model import Gap, Project, TrackedLink
 from mailqueue.tracking.pattern import (
     Ground,
     Links,
@@ -127,12 +127,15 @@ class Dresser:
         With `keeps_links` the database knows where each of their links leads when this returns.
         """
         links: dict[tuple[UUID, bytes], str] = {}
+        gaps: Counter[tuple[UUID, Gap]] = Counter()
         made: list[Dress | str] = []
         for number, mail in enumerate(mails):
             if number % AT_ONCE == AT_ONCE - 1:
                 await asyncio.sleep(0)
             try:
-                made.append(self._dressed(mail, grounds[mail.project_id], links))
+                dress = self._dressed(mail, grounds[mail.project_id], links)
+                gaps.update(_gaps(mail, grounds[mail.project_id], dress))
+                made.append(dress)
             except ValueError as exc:
                 made.append(str(exc))
             except Exception as exc:  # one bad row must not stop a worker
@@ -140,6 +143,8 @@ class Dresser:
                 made.append(f"{type(exc).__name__} while composing")
         if keeps_links:
             await self._keep(conn, links)
+            if gaps:
+                await store.note_gaps(conn, gaps)
         return made
 
     def _dressed(
@@ -205,6 +210,22 @@ class Dresser:
             self._known.move_to_end((each.project_id, each.link))
         while len(self._known) > KEPT_LINKS:
             self._known.popitem(last=False)
+
+
+def _gaps(mail: Undressed, ground: Ground, dress: Dress) -> list[tuple[UUID, Gap]]:
+    """Say what a mail should have had and goes without."""
+    wants, found = mail.wants, []
+    if (wants.opens or wants.clicks) and ground.base is None and mail.said.html is not None:
+        found.append(Gap.NO_PUBLIC_URL)
+    if wants.is_marketing:
+        has_header = dress.headers or any(
+            name.lower() == "list-unsubscribe" for name, _ in mail.said.headers
+        )
+        if not has_header:
+            found.append(Gap.NO_UNSUBSCRIBE)
+        if not ground.postal_address:
+            found.append(Gap.NO_POSTAL_ADDRESS)
+    return [(mail.project_id, gap) for gap in found]
 
 
 def _led(

@@ -2,7 +2,16 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from uuid import UUID
+
+
+class Gap(StrEnum):
+    """What a mail should have had and went without."""
+
+    NO_UNSUBSCRIBE = "no_unsubscribe"  # marketing
+    NO_PUBLIC_URL = "no_public_url"  # mail that is to be tracked
+    NO_POSTAL_ADDRESS = "no_postal_address"  # marketing
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +48,21 @@ class RecentClicks:
     email_id: UUID
     sent_at: datetime | None  # None: it is on its way
     links: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class TrackingDomain:
+    """By which domain the links of a project's mail lead; None: by the installation's address."""
+
+    id: UUID
+    domain: str | None
+    checked_at: datetime | None  # last found to lead here; None: its mail does not use it
+
+
+@dataclass(frozen=True, slots=True)
+class ShownKey:
+    """A key of tokens, without what it is."""
+
+    id: str
+    created_at: datetime
+    retired_at: datetime | None

@@ -1,11 +1,19 @@
 """Keys of tokens and tracked links as rows; the only file here that runs SQL."""
 
-from collections.abc import Sequence
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from mailqueue.db.fetch import Conn, many, maybe, run, value
-from mailqueue.tracking.model import Project, RecentClicks, SealedKey, TrackedLink
+from mailqueue.tracking.model import (
+    Gap,
+    Project,
+    RecentClicks,
+    SealedKey,
+    ShownKey,
+    TrackedLink,
+    TrackingDomain,
+)
 
 
 async def list_keys(conn: Conn, project_id: UUID) -> list[SealedKey]:
@@ -61,3 +69,31 @@ async def judge_clicks(conn: Conn, ids: Sequence[UUID], *, within: timedelta, ma
     """Say of clicks within that time that a program made them, which was not seen then."""
     params = {"ids": list(ids), "within": within, "machine": machine}
     await run(conn, "judge_clicks", params)
+
+
+async def note_gaps(conn: Conn, gaps: Mapping[tuple[UUID, Gap], int]) -> None:
+    """Count mail that went without something it should have had."""
+    params = {
+        "projects": [project_id for project_id, _ in gaps],
+        "gaps": [str(gap) for _, gap in gaps],
+        "emails": list(gaps.values()),
+    }
+    await run(conn, "note_dressing_gaps", params)
+
+
+async def find_domain(conn: Conn, project: str) -> TrackingDomain | None:
+    """Find a project, with the domain of its links."""
+    return await maybe(conn, "find_tracking_domain", {"project": project}, TrackingDomain)
+
+
+async def note_domain(
+    conn: Conn, project_id: UUID, domain: str, *, leads_here: bool
+) -> datetime | None:
+    """Write down whether a tracking domain leads here; give since when it is known to."""
+    params = {"project_id": project_id, "domain": domain, "leads_here": leads_here}
+    return await maybe(conn, "note_tracking_domain", params, datetime)
+
+
+async def show_keys(conn: Conn, project_id: UUID) -> list[ShownKey]:
+    """List when the keys of a project were made and retired, newest first."""
+    return await many(conn, "list_tracking_keys_shown", {"project_id": project_id}, ShownKey)

@@ -29,3 +29,54 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.judge_clicks(uuid[], interval, text) IS
     'Say of clicks of a moment ago that a program made them, which is seen only when there are several. Gives how many.';
+
+CREATE OR REPLACE FUNCTION mailqueue.note_dressing_gaps(p_projects uuid[], p_gaps text[], p_emails bigint[]) RETURNS void
+LANGUAGE sql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    INSERT INTO mailqueue.dressing_gaps AS d (project_id, gap, emails)
+    SELECT g.project_id, g.gap, g.emails FROM unnest(p_projects, p_gaps, p_emails) AS g(project_id, gap, emails)
+     WHERE mailqueue.tenant() IS NULL OR g.project_id = mailqueue.tenant()
+     ORDER BY g.project_id, g.gap
+    ON CONFLICT (project_id, gap, day) DO UPDATE SET emails = d.emails + excluded.emails, seen_at = excluded.seen_at
+$$;
+COMMENT ON FUNCTION mailqueue.note_dressing_gaps(uuid[], text[], bigint[]) IS 'Count mail that went without something it should have had.';
+
+CREATE OR REPLACE FUNCTION mailqueue.health_of_tracking() RETURNS TABLE (name text, state text, found text, fix text)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    WITH kinds (gap, name, fine, told, fix) AS (VALUES
+        ('no_unsubscribe', 'unsubscribe', 'all marketing had a way to unsubscribe', 'marketing went without a way to unsubscribe: ',
+         'set MAILQUEUE_PUBLIC_URL where workers run; do not send marketing with unsubscribe false, or to several recipients in one message'),
+        ('no_public_url', 'tracking', 'all mail that is to be tracked was', 'mail that is to be tracked went without: ',
+         'set MAILQUEUE_PUBLIC_URL where workers run, or mailqueue project set PROJECT --track-opens off --track-clicks off'),
+        ('no_postal_address', 'postal address', 'all marketing said who sent it', 'marketing went without a postal address: ',
+         'mailqueue project set PROJECT --postal-address ''1 High Street, Oxford''')
+    ), seen AS (
+        SELECT d.gap, array_agg(format('%s of %s', d.emails, p.name) ORDER BY d.emails DESC, p.name) AS words
+          FROM (SELECT g.gap, g.project_id, sum(g.emails) AS emails FROM mailqueue.dressing_gaps AS g
+                 WHERE g.seen_at > clock_timestamp() - interval '1 day' GROUP BY g.gap, g.project_id) AS d
+          JOIN mailqueue.projects AS p ON p.id = d.project_id AND p.deleted_at IS NULL
+         GROUP BY d.gap
+    )
+    SELECT k.name, CASE WHEN s.gap IS NULL THEN 'ok' ELSE 'warning' END, coalesce(k.told || mailqueue.some_words(s.words), k.fine),
+           CASE WHEN s.gap IS NOT NULL THEN k.fix END
+      FROM kinds AS k LEFT JOIN seen AS s ON s.gap = k.gap
+$$;
+COMMENT ON FUNCTION mailqueue.health_of_tracking() IS 'Rows of view health: what mail of the last day should have had and went without.';
+
+CREATE OR REPLACE FUNCTION mailqueue.note_tracking_domain(p_project uuid, p_domain text, p_leads_here boolean) RETURNS timestamptz
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_at timestamptz;
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    UPDATE mailqueue.projects AS p SET tracking_checked_at = CASE WHEN p_leads_here THEN clock_timestamp() END
+     WHERE p.id = p_project AND p.tracking_domain = p_domain RETURNING p.tracking_checked_at INTO v_at;
+    RETURN v_at;
+END $$;
+COMMENT ON FUNCTION mailqueue.note_tracking_domain(uuid, text, boolean) IS
+    'Write down whether a project''s tracking domain leads here: its mail uses it from then on, or not any more. Gives since when it is known to.';

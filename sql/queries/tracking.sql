@@ -59,3 +59,25 @@ FROM mailqueue.look_at_clicks(%(ids)s::uuid[], %(within)s::interval) AS l;
 -- name: judge_clicks :run
 -- What was followed a moment ago in these mails was a program's doing, too.
 SELECT mailqueue.judge_clicks(%(ids)s::uuid[], %(within)s::interval, %(machine)s);
+
+-- name: note_dressing_gaps :run
+-- Count mail that went without something it should have had.
+SELECT mailqueue.note_dressing_gaps(%(projects)s::uuid[], %(gaps)s::text[], %(emails)s::bigint[]);
+
+-- name: find_tracking_domain :maybe
+-- A project by its name, with the domain of its links.
+SELECT id, tracking_domain AS domain, tracking_checked_at AS checked_at
+FROM mailqueue.projects
+WHERE name = %(project)s
+  AND deleted_at IS NULL;
+
+-- name: note_tracking_domain :maybe
+-- Write down whether a tracking domain leads here; gives since when it is known to.
+SELECT mailqueue.note_tracking_domain(%(project_id)s, %(domain)s, %(leads_here)s);
+
+-- name: list_tracking_keys_shown :many
+-- When the keys of a project's tokens were made and retired, newest first.
+SELECT to_hex(id) AS id, created_at, retired_at
+FROM mailqueue.tracking_keys
+WHERE project_id = %(project_id)s
+ORDER BY created_at DESC, id;

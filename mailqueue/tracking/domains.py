@@ -1,0 +1,109 @@
+"""Decides whether a project's own domain leads here: only then links in its mail begin with it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from mailqueue.core.errors import Conflict, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.deliverability.resolver import Resolver, Unresolved
+from mailqueue.tracking import store
+from mailqueue.tracking.model import TrackingDomain
+
+
+@dataclass(frozen=True, slots=True)
+class DomainCheck:
+    """What DNS says of a tracking domain."""
+
+    domain: str
+    leads_here: bool | None  # None: nobody could say
+    says: str
+    found: tuple[str, ...]  # its addresses
+    wanted: tuple[str, ...]  # those of the installation
+    publish: str  # the record that makes it lead here
+    verified_at: datetime | None  # its mail uses it since it was found to
+
+
+async def project_of(conn: Conn, project: str) -> TrackingDomain:
+    """Find a project, with the domain of its links.
+
+    Raises:
+        NotFound: there is none.
+    """
+    found = await store.find_domain(conn, project)
+    if found is None:
+        raise NotFound("project", project)
+    return found
+
+
+async def look_up(
+    found: TrackingDomain, *, public_url: str | None, resolver: Resolver
+) -> DomainCheck:
+    """Ask DNS where a project's tracking domain leads; no connection is needed meanwhile.
+
+    Raises:
+        Conflict: the project has none, or nobody said where it should lead.
+    """
+    if found.domain is None:
+        raise Conflict(
+            "the project has no tracking domain: "
+            "mailqueue project set PROJECT --tracking-domain links.example.com"
+        )
+    if public_url is None:
+        raise Conflict("MAILQUEUE_PUBLIC_URL is not set: nobody knows where links should lead")
+    host = urlsplit(public_url).hostname or ""
+    publish, address = _record(found.domain, host)
+    try:
+        here = await resolver.addresses(found.domain)
+        there = await resolver.addresses(host) if address is None else [address]
+    except Unresolved as exc:
+        return _check(found, None, str(exc), publish=publish)
+    if not here:
+        says = f"{found.domain} has no address"
+    elif not there:
+        says = f"{host} has no address"
+    elif set(here) <= set(there):
+        says = f"{found.domain} leads to the same place as {host}"
+        return _check(found, True, says, publish=publish, here=here, there=there)
+    else:
+        says = f"{found.domain} leads elsewhere than {host}"
+    return _check(found, False, says, publish=publish, here=here, there=there)
+
+
+async def noted(conn: Conn, found: TrackingDomain, check: DomainCheck) -> DomainCheck:
+    """Write down what DNS said; where nobody could say everything stays as it was."""
+    if check.leads_here is None:
+        return check
+    at = await store.note_domain(conn, found.id, check.domain, leads_here=check.leads_here)
+    return replace(check, verified_at=at)
+
+
+def _check(
+    found: TrackingDomain,
+    leads_here: bool | None,
+    says: str,
+    *,
+    publish: str,
+    here: Sequence[str] = (),
+    there: Sequence[str] = (),
+) -> DomainCheck:
+    return DomainCheck(
+        domain=found.domain or "",
+        leads_here=leads_here,
+        says=says,
+        found=tuple(sorted(here)),
+        wanted=tuple(sorted(there)),
+        publish=publish,
+        verified_at=found.checked_at,
+    )
+
+
+def _record(domain: str, host: str) -> tuple[str, str | None]:
+    """Give the record that leads to a host, and the host's address where it is one."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return f"{domain}. IN CNAME {host}.", None
+    return f"{domain}. IN {'A' if address.version == 4 else 'AAAA'} {address}", str(address)

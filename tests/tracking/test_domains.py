@@ -1,0 +1,166 @@
+"""A project's own domain: links in its mail begin with it once DNS leads it here."""
+
+from uuid import uuid4
+
+import pytest
+
+from mailqueue.core.errors import Conflict, NotFound
+from mailqueue.core.links import TrackingSettings
+from mailqueue.db.fetch import Conn
+from mailqueue.mime.skeleton import Content
+from mailqueue.tracking import domains
+from mailqueue.tracking.dresser import Dresser, Undressed
+from mailqueue.tracking.keyring import Keyring
+from mailqueue.tracking.pattern import Ground, Wants
+from tests import make
+from tests.deliverability.nameserver import Zone, serving
+from tests.vault.sealed import FIRST
+
+pytestmark = pytest.mark.anyio
+
+URL = "https://mail.example.com"
+HERE = ("192.0.2.1", "192.0.2.2")
+
+
+async def checked(conn: Conn, zone: Zone, *, url: str | None = URL) -> domains.DomainCheck:
+    async with serving(zone):
+        found = await domains.project_of(conn, "shop")
+        check = await domains.look_up(found, public_url=url, resolver=zone.resolver())
+        return await domains.noted(conn, found, check)
+
+
+async def base(conn: Conn) -> str | None:
+    """Say what links in the project's mail begin with."""
+    project_id = await make.project_named(conn, "shop")
+    dresser = Dresser(Keyring(lambda: FIRST), TrackingSettings(URL))
+    ground = (await dresser.grounds(conn, [project_id]))[project_id]
+    assert isinstance(ground, Ground)
+    return ground.base
+
+
+async def test_links_use_the_domain_once_it_leads_here_and_not_before(conn: Conn) -> None:
+    await make.project(conn, "shop", tracking_domain="links.example.com")
+    assert await base(conn) == URL
+    zone = Zone().says("mail.example.com", "A", *HERE).says("links.example.com", "A", HERE[0])
+
+    check = await checked(conn, zone)
+
+    assert (check.leads_here, check.found, check.wanted) == (True, (HERE[0],), HERE)
+    assert check.verified_at is not None
+    assert await base(conn) == "https://links.example.com"
+
+
+@pytest.mark.parametrize("addresses", [(), ("198.51.100.1",), (HERE[0], "198.51.100.1")])
+async def test_a_domain_that_leads_elsewhere_is_used_no_more(
+    conn: Conn, addresses: tuple[str, ...]
+) -> None:
+    await make.project(conn, "shop", tracking_domain="links.example.com")
+    await conn.execute("UPDATE mailqueue.projects SET tracking_checked_at = now()")
+    zone = Zone().says("mail.example.com", "A", *HERE)
+    if addresses:
+        zone.says("links.example.com", "A", *addresses)
+
+    check = await checked(conn, zone)
+
+    assert (check.leads_here, check.verified_at) == (False, None)
+    assert check.publish == "links.example.com. IN CNAME mail.example.com."
+    assert await base(conn) == URL
+
+
+async def test_where_nobody_can_say_everything_stays_as_it_was(conn: Conn) -> None:
+    await make.project(conn, "shop", tracking_domain="links.example.com")
+    await conn.execute("UPDATE mailqueue.projects SET tracking_checked_at = now()")
+
+    check = await checked(conn, Zone(failing={"links.example.com"}))
+
+    assert check.leads_here is None
+    assert check.verified_at is not None
+    assert await base(conn) == "https://links.example.com"
+
+
+async def test_another_domain_has_to_be_looked_up_first(conn: Conn) -> None:
+    await make.project(conn, "shop", tracking_domain="links.example.com")
+    await conn.execute("UPDATE mailqueue.projects SET tracking_checked_at = now()")
+    changed = "SELECT mailqueue.change_project('shop', '{\"tracking_domain\": \"go.example.com\"}')"
+    await conn.execute(changed.encode())
+
+    assert await base(conn) == URL
+
+
+async def test_an_installation_at_an_address_is_led_to_by_an_address(conn: Conn) -> None:
+    await make.project(conn, "shop", tracking_domain="links.example.com")
+    zone = Zone().says("links.example.com", "A", "127.0.0.1")
+
+    check = await checked(conn, zone, url="http://127.0.0.1:8025")
+
+    assert check.leads_here
+    assert check.publish == "links.example.com. IN A 127.0.0.1"
+
+
+async def test_what_is_missing_is_said(conn: Conn) -> None:
+    with pytest.raises(NotFound):
+        await domains.project_of(conn, "nobody")
+    await make.project(conn, "shop")
+    with pytest.raises(Conflict, match="--tracking-domain"):
+        await checked(conn, Zone())
+    await conn.execute("UPDATE mailqueue.projects SET tracking_domain = 'links.example.com'")
+    with pytest.raises(Conflict, match="MAILQUEUE_PUBLIC_URL"):
+        await checked(conn, Zone(), url=None)
+
+
+@pytest.mark.parametrize(
+    ("domain", "why"),
+    [("localhost", "a name such as"), ("bücher.example", "ASCII"), ("a b.example", "a name")],
+)
+async def test_a_name_that_no_link_can_have_is_refused(conn: Conn, domain: str, why: str) -> None:
+    await make.project(conn, "shop")
+    with pytest.raises(Exception, match=why):
+        await conn.execute(
+            "SELECT mailqueue.change_project('shop',"
+            " jsonb_build_object('tracking_domain', %s::text))",
+            (domain,),
+        )
+
+
+async def test_what_mail_goes_without_is_told_by_health(conn: Conn) -> None:
+    shop = await make.project(conn, "shop")
+    dresser = Dresser(Keyring(lambda: FIRST), TrackingSettings(None))
+    grounds = {
+        key: ground
+        for key, ground in (await dresser.grounds(conn, [shop])).items()
+        if isinstance(ground, Ground)
+    }
+    wants = Wants(opens=True, unsubscribe=True, is_marketing=True)
+    mails = [Undressed(uuid4(), shop, wants, Content("x", "<p>x</p>", None)) for _ in range(3)]
+
+    await dresser.dressed(conn, mails, grounds)
+    await dresser.dressed(conn, mails[:1], grounds)
+
+    told = {
+        name: (state, found, fix)
+        for name, state, found, fix in await make.rows(conn, "SELECT * FROM mailqueue.health")
+        if name in ("unsubscribe", "tracking", "postal address")
+    }
+    assert {state for state, _, _ in told.values()} == {"warning"}
+    assert told["unsubscribe"][1] == "marketing went without a way to unsubscribe: 4 of shop"
+    assert "MAILQUEUE_PUBLIC_URL" in told["tracking"][2]
+    assert "--postal-address" in told["postal address"][2]
+
+
+async def test_health_is_fine_where_nothing_is_missing(conn: Conn) -> None:
+    shop = await make.project(conn, "shop", postal_address="1 High Street")
+    dresser = Dresser(Keyring(lambda: FIRST), TrackingSettings(URL))
+    grounds = {
+        key: ground
+        for key, ground in (await dresser.grounds(conn, [shop])).items()
+        if isinstance(ground, Ground)
+    }
+    wants = Wants(opens=True, unsubscribe=True, is_marketing=True)
+
+    await dresser.dressed(conn, [Undressed(uuid4(), shop, wants, Content("x", "y", None))], grounds)
+
+    query = (
+        "SELECT DISTINCT state FROM mailqueue.health"
+        " WHERE name IN ('unsubscribe', 'tracking', 'postal address')"
+    )
+    assert await make.rows(conn, query) == [("ok",)]
