@@ -83,7 +83,9 @@ class InvalidRequest(ApiError, InvalidField):
     @property
     def why(self) -> str:  # type: ignore[override]
         """Say what is wrong, without the field's name."""
-        return self.violations[0][1] if self.violations else self.message.partition(": ")[2]
+        if self.violations:
+            return self.violations[0][1]
+        return self.message.partition(": ")[2] if self.field else self.message
 
 
 class Unauthorized(ApiError):

@@ -74,6 +74,9 @@ class Said(TypedDict, total=False):
     run_at: datetime | None
     expires_at: datetime | None
     delivery: str | None  # resend or hold
+    track_opens: bool | None
+    track_clicks: bool | None
+    unsubscribe: bool | None
     sender: str | None
     max_attempts: int | None
     idempotency_key: str | None

@@ -296,7 +296,7 @@ def test_a_test_key_sends_to_the_trap(site: Served) -> None:
         ({"recipient-variables": "[]"}, "'recipient-variables' parameter is not a valid JSON"),
         (
             {"to": [f"p{n}@example.com" for n in range(51)]},
-            "'cc' parameter: one message may have 50",
+            "'to' parameter: one message may have 50",
         ),
         ({"subject": None}, "'subject' parameter: a subject is needed"),
         ({"subject": "a\nb"}, "'subject' parameter: "),

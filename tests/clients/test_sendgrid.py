@@ -349,8 +349,8 @@ HI = {"to": [{"email": "a@example.com"}], "subject": "x"}
                     HI | {"cc": [{"email": f"p{n}@example.com"} for n in range(50)]}
                 ]
             },
-            "personalizations.0.cc",
-            "one message may have 50 recipients",
+            "personalizations.0",
+            "A personalization may have 50 recipients here, got 51.",
         ),
         (
             {"personalizations": [HI | {"cc": [{"email": f"p{n}@e.org"} for n in range(1000)]}]},

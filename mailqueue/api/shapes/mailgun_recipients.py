@@ -14,6 +14,8 @@ from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
 
 MOST_RECIPIENTS = 1_000
+MOST_TOGETHER = 50
+"""Of one message."""
 MOST_CHARACTERS = 64 * 1024 * 1024
 """Of all mails of a request whose words have values put in."""
 _TAG = re.compile(r"%recipient(?:\.([^%\r\n]{1,200})|_email)?%")
@@ -42,6 +44,9 @@ def recipients_of(form: Form) -> Recipients:
     if sum(map(len, found.values())) > MOST_RECIPIENTS:
         raise InvalidField("to", f"at most {MOST_RECIPIENTS} recipients")
     variables = _variables(form.one("recipient-variables"))
+    if variables is None and sum(map(len, found.values())) > MOST_TOGETHER:
+        why = f"one message may have {MOST_TOGETHER} recipients: give recipient-variables"
+        raise InvalidField("to", why)
     if variables is not None:  # each gets one copy, however often he stands there
         by_address: dict[str, str] = {}
         for one in found["to"]:

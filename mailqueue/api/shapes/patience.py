@@ -11,7 +11,7 @@ from http import HTTPStatus
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from mailqueue.api.reading import body_of
+from mailqueue.api.reading import body_of, head_of
 
 MOST_UNREAD = 64 * 1024 * 1024
 SECONDS = 20.0
@@ -26,7 +26,9 @@ async def heard_out(request: Request, *, most: int) -> bytes:
     try:
         return await body_of(request, most=most)
     except HTTPException as exc:
-        if exc.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        # Who asks first whether he may send has not begun, and hears the answer.
+        is_sending = b"expect" not in head_of(request)
+        if exc.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE and is_sending:
             with suppress(TimeoutError):
                 async with asyncio.timeout(SECONDS):
                     await _thrown_away(request)
