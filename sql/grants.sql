@@ -117,6 +117,7 @@ BEGIN
                              revoked_at, revoked_reason, last_used_at, last_used_from) ON mailqueue.api_keys'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.tenant(), mailqueue.sees_all()'),  -- in policies
             ('api', 'EXECUTE ON FUNCTION mailqueue.record_events(jsonb), mailqueue.find_inbound_endpoint(text, bytea),
+                            mailqueue.recipient_events(uuid, text, timestamptz, uuid, integer),
                             mailqueue.keep_inbound(uuid[], integer[], text[], text[], jsonb[], jsonb[], bytea[], text[])'),
             ('api', 'SELECT, INSERT, UPDATE, DELETE ON mailqueue.inbound_endpoints'),
             ('api', 'SELECT ON mailqueue.notices, mailqueue.deliveries, mailqueue.open_events, mailqueue.click_events, mailqueue.sender_rates'),

@@ -47,6 +47,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "export-person": Lazy(
         "mailqueue.cli.export_person:export", "Print all that is stored about a person."
     ),
+    "event": Lazy("mailqueue.cli.event:event", "Show what came back about mail that left."),
     "webhook": Lazy("mailqueue.cli.webhook:webhook", "Tell applications what happens to mail."),
     "key": Lazy("mailqueue.cli.key:key", "Make, replace and revoke keys of the HTTP API."),
     "admin": Lazy("mailqueue.cli.admin:admin", "Let people administer everything over HTTP."),

@@ -53,7 +53,7 @@ COMMENT ON FUNCTION mailqueue.suppressions_hash() IS 'BEFORE INSERT of a suppres
 CREATE OR REPLACE TRIGGER suppressions_hash BEFORE INSERT ON mailqueue.suppressions
     FOR EACH ROW WHEN (NEW.address_hash IS NULL) EXECUTE FUNCTION mailqueue.suppressions_hash();
 CREATE OR REPLACE TRIGGER suppressions_hash_again BEFORE UPDATE OF address, project_id ON mailqueue.suppressions
-    FOR EACH ROW EXECUTE FUNCTION mailqueue.suppressions_hash();
+    FOR EACH ROW WHEN (NEW.address IS NOT NULL) EXECUTE FUNCTION mailqueue.suppressions_hash();
 
 -- Of projects and suppressions made before their triggers were.
 SELECT mailqueue.keep_address_key(p.id) FROM mailqueue.projects AS p

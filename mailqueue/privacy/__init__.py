@@ -1,0 +1,1 @@
+"""Persons: all that is stored about one, and having it forgotten."""

@@ -1,0 +1,191 @@
+"""Files of the archive: what in them is about a person, and the same without it."""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from re import Pattern
+from typing import Any
+from uuid import UUID
+
+from mailqueue.maintenance import files
+from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.files import Record
+from mailqueue.maintenance.manifest import Wanted, chosen
+from mailqueue.maintenance.model import Archive, Kind, State
+from mailqueue.maintenance.rewriting import Change, delete_leftovers, rewrite
+from mailqueue.privacy.model import Erasure
+from mailqueue.privacy.pattern import STAND, matcher_of
+
+_COMPLETE = (State.WRITTEN, State.VERIFIED, State.ARCHIVED, State.RESTORED)
+_BLANK = {
+    "subject": "erased",
+    "html_body": None,
+    "text_body": "erased",
+    "from_name": None,
+    "reply_to": None,
+    "headers": None,
+    "files": None,
+}
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Whom to look for in the records of a project."""
+
+    project_id: UUID
+    spellings: frozenset[str]
+    matcher: Pattern[str]
+
+    def is_theirs(self, address: object) -> bool:
+        return isinstance(address, str) and address.lower() in self.spellings
+
+    def is_named_in(self, record: Record) -> bool:
+        return self.matcher.search(record.line.decode()) is not None
+
+
+def person_of(erasure: Erasure) -> Person:
+    """Say whom an erasure is of."""
+    return Person(erasure.project_id, frozenset(erasure.spellings), matcher_of(erasure.spellings))
+
+
+async def with_archived(desk: Desk, person: Person, contents: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the contents of their archived mail, and leave out those somebody else was sent too."""
+    theirs, others = dict(contents), set[str]()
+    for archive in await _archives(desk, person, Kind.HISTORY):
+        async for record in files.records(desk.stores.at(archive.store), archive):
+            mail = record.fields
+            if is_theirs_alone(person, mail):
+                theirs[str(mail["content_id"])] = mail["content_on"]
+    for archive in await _archives(desk, person, Kind.HISTORY):
+        async for record in files.records(desk.stores.at(archive.store), archive):
+            mail = record.fields
+            if str(mail["content_id"]) in theirs and not is_theirs_alone(person, mail):
+                others.add(str(mail["content_id"]))
+    return {each: day for each, day in theirs.items() if each not in others}
+
+
+async def files_of(desk: Desk, person: Person, contents: Mapping[str, Any]) -> set[str]:
+    """Give the attachments of archived contents that only they were sent."""
+    theirs, used = set[str](), set[str]()
+    for archive in await _archives(desk, person, Kind.CONTENTS):
+        async for record in files.records(desk.stores.at(archive.store), archive):
+            named = {str(one.get("id")) for one in record.fields.get("files") or ()}
+            (theirs if str(record.fields["id"]) in contents else used).update(named)
+    return theirs - used
+
+
+async def rewrite_all(
+    desk: Desk, person: Person, contents: Mapping[str, Any], *, doomed: set[str]
+) -> int:
+    """Write every file anew that has something of them in it; say how many records changed.
+
+    `doomed` are attachments that go.
+    """
+    changed = 0
+    # Mail last: it says which contents are theirs, for whoever has to begin again. Contents last
+    # but one: they say which attachments are.
+    for kind in (
+        Kind.ATTACHMENTS,
+        Kind.LOGS,
+        Kind.EVENTS,
+        Kind.ENGAGEMENT,
+        Kind.CONTENTS,
+        Kind.HISTORY,
+    ):
+        for archive in await _archives(desk, person, kind):
+            change = _change_of(kind, person, contents, doomed=doomed)
+            changed += await rewrite(desk, archive, change)
+    await delete_leftovers(desk)
+    return changed
+
+
+def is_theirs_alone(person: Person, mail: Mapping[str, Any]) -> bool:
+    """Say whether an archived mail went to nobody else. Pure."""
+    listed = [one["address"] for one in mail.get("email_recipients") or ()]
+    addresses = listed or [mail["recipient_email"]]
+    return all(person.is_theirs(one) or one == STAND for one in addresses) and any(
+        map(person.is_theirs, [mail["recipient_email"], *addresses])
+    )
+
+
+async def _archives(desk: Desk, person: Person, kind: Kind) -> list[Archive]:
+    found = await chosen(desk.conn, Wanted(kind=kind), states=_COMPLETE)
+    return [each for each in found if each.project_id == person.project_id]
+
+
+def _change_of(
+    kind: Kind, person: Person, contents: Mapping[str, Any], *, doomed: set[str]
+) -> Change:
+    def change(_: int, record: Record) -> bytes | None:
+        if kind is Kind.CONTENTS and str(record.fields["id"]) in contents:
+            return _written({**_exact(record), **_BLANK})
+        if kind is Kind.ATTACHMENTS:
+            return None if str(record.fields["id"]) in doomed else _attachment(person, record)
+        if not person.is_named_in(record):
+            return record.line
+        return _redacted(person, _anonymous(kind, person, record))
+
+    return change
+
+
+def _anonymous(kind: Kind, person: Person, record: Record) -> bytes:
+    """Take out of a record what is about them without naming them."""
+    mail = _exact(record)
+    if kind is Kind.HISTORY:
+        is_alone = is_theirs_alone(person, mail)
+        if person.is_theirs(mail["recipient_email"]):
+            mail |= {"recipient_name": None, "last_error": None}
+        if is_alone:
+            mail |= dict.fromkeys(
+                ("custom_data", "idempotency_key", "message_id", "provider_message_id")
+            )
+        for one in mail.get("email_recipients") or ():
+            if person.is_theirs(one["address"]):
+                one |= {"name": None, "reason": None}
+    elif kind is Kind.LOGS and person.is_theirs(mail.get("recipient_email")):
+        mail |= {"reply": None, "message_id": None}
+    elif kind in (Kind.EVENTS, Kind.ENGAGEMENT) and person.is_theirs(mail.get("recipient_email")):
+        is_machine = (mail.get("data") or {}).get("is_machine")
+        mail |= {
+            "detail": None,
+            "data": None if is_machine is None else {"is_machine": is_machine},
+        }
+    return _written(mail)
+
+
+def _attachment(person: Person, record: Record) -> bytes:
+    """Replace their address in the octets of a file that others were sent, keeping its length."""
+    fields = _exact(record)
+    octets = bytes.fromhex(str(fields.get("octets") or "").removeprefix("\\x"))
+    text = octets.decode("latin-1")
+    found = person.matcher.sub(lambda one: "x" * len(one[0]), text)
+    if found != text:
+        changed = found.encode("latin-1")
+        fields |= {
+            "octets": "\\x" + changed.hex(),
+            "sha256": "\\x" + hashlib.sha256(changed).hexdigest(),
+        }
+        return _redacted(person, _written(fields))
+    return _redacted(person, record.line) if person.is_named_in(record) else record.line
+
+
+def _redacted(person: Person, line: bytes) -> bytes:
+    return person.matcher.sub(STAND, line.decode()).encode()
+
+
+def _exact(record: Record) -> Json:
+    """Read a record so that it is written with the same numbers."""
+    found: Json = json.loads(record.line, parse_float=_number)
+    return found
+
+
+def _number(text: str) -> float | str:
+    number = float(text)
+    return text if math.isinf(number) else number
+
+
+def _written(fields: Json) -> bytes:
+    return json.dumps(fields, ensure_ascii=False).encode()

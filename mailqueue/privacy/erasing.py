@@ -1,0 +1,165 @@
+"""Erases a person step by step: each step commits, and whoever goes on begins where it ended.
+
+Mail first, with its tables; then every table that may name them, page by page, until a whole round
+finds nothing; then what only they were sent, and the files of the archive.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+from uuid import UUID
+
+from mailqueue.core.errors import NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.maintenance.desk import Desk
+from mailqueue.privacy import store
+from mailqueue.privacy.files import erase_files
+from mailqueue.privacy.model import Erasure, Lend, Progress, Stage, Table
+from mailqueue.privacy.pattern import pattern_of
+
+MAILS_TOGETHER = 200
+TABLES_TOGETHER = 50
+MOST_ROUNDS = 5
+"""So often every table is looked through: rows that others move meanwhile are met again."""
+
+
+async def begin(
+    lend: Lend, project_id: UUID, spellings: Sequence[str], *, suppress: bool = False, by: str
+) -> UUID:
+    """Begin to erase a person, or find where that is under way; give its id.
+
+    What suppresses them goes on doing so, by a hash. With `suppress` nothing at all is sent to them
+    from now on.
+    """
+    async with lend() as conn:
+        return await store.begin(conn, project_id, spellings, suppress=suppress, by=by)
+
+
+async def get(conn: Conn, erasure_id: UUID) -> Erasure:
+    """Give an erasure.
+
+    Raises:
+        NotFound: there is no such one.
+    """
+    found = await store.find(conn, erasure_id)
+    if found is None:
+        raise NotFound("erasure", erasure_id)
+    return found
+
+
+async def go_on(
+    lend: Lend,
+    erasure_id: UUID,
+    *,
+    desk: Desk | None = None,
+    by: str,
+    patience_seconds: float = 0.0,
+    may_go_on: Callable[[], bool] = lambda: True,
+) -> Progress:
+    """Do what is left to do, as long as `may_go_on`; say how far it is.
+
+    Without a desk files stay for somebody who has one. Mail that a worker holds is waited for so
+    long; whoever comes later does the rest.
+
+    Raises:
+        NotFound: there is no such erasure.
+        ArchiveBroken, Unavailable: a file cannot be read or written now; run it again.
+    """
+    deadline = asyncio.get_running_loop().time() + patience_seconds
+    while True:
+        async with lend() as conn:
+            erasure = await get(conn, erasure_id)
+        if erasure.stage == Stage.DONE:
+            return Progress(erasure)
+        waiting = 0
+        match Stage(erasure.stage):
+            case Stage.MAIL:
+                waiting = await _mail(lend, erasure, by=by)
+            case Stage.TABLES:
+                await _tables(lend, erasure, by=by)
+            case _:
+                if (needs := await erase_files(lend, erasure, desk=desk, by=by)) is not None:
+                    return Progress(erasure, needs=needs)
+        if waiting:
+            if asyncio.get_running_loop().time() >= deadline:
+                return Progress(erasure, waiting)
+            await asyncio.sleep(0.5)
+        if not may_go_on():
+            return Progress(erasure)
+
+
+async def _mail(lend: Lend, erasure: Erasure, *, by: str) -> int:
+    """Do one batch; give how many mails a worker holds where nothing else is left."""
+    async with lend() as conn:
+        step = await store.erase_mail(conn, erasure.id, most=MAILS_TOGETHER)
+        if step.changed:
+            return 0
+        if step.waiting:
+            return step.waiting
+        now = await get(conn, erasure.id)
+        await store.move(conn, erasure.id, Stage.TABLES, now.place, by=by)
+    return 0
+
+
+async def _tables(lend: Lend, erasure: Erasure, *, by: str) -> None:
+    """Look through some pages of a large table, or through several small ones."""
+    place, room = dict(erasure.place), 1.0
+    async with lend() as conn:
+        tables = await store.tables(conn)
+        while room > 0:
+            at = _place_in(tables, place)
+            if at is None:
+                is_quiet = not place.get("changed") or place.get("round", 1) >= MOST_ROUNDS
+                stage = Stage.FILES if is_quiet else Stage.TABLES
+                await store.move(conn, erasure.id, stage, _next_round(place), by=by)
+                return
+            room -= await _pages(conn, erasure, tables[at], place, by=by)
+        await store.move(conn, erasure.id, Stage.TABLES, place, by=by)
+
+
+async def _pages(
+    conn: Conn, erasure: Erasure, table: Table, place: dict[str, Any], *, by: str
+) -> float:
+    """Look through some pages and note it in `place`; say which part of a step it was."""
+    first = int(place.get("page", 0))
+    # How many pages it had when it was begun: what comes in meanwhile has been looked at.
+    last = int(place.get("pages", table.pages))
+    pages = range(first, min(first + table.step, last))
+    rows = await store.erase_mentions(
+        conn, erasure.id, table.name, pattern=pattern_of(erasure.spellings), pages=pages
+    )
+    contents = dict(place.get("contents", {}))
+    if contents and table.parent in ("email_queue", "email_history"):
+        ids = [int(each) for each in contents]
+        for shared in await store.shared_contents(
+            conn, erasure.project_id, table.name, contents=ids, pages=pages
+        ):
+            contents.pop(str(shared), None)
+    place |= {"contents": contents, "changed": int(place.get("changed", 0)) + rows}
+    if pages.stop >= last:
+        place |= {"done": table.name, "page": 0}
+        place.pop("pages", None)
+    else:
+        place |= {"page": pages.stop, "pages": last}
+    if rows:
+        await store.move(
+            conn, erasure.id, Stage.TABLES, place, table=table.parent, rows=rows, by=by
+        )
+    return max(len(pages) / table.step, 1 / TABLES_TOGETHER)
+
+
+def _place_in(tables: Sequence[Table], place: dict[str, Any]) -> int | None:
+    """Say which table is next; None at the end of a round. Pure."""
+    done = place.get("done")
+    names = [each.name for each in tables]
+    if done is None:
+        return 0
+    if done in names:
+        at = names.index(done) + 1
+    else:  # a month that is gone: everything from its name on
+        at = next((n for n, name in enumerate(names) if n > 1 and name > done), len(names))
+    return at if at < len(names) else None
+
+
+def _next_round(place: dict[str, Any]) -> dict[str, Any]:
+    return {"contents": place.get("contents", {}), "round": int(place.get("round", 1)) + 1}

@@ -1,0 +1,109 @@
+"""Gives all that is stored about a person, as JSON: mail, records that name them, archives."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from mailqueue.maintenance import files
+from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.manifest import Wanted, chosen
+from mailqueue.privacy import store
+from mailqueue.privacy.model import Lend, ProjectName
+from mailqueue.privacy.pattern import matcher_of, pattern_of
+from mailqueue.privacy.persons import steps
+
+MAILS_TOGETHER = 100
+# Told with the mail they are of.
+_OF_MAIL = {"email_queue", "email_history", "email_recipients", "email_events", "send_logs"}
+Json = dict[str, Any]
+
+
+async def export_person(
+    lend: Lend, project: ProjectName, spellings: Sequence[str], *, desk: Desk | None = None
+) -> Json:
+    """Give all that a project stores about somebody; without a desk, what is in its tables.
+
+    Octets stand as PostgreSQL writes them: ASCII as it is, others as \\ooo.
+    """
+    found: Json = {"project": project.name, "mails": await _mails(lend, project, spellings)}
+    found["records"] = await _records(lend, project, spellings, known=_contents_in(found["mails"]))
+    if desk is None:
+        async with lend() as conn:
+            found["archives"] = "not read" if await store.has_archives(conn, project.id) else {}
+    else:
+        found["archives"] = await _archived(desk, project, spellings)
+    return found
+
+
+async def _mails(lend: Lend, project: ProjectName, spellings: Sequence[str]) -> list[Json]:
+    mails, after = list[Json](), store.NIL
+    while True:
+        async with lend() as conn:
+            some = await store.mail_of(
+                conn, project.id, spellings, after=after, most=MAILS_TOGETHER
+            )
+        mails += [json.loads(each) for each in some]
+        if len(some) < MAILS_TOGETHER:
+            return mails
+        after = UUID(mails[-1]["id"])
+
+
+def _contents_in(mails: Sequence[Json]) -> set[tuple[object, object]]:
+    return {(one.get("content_id"), one.get("content_on")) for one in mails}
+
+
+async def _records(
+    lend: Lend,
+    project: ProjectName,
+    spellings: Sequence[str],
+    *,
+    known: set[tuple[object, object]],
+) -> dict[str, list[Json]]:
+    records: dict[str, list[Json]] = {}
+    pattern = pattern_of(spellings)
+    async with lend() as conn:
+        tables = await store.tables(conn)
+    for table in tables:
+        for pages in steps(table):
+            async with lend() as conn:
+                some = await store.read_mentions(
+                    conn, project.id, table.name, pattern=pattern, pages=pages
+                )
+            for row in map(json.loads, some):
+                if not _is_told(table.parent, row, spellings, known):
+                    records.setdefault(table.parent, []).append(row)
+    async with lend() as conn:
+        hashes = await store.hashes(conn, project.id, spellings)
+        for one in await store.known_by_hash(conn, project.id, hashes):
+            records.setdefault(one.name, []).append(json.loads(one.doc))
+    return records
+
+
+def _is_told(
+    table: str, row: Json, spellings: Sequence[str], known: set[tuple[object, object]]
+) -> bool:
+    """Say whether a row was told with a mail already. Pure."""
+    if table == "email_contents":
+        return (row["id"], row["created_on"]) in known
+    address = str(row.get("recipient_email") or row.get("address") or "").lower()
+    return table in _OF_MAIL and address in spellings
+
+
+async def _archived(
+    desk: Desk, project: ProjectName, spellings: Sequence[str]
+) -> dict[str, list[Json]]:
+    """Give the archived records that name them, and the contents of their archived mail."""
+    matcher = matcher_of(spellings)
+    found: dict[str, list[Json]] = {}
+    theirs = set[str]()
+    # Mails first: they say which contents are theirs.
+    mine = [one for one in await chosen(desk.conn, Wanted()) if one.project_id == project.id]
+    for archive in sorted(mine, key=lambda one: one.kind != "email_history"):
+        async for record in files.records(desk.stores.at(archive.store), archive):
+            is_theirs = archive.kind == "email_contents" and str(record.fields["id"]) in theirs
+            if is_theirs or matcher.search(record.line.decode()):
+                found.setdefault(archive.kind, []).append(json.loads(record.line))
+                if archive.kind == "email_history":
+                    theirs.add(str(record.fields["content_id"]))
+    return found

@@ -1,0 +1,72 @@
+"""The last of an erasure: what only the person was sent, attachments, and files of the archive."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mailqueue.maintenance import tasks
+from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.model import Task
+from mailqueue.privacy import archives, store
+from mailqueue.privacy.model import Erasure, Lend, Stage
+
+NEEDS_DESK = "files of the archive or attachments outside the database are left"
+
+
+async def erase_files(lend: Lend, erasure: Erasure, *, desk: Desk | None, by: str) -> str | None:
+    """Do the rest; give what stands in the way where somebody else has to do it.
+
+    Raises:
+        ArchiveBroken, Conflict, Unavailable: a file cannot be read or written now.
+    """
+    async with lend() as conn:
+        has_archives = await store.has_archives(conn, erasure.project_id)
+    if has_archives and desk is None:
+        return NEEDS_DESK
+    if has_archives and desk is not None:
+        async with tasks.locked(desk, Task.ARCHIVE):
+            return await _rest(lend, erasure, desk=desk, by=by, with_archives=True)
+    return await _rest(lend, erasure, desk=desk, by=by, with_archives=False)
+
+
+async def _rest(
+    lend: Lend, erasure: Erasure, *, desk: Desk | None, by: str, with_archives: bool
+) -> str | None:
+    person = archives.person_of(erasure)
+    contents: Mapping[str, Any] = erasure.place.get("contents", {})
+    doomed = set[str]()
+    if with_archives and desk is not None:
+        contents = await archives.with_archived(desk, person, contents)
+        doomed = await archives.files_of(desk, person, contents)
+    locations = list(erasure.place.get("locations", ()))
+    async with lend() as conn:
+        # Days first: what is blanked is found by both.
+        place = {**erasure.place, "contents": contents}
+        await store.move(conn, erasure.id, Stage.FILES, place, by=by)
+        locations += await store.erase_contents(conn, erasure.id, [int(each) for each in contents])
+        locations += await store.erase_attachments(conn, erasure.id, sorted(doomed))
+        # Kept until they are deleted: their rows are gone.
+        place |= {"locations": locations}
+        await store.move(
+            conn, erasure.id, Stage.FILES, place, table="email_contents", rows=len(contents), by=by
+        )
+    if with_archives and desk is not None:
+        count = await archives.rewrite_all(desk, person, contents, doomed=doomed)
+        async with lend() as conn:
+            await store.move(
+                conn, erasure.id, Stage.FILES, place, table="archives", rows=count, by=by
+            )
+    if locations:
+        if desk is None:
+            return NEEDS_DESK
+        await _delete(desk, locations)
+    async with lend() as conn:
+        await store.move(conn, erasure.id, Stage.DONE, {}, by=by)
+    return None
+
+
+async def _delete(desk: Desk, locations: list[str]) -> None:
+    """Delete attachments; what is in no place of ours is somebody else's to delete."""
+    for location in locations:
+        found = desk.stores.shelf.place_of(location)
+        if found is not None:
+            await found[0].delete(found[1])

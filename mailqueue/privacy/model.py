@@ -1,0 +1,84 @@
+"""What erasing and showing a person speaks of. Values only."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from mailqueue.db.fetch import Conn
+
+Lend = Callable[[], AbstractAsyncContextManager[Conn]]
+"""Lends a connection in a transaction of its own: each step commits by itself."""
+
+
+class Stage(StrEnum):
+    """How far an erasure is."""
+
+    MAIL = "mail"  # mail to the person, queued and finished
+    TABLES = "tables"  # every table that may name them
+    FILES = "files"  # what only they were sent, and files of the archive
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """One person of one project; `spellings` are empty once it is done."""
+
+    id: UUID
+    project_id: UUID
+    address_hash: str
+    spellings: list[str]
+    stage: str
+    place: Mapping[str, Any]
+    found: Mapping[str, int]
+    requested_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What is left to do; `waiting` is mail that a worker holds at this moment."""
+
+    erasure: Erasure
+    waiting: int = 0
+    needs: str | None = None  # what only somebody else can do
+
+    @property
+    def is_done(self) -> bool:
+        return self.erasure.stage == Stage.DONE
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that may name a person, and how much of it is looked at in one go."""
+
+    name: str
+    parent: str
+    action: str
+    pages: int
+    step: int
+
+    @property
+    def is_settings(self) -> bool:
+        return self.action == "tell"
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many rows of a table are about a person."""
+
+    project: str
+    table: str
+    rows: int
+    is_settings: bool  # what somebody set up: told, and not changed
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectName:
+    """A project by both its names."""
+
+    id: UUID
+    name: str

@@ -1,0 +1,44 @@
+"""Decides what in a text names a person: their address, however programs write it. Pure."""
+
+import re
+from collections.abc import Sequence
+from urllib.parse import quote
+
+STAND = "erased@erased.invalid"
+"""Stands for everybody who was erased; nobody can ever have it (RFC 2606)."""
+
+# In URLs, quoted-printable, JSON, HTML, and in return paths (ann=example.com).
+_AT = r"(?:@|%40|=40|\\u0040|&#0*64;|&#x0*40;|&commat;|=)"
+# Not within a longer address; but behind what other writings put before it: %3D, =3D, \n, \u00fc.
+_BEFORE = (
+    r"(?:(?<![a-z0-9._+-])|(?<=%[0-9a-f][0-9a-f])|(?<==[0-9a-f][0-9a-f])"
+    r"|(?<=\\[bfnrt])|(?<=\\u[0-9a-f][0-9a-f][0-9a-f][0-9a-f])|(?<=\\[0-7][0-7][0-7]))"
+)
+_AFTER = r"(?![a-z0-9-]|\.[a-z0-9])"
+_SPECIAL = re.compile(r"([][.*+?^$(){}|\\/#&'!%=~`-])")
+
+
+def pattern_of(spellings: Sequence[str]) -> str:
+    """Give a regular expression that finds an address, read alike by PostgreSQL and by Python.
+
+    To be used without regard to case.
+    """
+    return _BEFORE + "(?:" + "|".join(_one(each) for each in spellings) + ")" + _AFTER
+
+
+def matcher_of(spellings: Sequence[str]) -> re.Pattern[str]:
+    """Give the same for Python."""
+    return re.compile(pattern_of(spellings), re.IGNORECASE)
+
+
+def _one(address: str) -> str:
+    local, _, domain = address.rpartition("@")
+    return f"(?:{'|'.join(_writings(local))}){_AT}(?:{'|'.join(_writings(domain))})"
+
+
+def _writings(part: str) -> list[str]:
+    """Give a part as it stands, in a URL, in JSON, and as octets that PostgreSQL writes out."""
+    octal = "".join(chr(one) if one < 0x80 else f"\\{one:03o}" for one in part.encode())
+    escaped = "".join(one if one.isascii() else f"\\u{ord(one):04x}" for one in part)
+    found = dict.fromkeys((part, quote(part, safe=""), octal, escaped))
+    return [_SPECIAL.sub(r"\\\1", one) for one in found]

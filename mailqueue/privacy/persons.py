@@ -1,0 +1,133 @@
+"""Who is meant: an address or its hash, in one project or in all; and how much is about them."""
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+from mailqueue.core.address import InvalidAddress, parse_address
+from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.privacy import store
+from mailqueue.privacy.model import Counted, Erasure, Lend, ProjectName, Table
+from mailqueue.privacy.pattern import pattern_of
+
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+def lending(conn: Conn) -> Lend:
+    """Lend one connection, each time in a transaction of its own."""
+
+    @asynccontextmanager
+    async def lend() -> AsyncIterator[Conn]:
+        async with conn.transaction():
+            yield conn
+
+    return lend
+
+
+def spellings_of(email: str) -> tuple[str, ...]:
+    """Give an address in all its spellings.
+
+    Raises:
+        InvalidField: it is none.
+    """
+    try:
+        return parse_address(email).spellings
+    except InvalidAddress as exc:
+        raise InvalidField("email", str(exc)) from None
+
+
+async def projects(conn: Conn, project: str | None) -> list[ProjectName]:
+    """Give the projects that are meant.
+
+    Raises:
+        NotFound: there is none of that name.
+    """
+    found = await store.projects(conn, project)
+    if not found and project is not None:
+        raise NotFound("project", project)
+    return found
+
+
+async def concerned(conn: Conn, project: str | None, spellings: Sequence[str]) -> list[ProjectName]:
+    """Give the project of that name, or, as the schema's owner, all that know a person.
+
+    Rows of no project are looked after with any: where nobody else knows them, with the first.
+
+    Raises:
+        NotFound: there is no project of that name.
+    """
+    found = await projects(conn, project)
+    if project is not None or len(found) == 1:
+        return found
+    naming, pattern = set[UUID](), pattern_of(spellings)
+    for table in await store.tables(conn):
+        for pages in steps(table):
+            some = await store.projects_naming(conn, table.name, pattern=pattern, pages=pages)
+            naming.update(some)
+    # In files nobody can look so quickly.
+    known = [one for one in found if one.id in naming or await store.has_archives(conn, one.id)]
+    return known or (found[:1] if naming else [])
+
+
+async def find(conn: Conn, project: ProjectName, who: str) -> tuple[str, ...]:
+    """Give the spellings of who is meant by an address or a hash.
+
+    Raises:
+        NotFound: nobody the project knows has that hash.
+        InvalidField: it is neither.
+    """
+    if "@" in who:
+        return spellings_of(who)
+    known = who.lower()
+    if not _HASH.fullmatch(known):
+        raise InvalidField("email_hash", "must be 64 hexadecimal digits, or an address")
+    found = await store.find_address(conn, project.id, known)
+    if found is None:
+        raise NotFound("person with the hash", known)
+    try:
+        return parse_address(found).spellings
+    except InvalidAddress:  # accepted by SQL, which is not as strict
+        return (found,)
+
+
+async def last_erasure(conn: Conn, project: ProjectName, address_hash: str) -> Erasure:
+    """Say how far the last erasure of somebody is.
+
+    Raises:
+        NotFound: nobody asked for one.
+    """
+    found = None
+    if _HASH.fullmatch(address_hash.lower()):
+        found = await store.find_last(conn, project.id, address_hash.lower())
+    if found is None:
+        raise NotFound("erasure of", address_hash[:100])
+    return found
+
+
+async def count(lend: Lend, project: ProjectName, spellings: Sequence[str]) -> list[Counted]:
+    """Count the rows of each table that name a person; nothing is changed."""
+    pattern = pattern_of(spellings)
+    async with lend() as conn:
+        tables = await store.tables(conn)
+    rows: dict[str, int] = {}
+    settings = {each.parent for each in tables if each.is_settings}
+    for table in tables:
+        for pages in steps(table):
+            async with lend() as conn:
+                some = await store.count_mentions(
+                    conn, project.id, table.name, pattern=pattern, pages=pages
+                )
+            rows[table.parent] = rows.get(table.parent, 0) + some
+    return [
+        Counted(project.name, name, some, name in settings) for name, some in rows.items() if some
+    ]
+
+
+def steps(table: Table) -> list[range]:
+    """Cut a table into what is looked at in one go. Pure."""
+    return [
+        range(first, min(first + table.step, table.pages))
+        for first in range(0, table.pages, table.step)
+    ]

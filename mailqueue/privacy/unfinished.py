@@ -1,0 +1,55 @@
+"""Finishes what was begun elsewhere: an erasure by the API has files left, or was stopped."""
+
+import asyncio
+from contextlib import suppress
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.errors import MailqueueError
+from mailqueue.db.pool import Pool, borrow
+from mailqueue.maintenance import tasks
+from mailqueue.maintenance.desk import Desk, Stores
+from mailqueue.privacy import erasing, store
+from mailqueue.privacy.model import Progress
+from mailqueue.privacy.persons import lending
+from mailqueue.telemetry.log import get_logger
+
+LOOK_SECONDS = 30.0
+_log = get_logger(__name__)
+
+
+async def finish_all(desk: Desk, *, by: str) -> list[Progress]:
+    """Go on with every erasure that is not at its end; say how far each is.
+
+    Raises:
+        ArchiveBroken, Conflict, Unavailable: a file stands in the way; those before it are done.
+    """
+    return [
+        await erasing.go_on(lending(desk.conn), each, desk=desk, by=by)
+        for each in await store.unfinished(desk.conn)
+    ]
+
+
+async def keep_erasing(
+    pool: Pool, database: DatabaseSettings, stores: Stores, stop: asyncio.Event
+) -> None:
+    """Look now and then whether there is anything to finish, and do so, until told to stop.
+
+    To look is one statement. What fails is logged, and tried again at the next look.
+    """
+    while not stop.is_set():
+        try:
+            async with borrow(pool, database) as conn:
+                is_any = bool(await store.unfinished(conn))
+            if is_any:
+                await _finish(database, stores)
+        except MailqueueError as exc:
+            _log.warning("erasures.failed", fault=str(exc))
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), LOOK_SECONDS)
+
+
+async def _finish(database: DatabaseSettings, stores: Stores) -> None:
+    opened = tasks.desk_of(database, stores, operator="mailqueue", advance=lambda _: None)
+    async with opened as desk:
+        for each in await finish_all(desk, by="mailqueue"):
+            _log.info("erasure.advanced", stage=each.erasure.stage, waiting=each.waiting)

@@ -1,0 +1,306 @@
+-- A person asks to be forgotten: their mail loses who it went to and what it said, in batches that can stop and go on anywhere.
+--
+-- What stays is the books: that a mail was sent, when, by which account, and how that went. Who it went to becomes one address that
+-- stands for everybody who was erased. What holds for the address from now on is kept by a keyed hash (suppressions).
+
+CREATE OR REPLACE FUNCTION mailqueue.begin_erasure(p_project uuid, p_spellings text[], p_suppress boolean, p_by text) RETURNS uuid
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_hashes bytea[] := ARRAY(SELECT mailqueue.address_hash(p_project, a) FROM unnest(p_spellings) WITH ORDINALITY AS s(a, n) ORDER BY n);
+    v_id uuid;
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    PERFORM pg_advisory_xact_lock(hashtextextended('erasure ' || encode(v_hashes[1], 'hex'), 0));
+    SELECT e.id INTO v_id FROM mailqueue.erasures AS e WHERE e.project_id = p_project AND e.address_hash = v_hashes[1] AND e.stage <> 'done';
+    IF v_id IS NULL THEN
+        INSERT INTO mailqueue.erasures AS e (project_id, address_hash, spellings, requested_by)
+        VALUES (p_project, v_hashes[1], p_spellings, p_by) RETURNING e.id INTO v_id;
+    END IF;
+    -- Nobody writes to the address that stands for all of them, whoever has their old mail sent again.
+    INSERT INTO mailqueue.suppressions (project_id, address, category, reason, detail, source)
+    VALUES (p_project, 'erased@erased.invalid', '', 'manual', 'stands for everybody who was erased', 'erasure') ON CONFLICT DO NOTHING;
+
+    DELETE FROM mailqueue.suppressions AS s WHERE s.project_id = p_project AND s.address_hash = ANY (v_hashes) AND s.expires_at <= now();
+    UPDATE mailqueue.suppressions AS e SET expires_at = greatest(e.expires_at, s.expires_at)
+      FROM mailqueue.suppressions AS s
+     WHERE s.project_id = p_project AND s.address_hash = ANY (v_hashes) AND s.address IS NOT NULL
+       AND e.project_id = p_project AND e.address_hash = s.address_hash AND e.category = s.category AND e.address IS NULL;
+    DELETE FROM mailqueue.suppressions AS s
+     WHERE s.project_id = p_project AND s.address_hash = ANY (v_hashes) AND s.address IS NOT NULL
+       AND EXISTS (SELECT FROM mailqueue.suppressions AS e
+                    WHERE e.project_id = p_project AND e.address_hash = s.address_hash AND e.category = s.category AND e.address IS NULL);
+    UPDATE mailqueue.suppressions AS s SET address = NULL, detail = NULL, email_id = NULL
+     WHERE s.project_id = p_project AND s.address_hash = ANY (v_hashes) AND s.address IS NOT NULL;
+    IF p_suppress THEN
+        INSERT INTO mailqueue.suppressions (project_id, address_hash, category, reason, source)
+        SELECT p_project, h, '', 'manual', 'erasure' FROM unnest(v_hashes) AS h ON CONFLICT DO NOTHING;
+    END IF;
+    UPDATE mailqueue.suppression_history AS h SET address = NULL, detail = NULL, email_id = NULL
+     WHERE h.project_id = p_project AND h.address_hash = ANY (v_hashes);
+    UPDATE mailqueue.subscription_preferences AS f SET address = NULL, user_agent = NULL, email_id = NULL
+     WHERE f.project_id = p_project AND f.address_hash = ANY (v_hashes);
+    DELETE FROM mailqueue.bounce_list AS b WHERE b.project_id = p_project AND b.email = ANY (p_spellings);
+    DELETE FROM mailqueue.unsubscribe_list AS u WHERE u.project_id = p_project AND u.email = ANY (p_spellings);
+    RETURN v_id;
+END $$;
+COMMENT ON FUNCTION mailqueue.begin_erasure(uuid, text[], boolean, text) IS
+    'Note that a person is to be erased, or find where that is under way; suppressions of them know a hash from now on.';
+
+-- One recipient fewer of a mail that goes to others too, and that no worker holds.
+CREATE OR REPLACE FUNCTION mailqueue.take_off_email(p_id uuid, p_spellings text[]) RETURNS boolean
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_first record;
+    v_pending integer;
+BEGIN
+    DELETE FROM mailqueue.email_recipients AS r WHERE r.email_id = p_id AND lower(r.address) = ANY (p_spellings);
+    SELECT count(*) FILTER (WHERE r.status = 'pending') INTO v_pending FROM mailqueue.email_recipients AS r WHERE r.email_id = p_id;
+    IF v_pending = 0 THEN
+        RETURN false;
+    END IF;
+    -- The first of those who are left is the one it is known by.
+    SELECT r.position, r.address, r.name INTO v_first FROM mailqueue.email_recipients AS r WHERE r.email_id = p_id ORDER BY r.position LIMIT 1;
+    UPDATE mailqueue.email_recipients AS r SET position = 0 WHERE r.email_id = p_id AND r.position = v_first.position;
+    UPDATE mailqueue.email_queue AS q SET recipient_email = v_first.address, recipient_name = v_first.name, recipients = v_pending WHERE q.id = p_id;
+    RETURN true;
+END $$;
+COMMENT ON FUNCTION mailqueue.take_off_email(uuid, text[]) IS 'Let a mail go to its other recipients only; false where nobody is left.';
+
+CREATE OR REPLACE FUNCTION mailqueue.erase_unfinished(p_project uuid, p_spellings text[], p_most integer) RETURNS integer
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_shared uuid[];
+    v_alone uuid[];
+BEGIN
+    SELECT array_agg(m.id) INTO v_shared FROM (
+        SELECT q.id FROM mailqueue.email_queue AS q
+         WHERE q.project_id = p_project AND q.status <> 'assigned'
+           AND q.id IN (SELECT r.email_id FROM mailqueue.email_recipients AS r WHERE lower(r.address) = ANY (p_spellings))
+         ORDER BY q.id LIMIT p_most FOR UPDATE) AS m;
+    SELECT coalesce(array_agg(s.id), '{}') INTO v_alone FROM unnest(v_shared) AS s(id) WHERE NOT mailqueue.take_off_email(s.id, p_spellings);
+    SELECT v_alone || coalesce(array_agg(m.id), '{}') INTO v_alone FROM (
+        SELECT q.id FROM mailqueue.email_queue AS q
+         WHERE q.project_id = p_project AND lower(q.recipient_email) = ANY (p_spellings) AND NOT (q.status = 'assigned' AND q.is_cancelled)
+           AND NOT EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = q.id)
+         ORDER BY q.id LIMIT p_most) AS m;
+    PERFORM FROM mailqueue.cancel_emails(p_project, v_alone, 'erased');
+    DELETE FROM mailqueue.inline_servers AS i WHERE i.email_id = ANY (v_alone);
+    RETURN coalesce(cardinality(v_shared), 0) + cardinality(v_alone);
+END $$;
+COMMENT ON FUNCTION mailqueue.erase_unfinished(uuid, text[], integer) IS
+    'Cancel unfinished mail to a person, or let it go to its other recipients only; mail a worker holds is cancelled as soon as that looks.';
+
+CREATE OR REPLACE FUNCTION mailqueue.erase_mail(p_erasure uuid, p_most integer)
+    RETURNS TABLE (changed integer, waiting integer)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    c_stand CONSTANT text := 'erased@erased.invalid';
+    e mailqueue.erasures;
+    v_ids uuid[];
+    v_alone uuid[];
+    v_contents jsonb;
+BEGIN
+    SELECT * INTO e FROM mailqueue.erasures AS x WHERE x.id = p_erasure FOR UPDATE;
+    PERFORM mailqueue.check_tenant(e.project_id);
+    changed := mailqueue.erase_unfinished(e.project_id, e.spellings, p_most);
+    SELECT count(*)::integer INTO waiting FROM mailqueue.email_queue AS q
+     WHERE q.project_id = e.project_id AND q.status = 'assigned'
+       AND (lower(q.recipient_email) = ANY (e.spellings)
+            OR q.id IN (SELECT r.email_id FROM mailqueue.email_recipients AS r WHERE lower(r.address) = ANY (e.spellings)));
+
+    SELECT array_agg(m.id) INTO v_ids FROM (
+        SELECT h.id FROM mailqueue.email_history AS h WHERE lower(h.recipient_email) = ANY (e.spellings) AND h.project_id = e.project_id
+        UNION
+        SELECT r.email_id FROM mailqueue.email_recipients AS r
+         WHERE lower(r.address) = ANY (e.spellings) AND r.project_id = e.project_id
+           AND NOT EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.id = r.email_id)
+        LIMIT p_most) AS m;
+    IF v_ids IS NULL THEN
+        RETURN NEXT;
+        RETURN;
+    END IF;
+    SELECT array_agg(i.id) INTO v_alone FROM unnest(v_ids) AS i(id)
+     WHERE NOT EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = i.id AND lower(r.address) <> ALL (e.spellings || c_stand));
+
+    UPDATE mailqueue.email_events AS v
+       SET recipient_email = c_stand, detail = NULL,
+           data = CASE WHEN v.data ? 'is_machine' THEN jsonb_build_object('is_machine', v.data -> 'is_machine') END
+     WHERE v.email_id = ANY (v_ids) AND (v.email_id = ANY (v_alone) OR lower(v.recipient_email) = ANY (e.spellings));
+    UPDATE mailqueue.send_logs AS l SET recipient_email = c_stand, reply = NULL, message_id = NULL
+     WHERE l.email_id = ANY (v_ids) AND (l.email_id = ANY (v_alone) OR lower(l.recipient_email) = ANY (e.spellings));
+    UPDATE mailqueue.email_recipients AS r SET address = c_stand, name = NULL, reason = NULL
+     WHERE r.email_id = ANY (v_ids) AND lower(r.address) = ANY (e.spellings);
+    -- A key goes on standing for what was accepted under it, of which nothing is known any more: asked again, it is refused.
+    UPDATE mailqueue.idempotency_keys AS k SET fingerprint = sha256(uuid_send(gen_random_uuid()))
+      FROM mailqueue.email_history AS h
+     WHERE h.id = ANY (v_alone) AND k.project_id = h.project_id AND k.key = h.idempotency_key;
+    WITH gone AS (
+        UPDATE mailqueue.email_history AS h
+           SET recipient_email = CASE WHEN lower(h.recipient_email) = ANY (e.spellings) THEN c_stand ELSE h.recipient_email END,
+               recipient_name = CASE WHEN lower(h.recipient_email) <> ALL (e.spellings) THEN h.recipient_name END,
+               custom_data = CASE WHEN h.id <> ALL (v_alone) THEN h.custom_data END,
+               idempotency_key = CASE WHEN h.id <> ALL (v_alone) THEN h.idempotency_key END,
+               last_error = NULL,
+               message_id = CASE WHEN h.id <> ALL (v_alone) THEN h.message_id END,
+               provider_message_id = CASE WHEN h.id <> ALL (v_alone) THEN h.provider_message_id END
+         WHERE h.id = ANY (v_ids)
+        RETURNING h.id, h.content_id, h.content_on
+    )
+    SELECT jsonb_object_agg(g.content_id, g.content_on) INTO v_contents FROM gone AS g WHERE g.id = ANY (v_alone) AND g.content_id IS NOT NULL;
+    UPDATE mailqueue.erasures AS x
+       SET place = x.place || jsonb_build_object('contents', coalesce(x.place -> 'contents', '{}') || coalesce(v_contents, '{}')),
+           found = x.found || jsonb_build_object('mails', coalesce((x.found ->> 'mails')::integer, 0) + cardinality(v_ids))
+     WHERE x.id = p_erasure;
+    changed := changed + cardinality(v_ids);
+    RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION mailqueue.erase_mail(uuid, integer) IS
+    'Make mails to a person anonymous, so many at most; gives how many were changed (0: there are no more) and how many a worker holds.';
+
+-- What only they were sent: its words, its files. Gives where files lie that nobody has any more.
+CREATE OR REPLACE FUNCTION mailqueue.erase_contents(p_erasure uuid, p_ids bigint[]) RETURNS SETOF text
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    e mailqueue.erasures;
+    v_files jsonb;
+BEGIN
+    SELECT * INTO e FROM mailqueue.erasures AS x WHERE x.id = p_erasure FOR UPDATE;
+    PERFORM mailqueue.check_tenant(e.project_id);
+    SELECT jsonb_agg(f) INTO v_files
+      FROM mailqueue.email_contents AS c CROSS JOIN LATERAL jsonb_array_elements(c.files) AS f
+     WHERE c.id = ANY (p_ids) AND c.project_id = e.project_id AND jsonb_typeof(c.files) = 'array';
+    UPDATE mailqueue.email_contents AS c
+       SET subject = 'erased', html_body = NULL, text_body = 'erased', from_name = NULL, reply_to = NULL, headers = NULL, files = NULL
+     WHERE c.id = ANY (p_ids) AND c.project_id = e.project_id AND c.created_on = (e.place -> 'contents' ->> c.id::text)::date;
+    RETURN QUERY SELECT l FROM mailqueue.erase_attachments(p_erasure,
+        ARRAY(SELECT DISTINCT (f ->> 'id')::uuid FROM jsonb_array_elements(v_files) AS f)) AS l;
+END $$;
+COMMENT ON FUNCTION mailqueue.erase_contents(uuid, bigint[]) IS 'Blank what only one person was sent, and delete its files that nobody else was sent.';
+
+CREATE OR REPLACE FUNCTION mailqueue.erase_attachments(p_erasure uuid, p_ids uuid[]) RETURNS SETOF text
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_project uuid := (SELECT x.project_id FROM mailqueue.erasures AS x WHERE x.id = p_erasure);
+BEGIN
+    PERFORM mailqueue.check_tenant(v_project);
+    RETURN QUERY
+    WITH gone AS (
+        DELETE FROM mailqueue.attachments AS a
+         WHERE a.id = ANY (p_ids) AND a.project_id = v_project
+           AND NOT EXISTS (SELECT FROM mailqueue.email_contents AS c WHERE c.files @> jsonb_build_array(jsonb_build_object('id', a.id)))
+        RETURNING a.location
+    )
+    SELECT g.location FROM gone AS g
+     WHERE g.location IS NOT NULL
+       AND NOT EXISTS (SELECT FROM mailqueue.attachments AS o WHERE o.location = g.location AND o.id <> ALL (p_ids));
+END $$;
+COMMENT ON FUNCTION mailqueue.erase_attachments(uuid, uuid[]) IS 'Delete files that no mail has any more; gives where they lie outside.';
+
+CREATE OR REPLACE FUNCTION mailqueue.move_erasure(p_erasure uuid, p_stage text, p_place jsonb, p_table text, p_rows bigint, p_by text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    e mailqueue.erasures;
+BEGIN
+    SELECT * INTO e FROM mailqueue.erasures AS x WHERE x.id = p_erasure FOR UPDATE;
+    PERFORM mailqueue.check_tenant(e.project_id);
+    IF p_rows > 0 THEN
+        e.found := e.found || jsonb_build_object(p_table, coalesce((e.found ->> p_table)::bigint, 0) + p_rows);
+    END IF;
+    UPDATE mailqueue.erasures AS x
+       SET stage = p_stage, place = CASE WHEN p_stage = 'done' THEN '{}' ELSE p_place END, found = e.found,
+           spellings = CASE WHEN p_stage <> 'done' THEN x.spellings END, finished_at = CASE WHEN p_stage = 'done' THEN clock_timestamp() END
+     WHERE x.id = p_erasure;
+    IF p_stage = 'done' THEN
+        INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
+        VALUES (e.project_id, p_by, 'person.erased', 'address ' || coalesce(encode(e.address_hash, 'hex'), ''), e.found);
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.move_erasure(uuid, text, jsonb, text, bigint, text) IS
+    'Note how far an erasure is; the last step forgets the address and leaves a row of the audit without it.';
+
+-- Where a hash is of nobody who is suppressed, those who were written to are looked through.
+CREATE OR REPLACE FUNCTION mailqueue.find_address(p_project uuid, p_hash bytea) RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    k mailqueue.address_keys;
+    v_found text;
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    SELECT s.address INTO v_found FROM mailqueue.suppressions AS s
+     WHERE s.project_id = p_project AND s.address_hash = p_hash AND s.address IS NOT NULL LIMIT 1;
+    IF FOUND THEN
+        RETURN v_found;
+    END IF;
+    SELECT * INTO k FROM mailqueue.address_keys AS a WHERE a.project_id = p_project;
+    SELECT x.address INTO v_found FROM (
+        SELECT lower(q.recipient_email) AS address FROM mailqueue.email_queue AS q WHERE q.project_id = p_project
+        UNION ALL SELECT lower(h.recipient_email) FROM mailqueue.email_history AS h WHERE h.project_id = p_project
+        UNION ALL SELECT lower(r.address) FROM mailqueue.email_recipients AS r WHERE r.project_id = p_project
+        UNION ALL SELECT lower(v.recipient_email) FROM mailqueue.email_events AS v WHERE v.project_id = p_project
+        UNION ALL SELECT lower(l.recipient_email) FROM mailqueue.send_logs AS l WHERE l.project_id = p_project
+        UNION ALL SELECT b.email FROM mailqueue.bounce_list AS b WHERE b.project_id = p_project
+        UNION ALL SELECT u.email FROM mailqueue.unsubscribe_list AS u WHERE u.project_id = p_project) AS x
+     WHERE sha256(k.outer_pad || sha256(k.inner_pad || convert_to(x.address, 'UTF8'))) = p_hash LIMIT 1;
+    RETURN v_found;
+END $$;
+COMMENT ON FUNCTION mailqueue.find_address(uuid, bytea) IS 'The address of a hash among all that a project knows; NULL where none has it.';
+
+CREATE OR REPLACE FUNCTION mailqueue.has_archives(p_project uuid) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT mailqueue.check_tenant(p_project);
+    SELECT EXISTS (SELECT FROM mailqueue.archives AS a WHERE a.project_id = p_project AND (a.state <> 'purged' OR a.leftover_path IS NOT NULL))
+$$;
+COMMENT ON FUNCTION mailqueue.has_archives(uuid) IS 'Whether records of a project lie in files of the archive.';
+
+CREATE OR REPLACE FUNCTION mailqueue.mail_of_person(p_project uuid, p_spellings text[], p_after uuid, p_most integer) RETURNS SETOF jsonb
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT mailqueue.check_tenant(p_project);
+    SELECT jsonb_strip_nulls(m.doc) || jsonb_build_object(
+               'content', (SELECT jsonb_strip_nulls(to_jsonb(c)) FROM mailqueue.email_contents AS c WHERE c.id = m.content_id AND c.created_on = m.content_on),
+               'recipients', (SELECT jsonb_agg(to_jsonb(r) ORDER BY r.position) FROM mailqueue.email_recipients AS r
+                               WHERE r.email_id = m.id AND lower(r.address) = ANY (p_spellings)),
+               'events', (SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(v)) ORDER BY v.occurred_at) FROM mailqueue.email_events AS v WHERE v.email_id = m.id
+                           AND (v.recipient_email IS NULL OR lower(v.recipient_email) = ANY (p_spellings))),
+               'attempts', (SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(l)) ORDER BY l.sent_at) FROM mailqueue.send_logs AS l WHERE l.email_id = m.id
+                             AND lower(l.recipient_email) = ANY (p_spellings)),
+               'attachments', (SELECT jsonb_agg(jsonb_build_object('file_name', coalesce(f ->> 'name', a.file_name), 'content_type', a.content_type,
+                                                                   'bytes', a.bytes, 'sha256', encode(a.sha256, 'hex')))
+                                 FROM mailqueue.email_contents AS c CROSS JOIN LATERAL jsonb_array_elements(c.files) AS f
+                                 JOIN mailqueue.attachments AS a ON a.id = (f ->> 'id')::uuid
+                                WHERE c.id = m.content_id AND c.created_on = m.content_on AND jsonb_typeof(c.files) = 'array'))
+      FROM (SELECT q.id, q.content_id, q.content_on, to_jsonb(q) AS doc FROM mailqueue.email_queue AS q
+             WHERE q.project_id = p_project
+               AND (lower(q.recipient_email) = ANY (p_spellings)
+                    OR q.id IN (SELECT r.email_id FROM mailqueue.email_recipients AS r WHERE lower(r.address) = ANY (p_spellings)))
+            UNION ALL
+            SELECT h.id, h.content_id, h.content_on, to_jsonb(h) FROM mailqueue.email_history AS h
+             WHERE h.project_id = p_project AND lower(h.recipient_email) = ANY (p_spellings)
+            UNION ALL
+            SELECT h.id, h.content_id, h.content_on, to_jsonb(h)
+              FROM mailqueue.email_recipients AS r JOIN mailqueue.email_history AS h ON h.id = r.email_id
+             WHERE h.project_id = p_project AND lower(r.address) = ANY (p_spellings) AND lower(h.recipient_email) <> ALL (p_spellings)) AS m
+     WHERE m.id > p_after ORDER BY m.id LIMIT p_most
+$$;
+COMMENT ON FUNCTION mailqueue.mail_of_person(uuid, text[], uuid, integer) IS
+    'Mails to a person with what they said and what became of them, behind one, in the order of their ids.';

@@ -1,0 +1,32 @@
+"""A desk of maintenance on a database of a test's own, with an archive in a folder."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from mailqueue.core.config import ArchiveSettings, DatabaseSettings
+from mailqueue.core.places import AttachmentSettings
+from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.tasks import desk_of
+from mailqueue.wiring import ArchiveStores
+
+
+@pytest.fixture
+def warm(tmp_path: Path) -> Path:
+    return tmp_path / "archive"
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Path:
+    return tmp_path / "files"
+
+
+@pytest.fixture
+async def desk(database: DatabaseSettings, warm: Path, shelf: Path) -> AsyncIterator[Desk]:
+    stores = ArchiveStores(
+        ArchiveSettings(warm.as_uri(), None),
+        AttachmentSettings(places=(shelf.as_uri(),), over_bytes=100),
+    )
+    async with desk_of(database, stores, operator="test", advance=lambda _: None) as opened:
+        yield opened

@@ -1,0 +1,70 @@
+"""What names a person, and what only looks like it."""
+
+import re
+
+import pytest
+
+from mailqueue.core.address import parse_address
+from mailqueue.db.fetch import Conn
+from mailqueue.privacy.pattern import STAND, matcher_of, pattern_of
+from tests import make
+
+pytestmark = pytest.mark.anyio
+
+NAMED = (
+    "ann@example.com",
+    "Ann Smith <ANN@Example.COM>",
+    "mailto:ann@example.com?subject=x",
+    "https://x.example/?to%3Dann%40example.com&y=1",
+    "to=ann=40example.com",
+    "bounce+12=ann=example.com@bounces.example.org",
+    r"{\"a\": \"x\nann@example.com\"}",
+    r"ann\u0040example.com",
+    "&lt;ann&#64;example.com&gt;",
+    "(ann@example.com).",
+    "ann@example.com. And so on",
+    "é ann@example.com",
+)
+ANOTHERS = (
+    "joann@example.com",
+    "ann@example.community",
+    "ann@example.com.au",
+    "x.ann@example.com",
+    "news+ann@example.com",
+    "ann@sub.example.com",
+    "annXexample.com",
+    "ann@exampleXcom",
+    STAND,
+)
+
+
+@pytest.mark.parametrize("text", NAMED)
+async def test_every_way_to_write_an_address_names_its_owner(conn: Conn, text: str) -> None:
+    spellings = parse_address("ann@example.com").spellings
+
+    assert matcher_of(spellings).search(text)
+    assert await make.scalar(conn, "SELECT %s ~* %s", text, pattern_of(spellings))
+
+
+@pytest.mark.parametrize("text", ANOTHERS)
+async def test_another_address_names_another(conn: Conn, text: str) -> None:
+    spellings = parse_address("ann@example.com").spellings
+
+    assert not matcher_of(spellings).search(text)
+    assert not await make.scalar(conn, "SELECT %s ~* %s", text, pattern_of(spellings))
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["user@bücher.example", "δοκιμή@example.com", "o'neil+{x}|~$^`*?!#%&/=-_@example.com"],
+)
+async def test_strange_addresses_are_found_too(conn: Conn, address: str) -> None:
+    spellings = parse_address(address).spellings
+    pattern = pattern_of(spellings)
+    octets = "SELECT encode(convert_to(%s, 'UTF8'), 'escape') ~* %s"
+
+    for spelling in (address, *spellings):
+        assert matcher_of(spellings).search(f"<{spelling}>")
+        assert await make.scalar(conn, "SELECT %s ~* %s", f"<{spelling}>", pattern)
+        assert await make.scalar(conn, octets, f"ü{spelling}", pattern)
+    assert re.compile(pattern)
