@@ -19,6 +19,7 @@ from mailqueue.fleet import Fleet
 from mailqueue.inbound.listener import bounces_beside
 from mailqueue.inbound.worker import keeping_inbound
 from mailqueue.mail.partitions import keep_partitions
+from mailqueue.privacy.unfinished import keeping_erasures
 from mailqueue.senders.rates import keep_max_send_rate
 from mailqueue.senders.trap_account import LOOPBACK, point_to_trap
 from mailqueue.submission.server import submission_beside
@@ -27,7 +28,7 @@ from mailqueue.trap.server import trap_server
 from mailqueue.vault.masterkey import FILE_NAME, create_master_key, master_key_of
 from mailqueue.vault.vault import check_master_key
 from mailqueue.webhooks.worker import keeping_webhooks
-from mailqueue.wiring import build_services, inbound_tools, webhook_tools
+from mailqueue.wiring import ArchiveStores, build_services, inbound_tools, webhook_tools
 
 Say = Callable[[str], None]
 
@@ -80,6 +81,11 @@ async def run_everything(
         await stack.enter_async_context(keeping_webhooks(database, webhook_tools(settings)))
         await stack.enter_async_context(keeping_inbound(database, lambda: inbound_tools(settings)))
         await stack.enter_async_context(bounces_beside(settings.bounces, pool, database))
+        await stack.enter_async_context(
+            keeping_erasures(
+                pool, database, lambda: ArchiveStores(settings.archive, settings.attachments)
+            )
+        )
         fleet = asyncio.create_task(Fleet(settings, kind="send").run(stop), name="workers")
         ready(
             Running(

@@ -1,7 +1,8 @@
 """Finishes what was begun elsewhere: an erasure by the API has files left, or was stopped."""
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import MailqueueError
@@ -29,23 +30,33 @@ async def finish_all(desk: Desk, *, by: str) -> list[Progress]:
     ]
 
 
-async def keep_erasing(
-    pool: Pool, database: DatabaseSettings, stores: Stores, stop: asyncio.Event
-) -> None:
-    """Look now and then whether there is anything to finish, and do so, until told to stop.
+@asynccontextmanager
+async def keeping_erasures(
+    pool: Pool, database: DatabaseSettings, stores: Callable[[], Stores]
+) -> AsyncIterator[None]:
+    """Look now and then, during a block, whether there is anything to finish, and do so.
 
     To look is one statement. What fails is logged, and tried again at the next look.
     """
-    while not stop.is_set():
+    task = asyncio.create_task(_keep(pool, database, stores), name="erasures")
+    try:
+        yield
+    finally:
+        task.cancel()  # each step is a transaction, and whoever comes next goes on
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _keep(pool: Pool, database: DatabaseSettings, stores: Callable[[], Stores]) -> None:
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
         try:
             async with borrow(pool, database) as conn:
                 is_any = bool(await store.unfinished(conn))
             if is_any:
-                await _finish(database, stores)
+                await _finish(database, stores())
         except MailqueueError as exc:
             _log.warning("erasures.failed", fault=str(exc))
-        with suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), LOOK_SECONDS)
 
 
 async def _finish(database: DatabaseSettings, stores: Stores) -> None:
