@@ -15,7 +15,7 @@ from mailqueue.api.runtime import Runtime
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.events.model import Event, Type
-from mailqueue.events.store import record_events
+from mailqueue.events.recording import record
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking.clicks import Click, Destinations, judged
 from mailqueue.tracking.machines import Machine
@@ -154,7 +154,7 @@ class Recorder:
             events = [
                 _event(asked, url, machines.get(id(asked), asked.machine)) for asked, url in known
             ]
-            await record_events(conn, events)
+            await record(conn, events)
         for asked, url in leads:  # only now: the commit is on the disk
             if asked.answer.done():  # he went away
                 continue
