@@ -138,6 +138,31 @@ def test_everything_that_can_be_said(site: Served, client: Client) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("options", "dressing"),
+    [
+        ({"o:tracking": "yes"}, 3),
+        ({"o:tracking": "no"}, None),
+        ({"o:tracking-opens": "true"}, 1),
+        ({"o:tracking-clicks": "htmlonly"}, 2),
+        ({"o:tracking": "yes", "o:tracking-clicks": "no"}, 1),
+        ({"o:tracking-clicks": "no", "o:tracking": "yes"}, 1),
+        ({"o:tracking-opens": "yes", "o:tracking": "no"}, None),
+        ({"html": "<a href='%unsubscribe_url%'>no more</a>"}, 4),
+    ],
+)
+def test_tracking_is_as_it_is_asked_for(
+    site: Served, client: Client, options: dict[str, str], dressing: int | None
+) -> None:
+    answer = client.messages.create(data=HI | options, domain=DOMAIN).json()
+
+    query = (
+        "SELECT c.dressing FROM mailqueue.email_queue AS q"
+        " JOIN mailqueue.email_contents AS c ON c.id = q.content_id WHERE q.id = %s"
+    )
+    assert site.rows(query, UUID(answer["id"][1:33])) == [(dressing,)]
+
+
 def test_a_date_in_the_past_means_now_as_in_the_librarys_example(
     site: Served, client: Client
 ) -> None:
@@ -442,6 +467,7 @@ def test_the_librarys_own_example_of_mime_is_taken(site: Served, client: Client)
         ({"h:X": "y"}, MIME, "'h:' parameter: the message has its headers"),
         ({"t:variables": "{}"}, MIME, "'t:' parameter"),
         ({"text": "y"}, MIME, "'text' parameter: is not supported"),
+        ({"o:tracking": "yes"}, MIME, "'o:tracking' parameter: a finished message"),
         ({}, b"Subject: x\n\nx", "'From' parameter: the field is needed"),
         ({}, b"From: a@example.com\nX-Mailqueue-Colour: red\n\nx", "'X-Mailqueue-Colour'"),
         ({}, b"From: a@example.com\n\n\0", "'message' parameter: the message has a NUL"),

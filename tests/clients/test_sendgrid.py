@@ -132,7 +132,7 @@ def test_everything_that_can_be_said(site: Served, client: SendGridAPIClient) ->
         sandbox_mode=sg.SandBoxMode(False), spam_check=sg.SpamCheck(False, 1)
     )
     message.tracking_settings = sg.TrackingSettings(
-        sg.ClickTracking(False, False), sg.OpenTracking(False), sg.SubscriptionTracking(False)
+        sg.ClickTracking(True, False), sg.OpenTracking(True), sg.SubscriptionTracking(False)
     )
 
     response = client.send(message)
@@ -160,12 +160,12 @@ def test_everything_that_can_be_said(site: Served, client: SendGridAPIClient) ->
     assert sorted(mail["tags"]) == ["Category 1", "Category 2"]
     assert mail["custom_data"] == {"custom_args": {"marketing1": "false", "order": "81"}}
     assert (mail["category"], mail["sender"]) == ("asm-7", "relay")
-    ((run_at, campaign),) = site.rows(
-        "SELECT extract(epoch FROM run_at)::int, campaign_id FROM mailqueue.email_queue"
-        " WHERE id = %s",
-        email_id,
+    query = (
+        "SELECT extract(epoch FROM q.run_at)::int, q.campaign_id, c.dressing"
+        " FROM mailqueue.email_queue AS q"
+        " JOIN mailqueue.email_contents AS c ON c.id = q.content_id WHERE q.id = %s"
     )
-    assert (run_at, campaign) == (at, "spring")
+    assert site.rows(query, email_id) == [(at, "spring", 7)], "it is tracked, and can be left"
 
 
 def test_each_personalization_is_a_mail(site: Served, client: SendGridAPIClient) -> None:
@@ -465,7 +465,7 @@ def test_the_kitchen_sink_is_refused_by_the_names_of_what_we_cannot_do(
         spam_check=sg.SpamCheck(True, sg.SpamThreshold(5), sg.SpamUrl("https://example.com")),
     )
     message.tracking_settings = sg.TrackingSettings(
-        sg.ClickTracking(True, False),
+        sg.ClickTracking(True, True),
         sg.OpenTracking(True, sg.OpenTrackingSubstitutionTag("open_tracking")),
         sg.SubscriptionTracking(
             True,
@@ -476,16 +476,16 @@ def test_the_kitchen_sink_is_refused_by_the_names_of_what_we_cannot_do(
         sg.Ganalytics(True, sg.UtmSource("utm_source")),
     )
 
-    found = {one["field"] for one in refused(client, message, BadRequestsError)}
-    assert found >= {
+    assert [one["field"] for one in refused(client, message, BadRequestsError)] == [
         "mail_settings.footer.enable",
         "mail_settings.spam_check.enable",
         "tracking_settings.ganalytics.enable",
         "tracking_settings.open_tracking.substitution_tag",
         "tracking_settings.subscription_tracking.substitution_tag",
+        "tracking_settings.click_tracking.enable_text",
         "tracking_settings.subscription_tracking.text",
         "tracking_settings.subscription_tracking.html",
-    }
+    ]
 
 
 def test_nothing_is_accepted_where_one_personalization_is_refused(

@@ -20,7 +20,7 @@ from mailqueue.api.shapes.mailboxes import parted
 from mailqueue.api.shapes.mailgun_faults import DomainNotFound, refused
 from mailqueue.api.shapes.mailgun_form import form_of
 from mailqueue.api.shapes.mailgun_mime import accepted_message
-from mailqueue.api.shapes.mailgun_options import Options, check_all_read, options_of
+from mailqueue.api.shapes.mailgun_options import Options, options_of
 from mailqueue.api.shapes.mailgun_wanted import meant_by, wanted_of
 from mailqueue.api.shapes.model import Shape
 from mailqueue.api.shapes.together import accepted_together
@@ -39,7 +39,6 @@ async def send(call: Call) -> Response:
     call.size = form.size
     options = await _options(call, options_of(form, datetime.now(UTC)))
     meant = meant_by(form, options)
-    check_all_read(options)
     sent = await accepted_together(call, wanted_of(meant, _key(call)))
     return _queued(_message_id(sent[0], meant.sender))
 
@@ -50,7 +49,6 @@ async def send_mime(call: Call) -> Response:
     form = await form_of(call.request)
     call.size = form.size
     options = await _options(call, options_of(form, datetime.now(UTC)))
-    check_all_read(options)
     return _queued(await accepted_message(call, form, options, _key(call)))
 
 

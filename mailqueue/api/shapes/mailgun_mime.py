@@ -31,13 +31,17 @@ async def accepted_message(call: Call, form: Form, options: Options, key: str | 
         raise InvalidField("h:", "the message has its headers, which are sent as they are")
     if form.below("t:") or form.one("recipient-variables"):
         raise InvalidField("t:", "a finished message has no template")
+    if options.fields.get("track_opens") or options.fields.get("track_clicks"):
+        raise InvalidField("o:tracking", "a finished message is sent as it is")
     for name in ("from", "cc", "bcc"):
         boxes_of(form, name)
     recipients = boxes_of(form, "to") + boxes_of(form, "cc") + boxes_of(form, "bcc")
     if not boxes_of(form, "to"):
         raise InvalidField("to", MISSING)
     given: dict[str, Any] = {
-        _OPTION.get(name, name): value for name, value in options.fields.items()
+        _OPTION.get(name, name): value
+        for name, value in options.fields.items()
+        if not name.startswith("track_")
     }
     if at := given.get("run_at"):
         given["run_at"] = at.isoformat()

@@ -8,7 +8,6 @@ from typing import Any
 
 import orjson
 
-from mailqueue.api.sending_model import SendRequest
 from mailqueue.api.shapes.mailboxes import split_mailboxes
 from mailqueue.api.shapes.mailgun_form import Form
 from mailqueue.core.errors import InvalidField
@@ -47,13 +46,14 @@ def options_of(form: Form, now: datetime) -> Options:
         InvalidField: for the first that is wrong, or means what we cannot do.
     """
     fields: dict[str, Any] = {}
-    is_test = False
-    for name, values in form.below("o:").items():
-        if name == "testmode":
-            is_test = _is_yes("o:testmode", values)
-        else:
-            fields |= _option(name, values, now)
-    if fields.pop("tracking", None) is False:
+    given = form.below("o:")
+    is_test = "testmode" in given and _is_yes("o:testmode", given.pop("testmode"))
+    is_tracked = _is_tracked(given.pop("tracking", None))
+    for name, values in given.items():
+        fields |= _option(name, values, now)
+    if is_tracked is True:
+        fields = {"track_opens": True, "track_clicks": True} | fields
+    elif is_tracked is False:
         fields |= {"track_opens": False, "track_clicks": False}
     headers, variables = _headers(form), {}
     for name, values in form.below("v:").items():
@@ -64,17 +64,6 @@ def options_of(form: Form, now: datetime) -> Options:
     return Options(fields, headers, variables, answers, is_test)
 
 
-def check_all_read(wanted: Options) -> None:
-    """Refuse tracking where mail knows of none.
-
-    Raises:
-        InvalidField: for the first.
-    """
-    for name in ("track_opens", "track_clicks"):
-        if wanted.fields.get(name) and name not in SendRequest.model_fields:
-            raise InvalidField("o:tracking", "is not supported")
-
-
 def _option(name: str, values: list[str], now: datetime) -> dict[str, Any]:
     path = f"o:{name}"
     match name:
@@ -82,8 +71,6 @@ def _option(name: str, values: list[str], now: datetime) -> dict[str, Any]:
             return {"tags": _tags(values)}
         case "deliverytime":
             return {"scheduled_at": _instant(path, _only(path, values), now)}
-        case "tracking":
-            return _tracking(path, values)
         case "tracking-opens":
             return {"track_opens": _is_yes(path, values)}
         case "tracking-clicks":
@@ -100,10 +87,10 @@ def _option(name: str, values: list[str], now: datetime) -> dict[str, Any]:
     raise InvalidField(path[:100], "is not supported, or there is none of this name")
 
 
-def _tracking(path: str, values: list[str]) -> dict[str, Any]:
-    if _only(path, values).lower() == "htmlonly" or _is_yes(path, values):
-        return {"track_opens": True, "track_clicks": True}
-    return {"tracking": False}
+def _is_tracked(values: list[str] | None) -> bool | None:
+    if values is None:
+        return None
+    return _only("o:tracking", values).lower() == "htmlonly" or _is_yes("o:tracking", values)
 
 
 def _tags(values: list[str]) -> list[str]:

@@ -18,6 +18,8 @@ MOST_TOGETHER = 50
 """Of one message."""
 MOST_CHARACTERS = 64 * 1024 * 1024
 """Of all mails of a request whose words have values put in."""
+PLACE = "{{ unsubscribe_url }}"
+"""Where the link stands by which the recipient unsubscribes."""
 _TAG = re.compile(r"%recipient(?:\.([^%\r\n]{1,200})|_email)?%")
 _UNSUBSCRIBE = re.compile(r"%(?:mailing_list_|tag_)?unsubscribe_(?:url|email)%")
 
@@ -165,6 +167,6 @@ def with_links(text: str | None, field: str) -> str | None:
     def link(found: re.Match[str]) -> str:
         if found[0] != "%unsubscribe_url%":
             raise InvalidField(field, f"{found[0]} is not supported")
-        return "{{ unsubscribe_url }}"
+        return PLACE
 
     return None if text is None else _UNSUBSCRIBE.sub(link, text)

@@ -3,7 +3,7 @@
 import base64
 import mimetypes
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mailqueue.api.sending_model import AttachedFile, SendRequest
@@ -14,6 +14,7 @@ from mailqueue.api.shapes.mailgun_form import Form, FormFile
 from mailqueue.api.shapes.mailgun_options import Options, custom_data, object_of
 from mailqueue.api.shapes.mailgun_recipients import (
     MOST_CHARACTERS,
+    PLACE,
     Putting,
     Recipients,
     recipients_of,
@@ -67,6 +68,8 @@ def meant_by(form: Form, options: Options) -> Meant:
     form.check_names(FIELDS)
     sender, recipients = sender_of(form), recipients_of(form)
     html, text = (with_links(form.one(name), name) for name in ("html", "text"))
+    if PLACE in f"{html}{text}":
+        options = replace(options, fields=options.fields | {"unsubscribe": True})
     template = form.one("template")
     own = form.below("t:")
     for name in own:

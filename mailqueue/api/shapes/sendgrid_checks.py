@@ -6,7 +6,6 @@ Everything that is wrong is told at once. What we cannot do is refused by its na
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from mailqueue.api.sending_model import SendRequest
 from mailqueue.api.shapes.sendgrid_faults import (
     NO_ADDRESS,
     NO_CONTENT,
@@ -229,9 +228,10 @@ def _settings(mail: SendGridMail) -> Iterator[Wrong]:
         if setting is not None and is_on(setting) and setting.get("substitution_tag"):
             path = f"tracking_settings.{name}.substitution_tag"
             yield Wrong("A substitution tag is not supported.", path)
-    for name, field in TRACKED.items():
-        if is_on(getattr(tracking, name)) and field not in SendRequest.model_fields:
-            yield Wrong("This setting is not supported.", f"tracking_settings.{name}.enable")
+    clicks = tracking.click_tracking
+    if clicks is not None and is_on(clicks) and clicks.get("enable_text"):
+        path = "tracking_settings.click_tracking.enable_text"
+        yield Wrong("Links of the text are not tracked.", path)
     subscription = tracking.subscription_tracking
     for part in ("text", "html"):
         if subscription is not None and is_on(subscription) and subscription.get(part):
