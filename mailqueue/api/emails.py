@@ -104,7 +104,7 @@ def timeline(found: EmailDetail) -> list[dict[str, Any]]:
     happened: list[tuple[datetime, str, str | None, str | None]] = [
         (one.created_at, "accepted", None, None),
         *((a.sent_at, f"attempt_{a.status}", a.recipient_email, a.reply) for a in found.attempts),
-        *((e.occurred_at, e.type, e.recipient_email, e.detail) for e in found.events),
+        *((e.occurred_at, e.type, e.recipient_email, _told(e)) for e in found.events),
     ]
     is_told = any(what == one.status for _, what, _, _ in happened)
     if one.finished_at is not None and not is_told:
@@ -116,14 +116,25 @@ def timeline(found: EmailDetail) -> list[dict[str, Any]]:
     ]
 
 
+def _told(event: Event) -> str | None:
+    if event.detail is None and isinstance(event.data, dict):
+        return event.data.get("url")
+    return event.detail
+
+
 async def events(call: Call) -> Page[Event]:
     """List what happened to a mail after it was handed over."""
     email_id = call.id("email_id")
+    query: PageQuery = call.query
+    after, after_id = key_of(query.cursor, datetime, UUID)
     async with call.connection() as conn:
         found = await store.find_email(conn, email_id, project_id=call.caller.project_id)
         if found is None:
             raise NotFound("email", email_id)
-        return Page(await store.list_events(conn, email_id), None)
+        listed = await store.list_events(
+            conn, email_id, after=(after, after_id), limit=query.limit + 1
+        )
+    return page_of(listed, query.limit, key=lambda one: (one.occurred_at, one.id))
 
 
 async def source(call: Call) -> Response:
@@ -177,8 +188,11 @@ ENDPOINTS = (
         Scope.EMAIL_READ,
         "List what happened to an email after it was handed over.",
         events,
+        query=PageQuery,
         response=Page[Event],
         tag=_TAG,
+        description="Oldest first: what became of it, and what its provider, its recipients and "
+        "bounce mail told of it. Attempts to hand it over are with the email itself.",
     ),
     Endpoint(
         "GET",

@@ -127,12 +127,16 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something else that happened to a mail."""
+    """Something else that happened to a mail; `source` is who says so, null where we do."""
 
+    id: UUID
     occurred_at: datetime
     type: str
     recipient_email: str | None
+    source: str | None
+    code: str | None
     detail: str | None
+    data: Any
 
 
 @dataclass(frozen=True, slots=True)

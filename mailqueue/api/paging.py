@@ -57,7 +57,8 @@ def key_of(cursor: str | None, *kinds: type) -> tuple[Any, ...]:
     if cursor is None:
         return (None,) * len(kinds)
     try:
-        padded = cursor[:_LARGEST_CURSOR].encode("ascii") + b"=="
+        octets = cursor[:_LARGEST_CURSOR].encode("ascii")
+        padded = octets + b"=" * (-len(octets) % 4)
         found = orjson.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
         if not isinstance(found, list) or len(found) != len(kinds):
             raise ValueError("another list's")

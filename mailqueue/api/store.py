@@ -1,6 +1,6 @@
 """Mail as the API accepts and shows it; the only file here that runs SQL."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
@@ -91,9 +91,16 @@ async def list_attempts(conn: Conn, email_id: UUID) -> list[Attempt]:
     return await many(conn, "list_email_attempts", {"id": email_id}, Attempt)
 
 
-async def list_events(conn: Conn, email_id: UUID) -> list[Event]:
-    """List what else happened to a mail, oldest first."""
-    return await many(conn, "list_email_events", {"id": email_id}, Event)
+async def list_events(
+    conn: Conn,
+    email_id: UUID,
+    *,
+    after: tuple[datetime | None, UUID | None] = (None, None),
+    limit: int | None = None,
+) -> list[Event]:
+    """List what else happened to a mail, oldest first, behind one of them."""
+    params = {"id": email_id, "after": after[0], "after_id": after[1], "limit": limit}
+    return await many(conn, "list_email_events", params, Event)
 
 
 async def find_refusal(conn: Conn) -> str | None:

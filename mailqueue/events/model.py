@@ -1,7 +1,7 @@
 """What happened to a mail, as whoever heard of it tells it. Values only."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -88,6 +88,71 @@ class Result(StrEnum):
     REPEATED = "repeated"  # it was there
     UNMATCHED = "unmatched"  # no such mail yet: keep it and offer it again
     IGNORED = "ignored"  # of no type we know
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An event as it stands in the database."""
+
+    id: UUID
+    occurred_at: datetime
+    project: str
+    email_id: UUID
+    type: str
+    recipient_email: str | None
+    sender: str | None
+    source: str | None
+    code: str | None
+    detail: str | None
+    suppresses: str | None
+    data: Any
+
+
+@dataclass(frozen=True, slots=True)
+class RecipientMoment:
+    """Something that happened to a mail to one address: accepted, sent, or an event."""
+
+    id: UUID
+    occurred_at: datetime
+    type: str
+    email_id: UUID
+    subject: str | None
+    campaign_id: str | None
+    source: str | None
+    code: str | None
+    detail: str | None
+    data: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What administrators of a project should know of."""
+
+    id: int
+    noticed_at: datetime
+    project: str
+    kind: str
+    sender: str | None
+    email_id: UUID | None
+    told: str
+    seen_at: datetime | None
+    seen_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which events are listed; those that are given must all fit."""
+
+    email_id: UUID | None = None
+    project: str | None = None
+    type: str | None = None
+    id: UUID | None = None
+    before: UUID | None = None
+    limit: int = 50
+
+    def params(self) -> dict[str, Any]:
+        """Give them by name."""
+        return asdict(self)
 
 
 def storable_json(value: Any) -> Any:

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from typing import NamedTuple
+from uuid import UUID
 
-from mailqueue.db.fetch import Conn, many
-from mailqueue.events.model import Event, Result
+from mailqueue.db.fetch import Conn, many, maybe, value
+from mailqueue.events.model import Asked, Event, Notice, RecipientMoment, Result, Told
 
 
 class _Recorded(NamedTuple):
@@ -23,3 +25,45 @@ async def record_events(conn: Conn, events: Sequence[Event]) -> list[Result]:
     told = json.dumps([event.as_json() for event in events])
     found = await many(conn, "record_events", {"events": told}, _Recorded)
     return [Result(one.result) for one in found]
+
+
+async def list_events(conn: Conn, asked: Asked) -> list[Told]:
+    """List events, the latest recorded first."""
+    return await many(conn, "list_events", asked.params(), Told)
+
+
+async def find_project(conn: Conn, project: str) -> UUID | None:
+    """Give the id of the project of that name."""
+    return await maybe(conn, "find_events_project", {"project": project}, UUID)
+
+
+async def list_recipient(
+    conn: Conn,
+    project_id: UUID,
+    address: str,
+    *,
+    before: tuple[datetime | None, UUID | None] = (None, None),
+    limit: int,
+) -> list[RecipientMoment]:
+    """List everything that happened to mail to one address, the newest first."""
+    params = {
+        "project_id": project_id,
+        "address": address,
+        "before": before[0],
+        "before_id": before[1],
+        "limit": limit,
+    }
+    return await many(conn, "list_recipient_events", params, RecipientMoment)
+
+
+async def list_notices(
+    conn: Conn, *, project: str | None, is_all: bool, limit: int
+) -> list[Notice]:
+    """List what administrators should know of, the newest first."""
+    params = {"project": project, "is_all": is_all, "limit": limit}
+    return await many(conn, "list_notices", params, Notice)
+
+
+async def see_notices(conn: Conn, project_id: UUID | None, *, by: str) -> int:
+    """Say that somebody has looked; give how many were new."""
+    return await value(conn, "see_notices", {"project_id": project_id, "by": by}, int)

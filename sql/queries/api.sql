@@ -32,11 +32,13 @@ WHERE l.email_id = %(id)s
 ORDER BY l.sent_at, l.id;
 
 -- name: list_email_events :many
--- What else happened to a mail, oldest first.
-SELECT v.occurred_at, v.type, v.recipient_email, v.detail
+-- What else happened to a mail, oldest first, behind one of them.
+SELECT v.id, v.occurred_at, v.type, v.recipient_email, v.source, v.code, v.detail, v.data
 FROM mailqueue.email_events AS v
 WHERE v.email_id = %(id)s
-ORDER BY v.occurred_at, v.id;
+  AND (%(after)s::timestamptz IS NULL OR (v.occurred_at, v.id) > (%(after)s::timestamptz, %(after_id)s::uuid))
+ORDER BY v.occurred_at, v.id
+LIMIT %(limit)s::integer;
 
 -- name: find_refusal :maybe
 -- Why no mail is accepted now; NULL while it is.

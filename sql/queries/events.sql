@@ -5,3 +5,44 @@
 SELECT r.n, r.result
 FROM mailqueue.record_events(%(events)s::jsonb) AS r
 ORDER BY r.n;
+
+-- name: list_events :many
+-- Events, the latest recorded first, behind one of them; of one mail, type or project where that is asked for.
+SELECT v.id, v.occurred_at, p.name AS project, v.email_id, v.type, v.recipient_email, a.name AS sender, v.source, v.code, v.detail,
+       v.suppresses, v.data
+FROM mailqueue.email_events AS v
+JOIN mailqueue.projects AS p ON p.id = v.project_id
+LEFT JOIN mailqueue.sender_accounts AS a ON a.id = v.sender_account_id
+WHERE (%(email_id)s::uuid IS NULL OR v.email_id = %(email_id)s)
+  AND (%(project)s::text IS NULL OR p.name = %(project)s)
+  AND (%(type)s::text IS NULL OR v.type = %(type)s)
+  AND (%(id)s::uuid IS NULL OR v.id = %(id)s)
+  AND (%(before)s::uuid IS NULL OR v.id < %(before)s)
+ORDER BY v.id DESC
+LIMIT %(limit)s;
+
+-- name: find_events_project :maybe
+-- The id of the project of that name.
+SELECT id
+FROM mailqueue.projects
+WHERE name = %(project)s;
+
+-- name: list_recipient_events :many
+-- Everything that happened to mail of a project to one address, the newest first, behind one of them.
+SELECT r.id, r.occurred_at, r.type, r.email_id, r.subject, r.campaign_id, r.source, r.code, r.detail, r.data
+FROM mailqueue.recipient_events(%(project_id)s, %(address)s, %(before)s, %(before_id)s, %(limit)s) AS r;
+
+-- name: list_notices :many
+-- What administrators of projects should know of, the newest first.
+SELECT n.id, n.noticed_at, p.name AS project, n.kind, a.name AS sender, n.email_id, n.told, n.seen_at, n.seen_by
+FROM mailqueue.notices AS n
+JOIN mailqueue.projects AS p ON p.id = n.project_id
+LEFT JOIN mailqueue.sender_accounts AS a ON a.id = n.sender_account_id
+WHERE (%(project)s::text IS NULL OR p.name = %(project)s)
+  AND (%(is_all)s OR n.seen_at IS NULL)
+ORDER BY n.id DESC
+LIMIT %(limit)s;
+
+-- name: see_notices :value
+-- Somebody has looked at the notices of a project, or of all; gives how many were new.
+SELECT mailqueue.see_notices(%(project_id)s::uuid, %(by)s);
