@@ -1,6 +1,7 @@
 """The published `mailgun` library, unmodified, sends and fails as it does with Mailgun."""
 
 import asyncio
+import inspect
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,8 @@ import pytest
 import requests
 from mailgun.builders import MailgunMessageBuilder
 from mailgun.client import AsyncClient, Client
+from mailgun.config import Config
+from mailgun.examples import builder_examples, messages_examples
 
 from tests.clients.serving import PDF, Served
 from tests.clients.test_docs import after, real, shown
@@ -574,3 +577,60 @@ def test_python_on_the_page_sends(site: Served) -> None:
     exec(compile(real(site, text), "mailgun.md", "exec"), {})
 
     assert site.count() == before + 5
+
+
+@pytest.fixture
+def published(site: Served, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """What the examples that come with the library are given; they name no server."""
+    monkeypatch.setattr(Config, "DEFAULT_API_URL", site.url)
+    return {
+        "api_key": site.keys.live,
+        "domain": DOMAIN,
+        "from_email": "from@example.com",
+        "to_email": "to@example.com",
+        "cc_email": "cc@example.com",
+    }
+
+
+@pytest.mark.parametrize("name", ["message", "message_tags", "mime", "no_tracking", "scheduled"])
+def test_published_examples_run_unmodified(
+    published: dict[str, str], capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    folder = Path(messages_examples.__file__).parents[1] / "doc_tests" / "files"
+    given = published | {
+        "html_body": "<b>Hello!</b>",
+        "file_path_1": str(folder / "test1.txt"),
+        "file_path_2": str(folder / "test2.txt"),
+        "mime_file_path": str(folder / "test_mime.mime"),
+    }
+
+    for kind in ("sync", "async"):
+        example = getattr(messages_examples, f"post_{name}_{kind}")
+        wanted = {each: given[each] for each in inspect.signature(example).parameters}
+        done = example(**wanted)
+        if kind == "async":
+            asyncio.run(done)
+
+    assert capsys.readouterr().out.count("'message': 'Queued. Thank you.'") == 2
+
+
+def test_published_examples_of_the_builder_run_unmodified(
+    published: dict[str, str],
+    template: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(builder_examples, "MESSAGES_TO", "alice@example.com", raising=False)
+    given = (published["api_key"], DOMAIN)
+
+    builder_examples.send_standard_email_sync(*given)
+    builder_examples.send_batch_email_sync(*given)
+    said = capsys.readouterr().out
+    asyncio.run(builder_examples.send_template_email_async(*given))
+    asyncio.run(builder_examples.send_amp_and_inline_images_async(*given))
+    refused = capsys.readouterr().out
+
+    assert said.count("'message': 'Queued. Thank you.'") == 2
+    assert template in refused
+    assert "no version 2" in refused, "it asks for v2, and there is one version"
+    assert "'amp-html' parameter: is not supported" in refused
