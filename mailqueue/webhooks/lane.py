@@ -43,7 +43,8 @@ class Desk:
 
     poster: Poster
     slots: Slots
-    settle: Callable[[Settled], None]
+    settle: Callable[[Settled], int]
+    written: Callable[[], int]
     freed: Callable[[], None]
     now: Callable[[], float]
 
@@ -59,17 +60,24 @@ class Lane:
         self._calls: set[asyncio.Task[None]] = set()
         self._worth = FIRST_CALLS
         self._is_stranger = True
+        self._doubted_until = 0  # a bad answer is to be written first: it may be the last for now
         self.used_at = desk.now()
 
     @property
     def room(self) -> int:
         """Say how many more deliveries are welcome."""
+        if self._is_in_doubt:
+            return 0
         return max(0, self._worth * WAITING_PER_CALL - len(self._waiting))
 
     @property
     def is_idle(self) -> bool:
         """Say that nothing waits and nothing is under way."""
         return not self._waiting and not self._calls
+
+    @property
+    def _is_in_doubt(self) -> bool:
+        return self._desk.written() < self._doubted_until
 
     @property
     def is_waiting(self) -> bool:
@@ -83,7 +91,7 @@ class Lane:
 
     def start(self) -> None:
         """Begin as many calls as the endpoint is worth and places allow."""
-        while self._waiting and len(self._calls) < self._worth:
+        while self._waiting and len(self._calls) < self._worth and not self._is_in_doubt:
             is_stranger = self._is_stranger
             if not self._desk.slots.take(is_stranger=is_stranger):
                 return
@@ -126,7 +134,12 @@ class Lane:
                 await self._deliver(claim)
             # Known, or a stranger again: its place is of the other half now.
             has_changed = was_stranger != self._is_stranger
-            if has_changed or not self._waiting or len(self._calls) > self._worth:
+            if (
+                has_changed
+                or self._is_in_doubt
+                or not self._waiting
+                or len(self._calls) > self._worth
+            ):
                 return
             claimed_at, claim = self._waiting.popleft()
 
@@ -139,7 +152,9 @@ class Lane:
             done = Settled(claim.id, claim.claim_no, Ending.FAILED, error=why)
         if done.tried_at is not None:
             self._learn(is_good=done.ending is Ending.DELIVERED)
-        self._desk.settle(done)
+        number = self._desk.settle(done)
+        if done.ending is not Ending.DELIVERED:
+            self._doubted_until = number
 
     async def _delivered(self, claim: Claimed) -> Settled:
         way = self.way

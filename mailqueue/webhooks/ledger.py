@@ -26,6 +26,8 @@ class Ledger:
         self._link = link
         self._blocked = blocked
         self._done: deque[Settled] = deque()
+        self.written = 0  # outcomes so far
+        self._writing = 0
         self._is_due = asyncio.Event()
         self._is_full = asyncio.Event()
         self._is_idle = asyncio.Event()
@@ -34,13 +36,14 @@ class Ledger:
     def __len__(self) -> int:
         return len(self._done)
 
-    def settle(self, done: Settled) -> None:
-        """Have an outcome written soon."""
+    def settle(self, done: Settled) -> int:
+        """Have an outcome written soon: once `written` is this number."""
         self._done.append(done)
         self._is_idle.clear()
         self._is_due.set()
         if len(self._done) >= MOST_AT_ONCE:
             self._is_full.set()
+        return self.written + self._writing + len(self._done)
 
     async def drained(self) -> None:
         """Wait until everything is written."""
@@ -61,9 +64,12 @@ class Ledger:
             self._is_full.clear()
         if not self._done:
             self._is_due.clear()
+        self._writing = len(group)
         reach("webhooks.settling")
         told = await self._link.call(lambda conn: store_deliveries.settle(conn, group))
         reach("webhooks.settled")
+        self.written += len(group)
+        self._writing = 0
         lost = sum(one.webhook_id is None for one in told)
         if lost:
             log.warning("deliveries.refused", count=lost, reason="the claims had moved on")

@@ -66,6 +66,7 @@ class WebhookWorker:
             tools.poster,
             Slots(tools.in_flight),
             self._ledger.settle,
+            lambda: self._ledger.written,
             self._has_room.set,
             asyncio.get_running_loop().time,
         )
@@ -189,6 +190,7 @@ class WebhookWorker:
         for webhook_id in ids:
             if (lane := self._lanes.get(webhook_id)) is not None:
                 lane.give_back("the endpoint is left alone for now")
+        self._has_room.set()  # those that were in doubt and are not left alone go on
 
     async def _drain(self) -> None:
         for lane in self._lanes.values():

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from ipaddress import ip_network
 from typing import Any
 from uuid import UUID
@@ -21,6 +22,8 @@ from tests.api.wired import MASTER
 
 LOOPBACK = Reach(allowed_networks=(ip_network("127.0.0.0/8"), ip_network("::1/128")))
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+LEASED_OUT = timedelta(milliseconds=1)
+"""A lease that is over at once."""
 PATIENCE = 60.0
 """Seconds; how long a test waits for what must come."""
 
@@ -104,6 +107,8 @@ async def delivering(database: DatabaseSettings, **options: Any) -> AsyncIterato
     try:
         yield worker
     finally:
+        if running.done():
+            running.result()  # why it ended before its time
         stop.set()
         await running
 

@@ -1,4 +1,4 @@
-"""What happens to a mail is told in the transaction in which it happens, to who wants to hear it."""
+"""What happens to mail is told in the transaction in which it happens, to who wants to hear."""
 
 import json
 from datetime import datetime
@@ -33,9 +33,10 @@ async def heard(conn: Conn) -> list[tuple[str, dict[str, Any]]]:
 async def settled(conn: Conn, email_id: UUID, claim: int, outcome: str, **said: Any) -> None:
     log = said.get("log", "sent")
     await conn.execute(
-        "SELECT mailqueue.settle_emails(ARRAY[%s::uuid], ARRAY[%s::bigint], ARRAY[%s], ARRAY[%s::text],"
-        " ARRAY[NULL::interval], ARRAY[1], ARRAY[NULL::integer], ARRAY[%s], ARRAY['<m@example.com>'],"
-        " ARRAY['p-1'], ARRAY[%s::text], ARRAY[%s::text], ARRAY[%s::text], ARRAY[5], ARRAY[false])",
+        "SELECT mailqueue.settle_emails(ARRAY[%s::uuid], ARRAY[%s::bigint], ARRAY[%s],"
+        " ARRAY[%s::text], ARRAY[NULL::interval], ARRAY[1], ARRAY[NULL::integer], ARRAY[%s],"
+        " ARRAY['<m@example.com>'], ARRAY['p-1'], ARRAY[%s::text],"
+        " ARRAY[%s::text], ARRAY[%s::text], ARRAY[5], ARRAY[false])",
         (
             email_id,
             claim,
@@ -217,7 +218,8 @@ async def test_a_recorded_event_is_told_with_what_its_source_said_and_the_mail_i
 async def test_every_type_of_event_has_a_type_of_webhook(conn: Conn) -> None:
     rule = await make.scalar(
         conn,
-        "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'email_events_type_check'"
+        "SELECT pg_get_constraintdef(oid) FROM pg_constraint"
+        " WHERE conname = 'email_events_type_check'"
         " AND conrelid = 'mailqueue.email_events'::regclass",
     )
     words = {word for word in rule.split("'") if word.isidentifier() and word not in ("text",)}

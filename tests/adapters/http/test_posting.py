@@ -1,4 +1,4 @@
-"""Calls of endpoints: whatever they do, a call ends in time, reads little and goes nowhere inside."""
+"""Whatever endpoints do, a call ends in time, reads little and goes nowhere inside."""
 
 import asyncio
 import time
@@ -106,9 +106,9 @@ async def test_an_endpoint_that_says_nothing_is_given_up_in_time() -> None:
 
 
 async def test_a_head_that_comes_in_drops_is_given_up_in_time() -> None:
-    async with endless(b"HTTP/1.1 200 OK\r\n", b"X-A: b\r\n", pause=0.05) as url:
-        async with poster(total_s=0.4) as calls:
-            posted = await calls.post(url, HEADERS, b"{}")
+    drops = endless(b"HTTP/1.1 200 OK\r\n", b"X-A: b\r\n", pause=0.05)
+    async with drops as url, poster(total_s=0.4) as calls:
+        posted = await calls.post(url, HEADERS, b"{}")
 
     assert posted.status is None
 
@@ -124,9 +124,9 @@ async def test_a_body_that_comes_in_drops_takes_nothing_from_the_status() -> Non
 
 async def test_of_a_body_without_end_little_is_read() -> None:
     head = b"HTTP/1.1 500 Oh\r\nTransfer-Encoding: chunked\r\n\r\n"
-    async with endless(head, b"1000\r\n" + b"x" * 4096 + b"\r\n", pause=0) as url:
-        async with poster() as calls:
-            posted = await calls.post(url, HEADERS, b"{}")
+    chunks = endless(head, b"1000\r\n" + b"x" * 4096 + b"\r\n", pause=0)
+    async with chunks as url, poster() as calls:
+        posted = await calls.post(url, HEADERS, b"{}")
 
     assert posted.status == 500
     assert len(posted.body) == MOST_BODY_BYTES
@@ -152,8 +152,10 @@ async def test_what_is_not_http_is_no_answer(raw: bytes) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["127.0.0.1", "localhost", "[::1]", "10.1.2.3", "169.254.169.254", "192.168.1.1"]
-    + ["[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "[fd00::1]", "0.0.0.0", "100.64.0.1"],  # noqa: S104
+    (
+        "127.0.0.1 localhost [::1] 10.1.2.3 169.254.169.254 192.168.1.1 [::ffff:127.0.0.1]"
+        " [64:ff9b::7f00:1] [fd00::1] 0.0.0.0 100.64.0.1"
+    ).split(),
 )
 async def test_nothing_inside_is_called_whether_or_not_it_listens(host: str) -> None:
     async with fake([Reply(200)]) as server, poster(Reach()) as calls:
