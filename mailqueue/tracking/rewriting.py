@@ -5,6 +5,7 @@ What is not changed stays as it was written, comments for Outlook included.
 
 import re
 from collections.abc import Callable, Collection
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from mailqueue.tracking.urls import PATHS
@@ -60,8 +61,11 @@ def rewritten(
 
 def web_address(href: object) -> str | None:
     """Give the web page a link leads to, as a browser reads it; None where it is none of them."""
-    if not isinstance(href, str):
-        return None
+    return _web_address(href) if isinstance(href, str) else None
+
+
+@lru_cache(maxsize=4096)  # mails from one template have the same links
+def _web_address(href: str) -> str | None:
     url = href.strip(_EDGES).translate(_INNER)
     if not _WEB.match(url) or len(url) > LONGEST_URL:
         return None
@@ -75,6 +79,7 @@ def web_address(href: object) -> str | None:
     return url
 
 
+@lru_cache(maxsize=4096)
 def is_leaving(url: str) -> bool:
     """Say whether people unsubscribe by a link, which nothing should stand before."""
     return _LEAVING.search(url) is not None
@@ -82,6 +87,9 @@ def is_leaving(url: str) -> bool:
 
 def with_at_end(html: str, markup: str) -> str:
     """Put markup behind all that a document shows."""
+    place = html.rfind("</body>")
+    if place >= 0 and not html[place + 7 :].replace("</html>", "").strip():
+        return html[:place] + markup + html[place:]  # as nearly every document ends
     place = len(html)
     for found in reversed(list(_ENDS.finditer(html))):
         rest = html[found.end() :]
