@@ -18,6 +18,7 @@ from mailqueue.smtp.server_handler import ServerLimits
 from mailqueue.submission.server import LIMITS, submission_server
 from mailqueue.tenants.keys import issue_key
 from tests import make
+from tests.docs.reading import blocks
 
 T = TypeVar("T")
 QUEUED = "Ok: queued as "
@@ -125,3 +126,12 @@ async def mails(conn: Conn, ids: Sequence[UUID]) -> list[tuple[Any, ...]]:
         " ORDER BY id",
         list(ids),
     )
+
+
+def documented_lines(language: str, *, holding: str) -> str:
+    """Give the only block of the page about all this that holds a text."""
+    page = "docs/clients/smtp.md"
+    [found] = [
+        block.text for block in blocks(language) if block.page == page and holding in block.text
+    ]
+    return found

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mailqueue.embedded.ports import free_port
-from tests.submission.handing import Running
+from tests.submission.handing import Running, documented_lines
 from tests.whole.machine import POSTFIX
 from tests.whole.running import eventually
 
@@ -26,13 +26,7 @@ smtpd_peername_lookup = no
 alias_maps =
 alias_database =
 smtp_dns_support_level = disabled
-relayhost = [localhost]:{target}
-smtp_sasl_auth_enable = yes
-smtp_sasl_password_maps = static:apikey:{key}
-smtp_sasl_security_options = noanonymous
-smtp_tls_security_level = verify
-smtp_tls_CAfile = {certificate}
-smtp_tls_verify_cert_match = hostname
+{documented}
 minimal_backoff_time = 1s
 maximal_backoff_time = 2s
 queue_run_delay = 1s
@@ -67,8 +61,14 @@ def relaying(home: Path, smtp: Running) -> Iterator[int]:
         shutil.chown(home / name, owner)
     certificate = home / "ca.pem"  # its own user reads it
     certificate.write_text(smtp.certificate.read_text().partition("-----BEGIN PRIVATE")[0])
-    settings = {"home": home, "key": smtp.key, "certificate": certificate, "target": smtp.port}
-    (home / "config" / "main.cf").write_text(_MAIN.format_map(settings))
+    documented = (
+        documented_lines("ini", holding="relayhost")
+        .replace("2587", str(smtp.port))
+        .replace("mq_live_…", smtp.key)
+        .replace("/etc/postfix/submission.pem", str(certificate))
+    )
+    main = _MAIN.format(home=home, documented=documented)
+    (home / "config" / "main.cf").write_text(main)
     command = [str(POSTFIX), "-c", str(home / "config")]
     port = _started(command, home)
     try:

@@ -1,5 +1,7 @@
 """Programs that people have, as they are: swaks, Postfix, nodemailer, Django."""
 
+import json
+import re
 import smtplib
 import subprocess
 import sys
@@ -10,7 +12,7 @@ import pytest
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.submission.handing import QUEUED, Running, beside, message
+from tests.submission.handing import QUEUED, Running, beside, documented_lines, message
 from tests.submission.postfixed import handed_on, relaying
 
 pytestmark = pytest.mark.anyio
@@ -126,13 +128,9 @@ async def test_nodemailer_hands_in(smtp: Running, database: Conn) -> None:
 
 
 DJANGO = """
-import sys
+import json, sys
 from django.conf import settings
-port, key = sys.argv[1:]
-settings.configure(
-    EMAIL_HOST="localhost", EMAIL_PORT=int(port), EMAIL_USE_TLS=True,
-    EMAIL_HOST_USER="apikey", EMAIL_HOST_PASSWORD=key, DEFAULT_CHARSET="utf-8",
-)
+settings.configure(**json.loads(sys.argv[1]))
 from django.core import mail
 some = [
     mail.EmailMultiAlternatives(
@@ -147,8 +145,42 @@ print(mail.get_connection("django.core.mail.backends.smtp.EmailBackend").send_me
 """
 
 
+async def test_the_documented_program_hands_in(smtp: Running, database: Conn) -> None:
+    program = documented_lines("python", holding="import smtplib")
+    given = {"PORT": smtp.port, "CONTEXT": smtp.context(), "API_KEY": smtp.key}
+
+    await beside(exec, program, given)
+
+    query = "SELECT campaign_id FROM mailqueue.emails WHERE subject = 'Your order 81'"
+    assert await make.rows(database, query) == [("orders",)]
+
+
+def test_the_documented_filter_finds_who_guesses(capfd: pytest.CaptureFixture[str]) -> None:
+    """As fail2ban does, which puts a pattern of addresses for <HOST>."""
+    line = documented_lines("ini", holding="failregex").split("failregex = ")[1].strip()
+    program = (
+        "from mailqueue.core.config import LogFormat, LogLevel, LogSettings\n"
+        "from mailqueue.telemetry.log import configure_logging, get_logger\n"
+        "configure_logging(LogSettings(LogLevel.INFO, LogFormat.JSON))\n"
+        "log = get_logger('mailqueue.submission.gate')\n"
+        "for event in 'submission.login_failed', 'submission.locked_out', 'submission.refused':\n"
+        "    log.warning(event, client='203.0.113.9', failures=3)\n"
+    )
+
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+    said = "".join(capfd.readouterr())
+    assert re.findall(line.replace("<HOST>", r"([0-9a-f.:]+)"), said) == [
+        ("203.0.113.9", "login_failed"),
+        ("203.0.113.9", "locked_out"),
+    ]
+
+
 async def test_django_hands_in(smtp: Running, database: Conn) -> None:
-    command = [sys.executable, "-c", DJANGO, str(smtp.port), smtp.key]
+    settings: dict[str, object] = {"API_KEY": smtp.key}
+    exec(documented_lines("python", holding="EMAIL_HOST"), {"API_KEY": smtp.key}, settings)
+    given = json.dumps(settings | {"EMAIL_PORT": smtp.port})
+    command = [sys.executable, "-c", DJANGO, given]
 
     done = await beside(_with_certificate, command, smtp.certificate)
 
