@@ -390,10 +390,14 @@ def test_keys_and_domains_are_refused_as_mailgun_does(site: Served, client: Clie
             answered(site.keys.live, one).status_code for one in ("example.com", "a.example.net")
         ]
         missing = answered(site.keys.live, "example.net")
+        listed = client.domains.get(filters={"limit": 1}).json()
         foreign = client.messages.create(data=HI | {"from": "x@example.com"}, domain=DOMAIN)
     finally:
         site.rows(allowed, None)
     unknown = answered("key-123")
+    with Client(auth=("api", "key-123"), api_url=site.url) as stranger:
+        assert (client.ping(), stranger.ping()) == (True, False)
+    assert (listed["total_count"], listed["items"][0]["name"]) == (1, "example.com")
 
     assert (unknown.status_code, unknown.text) == (401, "Forbidden")
     assert (answered(site.keys.reads).status_code, known) == (403, [200, 200])

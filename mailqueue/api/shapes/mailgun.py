@@ -16,15 +16,17 @@ from mailqueue.api.call import Call
 from mailqueue.api.endpoint import Endpoint, Once
 from mailqueue.api.model import Sent
 from mailqueue.api.reading import head_of
+from mailqueue.api.shapes import mailgun_domains
 from mailqueue.api.shapes.mailboxes import parted
-from mailqueue.api.shapes.mailgun_faults import DomainNotFound, refused
+from mailqueue.api.shapes.mailgun_domains import check_domain
+from mailqueue.api.shapes.mailgun_faults import refused
 from mailqueue.api.shapes.mailgun_form import form_of
 from mailqueue.api.shapes.mailgun_mime import accepted_message
 from mailqueue.api.shapes.mailgun_options import Options, options_of
 from mailqueue.api.shapes.mailgun_wanted import meant_by, wanted_of
 from mailqueue.api.shapes.model import Shape
 from mailqueue.api.shapes.together import accepted_together
-from mailqueue.core.address import InvalidAddress, parse_address
+from mailqueue.core.address import parse_address
 from mailqueue.core.errors import InvalidField, Unauthorized
 from mailqueue.mime.compose import message_id
 from mailqueue.tenants.model import Scope
@@ -34,7 +36,7 @@ MOST_KEY_CHARACTERS = 200
 
 async def send(call: Call) -> Response:
     """Accept one mail, or one for each recipient who has variables; all or none."""
-    await _check_domain(call)
+    await check_domain(call)
     form = await form_of(call.request)
     call.size = form.size
     options = await _options(call, options_of(form, datetime.now(UTC)))
@@ -45,7 +47,7 @@ async def send(call: Call) -> Response:
 
 async def send_mime(call: Call) -> Response:
     """Accept a finished message."""
-    await _check_domain(call)
+    await check_domain(call)
     form = await form_of(call.request)
     call.size = form.size
     options = await _options(call, options_of(form, datetime.now(UTC)))
@@ -59,31 +61,6 @@ def _queued(mail_id: str) -> Response:
 def _message_id(sent: Sent, sender: str) -> str:
     """Give the Message-ID the mail will have; of several, that of the first."""
     return message_id(sent.id, parse_address(parted(sender)[1]).domain)
-
-
-async def _check_domain(call: Call) -> None:
-    """Refuse a domain of the path that the project may not write as.
-
-    Raises:
-        DomainNotFound: it may not.
-    """
-    given = call.path["domain"]
-    missing = DomainNotFound(f"Domain not found: {given[:253]}")
-    try:
-        domain = parse_address(f"x@{given}").domain
-    except InvalidAddress:
-        raise missing from None
-    async with call.connection() as conn:
-        found = await store_mailgun.grounds_of(conn, call.caller.project_id)
-    allowed = None if found is None else found.allowed_from
-    if allowed is not None and not any(_covers(one, domain) for one in allowed):
-        raise missing
-
-
-def _covers(pattern: str, domain: str) -> bool:
-    """Say whether a pattern of addresses has any in a domain. Pure."""
-    own = pattern.lower().rpartition("@")[2]
-    return domain.endswith(own[1:]) if own.startswith("*.") else domain == own
 
 
 async def _options(call: Call, options: Options) -> Options:
@@ -149,6 +126,7 @@ MAILGUN = Shape(
     endpoints=(
         _endpoint("/v3/{domain}/messages", "Send an email.", send),
         _endpoint("/v3/{domain}/messages.mime", "Send a finished message.", send_mime),
+        Endpoint("GET", "/v3/domains", Scope.EMAIL_SEND, "List domains.", mailgun_domains.index),
     ),
     credential_of=key_of,
     refused=refused,
