@@ -33,7 +33,7 @@ SUBJECT = re.compile(
     r"|(?:i am |i'm |am |will be |currently )?(?:\[?out[ -]of[ -](?:the )?office|ooo\b|oof\b)"
     r"|.{0,40}\bout of (?:the )?office\b|.{0,30}\baway from (?:my |the )?(?:mail|office"
     r"|desk|e-?mail)"
-    r"|(?:on |my )?(?:vacation|holiday|annual leave|maternity leave|paternity leave"
+    r"|(?:on |my )?(?:vacation|holiday|leave until|annual leave|maternity leave|paternity leave"
     r"|leave of absence)"
     r"|.{0,20}\bi(?:'m| am)(?: currently)? (?:away|on (?:leave|vacation|holiday))"
     r"|abwesen\w*|.{0,30}\babwesenheit\w*|automatische (?:antwort|reactie|e-?mail|nachricht)"

@@ -7,7 +7,7 @@ import re
 
 from mailqueue.inbound.bounces.tree import USUAL, Limits, read_fields
 
-MOST_GROUPS = 1_000
+MOST_GROUPS = 200
 _RECIPIENT_BEGINS = frozenset({"original-recipient", "final-recipient"})
 
 _BLANK = re.compile(r"\n[ \t]*\n")

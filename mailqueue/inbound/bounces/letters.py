@@ -132,10 +132,10 @@ def told_by_letter(root: Part, text: str, returned: Returned) -> tuple[Told, ...
     is_delay = bool(_DELAY.search(before) or _DELAY.search(root.header("Subject")))
     named = _failed_header(root)
     spots = _spots_of(before, named) if named else _spots(before, root, returned)
+    spots = _firsts(spots)[:MOST_TOLD]
     told: dict[str, Told] = {}
     for number, (address, start) in enumerate(spots):
-        others = (at for other, at in spots[number + 1 :] if other.lower() != address.lower())
-        end = next(others, len(before))
+        end = spots[number + 1][1] if number + 1 < len(spots) else len(before)
         reason, detail = _why(before, start, end, is_final=not is_delay)
         known = told.get(address.lower())
         if known is None or (known.reason.cause is Cause.UNSAID is not reason.cause):
@@ -143,6 +143,15 @@ def told_by_letter(root: Part, text: str, returned: Returned) -> tuple[Told, ...
         if len(told) == MOST_TOLD:
             break
     return tuple(told.values())
+
+
+def _firsts(spots: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Give the first of spots of one address that stand behind each other."""
+    return [
+        spot
+        for number, spot in enumerate(spots)
+        if number == 0 or spot[0].lower() != spots[number - 1][0].lower()
+    ]
 
 
 def why_of(text: str) -> tuple[Reason, str]:
@@ -177,16 +186,28 @@ def _own(part: Part) -> Iterator[Part]:
 
 _TAG = re.compile(r"<(?![A-Za-z0-9._%+-]{1,64}@)[^<>]{0,2000}>")
 _BREAK = re.compile(r"<(?:br|/p|/div|/tr|/li|/h\d|/td)\b[^<>]{0,200}>", re.IGNORECASE)
-_SILENT = re.compile(r"<(style|script|head)\b.{0,20000}?</\1>", re.IGNORECASE | re.DOTALL)
+_SILENT = re.compile(r"<(/?)(?:style|script|head)\b[^<>]{0,500}>", re.IGNORECASE)
+MOST_HTML = 60_000
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&nbsp;", " "), ("&#64;", "@"), ("&amp;", "&"))
 
 
 def _plain(html: str) -> str:
-    text = _BREAK.sub("\n", _SILENT.sub("", html[:60_000]))
-    text = _TAG.sub("", text)
+    text = _TAG.sub("", _BREAK.sub("\n", _heard(html[:MOST_HTML])))
     for entity, character in _ENTITIES:
         text = text.replace(entity, character)
     return text
+
+
+def _heard(html: str) -> str:
+    """Give it without what stands between the tags of styles and scripts."""
+    pieces: list[str] = []
+    at = depth = 0
+    for tag in _SILENT.finditer(html):
+        if depth == 0:
+            pieces.append(html[at : tag.start()])
+        depth = max(0, depth - 1) if tag[1] else depth + 1
+        at = tag.end()
+    return "".join([*pieces, html[at:] if depth == 0 else ""])
 
 
 def _before_returned(text: str) -> str:
@@ -253,16 +274,20 @@ def _in_sentences(lines: Lines, avoided: set[str]) -> list[tuple[str, int]]:
 
 
 def _why(text: str, start: int, end: int, *, is_final: bool) -> tuple[Reason, str]:
-    behind = " ".join(text[start:end].split())[:MOST_DETAIL]
+    behind = _one_line(text[start:end])
     reason = reason_of("", behind, is_final=is_final)
     line_start = text.rfind("\n", 0, start) + 1
     if reason.cause is Cause.UNSAID and reason.fate is not Fate.DELAYED:
-        line = " ".join(text[line_start:end].split())[:MOST_DETAIL]
+        line = _one_line(text[line_start:end])
         second = reason_of("", line, is_final=is_final)
         if second.cause is not Cause.UNSAID:
             return second, line
-        whole = " ".join(text.split())[:MOST_DETAIL]
+        whole = _one_line(text)
         third = reason_of("", whole, is_final=is_final)
         if third.cause is not Cause.UNSAID:
             return third, whole
     return reason, behind
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text[: 4 * MOST_DETAIL].split())[:MOST_DETAIL]

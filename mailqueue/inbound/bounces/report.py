@@ -111,8 +111,9 @@ def said_of(recipient: str, text: str) -> str:
     """
     at = text.lower().find(recipient.lower()) if recipient else -1
     if at < 0:
-        return text.strip()[:MOST_DETAIL]
-    behind = text[at + len(recipient) :].lstrip(">:;,. \t\n")
+        return " ".join(text[: 4 * MOST_DETAIL].split())[:MOST_DETAIL]
+    at += len(recipient)
+    behind = text[at : at + 4 * MOST_DETAIL].lstrip(">:;,. \t\n")
     behind = _NEXT_ADDRESS.split(behind, maxsplit=1)[0]
     paragraph = behind.split("\n\n")[0]
     if len(paragraph) < 20:

@@ -21,13 +21,13 @@ _HEAD_IN_TEXT = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 BEGINS = re.compile(
-    r"^[ \t]*-{2,}[^\n]{0,60}(?:original|copy of|returned|unsent|undelivered|bounced|your)\b"
+    r"^[ \t]{0,40}-{2,80}[^\n]{0,60}(?:original|copy of|returned|unsent|undelivered|bounced|your)\b"
     r"[^\n]{0,40}(?:message|mail|header|text|follow)[^\n]{0,60}$"
     r"|^[^\n]{0,60}\b(?:copy of (?:the|your) (?:message|mail|original)|message headers? follows?"
     r"|following is (?:a|the) copy|headers? of the (?:original )?message|message text follows)"
     r"[^\n]{0,60}$"
     r"|^[^\n]{0,40}\boriginal (?:message|mail)(?: headers?)?(?: follows?)?[:.]?[ \t-]*$"
-    r"|^[ \t]*-{2,}[ \t]*(?:unsent|returned|bounced)[^\n]{0,60}"
+    r"|^[ \t]{0,40}-{2,80}[ \t]*(?:unsent|returned|bounced)[^\n]{0,60}"
     r"|^(?:Return-Path|Received|DKIM-Signature|Reporting-MTA): ",
     re.MULTILINE | re.IGNORECASE,
 )

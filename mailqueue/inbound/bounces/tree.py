@@ -28,7 +28,7 @@ class Limits:
     field_octets: int = 8_192
     parts: int = 100
     depth: int = 8
-    text_octets: int = 256 * 1024
+    text_octets: int = 64 * 1024
 
 
 USUAL = Limits()

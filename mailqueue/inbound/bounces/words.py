@@ -6,10 +6,11 @@ is bounded: nobody can write one that takes long.
 """
 
 import re
+from functools import lru_cache
 
 from mailqueue.inbound.bounces.model import Cause
 
-MOST_CHARACTERS = 2_000
+MOST_CHARACTERS = 1_000
 
 _I = re.IGNORECASE
 _ADDRESS = r"<?[\w.+=/-]{1,64}@[\w.-]{1,80}>?"
@@ -171,6 +172,7 @@ _ADDRESSES = re.compile(
 _PATHS = re.compile(r"(https?://[^\s/]{1,100})/[^\s]{0,300}")
 
 
+@lru_cache(maxsize=256)  # many recipients are refused in the same words
 def causes_in(text: str) -> tuple[Cause, ...]:
     """Give all a sentence is about, what counts first.
 
