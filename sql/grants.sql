@@ -216,7 +216,7 @@ BEGIN
             ('dba', 'EXECUTE ON FUNCTION mailqueue.health_of_events(), mailqueue.rates_of_sender(integer), mailqueue.address_said(text),
                                          mailqueue.rate_words(numeric, numeric, numeric, numeric, bigint, bigint, bigint, numeric, numeric)'),  -- in these
             ('dba', 'SELECT ON mailqueue.webhook_status'),
-            ('dba', 'EXECUTE ON FUNCTION mailqueue.health_of_webhooks(), mailqueue.ready_webhooks(timestamptz)'),  -- in health
+            ('dba', 'EXECUTE ON FUNCTION mailqueue.health_of_tracking(), mailqueue.health_of_webhooks(), mailqueue.ready_webhooks(timestamptz)'),  -- in health
             ('dba', 'EXECUTE ON FUNCTION mailqueue.why(uuid)')
         ) AS g(role, rights)
     LOOP
