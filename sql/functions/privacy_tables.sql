@@ -40,16 +40,16 @@ CREATE OR REPLACE FUNCTION mailqueue.privacy_tables() RETURNS TABLE (name text, 
 LANGUAGE sql STABLE
 AS $$
     SELECT c.relname::text, p.name, mailqueue.privacy_action(p.name),
-           greatest(1, pg_relation_size(c.oid) / current_setting('block_size')::bigint),
+           pg_relation_size(c.oid) / current_setting('block_size')::bigint,
            -- Some 16 MB at once, with what lies beside the pages.
            greatest(8, least(2000, 2000 * pg_relation_size(c.oid) / greatest(1, pg_table_size(c.oid))))::integer
       FROM pg_class AS c CROSS JOIN LATERAL (SELECT mailqueue.privacy_parent(c.oid) AS name OFFSET 0) AS p
-     WHERE c.relnamespace = 'mailqueue'::regnamespace AND c.relkind = 'r' AND mailqueue.privacy_action(p.name) IS NOT NULL
-       AND EXISTS (SELECT FROM mailqueue.text_columns(c.oid))
+     WHERE c.relnamespace = 'mailqueue'::regnamespace AND c.relkind = 'r' AND pg_relation_size(c.oid) > 0
+       AND mailqueue.privacy_action(p.name) IS NOT NULL AND EXISTS (SELECT FROM mailqueue.text_columns(c.oid))
      -- What moves from one table into another is looked at where it comes from first.
      ORDER BY p.name <> 'email_queue', p.name <> 'inbound_events', p.name, c.relname
 $$;
-COMMENT ON FUNCTION mailqueue.privacy_tables() IS 'Tables that may name a person, what becomes of such rows, and how many pages each has.';
+COMMENT ON FUNCTION mailqueue.privacy_tables() IS 'Tables with rows that may name a person, what becomes of such rows, and how many pages each has.';
 
 CREATE OR REPLACE FUNCTION mailqueue.privacy_table(p_name text) RETURNS oid
 LANGUAGE sql STABLE
