@@ -14,6 +14,7 @@ from mailqueue.api.smtp_configs_model import (
     ShownConfig,
     ShownConfigs,
 )
+from mailqueue.api.smtp_configs_returns import RETURNS_ENDPOINTS
 from mailqueue.api.smtp_configs_shown import account_of, renamed, shown, shown_one
 from mailqueue.api.smtp_configs_trial import TRIAL_ENDPOINTS
 from mailqueue.core.errors import InvalidField
@@ -205,4 +206,5 @@ ENDPOINTS = (
         tag=_TAG,
     ),
     *TRIAL_ENDPOINTS,
+    *RETURNS_ENDPOINTS,
 )

@@ -10,6 +10,7 @@ from mailqueue.cli.output import examples, json_option
 from mailqueue.cli.sender_add import add
 from mailqueue.cli.sender_health import health
 from mailqueue.cli.sender_place import prefer, remove
+from mailqueue.cli.sender_rates import rates
 from mailqueue.cli.sender_trial import test
 from mailqueue.cli.sender_view import print_accounts, print_outcome
 from mailqueue.cli.sender_webhook import webhook
@@ -183,4 +184,5 @@ sender.add_command(test)
 sender.add_command(health)
 sender.add_command(prefer)
 sender.add_command(remove)
+sender.add_command(rates)
 sender.add_command(webhook)

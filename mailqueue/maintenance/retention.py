@@ -1,6 +1,9 @@
 """The task `retention`: deletes what is kept no longer and has no archive."""
 
+from collections.abc import Awaitable, Callable
+
 from mailqueue.core.crashpoints import reach
+from mailqueue.db.fetch import Conn
 from mailqueue.maintenance import store, store_files, store_records, stored_files
 from mailqueue.maintenance.archiving import BATCH
 from mailqueue.maintenance.desk import Desk
@@ -22,7 +25,9 @@ async def run(desk: Desk) -> Report:
     counts["idempotency_keys"] = await _idempotency_keys(desk)
     counts["answers"] = await store.sweep_answers(desk.conn)
     counts["request_buckets"] = await store.sweep_request_buckets(desk.conn)
-    counts["trap_messages"] = await _trap_messages(desk)
+    counts["trap_messages"] = await _in_batches(desk, store.sweep_trap_messages)
+    counts["event_keys"] = await _in_batches(desk, store.sweep_event_keys)
+    counts["inbound_events"] = await _in_batches(desk, store.sweep_inbound_events)
     counts["webhook_deliveries"] = await _webhooks(desk)
     counts["workers"] = await store.sweep_workers(desk.conn)
     counts["waiters"] = await store.sweep_waiters(desk.conn)
@@ -76,9 +81,9 @@ async def _idempotency_keys(desk: Desk) -> int:
     return count
 
 
-async def _trap_messages(desk: Desk) -> int:
+async def _in_batches(desk: Desk, sweep: Callable[[Conn], Awaitable[int]]) -> int:
     count = 0
-    while batch := await store.sweep_trap_messages(desk.conn):
+    while batch := await sweep(desk.conn):
         count += batch
     return count
 

@@ -169,6 +169,16 @@ async def sweep_trap_messages(conn: Conn) -> int:
     return await fetch.value(conn, "sweep_trap_messages", None, int)
 
 
+async def sweep_event_keys(conn: Conn) -> int:
+    """Forget a batch of old events by what their sources call them; say how many."""
+    return await fetch.value(conn, "sweep_event_keys", None, int)
+
+
+async def sweep_inbound_events(conn: Conn) -> int:
+    """Forget a batch of what providers told; say how many."""
+    return await fetch.value(conn, "sweep_inbound_events", None, int)
+
+
 async def sweep_webhooks(conn: Conn, *, after: UUID | None) -> Swept:
     """Forget a batch of deliveries to webhooks behind an id."""
     return await fetch.one(conn, "sweep_webhooks", {"after": after}, Swept)

@@ -99,7 +99,7 @@ COMMENT ON FUNCTION mailqueue.judge_rates(integer) IS 'Compare the rates of an a
 
 CREATE OR REPLACE FUNCTION mailqueue.rate_words(p_bounce_warn numeric, p_bounce_pause numeric, p_complaint_warn numeric, p_complaint_pause numeric,
     p_sent bigint, p_bounces bigint, p_complaints bigint, p_bounce_rate numeric, p_complaint_rate numeric, OUT state text, OUT kind text, OUT words text)
-LANGUAGE sql STABLE
+LANGUAGE sql STABLE SECURITY DEFINER                         -- for views whose readers may not read settings
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT coalesce(w.state, 'ok'), w.kind, w.words

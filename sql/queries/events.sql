@@ -46,3 +46,29 @@ LIMIT %(limit)s;
 -- name: see_notices :value
 -- Somebody has looked at the notices of a project, or of all; gives how many were new.
 SELECT mailqueue.see_notices(%(project_id)s::uuid, %(by)s);
+
+-- name: list_sender_rates :many
+-- What accounts sent within the window of rates, and what came back of it.
+SELECT r.project, r.sender, r.status, r.since, r.sent, r.hard_bounces, r.soft_bounces, r.about_us, r.complaints,
+       r.bounce_rate::float8 AS bounce_rate, r.complaint_rate::float8 AS complaint_rate, r.bounce_warn::float8 AS bounce_warn,
+       r.bounce_pause::float8 AS bounce_pause, r.complaint_warn::float8 AS complaint_warn, r.complaint_pause::float8 AS complaint_pause,
+       r.state, r.found
+FROM mailqueue.sender_rates AS r
+WHERE (%(project)s::text IS NULL OR r.project = %(project)s)
+  AND (%(account)s::integer IS NULL OR r.sender_account_id = %(account)s)
+ORDER BY r.project, r.sender;
+
+-- name: set_sender_thresholds :run
+-- From when on the rates of an account warn and pause it.
+UPDATE mailqueue.sender_accounts
+SET bounce_warn = %(bounce_warn)s,
+    bounce_pause = %(bounce_pause)s,
+    complaint_warn = %(complaint_warn)s,
+    complaint_pause = %(complaint_pause)s,
+    updated_at = now()
+WHERE id = %(id)s;
+
+-- name: note_sender_thresholds :run
+-- Write down who changed the thresholds of an account.
+INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
+VALUES (%(project_id)s, %(by)s, 'sender.thresholds_changed', %(subject)s, %(detail)s);

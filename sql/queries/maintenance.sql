@@ -156,6 +156,35 @@ WITH old AS (
 )
 SELECT count(*) FROM forgotten;
 
+-- name: sweep_event_keys :value
+-- Forget a batch of events by what their sources call them; gives how many. Mail they speak of is long gone.
+WITH forgotten AS (
+    DELETE FROM mailqueue.event_keys AS k
+    WHERE k.ctid = ANY (ARRAY(
+        SELECT o.ctid
+        FROM mailqueue.event_keys AS o
+        WHERE o.recorded_on < (now() AT TIME ZONE 'UTC')::date
+                              - (SELECT r.keep_days FROM mailqueue.retention_rules AS r WHERE r.project_id IS NULL AND r.kind = 'event_keys')
+        LIMIT 20000))
+    RETURNING 1
+)
+SELECT count(*) FROM forgotten;
+
+-- name: sweep_inbound_events :value
+-- Forget a batch of what providers told that was seen to; gives how many.
+WITH forgotten AS (
+    DELETE FROM mailqueue.inbound_events AS e
+    WHERE e.ctid = ANY (ARRAY(
+        SELECT o.ctid
+        FROM mailqueue.inbound_events AS o
+        WHERE o.finished_at IS NOT NULL
+          AND o.received_at < clock_timestamp() - make_interval(days => (
+              SELECT r.keep_days FROM mailqueue.retention_rules AS r WHERE r.project_id IS NULL AND r.kind = 'inbound_events'))
+        LIMIT 5000))
+    RETURNING 1
+)
+SELECT count(*) FROM forgotten;
+
 -- name: sweep_webhooks :one
 -- Forget deliveries to webhooks behind an id that are kept no longer; the last id looked at, and how many went.
 SELECT s.last, s.swept FROM mailqueue.sweep_webhooks(%(after)s, 5000) AS s;

@@ -1,0 +1,33 @@
+"""The rates of sender accounts as rows."""
+
+from collections.abc import Mapping
+
+from psycopg.types.json import Jsonb
+
+from mailqueue.db.fetch import Conn, many, run
+from mailqueue.events.model import Rates
+from mailqueue.senders.model import SenderAccount
+
+
+async def list_rates(conn: Conn, *, project: str | None, account: int | None) -> list[Rates]:
+    """List the rates of accounts, by project and name."""
+    return await many(conn, "list_sender_rates", {"project": project, "account": account}, Rates)
+
+
+async def set_thresholds(
+    conn: Conn,
+    account: SenderAccount,
+    thresholds: Mapping[str, float],
+    *,
+    changed: Mapping[str, float],
+    by: str,
+) -> None:
+    """Put all thresholds of an account in force, and write down who did."""
+    await run(conn, "set_sender_thresholds", {"id": account.id, **thresholds})
+    params = {
+        "project_id": account.project_id,
+        "by": by,
+        "subject": f"sender {account.name}",
+        "detail": Jsonb(dict(changed)),
+    }
+    await run(conn, "note_sender_thresholds", params)
