@@ -153,7 +153,8 @@ def _claims(said: Mapping[str, Any], secrets: Secrets, now: datetime) -> Refused
         return Refused("its certificate is not at SNS")
     if said["Type"] == SUBSCRIPTION and not is_of_sns(said["SubscribeURL"]):
         return Refused("what it wants confirmed is not at SNS")
-    versions = {"2"} if secrets.settings.get("require_v2") else {"1", "2"}
+    is_asked = str(secrets.settings.get("require_v2", "")).lower() in ("true", "1", "yes", "on")
+    versions = {"2"} if is_asked else {"1", "2"}
     if said["SignatureVersion"] not in versions:
         return Refused("its signature is of a version that is not taken")
     written = said["Timestamp"]
