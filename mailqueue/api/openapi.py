@@ -63,7 +63,7 @@ WHY_BY_STATUS: Mapping[int, str] = {
     429: "Requests come too fast, or a quota is used up; try again after `Retry-After`.",
     503: "The database is away or full; try again after `Retry-After`.",
 }
-_UUIDS = frozenset(("batch_id", "email_id", "key_id"))
+_UUIDS = frozenset(("batch_id", "email_id", "key_id", "webhook_id", "delivery_id"))
 _ABOUT_BY_VARIABLE: Mapping[str, str] = {
     "pid": "Id or name of the key's own project, such as `default`.",
     "id": "Id or slug of the project.",
@@ -75,6 +75,8 @@ _ABOUT_BY_VARIABLE: Mapping[str, str] = {
     "template": "Id or slug of the template, such as `welcome`.",
     "version": "Id or number of the version, such as `3`.",
     "name": "Name of the layout or partial, such as `footer`.",
+    "webhook_id": "Id of the webhook, from the list of webhooks.",
+    "delivery_id": "Id of the delivery, from the log of its webhook.",
 }
 IDEMPOTENCY_KEY: Json = {
     "name": "Idempotency-Key",

@@ -155,6 +155,9 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
     drafted = await made(f"{base}/templates/{MARK}/versions", version)
     await made(f"{base}/templates/{MARK}/versions/{drafted['version']}/publish", None)
     await made(f"{base}/template-parts/footer", {"kind": "partial", "source": MARK}, "PUT")
+    hook = await made("/v1/webhooks", {"url": f"https://{MARK}.example.com/", "description": MARK})
+    webhook_id = hook["webhook"]["id"]
+    tried = await made(f"/v1/webhooks/{webhook_id}/test", {})
     listed = await http.get("/v1/suppressions", headers={"X-API-Key": key})
     return {
         "email_id": sent["id"],
@@ -166,4 +169,6 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
         "name": "footer",
         "api-keys": issued["id"],
         "dkim": str(dkim["id"]),
+        "webhook_id": webhook_id,
+        "delivery_id": tried["delivery_id"],
     }

@@ -134,6 +134,7 @@ WITHOUT_MARK = {
     "get_projects_pid_smtp_configs_config_id_health",
     "get_projects_pid_templates_template_versions_diff",
     "get_suppressions_check",
+    "get_webhooks_event_types",
 }
 
 

@@ -16,7 +16,13 @@ from tests.api.wired import MASTER
 from tests.webhooks.delivering import PATIENCE, delivering, states, told, until, webhook
 
 pytestmark = pytest.mark.anyio
-POINTS = ("claimed", "calling", "settling", "settled")
+POINTS = (
+    "webhooks.claimed",
+    "webhooks.calling",
+    "webhooks.answered",
+    "webhooks.settling",
+    "webhooks.settled",
+)
 EVENTS = 6
 
 
@@ -84,4 +90,4 @@ async def test_killed_between_the_answer_and_its_record(
 async def test_killed_anywhere(
     database: DatabaseSettings, tmp_path: Path, point: str, passing: int
 ) -> None:
-    await survive(database, tmp_path, f"webhooks.{point} kill {passing}")
+    await survive(database, tmp_path, f"{point} kill {passing}")
