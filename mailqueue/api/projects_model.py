@@ -100,6 +100,8 @@ class ProjectSettings(StrictlyGiven):
     """Links in its mail begin with it once DNS leads it here, such as `links.example.com`;
     null: with the address of this installation.
     """
+    brand_color: str | None = None
+    """Colour of the pages where people unsubscribe, such as `#0b6e4f`; null: ours."""
     retention: Annotated[dict[Kind, Keep | None], Field(max_length=20)] | None = None
     """Days records are kept, by kind such as `email_history`; null takes back a kind's rule."""
 
@@ -181,6 +183,7 @@ class ShownProject:
     track_clicks: bool
     tracking_domain: str | None
     tracking_domain_verified_at: datetime | None
+    brand_color: str | None
     retention: list[ProjectRetention] | None  # null in lists
     created_at: datetime
     updated_at: datetime
@@ -250,6 +253,7 @@ def shown(project: Project, retention: list[ProjectRetention] | None = None) -> 
         track_clicks=project.track_clicks,
         tracking_domain=project.tracking_domain,
         tracking_domain_verified_at=project.tracking_checked_at,
+        brand_color=project.brand_color,
         retention=retention,
         created_at=project.created_at,
         updated_at=project.updated_at,

@@ -1,5 +1,7 @@
 """`mailqueue erase`: has everything forgotten that is stored about a person."""
 
+from uuid import UUID
+
 import click
 
 from mailqueue.cli.context import run

@@ -36,6 +36,7 @@ _TEXTS = (
     ("--bounce-domain", "bounce_domain", "DOMAIN", "Its mail comes here: sign return paths."),
     ("--postal-address", "postal_address", "TEXT", "For the footer of marketing mail."),
     ("--tracking-domain", "tracking_domain", "DOMAIN", "Links in its mail begin with it."),
+    ("--brand-color", "brand_color", "#RRGGBB", "Colour of the pages for people."),
     ("--time-zone", "time_zone", "ZONE", "Where its day begins, as Europe/Berlin.  [default: UTC]"),
     ("--delivery", "delivery", "resend|hold", "When the fate of a mail is unknown."),
 )

@@ -44,6 +44,7 @@ class Project:
     track_clicks: bool
     tracking_domain: str | None  # links in its mail begin with it; None: with the public URL
     tracking_checked_at: datetime | None  # last found to lead here; None: links do not use it yet
+    brand_color: str | None  # of its pages for people, #rrggbb; None: ours
     created_at: datetime
     updated_at: datetime
 

@@ -26,7 +26,7 @@ BEGIN
         ELSIF c.key IN ('attachment_bytes', 'daily_limit', 'burst', 'weight', 'rate_per_second', 'requests_per_second', 'soft_bounce_limit', 'soft_bounce_days') AND c.type <> 'null' THEN
             v_number := mailqueue.project_number(c.key, c.value);
         ELSIF c.key IN ('from_email', 'from_name', 'reply_to', 'bounce_address', 'bounce_domain', 'display_name', 'description', 'postal_address',
-                        'time_zone', 'delivery', 'tracking_domain') AND c.type NOT IN ('string', 'null') THEN
+                        'time_zone', 'delivery', 'tracking_domain', 'brand_color') AND c.type NOT IN ('string', 'null') THEN
             PERFORM mailqueue.refuse(c.key, format('a string is needed, got %s', c.type));
         ELSIF c.key IN ('track_opens', 'track_clicks') AND c.type NOT IN ('boolean', 'null') THEN
             PERFORM mailqueue.refuse(c.key, format('true or false is needed, got %s', c.type));
@@ -71,6 +71,11 @@ BEGIN
         WHEN 'track_opens' THEN p.track_opens := coalesce(v_text::boolean, false);
         WHEN 'track_clicks' THEN p.track_clicks := coalesce(v_text::boolean, false);
         WHEN 'tracking_domain' THEN p.tracking_domain := mailqueue.project_tracking_domain(v_text);
+        WHEN 'brand_color' THEN
+            IF lower(v_text) !~ '^#[0-9a-f]{6}$' THEN
+                PERFORM mailqueue.refuse(c.key, format('a colour such as #0b6e4f is needed, got %s', to_json(left(v_text, 100))));
+            END IF;
+            p.brand_color := lower(v_text);
         WHEN 'daily_limit' THEN p.daily_limit := v_number;
         WHEN 'rate_per_second' THEN p.rate_per_second := v_number;
         WHEN 'burst' THEN p.burst := coalesce(v_number, 200);
@@ -169,7 +174,7 @@ AS $$
         'attachment_bytes', p.attachment_bytes, 'daily_limit', p.daily_limit, 'rate_per_second', p.rate_per_second, 'burst', p.burst,
         'weight', p.weight, 'soft_bounce_limit', p.soft_bounce_limit, 'soft_bounce_days', p.soft_bounce_days, 'time_zone', p.time_zone, 'postal_address', p.postal_address, 'delivery', p.delivery,
         'requests_per_second', p.requests_per_second, 'track_opens', p.track_opens, 'track_clicks', p.track_clicks,
-        'tracking_domain', p.tracking_domain)
+        'tracking_domain', p.tracking_domain, 'brand_color', p.brand_color)
 $$;
 COMMENT ON FUNCTION mailqueue.settings_of_project(mailqueue.projects) IS 'What change_project() changes, as it holds.';
 
@@ -220,7 +225,7 @@ BEGIN
            daily_limit = p.daily_limit, rate_per_second = p.rate_per_second, burst = p.burst, weight = p.weight,
            soft_bounce_limit = p.soft_bounce_limit, soft_bounce_days = p.soft_bounce_days, time_zone = p.time_zone,
            requests_per_second = p.requests_per_second, track_opens = p.track_opens, track_clicks = p.track_clicks,
-           tracking_domain = p.tracking_domain,
+           tracking_domain = p.tracking_domain, brand_color = p.brand_color,
            tracking_checked_at = CASE WHEN o.tracking_domain = p.tracking_domain THEN o.tracking_checked_at END,
            updated_at = now()
      WHERE o.id = p.id;
