@@ -35,6 +35,7 @@ async def run(desk: Desk) -> Report:
     counts["accepted_days"] = await store.sweep_balanced_days(desk.conn)
     counts["batches"] = await store_files.sweep_batches(desk.conn)
     counts["inline_servers"] = await store_files.sweep_inline_servers(desk.conn)
+    counts["tracked_links"] = await _in_batches(desk, store_files.sweep_tracked_links)
     needs = list[str]()
     counts |= await stored_files.sweep(desk, needs=needs)
     deleted = [

@@ -32,6 +32,11 @@ async def sweep_inline_servers(conn: Conn) -> int:
     return await fetch.value(conn, "sweep_inline_servers", None, int)
 
 
+async def sweep_tracked_links(conn: Conn) -> int:
+    """Forget a batch of links that no mail has named for long; say how many."""
+    return await fetch.value(conn, "sweep_tracked_links", None, int)
+
+
 async def list_projects(conn: Conn) -> list[UUID]:
     """List the projects there are."""
     return await fetch.many(conn, "list_project_ids", None, UUID)

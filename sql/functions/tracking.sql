@@ -80,3 +80,20 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.note_tracking_domain(uuid, text, boolean) IS
     'Write down whether a project''s tracking domain leads here: its mail uses it from then on, or not any more. Gives since when it is known to.';
+
+-- Somebody may still follow a link of an old mail: far longer than mail itself is kept.
+CREATE OR REPLACE FUNCTION mailqueue.sweep_tracked_links() RETURNS bigint
+LANGUAGE sql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    WITH gaps AS (
+        DELETE FROM mailqueue.dressing_gaps AS d WHERE d.day < (now() AT TIME ZONE 'UTC')::date - 30
+    ), links AS (
+        DELETE FROM mailqueue.tracked_links AS t
+         WHERE (t.project_id, t.link) IN (SELECT o.project_id, o.link FROM mailqueue.tracked_links AS o
+                                           WHERE o.used_on < (now() AT TIME ZONE 'UTC')::date - 730 LIMIT 10000)
+        RETURNING t.link
+    )
+    SELECT count(*) FROM links
+$$;
+COMMENT ON FUNCTION mailqueue.sweep_tracked_links() IS 'Forget where links lead that no mail has named for two years; gives how many.';

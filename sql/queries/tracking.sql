@@ -81,3 +81,7 @@ SELECT to_hex(id) AS id, created_at, retired_at
 FROM mailqueue.tracking_keys
 WHERE project_id = %(project_id)s
 ORDER BY created_at DESC, id;
+
+-- name: sweep_tracked_links :value
+-- Forget a batch of links that no mail has named for long; gives how many.
+SELECT mailqueue.sweep_tracked_links();

@@ -7,10 +7,12 @@ import pytest
 from mailqueue.core.errors import Conflict, NotFound
 from mailqueue.core.links import TrackingSettings
 from mailqueue.db.fetch import Conn
+from mailqueue.maintenance import store_files
 from mailqueue.mime.skeleton import Content
-from mailqueue.tracking import domains
+from mailqueue.tracking import domains, store
 from mailqueue.tracking.dresser import Dresser, Undressed
 from mailqueue.tracking.keyring import Keyring
+from mailqueue.tracking.model import TrackedLink
 from mailqueue.tracking.pattern import Ground, Wants
 from tests import make
 from tests.deliverability.nameserver import Zone, serving
@@ -164,3 +166,28 @@ async def test_health_is_fine_where_nothing_is_missing(conn: Conn) -> None:
         " WHERE name IN ('unsubscribe', 'tracking', 'postal address')"
     )
     assert await make.rows(conn, query) == [("ok",)]
+
+
+async def test_links_no_mail_has_named_for_two_years_are_forgotten(conn: Conn) -> None:
+    shop = await make.project(conn, "shop")
+    for number, days in enumerate((0, 729, 731)):
+        await conn.execute(
+            "INSERT INTO mailqueue.tracked_links (project_id, link, url, used_on)"
+            " VALUES (%s, %s, 'https://example.com/', current_date - %s::integer)",
+            (shop, bytes([number]) * 12, days),
+        )
+
+    assert await store_files.sweep_tracked_links(conn) == 1
+    assert await store_files.sweep_tracked_links(conn) == 0
+    assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.tracked_links") == 2
+
+
+async def test_a_link_that_goes_on_being_sent_is_kept(conn: Conn) -> None:
+    shop = await make.project(conn, "shop")
+    link = TrackedLink(shop, bytes(12), "https://example.com/")
+    await store.keep_links(conn, [link])
+    await conn.execute("UPDATE mailqueue.tracked_links SET used_on = current_date - 800")
+
+    await store.keep_links(conn, [link])
+
+    assert await store_files.sweep_tracked_links(conn) == 0

@@ -1,0 +1,60 @@
+"""The headers of one-click unsubscribe are covered by the signature (RFC 8058, 4)."""
+
+from uuid import UUID
+
+import pytest
+
+from mailqueue.dkim.signer import Signers
+from mailqueue.mail.letter import Skeletons, write_letter
+from mailqueue.mime.skeleton import Content
+from mailqueue.senders.model import Identity
+from mailqueue.tracking.dresser import Dress
+from mailqueue.tracking.pattern import Ground, Pattern, Wants, unsubscribe_headers
+from mailqueue.tracking.tokens import Kind, Seals, TrackingKey
+from mailqueue.tracking.urls import Addresses
+from tests.dkim.signing import DOMAIN, signer, verdicts
+from tests.mail.claims import NOW, SENDER, parcel
+
+BASE = "https://mail.example.com"
+
+
+def message() -> bytes:
+    what = parcel(html_body="<a href='https://example.com/'>x</a>")
+    seals = Seals([TrackingKey(7, UUID(int=1), bytes(range(32)))])
+    said = Content("Hello", "<a href='https://example.com/'>x</a>", None)
+    wants = Wants(opens=True, clicks=True, unsubscribe=True)
+    pattern = Pattern(said, wants, Ground(BASE, seals), language="en")
+    url = Addresses(BASE, seals).of(Kind.UNSUBSCRIBE, what.email.id)
+    dress = Dress(pattern.filled(what.email.id), None, unsubscribe_headers(said, url))
+    letter = write_letter(
+        what._replace(dress=dress),
+        Skeletons(),
+        identity=Identity(SENDER),
+        now=NOW,
+        signers=Signers({DOMAIN: signer()}),
+    )
+    return letter.outgoing.message
+
+
+def test_what_is_put_into_mail_is_signed_with_it() -> None:
+    made = message()
+
+    assert verdicts(made) == [True, True]
+    assert made.count(b"\r\nList-Unsubscribe: <https://mail.example.com/t/u/") == 1
+    assert made.count(b"\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"List-Unsubscribe: <https://mail.", b"List-Unsubscribe: <https://evil."),
+        (b"List-Unsubscribe-Post: List", b"X-Gone: List"),
+        (b"From: ", b"List-Unsubscribe: <https://example.org/>\r\nFrom: "),
+        (b"/t/c/", b"/t/d/"),
+    ],
+)
+def test_nobody_alters_or_adds_a_way_to_unsubscribe_on_the_way(old: bytes, new: bytes) -> None:
+    made = message()
+    assert old in made
+
+    assert verdicts(made.replace(old, new, 1)) == [False, False]
