@@ -161,6 +161,14 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.take_attachments(uuid, jsonb, boolean) IS 'Check and store the files of a mail; gives the references that its content keeps.';
 
+CREATE OR REPLACE FUNCTION mailqueue.has_html(q mailqueue.email_queue) RETURNS boolean
+LANGUAGE sql STABLE
+AS $$
+    SELECT q.html_body IS NOT NULL OR EXISTS (SELECT FROM mailqueue.template_texts AS x
+            WHERE x.version_id = q.template_version_id AND x.language = q.language AND x.html_body IS NOT NULL)
+$$;
+COMMENT ON FUNCTION mailqueue.has_html(mailqueue.email_queue) IS 'Whether there is HTML that can show files of a checked row, its own or its template''s.';
+
 CREATE OR REPLACE FUNCTION mailqueue.check_attachment_fields(p_file jsonb) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp

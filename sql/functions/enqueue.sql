@@ -161,7 +161,7 @@ BEGIN
         END IF;
     END IF;
     IF q.attachments IS NOT NULL AND q.status <> 'duplicate' THEN  -- what comes in is what is sent, what is kept are references
-        q.attachments := mailqueue.take_attachments(p_project, q.attachments, q.html_body IS NOT NULL);
+        q.attachments := mailqueue.take_attachments(p_project, q.attachments, mailqueue.has_html(q));
     END IF;
     RETURN q;
 END $$;

@@ -278,7 +278,7 @@ BEGIN
         RETURN NULL;  -- accepted before, under this key
     END IF;
     IF NEW.attachments IS NOT NULL THEN
-        v_files := mailqueue.take_attachments(NEW.project_id, NEW.attachments, NEW.html_body IS NOT NULL);
+        v_files := mailqueue.take_attachments(NEW.project_id, NEW.attachments, mailqueue.has_html(NEW));
         NEW.attachments := NULL;
     END IF;
     WITH signalled AS (

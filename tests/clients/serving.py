@@ -101,11 +101,15 @@ class Served:
             address,
         )
 
-    def add_template(self, slug: str, *, subject: str, html: str, text: str | None = None) -> None:
+    def add_template(
+        self, slug: str, *, subject: str, html: str | None, text: str | None = None
+    ) -> None:
         """Publish a template of the project."""
         self.run(self._add_template(slug, subject, html, text))
 
-    async def _add_template(self, slug: str, subject: str, html: str, text: str | None) -> None:
+    async def _add_template(
+        self, slug: str, subject: str, html: str | None, text: str | None
+    ) -> None:
         async with httpx2.AsyncClient(base_url=self.url) as http:
             base, headers = "/v1/projects/default/templates", {"X-API-Key": self.keys.live}
             new = {"slug": slug, "name": slug, "category": "transactional"}

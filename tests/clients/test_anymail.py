@@ -175,6 +175,20 @@ def test_postmark_merges_a_template_for_each(site: Served, postmark: Any) -> Non
     }
 
 
+def test_postmark_shows_pictures_in_a_template(site: Served, postmark: Any) -> None:
+    site.add_template("picture", subject="Hi", html="<img src='cid:{{ logo }}'>", text="Hi")
+    site.add_template("plain", subject="Hi", html=None, text="Hi {{ logo }}")
+    mail = message(postmark, subject="", body="", template_id="picture")
+    cid = attach_inline_image(mail, PNG, "logo.png")
+    mail.merge_global_data = {"logo": cid}
+    mail.send()
+
+    assert site.email(mail.anymail_status.message_id)["files"][0]["cid"] == cid
+    mail.template_id = "plain"
+    with pytest.raises(AnymailRequestsAPIError, match="no html that shows it"):
+        mail.send()
+
+
 def test_postmark_tells_who_was_not_written_to(postmark: Any, gone: str) -> None:
     mail = message(postmark, to=["ann@example.org", gone])
     mail.send()
