@@ -5,8 +5,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from ssl import SSLContext
 
-from mailqueue.smtp.server_conversation import ServerConversation
+from mailqueue.smtp.server_conversation import SHUTDOWN_SECONDS, ServerConversation
 from mailqueue.smtp.server_handler import Authenticate, Handler, ServerLimits, Service
+
+GOODBYE_SECONDS = 1.0
 
 
 @asynccontextmanager
@@ -44,6 +46,7 @@ async def smtp_server(
         backlog=1_024,
         ssl=tls if is_implicit else None,
         ssl_handshake_timeout=service.limits.handshake_s if is_implicit else None,
+        ssl_shutdown_timeout=SHUTDOWN_SECONDS if is_implicit else None,
     )
     try:
         yield server.sockets[0].getsockname()[1]
@@ -55,9 +58,12 @@ async def smtp_server(
 async def _drain(open_now: set[ServerConversation], drain_s: float) -> None:
     for conversation in tuple(open_now):
         conversation.stop()
-    endings = [asyncio.ensure_future(each.ended) for each in open_now]
-    if endings:
-        await asyncio.wait(endings, timeout=drain_s)
+    endings = [each.ended for each in open_now]
+    awaited = [each.ended for each in open_now if each.is_awaited]
+    if awaited:
+        await asyncio.wait(awaited, timeout=drain_s)
+    if endings:  # who has nothing to hear but goodbye may be long in answering it under TLS
+        await asyncio.wait(endings, timeout=min(drain_s, GOODBYE_SECONDS))
     for conversation in tuple(open_now):
         conversation.abort()
     if endings:

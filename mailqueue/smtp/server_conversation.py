@@ -14,6 +14,7 @@ from mailqueue.smtp.server_lmtp import session_of
 from mailqueue.smtp.server_replies import ReplyQueue
 
 END = b"\r\n.\r\n"
+SHUTDOWN_SECONDS = 5.0  # for the client's part of TLS's goodbye
 
 
 class ServerConversation(asyncio.Protocol):
@@ -103,6 +104,11 @@ class ServerConversation(asyncio.Protocol):
             self._session.say(server_answer.SHUTTING_DOWN)
             self._flush()
 
+    @property
+    def is_awaited(self) -> bool:
+        """Say whether something was handed over that has no answer yet."""
+        return bool(self._replies.waiting)
+
     def abort(self) -> None:
         """End the conversation now."""
         if self._transport is not None:
@@ -176,6 +182,7 @@ class ServerConversation(asyncio.Protocol):
                 self._tls,
                 server_side=True,
                 ssl_handshake_timeout=self._limits.handshake_s,
+                ssl_shutdown_timeout=SHUTDOWN_SECONDS,
             )
         except OSError:  # also ssl.SSLError: it was no TLS, or the client is gone
             secure = None
