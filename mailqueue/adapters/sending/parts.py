@@ -24,6 +24,7 @@ _OURS = frozenset(
         "message-id",
         "mime-version",
         "dkim-signature",
+        "received",  # of finished messages: what others wrote on the way here
     }
 )
 
@@ -67,7 +68,7 @@ class Parts:
 
 
 def parts_of(mail: Outgoing) -> Parts:
-    """Give the parts of a mail that our own composer wrote.
+    """Give the parts of a mail that our own composer wrote, or a program that handed it in.
 
     Recipients of the envelope that no header names are blind copies. Where the headers name
     nobody who is still to get it, copies become the addressees: providers want at least one.
