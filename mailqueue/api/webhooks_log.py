@@ -22,8 +22,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.tenants.model import Scope
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.webhooks import deliveries, trial
-from mailqueue.webhooks.model import Attempt, Delivery, Status
-from mailqueue.webhooks.store_deliveries import Filter
+from mailqueue.webhooks.model import Attempt, Delivery, Filter, Status
 
 _TAG = "Webhooks"
 _ONE = "/v1/webhooks/{webhook_id}"

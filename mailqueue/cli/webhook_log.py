@@ -13,8 +13,7 @@ from mailqueue.cli.webhook_view import document_of
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.webhooks import deliveries, endpoints
-from mailqueue.webhooks.model import ENDED, Delivery, DeliveryLog, Status
-from mailqueue.webhooks.store_deliveries import Filter
+from mailqueue.webhooks.model import ENDED, Delivery, DeliveryLog, Filter, Status
 
 _COLUMNS = (
     Column("id", "DELIVERY"),

@@ -8,8 +8,7 @@ from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.webhooks import endpoints
 from mailqueue.webhooks import store_deliveries as store
-from mailqueue.webhooks.model import ENDED, Delivery, DeliveryLog, EventType, Status
-from mailqueue.webhooks.store_deliveries import Filter
+from mailqueue.webhooks.model import ENDED, Delivery, DeliveryLog, EventType, Filter, Status
 
 MOST_LISTED = 1000
 MOST_RETRIED = 10_000

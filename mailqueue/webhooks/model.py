@@ -132,6 +132,17 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
+class Filter:
+    """Which rows of a log are meant; None leaves a question open."""
+
+    status: str | None = None
+    type: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    email_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """One call of an endpoint; `response` is the first 4 kB of what it answered."""
 

@@ -1,7 +1,7 @@
 """The statements of deliveries: their log, and what workers do."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -11,18 +11,7 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.webhooks.model import Attempt, Claimed, Delivery, Settled
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Which rows of a log are meant; None leaves a question open."""
-
-    status: str | None = None
-    type: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    email_id: UUID | None = None
+from mailqueue.webhooks.model import Attempt, Claimed, Delivery, Filter, Settled
 
 
 class Told(NamedTuple):
