@@ -17,6 +17,7 @@ from mailqueue.api import (
     smtp_configs,
     suppressions,
     templates,
+    tracking_domain,
     webhooks,
 )
 from mailqueue.api.endpoint import Endpoint
@@ -35,6 +36,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *smtp_configs.ENDPOINTS,
     *byok.ENDPOINTS,
     *dkim.ENDPOINTS,
+    *tracking_domain.ENDPOINTS,
     *projects.ENDPOINTS,
     *projects_keys.ENDPOINTS,
     *projects_templates.ENDPOINTS,
