@@ -8,7 +8,7 @@ from mailqueue.api.endpoint import Endpoint
 from mailqueue.api.paging import Page, PageQuery, key_of, page_of
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
-from mailqueue.events import store
+from mailqueue.events import listing
 from mailqueue.events.model import RecipientMoment
 from mailqueue.tenants.model import Scope
 
@@ -22,7 +22,7 @@ async def events(call: Call) -> Page[RecipientMoment]:
     query: PageQuery = call.query
     before, before_id = key_of(query.cursor, datetime, UUID)
     async with call.connection() as conn:
-        found = await store.list_recipient(
+        found = await listing.list_recipient(
             conn,
             call.caller.project_id,
             address.sent,

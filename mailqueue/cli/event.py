@@ -8,8 +8,7 @@ from mailqueue.cli.context import opened, run
 from mailqueue.cli.event_received import raw, received, retry
 from mailqueue.cli.operator import operator
 from mailqueue.cli.output import Column, emit, examples, facts, json_option, table
-from mailqueue.core.errors import InvalidField, NotFound
-from mailqueue.events import store
+from mailqueue.events import listing
 from mailqueue.events.model import Asked, Notice, RecipientMoment, Told, Type
 
 _TYPES = sorted(
@@ -95,15 +94,13 @@ def list_(
 
 async def _listed(asked: Asked) -> list[Told]:
     async with opened() as app:
-        return await store.list_events(app.conn, asked)
+        return await listing.list_events(app.conn, asked)
 
 
 async def _of_address(project: str, address: str, limit: int) -> list[RecipientMoment]:
     async with opened() as app:
-        project_id = await store.find_project(app.conn, project)
-        if project_id is None:
-            raise NotFound("project", project)
-        return await store.list_recipient(app.conn, project_id, address.strip(), limit=limit)
+        project_id = await listing.id_of(app.conn, project)
+        return await listing.list_recipient(app.conn, project_id, address.strip(), limit=limit)
 
 
 @event.command(epilog=examples("mailqueue event show 01a1fa63-f231-72bd-9015-82ebfa2ea787 --json"))
@@ -111,13 +108,15 @@ async def _of_address(project: str, address: str, limit: int) -> list[RecipientM
 @json_option
 def show(*, event_id: UUID, as_json: bool) -> None:
     """Show one event with all that is known of it."""
-    found = run(_listed(Asked(id=event_id, limit=1)))
-    if not found:
-        raise NotFound("event", event_id)
+
+    async def found() -> Told:
+        async with opened() as app:
+            return await listing.find_event(app.conn, event_id)
+
+    one = run(found())
     if as_json:
-        emit(found[0])
+        emit(one)
         return
-    one = found[0]
     data = one.data if isinstance(one.data, dict) else {}
     names = ("id", "occurred_at", "type", "project", "email_id", "recipient_email", "sender")
     more = ("source", "code", "detail", "suppresses")
@@ -145,14 +144,11 @@ def notices(*, project: str | None, is_all: bool, seen: bool, limit: int, as_jso
 
 async def _noticed(project: str | None, *, is_all: bool, seen: bool, limit: int) -> list[Notice]:
     async with opened() as app:
-        project_id = None
         if project is not None:
-            project_id = await store.find_project(app.conn, project)
-            if project_id is None:
-                raise InvalidField("project", f"there is none of the name {project}")
-        found = await store.list_notices(app.conn, project=project, is_all=is_all, limit=limit)
+            await listing.id_of(app.conn, project)
+        found = await listing.list_notices(app.conn, project=project, is_all=is_all, limit=limit)
         if seen:
-            await store.see_notices(app.conn, project_id, by=operator())
+            await listing.see_notices(app.conn, project=project, by=operator())
         return found
 
 

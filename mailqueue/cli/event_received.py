@@ -8,8 +8,7 @@ import click
 from mailqueue.cli.context import opened, run
 from mailqueue.cli.operator import operator
 from mailqueue.cli.output import Column, emit, examples, json_option, table
-from mailqueue.core.errors import NotFound
-from mailqueue.inbound import store
+from mailqueue.inbound import requests
 from mailqueue.inbound.endpoints import PROVIDERS
 from mailqueue.inbound.model import Received
 
@@ -52,7 +51,7 @@ def received(
 
     async def listed() -> list[Received]:
         async with opened() as app:
-            return await store.list_received(
+            return await requests.list_page(
                 app.conn,
                 project=project,
                 provider=provider,
@@ -73,14 +72,11 @@ def received(
 def raw(*, request_id: UUID) -> None:
     """Print what a provider told, octet for octet as it came."""
 
-    async def read() -> bytes | None:
+    async def read() -> bytes:
         async with opened() as app:
-            return await store.find_body(app.conn, request_id)
+            return await requests.body_of(app.conn, request_id)
 
-    body = run(read())
-    if body is None:
-        raise NotFound("request of a provider", request_id)
-    sys.stdout.buffer.write(body)
+    sys.stdout.buffer.write(run(read()))
 
 
 @click.command(epilog=examples("mailqueue event retry 01a1fa63-f231-72bd-9015-82ebfa2ea787"))
@@ -91,7 +87,7 @@ def retry(*, request_ids: tuple[UUID, ...], as_json: bool) -> None:
 
     async def again() -> int:
         async with opened() as app:
-            return await store.retry(app.conn, request_ids, by=operator())
+            return await requests.retry(app.conn, request_ids, by=operator())
 
     count = run(again())
     if as_json:

@@ -11,7 +11,7 @@ from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
-from mailqueue.events import store as events_store
+from mailqueue.events import recording
 from mailqueue.events.model import Result
 from mailqueue.inbound import store
 from mailqueue.inbound.bounces.events import bounce_events
@@ -150,7 +150,7 @@ async def _recorded(conn: Conn, group: Sequence[Reading]) -> None:
         events = [event for one in group for _, event in one.events]
         results = list[Result]()
         for start in range(0, len(events), MOST_EVENTS):
-            results += await events_store.record_events(conn, events[start : start + MOST_EVENTS])
+            results += await recording.record(conn, events[start : start + MOST_EVENTS])
         endings, at = list[Settled](), 0
         for one in group:
             endings.append(settled(one, results[at : at + len(one.events)]))

@@ -15,7 +15,11 @@ DECLARE
     v_refused bigint;
 BEGIN
     SELECT x.rates_from, x.rates_sent_before, x.time_zone, m.id AS limit_id INTO a
-      FROM mailqueue.sender_accounts AS x JOIN mailqueue.limits AS m ON m.sender_account_id = x.id WHERE x.id = p_account;
+      FROM mailqueue.sender_accounts AS x JOIN mailqueue.limits AS m ON m.sender_account_id = x.id
+     WHERE x.id = p_account AND x.project_id = coalesce(mailqueue.tenant(), x.project_id);
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
     since := greatest(date_trunc('day', clock_timestamp() - mailqueue.system_interval('rates_window'), a.time_zone), a.rates_from);
     SELECT coalesce(sum(d.sent), 0) - CASE WHEN since = a.rates_from THEN a.rates_sent_before ELSE 0 END INTO sent FROM (
         SELECT l.day, l.sent FROM mailqueue.limit_days AS l WHERE l.limit_id = a.limit_id

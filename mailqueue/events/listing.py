@@ -1,0 +1,66 @@
+"""What came back, as it is listed: events, those of an address, and what should be looked at."""
+
+from datetime import datetime
+from uuid import UUID
+
+from mailqueue.core.errors import NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.events import store
+from mailqueue.events.model import Asked, Notice, RecipientMoment, Told
+
+
+async def list_events(conn: Conn, asked: Asked) -> list[Told]:
+    """List events, the latest recorded first."""
+    return await store.list_events(conn, asked)
+
+
+async def find_event(conn: Conn, event_id: UUID) -> Told:
+    """Give one event.
+
+    Raises:
+        NotFound: there is none of that id.
+    """
+    for found in await store.list_events(conn, Asked(id=event_id, limit=1)):
+        return found
+    raise NotFound("event", event_id)
+
+
+async def list_recipient(
+    conn: Conn,
+    project_id: UUID,
+    address: str,
+    *,
+    before: tuple[datetime | None, UUID | None] = (None, None),
+    limit: int,
+) -> list[RecipientMoment]:
+    """List everything that happened to mail of a project to one address, the newest first."""
+    return await store.list_recipient(conn, project_id, address, before=before, limit=limit)
+
+
+async def list_notices(
+    conn: Conn, *, project: str | None, is_all: bool, limit: int
+) -> list[Notice]:
+    """List what administrators should know of, the newest first."""
+    return await store.list_notices(conn, project=project, is_all=is_all, limit=limit)
+
+
+async def see_notices(conn: Conn, *, project: str | None, by: str) -> int:
+    """Say that somebody has looked at those of a project, or all; give how many were new.
+
+    Raises:
+        NotFound: there is no such project.
+    """
+    project_id = None if project is None else await id_of(conn, project)
+    return await store.see_notices(conn, project_id, by=by)
+
+
+async def id_of(conn: Conn, project: str) -> UUID:
+    """Give the id of a project.
+
+    Raises:
+        NotFound: there is none of that name.
+    """
+    found = await store.find_project(conn, project)
+    if found is None:
+        raise NotFound("project", project)
+    return found
