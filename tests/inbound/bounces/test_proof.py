@@ -1,34 +1,16 @@
 """Forged bounces never suppress: what counts has our signature, or is of a mail we sent to them."""
 
-from collections.abc import AsyncIterator
 from uuid import UUID, uuid4
 
 import orjson
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
-from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
-from mailqueue.db.pool import connect
-from mailqueue.tracking.keyring import Keyring
 from tests import make
 from tests.events.office import also_to, left
-from tests.inbound.bounces.post import MASTER, PostOffice, failed, report
+from tests.inbound.bounces.post import PostOffice, failed, report
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture(scope="module")
-async def office(module_db: str) -> AsyncIterator[PostOffice]:
-    database = DatabaseSettings(Secret(module_db))
-    async with connect(database) as conn:
-        yield PostOffice(conn, database, Keyring(lambda: MASTER))
-
-
-@pytest.fixture(autouse=True)
-async def nothing_yet(office: PostOffice) -> None:
-    for table in ("inbound_events", "email_events", "event_keys", "suppressions", "bounce_list"):
-        await office.conn.execute(f"DELETE FROM mailqueue.{table}".encode())
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("nothing_yet")]
 
 
 async def sent(conn: Conn, address: str = "ann@example.com", **columns: object) -> UUID:
@@ -208,45 +190,6 @@ async def test_other_actions_are_no_failures(
 
     assert [one[0] for one in await office.events()] == [what]
     assert await office.suppressed() == []
-
-
-def complaint(way_back: str, kind: str = "abuse", rcpt: str = "ann@example.com") -> bytes:
-    fields = (
-        f"Feedback-Type: {kind}\nUser-Agent: ExampleFBL/1.0\nVersion: 0.1\n"
-        f"Original-Mail-From: <{way_back}>\nOriginal-Rcpt-To: <{rcpt}>"
-    )
-    return report(fields, report_type="feedback-report", to="fbl@bounces.example.org")
-
-
-@pytest.mark.parametrize("rcpt", ["ann@example.com", "0a1b2c3d@redacted.invalid", ""])
-async def test_a_complaint_is_known_by_its_return_path_though_addresses_are_taken_out(
-    office: PostOffice, rcpt: str
-) -> None:
-    mail = await sent(office.conn)
-
-    await office.take(complaint(await office.way_back(mail), rcpt=rcpt), sender="fbl@example.com")
-
-    assert await office.events() == [("complaint", "ann@example.com", None, "arf")]
-    assert (
-        await make.scalar(office.conn, "SELECT reason FROM mailqueue.suppressions") == "complaint"
-    )
-
-
-@pytest.mark.parametrize("kind", ["not-spam", "auth-failure", "dmarc", ""])
-async def test_feedback_that_is_no_complaint_changes_nothing(office: PostOffice, kind: str) -> None:
-    mail = await sent(office.conn)
-
-    await office.take(complaint(await office.way_back(mail), kind), sender="fbl@example.com")
-
-    assert (await office.events(), await office.suppressed()) == ([], [])
-
-
-async def test_a_forged_complaint_changes_nothing(office: PostOffice) -> None:
-    await sent(office.conn)
-
-    await office.take(complaint("bounces+x@bounces.example.org"), sender="fbl@example.com")
-
-    assert (await office.events(), await office.suppressed()) == ([], [])
 
 
 async def test_an_absence_note_to_the_return_path_changes_nothing(office: PostOffice) -> None:

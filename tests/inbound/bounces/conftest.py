@@ -1,0 +1,24 @@
+"""A post office on a database of its own, for a module."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.secret import Secret
+from mailqueue.db.pool import connect
+from mailqueue.tracking.keyring import Keyring
+from tests.inbound.bounces.post import MASTER, PostOffice
+
+
+@pytest.fixture(scope="module")
+async def office(module_db: str) -> AsyncIterator[PostOffice]:
+    database = DatabaseSettings(Secret(module_db))
+    async with connect(database) as conn:
+        yield PostOffice(conn, database, Keyring(lambda: MASTER))
+
+
+@pytest.fixture
+async def nothing_yet(office: PostOffice) -> None:
+    for table in ("inbound_events", "email_events", "event_keys", "suppressions", "bounce_list"):
+        await office.conn.execute(f"DELETE FROM mailqueue.{table}".encode())
