@@ -48,6 +48,8 @@ CANNOT: list[tuple[dict[str, Any], int, str]] = [
     ({"Metadata": {str(n): "x" for n in range(11)}}, 300, "Invalid metadata content."),
     ({"Metadata": {"a": ["b"]}}, 403, "Metadata.a"),
     ({"From": "webmaster@localhost"}, 300, "Invalid 'From' address: 'webmaster@localhost'."),
+    ({"TrackLinks": "TextOnly"}, 300, "TrackLinks"),
+    ({"TrackLinks": "HtmlOnly", "HtmlBody": None, "TextBody": "x"}, 300, "TrackLinks"),
     ({"MessageStream": "inbound"}, 1236, "MessageStream"),
     ({"MessageStream": "No Such"}, 1235, "MessageStream"),
     ({"Headers": {"Message-ID": "<a@example.com>"}}, 300, "Message-ID"),

@@ -6,7 +6,7 @@ import orjson
 
 from mailqueue.api.answers import BadJson
 from mailqueue.api.call import Call
-from mailqueue.api.reading import body_of
+from mailqueue.api.shapes.patience import heard_out
 
 
 async def document_of(call: Call, *, most: int) -> Any:
@@ -16,7 +16,7 @@ async def document_of(call: Call, *, most: int) -> Any:
         BadJson: it is none.
         HTTPException: it is larger than `most` bytes, comes too slowly, or is compressed.
     """
-    return json_of(call, await body_of(call.request, most=most))
+    return json_of(call, await heard_out(call.request, most=most))
 
 
 def json_of(call: Call, body: bytes) -> Any:
