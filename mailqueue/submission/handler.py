@@ -1,6 +1,7 @@
 """Decides what becomes of a message that a program hands in, and in which words it is told."""
 
 import asyncio
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -24,6 +25,8 @@ from mailqueue.tenants.model import Caller
 
 LARGE_OCTETS = 256 * 1024
 """Larger messages are looked at beside the conversations, not between them."""
+PATIENCE_SECONDS = 60.0
+"""So long a message waits for its turn before its program is told to come again: few do."""
 MOST_WAITS = 10
 """A program that was told so often to come later, and comes at once, is hung up on."""
 
@@ -54,6 +57,7 @@ class SubmissionHandler:
 
     intake: Intake
     allowance: Allowance
+    patience_s: float = PATIENCE_SECONDS
 
     def check_recipient(self, address: str) -> Answer | None:
         """Refuse what no mail of ours could be sent to."""
@@ -68,7 +72,7 @@ class SubmissionHandler:
         program = envelope.who
         assert isinstance(program, Program)  # nobody else gets here
         try:
-            await _let_in(program.caller, self.allowance)
+            await self._let_in(program.caller)
             email = await _prepared(program.caller, envelope, raw)
             row = await self.intake.accept(program.caller, email)
         except TooManyRequests as exc:
@@ -80,6 +84,27 @@ class SubmissionHandler:
             log.warning("submission.failed", client=program.address, error=str(exc))
             return trouble(exc)
         return Answer(250, "2.0.0", f"Ok: queued as {row.id}")
+
+    async def _let_in(self, caller: Caller) -> None:
+        """Wait for the project's and the key's turn; its answer comes later is all a program sees.
+
+        Raises:
+            TooManyRequests: it would be too long.
+        """
+        until = time.monotonic() + self.patience_s
+        for bucket, rate, what in (
+            (caller.project_id, caller.project_requests_per_second, "the keys of a project"),
+            (caller.id, caller.requests_per_second, "this key"),
+        ):
+            while rate is not None:
+                try:
+                    await self.allowance.take(bucket, rate, what=what)
+                    break
+                except TooManyRequests as exc:
+                    wait = max(0.01, exc.retry_after.total_seconds())
+                    if time.monotonic() + wait > until:
+                        raise
+                await asyncio.sleep(wait)
 
 
 def refusal(exc: InvalidField) -> Answer:
@@ -110,13 +135,6 @@ def _wait(program: Program, exc: TooManyRequests) -> Answer:
     seconds = max(1, round(exc.retry_after.total_seconds()))
     code = CLOSING if program.told_to_wait > MOST_WAITS else 450
     return Answer(code, "4.7.0", f"too many messages, try again in {seconds} s")
-
-
-async def _let_in(caller: Caller, allowance: Allowance) -> None:
-    if (rate := caller.project_requests_per_second) is not None:
-        await allowance.take(caller.project_id, rate, what="the keys of a project together")
-    if (rate := caller.requests_per_second) is not None:
-        await allowance.take(caller.id, rate, what="this key")
 
 
 async def _prepared(caller: Caller, envelope: Received, raw: bytes) -> PreparedRaw:

@@ -18,7 +18,7 @@ from mailqueue.smtp.server_handler import ServerLimits
 from mailqueue.submission import store
 from mailqueue.submission.certificates import certificate_of, renewed
 from mailqueue.submission.gate import Gate
-from mailqueue.submission.handler import SubmissionHandler
+from mailqueue.submission.handler import PATIENCE_SECONDS, SubmissionHandler
 from mailqueue.submission.intake import Intake
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tenants.allowance import Allowance
@@ -61,7 +61,11 @@ class PortInUse(ConfigError):
 
 @asynccontextmanager
 async def submission_server(
-    settings: Settings, pool: Pool, *, limits: ServerLimits = LIMITS
+    settings: Settings,
+    pool: Pool,
+    *,
+    limits: ServerLimits = LIMITS,
+    patience_s: float = PATIENCE_SECONDS,
 ) -> AsyncIterator[Submission]:
     """Take mail from programs until the block ends.
 
@@ -84,7 +88,7 @@ async def submission_server(
         return found
 
     gate = Gate(Callers(lend), message_bytes)
-    handler = SubmissionHandler(Intake(pool, settings.database), Allowance(lend))
+    handler = SubmissionHandler(Intake(pool, settings.database), Allowance(lend), patience_s)
 
     async def serve(port: int, *, is_implicit: bool) -> int:
         server = smtp_server(

@@ -15,6 +15,7 @@ from mailqueue.core.config import Settings, load_settings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import open_pool
 from mailqueue.smtp.server_handler import ServerLimits
+from mailqueue.submission.handler import PATIENCE_SECONDS
 from mailqueue.submission.server import LIMITS, submission_server
 from mailqueue.tenants.keys import issue_key
 from tests import make
@@ -61,15 +62,22 @@ def settings_for(url: str, data: Path, **options: Any) -> Settings:
 
 @asynccontextmanager
 async def running(
-    url: str, conn: Conn, folder: Path, *, limits: ServerLimits = LIMITS, **options: Any
+    url: str,
+    conn: Conn,
+    folder: Path,
+    *,
+    limits: ServerLimits = LIMITS,
+    patience_s: float = PATIENCE_SECONDS,
+    **options: Any,
 ) -> AsyncIterator[Running]:
     """Serve a database; the key is of its default project, which has a sender account."""
     await make.sender_account(conn)
-    key = await issue_key(conn, "default", f"key {folder.name}", is_test=False)
+    name = f"key {folder.name}"
+    key = await issue_key(conn, "default", name, is_test=False, requests_per_second=100_000)
     settings = settings_for(url, folder, **options)
     async with (
         open_pool(settings.database, application_name="submission") as pool,
-        submission_server(settings, pool, limits=limits) as server,
+        submission_server(settings, pool, limits=limits, patience_s=patience_s) as server,
     ):
         assert server.tls_port is not None
         yield Running(server.port, server.tls_port, key.key.reveal(), folder / "submission.pem")

@@ -3,6 +3,7 @@
 import asyncio
 import smtplib
 from collections.abc import Iterator
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -17,6 +18,7 @@ from tests.submission.handing import (
     handed_in,
     mails,
     message,
+    running,
 )
 
 pytestmark = pytest.mark.anyio
@@ -245,19 +247,32 @@ async def test_a_key_that_is_revoked_ends_the_conversation(smtp: Running, databa
     client.close()
 
 
-async def test_requests_beyond_the_rate_wait(smtp: Running, database: Conn) -> None:
-    """Whoever comes at once all the same is hung up on."""
-    key = await issue_key(database, "default", "slow", is_test=False, requests_per_second=1)
+async def test_messages_beyond_the_rate_wait_for_their_turn(smtp: Running, database: Conn) -> None:
+    """A program that hears no refusal loses no mail for want of a queue of its own."""
+    key = await issue_key(database, "default", "steady", is_test=False, requests_per_second=2)
 
-    def send() -> list[tuple[int, str]]:
-        client = smtp.client(key=key.key.reveal())
-        found = [answered(client, PLAIN)]
-        while found[-1][0] != 421:
-            found.append(answered(client, PLAIN))
-        client.close()
-        return found
+    def send() -> list[int]:
+        with smtp.client(key=key.key.reveal()) as client:
+            return [answered(client, PLAIN)[0] for _ in range(22)]
 
-    found = await beside(send)
+    assert await beside(send) == [250] * 22
+
+
+async def test_whoever_comes_too_often_for_too_long_is_hung_up_on(
+    module_db: str, database: Conn, tmp_path: Path
+) -> None:
+    async with running(module_db, database, tmp_path, patience_s=0) as own:
+        key = await issue_key(database, "default", "slow", is_test=False, requests_per_second=1)
+
+        def send() -> list[tuple[int, str]]:
+            client = own.client(key=key.key.reveal())
+            found = [answered(client, PLAIN)]
+            while found[-1][0] != 421:
+                found.append(answered(client, PLAIN))
+            client.close()
+            return found
+
+        found = await beside(send)
 
     codes = [code for code, _ in found]
     assert codes[:9] == [250] * 9

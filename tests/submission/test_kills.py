@@ -148,7 +148,9 @@ async def test_nothing_is_lost_and_nothing_is_there_twice(
 ) -> None:
     async with connect(DatabaseSettings(Secret(fresh_db))) as conn:
         await make.sender_account(conn)
-        key = (await issue_key(conn, "default", "k", is_test=False)).key.reveal()
+        key = (
+            await issue_key(conn, "default", "k", is_test=False, requests_per_second=100_000)
+        ).key.reveal()
         server = Server(fresh_db, tmp_path)
 
         def run() -> tuple[Answers, int]:
