@@ -121,3 +121,18 @@ def test_a_message_that_is_none_is_refused(
 
     assert response.status_code == 400
     assert response.json()["message"].startswith(message)
+
+
+def test_a_message_without_an_id_has_the_same_one_when_it_is_sent_again(client: Client) -> None:
+    def sent(key: str) -> object:
+        return client.mimemessage.create(
+            data={"to": "a@example.com"},
+            files={"message": b"From: a@example.com\nSubject: x\n\nx"},
+            domain=DOMAIN,
+            headers={"Idempotency-Key": key},
+        ).json()
+
+    key = uuid4().hex
+
+    assert sent(key) == sent(key)
+    assert sent(key) != sent(uuid4().hex)

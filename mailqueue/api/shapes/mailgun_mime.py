@@ -2,6 +2,7 @@
 
 import re
 from typing import Any
+from uuid import uuid5
 
 from mailqueue.api import mail
 from mailqueue.api.call import Call
@@ -10,6 +11,7 @@ from mailqueue.api.shapes.mailgun_faults import MISSING
 from mailqueue.api.shapes.mailgun_form import Form
 from mailqueue.api.shapes.mailgun_options import Options, custom_data
 from mailqueue.api.shapes.mailgun_recipients import boxes_of
+from mailqueue.core.address import parse_address
 from mailqueue.core.errors import InvalidField
 from mailqueue.mail.rawmail import RawEmail, accept_prepared, prepared, with_crlf
 from mailqueue.mime.rawhead import first_field
@@ -49,8 +51,11 @@ async def accepted_message(call: Call, form: Form, options: Options, key: str | 
         given["custom_data"] = kept
     if key is not None:
         given["idempotency_key"] = key
+    octets = with_separator(with_crlf(_message(form)))
+    if key is not None and not first_field(octets, "message-id"):
+        octets = _own_id(call, key) + octets
     raw = RawEmail(
-        octets=with_separator(with_crlf(_message(form))),
+        octets=octets,
         recipients=tuple(dict.fromkeys(parted(one)[1] for one in recipients)),
         options=mail.with_trap(call.caller, given),
     )
@@ -61,6 +66,12 @@ async def accepted_message(call: Call, form: Form, options: Options, key: str | 
     except InvalidField as exc:
         raise mail.renamed(exc) from None
     return first_field(ready.octets, "message-id")
+
+
+def _own_id(call: Call, key: str) -> bytes:
+    """Give a Message-ID that the same request has again, so that it is answered alike."""
+    own = uuid5(call.caller.project_id, key).hex
+    return f"Message-ID: <{own}@{parse_address('x@' + call.path['domain']).domain}>\r\n".encode()
 
 
 def _message(form: Form) -> bytes:

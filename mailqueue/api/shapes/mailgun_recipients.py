@@ -20,6 +20,8 @@ MOST_CHARACTERS = 64 * 1024 * 1024
 """Of all mails of a request whose words have values put in."""
 PLACE = "{{ unsubscribe_url }}"
 """Where the link stands by which the recipient unsubscribes."""
+TAG = "%recipient"
+"""How each tag of a recipient's begins."""
 _TAG = re.compile(r"%recipient(?:\.([^%\r\n]{1,200})|_email)?%")
 _UNSUBSCRIBE = re.compile(r"%(?:mailing_list_|tag_)?unsubscribe_(?:url|email)%")
 
@@ -131,7 +133,7 @@ class Putting:
         Raises:
             InvalidField: it would be too large.
         """
-        if "%recipient" not in text:
+        if TAG not in text:
             return text
 
         def value(found: re.Match[str]) -> str:

@@ -15,6 +15,7 @@ from mailqueue.api.shapes.mailgun_options import Options, custom_data, object_of
 from mailqueue.api.shapes.mailgun_recipients import (
     MOST_CHARACTERS,
     PLACE,
+    TAG,
     Putting,
     Recipients,
     recipients_of,
@@ -51,6 +52,7 @@ class Meant:
     subject: str | None
     html: str | None
     text: str | None
+    tagged: frozenset[str]
     template: str | None
     version: str | None
     variables: dict[str, Any]
@@ -91,6 +93,10 @@ def meant_by(form: Form, options: Options) -> Meant:
         subject=form.one("subject"),
         html=html,
         text=text,
+        # Looked for once: there may be a thousand mails of many megabytes.
+        tagged=frozenset(
+            name for name, said in (("html", html), ("text", text)) if TAG in (said or "")
+        ),
         template=template,
         version=_version(form.one("t:version")),
         variables=variables,
@@ -142,8 +148,8 @@ def _mail(meant: Meant, to: list[str], putting: Putting, key: str | None) -> Wan
         return SendRequest.model_construct(
             **given,
             subject=subject or "",
-            html_body=meant.html and putting.into(meant.html, "html"),
-            text_body=meant.text and putting.into(meant.text, "text"),
+            html_body=_put(meant.html, "html", meant, putting),
+            text_body=_put(meant.text, "text", meant, putting),
         )
     named = {
         "template_slug": meant.template,
@@ -151,6 +157,12 @@ def _mail(meant: Meant, to: list[str], putting: Putting, key: str | None) -> Wan
         "variables": putting.into_all(meant.variables, "t:variables"),
     }
     return ShapedRequest.model_construct(**given, **named, subject=subject or None)
+
+
+def _put(said: str | None, field: str, meant: Meant, putting: Putting) -> str | None:
+    if said is None or field not in meant.tagged:
+        return said
+    return putting.into(said, field)
 
 
 def _version(given: str | None) -> str | None:

@@ -1,8 +1,7 @@
 """Decides which mails a request to SendGrid's API means: one for each personalization. Pure."""
 
 import mimetypes
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,6 +17,7 @@ from mailqueue.api.shapes.sendgrid_model import (
     Setting,
     is_on,
 )
+from mailqueue.api.shapes.sendgrid_tags import Tags
 from mailqueue.api.shapes.together import Budget
 from mailqueue.core.errors import InvalidField
 
@@ -33,7 +33,7 @@ def wanted_of(mail: SendGridMail, key: str | None) -> list[Wanted]:
     Raises:
         OneRefused: with all values put in there would be too much of them.
     """
-    budget = Budget(MOST_CHARACTERS)
+    tags = Tags(mail.sections, Budget(MOST_CHARACTERS))
     html, text = (_content(mail, kind) for kind in ("text/html", "text/plain"))
     shared = _shared(mail, html)
     mails: list[Wanted] = []
@@ -42,7 +42,7 @@ def wanted_of(mail: SendGridMail, key: str | None) -> list[Wanted]:
         if key is not None:
             own["idempotency_key"] = f"{key}/{index}"
         try:
-            mails.append(_wanted(mail, each, own, said=(html, text), budget=budget))
+            mails.append(_wanted(mail, each, own, said=(html, text), tags=tags))
         except InvalidField as exc:
             raise OneRefused(index, exc) from None
     return mails
@@ -54,7 +54,7 @@ def _wanted(
     own: Mapping[str, Any],
     *,
     said: tuple[str | None, str | None],
-    budget: Budget,
+    tags: Tags,
 ) -> Wanted:
     if mail.template_id is not None:
         slug, _, version = mail.template_id.partition("@")
@@ -64,13 +64,13 @@ def _wanted(
             template_version=version or None,
             variables=each.dynamic_template_data,
         )
-    put_in = _substituting(each.substitutions, mail.sections, budget)
+    values = tags.values(each.substitutions)
     html, text = said
     return SendRequest.model_construct(
         **own,
-        subject=put_in(each.subject or mail.subject or ""),
-        html_body=None if html is None else put_in(html),
-        text_body=None if text is None else put_in(text),
+        subject=tags.put_in(each.subject or mail.subject or "", values),
+        html_body=None if html is None else tags.put_in(html, values),
+        text_body=None if text is None else tags.put_in(text, values),
     )
 
 
@@ -137,35 +137,3 @@ def _attached(file: File, html: str | None) -> AttachedFile:
         content_type=kind.partition(";")[0].strip(),
         content_id=shown or None,
     )
-
-
-def _substituting(
-    values: Mapping[str, str | None], sections: Mapping[str, str], budget: Budget
-) -> Callable[[str], str]:
-    """Give what puts values, and sections with values of their own, in the place of their tags."""
-    if not values and not sections:
-        return lambda text: text
-    # A value may be the tag of a section, and a section may hold tags of values: thrice is enough.
-    steps = [step for step in (values, sections, values) if step]
-    patterns = [
-        re.compile("|".join(map(re.escape, sorted(step, key=len, reverse=True)))) for step in steps
-    ]
-
-    def put_in(text: str) -> str:
-        budget.take(len(text), "html_body")
-        for pattern, step in zip(patterns, steps, strict=True):
-            text = _replaced(text, pattern, step, budget)
-        return text
-
-    return put_in
-
-
-def _replaced(
-    text: str, pattern: re.Pattern[str], values: Mapping[str, str | None], budget: Budget
-) -> str:
-    def value(found: re.Match[str]) -> str:
-        put = values[found[0]] or ""
-        budget.take(len(put), "html_body")
-        return put
-
-    return pattern.sub(value, text)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mailqueue.api import mail
 from mailqueue.api.call import Call
 from mailqueue.api.model import Sent
-from mailqueue.api.sending_model import AttachedFile
+from mailqueue.api.sending_model import AttachedFile, SendRequest
 from mailqueue.api.shapes.accepting import OneRefused, Wanted, accepted, readied_all
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
@@ -18,6 +18,8 @@ from mailqueue.mail.enqueue import NewEmail, enqueue_batch
 STATEMENT_CHARACTERS = 8 * 1024 * 1024
 """Of the mails that are handed to PostgreSQL in one statement, unless one alone has more."""
 STATEMENT_MAILS = 500
+MOST_CHARACTERS = 256 * 1024 * 1024
+"""Of all mails of one request, however much of it they share."""
 
 
 async def accepted_together(call: Call, wanted: Sequence[Wanted]) -> list[Sent]:
@@ -26,6 +28,7 @@ async def accepted_together(call: Call, wanted: Sequence[Wanted]) -> list[Sent]:
     Raises:
         OneRefused: nothing is accepted.
     """
+    _check_size(wanted)
     ready = await _ready(call, await _with_kept_files(call, wanted))
     if len(ready) == 1:
         try:
@@ -50,12 +53,23 @@ async def tried_together(call: Call, wanted: Sequence[Wanted]) -> None:
     Raises:
         OneRefused: one of them would be refused.
     """
+    _check_size(wanted)
     first, *others = await _ready(call, wanted)
     # They carry the same files: to look at those once is enough.
     bare = [one.model_copy(update={"attachments": []}) for one in others]
     emails = _emails(call, [first, *bare])
     async with call.connection() as conn:
         await _try(conn, emails, project=call.caller.project)
+
+
+def _check_size(wanted: Sequence[Wanted]) -> None:
+    budget = Budget(MOST_CHARACTERS)
+    for index, one in enumerate(wanted):
+        if isinstance(one, SendRequest):
+            try:
+                budget.take(len(one.html_body or "") + len(one.text_body or ""), "html_body")
+            except InvalidField as exc:
+                raise OneRefused(index, exc) from None
 
 
 async def _try(conn: Conn, emails: Sequence[NewEmail], *, project: str) -> None:
@@ -151,4 +165,4 @@ class Budget:
         """
         self.left -= characters
         if self.left < 0:
-            raise InvalidField(field, "with all its values put in, the request is too large")
+            raise InvalidField(field, "its mails together are too large for one request")
