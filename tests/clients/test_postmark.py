@@ -116,6 +116,19 @@ def test_larger_batches_are_cut_by_the_library(site: Served, postmark: PostmarkC
     assert site.count() == before + 501
 
 
+def test_a_large_batch_keeps_its_order(site: Served, postmark: PostmarkClient) -> None:
+    long = "x" * 2_900_000
+    emails: Any = [
+        {**HELLO, "To": f"{n}@example.org" if n != 1 else "nobody", "HtmlBody": long}
+        for n in range(4)
+    ]
+
+    done = postmark.emails.send_batch(*emails)
+
+    assert [one["ErrorCode"] for one in done] == [0, 300, 0, 0]
+    assert [site.email(one["MessageID"])["to"][0] for one in done if "MessageID" in one] == [*"023"]
+
+
 def test_inactive_recipients_are_named(site: Served, postmark: PostmarkClient, gone: str) -> None:
     code, message = code_of(postmark, To=gone)
     assert code == 406

@@ -1,6 +1,7 @@
 """Accepts what clients of other APIs send as POST /v1/send accepts its mail: the same rules."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from mailqueue.api import mail
@@ -15,6 +16,8 @@ from mailqueue.mail.enqueue import NewEmail
 from mailqueue.templates import versions, writing
 from mailqueue.templates.accepting import Chosen
 
+STATEMENT_CHARACTERS = 8 * 1024 * 1024
+"""Of the mails that are handed to PostgreSQL in one statement, unless one alone has more."""
 Wanted = SendRequest | TemplateRequest
 Judged = Sent | InvalidField
 """What became of one mail of several: accepted, or why not."""
@@ -183,9 +186,31 @@ async def accepted_all(
             judged[index] = exc
     if emails:
         async with call.connection() as conn:
-            found = await mail.accept(conn, call.caller.project, list(emails.values()))
-            for index, result in zip(emails, found, strict=True):
-                if is_strict and isinstance(result, InvalidField):
-                    raise OneRefused(index, result)
-                judged[index] = result
+            for places in _portions(emails):
+                some = [emails[index] for index in places]
+                found = await mail.accept(conn, call.caller.project, some)
+                for index, result in zip(places, found, strict=True):
+                    if is_strict and isinstance(result, InvalidField):
+                        raise OneRefused(index, result)
+                    judged[index] = result
     return [judged[index] for index in range(len(wanted))]
+
+
+def _portions(emails: Mapping[int, NewEmail]) -> Iterator[list[int]]:
+    """Give the places of mails in groups that are handed to PostgreSQL in one statement."""
+    places: list[int] = []
+    characters = 0
+    for index, email in emails.items():
+        size = _characters(email)
+        if places and characters + size > STATEMENT_CHARACTERS:
+            yield places
+            places, characters = [], 0
+        places.append(index)
+        characters += size
+    yield places
+
+
+def _characters(email: NewEmail) -> int:
+    files: Any = email.options.get("attachments", ())
+    carried = sum(len(one.get("content") or "") for one in files)
+    return len(email.html or "") + len(email.text or "") + carried
