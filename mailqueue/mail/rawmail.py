@@ -132,7 +132,11 @@ def prepared(email: RawEmail) -> PreparedRaw:
     if len(head.named("received")) > MOST_HOPS:
         raise InvalidField("message", f"it passed more than {MOST_HOPS} servers: a loop")
     author = _author(head)
-    options = rawcontrol.options_of(head) | dict(email.options)
+    asked = rawcontrol.options_of(head)
+    options = asked | dict(email.options)
+    if asked.get("sender", options.get("sender")) != options.get("sender"):  # as of a test key
+        why = f"{options['sender']} sends this mail and no other account, got {asked['sender']!r}"
+        raise InvalidField("sender", why)
     if "idempotency_key" not in options and email.is_once and head.named("message-id"):
         options["idempotency_key"] = _own_key(email, head)
     said = options | _recipients(email.recipients, head)

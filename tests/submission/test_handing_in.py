@@ -222,7 +222,10 @@ async def test_mail_of_a_test_key_goes_to_the_trap(smtp: Running, database: Conn
 
     def send() -> UUID:
         with smtp.client(key=key.key.reveal()) as client:
-            return handed_in(client, PLAIN)
+            refused = answered(client, b"X-Mailqueue-Sender: real\r\n" + PLAIN)
+            assert refused[0] == 554
+            assert "trap sends this mail and no other account" in refused[1]
+            return handed_in(client, b"X-Mailqueue-Sender: trap\r\n" + PLAIN)
 
     email_id = await beside(send)
 
