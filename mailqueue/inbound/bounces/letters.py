@@ -79,18 +79,19 @@ _DELAY = re.compile(
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(
-    r"[A-Za-z0-9._%+&'=/!#$*?^{}~-]{1,64}@[A-Za-z0-9][A-Za-z0-9.-]{0,200}[A-Za-z0-9]"
+    r"(?<![A-Za-z0-9])[A-Za-z0-9._%+&][A-Za-z0-9._%+&'=/!#$*?^{}~-]{0,63}@[A-Za-z0-9][A-Za-z0-9.-]{0,200}[A-Za-z0-9]"
 )
 _LINE_OF_ADDRESS = re.compile(
     r"^[ \t*>|.-]{0,8}(?:\d{1,2}[.)] )?(?:(?:[A-Za-z']{1,20} ){0,5}?(?:to|user|recipient"
     r"|address|mailbox|for"
     r"|rcpt|account|empf[^ :]{1,10}|destinat\w{1,8})(?:\(s\)|s"
     r"|es)?(?: \w{1,12})?(?: ?[:=][ \t]*|[ \t]+|(?=[<('\"\[])))?"
-    r"(?:rfc822;|smtp;)?[ \t]*[<(\['\"]{0,2}(?:mailto:|smtp:)?("
+    r"(?:c=[^\n]{0,80}?SMTP=)?(?:rfc822;|smtp;)?[ \t]*[<(\['\"]{0,2}(?:mailto:|smtp:)?("
     + _ADDRESS.pattern
     + r")[>)\]'\"]{0,2}",
     re.IGNORECASE,
 )
+_EXPANDED = re.compile(rf"[>\s]{{0,20}}\(expanded from: <?({_ADDRESS.pattern})>?\)")
 _NOT_WHO = re.compile(
     r"^(?:mailer-?daemon|postmaster|mail-?daemon|abuse|support|hostmaster|helpdesk"
     r"|noreply|no-reply)@",
@@ -108,10 +109,10 @@ def is_daemon(root: Part, *, is_null_sender: bool = False) -> bool:
     return is_null_sender or bool(DAEMON.search(root.header("From") or root.header("Sender")))
 
 
-def tells_of_failure(root: Part, text: str, *, is_null_sender: bool) -> bool:
-    """Say whether a message is a bounce by what all of them have in common: two marks of three."""
+def marks_of(root: Part, text: str, *, is_null_sender: bool) -> int:
+    """Count what bounces have in common and this message has, too."""
     subject = root.header("Subject")
-    marks = sum(
+    return sum(
         (
             bool(SUBJECT.search(subject)) and not _ANSWERED.search(subject),
             bool(DAEMON.search(root.header("From") or root.header("Sender"))),
@@ -121,6 +122,10 @@ def tells_of_failure(root: Part, text: str, *, is_null_sender: bool) -> bool:
             bool(_REPLY_LINE.search(text)),
         )
     )
+
+
+def tells_of_failure(text: str, marks: int) -> bool:
+    """Say whether a message with so many marks of a bounce is one: by its words, if it has two."""
     if marks >= 3:
         return True
     return marks == 2 and bool(BANNER.search(text) or _TELLING & set(causes_in(text)))
@@ -139,7 +144,9 @@ def told_by_letter(root: Part, text: str, returned: Returned) -> tuple[Told, ...
         reason, detail = _why(before, start, end, is_final=not is_delay)
         known = told.get(address.lower())
         if known is None or (known.reason.cause is Cause.UNSAID is not reason.cause):
-            told[address.lower()] = Told(address, reason, detail)
+            expanded = _EXPANDED.match(before, start)
+            original = expanded[1] if expanded else ""
+            told[address.lower()] = Told(address, reason, detail, original)
         if len(told) == MOST_TOLD:
             break
     return tuple(told.values())

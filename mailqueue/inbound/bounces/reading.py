@@ -6,7 +6,7 @@ tells of a failure in words of its own.
 
 from dataclasses import replace
 
-from mailqueue.inbound.bounces.answers import answer_in, is_receipt
+from mailqueue.inbound.bounces.answers import REJECTED, answer_in, is_receipt
 from mailqueue.inbound.bounces.feedback import (
     feedback_part,
     is_complaint_of_old,
@@ -15,6 +15,7 @@ from mailqueue.inbound.bounces.feedback import (
 )
 from mailqueue.inbound.bounces.letters import (
     is_daemon,
+    marks_of,
     tells_of_failure,
     text_of,
     told_by_letter,
@@ -25,6 +26,8 @@ from mailqueue.inbound.bounces.report import names_recipients, status_part, told
 from mailqueue.inbound.bounces.returned import returned_in
 from mailqueue.inbound.bounces.second_try import named_by_library
 from mailqueue.inbound.bounces.tree import USUAL, Limits, Part, read_tree
+
+NOTHING = Reading(Shape.OTHER, why="nothing in it tells of a failure")
 
 
 def read_bounce(raw: bytes, *, is_null_sender: bool = False, limits: Limits = USUAL) -> Reading:
@@ -37,6 +40,11 @@ def read_bounce(raw: bytes, *, is_null_sender: bool = False, limits: Limits = US
     is_unnamed = reading.shape is Shape.TEXT and not reading.told[0].recipient
     if is_unnamed and tree.is_complete:
         reading = replace(reading, told=_asked(raw, reading.told[0]))
+    if reading.shape is Shape.TEXT and reading.why == NOTHING.why:  # so far nothing told of one
+        is_found = bool(reading.told[0].recipient)
+        why = "a bounce by a pattern of the library"
+        told, shape = (reading.told, Shape.TEXT) if is_found else ((), Shape.OTHER)
+        reading = replace(reading, told=told, shape=shape, why=why if is_found else NOTHING.why)
     return replace(reading, is_complete=tree.is_complete)
 
 
@@ -60,9 +68,9 @@ def _read(root: Part, *, is_null_sender: bool) -> Reading:
         return Reading(
             Shape.COMPLAINT, told, returned, "Hotmail", "a complaint of a kind of its own"
         )
-    if is_receipt(root):
-        return Reading(Shape.RECEIPT, (), returned, why="a receipt of somebody's program")
     text = text_of(root)
+    if is_receipt(root) and not REJECTED.search(text):
+        return Reading(Shape.RECEIPT, (), returned, why="a receipt of somebody's program")
     status = status_part(root)
     if status is not None and names_recipients(status):
         told, reporter, envelope_id = told_by_report(status, text)
@@ -71,8 +79,10 @@ def _read(root: Part, *, is_null_sender: bool) -> Reading:
     writes = is_daemon(root)
     if answer := answer_in(root, is_daemon=writes):
         return Reading(Shape.AUTOREPLY, (), returned, why=answer)
-    if not tells_of_failure(root, text, is_null_sender=is_null_sender):
-        return Reading(Shape.OTHER, (), returned, why="nothing in it tells of a failure")
+    marks = marks_of(root, text, is_null_sender=is_null_sender)
+    if not tells_of_failure(text, marks):
+        nothing = replace(NOTHING, returned=returned)
+        return replace(nothing, shape=Shape.TEXT, told=_unnamed(text)) if marks else nothing
     told = told_by_letter(root, text, returned) or _unnamed(text)
     return Reading(Shape.TEXT, told, returned, root.header("From")[:200], "a bounce in words")
 
