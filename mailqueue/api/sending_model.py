@@ -79,7 +79,9 @@ class _Mail(Tracked):
     from_name: Text | None = None
     """Name beside the From address."""
     reply_to: Text | None = None
-    """Address answers go to; the project's if left out, if it has one."""
+    """Address answers go to, or several with commas between them; the project's if left out, if it
+    has one.
+    """
     priority: Text | Whole | None = None
     """`critical`, `high`, `normal` or `low`, or 0 to 3 in this order; `normal` if left out.
     Higher ones go first.
