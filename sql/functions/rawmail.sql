@@ -30,7 +30,9 @@ CREATE OR REPLACE FUNCTION mailqueue.message_bytes_of(p_project uuid) RETURNS in
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    SELECT 10485760 + ceil(p.attachment_bytes * 1.38)::integer FROM mailqueue.projects AS p WHERE p.id = p_project AND p.deleted_at IS NULL
+    SELECT 10485760 + ceil(p.attachment_bytes * 1.38)::integer
+      FROM mailqueue.projects AS p
+     WHERE p.id = p_project AND p.deleted_at IS NULL AND coalesce(mailqueue.tenant(), p_project) = p_project
 $$;
 COMMENT ON FUNCTION mailqueue.message_bytes_of(uuid) IS 'How large a finished message may be in this project, files and all.';
 
