@@ -1,5 +1,6 @@
 """Bounce mail comes in by SMTP and LMTP, for our domains alone, and is durable when answered."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from mailqueue.core.errors import ConfigError
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, connect, open_pool
-from mailqueue.inbound.listener import LIMITS, Domains, bounce_listener
+from mailqueue.inbound.listener import LIMITS, Domains, bounce_listener, bounces_beside, run
 from tests import make
 from tests.smtp.serving import Client, connected
 
@@ -169,6 +170,36 @@ async def test_while_the_database_is_away_the_sender_is_to_come_again(place: Pla
 
         assert (await client.answer()).startswith("451 4.3.0")
     assert await place.kept() == []
+
+
+async def test_it_stops_when_told_and_answers_what_was_handed_over(place: Place) -> None:
+    stop = asyncio.Event()
+    there = asyncio.get_running_loop().create_future()
+    running = asyncio.create_task(
+        run(
+            BounceSettings(port=0),
+            stop,
+            pool=place.pool,
+            database=place.database,
+            ready=there.set_result,
+        )
+    )
+    async with connected((await there).port) as client:
+        await handed(client, f"a@{DOMAIN}")
+        assert await client.codes(1) == ["250"]
+        stop.set()
+
+        assert (await client.answer())[:3] == "421"
+    await running
+
+
+async def test_beside_all_else_it_listens_where_a_port_was_named(place: Place) -> None:
+    async with bounces_beside(BounceSettings(), place.pool, place.database) as running:
+        assert running is None
+    async with bounces_beside(BounceSettings(port=0), place.pool, place.database) as running:
+        assert running is not None
+        async with connected(running.port):
+            pass
 
 
 async def test_a_port_in_use_is_said_with_its_name(place: Place) -> None:
