@@ -13,6 +13,7 @@ from mailqueue.api.answers import HEAD, REQUEST_ID
 from mailqueue.telemetry.log import get_logger
 
 _TOKEN = re.compile(r"^(/(?:inbound/[^/]{1,40}|t/[a-z]|pref)/).+")
+_ADDRESS = re.compile(r"[^/]+@[^/]*")
 _GIVEN = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 _log = get_logger(__name__)
 
@@ -66,7 +67,8 @@ def _note(scope: Scope, status: int, *, request_id: str, seconds: float) -> None
         "request.answered",
         method=scope["method"],
         # Not the query: it may hold addresses.
-        path=_TOKEN.sub(r"\1…", scope["path"][:200]),  # whose link it is, nobody needs to know
+        # Whose link it is, and who is asked about, nobody needs to know.
+        path=_ADDRESS.sub("…", _TOKEN.sub(r"\1…", scope["path"][:200])),
         status=status,
         response_ms=round(1000 * seconds, 1),
         request_id=request_id,
