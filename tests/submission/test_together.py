@@ -30,7 +30,7 @@ pytestmark = [
 ]
 HERE = Path(__file__).parent
 MAILS = {"smtplib": 600, "postfix": 200, "django": 100, "nodemailer": 100, "swaks": 20}
-KILLS = 5
+KILLS = 8
 
 DJANGO = """
 import json, sys, time
@@ -41,8 +41,10 @@ import smtplib
 for name in sys.argv[2:]:
     while True:
         try:
-            given = {"X-Mailqueue-Idempotency-Key": name}
-            mail.EmailMessage(name, "Hello", "shop@example.com", ["a@example.com"], headers=given).send()
+            mail.EmailMessage(
+                name, "Hello", "shop@example.com", ["ann@example.com"],
+                headers={"X-Mailqueue-Idempotency-Key": name},
+            ).send()
             break
         except (OSError, smtplib.SMTPException):
             time.sleep(0.2)
