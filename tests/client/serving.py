@@ -1,6 +1,6 @@
 """A server on a socket, clients of it, and a wire that loses answers."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx2
@@ -33,10 +33,6 @@ def wire_of(api: Calling) -> httpx2.AsyncBaseTransport:
     settings = settings_for(api.database)
     app = create_app(settings, api.pool, services=build_services(settings, api.pool))
     return httpx2.ASGITransport(app=app, raise_app_exceptions=False)
-
-
-Fate = Callable[[httpx2.Request], None]
-"""Raises what becomes of an answer, or lets it through."""
 
 
 class Wire(httpx2.AsyncBaseTransport):

@@ -10,7 +10,7 @@ import pytest
 import requests
 from mailgun.client import Client
 
-from tests.clients.mailgun_mails import DOMAIN, HI, mails
+from tests.clients.mailgun_mails import DOMAIN, HI, email_of, mails
 from tests.clients.serving import Served
 
 
@@ -171,3 +171,27 @@ def test_an_idempotency_key_makes_it_happen_once(site: Served, client: Client) -
     assert first.json() == again.json()
     assert len(mails(site, f"ann-{tag}@example.com")) == 1
     assert (other.status_code, "Idempotency-Key" in other.text) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("sender", "name", "address"),
+    [
+        ("Shop, Inc. <shop@example.com>", "Shop, Inc.", "shop@example.com"),
+        ('"Shop, Inc." <shop@example.com>', "Shop, Inc.", "shop@example.com"),
+        ("=?utf-8?q?Caf=C3=A9?= <shop@example.com>", "Café", "shop@example.com"),
+        ("shop@bücher.example", None, "shop@bücher.example"),
+    ],
+)
+def test_a_sender_is_read_as_mailgun_reads_it(
+    site: Served, client: Client, sender: str, name: str | None, address: str
+) -> None:
+    mail = email_of(site, client.messages.create(data=HI | {"from": sender}, domain=DOMAIN))
+
+    assert (mail["from_name"], mail["from_email"]) == (name, address)
+
+
+def test_two_senders_are_refused(client: Client) -> None:
+    for senders in (["a@example.com", "b@example.com"], "a@example.com, b@example.com"):
+        response = client.messages.create(data=HI | {"from": senders}, domain=DOMAIN)
+
+        assert "'from' parameter is not a valid address" in response.json()["message"]
