@@ -6,6 +6,7 @@ RFC 3464 section 2, RFC 3461 section 4 (xtext), RFC 6533 section 3 (utf-8 addres
 import re
 
 from mailqueue.inbound.bounces.tree import USUAL, Limits, read_fields
+from mailqueue.mime.decode import words_to_text
 
 MOST_GROUPS = 200
 _RECIPIENT_BEGINS = frozenset({"original-recipient", "final-recipient"})
@@ -57,7 +58,7 @@ def address_of(value: str) -> str:
     kind, text = typed(value)
     if kind == "utf-8":
         text = _UNITEXT.sub(_character, text)
-    found = _BARE.search(text)
+    found = _BARE.search(words_to_text(text))
     return found[0].strip("<>'.:") if found else ""
 
 
