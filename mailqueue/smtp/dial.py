@@ -4,6 +4,8 @@ import asyncio
 import os
 import socket
 from collections.abc import Sequence
+from concurrent.futures import Executor
+from functools import partial
 from ipaddress import ip_address
 from typing import cast
 
@@ -21,12 +23,14 @@ async def dial(
     allow_private: bool = False,
     allowed: Sequence[Network] = (),
     timeout_s: float = 20.0,
+    lookups: Executor | None = None,
 ) -> socket.socket | Rejected:
     """Resolve once, check every address, connect to the first that answers.
 
     A name with one address that is not public is refused as a whole, unless the operator allowed
     it: what was checked is what is connected to, whatever the name means a second later. The
-    refusal is the same whether or not anything listens there.
+    refusal is the same whether or not anything listens there. `lookups` are threads for names: the
+    loop has few, and a name server that never answers keeps each for as long as it likes.
     """
     try:
         name = normal_host(host)
@@ -34,7 +38,7 @@ async def dial(
         return _rejected(Kind.ACCOUNT, str(error))
     try:
         async with asyncio.timeout(timeout_s):
-            found = await _resolve(name, port)
+            found = await _resolve(name, port, lookups)
     except (TimeoutError, OSError, UnicodeError):
         return _rejected(Kind.TRANSIENT, f"cannot resolve {name}")
     if not found:
@@ -44,9 +48,15 @@ async def dial(
     return await _connect(found, f"{name}:{port}", timeout_s=timeout_s)
 
 
-async def _resolve(name: str, port: int) -> list[tuple[int, SockAddress]]:
+async def _resolve(
+    name: str, port: int, lookups: Executor | None
+) -> list[tuple[int, SockAddress]]:
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(name, port, type=socket.SOCK_STREAM)
+    if lookups is None:
+        found = await loop.getaddrinfo(name, port, type=socket.SOCK_STREAM)
+    else:
+        look = partial(socket.getaddrinfo, name, port, type=socket.SOCK_STREAM)
+        found = await loop.run_in_executor(lookups, look)
     return [
         (family, cast(SockAddress, address))
         for family, _, _, _, address in found

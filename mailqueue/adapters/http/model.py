@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -51,10 +52,11 @@ def site_of(url: str) -> Site:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Which addresses may be connected to; see `smtp.dial`."""
+    """Which addresses may be connected to, and who looks names up; see `smtp.dial`."""
 
     allow_private: bool = False
     allowed_networks: tuple[Network, ...] = ()
+    lookups: Executor | None = None
 
 
 NOWHERE_INSIDE = Reach()

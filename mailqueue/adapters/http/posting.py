@@ -3,6 +3,8 @@
 import asyncio
 import ssl
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
@@ -19,6 +21,8 @@ KEPT_SECONDS = 30.0
 """So long a connection waits for the next call."""
 MOST_KEPT = 32
 """Of one site; more calls at once close theirs."""
+MOST_LOOKUPS = 128
+"""Names looked up at once: one whose servers never answer keeps no other waiting."""
 MOST_BODY_BYTES = 16 * 1024
 BODY_SECONDS = 1.0
 _STATUS_SAYS_IT = Reading(MOST_BODY_BYTES, BODY_SECONDS)
@@ -36,7 +40,8 @@ class HttpPoster:
         total_s: float = TOTAL_SECONDS,
     ) -> None:
         """Prepare; `tls_context` None trusts what the system trusts, TLS 1.2 and later."""
-        self._reach = reach
+        threads = ThreadPoolExecutor(MOST_LOOKUPS, thread_name_prefix="lookup")
+        self._reach = replace(reach, lookups=threads)
         self._tls_context = tls_context
         self._total_s = total_s
         self._kept: dict[Site, deque[tuple[float, Wire]]] = {}

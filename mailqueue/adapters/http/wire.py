@@ -46,6 +46,7 @@ async def connect(
         allow_private=reach.allow_private,
         allowed=reach.allowed_networks,
         timeout_s=timeouts.connect_s,
+        lookups=reach.lookups,
     )
     if isinstance(sock, Rejected):
         return sock
