@@ -185,6 +185,7 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: Desk) -> None:
         "event_keys": 0,
         "inbound_events": 0,
         "webhook_deliveries": 0,
+        "tracked_links": 0,
         "attachments": 0,
         "files": 0,
         "moved": 0,

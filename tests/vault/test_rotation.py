@@ -22,6 +22,8 @@ NOT_SEALED = {
     ("address_keys", "inner_pad"),
     ("address_keys", "outer_pad"),
     ("administrators", "token_hash"),
+    ("inbound_endpoints", "token_hash"),
+    ("inbound_events", "body"),
     ("api_keys", "key_hash"),
     ("attachments", "octets"),
     ("attachments", "sha256"),
