@@ -2,7 +2,7 @@
 
 import pytest
 
-from mailqueue.inbound.bounces.model import Shape
+from mailqueue.inbound.bounces.model import Fate, Shape
 from mailqueue.inbound.bounces.reading import read_bounce
 
 SUBJECTS = """
@@ -174,3 +174,17 @@ def test_servers_mark_their_reports_as_answers_and_they_are_bounces_all_the_same
 
     assert found.shape is Shape.TEXT
     assert [one.recipient for one in found.told] == ["ann@example.com"]
+
+
+def test_mail_that_was_refused_by_a_receipt_is_refused() -> None:
+    raw = (
+        b"From: Mail Delivery Subsystem <postmaster@example.com>\nReturn-Path: <>\n"
+        b"Subject: Automatically rejected mail\nAuto-Submitted: auto-replied (rejected)\n"
+        b"Content-Type: multipart/report; report-type=disposition-notification; boundary=b\n\n"
+        b"--b\n\nYour message to <ann@example.com> was automatically rejected:\nQuota exceeded\n"
+        b"--b\nContent-Type: message/disposition-notification\n\nDisposition: x; deleted\n--b--\n"
+    )
+
+    [told] = read_bounce(raw).told
+
+    assert (told.recipient, told.reason.fate) == ("ann@example.com", Fate.SOFT)

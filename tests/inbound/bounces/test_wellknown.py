@@ -287,17 +287,3 @@ def test_what_only_a_pattern_of_the_library_knows_is_a_bounce_too() -> None:
     )
 
     assert [one.recipient for one in read_bounce(raw).told] == ["ann@example.com"]
-
-
-def test_mail_that_was_refused_by_a_receipt_is_refused() -> None:
-    raw = (
-        b"From: Mail Delivery Subsystem <postmaster@example.com>\nReturn-Path: <>\n"
-        b"Subject: Automatically rejected mail\nAuto-Submitted: auto-replied (rejected)\n"
-        b"Content-Type: multipart/report; report-type=disposition-notification; boundary=b\n\n"
-        b"--b\n\nYour message to <ann@example.com> was automatically rejected:\nQuota exceeded\n"
-        b"--b\nContent-Type: message/disposition-notification\n\nDisposition: x; deleted\n--b--\n"
-    )
-
-    [told] = read_bounce(raw).told
-
-    assert (told.recipient, told.reason.fate) == ("ann@example.com", Fate.SOFT)
