@@ -152,10 +152,19 @@ async def test_what_is_not_http_is_no_answer(raw: bytes) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    (
-        "127.0.0.1 localhost [::1] 10.1.2.3 169.254.169.254 192.168.1.1 [::ffff:127.0.0.1]"
-        " [64:ff9b::7f00:1] [fd00::1] 0.0.0.0 100.64.0.1"
-    ).split(),
+    [
+        "127.0.0.1",
+        "localhost",
+        "[::1]",
+        "10.1.2.3",
+        "169.254.169.254",
+        "192.168.1.1",
+        "[::ffff:127.0.0.1]",
+        "[64:ff9b::7f00:1]",
+        "[fd00::1]",
+        "0.0.0.0",
+        "100.64.0.1",
+    ],
 )
 async def test_nothing_inside_is_called_whether_or_not_it_listens(host: str) -> None:
     async with fake([Reply(200)]) as server, poster(Reach()) as calls:
