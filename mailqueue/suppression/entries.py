@@ -157,13 +157,15 @@ async def show(conn: Conn, project: str, *, who: str) -> Known:
     """Give all that holds and held for an address, or the one of a hash.
 
     Raises:
-        NotFound: there is no such project.
+        NotFound: there is no such project, or nothing is known of that hash.
         InvalidField: it is neither an address nor a hash.
     """
     project_id = await project_of(conn, project)
     if is_hash(who):
         now = await store.find_by_hash(conn, project_id, who.lower())
         before = await store.list_past(conn, project_id, (), address_hash=who.lower())
+        if not now and not before:
+            raise NotFound("suppression with the hash", who)
         known = [one.address for one in now] + [one.address for one in before]
         return Known(next(filter(None, known), None), who.lower(), now, before)
     spellings = address_of(who).spellings

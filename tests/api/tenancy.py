@@ -158,6 +158,7 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
     hook = await made("/v1/webhooks", {"url": f"https://{MARK}.example.com/", "description": MARK})
     webhook_id = hook["webhook"]["id"]
     tried = await made(f"/v1/webhooks/{webhook_id}/test", {})
+    await made("/v1/categories", {"slug": MARK, "name": MARK})
     listed = await http.get("/v1/suppressions", headers={"X-API-Key": key})
     return {
         "email_id": sent["id"],
@@ -171,4 +172,6 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
         "dkim": str(dkim["id"]),
         "webhook_id": webhook_id,
         "delivery_id": tried["delivery_id"],
+        "email": ADDRESS,
+        "slug": MARK,
     }

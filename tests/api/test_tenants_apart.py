@@ -61,8 +61,8 @@ async def ask(http: httpx2.AsyncClient, endpoint: Endpoint, path: str, key: str)
 
 
 def of_things(endpoint: Endpoint) -> bool:
-    """Say whether the path names a thing of a project's."""
-    return "{" in endpoint.path.replace("{pid}", "")
+    """Say whether the path names a thing of a project's; anybody may ask about an address."""
+    return "{" in endpoint.path.replace("{pid}", "").replace("{email}", "")
 
 
 async def crawled(tenants: Tenants, http: httpx2.AsyncClient) -> None:
@@ -133,7 +133,10 @@ WITHOUT_MARK = {
     "get_projects_pid_byok",
     "get_projects_pid_smtp_configs_config_id_health",
     "get_projects_pid_templates_template_versions_diff",
+    "get_projects_pid_smtp_configs_config_id_webhook",
     "get_suppressions_check",
+    "get_suppressions_email_hash_erase",
+    "get_tracking_domain",
     "get_webhooks_event_types",
 }
 
