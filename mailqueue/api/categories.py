@@ -22,7 +22,7 @@ Name = Annotated[str, Field(min_length=1, max_length=100)]
 Description = Annotated[str, Field(max_length=300)]
 
 
-class Translation(StrictlyGiven):
+class CategoryWords(StrictlyGiven):
     """How a category reads in one language."""
 
     name: Name | None = None
@@ -31,7 +31,7 @@ class Translation(StrictlyGiven):
     """One sentence more."""
 
 
-Translations = Annotated[dict[str, Translation], Field(max_length=categories.MOST_LANGUAGES)]
+Translations = Annotated[dict[str, CategoryWords], Field(max_length=categories.MOST_LANGUAGES)]
 
 
 class CategoryChange(StrictlyGiven):
@@ -59,7 +59,7 @@ class NewCategory(CategoryChange):
 
 
 @dataclass(frozen=True, slots=True)
-class ShownTranslation:
+class ShownCategoryWords:
     """How a category reads in one language."""
 
     name: str | None
@@ -73,7 +73,7 @@ class ShownCategory:
     slug: str
     name: str
     description: str | None
-    translations: dict[str, ShownTranslation]
+    translations: dict[str, ShownCategoryWords]
     is_required: bool
     place: int
     created_at: datetime
@@ -131,7 +131,7 @@ def _shown(one: Category) -> ShownCategory:
         name=one.name,
         description=one.description,
         translations={
-            tag: ShownTranslation(words.get("name"), words.get("description"))
+            tag: ShownCategoryWords(words.get("name"), words.get("description"))
             for tag, words in one.translations.items()
         },
         is_required=one.is_required,
