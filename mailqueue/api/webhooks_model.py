@@ -25,7 +25,7 @@ class NewHook(StrictlyGiven):
     """A webhook to register."""
 
     url: Word
-    """Where events go: `https://…`, on a public address."""
+    """Where events go: an address by HTTPS, of a host that is public."""
     event_types: Types = Field(default_factory=list)
     """Which events; all of them if left out or empty."""
     description: Word | None = None
