@@ -12,6 +12,9 @@ GUARD = "mailqueue.smtp.dial"
 # Who may look up, open or listen besides the guard, and why it is nobody's way in.
 OWN_REASONS = {
     "mailqueue.api.listening": "binds where the operator says",
+    "mailqueue.client.asynchronous": "runs at the user's, who says where the API is",
+    "mailqueue.client.exchange": "runs at the user's",
+    "mailqueue.client.synchronous": "runs at the user's",
     "mailqueue.embedded.ports": "looks for a free port of its own",
     "mailqueue.telemetry.supervisor": "tells systemd, on a path",
 }
