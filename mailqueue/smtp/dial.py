@@ -48,9 +48,7 @@ async def dial(
     return await _connect(found, f"{name}:{port}", timeout_s=timeout_s)
 
 
-async def _resolve(
-    name: str, port: int, lookups: Executor | None
-) -> list[tuple[int, SockAddress]]:
+async def _resolve(name: str, port: int, lookups: Executor | None) -> list[tuple[int, SockAddress]]:
     loop = asyncio.get_running_loop()
     if lookups is None:
         found = await loop.getaddrinfo(name, port, type=socket.SOCK_STREAM)
