@@ -1,0 +1,140 @@
+-- Many mails by one call.
+
+-- First all messages at once. Only where one of them is refused they are taken one by one: a point to go back to for each
+-- costs as much as the mail.
+CREATE OR REPLACE FUNCTION mailqueue.enqueue_batch(project text, messages jsonb)
+RETURNS TABLE (index integer, id uuid, status text, reason text)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_project uuid := mailqueue.project_taking(enqueue_batch.project);
+    v_delivery text := (SELECT p.delivery FROM mailqueue.projects AS p WHERE p.id = v_project);  -- of mail that says none
+    v_is_careful boolean := false;
+    v_rows mailqueue.email_queue[];                          -- without what they say; content_id is a place in v_contents
+    v_contents mailqueue.email_queue[];
+    v_ids uuid[]; v_status text[]; v_reasons text[];
+    v_message jsonb;
+    v_why text;
+    q mailqueue.email_queue; c mailqueue.email_queue;
+BEGIN
+    IF jsonb_typeof(enqueue_batch.messages) <> 'array' THEN
+        PERFORM mailqueue.refuse('messages', format('a list is needed, got %s', coalesce(jsonb_typeof(enqueue_batch.messages), 'null')));
+    ELSIF EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()) THEN
+        PERFORM mailqueue.refuse_for_now();
+    END IF;
+    LOOP
+        v_rows := '{}'; v_contents := '{}'; v_ids := '{}'; v_status := '{}'; v_reasons := '{}'; c := NULL;
+        BEGIN
+            FOR v_message IN SELECT m.value FROM jsonb_array_elements(enqueue_batch.messages) AS m LOOP
+                v_why := NULL;
+                IF v_is_careful THEN
+                    BEGIN
+                        q := mailqueue.email_from_message(v_project, v_message);
+                    EXCEPTION WHEN invalid_parameter_value THEN
+                        v_why := SQLERRM;
+                    END;
+                    IF v_why IS NOT NULL THEN
+                        v_ids := array_append(v_ids, NULL); v_status := array_append(v_status, 'rejected'); v_reasons := array_append(v_reasons, v_why);
+                        CONTINUE;
+                    END IF;
+                ELSE
+                    q := mailqueue.email_from_message(v_project, v_message);
+                END IF;
+                v_ids := array_append(v_ids, q.id); v_reasons := array_append(v_reasons, NULL);
+                v_status := array_append(v_status, CASE q.status WHEN 'pending' THEN 'queued' ELSE 'duplicate' END);
+                CONTINUE WHEN q.status = 'duplicate';
+                IF v_delivery IS NOT NULL AND v_message ->> 'delivery' IS NULL THEN
+                    q.delivery := v_delivery;
+                END IF;
+                IF (q.html_body, q.text_body, q.subject, q.from_email, q.from_name, q.reply_to, q.headers, q.attachments,
+                    q.template_version_id, q.language, q.track_opens, q.track_clicks, q.unsubscribe) IS DISTINCT FROM
+                   (c.html_body, c.text_body, c.subject, c.from_email, c.from_name, c.reply_to, c.headers, c.attachments,
+                    c.template_version_id, c.language, c.track_opens, c.track_clicks, c.unsubscribe) THEN
+                    c := q;                                  -- most batches say the same to all
+                    v_contents := array_append(v_contents, c);
+                END IF;
+                q.content_id := cardinality(v_contents);
+                q.subject := NULL; q.html_body := NULL; q.text_body := NULL; q.headers := NULL;
+                q.attachments := NULL;
+                v_rows := array_append(v_rows, q);
+            END LOOP;
+            EXIT;
+        EXCEPTION WHEN invalid_parameter_value THEN
+            IF v_is_careful THEN
+                RAISE;
+            END IF;
+            v_is_careful := true;
+        END;
+    END LOOP;
+
+    IF mailqueue.store_batch(v_rows, v_contents) = 0 THEN
+        RETURN QUERY SELECT r.n::integer - 1, r.id, r.status, r.reason
+                       FROM unnest(v_ids, v_status, v_reasons) WITH ORDINALITY AS r(id, status, reason, n) ORDER BY r.n;
+        RETURN;
+    END IF;
+    RETURN QUERY
+        SELECT r.n::integer - 1, r.id,
+               CASE WHEN r.status = 'queued' AND h.id IS NOT NULL THEN h.status ELSE r.status END,
+               coalesce(r.reason, h.reason)
+          FROM unnest(v_ids, v_status, v_reasons) WITH ORDINALITY AS r(id, status, reason, n)
+          LEFT JOIN mailqueue.email_history AS h ON h.id = r.id AND h.finished_at = now() AND r.status = 'queued'
+         ORDER BY r.n;
+END $$;
+COMMENT ON FUNCTION mailqueue.enqueue_batch(text, jsonb) IS
+    'Accept many mails in the caller''s transaction; a row for each in order: queued, suppressed, duplicate or rejected with the reason.';
+
+DROP FUNCTION IF EXISTS mailqueue.store_batch(mailqueue.email_queue[]);
+
+-- Equal contents of one batch become one row. p_rows name theirs by its place in p_contents.
+CREATE OR REPLACE FUNCTION mailqueue.store_batch(p_rows mailqueue.email_queue[], p_contents mailqueue.email_queue[]) RETURNS integer
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_today date := (now() AT TIME ZONE 'UTC')::date;
+    v_ids uuid[];
+    v_differ boolean;                                        -- no content is there twice
+    q mailqueue.email_queue;
+BEGIN
+    FOR q IN SELECT r.* FROM unnest(p_rows) AS r WHERE r.recipients > 1 LOOP
+        PERFORM mailqueue.store_recipients(q);
+    END LOOP;
+    -- A cheap look first: where all differ, as mails with bodies of their own do, nothing has to be compared for sure.
+    v_differ := (SELECT count(DISTINCT hashtextextended(concat_ws(' ', c.subject, c.html_body, c.text_body, c.template_version_id, c.language,
+                                                                          c.track_opens, c.track_clicks, c.unsubscribe), 0)) = count(*)
+                   FROM unnest(p_contents) AS c);
+    WITH said AS MATERIALIZED (
+        SELECT c.*, CASE WHEN v_differ THEN int8send(c.ordinality) ELSE sha256(convert_to(jsonb_build_array(c.subject, c.html_body, c.text_body,
+                        c.from_email, c.from_name, c.reply_to, c.headers, c.attachments, c.template_version_id, c.language,
+                        c.track_opens, c.track_clicks, c.unsubscribe)::text, 'UTF8')) END AS hash
+          FROM unnest(p_contents) WITH ORDINALITY AS c
+    ), contents AS MATERIALIZED (
+        SELECT nextval('mailqueue.email_contents_id_seq') AS new_id, d.*
+          FROM (SELECT DISTINCT ON (s.hash) s.* FROM said AS s) AS d
+    ), written AS (
+        INSERT INTO mailqueue.email_contents (id, created_on, project_id, subject, html_body, text_body, from_email, from_name, reply_to, headers, files,
+                                              template_version_id, template_language, dressing)
+        SELECT c.new_id, v_today, c.project_id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers,
+               c.attachments, c.template_version_id, c.language,
+               mailqueue.dressing(coalesce(c.track_opens, p.track_opens), coalesce(c.track_clicks, p.track_clicks), c.unsubscribe)
+          FROM contents AS c JOIN mailqueue.projects AS p ON p.id = c.project_id
+    ), places AS MATERIALIZED (
+        SELECT array_agg(c.new_id ORDER BY s.ordinality) AS ids FROM said AS s JOIN contents AS c ON c.hash = s.hash
+    ), kept AS (
+        INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, status, priority, run_at, attempts, max_attempts, created_at,
+            recipients, delivery, category, expires_at, recipient_email, recipient_name, campaign_id, tags, custom_data,
+            idempotency_key, content_id, content_on)
+        SELECT n.id, n.project_id, NULL, n.lane_id, 'pending', n.priority, n.run_at, 0, n.max_attempts, now(),
+               n.recipients, n.delivery, n.category, n.expires_at, n.recipient_email, n.recipient_name, n.campaign_id, n.tags,
+               n.custom_data, n.idempotency_key, p.ids[n.content_id], v_today
+          FROM unnest(p_rows) AS n, places AS p
+        RETURNING id
+    )
+    SELECT array_agg(k.id) INTO v_ids FROM kept AS k;
+    RETURN CASE WHEN v_ids IS NULL THEN 0 ELSE mailqueue.accept_rows(v_ids) END;
+END $$;
+COMMENT ON FUNCTION mailqueue.store_batch(mailqueue.email_queue[], mailqueue.email_queue[]) IS
+    'Write checked rows of one batch call; equal contents are stored once. Gives how many of them were suppressed.';
