@@ -112,6 +112,7 @@ def test_too_many_requests_are_told_when_to_come_again(
 
 CANNOT: list[tuple[dict[str, Any], int, str, str]] = [
     ({"from": "nobody"}, 422, "invalid_from_address", "Invalid `from` field"),
+    ({"to": ["a@example.com"] * 51}, 422, "validation_error", "at most 50 items"),
     ({"cc": ["x@"]}, 422, "validation_error", "Invalid `cc` field"),
     ({"reply_to": ["a@example.com", "b"]}, 422, "validation_error", "reply_to"),
     ({"topic_id": "t"}, 422, "validation_error", "topic_id"),

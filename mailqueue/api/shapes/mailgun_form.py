@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from email.message import Message
 from http import HTTPStatus
 
 from starlette.datastructures import UploadFile
@@ -82,11 +83,14 @@ async def form_of(request: Request) -> Form:
         HTTPException: it is none, is too large or comes too slowly.
         InvalidField: a field cannot be kept, or options are too large.
     """
-    kind = head_of(request).get(b"content-type", b"").lower()
+    given = head_of(request).get(b"content-type", b"")
+    kind = given.lower()
     body = await heard_out(request, most=BODY_BYTES)
     if body and not kind.startswith(_TYPES):
         why = "the body must be multipart/form-data or application/x-www-form-urlencoded"
         raise HTTPException(HTTPStatus.BAD_REQUEST, why)
+    if kind.startswith(_TYPES[0]) and not _is_closed(body, given.decode("latin-1")):
+        raise HTTPException(HTTPStatus.BAD_REQUEST, "the form ends before its last boundary")
     request._body = body  # where reading the form finds it
     fields: list[tuple[str, str]] = []
     files: list[FormFile] = []
@@ -104,6 +108,14 @@ async def form_of(request: Request) -> Form:
     found = Form(tuple(fields), tuple(files), len(body))
     _check(found)
     return found
+
+
+def _is_closed(body: bytes, content_type: str) -> bool:
+    # A part that is cut off is left out by the parser without a word.
+    head = Message()
+    head["content-type"] = content_type
+    boundary = str(head.get_boundary("")).encode("latin-1", "replace")
+    return not body or b"\r\n--%b--" % boundary in b"\r\n" + body
 
 
 def _check(form: Form) -> None:

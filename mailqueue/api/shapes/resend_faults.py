@@ -1,6 +1,8 @@
 """Decides how Resend's API words what is wrong: status, name, message."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Any
 
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
@@ -134,14 +136,20 @@ def field_worded(exc: InvalidField) -> tuple[HTTPStatus, str, str]:
 
 def invalid_document(exc: ValidationError) -> InvalidField:
     """Give the first thing that is wrong with a body. Pure."""
-    first = exc.errors(include_input=False, include_url=False, include_context=False)[0]
-    loc = [str(part) for part in first["loc"] if "[" not in str(part) and str(part) != "str"]
-    field = ".".join(loc)[:200] or "body"
+    found = exc.errors(include_input=False, include_url=False, include_context=False)
+    same = [one for one in found if _place(one)[:1] == _place(found[0])[:1]]
+    first = next((one for one in same if not one["type"].endswith("_type")), found[0])
+    field = ".".join(_place(first))[:200] or "body"
     if first["type"] == "missing":
         return Missing(field)
     if first["type"] == "extra_forbidden":
         return InvalidField(field, "there is no such field, or it is not supported")
     return InvalidField(field, first["msg"].removeprefix("Value error, "))
+
+
+def _place(wrong: Mapping[str, Any]) -> list[str]:
+    # A union tells of each of its branches, and names them.
+    return [str(part) for part in wrong["loc"] if "[" not in str(part) and str(part) != "str"]
 
 
 def rates(standing: Standing) -> Headers:
