@@ -1,0 +1,69 @@
+"""A worker that dies at any moment loses nothing of what was told, and records nothing twice."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from mailqueue.adapters.inbound.words import ID_NAME
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.crashpoints import VARIABLE
+from mailqueue.core.secret import Secret
+from mailqueue.db.pool import connect
+from mailqueue.inbound.worker import InboundWorker
+from mailqueue.wiring import inbound_tools
+from tests import make
+from tests.api.calling import settings_for
+from tests.events.office import left
+from tests.inbound.desk import kept, states
+
+pytestmark = pytest.mark.anyio
+PATIENCE_SECONDS = 120
+# How many events are there once it has died: what is not recorded then is recorded by the next.
+AT_DEATH = {"inbound.claimed": 0, "inbound.recorded": 2}
+
+
+async def dies(database: DatabaseSettings, folder: Path, point: str) -> int:
+    """Run a worker that is killed at a point; give how it ended."""
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "mailqueue", "worker", "inbound"),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=os.environ
+        | {
+            "MAILQUEUE_DATABASE_URL": database.url.reveal(),
+            "MAILQUEUE_DATA": str(folder),
+            VARIABLE: f"{point} kill 1",
+        },
+    )
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        return await child.wait()
+
+
+@pytest.mark.parametrize("point", AT_DEATH)
+async def test_killed_anywhere_each_event_is_recorded_once(
+    fresh_db: str, tmp_path: Path, point: str
+) -> None:
+    database = DatabaseSettings(Secret(fresh_db))
+    recorded = "SELECT count(*) FROM mailqueue.email_events WHERE source = 'sendgrid'"
+    async with connect(database) as conn:
+        mail = await left(conn)
+        told = {"sg_event_id": "1", "timestamp": 1, "email": "ann@example.com", ID_NAME: str(mail)}
+        await kept(
+            conn, told | {"event": "delivered"}, told | {"event": "open", "sg_event_id": "2"}
+        )
+
+        assert await dies(database, tmp_path, point) == -9
+        assert await make.scalar(conn, recorded) == AT_DEATH[point]
+        await conn.execute(
+            "UPDATE mailqueue.inbound_events SET lease_until = now() WHERE status = 'assigned'"
+        )
+        other = InboundWorker(database, inbound_tools(settings_for(database)))
+        await other.turn()
+        await other.close()
+
+        assert await states(conn) == ["processed"]
+        assert await make.scalar(conn, recorded) == 2
