@@ -11,8 +11,8 @@ from mailqueue.db.fetch import Conn
 
 TYPES = (
     *("bounced", "cancelled", "clicked", "complaint", "deferred", "delivered", "expired", "failed"),
-    *("hard_bounce", "held", "opened", "queued", "rejected", "resolved", "sent", "soft_bounce"),
-    *("suppressed", "unknown", "unsubscribed"),
+    *("hard_bounce", "held", "opened", "queued", "rejected", "resolved", "resubscribed"),
+    *("sent", "soft_bounce", "suppressed", "unknown", "unsubscribed"),
 )
 
 

@@ -17,6 +17,7 @@ COMMAND = re.compile(
 )
 _MANY_PARTS = {"both", "file's name", "file's type", "content id"}
 _OWN = {"file's name": "text/plain", "file's type": "text/plain", "content id": "text/html"}
+_TWO = "a@example.com, victim@example.net"
 WRITTEN = {"From", "To", "Subject", "Date", "Message-ID", "MIME-Version", "Content-Type"}
 
 
@@ -46,7 +47,9 @@ def check(case: Case, message: Message) -> None:
     assert isinstance(read, EmailMessage)
     assert {line.decode() for line in message.recipients} == _commands(columns)
     for name in ("To", "From", "Cc", "Reply-To"):
-        assert name not in read or len(_addresses(octets, name)) == 1
+        # Answers may go to several, where several are asked for.
+        wanted_count = 2 if (name, case.value) == ("Reply-To", _TWO) else 1
+        assert name not in read or len(_addresses(octets, name)) == wanted_count
     _check_value(case, octets, read)
 
 

@@ -12,8 +12,12 @@ from tests.rules.source import ROOT
 
 COMMAND_BY_FILE = {
     "api.py": ["api"],
+    "bounces.py": ["worker", "bounces"],
     "everything.py": ["up"],
+    "inbound.py": ["worker", "inbound"],
     "send.py": ["worker", "send"],
+    "submission.py": ["worker", "submission"],
+    "webhooks.py": ["worker", "webhooks"],
 }
 _ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
