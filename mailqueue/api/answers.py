@@ -196,7 +196,8 @@ def refusal(scope: Scope, exc: MailqueueError) -> Response:
             headers["Retry-After"] = "60" if isinstance(exc, NoRoom) else "5"
         case LimitReached() | TooManyRequests():
             headers["Retry-After"] = str(max(1, -int(-exc.retry_after.total_seconds() // 1)))
-    return error_answer(scope, status, name, str(exc), more=more, headers=headers)
+    why = exc.told if isinstance(exc, Unavailable) else str(exc)
+    return error_answer(scope, status, name, why, more=more, headers=headers)
 
 
 def http_refusal(scope: Scope, exc: HTTPException) -> Response:

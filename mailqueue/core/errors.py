@@ -3,6 +3,7 @@
 MailqueueError
 ├── ConfigError              refuse to start; the message names the setting
 ├── Unavailable              a service we need is away; the message says which and the fix
+│   ├── Away                 PostgreSQL cannot be used now   → 503
 │   └── NoRoom               PostgreSQL has no room for more mail → 503
 ├── InputError               the caller must change something
 │   ├── Unauthorized         why                             → 401
@@ -30,6 +31,24 @@ class ConfigError(MailqueueError):
 
 class Unavailable(MailqueueError):
     """A service we need is away; the message names it and the fix in one line."""
+
+    @property
+    def told(self) -> str:
+        """What anybody may read, who need not have shown a key."""
+        return str(self)
+
+
+class Away(Unavailable):
+    """PostgreSQL cannot be used; the message, which says where it is, is for who runs it."""
+
+    def __init__(self, message: str, *, told: str = "the database is away, try again") -> None:
+        super().__init__(message)
+        self._told = told
+
+    @property
+    def told(self) -> str:
+        """What anybody may read: neither addresses nor statements."""
+        return self._told
 
 
 class NoRoom(Unavailable):

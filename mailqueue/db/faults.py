@@ -8,7 +8,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import DiskFull, ReadOnlySqlTransaction
 
 from mailqueue.core.config import DatabaseSettings, DatabaseSource
-from mailqueue.core.errors import ConfigError, NoRoom, Unavailable
+from mailqueue.core.errors import Away, ConfigError, NoRoom, Unavailable
 from mailqueue.db.durable import NotReplicated
 
 _NAME = re.compile(r'(?:user|role|database) "([^"]*)"')
@@ -37,15 +37,14 @@ def unavailable(exc: Error, settings: DatabaseSettings) -> Unavailable:
     parts = address_of(settings)
     where = f"{parts['host']}:{parts['port']}"
     if isinstance(exc, NotReplicated):
-        return Unavailable(
-            f"PostgreSQL at {where} committed this without its standby, where a failover may lose "
-            "it: do the same again (mail with an idempotency key is accepted once)"
+        what = (
+            "committed this without its standby, where a failover may lose it: do the same again "
+            "(mail with an idempotency key is accepted once)"
         )
+        return Away(f"PostgreSQL at {where} {what}", told=f"the database {what}")
     if isinstance(exc, ReadOnlySqlTransaction):
-        return Unavailable(
-            f"PostgreSQL at {where} takes no changes, it is a standby: {_fix(settings)}"
-        )
-    return Unavailable(_sentence(" ".join(str(exc).split()), where, settings))
+        return Away(f"PostgreSQL at {where} takes no changes, it is a standby: {_fix(settings)}")
+    return Away(_sentence(" ".join(str(exc).split()), where, settings))
 
 
 def _sentence(text: str, where: str, settings: DatabaseSettings) -> str:

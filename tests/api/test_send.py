@@ -273,6 +273,7 @@ async def test_a_database_that_is_away_is_told_with_503(api: Calling) -> None:
 
     assert response.status_code == 503
     assert error_of(response)["name"] == "unavailable"
+    assert error_of(response)["message"] == "the database is away, try again"
     assert response.headers["retry-after"] == "5"
 
 

@@ -54,7 +54,7 @@ class _Desk:
                 request.scope,
                 HTTPStatus.SERVICE_UNAVAILABLE,
                 "unavailable",
-                "not now; send it again" if isinstance(exc, Locked) else str(exc),
+                exc.told if isinstance(exc, Unavailable) else "not now; send it again",
                 headers={"Retry-After": str(AGAIN_SECONDS)},
             )
         if heard is Answer.KEPT:

@@ -91,7 +91,7 @@ def worded(exc: Fault) -> tuple[HTTPStatus, str]:
         case Conflict() | InputError():
             return HTTPStatus.BAD_REQUEST, str(exc)
         case Unavailable():
-            return HTTPStatus.SERVICE_UNAVAILABLE, str(exc)
+            return HTTPStatus.SERVICE_UNAVAILABLE, exc.told
         case _:
             return HTTPStatus.INTERNAL_SERVER_ERROR, "Internal Server Error"
 

@@ -151,7 +151,7 @@ def worded(exc: Fault) -> tuple[HTTPStatus, ErrorCode, str]:
         case InputError():
             return UNPROCESSABLE, ErrorCode.INVALID_EMAIL, str(exc)
         case Unavailable():
-            return HTTPStatus.SERVICE_UNAVAILABLE, ErrorCode.MAINTENANCE, str(exc)
+            return HTTPStatus.SERVICE_UNAVAILABLE, ErrorCode.MAINTENANCE, exc.told
         case _:
             why = "Something is wrong here."
             return HTTPStatus.INTERNAL_SERVER_ERROR, ErrorCode.INTERNAL, why

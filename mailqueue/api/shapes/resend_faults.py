@@ -110,7 +110,7 @@ def worded(exc: Fault) -> tuple[HTTPStatus, str, str]:
         case Finished() | Conflict() | InputError():
             return HTTPStatus.UNPROCESSABLE_ENTITY, "validation_error", str(exc)
         case Unavailable():
-            return HTTPStatus.SERVICE_UNAVAILABLE, "application_error", str(exc)
+            return HTTPStatus.SERVICE_UNAVAILABLE, "application_error", exc.told
         case _:
             status = HTTPStatus.INTERNAL_SERVER_ERROR
             return status, "internal_server_error", "something is wrong here"

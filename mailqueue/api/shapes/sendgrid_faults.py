@@ -160,7 +160,7 @@ def worded(exc: Fault) -> tuple[HTTPStatus, Sequence[Wrong]]:
         case Conflict() | InputError():
             return HTTPStatus.BAD_REQUEST, [Wrong(str(exc))]
         case Unavailable():
-            return HTTPStatus.SERVICE_UNAVAILABLE, [Wrong(str(exc))]
+            return HTTPStatus.SERVICE_UNAVAILABLE, [Wrong(exc.told)]
         case _:
             return HTTPStatus.INTERNAL_SERVER_ERROR, [Wrong("something is wrong here")]
 
