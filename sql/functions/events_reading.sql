@@ -29,14 +29,21 @@ EXCEPTION
 END $$;
 COMMENT ON FUNCTION mailqueue.instant_said(text) IS 'The instant a text means, UTC where it names no offset; NULL where it means none.';
 
--- Refusals that are about us and not about the recipient, as smtp/classify.py knows them.
+-- Refusals that are about us and not about the recipient, as smtp/classify.py knows them. A plain "user unknown" goes before a code that
+-- many servers give for anything (X.7.0, X.7.1), unless something else is said, too; addresses are no words.
 CREATE OR REPLACE FUNCTION mailqueue.is_about_us(p_code text, p_detail text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
-    SELECT CASE WHEN c.code IS NOT NULL THEN c.code ~ '^[45]\.7\.' AND c.code NOT IN ('5.7.13', '5.7.17', '5.7.18', '4.7.13', '4.7.17', '4.7.18')
-                ELSE coalesce(lower(p_detail) ~ '(spam|block(ed|list)|blacklist|reputation|policy|\y(dmarc|spf|rate|listed)\y)', false) END
+    SELECT CASE WHEN c.code IN ('5.7.0', '5.7.1') AND w.is_unknown THEN w.is_policy OR w.is_sender
+                WHEN c.code IS NOT NULL THEN c.code ~ '^[45]\.7\.' AND c.code NOT IN ('5.7.13', '5.7.17', '5.7.18', '4.7.13', '4.7.17', '4.7.18')
+                ELSE w.is_policy END
       FROM (SELECT coalesce(substring(p_code FROM '\y([245]\.[0-9]{1,3}\.[0-9]{1,3})\y'),
-                            substring(p_detail FROM '\y[245][0-9]{2}[ -]+([245]\.[0-9]{1,3}\.[0-9]{1,3})\y')) AS code) AS c
+                            substring(p_detail FROM '\y[245][0-9]{2}[ -]+([245]\.[0-9]{1,3}\.[0-9]{1,3})\y')) AS code,
+                   regexp_replace(lower(left(p_detail, 1000)), '[^\s<>]{1,64}@[^\s<>]{1,255}|\ynot listed in\y', ' ', 'g') AS said) AS c,
+   LATERAL (SELECT coalesce(c.said ~ '(spam|block(ed|list)|blacklist|reputation|policy|\y(dmarc|spf|rate|listed)\y)', false) AS is_policy,
+                   coalesce(c.said ~ '(sender|mail from|from address|return[- ]path|relay|verif|helo|denied)', false) AS is_sender,
+                   coalesce(c.said ~ '(user unknown|unknown (user|recipient|mailbox)|no such (user|recipient|mailbox)|invalid recipient)'
+                            OR c.said ~ '\y(user|recipient|mailbox|account)\y[^.;]{0,80} (does not exist|doesn''t exist|not found)\y', false) AS is_unknown) AS w
 $$;
 COMMENT ON FUNCTION mailqueue.is_about_us(text, text) IS 'Whether a bounce is about our standing or a policy, and says nothing of the address.';
 

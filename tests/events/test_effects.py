@@ -60,6 +60,10 @@ async def test_a_complaint_suppresses_and_its_project_hears_of_it_once(conn: Con
         (None, "550 5.7.1 refused by policy"),
         (None, "554 your IP is listed"),
         ("550", "blocked as spam"),
+        ("5.7.1", "550 5.7.1 sender verify failed: user unknown"),
+        ("5.7.1", "550 5.7.1 relaying to unknown user denied"),
+        ("5.7.1", "550 5.7.1 user unknown, or blocked by our policy"),
+        ("5.7.26", "550 5.7.26 user unknown"),
     ],
 )
 @pytest.mark.parametrize("kind", [Type.HARD_BOUNCE, Type.SOFT_BOUNCE])
@@ -89,6 +93,25 @@ async def test_an_address_that_is_gone_is_so_whatever_words_are_used(conn: Conn,
     await told(
         conn, event(Type.HARD_BOUNCE, email_id=mail, code=code, detail="see our spam policy")
     )
+    assert await suppressed(conn) == [(ANN, "", "hard_bounce")]
+
+
+@pytest.mark.parametrize(
+    ("code", "detail"),
+    [
+        ("5.7.1", "550 5.7.1 <ann@example.com>: Recipient address rejected: User unknown"),
+        ("5.7.0", "No such user here"),
+        ("5.7.1", "553 Invalid recipient ann@example.com (Mode: normal)"),
+        ("5.7.1", "550 5.7.1 The mailbox for ann@example.com does not exist"),
+        (None, "User ann (ann@example.com) not listed in the directory"),
+        (None, "550 No such user: <spam.policy@example.com>"),
+    ],
+)
+async def test_plain_words_for_no_such_user_go_before_a_code_for_anything(
+    conn: Conn, code: str | None, detail: str
+) -> None:
+    mail = await left(conn)
+    await told(conn, event(Type.HARD_BOUNCE, email_id=mail, code=code, detail=detail))
     assert await suppressed(conn) == [(ANN, "", "hard_bounce")]
 
 

@@ -74,7 +74,7 @@ _AT_MAIL = re.compile(
 )
 
 ENHANCED = re.compile(r"(?<![\d.\[])([245])\.(\d{1,2})\.(\d{1,3})(?![\d]|\.\d)")
-REPLY = re.compile(r"(?:^|[\s;:,('\"<])(?:smtp; ?)?([45][0-5]\d)(?=[\s\-#:.,)]|$)")
+REPLY = re.compile(r"(?:^|[\s;:,('\"<])(?:smtp; ?)?([45][0-5]\d)(?=[\s\-#:.,)\]]|$)")
 _PROVEN = re.compile(  # what one provider says of addresses its directory does not hold
     r"5\.4\.1 (?:\S{0,80}:? ?)?recipient address rejected: access denied"
     r"|(?:recipient|user|address|mailbox)[^\n]{0,60}(?:unknown|not found|does not exist|no such)",

@@ -22,9 +22,9 @@ _NEXT_ADDRESS = re.compile(r"\n[ \t]*<?[\w.+=-]{1,64}@[\w.-]{1,80}>?:")
 def status_part(root: Part) -> Part | None:
     """Find the part with the fields, also where it is called something else."""
     # What our own mail had in it, and came back with, is not theirs to say.
-    for part in _outer(root):
-        if part.content_type in STATUS_TYPES:
-            return part
+    parts = [part for part in _outer(root) if part.content_type in STATUS_TYPES]
+    if parts:  # some write what they say to people under its name, too
+        return next((part for part in parts if names_recipients(part)), parts[0])
     for part in _outer(root):
         is_leaf = not part.children and part.content_type.startswith(("text/", "message/"))
         if is_leaf and _LOOKS_LIKE_IT.search(part.text()):
@@ -99,7 +99,7 @@ def _reason(action: str, status: str, detail: str, group: Group) -> Reason:
         return Reason(Fate.DELIVERED, Cause.UNSAID, code_of(status, ""))
     if action == "delayed" or (not action and "will-retry-until" in group):
         return reason_of(status, detail, is_final=False)
-    if action.startswith("fail") or status[:1] in ("4", "5"):
+    if action.startswith(("fail", "expired")) or status[:1] in ("4", "5"):
         return reason_of(status, detail)
     return Reason(Fate.IGNORED, Cause.UNSAID)
 

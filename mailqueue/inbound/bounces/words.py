@@ -97,7 +97,7 @@ UNKNOWN_USER = re.compile(
     r"(?:or (?:invalid|unknown|illegal) |local |virtual |remote |final |mail |e-?mail |smtp"
     r" |destination )*"
     rf"(?:{_WHO}|name|local[ -]?part)"
-    r"|(?:does not|doesn't|didn't|do not|don't|did not) (?:exist|like recipient|match any"
+    r"|(?:does not|doesn't|didn't|do not|don't|did not) (?:exist|match any"
     rf"|have (?:an? |any )?(?:[\w.-]{{1,30}} )?(?:{_WHO})|handle mail for)"
     rf"|no (?:{_WHO}|one|body|such)\b[^.\n]{{0,30}}(?:here|by that|with that|found|exists?|named"
     r"|currently|at this|in this|of that|for)"
@@ -111,6 +111,7 @@ UNKNOWN_USER = re.compile(
     r"|@\S{1,80} unknown"
     r"|all recipient addresses rejected|unknown or illegal|no mapping|name not found|does not live"
     r"|not in (?:the |our )?directory|has no (?:mailbox|account)|isn't (?:a|our)|nonexistent"
+    r"|invalid (?:final delivery )?userid|adresse[^.\n]{0,80} n'existe pas"
     r"|not a (?:valid|real|known|current)|account that you tried to reach does",
     _I,
 )
@@ -128,7 +129,8 @@ UNKNOWN_HOST = re.compile(
 )
 EXPIRED = re.compile(
     r"retry time ?out|(?:delivery|delivery time|message|mail|time)(?: has)? expired|too old"
-    r"|been in the queue|gave up|giv(?:e|ing) up|(?:for|more than|within|after|in) (?:the last )?"
+    r"|been in the queue|gave up|giv(?:e|ing) up(?! on \d)"
+    r"|(?:for|more than|within|after|in) (?:the last )?"
     r"\d+(?:\.\d+)? (?:consecutive )?(?:days?|hours?)|undeliverable for|queue too long"
     r"|in the queue too|retry(?:ing)? period|still undelivered",
     _I,

@@ -87,8 +87,12 @@ def dsn(
         ("Final-Recipient: rfc822; ann@example.com\nAction: failed\nStatus: 5.1.8\n"
          "Diagnostic-Code: smtp; 553 5.1.8 Sender domain does not exist", "ann@example.com",
          Fate.POLICY, "5.1.8"),
+        ("Final-Recipient: rfc822; ann@example.com\nAction: expired\nStatus: \n"
+         "Diagnostic-Code: Connection timed out", "ann@example.com", Fate.SOFT, ""),
+        ("Final-Recipient: rfc822; ann@example.com\nAction: failed\nStatus: 5.7.1\n"
+         "Diagnostic-Code: smtp; 550 5.7.1 User unknown", "ann@example.com", Fate.HARD, "5.7.1"),
     ],
-    ids=range(14),
+    ids=range(16),
 )  # fmt: skip
 def test_reports(fields: str, who: str, fate: Fate, code: str) -> None:
     reading = read_bounce(dsn(f"Reporting-MTA: dns; mx.example.com\n\n{fields}"))
@@ -138,3 +142,15 @@ def test_an_answer_that_an_address_is_deliverable_is_no_event() -> None:
     fields = "Final-Recipient: rfc822; ann@example.com\nAction: deliverable\nStatus: 2.1.5"
 
     assert read_bounce(dsn(fields)).told == ()
+
+
+def test_words_for_people_that_are_called_a_report_do_not_hide_the_report() -> None:
+    raw = dsn("Reporting-MTA: dns; mx\n\nFinal-Recipient: rfc822; ann@example.com\n"
+              "Action: failed\nStatus: 5.1.1").decode()  # fmt: skip
+    raw = raw.replace("Content-Type: text/plain", "Content-Type: message/delivery-status")
+
+    reading = read_bounce(raw.encode())
+
+    assert reading.shape is Shape.REPORT
+    [told] = reading.told
+    assert (told.recipient, told.reason.fate) == ("ann@example.com", Fate.HARD)
