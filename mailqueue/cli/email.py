@@ -32,7 +32,7 @@ def email() -> None:
 @click.argument("email_id", metavar="ID", type=click.UUID)
 @json_option
 def show(*, email_id: UUID, as_json: bool) -> None:
-    """Show one email, its recipients and its attempts."""
+    """Show one email, its recipients, its attempts and what came back."""
     found = run(explained(email_id))
     if as_json:
         emit(found)

@@ -1,4 +1,4 @@
-"""How one mail is shown: its facts, its recipients, its attempts."""
+"""How one mail is shown: its facts, its recipients, its attempts, and what came back."""
 
 from datetime import datetime
 
@@ -25,6 +25,15 @@ _ATTEMPTS = (
     Column("response_ms", "MS", numeric=True),
     Column("reply", "REPLY"),
 )
+_EVENTS = (
+    Column("occurred_at", "AT"),
+    Column("type", "WHAT"),
+    Column("recipient_email", "RECIPIENT"),
+    Column("source", "SAYS"),
+    Column("code", "CODE"),
+    Column("is_machine", "MACHINE"),
+    Column("detail", "DETAIL"),
+)
 
 
 def print_explained(found: Explained) -> None:
@@ -33,6 +42,7 @@ def print_explained(found: Explained) -> None:
     for title, rows, columns in (
         ("Recipients", found.recipients, _RECIPIENTS),
         ("Attempts", found.attempts, _ATTEMPTS),
+        ("Events", found.events, _EVENTS),
     ):
         if rows:
             click.echo()

@@ -19,7 +19,7 @@ _COLUMNS = (
     Column("sender", "SENDER"),
     Column("status", "STATUS"),
     Column("bytes", "BYTES", numeric=True),
-    Column("last_error", "WHY"),
+    Column("why", "WHY"),
     Column("id", "ID"),
 )
 
@@ -60,11 +60,18 @@ def received(
                 limit=limit,
             )
 
-    found = [one._asdict() for one in run(listed())]
+    found = run(listed())
     if as_json:
-        emit(found)
+        emit([one._asdict() for one in found])
     else:
-        table(found, _COLUMNS)
+        table([one._asdict() | {"why": _why(one)} for one in found], _COLUMNS)
+
+
+def _why(one: Received) -> str | None:
+    """Say what is wrong with a request, or which kinds of events it has that are not known."""
+    if one.last_error is not None or not one.outcome.get("unknown"):
+        return one.last_error
+    return f"unknown: {', '.join(one.outcome['unknown'])}"
 
 
 @click.command(epilog=examples("mailqueue event raw 01a1fa63-f231-72bd-9015-82ebfa2ea787"))

@@ -47,6 +47,7 @@ async def explain(conn: Conn, email_id: UUID) -> Explained:
         why=await store.why(conn, email_id),
         attempts=await store.attempts(conn, email_id),
         recipients=await store.recipients(conn, email_id),
+        events=await store.events(conn, email_id),
     )
 
 

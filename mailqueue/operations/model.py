@@ -128,6 +128,19 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class Happening:
+    """Something that came back about a mail: who told of what, in which words or by which link."""
+
+    occurred_at: datetime
+    type: str
+    recipient_email: str | None
+    source: str | None
+    code: str | None
+    detail: str | None
+    is_machine: bool | None
+
+
+@dataclass(frozen=True, slots=True)
 class Recipient:
     """One address of a mail that has several."""
 
@@ -142,12 +155,13 @@ class Recipient:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """One mail, why it stands where it stands, and what was tried."""
+    """One mail, why it stands where it stands, what was tried and what came back."""
 
     email: Email
     why: str
     attempts: list[Attempt]
     recipients: list[Recipient]
+    events: list[Happening]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from mailqueue.operations.model import (
     Attempt,
     BookLine,
     Email,
+    Happening,
     LaneDepth,
     Recipient,
     SenderToday,
@@ -60,6 +61,11 @@ async def why(conn: Conn, email_id: UUID) -> str:
 async def attempts(conn: Conn, email_id: UUID) -> list[Attempt]:
     """List the tries to hand a mail over, in order."""
     return await fetch.many(conn, "show_attempts", {"id": email_id}, Attempt)
+
+
+async def events(conn: Conn, email_id: UUID) -> list[Happening]:
+    """List what came back about a mail, oldest first."""
+    return await fetch.many(conn, "show_events", {"id": email_id}, Happening)
 
 
 async def recipients(conn: Conn, email_id: UUID) -> list[Recipient]:

@@ -75,6 +75,15 @@ LEFT JOIN mailqueue.sender_accounts AS s ON s.id = l.sender_account_id
 WHERE l.email_id = %(id)s
 ORDER BY l.sent_at, l.id;
 
+-- name: show_events :many
+-- What came back about a mail, oldest first: the first 200.
+SELECT v.occurred_at, v.type, v.recipient_email, v.source, v.code, coalesce(v.detail, v.data ->> 'url') AS detail,
+       v.data -> 'is_machine' = 'true' AS is_machine
+FROM mailqueue.email_events AS v
+WHERE v.email_id = %(id)s
+ORDER BY v.occurred_at, v.id
+LIMIT 200;
+
 -- name: show_recipients :many
 -- The recipients of a mail that has several, in order.
 SELECT r.kind, r.address, r.name, r.status, r.reason, r.reply_code, r.settled_at

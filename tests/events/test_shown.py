@@ -92,6 +92,10 @@ def test_the_command_line_lists_and_shows_them(cli: Cli, tmp_path: Path) -> None
     assert len(cli.json("event", "list", "--address", ANN)) == 6
     assert "complaint" in cli("event", "list", "--address", ANN.lower()).output
     assert cli("event", "show", str(mail)).exit_code != 0
+    explained = cli.json("email", "show", str(mail))["events"]
+    assert [one["type"] for one in explained] == ["delivered", "opened", "clicked", "complaint"]
+    assert explained[2]["detail"] == "https://example.com/offer"
+    assert "https://example.com/offer" in cli("email", "show", str(mail)).stdout
     assert cli("event", "list", "--address", ANN, "--type", "opened").exit_code != 0
     assert cli("event", "list", "--address", ANN, "--project", "none").exit_code != 0
 
@@ -116,4 +120,10 @@ def test_what_providers_told_is_listed_and_printed_as_it_came(cli: Cli) -> None:
     assert cli("event", "raw", one["id"]).stdout_bytes == b'{"a": "\xff\x00"}'
     assert cli.json("event", "retry", one["id"]) == {"retried": 0}
     assert cli("event", "raw", "01a1fa63-f231-72bd-9015-82ebfa2ea787").exit_code != 0
+    cli.sql(
+        lambda conn: conn.execute(
+            'UPDATE mailqueue.inbound_events SET outcome = \'{"unknown": ["Novel"]}\''
+        )
+    )
+    assert "unknown: Novel" in cli("event", "received").output
     assert json.loads(cli("event", "list", "--json").stdout) is not None
