@@ -51,6 +51,8 @@ GUARDS: Mapping[str, str] = {
 """What every answer in JSON says to browsers."""
 MOST_VIOLATIONS = 20
 REQUEST_ID = "mailqueue.request_id"
+AWAY = "mailqueue.away"
+"""In the scope of a request: why what it needs is away, which only the log is told."""
 HEAD = "mailqueue.head"
 """In the scope of a request: its headers by name."""
 # What pydantic says, in our words.
@@ -197,7 +199,14 @@ def refusal(scope: Scope, exc: MailqueueError) -> Response:
         case LimitReached() | TooManyRequests():
             headers["Retry-After"] = str(max(1, -int(-exc.retry_after.total_seconds() // 1)))
     why = exc.told if isinstance(exc, Unavailable) else str(exc)
+    note_away(scope, exc)
     return error_answer(scope, status, name, why, more=more, headers=headers)
+
+
+def note_away(scope: Scope, exc: Exception) -> None:
+    """Keep for the log why something is away, of which the answer says less."""
+    if isinstance(exc, Unavailable):
+        scope[AWAY] = str(exc)
 
 
 def http_refusal(scope: Scope, exc: HTTPException) -> Response:

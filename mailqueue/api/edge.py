@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mailqueue.api.answers import HEAD, REQUEST_ID
+from mailqueue.api.answers import AWAY, HEAD, REQUEST_ID
 from mailqueue.telemetry.log import get_logger
 
 _TOKEN = re.compile(r"^(/(?:inbound/[^/]{1,40}|t/[a-z]|pref)/).+")
@@ -73,4 +73,5 @@ def _note(scope: Scope, status: int, *, request_id: str, seconds: float) -> None
         response_ms=round(1000 * seconds, 1),
         request_id=request_id,
         client=(scope.get("client") or ("",))[0],
+        **({"why": scope[AWAY]} if AWAY in scope else {}),
     )

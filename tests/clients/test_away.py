@@ -74,11 +74,12 @@ def told(path: str, document: Any) -> object:
 )
 @pytest.mark.usefixtures("away")
 def test_a_database_that_is_away_is_told_in_the_form_of_the_api(
-    site: Served, path: str, body: Any
+    site: Served, path: str, body: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     response = posted(site, path, body)
 
     assert response.status_code == 503
     assert response.headers["retry-after"] == "5"
     words = str(told(path, response.json())).rstrip(".")
+    assert "PostgreSQL at 127.0.0.1" in capsys.readouterr().out, "the log says where"
     assert words == "the database is away, try again"

@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
 from mailqueue.api.admission import caller_of, let_in
-from mailqueue.api.answers import answer_fault
+from mailqueue.api.answers import answer_fault, note_away
 from mailqueue.api.call import Call
 from mailqueue.api.endpoint import Endpoint
 from mailqueue.api.routing import variables
@@ -92,6 +92,7 @@ class ShapeRouting(BaseRoute):
         try:
             response = await self._handled(shape, request, headers)
         except (MailqueueError, HTTPException) as exc:
+            note_away(request.scope, exc)
             response = shape.refused(request, exc)
             if isinstance(exc, RanOut):
                 headers = shape.rates(exc.standing)
