@@ -22,7 +22,12 @@ from mailqueue.inbound.bounces.letters import (
     why_of,
 )
 from mailqueue.inbound.bounces.model import Fate, Reading, Shape, Told
-from mailqueue.inbound.bounces.report import names_recipients, status_part, told_by_report
+from mailqueue.inbound.bounces.report import (
+    STATUS_TYPES,
+    names_recipients,
+    status_part,
+    told_by_report,
+)
 from mailqueue.inbound.bounces.returned import returned_in
 from mailqueue.inbound.bounces.second_try import named_by_library
 from mailqueue.inbound.bounces.tree import USUAL, Limits, Part, read_tree
@@ -71,18 +76,21 @@ def _read(root: Part, *, is_null_sender: bool) -> Reading:
     text = text_of(root)
     if is_receipt(root) and not REJECTED.search(text):
         return Reading(Shape.RECEIPT, (), returned, why="a receipt of somebody's program")
+    marks = marks_of(root, text, is_null_sender=is_null_sender)
     status = status_part(root)
-    if status is not None and names_recipients(status):
+    is_pasted = status is not None and status.content_type not in STATUS_TYPES and not marks
+    if status is not None and names_recipients(status) and not is_pasted:
         told, reporter, envelope_id = told_by_report(status, text)
         returned = replace(returned, envelope_id=envelope_id)
         return Reading(Shape.REPORT, told, returned, reporter, "a delivery status notification")
     writes = is_daemon(root)
     if answer := answer_in(root, is_daemon=writes):
         return Reading(Shape.AUTOREPLY, (), returned, why=answer)
-    marks = marks_of(root, text, is_null_sender=is_null_sender)
     if not tells_of_failure(text, marks):
         nothing = replace(NOTHING, returned=returned)
-        return replace(nothing, shape=Shape.TEXT, told=_unnamed(text)) if marks else nothing
+        # People forward what came back to them: a mail inside is no mark by itself.
+        is_marked = marks > any(part.content_type == "message/rfc822" for part in root.children)
+        return replace(nothing, shape=Shape.TEXT, told=_unnamed(text)) if is_marked else nothing
     told = told_by_letter(root, text, returned) or _unnamed(text)
     return Reading(Shape.TEXT, told, returned, root.header("From")[:200], "a bounce in words")
 

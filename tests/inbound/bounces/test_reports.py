@@ -154,3 +154,35 @@ def test_words_for_people_that_are_called_a_report_do_not_hide_the_report() -> N
     assert reading.shape is Shape.REPORT
     [told] = reading.told
     assert (told.recipient, told.reason.fate) == ("ann@example.com", Fate.HARD)
+
+
+PASTED = b"""From: Bob <bob@example.net>
+To: shop@example.org
+Subject: Re: Your order
+
+This is what I got, so write to him elsewhere:
+
+Final-Recipient: rfc822; ann@example.com
+Action: failed
+Status: 5.1.1
+"""
+
+
+def test_what_a_person_pasted_is_no_report() -> None:
+    assert read_bounce(PASTED).told == ()
+    assert read_bounce(PASTED, is_null_sender=True).shape is Shape.REPORT
+
+
+def test_a_report_that_a_person_forwards_is_not_of_who_forwards_it() -> None:
+    report = dsn("Reporting-MTA: dns; mx\n\nFinal-Recipient: rfc822; ann@example.com\n"
+                 "Action: failed\nStatus: 5.1.1")  # fmt: skip
+    forwarded = (
+        b"From: Bob <bob@example.net>\nTo: shop@example.org\nSubject: Fwd: Delivery failure\n"
+        b'MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="o"\n\n'
+        b"--o\nContent-Type: text/plain\n\nSee below.\n"
+        b"--o\nContent-Type: message/rfc822\n\n" + report + b"\n--o--\n"
+    )
+
+    reading = read_bounce(forwarded)
+
+    assert (reading.shape, reading.told) == (Shape.OTHER, ())
