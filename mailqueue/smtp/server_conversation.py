@@ -55,8 +55,8 @@ class ServerConversation(asyncio.Protocol):
             self._session.say(server_answer.TOO_MANY_FROM_YOU)
         else:
             self._open_now.add(self)
+            self._idle.start(self._patience_s)
             self._session.greet()
-            self._idle.start(self._limits.idle_s)
         self._flush()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
@@ -73,7 +73,7 @@ class ServerConversation(asyncio.Protocol):
         """Answer what was asked, then close."""
         self._session.is_ending = True
         self._flush()
-        return True
+        return not self._session.is_secure  # TLS knows no half-closed connection, and logs it
 
     def pause_writing(self) -> None:
         self._is_full = True
@@ -141,7 +141,7 @@ class ServerConversation(asyncio.Protocol):
         )
 
     def _moved(self) -> None:
-        self._idle.set(self._limits.idle_s)
+        self._idle.set(self._patience_s)
         self._go_on()
 
     def _flush(self) -> None:
@@ -175,6 +175,9 @@ class ServerConversation(asyncio.Protocol):
     async def _secure(self, plain: asyncio.Transport) -> None:
         """Speak TLS from here on. What the client sends behind it waits until it is done."""
         assert self._tls is not None
+        if self._buffer:  # it came in clear, and would be taken for what is said under TLS
+            plain.abort()
+            return
         try:
             secure = await self._loop.start_tls(
                 plain,
@@ -194,8 +197,16 @@ class ServerConversation(asyncio.Protocol):
         self._transport = secure
         self._is_paused = False
         self._session.secured()
-        self._idle.set(self._limits.idle_s)
+        self._idle.set(self._patience_s)
         self._go_on()
+
+    @property
+    def _patience_s(self) -> float:
+        """Give how long this client may say nothing."""
+        limits = self._limits
+        if limits.stranger_s is None or not self._session.is_stranger:
+            return limits.idle_s
+        return min(limits.idle_s, max(0.0, self._began + limits.stranger_s - self._loop.time()))
 
     def _are_too_many(self) -> bool:
         most = self._limits.connections_per_address
@@ -224,13 +235,15 @@ class ServerConversation(asyncio.Protocol):
         end = buffer.find(b"\n", start, start + most)
         if end < 0:
             if len(buffer) - start >= most:
-                session.give_up(server_answer.TOO_LONG)
+                is_login = session.asked is not None
+                answer = server_answer.LOGIN_TOO_LONG if is_login else server_answer.TOO_LONG
+                session.give_up(answer)
             return False
         if end == start or buffer[end - 1] != 0x0D:
             session.give_up(server_answer.BARE_LINE_END)
             return False
         self._at = end + 1
-        self._idle.set(self._limits.idle_s)
+        self._idle.set(self._patience_s)
         session.take_line(bytes(buffer[start : end - 1]), is_last=len(buffer) == end + 1)
         if session.is_in_message:
             # The command's own CR LF is the one before a dot on the very first line.

@@ -52,6 +52,8 @@ def begin(argument: bytes) -> Step:
             asked = Asked(b"", b"PLAIN")
         case b"LOGIN":
             asked = Asked(b"Username:", b"LOGIN")
+        case b"":
+            return server_answer.BAD_ARGUMENT
         case _:
             return server_answer.LOGIN_UNKNOWN
     return go_on(asked, first) if first else asked
@@ -63,7 +65,9 @@ def go_on(asked: Asked, line: bytes) -> Step:
         return server_answer.LOGIN_CANCELLED
     try:
         said = base64.b64decode(b"" if line == b"=" else line, validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
+    except binascii.Error:
+        return server_answer.LOGIN_UNREADABLE
+    except UnicodeDecodeError:
         return server_answer.BAD_ARGUMENT
     if asked.mechanism == b"PLAIN":
         parts = said.split("\0")

@@ -7,7 +7,7 @@ import smtplib
 import pytest
 
 from mailqueue.smtp.server_answer import LOGIN_REFUSED, Answer
-from mailqueue.smtp.server_handler import Attempt, LoggedIn
+from mailqueue.smtp.server_handler import Attempt, LoggedIn, ServerLimits
 from tests.smtp.serving import Memory, connected, serving
 
 pytestmark = pytest.mark.anyio
@@ -68,19 +68,37 @@ async def test_wrong_passwords_end_the_conversation() -> None:
 @pytest.mark.parametrize(
     ("lines", "codes"),
     [
-        ([b"AUTH LOGIN", b"*"], ["334", "501"]),
-        ([b"AUTH LOGIN", b"!!!"], ["334", "501"]),
-        ([b"AUTH PLAIN", plain("no zeros")], ["334", "501"]),
-        ([b"AUTH CRAM-MD5"], ["504"]),
-        ([b"AUTH PLAIN ="], ["501"]),
+        ([b"AUTH LOGIN", b"*"], ["334 VXNlc", "501 5.7.0"]),
+        ([b"AUTH LOGIN", b"!!!"], ["334 VXNlc", "501 5.5.2"]),
+        ([b"AUTH PLAIN !!!"], ["501 5.5.2"]),
+        ([b"AUTH PLAIN", plain("no zeros")], ["334 ", "501 5.5.4"]),
+        ([b"AUTH CRAM-MD5"], ["504 5.5.4"]),
+        ([b"AUTH"], ["501 5.5.4"]),
+        ([b"AUTH PLAIN ="], ["501 5.5.4"]),
     ],
 )
 async def test_a_broken_login_is_refused_and_the_conversation_goes_on(
     lines: list[bytes], codes: list[str]
 ) -> None:
     async with serving(authenticate=check) as port, connected(port) as client:
-        assert [(await client.ask(line))[:3] for line in lines] == codes
+        assert [(await client.ask(line))[:9] for line in lines] == codes
         assert (await client.ask(b"NOOP"))[:3] == "250"
+
+
+async def test_a_response_without_end_ends_the_conversation() -> None:
+    async with serving(authenticate=check) as port, connected(port) as client:
+        assert (await client.ask(b"AUTH PLAIN"))[:3] == "334"
+        client.send(b"A" * 13_000)
+        assert (await client.answer())[:9] == "500 5.5.6"
+
+
+async def test_a_stranger_who_says_nothing_is_let_go_before_who_logged_in() -> None:
+    limits = ServerLimits(stranger_s=0.05)
+    async with (
+        serving(authenticate=check, limits=limits) as port,
+        connected(port, greeted=False) as client,
+    ):
+        assert (await client.answer())[:9] == "421 4.4.2"
 
 
 async def test_a_server_that_knows_nobody_offers_no_login() -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from mailqueue.smtp.server_answer import LOGIN_REFUSED, Answer
-from mailqueue.smtp.server_handler import Attempt, LoggedIn
+from mailqueue.smtp.server_handler import Attempt, LoggedIn, ServerLimits
 from tests.smtp.certificates import server_context, trusting_context
-from tests.smtp.serving import Client, Memory, connected, serving
+from tests.smtp.serving import Client, Memory, connected, mail, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -118,6 +118,34 @@ async def test_nothing_slips_in_behind_starttls(behind: bytes, options: dict[str
         client.send(b"STARTTLS\r\n" + behind)
         assert (await client.answer())[:9] == "554 5.5.0"
         assert await client.rest() == ""
+
+
+async def test_nothing_slips_in_while_starttls_waits_for_a_message(
+    folder: Path, options: dict[str, Any]
+) -> None:
+    """What came in clear before the answer to STARTTLS must not count under TLS."""
+    memory = Memory()
+    async with serving(memory, **options) as port:
+        client = Client(*await asyncio.open_connection("127.0.0.1", port))
+        client.send(b"EHLO x\r\nAUTH PLAIN AGEAc2VjcmV0\r\n")
+        assert await client.codes(3) == ["220", "250", "235"]
+        client.send(mail(b"x\r\n", to=b"gated@example.com") + b"STARTTLS\r\n")
+        assert await client.codes(3) == ["250", "250", "354"]
+        client.send(b"EHLO evil\r\n")
+        await asyncio.sleep(0.1)  # for it to arrive: later it would be no TLS, and end it too
+        memory.gate.set()
+        assert await client.codes(2) == ["250", "220"]
+        with pytest.raises(ConnectionError):
+            await client.writer.start_tls(trusting_context(folder), server_hostname="localhost")
+
+
+async def test_who_never_ends_the_handshake_is_let_go(options: dict[str, Any]) -> None:
+    limits = ServerLimits(handshake_s=0.1)
+    async with serving(**options, limits=limits, is_implicit=True) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"\x16\x03\x01")
+        assert await asyncio.wait_for(reader.read(), 60) == b""
+        writer.close()
 
 
 async def test_what_is_no_tls_ends_the_connection_and_no_other(
