@@ -9,7 +9,7 @@ from typing import Any
 
 HOME = Path(sys.prefix) / "node"
 HERE = Path(__file__).parent
-WAIT_SECONDS = 120
+WAIT_SECONDS = 600
 LEAST_NODE = 20
 
 
@@ -33,8 +33,13 @@ def run_node(script: Path, **environment: str) -> Any:
 
 def run_text(program: str, **environment: str) -> Any:
     """Run the text of a module; give what it printed, as JSON."""
+    return json.loads(printed_by(program, **environment))
+
+
+def printed_by(program: str, *given: str, **environment: str) -> str:
+    """Run the text of a module with arguments; give what it printed."""
     done = subprocess.run(
-        ["node", "--input-type=module"],
+        ["node", "--input-type=module", "-", *given],
         input=program,
         cwd=HOME,
         env={"PATH": "/usr/local/bin:/usr/bin:/bin", **environment},
@@ -44,4 +49,4 @@ def run_text(program: str, **environment: str) -> Any:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return done.stdout

@@ -12,6 +12,7 @@ import pytest
 
 from mailqueue.db.fetch import Conn
 from tests import make
+from tests.clients.node import printed_by
 from tests.submission.handing import QUEUED, Running, beside, documented_lines, message
 from tests.submission.postfixed import handed_on, relaying
 
@@ -107,16 +108,13 @@ async def test_postfix_relays_all_its_mail(
     assert sum(count for subject, count in found if subject == "Relayed to many") == 120
 
 
-@pytest.mark.nodemailer
+@pytest.mark.node_clients
 async def test_nodemailer_hands_in(smtp: Running, database: Conn) -> None:
-    command = [
-        *("node", str(HERE / "send.mjs"), str(smtp.port), smtp.key, str(smtp.certificate), "10"),
-    ]
+    program = (HERE / "send.mjs").read_text("utf-8")
+    given = (str(smtp.port), smtp.key, str(smtp.certificate), "10")
 
-    done = await beside(told, command)
+    ids = ids_in(await beside(printed_by, program, *given))
 
-    assert done.returncode == 0, done.stderr
-    ids = ids_in(done.stdout)
     assert len(set(ids)) == 10
     rows = await make.rows(
         database,

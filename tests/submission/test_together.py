@@ -16,6 +16,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect
 from mailqueue.tenants.keys import issue_key
 from tests import make
+from tests.clients.node import printed_by
 from tests.submission.dying import Answers, Server, hand_in
 from tests.submission.handing import Running, beside, message
 from tests.submission.postfixed import handed_on, relaying
@@ -25,7 +26,7 @@ pytestmark = [
     pytest.mark.soak,
     pytest.mark.postfix,
     pytest.mark.swaks,
-    pytest.mark.nodemailer,
+    pytest.mark.node_clients,
     pytest.mark.timeout(1_800),
 ]
 HERE = Path(__file__).parent
@@ -69,7 +70,7 @@ def by_django(smtp: Running) -> None:
 
 def by_nodemailer(smtp: Running) -> None:
     given = [str(smtp.port), smtp.key, str(smtp.certificate), *names_of("nodemailer")]
-    subprocess.run(["node", str(HERE / "insisting.mjs"), *given], check=True)
+    printed_by((HERE / "insisting.mjs").read_text("utf-8"), *given)
 
 
 def by_swaks(smtp: Running) -> None:

@@ -56,13 +56,6 @@ def _lacks_swaks() -> str | None:
     return None if shutil.which("swaks") else "no swaks here"
 
 
-def _lacks_nodemailer() -> str | None:
-    if shutil.which("node") is None:
-        return "no Node.js here"
-    packages = ROOT / "tests" / "submission" / "node_modules"
-    return None if (packages / "nodemailer").exists() else "no nodemailer installed here"
-
-
 def _lacks_other_user() -> str | None:
     if os.geteuid() != 0:
         return "only root can become another user; all other tests ran as an ordinary one"
@@ -75,7 +68,6 @@ NEEDS: Mapping[str, Callable[[], str | None]] = {
     "postfix": _lacks_postfix,
     "curl": _lacks_curl,
     "swaks": _lacks_swaks,
-    "nodemailer": _lacks_nodemailer,
     "other_user": _lacks_other_user,
 }
 """What a marked test needs of the machine."""
