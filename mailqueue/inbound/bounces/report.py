@@ -8,6 +8,8 @@ from mailqueue.inbound.bounces.model import Cause, Fate, Reason, Told
 from mailqueue.inbound.bounces.tree import Part
 
 MOST_DETAIL = 1_000
+MOST_REPORTS = 5
+"""In one message; the first that names somebody counts."""
 
 STATUS_TYPES = frozenset({"message/delivery-status", "message/global-delivery-status"})
 _ABOUT_RECIPIENT = frozenset({"final-recipient", "original-recipient", "action", "status"})
@@ -24,7 +26,7 @@ def status_part(root: Part) -> Part | None:
     # What our own mail had in it, and came back with, is not theirs to say.
     parts = [part for part in _outer(root) if part.content_type in STATUS_TYPES]
     if parts:  # some write what they say to people under its name, too
-        return next((part for part in parts if names_recipients(part)), parts[0])
+        return next((part for part in parts[:MOST_REPORTS] if names_recipients(part)), parts[0])
     for part in _outer(root):
         is_leaf = not part.children and part.content_type.startswith(("text/", "message/"))
         if is_leaf and _LOOKS_LIKE_IT.search(part.text()):
