@@ -262,4 +262,4 @@ def test_the_sandbox_only_looks(site: Served, client: SendGridAPIClient) -> None
     assert (response.status_code, response.body) == (200, b"")
     assert mails(site, to) == []
     message.header = sg.Header("X-Bad", "a\nb")
-    assert refused(client, message, BadRequestsError)[0]["field"] == "personalizations.0.headers"
+    assert refused(client, message, BadRequestsError)[0]["field"] == "headers"

@@ -135,10 +135,12 @@ HI = {"to": [{"email": "a@example.com"}], "subject": "x"}
         ),
         ({"colour": "red"}, "colour", "This parameter is not supported"),
         (
-            {"subject": "a\nb", "personalizations": [{"to": HI["to"]}]},
+            {"personalizations": [HI | {"subject": "a\nb"}], "subject": "x"},
             "personalizations.0.subject",
             "",
         ),
+        ({"subject": "a\nb", "personalizations": [{"to": HI["to"]}]}, "subject", ""),
+        ({"headers": {"X A": "b"}}, "headers", '"X A" is not a header name'),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else "",
 )

@@ -14,6 +14,7 @@ from mailqueue.api.call import Call
 from mailqueue.api.endpoint import Endpoint, Once
 from mailqueue.api.model import Sent
 from mailqueue.api.reading import check_type, head_of
+from mailqueue.api.shapes.accepting import OneRefused
 from mailqueue.api.shapes.model import Shape
 from mailqueue.api.shapes.patience import heard_out
 from mailqueue.api.shapes.reading import json_of
@@ -22,6 +23,7 @@ from mailqueue.api.shapes.sendgrid_faults import (
     SendGridRefused,
     Wrong,
     invalid_document,
+    located,
     rates,
     refused,
 )
@@ -41,11 +43,15 @@ async def send(call: Call) -> Response:
     check_type(call.request)
     mail = _mail(json_of(call, await heard_out(call.request, most=BODY_BYTES)))
     check(mail, datetime.now(UTC))
-    wanted = wanted_of(mail, _idempotency_key(call))
-    if mail.is_sandboxed:
-        await tried_together(call, wanted)
-        return _empty(HTTPStatus.OK)
-    sent = await accepted_together(call, wanted)
+    key = _idempotency_key(call)
+    try:
+        wanted = wanted_of(mail, key)
+        if mail.is_sandboxed:
+            await tried_together(call, wanted)
+            return _empty(HTTPStatus.OK)
+        sent = await accepted_together(call, wanted)
+    except OneRefused as exc:
+        raise located(mail, exc) from None
     return _empty(HTTPStatus.ACCEPTED, sent[0])
 
 

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from mailqueue.api.answers import BadJson, json_answer
 from mailqueue.api.shapes.accepting import OneRefused
 from mailqueue.api.shapes.model import Fault, Headers
+from mailqueue.api.shapes.sendgrid_model import SendGridMail
 from mailqueue.core.errors import (
     Conflict,
     Forbidden,
@@ -59,6 +60,8 @@ NOT_OURS = (
     "The from address does not match a verified Sender Identity. Mail cannot be sent until this "
     "error is resolved."
 )
+# What a personalization may say, or the request for all of them.
+_SHARED = ("subject", "headers", "custom_args", "send_at")
 # What the rules of mail call a field, within a personalization and outside of any.
 _OWN_FIELD = {
     "to": "to",
@@ -177,6 +180,14 @@ def _of_mail(exc: OneRefused) -> tuple[HTTPStatus, Sequence[Wrong]]:
     else:
         field = _FIELD.get(name, name) + dot + rest
     return HTTPStatus.BAD_REQUEST, [Wrong(fault.why, field)]
+
+
+def located(mail: SendGridMail, exc: OneRefused) -> OneRefused | SendGridRefused:
+    """Name the field of the whole request where the personalization said nothing of its own."""
+    name = _OWN_FIELD.get(exc.fault.field.partition(".")[0])
+    if name not in _SHARED or getattr(mail.personalizations[exc.index], name):
+        return exc
+    return SendGridRefused([Wrong(exc.fault.why, name)])
 
 
 def invalid_document(exc: ValidationError) -> SendGridRefused:
