@@ -1,4 +1,4 @@
--- 0047_dressing_gaps.sql
+-- 0044_dressing_gaps.sql
 -- Adds:    dressing_gaps
 -- Running workers: go on
 -- Locks:   none on existing tables
