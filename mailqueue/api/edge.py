@@ -15,7 +15,7 @@ from mailqueue.telemetry.log import get_logger
 _TOKEN = re.compile(r"^(/(?:inbound/[^/]{1,40}|t/[a-z]|pref)/).+")
 _ADDRESS = re.compile(r"[^/]+@[^/]*")
 _GIVEN = re.compile(rb"[A-Za-z0-9._-]{8,64}")
-_log = get_logger(__name__)
+log = get_logger(__name__)
 
 
 class Edge:
@@ -60,9 +60,9 @@ def _request_id(scope: Scope) -> str:
 
 def _note(scope: Scope, status: int, *, request_id: str, seconds: float) -> None:
     """Write the line: what is answered well is a matter of debugging, there is much of it."""
-    if status < 400 and not _log.is_enabled_for(logging.DEBUG):
+    if status < 400 and not log.is_enabled_for(logging.DEBUG):
         return
-    write = _log.debug if status < 400 else _log.info if status < 500 else _log.error
+    write = log.debug if status < 400 else log.info if status < 500 else log.error
     write(
         "request.answered",
         method=scope["method"],

@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 import requests
 
+from mailqueue.api import edge
 from mailqueue.db.pool import connect
 from tests.clients.serving import Served
+from tests.logged import log_of
+from tests.whole.running import eventually
 
 AWAY = """
     ALTER TABLE mailqueue.api_keys RENAME TO elsewhere;
@@ -74,12 +77,13 @@ def told(path: str, document: Any) -> object:
 )
 @pytest.mark.usefixtures("away")
 def test_a_database_that_is_away_is_told_in_the_form_of_the_api(
-    site: Served, path: str, body: Any, capsys: pytest.CaptureFixture[str]
+    site: Served, path: str, body: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    written = log_of(edge, monkeypatch)
     response = posted(site, path, body)
 
     assert response.status_code == 503
     assert response.headers["retry-after"] == "5"
     words = str(told(path, response.json())).rstrip(".")
-    assert "PostgreSQL at 127.0.0.1" in capsys.readouterr().out, "the log says where"
+    eventually(lambda: b"PostgreSQL at 127.0.0.1" in written.getvalue())  # the log says where
     assert words == "the database is away, try again"

@@ -2,11 +2,9 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from io import BytesIO
 from uuid import UUID
 
 import pytest
-import structlog
 
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.fetch import Conn
@@ -15,10 +13,10 @@ from mailqueue.smtp.server_handler import Attempt, LoggedIn
 from mailqueue.submission import gate as gate_module
 from mailqueue.submission.gate import MOST_FAILURES, WINDOW_SECONDS, Gate, network_of
 from mailqueue.submission.model import Program
-from mailqueue.telemetry.log import processors
 from mailqueue.tenants.callers import Callers
 from mailqueue.tenants.keys import issue_key
 from mailqueue.tenants.model import Scope
+from tests.logged import log_of
 
 pytestmark = pytest.mark.anyio
 
@@ -105,12 +103,7 @@ async def test_a_network_of_ipv6_is_one_guesser(conn: Conn) -> None:
 async def test_a_failed_login_can_be_read_from_the_log(
     conn: Conn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written = BytesIO()
-    # A log of its own: where the module's goes is settled by whoever wrote to it first.
-    own = structlog.wrap_logger(
-        structlog.BytesLogger(written), processors=processors(console=False)
-    )
-    monkeypatch.setattr(gate_module, "log", own)
+    written = log_of(gate_module, monkeypatch)
     await tried(gate_on(conn, Clock()), "mq_live_secret", address="203.0.113.9")
 
     line = written.getvalue().decode()
