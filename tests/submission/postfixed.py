@@ -1,14 +1,11 @@
 """A Postfix of our own that hands all its mail on to the submission server."""
 
-import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mailqueue.embedded.ports import free_port
 from tests.submission.handing import Running, documented_lines
-from tests.whole.machine import POSTFIX
+from tests.whole.postfix import make_home, running
 from tests.whole.running import eventually
 
 _MAIN = """\
@@ -48,17 +45,12 @@ scache unix - - n - 1 scache
 proxymap unix - - n - - proxymap
 postlog unix-dgram n - n - 1 postlogd
 """
-_STARTS = 3
 
 
 @contextmanager
 def relaying(home: Path, smtp: Running) -> Iterator[int]:
     """Run a Postfix before the server; gives its port."""
-    home.mkdir()
-    home.chmod(0o755)
-    for name, owner in (("config", "root"), ("queue", "root"), ("data", "postfix")):
-        (home / name).mkdir()
-        shutil.chown(home / name, owner)
+    make_home(home)
     certificate = home / "ca.pem"  # its own user reads it
     certificate.write_text(smtp.certificate.read_text().partition("-----BEGIN PRIVATE")[0])
     documented = (
@@ -68,32 +60,8 @@ def relaying(home: Path, smtp: Running) -> Iterator[int]:
         .replace("/etc/postfix/submission.pem", str(certificate))
     )
     main = _MAIN.format(home=home, documented=documented)
-    (home / "config" / "main.cf").write_text(main)
-    command = [str(POSTFIX), "-c", str(home / "config")]
-    port = _started(command, home)
-    try:
+    with running(home, main=main, master=_MASTER) as port:
         yield port
-    finally:
-        done = _run([*command, "stop"])
-        assert done.returncode == 0, done.stderr
-
-
-def _started(command: list[str], home: Path) -> int:
-    said = ""
-    for _ in range(_STARTS):
-        port = free_port()
-        (home / "config" / "master.cf").write_text(_MASTER.format(port=port))
-        done = _run([*command, "start"])
-        if done.returncode == 0:
-            return port
-        log = home / "postfix.log"
-        said = done.stderr + (log.read_text() if log.exists() else "")
-        _run([*command, "stop"])
-    raise AssertionError(f"postfix did not start: {said}")
-
-
-def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
 def is_empty(home: Path) -> bool:

@@ -73,9 +73,8 @@ class Files:
         return len(os.listdir(self.folder)) if self.folder.exists() else 0
 
 
-@contextmanager
-def postfix(home: Path, user: str) -> Iterator[Files]:
-    """Run a Postfix that delivers mail to DOMAIN into a maildir of a user of this machine."""
+def make_home(home: Path) -> None:
+    """Make the folders of a Postfix, as its programs want to find them."""
     home.mkdir()
     home.chmod(0o755)
     for name, owner, mode in (
@@ -87,15 +86,29 @@ def postfix(home: Path, user: str) -> Iterator[Files]:
         (home / name).mkdir()
         (home / name).chmod(mode)
         shutil.chown(home / name, owner)
-    (home / "config" / "main.cf").write_text(_MAIN.format(home=home, domain=DOMAIN))
+
+
+@contextmanager
+def running(home: Path, *, main: str, master: str) -> Iterator[int]:
+    """Run a Postfix in its home until the block ends; gives its port, {port} in `master`."""
+    (home / "config" / "main.cf").write_text(main)
     command = [str(POSTFIX), "-c", str(home / "config")]
-    port = _started(command, home)
+    port = _started(command, home, master)
     try:
         eventually(lambda: _answers(port))
-        yield Files(port, home / "spool" / user / "new")
+        yield port
     finally:
         done = _run([*command, "stop"])
         assert done.returncode == 0, done.stderr
+
+
+@contextmanager
+def postfix(home: Path, user: str) -> Iterator[Files]:
+    """Run a Postfix that delivers mail to DOMAIN into a maildir of a user of this machine."""
+    make_home(home)
+    main = _MAIN.format(home=home, domain=DOMAIN)
+    with running(home, main=main, master=_MASTER) as port:
+        yield Files(port, home / "spool" / user / "new")
 
 
 @contextmanager
@@ -124,12 +137,12 @@ def _answers(port: int) -> bool:
         return False
 
 
-def _started(command: list[str], home: Path) -> int:
+def _started(command: list[str], home: Path, master: str) -> int:
     """Start it; give its port. Starved of time, it gives up by itself: then it is asked again."""
     said = ""
     for _ in range(_STARTS):
         port = free_port()
-        (home / "config" / "master.cf").write_text(_MASTER.format(port=port))
+        (home / "config" / "master.cf").write_text(master.format(port=port))
         done = _run([*command, "start"])
         if done.returncode == 0:
             return port
@@ -140,4 +153,4 @@ def _started(command: list[str], home: Path) -> int:
 
 
 def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)

@@ -1,14 +1,11 @@
 """A Postfix of our own that hands mail for a bounce domain on by LMTP, and bounces the rest."""
 
-import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mailqueue.embedded.ports import free_port
 from tests.docs.reading import blocks
-from tests.whole.machine import POSTFIX
+from tests.whole.postfix import make_home, running
 
 GONE = "gone.example.net"
 _MAIN = """\
@@ -48,7 +45,6 @@ scache unix - - n - 1 scache
 proxymap unix - - n - - proxymap
 postlog unix-dgram n - n - 1 postlogd
 """
-_STARTS = 3
 
 
 @contextmanager
@@ -57,37 +53,9 @@ def bouncing(home: Path, *, domain: str, listener: int, refusing: int) -> Iterat
 
     Mail for GONE it hands to a server that refuses it.
     """
-    home.mkdir()
-    home.chmod(0o755)
-    for name, owner in (("config", "root"), ("queue", "root"), ("data", "postfix")):
-        (home / name).mkdir()
-        shutil.chown(home / name, owner)
+    make_home(home)
     [documented] = [one.text for one in blocks("text") if "relay_domains" in one.text]
     lines = documented.replace("bounces.example.com", domain).replace("2526", str(listener))
     lines = lines.replace("inline:{ ", f"inline:{{ {GONE}=smtp:[127.0.0.1]:{refusing}, ")
-    (home / "config" / "main.cf").write_text(_MAIN.format(home=home, documented=lines))
-    command = [str(POSTFIX), "-c", str(home / "config")]
-    port = _started(command, home)
-    try:
+    with running(home, main=_MAIN.format(home=home, documented=lines), master=_MASTER) as port:
         yield port
-    finally:
-        done = _run([*command, "stop"])
-        assert done.returncode == 0, done.stderr
-
-
-def _started(command: list[str], home: Path) -> int:
-    said = ""
-    for _ in range(_STARTS):
-        port = free_port()
-        (home / "config" / "master.cf").write_text(_MASTER.format(port=port))
-        done = _run([*command, "start"])
-        if done.returncode == 0:
-            return port
-        log = home / "postfix.log"
-        said = done.stderr + (log.read_text() if log.exists() else "")
-        _run([*command, "stop"])
-    raise AssertionError(f"postfix did not start: {said}")
-
-
-def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
