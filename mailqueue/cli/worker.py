@@ -78,6 +78,7 @@ async def _send_here(settings: Settings, *, child: UUID | None) -> None:
             await s.enter_async_context(watching_space(settings))
             (await s.enter_async_context(supervised(stop)))()
         launch_id = child or uuid4()
+        process.collect_seldom()
         # Declared lost, we begin anew under another number: nobody has to start us again.
         while not await wiring.build_courier(settings, launch_id=launch_id).run(stop):
             if stop.is_set():

@@ -38,6 +38,9 @@ LEASE = timedelta(minutes=30)
 MOST_UNSETTLED = 2000
 """Outcomes that wait for the database; above it nothing new is claimed."""
 
+FIRST_PAUSE_SECONDS, PAUSE_SECONDS = 0.002, 0.1
+"""Before claiming again where others wake the lanes or hold all that have mail; it doubles."""
+
 LEAVE_SECONDS = 5.0
 LATE_ANSWER_SECONDS = 1.0
 """For a worker that was taken for lost: answers that wait to be read say what was sent."""
@@ -180,6 +183,7 @@ class Courier:
         link, worker = self._links["claim"], self._lifeline.worker_id
         sheets = Sheets()
         claims = Claims(link, worker, limit=self._settings.batch, lease=LEASE)
+        passed_over = 0  # claims in a row
         while True:
             await self._room_is_there()
             gathered = await link.call(store.gather_lanes)
@@ -190,8 +194,13 @@ class Courier:
                 parcels = await link.call(partial(read_parcels, claimed=claimed, sheets=sheets))
                 reach("contents.read")
                 await self._lines.deal(await self._dresses.put_on(parcels, link.call))
+                passed_over = 0
             if len(claimed) >= self._settings.batch // 2:
                 await self._bell.unpark()
+            elif not claimed and (gathered.woken < 0 or await link.call(store.are_lanes_ready)):
+                # Others are at it, for milliseconds, and nobody rings when they let go.
+                await asyncio.sleep(min(FIRST_PAUSE_SECONDS * 2**passed_over, PAUSE_SECONDS))
+                passed_over = min(passed_over + 1, 10)
             elif not claimed and self._bell.is_parked:
                 await self._bell.wait(gathered.next_wake)
             elif not claimed:

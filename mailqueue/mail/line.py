@@ -20,8 +20,12 @@ from mailqueue.telemetry.log import get_logger
 
 log = get_logger(__name__)
 
-GROUP = 16
-"""Mails one connection marks and sends in one go; it begins with one and doubles."""
+GROUP_SECONDS = 0.05
+"""What a connection marks and sends in one go is worth so long, as quick as its server was last.
+
+It begins with one mail and doubles at most. However slow a server is, its connections share all
+places that one line may have.
+"""
 WAITING_PER_CONNECTION = 32
 """So many mails waiting are worth another connection."""
 REST = timedelta(seconds=1)
@@ -37,6 +41,7 @@ class SenderLine:
         self._has_mail = asyncio.Event()
         self._connections: set[asyncio.Task[None]] = set()
         self._serving = 0  # connections that take mail; those that say goodbye do not
+        self._pace = 0.0  # seconds a mail took last
         self._share = Share()  # a stranger's until the server takes or refuses a mail
         self._silence = Silence(desk.now)
         self._thirst = Silence(desk.now)  # of connections that wait for slots: no server's fault
@@ -164,12 +169,18 @@ class SenderLine:
                     if channel is None:
                         return
                 await self._send_some(channel, most)
-                most = min(GROUP, most * 2)
+                most = min(most * 2, self._group())
         finally:
             # Before saying goodbye: mail that comes now needs another connection.
             self._serving -= 1
             if channel is not None:
                 await channel.close()
+
+    def _group(self) -> int:
+        fair = -(-self._desk.slots.for_one // self._serving)
+        if self._pace * fair >= GROUP_SECONDS:
+            return fair
+        return min(self._desk.slots.for_one, int(GROUP_SECONDS / max(self._pace, 1e-6)))
 
     async def _opened(self) -> Channel | None:
         with self._silence.asking() as question:
@@ -248,6 +259,7 @@ class SenderLine:
     async def _hand_over(self, channel: Channel, letters: Sequence[Letter]) -> None:
         outgoing = [letter.outgoing for letter in letters]
         unreported = {letter.outgoing.email_id: letter.handed for letter in letters}
+        begun = asyncio.get_running_loop().time()
         try:
             with self._silence.asking(unreported.values()) as question:
 
@@ -256,6 +268,7 @@ class SenderLine:
                     self._take(question, unreported.pop(mail.email_id), verdict, took_ms)
 
                 await channel.send(outgoing, report, may_finish=self._desk.may_finish)
+                self._pace = (asyncio.get_running_loop().time() - begun) / len(letters)
         except Exception as exc:  # one bad row must not stop a worker
             log.exception("channel.failed", sender_account=self.account.id)
             await channel.close()

@@ -35,13 +35,18 @@ class Slots:
     """
 
     def __init__(self, count: int) -> None:
-        self._free = count
+        self._count = self._free = count
         self._room_aside = count
         self._for_strangers = max(1, count // 2)
         self._held_by_strangers = 0
         self._aside: set[Mail] = set()
         self.wanted: Callable[[], None] = _nothing  # told when somebody begins to wait
         self._waiting: deque[tuple[Share, int, asyncio.Future[int]]] = deque()
+
+    @property
+    def for_one(self) -> int:
+        """Say how many places a line can have where no other wants any."""
+        return _left_to(0, self._count)
 
     @property
     def are_wanted(self) -> bool:

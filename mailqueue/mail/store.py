@@ -19,7 +19,10 @@ from mailqueue.mail.model import (
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What waking the lanes found; `next_wake` in seconds, None when no block ends by itself."""
+    """What waking the lanes found: -1 where another is at it.
+
+    `next_wake` is in seconds, None when no block ends by itself.
+    """
 
     woken: int
     next_wake: float | None
@@ -36,6 +39,11 @@ class Tagged:
 async def gather_lanes(conn: Conn) -> Gathered:
     """Wake lanes that got mail or whose block is over."""
     return await fetch.one(conn, "gather_lanes", None, Gathered)
+
+
+async def are_lanes_ready(conn: Conn) -> bool:
+    """Say whether a claim that got nothing only passed over what others hold."""
+    return await fetch.value(conn, "are_lanes_ready", None, bool)
 
 
 async def claim(conn: Conn, worker: int, *, limit: int, lease: timedelta) -> list[ClaimedEmail]:

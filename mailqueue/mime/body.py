@@ -27,6 +27,8 @@ def check_body(name: str, text: str) -> None:
     """
     if "\0" in text:
         raise ValueError(f"{name} contains the character NUL at position {text.index(chr(0))}")
+    if text.isascii():
+        return
     try:
         text.encode()
     except UnicodeEncodeError as exc:

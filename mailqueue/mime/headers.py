@@ -90,6 +90,10 @@ def addresses(name: str, mailboxes: Sequence[Mailbox]) -> bytes:
     Raises:
         ValueError: if a name contains a control character.
     """
+    if len(mailboxes) == 1 and not mailboxes[0].name:  # nearly every To
+        line = f"{name}: {mailboxes[0].address.sent}".encode()
+        if len(line) <= LINE_OCTETS:
+            return line + b"\r\n"
     tokens: list[str] = []
     room = LINE_OCTETS - len(name) - 2
     for mailbox in mailboxes:

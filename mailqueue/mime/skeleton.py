@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 from mailqueue.mime.body import EncodedBody, check_body, encode_body
@@ -49,8 +50,8 @@ def check_content(content: Content) -> None:
         check_body("text", content.text)
     for file in content.files:
         check_file(file)
-    if content.html is None and any(file.content_id for file in content.files):
-        raise ValueError("a file with a Content-ID needs an html body that shows it")
+        if content.html is None and file.content_id:
+            raise ValueError("a file with a Content-ID needs an html body that shows it")
 
 
 def compile_skeleton(content: Content) -> Skeleton:
@@ -110,19 +111,22 @@ def _multipart(subtype: bytes, parts: Sequence[bytes], parameters: bytes = b"") 
 
 
 def _part(subtype: str, body: EncodedBody) -> bytes:
-    head = (
+    return _part_head(subtype, body.encoding) + body.octets
+
+
+@cache  # there are six
+def _part_head(subtype: str, encoding: str) -> bytes:
+    return (
         f"Content-Type: text/{subtype}; charset=utf-8\r\n"
-        f"Content-Transfer-Encoding: {body.encoding}\r\n\r\n"
-    )
-    return head.encode() + body.octets
+        f"Content-Transfer-Encoding: {encoding}\r\n\r\n"
+    ).encode()
 
 
 def _boundary(parts: Sequence[bytes]) -> bytes:
     """Choose a boundary that stands in none of the parts; the same parts get the same one."""
-    digest = hashlib.blake2b(digest_size=_BOUNDARY_OCTETS)
-    for part in parts:
-        # The search below makes it safe; the digest need not read all to make a first try good.
-        digest.update(b"%d %b" % (len(part), part[:_HASHED_OCTETS]))
+    # The search below makes it safe; the digest need not read all to make a first try good.
+    first = b"".join([b"%d %b" % (len(part), part[:_HASHED_OCTETS]) for part in parts])
+    digest = hashlib.blake2b(first, digest_size=_BOUNDARY_OCTETS)
     while True:
         # "=_" stands in no quoted-printable and no base64 text.
         mark = b"=_" + digest.hexdigest().encode()

@@ -39,7 +39,9 @@ BEGIN
         SELECT g.project_id, g.id, g.outcome, g.recipient_email, g.assigned_to, g.why FROM gone AS g WHERE g.outcome <> 'sent'
     ), addressed AS (
         UPDATE mailqueue.email_recipients AS r SET status = g.outcome, reason = coalesce(r.reason, g.why), settled_at = clock_timestamp()
-          FROM gone AS g WHERE r.email_id = g.id AND r.status = 'pending'
+          FROM gone AS g
+         WHERE r.email_id = ANY (p_ids)                      -- else a plan made while there were none reads them all
+           AND r.email_id = g.id AND r.status = 'pending'
     )
     SELECT g.id, g.project_id, g.assigned_to, g.account_day, g.project_day, g.recipients, g.status = 'assigned',
            g.attempts, g.worker_id, g.recipient_email, g.campaign_id FROM gone AS g;

@@ -129,7 +129,8 @@ BEGIN
                                   ELSE i.reason END
       FROM unnest(p_ids, p_claims, p_addresses, p_statuses, p_reasons, p_codes) AS i(id, claim_no, address, status, reason, code),
            mailqueue.email_queue AS q
-     WHERE q.id = i.id AND q.claim_no = i.claim_no AND r.email_id = i.id AND r.address = i.address AND r.status = 'pending';
+     WHERE r.email_id = ANY (p_ids)                          -- else a plan made while there were none reads them all
+       AND q.id = i.id AND q.claim_no = i.claim_no AND r.email_id = i.id AND r.address = i.address AND r.status = 'pending';
     PERFORM mailqueue.refused_recipients(p_ids, p_claims, p_addresses, p_statuses, p_reasons, p_codes, p_hard);
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_recipients(uuid[], bigint[], text[], text[], text[], text[], boolean[]) IS

@@ -37,7 +37,9 @@ BEGIN
           FROM gone AS g
     ), addressed AS (
         UPDATE mailqueue.email_recipients AS r SET status = 'sent', settled_at = clock_timestamp()
-          FROM gone AS g WHERE r.email_id = g.id AND r.status = 'pending'
+          FROM gone AS g
+         WHERE r.email_id = ANY (p_ids)                      -- else a plan made while there were none reads them all
+           AND r.email_id = g.id AND r.status = 'pending'
     ), logged AS (
         INSERT INTO mailqueue.send_logs (email_id, project_id, sender_account_id, worker_id, attempt, status, recipient_email,
                                          campaign_id, message_id, error_code, enhanced_code, reply, response_ms)

@@ -7,6 +7,10 @@ SELECT g.woken, extract(epoch FROM g.next_wake)::double precision AS next_wake
 FROM (SELECT set_config('synchronous_commit', 'off', true)) AS s
 CROSS JOIN mailqueue.gather_lanes() AS g;
 
+-- name: are_lanes_ready :value
+-- Whether a claim that got nothing only passed over what others hold.
+SELECT mailqueue.are_lanes_ready();
+
 -- name: claim_emails :many
 -- Take up to a batch of due mail for one worker, limits reserved. Rows others are claiming are skipped, not waited for.
 SELECT id, claim_no, assigned_to, account_revision, project_id, attempts, recipients, unknowns, expires_at, category,

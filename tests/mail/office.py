@@ -63,6 +63,7 @@ class Server:
     opened: int = 0
     groups: list[int] = field(default_factory=list)
     hangs: int = 0  # so many first groups get no answer
+    pause: float = 0.0  # seconds before each answer
     fails: Exception | None = None
     is_usable: bool = True
     verdict: Verdict = field(default_factory=lambda: Accepted("250", "ok"))
@@ -85,7 +86,7 @@ class Server:
         for mail in mails:
             assert may_finish()
             await self.gate.wait()
-            await asyncio.sleep(0)  # nobody answers at once
+            await asyncio.sleep(self.pause)  # nobody answers at once
             if self.fails:
                 raise self.fails
             report(mail, self.verdict, 1)

@@ -10,6 +10,7 @@ import pytest
 
 from mailqueue import wiring
 from mailqueue.core.config import DatabaseSettings, load_settings
+from mailqueue.mail import store
 from mailqueue.queue import store as kernel
 from tests import make
 from tests.concurrency.running import account_at, session, until, until_nothing_is_queued
@@ -18,6 +19,7 @@ from tests.queue.acting import SILENCE, difference
 from tests.smtp.scripted import scripted
 
 pytestmark = pytest.mark.anyio
+CLAIMS = "SELECT last_value FROM mailqueue.claim_no_seq"
 
 
 @asynccontextmanager
@@ -59,6 +61,32 @@ async def test_a_worker_declared_lost_ends_so_that_another_can_begin(
             ("pending",)
         ]
         assert await difference(conn) == 0
+
+
+async def test_a_worker_does_not_rest_while_another_holds_the_mail_for_a_moment(
+    database: DatabaseSettings, tmp_path: Path
+) -> None:
+    async with (
+        scripted() as server,
+        session(database) as conn,
+        session(database) as other,
+    ):
+        await make.sender_account(conn, smtp_port=server.port)
+        await make.queued_emails(conn, 5)
+        await store.gather_lanes(conn)
+        await other.execute("BEGIN")
+        await other.execute("SELECT FROM mailqueue.lanes FOR NO KEY UPDATE")
+        before = await make.scalar(conn, CLAIMS)
+        async with courier(database, tmp_path):
+
+            async def has_claimed_again_and_again() -> bool:
+                return await make.scalar(conn, CLAIMS) > before + 5
+
+            await until(has_claimed_again_and_again)
+            assert await make.rows(conn, "SELECT FROM mailqueue.waiters") == []
+
+            await other.execute("ROLLBACK")
+            await until_nothing_is_queued(conn)
 
 
 async def test_what_a_server_says_is_recorded_whatever_it_is(

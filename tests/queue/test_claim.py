@@ -236,3 +236,21 @@ async def test_claiming_needs_to_see_the_newest_commits(database: DatabaseSettin
 
         with pytest.raises(ActiveSqlTransaction, match="READ COMMITTED"):
             await store.claim(conn, worker, limit=1, lease=LEASE)
+
+
+async def test_who_claimed_nothing_is_told_whether_others_held_it(
+    database: DatabaseSettings,
+) -> None:
+    async with opened(database, 2) as (one, two):
+        await make.sender_account(one)
+        worker, other = await make.worker(one), await make.worker(one)
+        await make.queued_emails(one, 5)
+        await store.gather_lanes(one)
+
+        async with one.transaction():
+            await store.claim(one, worker, limit=2, lease=LEASE)
+            assert await store.claim(two, other, limit=10, lease=LEASE) == []
+            assert await store.are_lanes_ready(two)
+
+        assert len(await store.claim(two, other, limit=10, lease=LEASE)) == 3
+        assert not await store.are_lanes_ready(two)

@@ -5,8 +5,9 @@ import pytest
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.mail import store
+from mailqueue.mail.model import Ending
 from tests import make
-from tests.queue.acting import LEASE, claim, mark, opened, sent
+from tests.queue.acting import LEASE, claim, mark, opened, sent, settle
 
 pytestmark = pytest.mark.anyio
 CLAIMED = 100
@@ -125,3 +126,27 @@ async def test_marking_and_settling_read_only_their_rows(database: DatabaseSetti
         await mark(conn, worker, taken)
 
         assert await pages(conn) - before < CLAIMED * PAGES_A_ROW
+
+
+async def test_settling_reads_no_recipients_of_other_mail(database: DatabaseSettings) -> None:
+    """Also by a plan made while no mail had several."""
+    async with opened(database, 1) as (conn,):
+        await make.sender_account(conn)
+        worker = await make.worker(conn)
+        await conn.execute("VACUUM ANALYZE mailqueue.email_recipients")  # known to be empty
+        for ending in (Ending.SENT, Ending.FAILED) * 8:
+            await fill(conn, 1)
+            await settle(conn, await claim(conn, worker), ending)
+        await conn.execute(
+            "INSERT INTO mailqueue.email_recipients (email_id, position, kind, address, project_id)"
+            " SELECT gen_random_uuid(), 0, 'to', 'ann@example.com', p.id"
+            " FROM mailqueue.projects AS p, generate_series(1, 20000) WHERE p.name = 'default'"
+        )
+        await fill(conn, 2)
+        sent, failed = await claim(conn, worker)
+        before = await pages(conn)
+
+        await settle(conn, [sent])
+        await settle(conn, [failed], Ending.FAILED)
+
+        assert await pages(conn) - before < 4 * PAGES_A_ROW
