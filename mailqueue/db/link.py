@@ -5,7 +5,11 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from psycopg import InterfaceError, OperationalError
-from psycopg.errors import ReadOnlySqlTransaction
+from psycopg.errors import (
+    IdleInTransactionSessionTimeout,
+    ReadOnlySqlTransaction,
+    TransactionTimeout,
+)
 
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import Unavailable
@@ -16,8 +20,12 @@ from mailqueue.telemetry.log import get_logger
 T = TypeVar("T")
 FIRST_WAIT, LONGEST_WAIT = 0.05, 2.0
 
-# A standby that is not promoted yet refuses to write.
-_AWAY = (OperationalError, InterfaceError, ReadOnlySqlTransaction, Unavailable)
+# A standby that is not promoted yet refuses to write; a session that took too long is ended. Both
+# are errors of ours to psycopg.
+_AWAY = (
+    *(OperationalError, InterfaceError, ReadOnlySqlTransaction, Unavailable),
+    *(IdleInTransactionSessionTimeout, TransactionTimeout),
+)
 
 log = get_logger(__name__)
 

@@ -1,0 +1,40 @@
+"""What a server ends is begun again, whatever it says it was ended for."""
+
+import asyncio
+
+import pytest
+
+from mailqueue.core.config import DatabaseSettings
+from mailqueue.db.fetch import Conn
+from mailqueue.db.link import Link
+
+pytestmark = pytest.mark.anyio
+LONGEST_SECONDS = 10.0
+
+
+@pytest.mark.parametrize(
+    ("setting", "since"),
+    [("idle_in_transaction_session_timeout", 140000), ("transaction_timeout", 170000)],
+)
+async def test_a_session_that_took_too_long_for_its_server_is_opened_again(
+    database: DatabaseSettings, setting: str, since: int
+) -> None:
+    """A worker that was frozen between two statements still has outcomes to write."""
+    tries = 0
+
+    async def be_late(conn: Conn) -> bool:
+        nonlocal tries
+        tries += 1
+        if tries > 1 or conn.info.server_version < since:
+            return True
+        async with asyncio.timeout(LONGEST_SECONDS), conn.transaction():
+            await conn.execute(f"SET LOCAL {setting} = '1ms'".encode())
+            while True:
+                await asyncio.sleep(0.05)
+                await conn.execute("SELECT 1")
+
+    link = Link(database, "test/link")
+    try:
+        assert await link.call(be_late)
+    finally:
+        await link.close()
