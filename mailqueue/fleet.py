@@ -61,7 +61,12 @@ class Fleet:
 
     async def _speak_for(self, launch_id: UUID) -> None:
         """Give back what a dead child held: no need to wait until its heartbeat is missed."""
-        await self._link.call(lambda conn: store.rescue(conn, silence=SILENCE, launch_id=launch_id))
+        try:
+            await self._link.call(
+                lambda conn: store.rescue(conn, silence=SILENCE, launch_id=launch_id)
+            )
+        except Exception:  # then its heartbeat is missed, and no other child suffers for it
+            log.exception("rescue.failed", launch_id=str(launch_id))
 
     async def _start(self, launch_id: str) -> asyncio.subprocess.Process:
         limits = self._settings.workers

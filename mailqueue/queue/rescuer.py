@@ -10,10 +10,13 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.queue import store
 from mailqueue.queue.lifeline import SILENCE
+from mailqueue.telemetry.log import get_logger
 
 RESCUE_SECONDS = 5.0
 GRACE_SECONDS = 10.0
 """While the database was away nobody could beat: once it is back, all have so long to do it."""
+
+log = get_logger(__name__)
 
 
 @asynccontextmanager
@@ -31,9 +34,19 @@ async def rescuing(database: DatabaseSettings) -> AsyncIterator[None]:
 
 async def _rescue_forever(link: Link) -> None:
     while True:
+        wait = await turn(link)
+        await asyncio.sleep(wait)
+
+
+async def turn(link: Link) -> float:
+    """Rescue once, and give the seconds until the next time. What fails is tried again."""
+    rescued = None
+    try:
         rescued = await rescue_once(link)
         reach("rescue.committed")
-        await asyncio.sleep(GRACE_SECONDS if rescued is None else RESCUE_SECONDS)
+    except Exception:  # whatever it is, it is in the log, and mail still has to come back
+        log.exception("rescue.failed")
+    return GRACE_SECONDS if rescued is None else RESCUE_SECONDS
 
 
 async def rescue_once(link: Link) -> int | None:

@@ -1,10 +1,10 @@
-"""Nobody is declared lost for an outage in which nobody could beat."""
+"""Lost mail comes back whatever happens, and nobody is declared lost for an outage."""
 
 import pytest
 
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.link import Link
-from mailqueue.queue.rescuer import rescue_once
+from mailqueue.queue.rescuer import GRACE_SECONDS, RESCUE_SECONDS, rescue_once, turn
 from tests import make
 from tests.queue.acting import claim, opened
 
@@ -29,5 +29,20 @@ async def test_after_an_outage_workers_get_the_time_to_beat(database: DatabaseSe
 
             assert await rescue_once(link) is None
             assert await rescue_once(link) == 1
+        finally:
+            await link.close()
+
+
+async def test_a_rescue_that_failed_is_tried_again(database: DatabaseSettings) -> None:
+    """Nobody else gives back what a dead worker held."""
+    link = Link(database, "test/rescue")
+    rename = "ALTER FUNCTION mailqueue.{}(interval, uuid) RENAME TO {}"
+    async with opened(database, 1) as (conn,):
+        await conn.execute(rename.format("rescue_emails", "away").encode())
+        try:
+            assert await turn(link) == GRACE_SECONDS
+            await conn.execute(rename.format("away", "rescue_emails").encode())
+
+            assert await turn(link) == RESCUE_SECONDS
         finally:
             await link.close()
