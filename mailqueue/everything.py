@@ -28,7 +28,10 @@ from mailqueue.trap.server import trap_server
 from mailqueue.vault.masterkey import FILE_NAME, create_master_key, master_key_of
 from mailqueue.vault.vault import check_master_key
 from mailqueue.webhooks.worker import keeping_webhooks
-from mailqueue.wiring import ArchiveStores, build_services, inbound_tools, webhook_tools
+from mailqueue.wiring.files import ArchiveStores
+from mailqueue.wiring.receiving import inbound_tools
+from mailqueue.wiring.serving import build_services
+from mailqueue.wiring.telling import webhook_tools
 
 Say = Callable[[str], None]
 

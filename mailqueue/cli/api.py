@@ -12,7 +12,7 @@ from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import borrow, open_pool
 from mailqueue.telemetry.log import configure_logging
 from mailqueue.telemetry.supervisor import supervised
-from mailqueue.wiring import build_services
+from mailqueue.wiring.serving import build_services
 
 
 @click.command(

@@ -8,7 +8,6 @@ from uuid import uuid4
 import click
 import uvloop
 
-from mailqueue import wiring
 from mailqueue.cli.bench_sink import sink
 from mailqueue.cli.context import opened
 from mailqueue.cli.output import emit, examples, facts, json_option
@@ -16,6 +15,7 @@ from mailqueue.core.config import LogFormat, LogLevel, LogSettings, Settings
 from mailqueue.operations import bench as measuring
 from mailqueue.operations.bench import Accepting, Sending
 from mailqueue.telemetry.log import configure_logging
+from mailqueue.wiring import sending
 
 
 @click.command(
@@ -60,7 +60,7 @@ async def _measured(port: int, count: int, *, is_forced: bool) -> tuple[Acceptin
 async def _worker(settings: Settings) -> AsyncIterator[asyncio.Event]:
     """Run a worker in this process; gives what tells that it has ended."""
     stop, is_over = asyncio.Event(), asyncio.Event()
-    courier = wiring.build_courier(settings, launch_id=uuid4())
+    courier = sending.build_courier(settings, launch_id=uuid4())
     running = asyncio.create_task(courier.run(stop))
     running.add_done_callback(lambda _: is_over.set())
     try:

@@ -12,7 +12,7 @@ from mailqueue.operations.doctor import examine
 from mailqueue.operations.model import Finding, State
 from mailqueue.operations.patient import Patient, unsound
 from mailqueue.vault.masterkey import master_key_of
-from mailqueue.wiring import shelf_of
+from mailqueue.wiring.files import shelf_of
 
 EXIT_UNSOUND = 1
 _WORDS = {

@@ -8,7 +8,7 @@ from mailqueue.core.config import load_settings
 from mailqueue.maintenance import tasks
 from mailqueue.maintenance.desk import Desk
 from mailqueue.maintenance.model import Advance
-from mailqueue.wiring import ArchiveStores
+from mailqueue.wiring.files import ArchiveStores
 
 
 @asynccontextmanager

@@ -5,7 +5,6 @@ from uuid import uuid4
 
 import click
 
-from mailqueue import wiring
 from mailqueue.cli.context import Opened, opened, run
 from mailqueue.cli.output import emit, examples, json_option, paint, show
 from mailqueue.cli.sender_view import server_of
@@ -17,6 +16,7 @@ from mailqueue.senders import accounts
 from mailqueue.senders.identity import as_project_says
 from mailqueue.senders.model import SenderAccount
 from mailqueue.senders.trial import Trial, trial_mail, try_out
+from mailqueue.wiring import sending
 
 EXIT_REFUSED = 1
 
@@ -73,7 +73,7 @@ async def _transport(app: Opened, account: SenderAccount) -> Transport:
         )
     master = app.master_key() if account.smtp_password else None
     password = await accounts.password_of(app.conn, account, master=master)
-    return wiring.transport_for(account, password, allowed_hosts=app.settings.allowed_hosts)
+    return sending.transport_for(account, password, allowed_hosts=app.settings.allowed_hosts)
 
 
 def _document(account: SenderAccount, trial: Trial) -> dict[str, object]:

@@ -7,7 +7,7 @@ from mailqueue.cli.output import Column, emit, examples, json_option, show, tabl
 from mailqueue.mail.intact import Checked, check_files
 from mailqueue.operations import books
 from mailqueue.operations.model import BookLine
-from mailqueue.wiring import shelf_of
+from mailqueue.wiring.files import shelf_of
 
 EXIT_DIFFERENCE = 1
 

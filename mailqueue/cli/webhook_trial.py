@@ -4,12 +4,12 @@ from uuid import UUID
 
 import click
 
-from mailqueue import wiring
 from mailqueue.cli.context import opened, run
 from mailqueue.cli.output import emit, examples, json_option, show
 from mailqueue.cli.webhook_view import lent
 from mailqueue.webhooks import endpoints, trial
 from mailqueue.webhooks.trial import Tried
+from mailqueue.wiring import telling
 
 EXIT_FAILED = 1
 
@@ -32,7 +32,7 @@ def test(ctx: click.Context, *, webhook_id: UUID, kind: str | None, as_json: boo
     async def tried() -> Tried:
         async with opened() as app:
             found = await endpoints.find(app.conn, None, webhook_id)
-        poster = wiring.poster_of(app.settings)
+        poster = telling.poster_of(app.settings)
         try:
             return await trial.try_out(
                 lent,

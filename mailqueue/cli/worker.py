@@ -1,99 +1,26 @@
 """`mailqueue worker`: processes that do the work, one kind each."""
 
-from contextlib import AsyncExitStack
-from pathlib import Path
-from uuid import UUID, uuid4
+from collections.abc import Mapping
 
-import click
-import uvloop
-
-from mailqueue import process, wiring
+from mailqueue.cli.main import Lazy, LazyGroup
 from mailqueue.cli.output import examples
-from mailqueue.cli.worker_bounces import bounces
-from mailqueue.cli.worker_inbound import inbound
-from mailqueue.cli.worker_submission import submission
-from mailqueue.cli.worker_webhooks import webhooks
-from mailqueue.core.config import Settings, load_settings
-from mailqueue.db.migrate import require_current
-from mailqueue.db.pool import connect
-from mailqueue.fleet import Fleet
-from mailqueue.operations.health_space import watching_space
-from mailqueue.queue.rescuer import rescuing
-from mailqueue.senders.rates import keep_max_send_rate
-from mailqueue.telemetry.log import configure_logging
-from mailqueue.telemetry.supervisor import supervised
 
+COMMANDS: Mapping[str, Lazy] = {
+    "send": Lazy("mailqueue.cli.worker_send:send", "Send queued mail."),
+    "submission": Lazy(
+        "mailqueue.cli.worker_submission:submission", "Take mail from programs by SMTP."
+    ),
+    "inbound": Lazy(
+        "mailqueue.cli.worker_inbound:inbound", "Record what providers and bounce mail tell."
+    ),
+    "bounces": Lazy("mailqueue.cli.worker_bounces:bounces", "Take bounce mail by SMTP and LMTP."),
+    "webhooks": Lazy("mailqueue.cli.worker_webhooks:webhooks", "Deliver events to webhooks."),
+}
 
-@click.group(epilog=examples("mailqueue worker send --processes 4"))
-def worker() -> None:
-    """Run workers apart from `mailqueue up`, on any number of hosts."""
-
-
-worker.add_command(bounces)
-worker.add_command(inbound)
-worker.add_command(submission)
-worker.add_command(webhooks)
-
-
-@worker.command(
-    epilog=examples(
-        "mailqueue worker send --processes 4",
-        "DATABASE_URL=postgresql://mailqueue@db.example.com/mailqueue mailqueue worker send",
-    )
+# A worker that died is started again by this command: it loads its own kind and no other.
+worker = LazyGroup(
+    name="worker",
+    lazy=COMMANDS,
+    help="Run workers apart from `mailqueue up`, on any number of hosts.",
+    epilog=examples("mailqueue worker send --processes 4"),
 )
-@click.option("--processes", type=click.IntRange(1, 256), help="How many; by default one a core.")
-@click.option("--in-flight", type=click.IntRange(1, 10_000), help="Mails handed over at once.")
-@click.option("--batch", type=click.IntRange(1, 10_000), help="Rows one claim takes.")
-@click.option("--data", type=click.Path(path_type=Path), help="Data folder of `mailqueue up`.")
-@click.option("--public-url", help="Where links in mail lead.  [MAILQUEUE_PUBLIC_URL]")
-@click.option("--child", type=click.UUID, hidden=True, help="Launch id, given by the parent.")
-def send(
-    *,
-    processes: int | None,
-    in_flight: int | None,
-    batch: int | None,
-    data: Path | None,
-    public_url: str | None,
-    child: UUID | None,
-) -> None:
-    """Send queued mail until SIGTERM, then finish what is in flight and give the rest back."""
-    settings = load_settings(
-        workers=processes, in_flight=in_flight, batch=batch, data=data, public_url=public_url
-    )
-    configure_logging(settings.log)
-    if child is not None or settings.workers.processes == 1:
-        uvloop.run(_send_here(settings, child=child))
-        return
-    uvloop.run(_send_in_children(settings))
-
-
-async def _send_here(settings: Settings, *, child: UUID | None) -> None:
-    await _prepare(settings, is_parent=child is None)
-    async with (
-        process.stop_signal(ends_with_parent=child is not None) as stop,
-        AsyncExitStack() as s,
-    ):
-        if child is None:  # no parent does it
-            await s.enter_async_context(rescuing(settings.database))
-            await s.enter_async_context(watching_space(settings))
-            (await s.enter_async_context(supervised(stop)))()
-        launch_id = child or uuid4()
-        process.collect_seldom()
-        # Declared lost, we begin anew under another number: nobody has to start us again.
-        while not await wiring.build_courier(settings, launch_id=launch_id).run(stop):
-            if stop.is_set():
-                break
-
-
-async def _send_in_children(settings: Settings) -> None:
-    await _prepare(settings, is_parent=True)
-    async with process.stop_signal() as stop, supervised(stop) as tell_ready:
-        tell_ready()
-        await Fleet(settings, kind="send").run(stop)
-
-
-async def _prepare(settings: Settings, *, is_parent: bool) -> None:
-    async with connect(settings.database, application_name="mailqueue/start") as conn:
-        await require_current(conn, may_be_newer=not is_parent)
-        if is_parent:  # not whenever a child is started again: another host may have its say since
-            await keep_max_send_rate(conn, settings.workers.max_send_rate)

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 import uvloop
 
-from mailqueue import process, wiring
+from mailqueue import process
 from mailqueue.cli.output import examples
 from mailqueue.core.config import Settings, load_settings
 from mailqueue.db.migrate import require_current
@@ -13,6 +13,7 @@ from mailqueue.db.pool import connect
 from mailqueue.inbound.worker import InboundWorker
 from mailqueue.telemetry.log import configure_logging
 from mailqueue.telemetry.supervisor import supervised
+from mailqueue.wiring import receiving
 
 
 @click.command(
@@ -37,4 +38,4 @@ async def _record(settings: Settings) -> None:
         await require_current(conn, may_be_newer=False)
     async with process.stop_signal() as stop, supervised(stop) as tell_ready:
         tell_ready()
-        await InboundWorker(settings.database, wiring.inbound_tools(settings)).run(stop)
+        await InboundWorker(settings.database, receiving.inbound_tools(settings)).run(stop)

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import uvloop
 
-from mailqueue import process, wiring
+from mailqueue import process
 from mailqueue.cli.output import examples
 from mailqueue.core.config import Settings, load_settings
 from mailqueue.db.migrate import require_current
@@ -14,6 +14,7 @@ from mailqueue.db.pool import connect
 from mailqueue.telemetry.log import configure_logging
 from mailqueue.telemetry.supervisor import supervised
 from mailqueue.webhooks.worker import WebhookWorker
+from mailqueue.wiring import telling
 
 
 @click.command(
@@ -46,5 +47,5 @@ async def _deliver(settings: Settings, *, in_flight: int) -> None:
         await require_current(conn, may_be_newer=False)
     async with process.stop_signal() as stop, supervised(stop) as tell_ready:
         tell_ready()
-        tools = replace(wiring.webhook_tools(settings), in_flight=in_flight)
+        tools = replace(telling.webhook_tools(settings), in_flight=in_flight)
         await WebhookWorker(settings.database, tools).run(stop)

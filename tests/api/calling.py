@@ -12,7 +12,7 @@ from mailqueue.api.app import create_app
 from mailqueue.core.config import DatabaseSettings, Settings, load_settings
 from mailqueue.db.pool import Pool, connect, open_pool
 from mailqueue.tenants.keys import issue_key
-from mailqueue.wiring import build_services
+from mailqueue.wiring.serving import build_services
 from tests import make
 
 ORIGIN = "http://127.0.0.1:8025"

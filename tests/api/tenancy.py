@@ -20,7 +20,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, connect, open_pool
 from mailqueue.tenants.keys import issue_key
-from mailqueue.wiring import build_services
+from mailqueue.wiring.serving import build_services
 from tests import make
 from tests.api.calling import ORIGIN, settings_for
 from tests.api.wired import MASTER

@@ -16,7 +16,7 @@ from mailqueue.templates.sheets import Sheets
 from mailqueue.tenants.keys import issue_key
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.rotation import rotate
-from mailqueue.wiring import inline_transport
+from mailqueue.wiring.sending import inline_transport
 from tests import make
 from tests.api.calling import HELLO, Calling, calling, error_of
 from tests.api.test_override import everything

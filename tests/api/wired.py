@@ -16,7 +16,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect, open_pool
 from mailqueue.tenants.keys import issue_key
 from mailqueue.tenants.model import Scope
-from mailqueue.wiring import build_services
+from mailqueue.wiring.serving import build_services
 from tests import make
 from tests.api.calling import ORIGIN, settings_for
 

@@ -11,7 +11,7 @@ from mailqueue.core.config import DatabaseSettings, Settings, load_settings
 from mailqueue.core.crashpoints import VARIABLE, Action
 from mailqueue.db.fetch import Conn
 from mailqueue.queue import store as kernel
-from mailqueue.wiring import build_courier
+from mailqueue.wiring.sending import build_courier
 from tests import make
 from tests.chaos.addresses import number_of, recipient
 from tests.chaos.arena import IN_FLIGHT, Arena

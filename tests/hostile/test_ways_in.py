@@ -13,12 +13,12 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mailqueue import wiring
 from mailqueue.core.config import DatabaseSettings, load_settings
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.mail import enqueue as python
+from mailqueue.wiring import sending
 from tests import make
 from tests.api.calling import Calling, calling
 from tests.cli.invoked import Cli
@@ -118,7 +118,7 @@ async def judged(
             return handed
         settings = load_settings(database_url=database.url, data=folder)
         stop = asyncio.Event()
-        running = asyncio.create_task(wiring.build_courier(settings, launch_id=uuid4()).run(stop))
+        running = asyncio.create_task(sending.build_courier(settings, launch_id=uuid4()).run(stop))
         try:
             await until_nothing_is_queued(conn)
         finally:

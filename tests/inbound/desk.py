@@ -31,7 +31,7 @@ from mailqueue.ports.inbound import (
 )
 from mailqueue.senders import accounts
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.wiring import build_services
+from mailqueue.wiring.serving import build_services
 from tests import make
 from tests.api.calling import ORIGIN, settings_for
 

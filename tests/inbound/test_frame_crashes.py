@@ -13,7 +13,7 @@ from mailqueue.core.crashpoints import VARIABLE
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect
 from mailqueue.inbound.worker import InboundWorker
-from mailqueue.wiring import inbound_tools
+from mailqueue.wiring.receiving import inbound_tools
 from tests import make
 from tests.api.calling import settings_for
 from tests.events.office import left

@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from ipaddress import ip_network
 from typing import Any
 
-from mailqueue import wiring
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
@@ -13,6 +12,7 @@ from mailqueue.db.pool import connect
 from mailqueue.mail.enqueue import NewEmail
 from mailqueue.mail.sendnow import Lend, SentNow, send_now
 from mailqueue.senders.inline import inline_server
+from mailqueue.wiring import sending
 from tests import make
 from tests.smtp.scripted import ScriptedServer, scripted
 
@@ -46,7 +46,7 @@ class Desk:
             self.lend,
             email,
             project=of.get("project", "default"),
-            transport=wiring.inline_transport(server, allowed_hosts=of.get("allowed", LOOPBACK)),
+            transport=sending.inline_transport(server, allowed_hosts=of.get("allowed", LOOPBACK)),
             hidden=server.hidden,
             deadline_s=deadline_s,
         )

@@ -8,10 +8,10 @@ from uuid import uuid4
 
 import pytest
 
-from mailqueue import wiring
 from mailqueue.core.config import DatabaseSettings, load_settings
 from mailqueue.mail import store
 from mailqueue.queue import store as kernel
+from mailqueue.wiring import sending
 from tests import make
 from tests.concurrency.running import account_at, session, until, until_nothing_is_queued
 from tests.concurrency.withholding import withholding
@@ -28,7 +28,7 @@ async def courier(database: DatabaseSettings, data: Path) -> AsyncIterator["asyn
     settings = load_settings(database_url=database.url, data=data)
     stop = asyncio.Event()
     running = asyncio.create_task(
-        wiring.build_courier(settings, launch_id=uuid4()).run(stop), name="courier"
+        sending.build_courier(settings, launch_id=uuid4()).run(stop), name="courier"
     )
     try:
         yield running

@@ -8,7 +8,7 @@ import pytest
 from mailqueue.core.config import ArchiveSettings, DatabaseSettings
 from mailqueue.maintenance.desk import Desk
 from mailqueue.maintenance.tasks import desk_of
-from mailqueue.wiring import ArchiveStores
+from mailqueue.wiring.files import ArchiveStores
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from mailqueue.maintenance import archive, partitions, tasks
 from mailqueue.maintenance.desk import Desk
 from mailqueue.maintenance.model import Task
 from mailqueue.maintenance.months import span_of
-from mailqueue.wiring import ArchiveStores
+from mailqueue.wiring.files import ArchiveStores
 from tests import make
 from tests.concurrency.running import until
 from tests.maintenance import seeing

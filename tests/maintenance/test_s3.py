@@ -26,7 +26,7 @@ from mailqueue.maintenance.desk import Desk
 from mailqueue.maintenance.manifest import Wanted, bring_back, verify
 from mailqueue.maintenance.tasks import desk_of
 from mailqueue.ports.filestore import FileMissing
-from mailqueue.wiring import ArchiveStores, shelf_of
+from mailqueue.wiring.files import ArchiveStores, shelf_of
 from tests import make
 from tests.concurrency.running import until
 from tests.maintenance import seeing

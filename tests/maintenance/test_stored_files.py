@@ -17,7 +17,7 @@ from mailqueue.mail.intact import check_files
 from mailqueue.maintenance import retention
 from mailqueue.maintenance.desk import Desk
 from mailqueue.maintenance.tasks import desk_of
-from mailqueue.wiring import ArchiveStores
+from mailqueue.wiring.files import ArchiveStores
 from tests import make
 from tests.maintenance import seeing
 from tests.maintenance.old_mail import months_for

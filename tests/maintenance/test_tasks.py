@@ -11,7 +11,7 @@ from mailqueue.db.pool import connect
 from mailqueue.maintenance import counters, keys, retention, statistics, tasks, warm_up
 from mailqueue.maintenance.desk import Desk
 from mailqueue.maintenance.model import Finished, Task, WarmUp
-from mailqueue.wiring import ArchiveStores
+from mailqueue.wiring.files import ArchiveStores
 from tests import make
 from tests.maintenance import seeing
 from tests.maintenance.old_mail import old, sent

@@ -9,7 +9,7 @@ from mailqueue.core.config import ArchiveSettings, DatabaseSettings
 from mailqueue.core.places import AttachmentSettings
 from mailqueue.maintenance.desk import Desk
 from mailqueue.maintenance.tasks import desk_of
-from mailqueue.wiring import ArchiveStores
+from mailqueue.wiring.files import ArchiveStores
 
 
 @pytest.fixture

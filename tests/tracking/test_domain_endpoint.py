@@ -11,7 +11,7 @@ from mailqueue.core.links import TrackingSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import borrow, open_pool
 from mailqueue.tenants.keys import issue_key
-from mailqueue.wiring import build_services
+from mailqueue.wiring.serving import build_services
 from tests.api.calling import ORIGIN, settings_for
 from tests.api.wired import MASTER
 from tests.deliverability.nameserver import Zone, serving

@@ -14,7 +14,6 @@ from uuid import UUID, uuid4
 import httpx2
 import pytest
 
-from mailqueue import wiring
 from mailqueue.api.app import create_app
 from mailqueue.core.config import DatabaseSettings, load_settings
 from mailqueue.core.links import TrackingSettings
@@ -27,7 +26,8 @@ from mailqueue.tenants.keys import issue_key
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.tokens import Kind, Token
 from mailqueue.vault.masterkey import MasterKey, parse_master_key
-from mailqueue.wiring import build_services
+from mailqueue.wiring import sending
+from mailqueue.wiring.serving import build_services
 from tests import make
 from tests.api.calling import ORIGIN, settings_for
 from tests.api.wired import MASTER
@@ -48,7 +48,7 @@ async def worker(database: DatabaseSettings, data: Path, **more: Any) -> AsyncIt
     given = {"public_url": BASE, "master_key": Secret(MASTER), **more}
     settings = load_settings(database_url=database.url, data=data, **given)
     stop = asyncio.Event()
-    running = asyncio.create_task(wiring.build_courier(settings, launch_id=uuid4()).run(stop))
+    running = asyncio.create_task(sending.build_courier(settings, launch_id=uuid4()).run(stop))
     try:
         yield
     finally:

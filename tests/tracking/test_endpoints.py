@@ -20,7 +20,7 @@ from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.model import TrackedLink
 from mailqueue.tracking.tokens import LINK_BYTES, Kind, Seals, Token
 from mailqueue.vault.masterkey import parse_master_key
-from mailqueue.wiring import build_services
+from mailqueue.wiring.serving import build_services
 from tests import make
 from tests.api.calling import ORIGIN, settings_for
 from tests.api.wired import MASTER

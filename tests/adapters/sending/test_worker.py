@@ -11,13 +11,13 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mailqueue import wiring
 from mailqueue.core.config import DatabaseSettings, Settings, load_settings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.senders import accounts
 from mailqueue.senders.model import NewSender, Provider
 from mailqueue.vault.masterkey import MasterKey
+from mailqueue.wiring import sending
 from tests import make
 from tests.adapters.sending.documented import KEY
 from tests.adapters.sending.fake import CLOSES, Fake, Reply, fake, says
@@ -44,7 +44,7 @@ def settings_of(database: DatabaseSettings, data: Path) -> Settings:
 async def worker(settings: Settings) -> AsyncIterator[None]:
     """Run one worker beside the block."""
     stop = asyncio.Event()
-    running = asyncio.create_task(wiring.build_courier(settings, launch_id=uuid4()).run(stop))
+    running = asyncio.create_task(sending.build_courier(settings, launch_id=uuid4()).run(stop))
     try:
         yield
     finally:

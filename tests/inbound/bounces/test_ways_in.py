@@ -16,7 +16,8 @@ from mailqueue.inbound import endpoints
 from mailqueue.inbound.endpoints import NO_CHANGE, SecretsChange
 from mailqueue.senders import accounts
 from mailqueue.tracking.keyring import Keyring
-from mailqueue.wiring import SenderDirectory, build_services
+from mailqueue.wiring.sending import SenderDirectory
+from mailqueue.wiring.serving import build_services
 from tests import make
 from tests.api.calling import ORIGIN, settings_for
 from tests.events.office import left

@@ -1,0 +1,62 @@
+"""Opens the places of files: attachments and archives, in folders and buckets."""
+
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from mailqueue.adapters.filestores.folder import FolderStore
+from mailqueue.adapters.filestores.s3 import S3Store
+from mailqueue.core.config import ArchiveSettings
+from mailqueue.core.errors import ConfigError
+from mailqueue.core.places import AttachmentSettings
+from mailqueue.mail.shelf import FileShelf
+from mailqueue.ports.filestore import Store
+
+
+class ArchiveStores:
+    """Opens the places of archive files, and of attachments."""
+
+    def __init__(
+        self, settings: ArchiveSettings, attachments: AttachmentSettings | None = None
+    ) -> None:
+        self._settings = settings
+        self._attachments = attachments or AttachmentSettings()
+
+    @property
+    def shelf(self) -> FileShelf:
+        return shelf_of(self._attachments)
+
+    @property
+    def warm(self) -> Store | None:
+        return self.at(self._settings.warm) if self._settings.warm else None
+
+    @property
+    def cold(self) -> Store | None:
+        return self.at(self._settings.cold) if self._settings.cold else None
+
+    def at(self, url: str) -> Store:
+        """Open the store of that address.
+
+        Raises:
+            ConfigError: it is no address of a store.
+        """
+        return _store_at(url, endpoint=self._settings.s3_endpoint)
+
+
+def _store_at(url: str, *, endpoint: str | None) -> Store:
+    parts = urlsplit(url)
+    match parts.scheme:
+        case "file":
+            return FolderStore(Path(unquote(parts.path)))
+        case "s3":
+            return S3Store(url, endpoint=endpoint)
+    raise ConfigError(f"files are in file:///folder or s3://bucket/prefix, not in {url}")
+
+
+def shelf_of(settings: AttachmentSettings) -> FileShelf:
+    """Open the places of attachments that are too large for the database.
+
+    Raises:
+        ConfigError: one of them cannot be opened from here.
+    """
+    places = [_store_at(url, endpoint=settings.s3_endpoint) for url in settings.places]
+    return FileShelf(places, over_bytes=settings.over_bytes)

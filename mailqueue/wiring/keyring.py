@@ -1,0 +1,12 @@
+"""Gives what makes and opens the tokens of links in mail."""
+
+from functools import partial
+
+from mailqueue.core.config import Settings
+from mailqueue.tracking.keyring import Keyring
+from mailqueue.vault.masterkey import master_key_of
+
+
+def keyring_of(settings: Settings) -> Keyring:
+    """Give what makes and opens the tokens of links in mail."""
+    return Keyring(partial(master_key_of, settings))

@@ -1,0 +1,14 @@
+"""Gives who reads what providers told what it needs from outside."""
+
+from mailqueue.adapters.http.model import Reach
+from mailqueue.adapters.inbound.choice import providers
+from mailqueue.adapters.inbound.fetching import fetcher
+from mailqueue.core.config import Settings
+from mailqueue.inbound.worker import Tools as InboundTools
+from mailqueue.wiring.keyring import keyring_of
+
+
+def inbound_tools(settings: Settings) -> InboundTools:
+    """Give who reads what providers told what it needs from outside."""
+    fetch = fetcher(Reach(allowed_networks=settings.allowed_hosts))
+    return InboundTools(providers(fetch), fetch, keyring_of(settings))

@@ -1,0 +1,55 @@
+"""Gives the endpoints of the HTTP API what they need from outside it."""
+
+from functools import partial
+
+from mailqueue.adapters.http.model import Reach
+from mailqueue.adapters.oidc.documents import Fetcher
+from mailqueue.adapters.oidc.keys import IssuerKeys
+from mailqueue.adapters.oidc.tokens import SignedTokens
+from mailqueue.api.administrators import Administrators
+from mailqueue.api.services import Services
+from mailqueue.core.config import Settings
+from mailqueue.core.secret import Secret
+from mailqueue.db.pool import Pool
+from mailqueue.mail.dressing import Dresses
+from mailqueue.ports.transport import Transport
+from mailqueue.senders.model import SenderAccount
+from mailqueue.smtp.transcript import Transcript
+from mailqueue.tracking.dresser import Dresser
+from mailqueue.wiring.files import shelf_of
+from mailqueue.wiring.keyring import keyring_of
+from mailqueue.wiring.receiving import inbound_tools
+from mailqueue.wiring.sending import inline_transport, transport_for
+from mailqueue.wiring.telling import poster_of
+
+
+def build_services(settings: Settings, pool: Pool) -> Services:
+    """Give the endpoints of the API what they need from outside it."""
+
+    def open_way(
+        account: SenderAccount, password: Secret | None, transcript: Transcript
+    ) -> Transport:
+        return transport_for(
+            account, password, allowed_hosts=settings.allowed_hosts, transcript=transcript
+        )
+
+    keyring = keyring_of(settings)
+    return Services(
+        keyring=keyring,
+        dresses=Dresses(Dresser(keyring, settings.tracking)),
+        admin_of=administrators_of(settings, pool).of,
+        open_way=open_way,
+        inbound=inbound_tools(settings).providers,
+        transport_of=partial(inline_transport, allowed_hosts=settings.allowed_hosts),
+        make_poster=partial(poster_of, settings),
+        shelf=shelf_of(settings.attachments),
+    )
+
+
+def administrators_of(settings: Settings, pool: Pool) -> Administrators:
+    """Give who knows administrators: by tokens of ours, and of the issuer where one is set."""
+    if settings.oidc is None:
+        return Administrators(pool, settings.database)
+    fetcher = Fetcher(Reach(allowed_networks=settings.allowed_hosts))
+    keys = IssuerKeys(settings.oidc.issuer, fetcher)
+    return Administrators(pool, settings.database, SignedTokens(settings.oidc, keys))

@@ -1,0 +1,19 @@
+"""Gives a worker of webhooks what it needs from outside."""
+
+from functools import partial
+
+from mailqueue.adapters.http.model import Reach
+from mailqueue.adapters.http.posting import HttpPoster
+from mailqueue.core.config import Settings
+from mailqueue.vault.masterkey import master_key_of
+from mailqueue.webhooks.worker import Tools
+
+
+def poster_of(settings: Settings) -> HttpPoster:
+    """Give what calls the endpoints of webhooks, through the outbound guard."""
+    return HttpPoster(Reach(allowed_networks=settings.allowed_hosts))
+
+
+def webhook_tools(settings: Settings) -> Tools:
+    """Give a worker of webhooks what it needs from outside."""
+    return Tools(poster_of(settings), partial(master_key_of, settings))
