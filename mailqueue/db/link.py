@@ -57,6 +57,10 @@ class Link:
                 done = await operation(self._conn)
             except _AWAY as exc:
                 await self.close()
+                task = asyncio.current_task()
+                if task is not None and task.cancelling():
+                    # Cancelled, the driver sees its statement to the end and tells of that alone.
+                    raise asyncio.CancelledError from exc
                 self.is_down = True
                 log.warning("database.unavailable", link=self._name, error=str(exc).splitlines()[0])
                 await asyncio.sleep(wait)

@@ -177,7 +177,7 @@ class SenderLine:
                 await channel.close()
 
     def _group(self) -> int:
-        fair = -(-self._desk.slots.for_one // self._serving)
+        fair = -(-self._desk.slots.for_one // self._most_connections())
         if self._pace * fair >= GROUP_SECONDS:
             return fair
         return min(self._desk.slots.for_one, int(GROUP_SECONDS / max(self._pace, 1e-6)))

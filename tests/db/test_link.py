@@ -1,8 +1,9 @@
-"""What a server ends is begun again, whatever it says it was ended for."""
+"""What a server ends is begun again, unless it is not wanted any more."""
 
 import asyncio
 
 import pytest
+from psycopg import OperationalError
 
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
@@ -38,3 +39,26 @@ async def test_a_session_that_took_too_long_for_its_server_is_opened_again(
         assert await link.call(be_late)
     finally:
         await link.close()
+
+
+async def test_a_cancelled_call_ends_though_the_server_goes_away_at_that_moment(
+    database: DatabaseSettings,
+) -> None:
+    """The driver waits for the statement it cancels; what it hears then hides the cancel."""
+    link = Link(database, "test/link")
+    begun = asyncio.Event()
+
+    async def be_cut_off(_: Conn) -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise OperationalError("server closed the connection unexpectedly") from None
+
+    calling = asyncio.create_task(link.call(be_cut_off))
+    await begun.wait()
+    calling.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        async with asyncio.timeout(LONGEST_SECONDS):
+            await calling

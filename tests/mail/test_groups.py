@@ -4,7 +4,7 @@ import pytest
 
 from mailqueue.mail.slots import Slots
 from tests.mail.claims import parcel
-from tests.mail.office import Office, Server, line_to, until
+from tests.mail.office import Office, Server, introduce, line_to, until
 
 pytestmark = pytest.mark.anyio
 
@@ -22,10 +22,11 @@ pytestmark = pytest.mark.anyio
 async def test_how_many_mails_a_connection_takes_follows_its_server(
     pace: float, connections: int, group: int
 ) -> None:
-    async with line_to(Server(), Office(slots=Slots(64))) as line:
-        line._pace, line._serving = pace, connections
+    office = Office(slots=Slots(64))
+    async with line_to(Server(), office, most=connections) as line:
+        await introduce(line, office)
+        line._pace = pace
         assert line._group() == group
-        line._serving = 0
 
 
 async def test_the_pace_of_a_server_is_what_a_mail_took_last() -> None:
