@@ -102,6 +102,14 @@ DECLARE
     v_rescued integer := 0;
 BEGIN
     PERFORM mailqueue.forget_expired_grants();
+    -- A beat that lies ahead is of before the clock was set back: silence counts from now.
+    UPDATE mailqueue.workers AS k SET beat_at = clock_timestamp()
+     WHERE k.stopped_at IS NULL AND k.lost_at IS NULL AND k.beat_at > clock_timestamp() + p_silence;
+    -- Somebody deleted the worker by hand: no beat will ever be missed.
+    FOR w IN SELECT s.worker_id FROM mailqueue.send_intents AS s
+              WHERE NOT EXISTS (SELECT FROM mailqueue.workers AS k WHERE k.id = s.worker_id) ORDER BY s.worker_id LOOP
+        v_rescued := v_rescued + mailqueue.return_claims(w.worker_id);
+    END LOOP;
     FOR w IN
         SELECT k.id FROM mailqueue.workers AS k
          WHERE k.stopped_at IS NULL AND k.lost_at IS NULL

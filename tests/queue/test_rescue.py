@@ -25,6 +25,40 @@ async def test_rescue_leaves_workers_that_beat_alone(conn: Conn) -> None:
     assert await kernel.beat(conn, worker, is_stopping=False) is True
 
 
+async def test_a_worker_that_beat_before_the_clock_was_set_back_is_missed_all_the_same(
+    conn: Conn,
+) -> None:
+    """And one that lives has the time to beat again first."""
+    await make.sender_account(conn)
+    await make.queued_email(conn)
+    worker = await make.worker(conn)
+    await claim(conn, worker)
+    await make.silent(conn, worker, since=timedelta(days=-1))
+
+    assert await kernel.rescue(conn, silence=SILENCE) == 0
+    beat_at = await make.scalar(conn, "SELECT beat_at <= clock_timestamp() FROM mailqueue.workers")
+    assert beat_at is True
+    assert await lose(conn, worker) == 1
+
+
+async def test_what_a_worker_held_comes_back_though_somebody_deleted_the_worker(
+    conn: Conn,
+) -> None:
+    account = await make.sender_account(conn)
+    await make.queued_emails(conn, 3)
+    worker = await make.worker(conn)
+    handed, *rest = await claim(conn, worker)
+    await mark(conn, worker, [handed])
+    await conn.execute("DELETE FROM mailqueue.workers")
+
+    assert await kernel.rescue(conn, silence=SILENCE) == 3
+
+    assert await row(conn, handed.id, "status, unknowns") == ("pending", 1)
+    assert await row(conn, rest[0].id, "status, unknowns") == ("pending", 0)
+    assert (await counted(conn, account)).reserved == 0
+    assert await mark(conn, worker, rest) == {}
+
+
 async def test_rescue_takes_the_launch_that_is_known_to_be_dead_at_once(conn: Conn) -> None:
     await make.sender_account(conn)
     await make.queued_emails(conn, 2)
