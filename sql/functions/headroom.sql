@@ -40,6 +40,8 @@ AS $$
                                  least(m.daily_limit, m.warm_up[s.stage]) AS daily_limit) AS g
       CROSS JOIN LATERAL (SELECT coalesce(g.daily_limit - u.sent - u.reserved, 2000000000) AS day_left,
                                  CASE WHEN m.rate_per_second IS NULL THEN 2000000000
+                                      -- The clock was set back: one, and whoever takes it counts on from now.
+                                      WHEN n.tokens_at > p_now + interval '5 min' THEN 1
                                       ELSE least(m.burst, n.tokens + m.rate_per_second * greatest(0, extract(epoch FROM p_now - n.tokens_at)))
                                  END AS tokens) AS z
       CROSS JOIN LATERAL (SELECT CASE WHEN m.blocked_reason IS NOT NULL AND (m.blocked_until IS NULL OR m.blocked_until > p_now) THEN m.blocked_reason
@@ -89,7 +91,7 @@ BEGIN
            bounces = c.bounces, errors = c.errors,
            tokens = CASE WHEN m.rate_per_second IS NULL THEN n.tokens
                          ELSE least(m.burst, n.tokens + m.rate_per_second * greatest(0, extract(epoch FROM p_now - n.tokens_at))) - p_count END,
-           tokens_at = greatest(n.tokens_at, p_now)
+           tokens_at = CASE WHEN n.tokens_at > p_now + interval '5 min' THEN p_now ELSE greatest(n.tokens_at, p_now) END
       FROM mailqueue.limits AS m
      WHERE m.id = p_limit AND n.ctid = v_at;
 END $$;
@@ -107,7 +109,7 @@ BEGIN
            SET rev = n.rev + 1, reserved = n.reserved + CASE WHEN m.project_id IS NULL THEN 0 ELSE u.count END,
                tokens = CASE WHEN m.rate_per_second IS NULL THEN n.tokens
                              ELSE least(m.burst, n.tokens + m.rate_per_second * greatest(0, extract(epoch FROM p_now - n.tokens_at))) - u.count END,
-               tokens_at = greatest(n.tokens_at, p_now)
+               tokens_at = CASE WHEN n.tokens_at > p_now + interval '5 min' THEN p_now ELSE greatest(n.tokens_at, p_now) END
           FROM unnest(p_limits, p_days, p_counts) AS u(limit_id, day, count)
           JOIN mailqueue.limits AS m ON m.id = u.limit_id
          CROSS JOIN LATERAL (SELECT c.ctid AS at, c.day FROM mailqueue.limit_counters AS c

@@ -228,6 +228,25 @@ async def test_a_rate_gives_its_burst_and_then_waits(conn: Conn) -> None:
     assert len(await claim(conn, worker)) == 2
 
 
+async def test_a_rate_goes_on_after_the_clock_was_set_back(conn: Conn) -> None:
+    """Else it would allow nothing until the clock is where it was."""
+    account = await make.sender_account(conn, rate_per_second=2, burst=3)
+    await make.queued_emails(conn, 9)
+    worker = await make.worker(conn)
+    await claim(conn, worker)
+    ahead = "UPDATE mailqueue.limit_counters SET tokens_at = tokens_at + interval '1 day'"
+    await conn.execute(ahead.encode())
+    await look_again(conn)
+
+    assert len(await claim(conn, worker)) == 1
+    await refused(conn, worker)
+
+    assert (await counted(conn, account)).tokens == pytest.approx(-1, abs=0.5)
+    await conn.execute("UPDATE mailqueue.limit_counters SET tokens_at = tokens_at - interval '2 s'")
+    await look_again(conn)
+    assert len(await claim(conn, worker)) == 3
+
+
 async def test_a_rate_counts_what_is_given_back(conn: Conn) -> None:
     account = await make.sender_account(conn, rate_per_second=0.001, burst=3)
     await make.queued_emails(conn, 3)
