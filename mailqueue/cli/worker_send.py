@@ -65,6 +65,7 @@ async def _send_here(settings: Settings, *, child: UUID | None) -> None:
             (await s.enter_async_context(supervised(stop)))()
         launch_id = child or uuid4()
         process.collect_seldom()
+        process.open_many_files()
         # Declared lost, we begin anew under another number: nobody has to start us again.
         while not await sending.build_courier(settings, launch_id=launch_id).run(stop):
             if stop.is_set():

@@ -26,6 +26,8 @@ FindAccount = Callable[[int], Awaitable[Account]]
 ReadTags = Callable[[Sequence[UUID]], Awaitable[Mapping[UUID, tuple[str, ...]]]]
 UNUSABLE_WAIT = timedelta(seconds=5)
 RELIEVE_SECONDS = 0.25
+FORGET_SECONDS = 60.0
+"""So often lines without mail and connections are forgotten: accounts may be many."""
 MOST_OF_DOUBTFUL = 100
 """What a line may hold beside all others while its server says nothing; more would pile up."""
 
@@ -45,11 +47,19 @@ class Lines:
 
     async def relieve_forever(self) -> None:
         """Let the mail of servers that say nothing keep nobody else's waiting, until cancelled."""
+        forgot_at = self._awake.seconds()
         while True:
             await asyncio.sleep(RELIEVE_SECONDS)
             self._awake.tick(RELIEVE_SECONDS)
             for line in (*self._by_account.values(), *self._closing):
                 line.relieve()
+            if self._awake.seconds() - forgot_at > FORGET_SECONDS:
+                forgot_at = self._awake.seconds()
+                self.forget()
+
+    def forget(self) -> None:
+        """Forget lines that have nothing to do; their accounts are read again when they have."""
+        self._by_account = {id_: line for id_, line in self._by_account.items() if not line.is_idle}
 
     def held(self) -> int:
         """Say how many claimed mails wait in memory; of a doubtful line only what is too much."""
@@ -67,10 +77,13 @@ class Lines:
         for (account_id, revision), mine in by_account.items():
             try:
                 line = await self._line(account_id, revision)
+                if line.account.wants_tags:
+                    mine = await self._tagged(mine)
+                    line = await self._line(account_id, revision)  # it may be forgotten by now
             except MailqueueError as exc:
                 self._refuse(account_id, mine, reason=str(exc))
             else:
-                line.add(await self._tagged(mine) if line.account.wants_tags else mine)
+                line.add(mine)
 
     async def close(self) -> None:
         """Give back what was not started and wait for what is in flight."""

@@ -71,7 +71,10 @@ async def _connect(
     why = ""
     for tried, (family, address) in enumerate(found):
         share_s = (end - loop.time()) / (len(found) - tried)
-        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock = socket.socket(family, socket.SOCK_STREAM)
+        except OSError as error:  # this process has no descriptor left
+            return _rejected(Kind.TRANSIENT, f"no connection can be opened here: {error.strerror}")
         sock.setblocking(False)
         try:
             async with asyncio.timeout(share_s):

@@ -1,6 +1,8 @@
 """What was checked is what is connected to."""
 
 import asyncio
+import errno
+import os
 import socket
 from ipaddress import ip_network
 from typing import Any
@@ -186,3 +188,18 @@ async def test_a_server_that_does_not_answer_is_given_up_and_the_next_gets_its_s
 
     assert isinstance(found, socket.socket)
     found.close()
+
+
+async def test_a_process_without_descriptors_says_so_and_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def none_left(*_: object) -> socket.socket:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr("mailqueue.smtp.dial.socket.socket", none_left)
+
+    refused = await dial("127.0.0.1", 2525, allow_private=True)
+
+    assert isinstance(refused, Rejected)
+    assert (refused.kind, refused.stage) == (Kind.TRANSIENT, Stage.CONNECT)
+    assert "Too many open files" in refused.detail

@@ -1,0 +1,91 @@
+"""Lines come with the mail of an account, and go when it has had none for a while."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from mailqueue.mail.desk import Account
+from mailqueue.mail.lines import Lines
+from mailqueue.mail.silence import Awake
+from mailqueue.senders.model import Identity
+from tests.mail.claims import SENDER, claimed, parcel
+from tests.mail.office import Office, Server, until
+
+pytestmark = pytest.mark.anyio
+
+
+@dataclass
+class Accounts:
+    """Accounts that all lead to one server; `read` says which were asked for."""
+
+    server: Server
+    wants_tags: bool = False
+    read: list[int] = field(default_factory=list)
+    lines: Lines | None = None
+
+    async def find(self, account_id: int) -> Account:
+        self.read.append(account_id)
+        return Account(
+            account_id,
+            1,
+            Identity(SENDER),
+            4,
+            timedelta(0),
+            self.server,
+            wants_tags=self.wants_tags,
+        )
+
+    async def tags(self, _: Sequence[UUID]) -> Mapping[UUID, tuple[str, ...]]:
+        assert self.lines is not None
+        self.lines.forget()  # as may happen while the database is asked
+        return {}
+
+
+def lines_to(accounts: Accounts, office: Office) -> Lines:
+    accounts.lines = Lines(office.desk(), accounts.find, Awake(), read_tags=accounts.tags)
+    return accounts.lines
+
+
+async def test_accounts_without_mail_are_forgotten_and_read_again() -> None:
+    office, accounts = Office(idle_s=0.01), Accounts(Server())
+    lines = lines_to(accounts, office)
+    for account in range(3):
+        await lines.deal([parcel(email=claimed(assigned_to=account))])
+    await until(lambda: len(office.settled) == 3)
+    await until(lambda: all(line.is_idle for line in lines._by_account.values()))
+
+    lines.forget()
+
+    assert lines._by_account == {}
+    await lines.deal([parcel(email=claimed(assigned_to=1))])
+    await until(lambda: len(office.settled) == 4)
+    assert accounts.read == [0, 1, 2, 1]
+    await lines.close()
+
+
+async def test_no_line_with_mail_or_a_connection_is_forgotten() -> None:
+    office, server = Office(), Server()
+    lines = lines_to(Accounts(server), office)
+    server.gate.clear()
+    await lines.deal([parcel(email=claimed(assigned_to=1)) for _ in range(3)])
+
+    lines.forget()
+
+    assert len(lines._by_account) == 1
+    server.gate.set()
+    await until(lambda: len(office.settled) == 3)
+    await lines.close()
+
+
+async def test_mail_never_goes_to_a_line_that_was_forgotten_meanwhile() -> None:
+    office, accounts = Office(), Accounts(Server(), wants_tags=True)
+    lines = lines_to(accounts, office)
+
+    await lines.deal([parcel(email=claimed(assigned_to=1))])
+
+    assert [line.is_idle for line in lines._by_account.values()] == [False]
+    await until(lambda: len(office.settled) == 1)
+    await lines.close()
