@@ -41,6 +41,9 @@ MOST_UNSETTLED = 2000
 FIRST_PAUSE_SECONDS, PAUSE_SECONDS = 0.002, 0.1
 """Before claiming again where others wake the lanes or hold all that have mail; it doubles."""
 
+ROOM_SECONDS = 0.05
+"""So soon it is seen that mail in memory waits for a server that says nothing, and counts no more."""
+
 LEAVE_SECONDS = 5.0
 LATE_ANSWER_SECONDS = 1.0
 """For a worker that was taken for lost: answers that wait to be read say what was sent."""
@@ -211,7 +214,9 @@ class Courier:
         while len(self._scribe) > MOST_UNSETTLED or self._lines.held() > self._settings.batch // 2:
             self._room.clear()
             with suppress(TimeoutError):
-                async with asyncio.timeout(1.0):  # not wait_for, which may swallow a cancel
+                async with asyncio.timeout(
+                    ROOM_SECONDS
+                ):  # not wait_for, which may swallow a cancel
                     await self._room.wait()
 
     async def _drain(self, writing: asyncio.Task[None]) -> None:

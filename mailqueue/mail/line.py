@@ -107,7 +107,7 @@ class SenderLine:
     def is_doubtful(self) -> bool:
         """Say that what waits here may soon go back: it should keep nobody's mail from coming."""
         longest = max(self._silence.seconds(), self._thirst.seconds())
-        return longest > self._longest_silence / 4
+        return self._is_troubled or longest > self._longest_silence / 4
 
     @property
     def _longest_silence(self) -> float:

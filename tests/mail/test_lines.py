@@ -80,6 +80,28 @@ async def test_no_line_with_mail_or_a_connection_is_forgotten() -> None:
     await lines.close()
 
 
+async def test_mail_for_a_server_that_was_silent_before_keeps_no_other_from_coming() -> None:
+    """From the first moment: it comes back again and again while the server hangs."""
+    office, server = Office(), Server()
+    lines = lines_to(Accounts(server), office)
+    await lines.deal([parcel(email=claimed(assigned_to=1))])
+    await until(lambda: len(office.settled) == 1)
+    (line,) = lines._by_account.values()
+    server.gate.clear()
+    await lines.deal([parcel(email=claimed(assigned_to=1)) for _ in range(20)])
+    await until(lambda: len(line._silence) > 0)
+    office.clock.move(office.stall_s + 1)
+    line.relieve()
+    assert "has not answered" in office.troubles[-1]
+
+    await lines.deal([parcel(email=claimed(assigned_to=1)) for _ in range(50)])
+
+    assert len(line) > 40
+    assert lines.held() == 0
+    server.gate.set()
+    await lines.close()
+
+
 async def test_mail_never_goes_to_a_line_that_was_forgotten_meanwhile() -> None:
     office, accounts = Office(), Accounts(Server(), wants_tags=True)
     lines = lines_to(accounts, office)
