@@ -42,7 +42,7 @@ FIRST_PAUSE_SECONDS, PAUSE_SECONDS = 0.002, 0.1
 """Before claiming again where others wake the lanes or hold all that have mail; it doubles."""
 
 ROOM_SECONDS = 0.05
-"""So soon it is seen that mail in memory waits for a server that says nothing, and counts no more."""
+"""So soon it is seen that mail in memory waits for a silent server, and counts no more."""
 
 LEAVE_SECONDS = 5.0
 LATE_ANSWER_SECONDS = 1.0
