@@ -214,9 +214,7 @@ class Courier:
         while len(self._scribe) > MOST_UNSETTLED or self._lines.held() > self._settings.batch // 2:
             self._room.clear()
             with suppress(TimeoutError):
-                async with asyncio.timeout(
-                    ROOM_SECONDS
-                ):  # not wait_for, which may swallow a cancel
+                async with asyncio.timeout(ROOM_SECONDS):  # wait_for may swallow a cancel
                     await self._room.wait()
 
     async def _drain(self, writing: asyncio.Task[None]) -> None:

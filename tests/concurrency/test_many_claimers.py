@@ -122,7 +122,6 @@ async def test_32_claimers_that_die_in_the_middle_use_a_limit_up_and_never_pass_
 async def test_32_claimers_that_die_hundreds_of_times_keep_limits_exact(
     database: DatabaseSettings,
 ) -> None:
-    crew = await used_up(database, limit=15_000, mails=30_000)
+    crew = await used_up(database, limit=20_000, mails=40_000)
 
-    assert crew.deaths > 100
-    assert crew.cut > 100
+    assert crew.deaths > 500
