@@ -2,7 +2,8 @@
 
 Each account is a project of its own. The ten hang first, at one point of the conversation, with
 mail of their own behind it; the clock starts when the forty are resumed and stops at the last of
-their outcomes. The same without the ten is what it is compared with.
+their outcomes. The same without the ten is what it is compared with, at the same speed of the
+machine: the sink does the same for a mail in both, so its CPU time is the measure of that.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from typing import cast
 import click
 import uvloop
 
+from bench.cpu import spending
 from bench.mails import body
 from bench.report import Report
 from bench.server import Server, make_database, own_server, settle_down
@@ -53,10 +55,12 @@ SELECT count(*), extract(epoch FROM max(h.finished_at))
 
 
 class Hanging:
-    """A server that hangs at one place. `struck` tells that somebody came so far."""
+    """A server that hangs at one place once it has taken `after` mails; `struck` tells when."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, after: int) -> None:
         self.place = place
+        self.after = after
+        self.mails = 0
         self.struck = asyncio.Event()
         self.transports: list[asyncio.Transport] = []
 
@@ -65,6 +69,13 @@ class Hanging:
         loop = asyncio.get_running_loop()
         self._listener = await loop.create_server(lambda: Dialog(self), "127.0.0.1", 0)
         self.port = int(self._listener.sockets[0].getsockname()[1])
+
+    def count(self) -> None:
+        """Count a mail; who hangs at the beginning of a conversation ends all there are first."""
+        self.mails += 1
+        if self.mails == self.after and self.place in ("connect", "EHLO"):
+            for transport in self.transports:
+                transport.close()
 
     def end(self) -> None:
         """Drop whoever waits, and let nobody in."""
@@ -105,18 +116,20 @@ class Dialog(asyncio.Protocol):
                     self._reach(".", b"250 2.0.0 Ok\r\n")
 
     def _reach(self, place: str, usual: bytes) -> None:
-        if place == self._server.place:
+        if place == self._server.place and self._server.mails >= self._server.after:
             self._hangs = True
             self._server.struck.set()
             self._transport.pause_reading()
         else:
             self._transport.write(usual)
+            if place == ".":
+                self._server.count()
 
 
 @asynccontextmanager
-async def hanging(place: str) -> AsyncIterator[list[Hanging]]:
+async def hanging(place: str, after: int) -> AsyncIterator[list[Hanging]]:
     """Have the servers that hang."""
-    servers = [Hanging(place) for _ in range(HANGING if place != NOBODY else 0)]
+    servers = [Hanging(place, after) for _ in range(HANGING if place != NOBODY else 0)]
     for server in servers:
         await server.start()
     try:
@@ -126,13 +139,15 @@ async def hanging(place: str) -> AsyncIterator[list[Hanging]]:
             server.end()
 
 
-async def run_once(server: Server, sink: Sink, place: str, *, count: int, run: int) -> float:
-    """Give the rate of the forty while the ten hang there."""
+async def run_once(
+    server: Server, sink: Sink, place: str, *, after: int, count: int, run: int
+) -> tuple[float, float]:
+    """Give the rate of the forty while the ten hang there, and the sink's CPU seconds a mail."""
     name = f"hanging_{run}"
     database = await make_database(server, name)
-    async with hanging(place) as found, connect(database, application_name="bench") as conn:
+    async with hanging(place, after) as found, connect(database, application_name="bench") as conn:
         for number, hung in enumerate(found):
-            await _add(conn, f"hanging-{number}", hung.port, BEHIND)
+            await _add(conn, f"hanging-{number}", hung.port, after + BEHIND)
         for number in range(OTHERS):
             await _add(conn, f"other-{number}", sink.port, count // OTHERS)
         await settle_down(server, name)
@@ -141,12 +156,13 @@ async def run_once(server: Server, sink: Sink, place: str, *, count: int, run: i
             for hung in found:
                 await hung.struck.wait()
             _, started = await _ask(conn, "SELECT 0, extract(epoch FROM clock_timestamp())")
-            await conn.execute(_RESUME, ("other",))
-            await workers.until(conn, _UNFINISHED)
+            with spending({"sink": sink.pid}) as spent:
+                await conn.execute(_RESUME, ("other",))
+                await workers.until(conn, _UNFINISHED)
             sent, last = await _ask(conn, _FINISHED)
             for hung in found:
                 hung.end()  # the workers would wait for them before they stop
-    return sent / (last - started)
+    return sent / (last - started), spent.seconds["sink"] / sent
 
 
 async def _add(conn: Conn, name: str, port: int, mails: int) -> None:
@@ -161,27 +177,36 @@ async def _ask(conn: Conn, question: str) -> tuple[int, float]:
     return int(row[0]), float(row[1])
 
 
-async def measure(places: list[str], *, count: int, repeat: int, json: Path | None) -> None:
+async def measure(
+    places: list[str], *, afters: list[int], count: int, repeat: int, json: Path | None
+) -> None:
     """Run all places in turn, so often, each beside a run in which nobody hangs."""
     async with own_server() as server, own_sink() as sink:
         report = Report("hanging", {**server.settings, "sink": sink.kind, "count": count})
-        for run, (_, place) in enumerate(product(range(repeat), places)):
-            alone = await run_once(server, sink, NOBODY, count=count, run=2 * run)
-            beside = await run_once(server, sink, place, count=count, run=2 * run + 1)
-            figures = {"alone/s": alone, "beside/s": beside, "ratio": beside / alone}
-            report.add(f"ten hang at {place}", figures)
+        for run, (_, after, place) in enumerate(product(range(repeat), afters, places)):
+            alone, was = await run_once(server, sink, NOBODY, after=0, count=count, run=2 * run)
+            beside, now = await run_once(
+                server, sink, place, after=after, count=count, run=2 * run + 1
+            )
+            rates = {"alone/s": alone, "beside/s": beside, "ratio": beside / alone}
+            at_same_speed = {"ratio at the same speed": rates["ratio"] * now / was}
+            report.add(f"ten hang at {place} after {after}", rates | at_same_speed)
     report.print()
     report.write(json)
 
 
 @click.command()
 @click.option("--places", default=",".join(PLACES), show_default=True, help="Where they hang.")
+@click.option(
+    "--after", default="0,100", show_default=True, help="So many mails each has taken by then."
+)
 @click.option("--count", default=100_000, show_default=True, help="Mails of the forty together.")
 @click.option("--repeat", default=2, show_default=True)
 @click.option("--json", type=click.Path(path_type=Path), help="Write all figures here.")
-def main(*, places: str, count: int, repeat: int, json: Path | None) -> None:
+def main(*, places: str, after: str, count: int, repeat: int, json: Path | None) -> None:
     """Measure the rate of forty accounts while ten others hang, and without them."""
-    uvloop.run(measure(places.split(","), count=count, repeat=repeat, json=json))
+    afters = list(map(int, after.split(",")))
+    uvloop.run(measure(places.split(","), afters=afters, count=count, repeat=repeat, json=json))
 
 
 if __name__ == "__main__":

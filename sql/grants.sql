@@ -44,9 +44,9 @@ BEGIN
 
             -- A send worker. Rows of the queue change only through functions that check its claim.
             ('worker', 'USAGE ON SCHEMA mailqueue'),
-            ('worker', 'EXECUTE ON FUNCTION mailqueue.claim_emails(integer, integer, interval)'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.claim_emails(integer, integer, interval, integer[])'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.find_claims(integer, bigint)'),
-            ('worker', 'EXECUTE ON FUNCTION mailqueue.gather_lanes(), mailqueue.are_lanes_ready()'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.gather_lanes(), mailqueue.are_lanes_ready(integer[])'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.mark_emails(integer, uuid[], bigint[], uuid[], bigint[])'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.settle_emails(uuid[], bigint[], text[], text[], interval[], integer[], integer[],
                             text[], text[], text[], text[], text[], text[], integer[], boolean[])'),

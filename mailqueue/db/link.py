@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from psycopg import InterfaceError, OperationalError
+from psycopg import Error, InterfaceError, OperationalError
 from psycopg.errors import (
     IdleInTransactionSessionTimeout,
     ReadOnlySqlTransaction,
@@ -19,6 +19,7 @@ from mailqueue.telemetry.log import get_logger
 
 T = TypeVar("T")
 FIRST_WAIT, LONGEST_WAIT = 0.05, 2.0
+REFUSED_WAIT = 0.5
 
 # A standby that is not promoted yet refuses to write; a session that took too long is ended. Both
 # are errors of ours to psycopg.
@@ -47,6 +48,19 @@ class Link:
         """Run the operation on the connection, again and again while the server is away."""
         async with self._turn:
             return await self._tried(operation)
+
+    async def insist(self, operation: Callable[[Conn], Awaitable[T]], *, seconds: float) -> T:
+        """Do as `call`; what a server refuses that is there is tried again for so long."""
+        loop = asyncio.get_running_loop()
+        last_at = loop.time() + seconds
+        while True:
+            try:
+                return await self.call(operation)
+            except Error as exc:
+                if loop.time() >= last_at:
+                    raise
+                log.error("database.refused", link=self._name, error=str(exc).partition("\n")[0])
+                await asyncio.sleep(REFUSED_WAIT)
 
     async def _tried(self, operation: Callable[[Conn], Awaitable[T]]) -> T:
         wait = FIRST_WAIT

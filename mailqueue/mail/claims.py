@@ -1,6 +1,8 @@
 """Claims for one worker, and finds again what a claim took when its answer was lost."""
 
+from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
@@ -23,21 +25,23 @@ class Claims:
         self._last = 0  # the newest claim whose answer arrived
         self._is_in_doubt = False
 
-    async def take(self) -> list[ClaimedEmail]:
-        """Claim due mail.
+    async def take(self, *, avoid: Sequence[int]) -> list[ClaimedEmail]:
+        """Claim due mail, but none of the accounts to avoid.
 
         Raises:
             LeaseLost: this worker was declared lost, or has left.
         """
-        claimed = await self._link.call(self._tried)
+        claimed = await self._link.call(partial(self._tried, avoid=avoid))
         self._is_in_doubt = False
         self._last = max((email.claim_no for email in claimed), default=self._last)
         return claimed
 
-    async def _tried(self, conn: Conn) -> list[ClaimedEmail]:
+    async def _tried(self, conn: Conn, avoid: Sequence[int]) -> list[ClaimedEmail]:
         if self._is_in_doubt:
             found = await store.find_claims(conn, self._worker, after=self._last)
             if found:
                 return found
         self._is_in_doubt = True
-        return await store.claim(conn, self._worker, limit=self._limit, lease=self._lease)
+        return await store.claim(
+            conn, self._worker, limit=self._limit, lease=self._lease, avoid=avoid
+        )

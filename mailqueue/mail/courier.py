@@ -44,6 +44,9 @@ FIRST_PAUSE_SECONDS, PAUSE_SECONDS = 0.002, 0.1
 ROOM_SECONDS = 0.05
 """So soon it is seen that mail in memory waits for a silent server, and counts no more."""
 
+AVOID_SECONDS = 0.25
+"""So soon it is seen that a server answers again whose mail was avoided: nobody rings then."""
+
 LEAVE_SECONDS = 5.0
 LATE_ANSWER_SECONDS = 1.0
 """For a worker that was taken for lost: answers that wait to be read say what was sent."""
@@ -191,7 +194,8 @@ class Courier:
             await self._room_is_there()
             gathered = await link.call(store.gather_lanes)
             reach("gather.committed")
-            claimed = await claims.take()
+            avoid = self._lines.overdue()
+            claimed = await claims.take(avoid=avoid)
             if claimed:
                 reach("claim.committed")
                 parcels = await link.call(partial(read_parcels, claimed=claimed, sheets=sheets))
@@ -200,14 +204,20 @@ class Courier:
                 passed_over = 0
             if len(claimed) >= self._settings.batch // 2:
                 await self._bell.unpark()
-            elif not claimed and (gathered.woken < 0 or await link.call(store.are_lanes_ready)):
+            elif not claimed and (gathered.woken < 0 or await self._are_lanes_ready(avoid)):
                 # Others are at it, for milliseconds, and nobody rings when they let go.
                 await asyncio.sleep(min(FIRST_PAUSE_SECONDS * 2**passed_over, PAUSE_SECONDS))
                 passed_over = min(passed_over + 1, 10)
             elif not claimed and self._bell.is_parked:
-                await self._bell.wait(gathered.next_wake)
+                waits = [gathered.next_wake, AVOID_SECONDS if avoid else None]
+                await self._bell.wait(
+                    min((each for each in waits if each is not None), default=None)
+                )
             elif not claimed:
                 await self._bell.park()  # and look once more before waiting
+
+    async def _are_lanes_ready(self, avoid: Sequence[int]) -> bool:
+        return await self._links["claim"].call(partial(store.are_lanes_ready, avoid=avoid))
 
     async def _room_is_there(self) -> None:
         """Hold about one batch beside what is in flight, and few unwritten outcomes."""

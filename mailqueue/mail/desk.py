@@ -44,5 +44,6 @@ class Desk:
     blamed: Callable[[int, Rejected, str], None]  # a mail to this address failed for reasons of its
     now: Callable[[], float]  # seconds in which this process could have heard a server
     idle_s: float = 20.0  # a connection without mail is closed after it
+    doubt_s: float = 0.25  # without a word for so long, it holds up no other server's mail
     stall_s: float = 5.0  # without a word from a server for so long, what waits for it goes back
     stranger_s: float = 1.0  # the same for a server that has not answered a mail here yet

@@ -42,10 +42,12 @@ class SenderLine:
         self._connections: set[asyncio.Task[None]] = set()
         self._serving = 0  # connections that take mail; those that say goodbye do not
         self._pace = 0.0  # seconds a mail took last
-        self._share = Share()  # a stranger's until the server takes or refuses a mail
+        self._share = Share()
+        self._is_known = False  # its server has answered a mail, and was not given up since
         self._silence = Silence(desk.now)
         self._thirst = Silence(desk.now)  # of connections that wait for slots: no server's fault
         self._is_troubled = False  # its failure was reported, and no answer since
+        self._is_doubted = False  # it was silent for a moment, and has not answered a mail since
         self._is_closing = False
 
     def __len__(self) -> int:
@@ -79,7 +81,7 @@ class SenderLine:
         if not self._share.is_stranger:
             return self.account.max_connections
         # A mail without an answer may be the mail's fault: one more finds out.
-        is_silent = self._silence.seconds() > self._desk.stranger_s / 4
+        is_silent = self._silence.seconds() > self._desk.doubt_s
         return min(self.account.max_connections, 1 + max(is_silent, self._share.aside))
 
     async def close(self) -> None:
@@ -106,34 +108,36 @@ class SenderLine:
     @property
     def is_doubtful(self) -> bool:
         """Say that what waits here may soon go back: it should keep nobody's mail from coming."""
-        longest = max(self._silence.seconds(), self._thirst.seconds())
-        return self._is_troubled or longest > self._longest_silence / 4
-
-    @property
-    def _longest_silence(self) -> float:
-        return self._desk.stranger_s if self._share.is_stranger else self._desk.stall_s
+        is_thirsty = self._thirst.seconds() > self._desk.doubt_s
+        return self._is_troubled or self._is_doubted or is_thirsty
 
     def relieve(self) -> None:
         """Where the server says nothing at all, let its mail keep no other mail waiting.
 
-        What is under way is set aside, what waits goes back, and the account rests. Mail that
-        only waits for slots goes back too, and nothing is said about the account.
+        After a moment it is doubted: what is under way is set aside, and it gets few slots. Later
+        what waits goes back, and the account rests. Mail that only waits for slots goes back too,
+        and nothing is said about the account.
         """
-        longest = self._longest_silence
-        silent = [handed.email for one in self._silence.unanswered(longest) for handed in one.mails]
+        longest = self._desk.stall_s if self._is_known else self._desk.stranger_s
+        if self._silence.seconds() > self._desk.doubt_s:
+            self._is_doubted = True
+            self._desk.slots.estrange(self._share)
+        late = self._desk.doubt_s if self._is_doubted else longest
+        silent = [handed.email for one in self._silence.unanswered(late) for handed in one.mails]
         mails = [(email.id, email.claim_no) for email in silent]
         made_room = self._desk.slots.set_aside(mails, self._share)
         if not self._waiting:
             return
-        if self._thirst.seconds() > longest and not made_room:
-            self._give_back_all("others have all places of this worker", wait=REST)
-        elif self._silence.seconds() > longest:
-            if self._share.is_stranger and self._serving < self._most_connections():
+        if self._silence.seconds() > longest:
+            thirsty = 0 if made_room else len(self._thirst)
+            if not (self._is_known or thirsty) and self._serving < self._most_connections():
                 self._connect()
-            elif len(self._silence) >= self._serving:  # none is left that could take mail
+            elif len(self._silence) + thirsty >= self._serving:  # none is left to take mail
                 why = f"the server has not answered for {longest:.0f} s"
-                self._desk.slots.estrange(self._share)
+                self._is_known = False
                 self._fail(Rejected(Kind.TRANSIENT, "", why, Stage.CONNECT))
+        elif self._thirst.seconds() > longest and not made_room:
+            self._give_back_all("others have all places of this worker", wait=REST)
 
     def _fail(self, why: Rejected) -> None:
         self._is_troubled = True
@@ -143,10 +147,13 @@ class SenderLine:
     def _has_verdict(self, verdict: Verdict) -> None:
         if isinstance(verdict, Rejected) and not verdict.code:
             return  # nothing was read: no answer
-        if self._is_troubled or self._share.is_stranger:
-            self._is_troubled = False
-            self._desk.slots.greet(self._share)
+        is_news = self._is_troubled or not self._is_known
+        self._is_troubled = self._is_doubted = False
+        self._is_known = True
+        if is_news:
             self._desk.answered(self.account.id)
+        if self._share.is_stranger:
+            self._desk.slots.greet(self._share)
             self._connect()
 
     def _ended(self, task: asyncio.Task[None]) -> None:

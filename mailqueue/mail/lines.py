@@ -28,8 +28,8 @@ UNUSABLE_WAIT = timedelta(seconds=5)
 RELIEVE_SECONDS = 0.25
 FORGET_SECONDS = 60.0
 """So often lines without mail and connections are forgotten: accounts may be many."""
-MOST_OF_DOUBTFUL = 100
-"""What a line may hold beside all others while its server says nothing; more would pile up."""
+MOST_DOUBTFUL = 2000
+"""So many mails may wait for servers that say nothing, beside all others; more would pile up."""
 
 
 class Lines:
@@ -62,11 +62,15 @@ class Lines:
         self._by_account = {id_: line for id_, line in self._by_account.items() if not line.is_idle}
 
     def held(self) -> int:
-        """Say how many claimed mails wait in memory; of a doubtful line only what is too much."""
-        return sum(
-            max(0, len(line) - MOST_OF_DOUBTFUL) if line.is_doubtful else len(line)
-            for line in self._by_account.values()
-        )
+        """Say how many claimed mails wait in memory; of doubtful lines only what is too much."""
+        counts = [0, 0]
+        for line in self._by_account.values():
+            counts[line.is_doubtful] += len(line)
+        return counts[False] + max(0, counts[True] - MOST_DOUBTFUL)
+
+    def overdue(self) -> list[int]:
+        """Name the accounts whose servers say nothing while mail waits for them here."""
+        return [id_ for id_, line in self._by_account.items() if len(line) and line.is_doubtful]
 
     async def deal(self, parcels: Sequence[Parcel]) -> None:
         """Hand each mail to the line of its account; those without a usable one go back."""

@@ -22,6 +22,10 @@ LINGER_SECONDS, LONGEST_LINGER_SECONDS = 0.004, 0.05
 last one took, within these bounds: on a busy machine or a slow disk larger groups are cheaper.
 While nobody waits for slots there is no hurry."""
 
+PATIENCE_SECONDS = 30.0
+"""The database may refuse to write though it is there, as while somebody changes a table by hand.
+Giving up would leave known outcomes unknown."""
+
 log = get_logger(__name__)
 
 
@@ -131,8 +135,9 @@ class Scribe:
         self._on_wire += len(new)
         reach("settle.begun")
         begun = asyncio.get_running_loop().time()
-        written = await self._link.call(
-            lambda conn: write_down(conn, self._worker, settled=outcomes, new=new, opened=opened)
+        written = await self._link.insist(
+            lambda conn: write_down(conn, self._worker, settled=outcomes, new=new, opened=opened),
+            seconds=PATIENCE_SECONDS,
         )
         reach("settle.committed")
         took = asyncio.get_running_loop().time() - begun

@@ -8,17 +8,19 @@ from uuid import UUID
 Mail = tuple[UUID, int]
 """A claimed mail: its id and the number of its claim."""
 FEW = 4
-"""So many mails of a stranger may hang at most: each may find out that the last was at fault."""
+"""So many mails of a stranger may hang at most: each may find out that the last was at fault.
+Of a line that is known so many, where no more can be set aside."""
 
 
 class Share:
     """What one line has of the slots. It is a stranger's until its server has answered a mail."""
 
-    __slots__ = ("aside", "held", "is_stranger", "waiting")
+    __slots__ = ("aside", "held", "held_as_stranger", "is_stranger", "waiting")
 
     def __init__(self) -> None:
         self.is_stranger = True
         self.held = 0  # by mail that moves
+        self.held_as_stranger = 0  # of these, taken before its server answered
         self.aside = 0
         self.waiting = 0  # connections
 
@@ -29,15 +31,18 @@ class Slots:
     A mail whose server says nothing is set aside: its place goes to mail that moves, and it has
     one of as many others until it ends. Where those are all taken, it stays where it is.
 
-    Of what it could reach of either, each line leaves a quarter to others. Strangers, lines whose
-    server has not answered a mail here yet, or no longer does, have one mail that moves, a few that
-    are set aside, and share one half: many that never answer do not stop those that do.
+    Of what it could reach of either, each line leaves a quarter to others, and what could not all
+    be set aside it has a few of: servers that fall silent one after the other do not hold
+    everything. Strangers, lines whose server has not answered a mail here yet, or no longer
+    does, take one mail that moves, a few that are set aside, and of one half: many that never
+    answer do not stop those that do.
     """
 
     def __init__(self, count: int) -> None:
         self._count = self._free = count
         self._room_aside = count
         self._for_strangers = max(1, count // 2)
+        self._least = max(1, min(FEW, count // 8))
         self._held_by_strangers = 0
         self._aside: set[Mail] = set()
         self.wanted: Callable[[], None] = _nothing  # told when somebody begins to wait
@@ -111,20 +116,20 @@ class Slots:
         """Know the line: its server answers."""
         if share.is_stranger:
             share.is_stranger = False
-            self._held_by_strangers -= share.held
+            self._held_by_strangers -= share.held_as_stranger
+            share.held_as_stranger = 0
             self._deal()
 
     def estrange(self, share: Share) -> None:
         """Treat the line as a stranger's until its server answers again."""
-        if not share.is_stranger:
-            share.is_stranger = True
-            self._held_by_strangers += share.held
+        share.is_stranger = True
 
     def _release(self, count: int, share: Share) -> None:
         self._free += count
         share.held -= count
-        if share.is_stranger:
-            self._held_by_strangers -= count
+        as_stranger = min(count, share.held_as_stranger)
+        share.held_as_stranger -= as_stranger
+        self._held_by_strangers -= as_stranger
 
     def _deal(self) -> None:
         """Give what is free to those who wait, in their order."""
@@ -143,6 +148,7 @@ class Slots:
             share.held += count
             self._free -= count
             if share.is_stranger:
+                share.held_as_stranger += count
                 self._held_by_strangers += count
             taken.set_result(count)
         self._waiting.extendleft(reversed(passed))
@@ -150,7 +156,8 @@ class Slots:
     def _allowed(self, share: Share) -> int:
         allowed = _left_to(share.held, self._free)
         if not share.is_stranger:
-            return allowed
+            most = max(self._least, _left_to(share.aside, self._room_aside))
+            return max(0, min(allowed, most - share.held))
         most = FEW if self._room_aside > self._for_strangers else 2
         for_one = min(1 - share.held, most - share.held - share.aside)
         return max(0, min(allowed, for_one, self._for_strangers - self._held_by_strangers))

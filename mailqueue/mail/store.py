@@ -1,5 +1,6 @@
 """The statements of the send path: claiming and reading contents; writing is in store_outcomes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from uuid import UUID
@@ -41,18 +42,20 @@ async def gather_lanes(conn: Conn) -> Gathered:
     return await fetch.one(conn, "gather_lanes", None, Gathered)
 
 
-async def are_lanes_ready(conn: Conn) -> bool:
+async def are_lanes_ready(conn: Conn, *, avoid: Sequence[int]) -> bool:
     """Say whether a claim that got nothing only passed over what others hold."""
-    return await fetch.value(conn, "are_lanes_ready", None, bool)
+    return await fetch.value(conn, "are_lanes_ready", {"avoid": list(avoid)}, bool)
 
 
-async def claim(conn: Conn, worker: int, *, limit: int, lease: timedelta) -> list[ClaimedEmail]:
-    """Take up to `limit` recipients' worth of due mail.
+async def claim(
+    conn: Conn, worker: int, *, limit: int, lease: timedelta, avoid: Sequence[int] = ()
+) -> list[ClaimedEmail]:
+    """Take up to `limit` recipients' worth of due mail, but none of accounts to avoid.
 
     Raises:
         LeaseLost: this worker was declared lost, or has left.
     """
-    asked = {"worker": worker, "limit": limit, "lease": lease}
+    asked = {"worker": worker, "limit": limit, "lease": lease, "avoid": list(avoid)}
     try:
         return await fetch.many(conn, "claim_emails", asked, ClaimedEmail)
     except ObjectNotInPrerequisiteState as exc:

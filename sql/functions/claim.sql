@@ -39,7 +39,10 @@ END $$;
 COMMENT ON FUNCTION mailqueue.pick_emails(integer, timestamptz, timestamptz, integer, integer) IS
     'Lock the due mails of one lane that fit into a quota and the room of its limits.';
 
-CREATE OR REPLACE FUNCTION mailqueue.claim_emails(p_worker integer, p_limit integer, p_lease interval)
+DROP FUNCTION IF EXISTS mailqueue.claim_emails(integer, integer, interval);
+
+-- p_avoid: sender accounts whose servers say nothing to this worker just now. It holds mail of theirs, and takes no more.
+CREATE OR REPLACE FUNCTION mailqueue.claim_emails(p_worker integer, p_limit integer, p_lease interval, p_avoid integer[] DEFAULT '{}')
 RETURNS TABLE (id uuid, claim_no bigint, assigned_to integer, account_revision integer, project_id uuid, attempts smallint,
                recipients smallint, unknowns smallint, expires_at timestamptz, category text, recipient_email text, recipient_name text,
                custom_data jsonb, content_id bigint, content_on date)
@@ -55,6 +58,7 @@ DECLARE
     v_left integer := p_limit; v_asked integer := p_limit;
     v_first smallint; v_class record;
     v_most integer; v_capped integer[] := '{}'; v_is_capped boolean := false;  -- what one project may have of a class, and who has it
+    v_avoid integer[] := '{}';                               -- limits of p_avoid
     v_is_braked boolean; v_is_rated boolean; v_brake_day date;
     l record;                                                -- lanes of this round
     v_lanes integer[]; v_floors timestamptz[]; v_probes timestamptz[]; v_projects integer[]; v_domains integer[]; v_accounts text[];
@@ -89,6 +93,9 @@ BEGIN
         v_now := clock_timestamp();
         SELECT least(v_left, r.headroom), r.today INTO v_left, v_brake_day FROM mailqueue.headroom('{0}', v_now) AS r;
         v_asked := v_left;
+    END IF;
+    IF p_avoid <> '{}' THEN
+        v_avoid := ARRAY(SELECT m.id FROM mailqueue.limits AS m WHERE m.sender_account_id = ANY (p_avoid));
     END IF;
     v_is_rated := EXISTS (SELECT FROM mailqueue.domain_rates);
 
@@ -151,6 +158,11 @@ BEGIN
                 CONTINUE WHEN v_most <= h_share[p];          -- its project has had its share
                 a := NULL; v_until := 'infinity'; v_why := NULL; v_is_spare := false;
                 v_candidates := v_accounts[i]::integer[];
+                IF v_candidates <@ v_avoid AND v_candidates <> '{}' THEN  -- its turn passes: the clock of the class must not stand still
+                    u_ids := u_ids || v_lanes[i]; u_steps := u_steps || (v_quota * 100000 / v_weights[i])::bigint; u_floors := u_floors || v_floors[i];
+                    u_probes := u_probes || v_probes[i]; u_untils := u_untils || NULL::timestamptz; u_whys := u_whys || NULL::text;
+                    CONTINUE;
+                END IF;
                 IF cardinality(v_candidates) = 0 THEN
                     v_why := 'no_sender';
                 ELSIF h_now[d] - h_used[d] <= 0 THEN
@@ -159,7 +171,8 @@ BEGIN
                 ELSIF h_now[p] - h_used[p] > 0 THEN
                     FOR k IN 1..cardinality(v_candidates) LOOP  -- the first account that has headroom
                         a := array_position(h_id, v_candidates[k]);
-                        IF a IS NULL THEN
+                        IF a IS NULL OR v_candidates[k] = ANY (v_avoid) THEN
+                            a := NULL;
                             v_why := 'busy';
                             v_is_spare := true;
                         ELSIF h_now[a] - h_used[a] > 0 AND NOT (v_is_spare AND h_fallback[a]) THEN
@@ -269,5 +282,5 @@ BEGIN
         PERFORM mailqueue.reserve_all(h_id, h_day, h_used, v_now);
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.claim_emails(integer, integer, interval) IS
+COMMENT ON FUNCTION mailqueue.claim_emails(integer, integer, interval, integer[]) IS
     'Take about so many recipients'' worth of due mail for one worker, lanes in turn, limits reserved. Rows another worker is claiming are skipped, not waited for.';

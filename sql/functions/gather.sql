@@ -104,14 +104,19 @@ END $$;
 COMMENT ON FUNCTION mailqueue.gather_lanes() IS
     'Wake lanes that got mail or whose block is over, and count accepted mail. Gives how much there was to do (-1: another does it) and the wait until the next block ends.';
 
--- A claim passes over lanes and limits that others hold. One that gets nothing asks here whether that was the reason.
-CREATE OR REPLACE FUNCTION mailqueue.are_lanes_ready() RETURNS boolean
+DROP FUNCTION IF EXISTS mailqueue.are_lanes_ready();
+
+-- A claim passes over lanes and limits that others hold. One that gets nothing asks here whether that was the reason, and not
+-- the accounts that it avoids.
+CREATE OR REPLACE FUNCTION mailqueue.are_lanes_ready(p_avoid integer[] DEFAULT '{}') RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
     SELECT EXISTS (SELECT FROM mailqueue.lane_classes AS c
                     WHERE EXISTS (SELECT FROM mailqueue.lanes AS l
-                                   WHERE l.priority = c.priority AND l.blocked_until IS NULL AND l.vtime >= c.vclock))
+                                   WHERE l.priority = c.priority AND l.blocked_until IS NULL AND l.vtime >= c.vclock
+                                     AND NOT (l.account_limits <> '{}' AND l.account_limits <@ ARRAY(
+                                         SELECT m.id FROM mailqueue.limits AS m WHERE m.sender_account_id = ANY (p_avoid)))))
 $$;
-COMMENT ON FUNCTION mailqueue.are_lanes_ready() IS 'Say whether any lane has mail that may be claimed now.';
+COMMENT ON FUNCTION mailqueue.are_lanes_ready(integer[]) IS 'Say whether any lane has mail that a claim may take now.';

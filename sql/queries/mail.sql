@@ -9,13 +9,14 @@ CROSS JOIN mailqueue.gather_lanes() AS g;
 
 -- name: are_lanes_ready :value
 -- Whether a claim that got nothing only passed over what others hold.
-SELECT mailqueue.are_lanes_ready();
+SELECT mailqueue.are_lanes_ready(%(avoid)s);
 
 -- name: claim_emails :many
--- Take up to a batch of due mail for one worker, limits reserved. Rows others are claiming are skipped, not waited for.
+-- Take up to a batch of due mail for one worker, limits reserved. Rows others are claiming are skipped, not waited for;
+-- accounts whose servers hang here are avoided.
 SELECT id, claim_no, assigned_to, account_revision, project_id, attempts, recipients, unknowns, expires_at, category,
        recipient_email, recipient_name, custom_data, content_id, content_on
-FROM mailqueue.claim_emails(%(worker)s, %(limit)s, %(lease)s);
+FROM mailqueue.claim_emails(%(worker)s, %(limit)s, %(lease)s, %(avoid)s);
 
 -- name: find_claims :many
 -- What this worker holds by claims after the last whose answer it got.

@@ -116,6 +116,7 @@ class Office:
     blamed: list[tuple[Kind, str]] = field(default_factory=list)
     slots: Slots = field(default_factory=lambda: Slots(8))
     idle_s: float = 20.0
+    doubt_s: float = 0.25
     stall_s: float = 5.0
     stranger_s: float = 1.0
     clock: Clock = field(default_factory=Clock)
@@ -144,6 +145,7 @@ class Office:
             blamed=lambda _, why, address: self.blamed.append((why.kind, address)),
             now=self.clock,
             idle_s=self.idle_s,
+            doubt_s=self.doubt_s,
             stall_s=self.stall_s,
             stranger_s=self.stranger_s,
         )

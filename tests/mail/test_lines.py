@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from mailqueue.mail.desk import Account
-from mailqueue.mail.lines import Lines
+from mailqueue.mail.lines import MOST_DOUBTFUL, Lines
 from mailqueue.mail.silence import Awake
 from mailqueue.senders.model import Identity
 from tests.mail.claims import SENDER, claimed, parcel
@@ -94,6 +94,39 @@ async def test_mail_for_a_server_that_failed_last_keeps_no_other_from_coming() -
     assert lines.held() == 0
     server.gate.set()
     await lines.close()
+
+
+async def test_a_greeting_does_not_end_the_doubt_about_a_server_that_answers_no_mail() -> None:
+    office, server = Office(), Server(hangs=9)
+    lines = lines_to(Accounts(server), office)
+    await lines.deal([parcel(email=claimed(assigned_to=1)) for _ in range(50)])
+    line = lines._by_account[1]
+    await until(lambda: server.groups == [1])
+    office.clock.move(office.stranger_s + 1)
+
+    line.relieve()  # one more connection finds out whether it was that mail's fault
+
+    await until(lambda: server.groups == [1, 1])
+    assert line._silence.seconds() == 0
+    assert len(line) == 48
+    assert lines.held() == 0
+    await lines.abandon(within=0)
+
+
+async def test_mail_that_waits_for_silent_servers_is_bounded_for_all_of_them_together() -> None:
+    office, server = Office(), Server(hangs=9)
+    lines = lines_to(Accounts(server), office)
+    for account in range(4):
+        mails = [parcel(email=claimed(assigned_to=account)) for _ in range(MOST_DOUBTFUL // 2)]
+        await lines.deal(mails)
+    await until(lambda: len(server.groups) == 4)
+    office.clock.move(office.stranger_s / 2)
+
+    for line in lines._by_account.values():
+        line.relieve()
+
+    assert lines.held() == MOST_DOUBTFUL - 4  # those under way wait no more
+    await lines.abandon(within=0)
 
 
 async def test_mail_never_goes_to_a_line_that_was_forgotten_meanwhile() -> None:

@@ -151,3 +151,16 @@ async def test_the_last_recipient_left_is_the_one_looked_at(conn: Conn) -> None:
         (worker,),
     )
     assert await marked.fetchall() == [("suppressed",)]
+
+
+async def test_marking_twice_as_much_as_usual_writes_nothing_beside_the_row(conn: Conn) -> None:
+    """Cut up and kept elsewhere, each mark would cost several times as much."""
+    await make.sender_account(conn)
+    await make.queued_emails(conn, 130)
+    worker = await make.worker(conn)
+
+    marks = await mark(conn, worker, await claim(conn, worker, limit=130))
+
+    assert len(marks) == 130
+    beside = "SELECT pg_relation_size(reltoastrelid) FROM pg_class WHERE oid = %s::regclass"
+    assert await make.scalar(conn, beside, "mailqueue.send_intents") == 0

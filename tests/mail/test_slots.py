@@ -120,6 +120,19 @@ async def test_strangers_share_one_half_until_they_answer() -> None:
         assert await waiting == 1
 
 
+async def test_who_came_and_was_known_leaves_strangers_their_half() -> None:
+    slots = Slots(8)
+    for _ in range(3):
+        (mail,), share = mails(1), Share()
+        assert await slots.take(1, share) == 1
+        slots.end(owned([mail], share))
+        slots.greet(share)
+
+    for _ in range(4):
+        assert await slots.take(1, Share()) == 1
+    assert await is_stuck(asyncio.create_task(slots.take(1, Share())))
+
+
 async def test_who_falls_silent_is_a_stranger_again_until_it_answers() -> None:
     slots, silent, under_way = Slots(8), known(), mails(4)
     assert await slots.take(4, silent) == 4
@@ -133,7 +146,7 @@ async def test_who_falls_silent_is_a_stranger_again_until_it_answers() -> None:
 
     slots.greet(silent)
 
-    assert await slots.take(8, silent) == 5
+    assert await slots.take(8, silent) == 2  # what could be set aside besides
 
 
 @pytest.mark.parametrize(("others_aside", "most"), [(0, FEW), (4, 2)])
@@ -165,7 +178,8 @@ async def test_mail_set_aside_leaves_its_slot_to_others() -> None:
 
     slots.set_aside(under_way, silent)
 
-    assert await slots.take(4, known()) == 4
+    for _ in range(2):  # each as much as can still be set aside
+        assert await slots.take(4, known()) == 2
 
 
 async def test_mail_that_was_set_aside_gives_its_place_back_when_it_ends() -> None:
@@ -183,12 +197,26 @@ async def test_mail_that_was_set_aside_gives_its_place_back_when_it_ends() -> No
 
 
 async def test_no_more_are_set_aside_than_may_be_in_flight_and_one_line_leaves_a_quarter() -> None:
-    slots, moving = Slots(8), known()
-    for silent, fits in ((known(), 6), (known(), 2), (known(), 0)):
-        under_way = mails(6)
-        assert await slots.take(6, silent) == 6
-        slots.set_aside(under_way, silent)
-        assert silent.aside == fits
-        slots.end(owned(under_way[fits:], silent))
+    slots = Slots(16)
+    for fits in (12, 3, 1):
+        silent, under_way = known(), mails(12)
+        taken = await slots.take(12, silent)
+        slots.set_aside(under_way[:taken], silent)
+        assert (taken, silent.aside) == (max(2, fits), fits)
+        slots.end(owned(under_way[fits:taken], silent))
 
-    assert await slots.take(8, moving) == 6
+    assert slots.count_aside == 16
+
+
+async def test_servers_that_fall_silent_one_after_the_other_never_hold_everything() -> None:
+    """What can no longer be set aside keeps its place, so nobody has many of them by then."""
+    slots = Slots(64)
+    for _ in range(10):
+        silent, under_way = known(), mails(64)
+        taken = await slots.take(64, silent)
+        slots.set_aside(under_way[:taken], silent)
+        slots.estrange(silent)
+
+    assert slots.count_aside == 64
+    assert await slots.take(4, known()) == 4
+    assert await slots.take(1, Share()) == 1  # nor do they take the places of strangers

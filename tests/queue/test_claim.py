@@ -250,7 +250,7 @@ async def test_who_claimed_nothing_is_told_whether_others_held_it(
         async with one.transaction():
             await store.claim(one, worker, limit=2, lease=LEASE)
             assert await store.claim(two, other, limit=10, lease=LEASE) == []
-            assert await store.are_lanes_ready(two)
+            assert await store.are_lanes_ready(two, avoid=())
 
         assert len(await store.claim(two, other, limit=10, lease=LEASE)) == 3
-        assert not await store.are_lanes_ready(two)
+        assert not await store.are_lanes_ready(two, avoid=())

@@ -1,0 +1,79 @@
+"""A server that says nothing for a moment: what it has under way keeps no other's mail waiting."""
+
+import pytest
+
+from mailqueue.mail.line import SenderLine
+from mailqueue.mail.model import Ending
+from mailqueue.mail.slots import FEW, Share
+from tests.mail.claims import parcel
+from tests.mail.office import Office, Server, all_is_done, introduce, line_to, until
+
+pytestmark = pytest.mark.anyio
+
+
+async def goes_silent(line: SenderLine, office: Office, server: Server, *, mails: int) -> int:
+    """Have a server that is known say nothing of so many mails; give how many it was handed."""
+    await introduce(line, office)
+    server.gate.clear()
+    line.add([parcel() for _ in range(mails)])
+    await until(lambda: line._share.held > 0)
+    await all_is_done()
+    held = line._share.held
+    office.clock.move(office.doubt_s + 0.01)
+    line.relieve()
+    return held
+
+
+async def test_a_moment_of_silence_frees_the_places_of_what_is_under_way() -> None:
+    office, server = Office(), Server()
+    async with line_to(server, office) as line:
+        held = await goes_silent(line, office, server, mails=2)
+
+        assert held == 2
+        assert office.slots.count_aside == 2
+        assert line._share.held == 0
+
+
+async def test_who_is_silent_for_a_moment_is_given_few_more_places_and_keeps_what_waits() -> None:
+    office, server = Office(), Server()
+    async with line_to(server, office) as line:
+        await goes_silent(line, office, server, mails=60)
+        for _ in range(9):
+            await all_is_done()
+            line.relieve()
+
+        assert line.is_doubtful
+        assert len(line) > 0
+        assert Ending.DEFER not in office.endings()
+        assert await office.slots.take(FEW, Share()) > 0
+        assert office.troubles == ["answered"]
+
+
+async def test_an_answer_after_a_moment_ends_the_doubt_and_is_no_news() -> None:
+    office, server = Office(), Server()
+    async with line_to(server, office) as line:
+        await goes_silent(line, office, server, mails=60)
+
+        server.gate.set()
+        await until(lambda: not line)
+
+        assert not line.is_doubtful
+        assert not line._share.is_stranger
+        assert office.troubles == ["answered"]
+
+
+async def test_mail_for_a_server_that_hung_before_goes_back_though_more_is_wanted() -> None:
+    """It has all the mail under way that it may have; what comes to try it must not stay."""
+    office, server = Office(), Server(hangs=9)
+    async with line_to(server, office, most=10) as line:
+        for _ in range(FEW + 3):
+            line.add([parcel()])
+            for _ in range(6):
+                await all_is_done()
+                office.clock.move(office.stranger_s / 2)
+                line.relieve()
+
+        await all_is_done()
+        assert len(server.groups) <= FEW
+        assert len(line) == 0
+        assert office.endings() == [Ending.DEFER] * (FEW + 3 - len(server.groups))
