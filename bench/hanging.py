@@ -1,9 +1,10 @@
 """Measures what servers that hang cost the others: the rate of forty accounts beside ten of them.
 
-Each account is a project of its own. The ten hang first, at one point of the conversation, with
-mail of their own behind it; the clock starts when the forty are resumed and stops at the last of
-their outcomes. The same without the ten is what it is compared with, at the same speed of the
-machine: the sink does the same for a mail in both, so its CPU time is the measure of that.
+Each account is a project of its own. The ten hang at one point of the conversation, with mail of
+their own behind it: from the beginning, before the forty are resumed, or having taken some mails
+beside them. The clock starts when the forty are resumed and stops at the last of their outcomes.
+The same without the ten is what it is compared with, at the same speed of the machine: the sink
+does the same for a mail in both, so its CPU time is the measure of that.
 """
 
 import asyncio
@@ -152,17 +153,24 @@ async def run_once(
             await _add(conn, f"other-{number}", sink.port, count // OTHERS)
         await settle_down(server, name)
         async with send_workers(conn, database, processes=2) as workers:
-            await conn.execute(_RESUME, ("hanging",))
-            for hung in found:
-                await hung.struck.wait()
+            if after == 0:
+                await conn.execute(_RESUME, ("hanging",))
+                await _all_struck(found)
             _, started = await _ask(conn, "SELECT 0, extract(epoch FROM clock_timestamp())")
             with spending({"sink": sink.pid}) as spent:
-                await conn.execute(_RESUME, ("other",))
+                await conn.execute(_RESUME, ("",))
                 await workers.until(conn, _UNFINISHED)
+            await _all_struck(found)
             sent, last = await _ask(conn, _FINISHED)
             for hung in found:
                 hung.end()  # the workers would wait for them before they stop
     return sent / (last - started), spent.seconds["sink"] / sent
+
+
+async def _all_struck(servers: list[Hanging]) -> None:
+    async with asyncio.timeout(60):
+        for hung in servers:
+            await hung.struck.wait()
 
 
 async def _add(conn: Conn, name: str, port: int, mails: int) -> None:

@@ -100,7 +100,7 @@ class Scribe:
     def _consider(self) -> None:
         """Write now if nothing more can join, else soon."""
         # Nobody waits for a server that says nothing.
-        if self._on_wire <= self._slots.count_aside or len(self._outcomes) >= self._most:
+        if self._on_wire <= self._slots.count_silent or len(self._outcomes) >= self._most:
             self._due.set()
         else:
             is_wanted = self._requests or self._slots.are_wanted

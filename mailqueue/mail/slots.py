@@ -8,8 +8,11 @@ from uuid import UUID
 Mail = tuple[UUID, int]
 """A claimed mail: its id and the number of its claim."""
 FEW = 4
-"""So many mails of a stranger may hang at most: each may find out that the last was at fault.
-Of a line that is known so many, where no more can be set aside."""
+"""So many mails of a stranger may hang at most: each may find out that the last was at fault."""
+
+ASIDE = 2
+"""So many times as much may be set aside as moves: servers that fall silent at once hang all that
+moves, and those that had their turn next hang what was freed."""
 
 
 class Share:
@@ -29,22 +32,21 @@ class Slots:
     """A fixed number of places; a mail has one from its mark until its outcome is durable.
 
     A mail whose server says nothing is set aside: its place goes to mail that moves, and it has
-    one of as many others until it ends. Where those are all taken, it stays where it is.
+    one of twice as many others until it ends. Where those are all taken, it stays where it is.
 
-    Of what it could reach of either, each line leaves a quarter to others, and what could not all
-    be set aside it has a few of: servers that fall silent one after the other do not hold
-    everything. Strangers, lines whose server has not answered a mail here yet, or no longer
-    does, take one mail that moves, a few that are set aside, and of one half: many that never
-    answer do not stop those that do.
+    Of what it could reach of either, each line leaves a quarter to others; and what could not be
+    set aside, were it to hang, is a small part of what is not stuck. Strangers, lines whose server
+    has not answered a mail here yet, or no longer does, take one mail that moves, a few that are
+    set aside, and of one half: many that never answer do not stop those that do.
     """
 
     def __init__(self, count: int) -> None:
         self._count = self._free = count
-        self._room_aside = count
+        self._room_aside = count * ASIDE
         self._for_strangers = max(1, count // 2)
-        self._least = max(1, min(FEW, count // 8))
         self._held_by_strangers = 0
         self._aside: set[Mail] = set()
+        self._stuck: set[Mail] = set()  # they should be aside, and there was no place
         self.wanted: Callable[[], None] = _nothing  # told when somebody begins to wait
         self._waiting: deque[tuple[Share, int, asyncio.Future[int]]] = deque()
 
@@ -62,6 +64,11 @@ class Slots:
     def count_aside(self) -> int:
         """Say how many mails are set aside."""
         return len(self._aside)
+
+    @property
+    def count_silent(self) -> int:
+        """Say of how many mails nothing is heard, set aside or not."""
+        return len(self._aside) + len(self._stuck)
 
     async def take(self, wanted: int, share: Share) -> int:
         """Wait for at least one and take up to `wanted`, sharing with others of the line."""
@@ -94,6 +101,7 @@ class Slots:
                 self._room_aside += 1
                 share.aside -= 1
             else:
+                self._stuck.discard(mail)
                 self._release(1, share)
         self._deal()
 
@@ -104,7 +112,9 @@ class Slots:
             if mail in self._aside:
                 continue
             if _left_to(share.aside, self._room_aside) == 0:
-                break
+                self._stuck.add(mail)
+                continue
+            self._stuck.discard(mail)
             self._aside.add(mail)
             self._room_aside -= 1
             share.aside += 1
@@ -156,11 +166,15 @@ class Slots:
     def _allowed(self, share: Share) -> int:
         allowed = _left_to(share.held, self._free)
         if not share.is_stranger:
-            most = max(self._least, _left_to(share.aside, self._room_aside))
-            return max(0, min(allowed, most - share.held))
-        most = FEW if self._room_aside > self._for_strangers else 2
+            return max(0, min(allowed, self._most_of(share) - share.held))
+        most = FEW if self._room_aside > self._count else 2
         for_one = min(1 - share.held, most - share.held - share.aside)
         return max(0, min(allowed, for_one, self._for_strangers - self._held_by_strangers))
+
+    def _most_of(self, share: Share) -> int:
+        """Say how many places the line may have: more would have nowhere to go if it hangs."""
+        part = (self._count - len(self._stuck)) // 6
+        return max(1, part, min(FEW, self._count // 8), _left_to(share.aside, self._room_aside))
 
 
 def _nothing() -> None:

@@ -54,6 +54,10 @@ BEGIN
 
     v_weak := concat_ws(', ', CASE current_setting('fsync') WHEN 'on' THEN NULL ELSE 'fsync is ' || current_setting('fsync') END,
         CASE WHEN current_setting('synchronous_commit') = 'off' THEN 'synchronous_commit is off' END,
+        (SELECT 'synchronous_commit is off for ' || string_agg(coalesce('user ' || r.rolname, 'this database'), ', ' ORDER BY r.rolname)
+           FROM pg_db_role_setting AS s LEFT JOIN pg_roles AS r ON r.oid = s.setrole, unnest(s.setconfig) AS c(said)
+          WHERE s.setdatabase IN (0, (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()))
+            AND c.said ~* '^synchronous_commit=(off|of|false|f|no|n|0)$'),
         CASE current_setting('full_page_writes') WHEN 'on' THEN NULL ELSE 'full_page_writes is ' || current_setting('full_page_writes') END);
     RETURN QUERY SELECT 'durability', CASE v_weak WHEN '' THEN 'ok' ELSE 'alarm' END,
         CASE v_weak WHEN '' THEN 'commits are on disk before they are answered' ELSE v_weak || ': a crash of the server can lose accepted mail or send it twice' END,

@@ -168,14 +168,6 @@ def test_a_transaction_open_for_long_is_named_by_pid_and_program(on_fresh_db: Cl
     assert str(pid) in found["fix"]
 
 
-def test_a_commit_that_is_not_waited_for_is_told(on_fresh_db: Cli) -> None:
-    url = on_fresh_db.database + "?options=-csynchronous_commit%3Doff"
-
-    shown = on_fresh_db("doctor", env={"MAILQUEUE_DATABASE_URL": url}).stdout
-
-    assert "synchronous_commit is off" in shown
-
-
 def test_another_isolation_by_default_is_told(on_fresh_db: Cli) -> None:
     on_fresh_db.sql(well)
     url = on_fresh_db.database + "?options=-cdefault_transaction_isolation%3Dserializable"
