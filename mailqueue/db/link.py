@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from psycopg import Error, InterfaceError, OperationalError
+from psycopg import DataError, Error, InterfaceError, OperationalError
 from psycopg.errors import (
     IdleInTransactionSessionTimeout,
     ReadOnlySqlTransaction,
@@ -52,11 +52,17 @@ class Link:
     async def insist(self, operation: Callable[[Conn], Awaitable[T]], *, seconds: float) -> T:
         """Do as `call`; what a server refuses that is there is tried again for so long."""
         loop = asyncio.get_running_loop()
-        last_at = loop.time() + seconds
+        last_at: float | None = None  # from the first refusal on: the server may be away before
         while True:
             try:
                 return await self.call(operation)
+            except DataError:
+                raise  # what we said is wrong, and stays so
             except Error as exc:
+                task = asyncio.current_task()
+                if task is not None and task.cancelling():
+                    raise asyncio.CancelledError from exc
+                last_at = last_at or loop.time() + seconds
                 if loop.time() >= last_at:
                     raise
                 log.error("database.refused", link=self._name, error=str(exc).partition("\n")[0])

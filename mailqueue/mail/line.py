@@ -46,8 +46,7 @@ class SenderLine:
         self._is_known = False  # its server has answered a mail, and was not given up since
         self._silence = Silence(desk.now)
         self._thirst = Silence(desk.now)  # of connections that wait for slots: no server's fault
-        self._is_troubled = False  # its failure was reported, and no answer since
-        self._is_doubted = False  # it was silent for a moment, and has not answered a mail since
+        self._is_troubled = self._is_doubted = False  # failed, or silent; and no answer since
         self._is_closing = False
 
     def __len__(self) -> int:
@@ -114,20 +113,21 @@ class SenderLine:
     def relieve(self) -> None:
         """Where the server says nothing at all, let its mail keep no other mail waiting.
 
-        After a moment it is doubted: what is under way is set aside, and it gets few slots. Later
-        what waits goes back, and the account rests. Mail that only waits for slots goes back too,
-        and nothing is said about the account.
+        After a moment what is under way is set aside, and it gets few slots. Later what waits goes
+        back, and the account rests, unless it only waited for slots.
         """
         longest = self._desk.stall_s if self._is_known else self._desk.stranger_s
-        if self._silence.seconds() > self._desk.doubt_s:
+        is_silent = self._silence.seconds() > self._desk.doubt_s
+        if is_silent and len(self._silence) + len(self._thirst) >= self._serving:
             self._is_doubted = True
             self._desk.slots.estrange(self._share)
-        late = self._desk.doubt_s if self._is_doubted else longest
-        silent = [handed.email for one in self._silence.unanswered(late) for handed in one.mails]
-        mails = [(email.id, email.claim_no) for email in silent]
+        late = self._silence.unanswered(self._desk.doubt_s if is_silent else longest)
+        mails = [(handed.email.id, handed.email.claim_no) for one in late for handed in one.mails]
         made_room = self._desk.slots.set_aside(mails, self._share)
         if not self._waiting:
             return
+        if self._is_known and self._is_doubted:
+            self._connect()  # it may be one connection's fault
         if self._silence.seconds() > longest:
             thirsty = 0 if made_room else len(self._thirst)
             if not (self._is_known or thirsty) and self._serving < self._most_connections():

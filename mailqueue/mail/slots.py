@@ -18,13 +18,14 @@ moves, and those that had their turn next hang what was freed."""
 class Share:
     """What one line has of the slots. It is a stranger's until its server has answered a mail."""
 
-    __slots__ = ("aside", "held", "held_as_stranger", "is_stranger", "waiting")
+    __slots__ = ("aside", "held", "held_as_stranger", "is_stranger", "trials", "waiting")
 
     def __init__(self) -> None:
         self.is_stranger = True
         self.held = 0  # by mail that moves
         self.held_as_stranger = 0  # of these, taken before its server answered
         self.aside = 0
+        self.trials = 0  # open mails, held or aside, by which a stranger was tried
         self.waiting = 0  # connections
 
 
@@ -103,6 +104,7 @@ class Slots:
             else:
                 self._stuck.discard(mail)
                 self._release(1, share)
+            share.trials = min(share.trials, share.held + share.aside)
         self._deal()
 
     def set_aside(self, mails: Iterable[Mail], share: Share) -> int:
@@ -127,7 +129,7 @@ class Slots:
         if share.is_stranger:
             share.is_stranger = False
             self._held_by_strangers -= share.held_as_stranger
-            share.held_as_stranger = 0
+            share.held_as_stranger = share.trials = 0
             self._deal()
 
     def estrange(self, share: Share) -> None:
@@ -159,6 +161,7 @@ class Slots:
             self._free -= count
             if share.is_stranger:
                 share.held_as_stranger += count
+                share.trials += count
                 self._held_by_strangers += count
             taken.set_result(count)
         self._waiting.extendleft(reversed(passed))
@@ -168,7 +171,7 @@ class Slots:
         if not share.is_stranger:
             return max(0, min(allowed, self._most_of(share) - share.held))
         most = FEW if self._room_aside > self._count else 2
-        for_one = min(1 - share.held, most - share.held - share.aside)
+        for_one = min(1 - share.held_as_stranger, most - share.trials)
         return max(0, min(allowed, for_one, self._for_strangers - self._held_by_strangers))
 
     def _most_of(self, share: Share) -> int:

@@ -58,7 +58,8 @@ DECLARE
     v_left integer := p_limit; v_asked integer := p_limit;
     v_first smallint; v_class record;
     v_most integer; v_capped integer[] := '{}'; v_is_capped boolean := false;  -- what one project may have of a class, and who has it
-    v_avoid integer[] := '{}';                               -- limits of p_avoid
+    v_avoid integer[] := '{}'; v_passed integer[] := '{}';   -- limits of p_avoid, and lanes passed over for them
+    v_vtimes bigint[]; v_last bigint;
     v_is_braked boolean; v_is_rated boolean; v_brake_day date;
     l record;                                                -- lanes of this round
     v_lanes integer[]; v_floors timestamptz[]; v_probes timestamptz[]; v_projects integer[]; v_domains integer[]; v_accounts text[];
@@ -116,12 +117,12 @@ BEGIN
             WITH pick AS MATERIALIZED (
                 SELECT l.* FROM mailqueue.lanes AS l
                  WHERE l.priority = v_class.priority AND l.blocked_until IS NULL AND l.vtime >= v_class.vclock
-                   AND l.project_limit <> ALL (v_capped)
+                   AND l.project_limit <> ALL (v_capped) AND l.id <> ALL (v_passed)
                  ORDER BY l.vtime, l.id LIMIT least(8 * 4 ^ v_round, v_left)::integer FOR NO KEY UPDATE SKIP LOCKED
             )
             SELECT array_agg(k.id), array_agg(k.due_floor), array_agg(k.probed_at), array_agg(k.project_limit),
-                   array_agg(k.domain_limit), array_agg(k.account_limits::text), array_agg(k.weight)
-              INTO v_lanes, v_floors, v_probes, v_projects, v_domains, v_accounts, v_weights FROM pick AS k;
+                   array_agg(k.domain_limit), array_agg(k.account_limits::text), array_agg(k.weight), array_agg(k.vtime), max(k.vtime)
+              INTO v_lanes, v_floors, v_probes, v_projects, v_domains, v_accounts, v_weights, v_vtimes, v_last FROM pick AS k;
             EXIT WHEN v_lanes IS NULL;
 
             -- Limits of these lanes. The first round waits for them in id order, later rounds must not wait.
@@ -158,11 +159,6 @@ BEGIN
                 CONTINUE WHEN v_most <= h_share[p];          -- its project has had its share
                 a := NULL; v_until := 'infinity'; v_why := NULL; v_is_spare := false;
                 v_candidates := v_accounts[i]::integer[];
-                IF v_candidates <@ v_avoid AND v_candidates <> '{}' THEN  -- its turn passes: the clock of the class must not stand still
-                    u_ids := u_ids || v_lanes[i]; u_steps := u_steps || (v_quota * 100000 / v_weights[i])::bigint; u_floors := u_floors || v_floors[i];
-                    u_probes := u_probes || v_probes[i]; u_untils := u_untils || NULL::timestamptz; u_whys := u_whys || NULL::text;
-                    CONTINUE;
-                END IF;
                 IF cardinality(v_candidates) = 0 THEN
                     v_why := 'no_sender';
                 ELSIF h_now[d] - h_used[d] <= 0 THEN
@@ -189,6 +185,12 @@ BEGIN
                 ELSE
                     v_until := coalesce(h_until[p], v_now + interval '20 ms');
                     v_why := coalesce(h_why[p], 'recheck');
+                END IF;
+                IF a IS NULL AND v_why = 'busy' AND v_candidates && v_avoid THEN  -- behind the others: the clock of the class must not stand still
+                    v_passed := v_passed || v_lanes[i];
+                    u_ids := u_ids || v_lanes[i]; u_steps := u_steps || v_last - v_vtimes[i]; u_floors := u_floors || v_floors[i];
+                    u_probes := u_probes || v_probes[i]; u_untils := u_untils || NULL::timestamptz; u_whys := u_whys || NULL::text;
+                    CONTINUE;
                 END IF;
                 CONTINUE WHEN a IS NULL AND v_why = 'busy';
                 IF a IS NULL THEN                            -- the lane waits as a whole; its rows are not touched

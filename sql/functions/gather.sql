@@ -116,7 +116,7 @@ AS $$
     SELECT EXISTS (SELECT FROM mailqueue.lane_classes AS c
                     WHERE EXISTS (SELECT FROM mailqueue.lanes AS l
                                    WHERE l.priority = c.priority AND l.blocked_until IS NULL AND l.vtime >= c.vclock
-                                     AND NOT (l.account_limits <> '{}' AND l.account_limits <@ ARRAY(
-                                         SELECT m.id FROM mailqueue.limits AS m WHERE m.sender_account_id = ANY (p_avoid)))))
+                                     AND NOT l.account_limits && ARRAY(
+                                         SELECT m.id FROM mailqueue.limits AS m WHERE m.sender_account_id = ANY (p_avoid))))
 $$;
 COMMENT ON FUNCTION mailqueue.are_lanes_ready(integer[]) IS 'Say whether any lane has mail that a claim may take now.';

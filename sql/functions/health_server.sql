@@ -57,6 +57,8 @@ BEGIN
         (SELECT 'synchronous_commit is off for ' || string_agg(coalesce('user ' || r.rolname, 'this database'), ', ' ORDER BY r.rolname)
            FROM pg_db_role_setting AS s LEFT JOIN pg_roles AS r ON r.oid = s.setrole, unnest(s.setconfig) AS c(said)
           WHERE s.setdatabase IN (0, (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()))
+            AND (r.oid IS NULL OR has_table_privilege(r.oid, 'mailqueue.email_queue', 'INSERT')
+                 OR has_function_privilege(r.oid, 'mailqueue.mark_emails(integer, uuid[], bigint[], uuid[], bigint[])', 'EXECUTE'))
             AND c.said ~* '^synchronous_commit=(off|of|false|f|no|n|0)$'),
         CASE current_setting('full_page_writes') WHEN 'on' THEN NULL ELSE 'full_page_writes is ' || current_setting('full_page_writes') END);
     RETURN QUERY SELECT 'durability', CASE v_weak WHEN '' THEN 'ok' ELSE 'alarm' END,

@@ -18,8 +18,10 @@ def test_a_user_whose_commits_are_not_waited_for_is_told(on_fresh_db: Cli) -> No
     async def hasty(conn: Conn) -> None:
         await conn.execute("CREATE ROLE hasty")
         await conn.execute("ALTER ROLE hasty SET synchronous_commit = off")
+        await conn.execute("GRANT INSERT ON mailqueue.email_queue TO hasty")
 
     async def gone(conn: Conn) -> None:
+        await conn.execute("REVOKE INSERT ON mailqueue.email_queue FROM hasty")
         await conn.execute("DROP ROLE hasty")
 
     on_fresh_db.sql(hasty)

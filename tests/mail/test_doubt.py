@@ -1,10 +1,12 @@
 """A server that says nothing for a moment: what it has under way keeps no other's mail waiting."""
 
+import asyncio
+
 import pytest
 
 from mailqueue.mail.line import SenderLine
 from mailqueue.mail.model import Ending
-from mailqueue.mail.slots import FEW, Share
+from mailqueue.mail.slots import FEW, Share, Slots
 from tests.mail.claims import parcel
 from tests.mail.office import Office, Server, all_is_done, introduce, line_to, until
 
@@ -32,6 +34,29 @@ async def test_a_moment_of_silence_frees_the_places_of_what_is_under_way() -> No
         assert held == 2
         assert office.slots.count_aside == 2
         assert line._share.held == 0
+
+
+@pytest.mark.parametrize("idle_s", [20.0, 0.05])  # the others wait for mail, or have gone
+async def test_a_connection_that_hangs_keeps_no_mail_from_others(idle_s: float) -> None:
+    """However much is on it, and however long ago the server said something."""
+    office, server = Office(slots=Slots(64), idle_s=idle_s), Server()
+    async with line_to(server, office, most=10) as line:
+        line.add([parcel() for _ in range(15)])
+        await until(lambda: len(office.settled) == 15)
+        server.hangs = len(server.groups) + 1
+        line.add([parcel() for _ in range(8)])
+        await until(lambda: server.groups[-1] == 8)
+        for _ in range(5):
+            sent = len(office.settled)
+            await asyncio.sleep(2 * min(idle_s, 0.05))
+            office.clock.move(office.doubt_s + 0.01)
+            line.relieve()
+            line.add([parcel()])
+            await until(lambda sent=sent: len(office.settled) > sent)
+
+        assert line._share.aside == 8
+        assert set(office.endings()) == {Ending.SENT}
+        assert office.troubles == ["answered"]
 
 
 async def test_who_is_silent_for_a_moment_is_given_few_more_places_and_keeps_what_waits() -> None:

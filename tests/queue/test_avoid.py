@@ -81,3 +81,36 @@ async def test_mail_without_a_sender_is_told_so_whatever_is_avoided(conn: Conn) 
 
     told = "SELECT count(*) FROM mailqueue.lanes WHERE blocked_reason = 'no_sender'"
     assert await make.scalar(conn, told) == 1
+
+
+async def test_many_projects_whose_first_account_hangs_hold_up_no_others(conn: Conn) -> None:
+    """Their second accounts are no case yet, and a claim looks at eight lanes first."""
+    hanging = []
+    for number in range(8):
+        project = await make.project(conn, f"hangs-{number}")
+        hanging.append(await make.sender_account(conn, project_id=project, priority=0))
+        await make.sender_account(conn, project_id=project, is_fallback=True)
+        await make.queued_emails(conn, 2, project_id=project, project=None)
+    well = await make.project(conn, "well")
+    await make.sender_account(conn, project_id=well)
+    await make.queued_emails(conn, 50, project_id=well, project=None)
+    await store.gather_lanes(conn)
+    worker = await make.worker(conn)
+
+    claimed = await claim_but(conn, worker, *hanging, limit=200)
+
+    assert {email.project_id for email in claimed} == {well}
+    assert len(claimed) == 50
+    assert not await store.are_lanes_ready(conn, avoid=hanging)
+
+
+async def test_who_is_passed_over_falls_behind_nobody(conn: Conn) -> None:
+    """Another worker may trust its server, and takes its mail in turn."""
+    hangs, _ = await two_projects(conn, 60)
+    worker, other = await make.worker(conn), await make.worker(conn)
+    for _ in range(5):
+        await claim_but(conn, worker, hangs, limit=4)
+
+    claimed = await claim_but(conn, other, limit=20)
+
+    assert sum(email.assigned_to == hangs for email in claimed) >= 8
