@@ -62,11 +62,6 @@ class Slots:
         return bool(self._waiting)
 
     @property
-    def count_aside(self) -> int:
-        """Say how many mails are set aside."""
-        return len(self._aside)
-
-    @property
     def count_silent(self) -> int:
         """Say of how many mails nothing is heard, set aside or not."""
         return len(self._aside) + len(self._stuck)
@@ -91,6 +86,7 @@ class Slots:
 
     def give_back(self, count: int, share: Share) -> None:
         """Free slots that no mail was marked for."""
+        share.trials = max(0, share.trials - count)
         self._release(count, share)
         self._deal()
 

@@ -32,7 +32,7 @@ async def test_a_moment_of_silence_frees_the_places_of_what_is_under_way() -> No
         held = await goes_silent(line, office, server, mails=2)
 
         assert held == 2
-        assert office.slots.count_aside == 2
+        assert len(office.slots._aside) == 2
         assert line._share.held == 0
 
 

@@ -267,12 +267,12 @@ async def test_mail_of_a_server_that_goes_silent_leaves_its_slots_to_others() ->
         line.add([parcel() for _ in range(4)])
         await until(lambda: line._share.held == 2)
         office.clock.move(office.stall_s + 1)
-        under_way = office.slots.count_aside, line._share.held
+        under_way = len(office.slots._aside), line._share.held
 
         line.relieve()
 
         assert under_way == (0, 2)
-        assert (office.slots.count_aside, line._share.held) == (2, 0)
+        assert (len(office.slots._aside), line._share.held) == (2, 0)
 
 
 async def test_waiting_for_slots_is_not_the_servers_silence() -> None:

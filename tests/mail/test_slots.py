@@ -133,6 +133,18 @@ async def test_who_came_and_was_known_leaves_strangers_their_half() -> None:
     assert await is_stuck(asyncio.create_task(slots.take(1, Share())))
 
 
+async def test_a_slot_that_no_mail_was_marked_for_tried_no_stranger() -> None:
+    slots, hangs = Slots(64), known()
+    under_way = mails(await slots.take(8, hangs))
+    slots.set_aside(under_way, hangs)
+    slots.estrange(hangs)
+    for share in (Share(), hangs):
+        for _ in range(FEW + 1):
+            async with asyncio.timeout(30):
+                assert await slots.take(1, share) == 1
+            slots.give_back(1, share)
+
+
 async def test_who_falls_silent_is_a_stranger_again_until_it_answers() -> None:
     slots, silent, under_way = Slots(8), known(), mails(4)
     assert await slots.take(4, silent) == 4
@@ -186,10 +198,10 @@ async def test_mail_that_was_set_aside_gives_its_place_back_when_it_ends() -> No
         assert await slots.take(1, silent) == 1
         (mail,) = mails(1)
         slots.set_aside([mail, mail], silent)
-        assert slots.count_aside == 1
+        assert len(slots._aside) == 1
         slots.end(owned([mail], silent))
 
-    assert slots.count_aside == 0
+    assert len(slots._aside) == 0
     assert (silent.held, silent.aside) == (0, 0)
     assert await slots.take(4, silent) == 3
 
@@ -202,7 +214,7 @@ async def test_twice_as_many_are_set_aside_as_move_and_one_line_leaves_a_quarter
         slots.set_aside(under_way[:takes], silent)
         assert silent.aside == fits
 
-    assert slots.count_aside == 32
+    assert len(slots._aside) == 32
 
 
 async def test_servers_that_fall_silent_one_after_the_other_never_hold_everything() -> None:
@@ -214,7 +226,7 @@ async def test_servers_that_fall_silent_one_after_the_other_never_hold_everythin
         slots.set_aside(under_way[:taken], silent)
         slots.estrange(silent)
 
-    assert slots.count_aside == 128
+    assert len(slots._aside) == 128
     assert await slots.take(4, known()) == 4
     assert await slots.take(1, Share()) == 1  # nor do they take the places of strangers
 
@@ -232,7 +244,7 @@ async def test_what_cannot_be_set_aside_is_known_to_be_silent_until_it_ends() ->
 
     slots.set_aside([stuck], shares[4])
 
-    assert (slots.count_aside, slots.count_silent) == (4, 5)
+    assert (len(slots._aside), slots.count_silent) == (4, 5)
     slots.end(owned([stuck], shares[4]))
     assert slots.count_silent == 4
     assert await slots.take(2, shares[5]) == 1
