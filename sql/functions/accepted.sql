@@ -3,7 +3,7 @@
 CREATE OR REPLACE FUNCTION mailqueue.suppress_new(p_ids uuid[]) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 AS $$
 DECLARE
     v_ids uuid[];
@@ -40,7 +40,7 @@ COMMENT ON FUNCTION mailqueue.suppress_new(uuid[]) IS 'Finish new mail whose rec
 CREATE OR REPLACE FUNCTION mailqueue.accept_rows(p_ids uuid[]) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 AS $$
 DECLARE
     v_stopped uuid[];

@@ -41,7 +41,7 @@ RETURNS TABLE (day date, accepted bigint, sent bigint, failed bigint, suppressed
                delivered bigint, hard_bounces bigint, soft_bounces bigint, complaints bigint, opened bigint, clicked bigint, unsubscribed bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET plan_cache_mode = force_custom_plan
+SET plan_cache_mode = force_custom_plan SET jit = off
 AS $$
 #variable_conflict use_column
 BEGIN
@@ -84,7 +84,7 @@ RETURNS TABLE (source text, event_id uuid, attempt_id bigint, occurred_at timest
                recipient text, sender text, detail text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET plan_cache_mode = force_custom_plan
+SET plan_cache_mode = force_custom_plan SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -148,7 +148,7 @@ COMMENT ON FUNCTION mailqueue.outcome_board() IS 'How many mails of all projects
 CREATE OR REPLACE FUNCTION mailqueue.flow_board() RETURNS TABLE (minutes integer, sent bigint, deferred bigint, bounced bigint, failed bigint, sent_per_second double precision)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_indexscan = off
+SET enable_seqscan = off SET enable_indexscan = off SET jit = off
 AS $$
     WITH ended AS (
         SELECT CASE WHEN l.sent_at > now() - interval '1 min' THEN 1 WHEN l.sent_at > now() - interval '5 min' THEN 5 ELSE 60 END AS within,
@@ -191,7 +191,7 @@ CREATE OR REPLACE FUNCTION mailqueue.audit_page(p_project uuid, p_action text, p
 RETURNS TABLE (id bigint, occurred_at timestamptz, project text, actor text, action text, subject text, detail jsonb)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET plan_cache_mode = force_custom_plan
+SET plan_cache_mode = force_custom_plan SET jit = off
 AS $$
 #variable_conflict use_column
 BEGIN

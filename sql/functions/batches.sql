@@ -42,7 +42,7 @@ CREATE OR REPLACE FUNCTION mailqueue.enqueue_shared(p_project text, p_contents j
 RETURNS TABLE (index integer, id uuid, status text, reason text, batch_id uuid)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off
+SET enable_seqscan = off SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE

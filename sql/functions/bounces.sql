@@ -4,7 +4,7 @@ CREATE OR REPLACE FUNCTION mailqueue.bounced_mail(p_email uuid, p_message_id tex
 RETURNS TABLE (id uuid, project_id uuid, message_id text, recipients text[])
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
 AS $$
     WITH said AS MATERIALIZED (
         SELECT coalesce(p_email, mailqueue.uuid_in_message_id(p_message_id)) AS email_id,

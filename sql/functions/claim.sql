@@ -56,7 +56,7 @@ DECLARE
     v_now timestamptz := clock_timestamp();
     v_claim bigint;
     v_left integer := p_limit; v_asked integer := p_limit;
-    v_first smallint; v_class record;
+    v_first smallint; v_order smallint[]; v_class record;
     v_most integer; v_capped integer[] := '{}'; v_is_capped boolean := false;  -- what one project may have of a class, and who has it
     v_avoid integer[] := '{}'; v_passed integer[] := '{}';   -- limits of p_avoid, and lanes passed over for them
     v_vtimes bigint[]; v_last bigint;
@@ -103,8 +103,10 @@ BEGIN
     -- Every twentieth claim begins with the second class, another with the third, another with the last: nobody starves.
     -- A project that has its share of a class stands back until the others had theirs, and then gets what is left.
     v_first := CASE v_claim % 20 WHEN 5 THEN 1 WHEN 10 THEN 2 WHEN 15 THEN 3 ELSE 0 END;
-    FOR v_class IN SELECT c.priority, c.vclock, c.project_share, t.turn FROM mailqueue.lane_classes AS c, generate_series(1, 2) AS t(turn)
-                    ORDER BY t.turn, c.priority <> v_first, c.priority LOOP
+    v_order := v_first || array_remove('{0,1,2,3}', v_first);
+    FOR v_class IN SELECT c.priority, c.vclock, c.project_share, CASE WHEN t.n > cardinality(v_order) THEN 2 ELSE 1 END AS turn
+                     FROM unnest(v_order || v_order) WITH ORDINALITY AS t(priority, n)
+                     JOIN mailqueue.lane_classes AS c ON c.priority = t.priority ORDER BY t.n LOOP
         EXIT WHEN v_left <= 0;
         IF v_class.turn = 2 THEN
             EXIT WHEN NOT v_is_capped;

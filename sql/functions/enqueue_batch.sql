@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION mailqueue.enqueue_batch(project text, messages jsonb)
 RETURNS TABLE (index integer, id uuid, status text, reason text)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off
+SET enable_seqscan = off SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION mailqueue.follow_events(p_events mailqueue.email_even
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 DECLARE
     a record;
@@ -53,7 +53,7 @@ RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 DECLARE
     v_types text[] := ARRAY['soft', 'hard', 'complaint'];
@@ -87,7 +87,7 @@ CREATE OR REPLACE FUNCTION mailqueue.unsubscribe_by_events(p_project uuid, p_add
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 BEGIN
     INSERT INTO mailqueue.unsubscribe_list AS u (project_id, project, email, category, unsubscribe_reason, campaign_id, unsubscribed_at)
@@ -106,7 +106,7 @@ COMMENT ON FUNCTION mailqueue.unsubscribe_by_events(uuid, text, uuid[]) IS 'List
 CREATE OR REPLACE FUNCTION mailqueue.suppress_by_events(p_project uuid, p_address text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 DECLARE
     w record;
@@ -142,7 +142,7 @@ COMMENT ON FUNCTION mailqueue.suppress_by_events(uuid, text) IS
 CREATE OR REPLACE FUNCTION mailqueue.bounced_too_often(p_project uuid, p_address text, p_limit integer, p_days integer) RETURNS boolean
 LANGUAGE plpgsql STABLE                                      -- plans of SQL functions are made for each call
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 BEGIN
     RETURN EXISTS (

@@ -41,7 +41,7 @@ RETURNS TABLE (id uuid, claim_no bigint, project_id uuid, sender_account_id inte
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -69,7 +69,7 @@ COMMENT ON FUNCTION mailqueue.claim_inbound(integer, interval) IS 'Take what is 
 CREATE OR REPLACE FUNCTION mailqueue.hold_inbound(p_ids uuid[], p_claims bigint[]) RETURNS SETOF uuid
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off
+SET enable_seqscan = off SET jit = off
 AS $$
     SELECT h.id FROM (SELECT e.id, e.claim_no FROM mailqueue.inbound_events AS e WHERE e.id = ANY (p_ids) ORDER BY e.id FOR UPDATE) AS h
       JOIN unnest(p_ids, p_claims) AS i(id, claim_no) ON i.id = h.id AND i.claim_no = h.claim_no
@@ -82,7 +82,7 @@ CREATE OR REPLACE FUNCTION mailqueue.settle_inbound(p_ids uuid[], p_claims bigin
     p_outcomes jsonb[], p_errors text[]) RETURNS uuid[]
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off
+SET enable_seqscan = off SET jit = off
 AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();

@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION mailqueue.rates_of_sender(p_account integer, OUT sinc
     OUT soft_bounces bigint, OUT about_us bigint, OUT complaints bigint, OUT bounce_rate numeric, OUT complaint_rate numeric)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off
+SET enable_seqscan = off SET jit = off
 AS $$
 DECLARE
     a record;

@@ -10,7 +10,7 @@ RETURNS TABLE (n integer, type text, source text, event_id text, account integer
                provider_message_id text, is_known_type boolean)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
 AS $$
     WITH said AS MATERIALIZED (
         SELECT e.n::integer AS n, e.doc ->> 'type' AS type, left(coalesce(e.doc ->> 'source', 'unknown'), 40) AS source, e.doc ->> 'event_id' AS event_id,
@@ -66,7 +66,7 @@ COMMENT ON FUNCTION mailqueue.match_events(jsonb) IS 'Read events, and find the 
 CREATE OR REPLACE FUNCTION mailqueue.record_events(p_events jsonb) RETURNS TABLE (n integer, result text)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET TimeZone = 'UTC'
+SET enable_seqscan = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET TimeZone = 'UTC' SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE

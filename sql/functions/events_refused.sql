@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION mailqueue.refused_emails(p_ids uuid[], p_logs text[],
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 DECLARE
     v_events mailqueue.email_events[];
@@ -35,7 +35,7 @@ CREATE OR REPLACE FUNCTION mailqueue.refused_recipients(p_ids uuid[], p_claims b
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 DECLARE
     v_events mailqueue.email_events[];

@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION mailqueue.recipient_events(p_project uuid, p_address 
 RETURNS TABLE (id uuid, occurred_at timestamptz, type text, email_id uuid, subject text, campaign_id text, source text, code text, detail text, data jsonb)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -31,7 +31,8 @@ BEGIN
         next_wake := v_brake;
         RETURN;
     END IF;
-    FOR v_class IN SELECT c.priority, c.vclock FROM mailqueue.lane_classes AS c WHERE c.moved_at < v_now - interval '50 ms' LOOP
+    FOR v_class IN SELECT c.priority, c.vclock FROM mailqueue.lane_classes AS c
+                    WHERE c.moved_at < v_now - interval '50 ms' ORDER BY c.priority LOOP
         SELECT l.vtime INTO v_min FROM mailqueue.lanes AS l
          WHERE l.priority = v_class.priority AND l.blocked_until IS NULL AND l.vtime >= v_class.vclock ORDER BY l.vtime, l.id LIMIT 1;
         IF v_min > v_class.vclock THEN
@@ -111,7 +112,7 @@ DROP FUNCTION IF EXISTS mailqueue.are_lanes_ready();
 CREATE OR REPLACE FUNCTION mailqueue.are_lanes_ready(p_avoid integer[] DEFAULT '{}') RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 AS $$
     SELECT EXISTS (SELECT FROM mailqueue.lane_classes AS c
                     WHERE EXISTS (SELECT FROM mailqueue.lanes AS l

@@ -70,7 +70,7 @@ COMMENT ON FUNCTION mailqueue.headroom_now(integer) IS 'What one limit allows ri
 CREATE OR REPLACE FUNCTION mailqueue.reserve(p_limit integer, p_day date, p_count integer, p_now timestamptz) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 AS $$
 DECLARE
     v_at tid;
@@ -135,7 +135,7 @@ CREATE OR REPLACE FUNCTION mailqueue.settle_limits(p_limits integer[], p_days da
     p_bounces integer[], p_errors integer[], p_claims bigint[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 AS $$
 DECLARE
     v_at tid;

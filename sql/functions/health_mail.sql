@@ -4,7 +4,7 @@
 CREATE OR REPLACE FUNCTION mailqueue.lanes_waiting() RETURNS TABLE (lane_id integer, oldest_run_at timestamptz)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off
 AS $$
     WITH RECURSIVE lane AS (
         (SELECT q.lane_id, q.run_at FROM mailqueue.email_queue AS q
@@ -21,7 +21,7 @@ COMMENT ON FUNCTION mailqueue.lanes_waiting() IS 'Lanes that have pending mail, 
 CREATE OR REPLACE FUNCTION mailqueue.due_of_lane(p_lane integer, p_most integer) RETURNS integer
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off
 AS $$
     SELECT count(*)::integer FROM (SELECT FROM mailqueue.email_queue AS q
         WHERE q.status = 'pending' AND q.lane_id = p_lane AND q.run_at <= clock_timestamp()
@@ -33,7 +33,7 @@ COMMENT ON FUNCTION mailqueue.due_of_lane(integer, integer) IS 'How many mails o
 CREATE OR REPLACE FUNCTION mailqueue.was_sent_since(p_since timestamptz) RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off
+SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off SET jit = off
 AS $$ SELECT EXISTS (SELECT FROM mailqueue.email_history AS h WHERE h.finished_at > p_since AND h.status = 'sent') $$;
 COMMENT ON FUNCTION mailqueue.was_sent_since(timestamptz) IS 'Whether any mail was sent since then.';
 

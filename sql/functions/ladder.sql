@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION mailqueue.retry_wait(p_email uuid, p_project uuid, p_
 RETURNS interval
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 DECLARE
     v_steps interval[] := '{1 min,5 min,15 min,1 h}';

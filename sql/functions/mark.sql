@@ -7,12 +7,13 @@ RETURNS TABLE (id uuid, verdict text, reason text, stopped text[])
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
     v_several uuid[];                                        -- messages that have recipients of their own
     v_aside uuid[];                                          -- mail of paused campaigns and domains
+    v_now timestamptz;                                       -- an index is not searched for what clock_timestamp() gives
 BEGIN
     IF p_ids = '{}' THEN
         RETURN;
@@ -24,7 +25,8 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     END IF;
-    IF EXISTS (SELECT FROM mailqueue.pauses AS p WHERE p.until > clock_timestamp()) THEN
+    v_now := clock_timestamp();
+    IF EXISTS (SELECT FROM mailqueue.pauses AS p WHERE p.until > v_now) THEN
         v_aside := mailqueue.set_aside_claimed(p_ids, p_claims);
     END IF;
     v_several := ARRAY(SELECT DISTINCT r.email_id FROM mailqueue.email_recipients AS r WHERE r.email_id = ANY (p_ids));

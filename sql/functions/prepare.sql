@@ -159,7 +159,7 @@ COMMENT ON FUNCTION mailqueue.prepare_email(mailqueue.email_queue) IS
 CREATE OR REPLACE FUNCTION mailqueue.email_queue_accept() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off
+SET enable_seqscan = off SET jit = off
 AS $$
 DECLARE
     v_project text := coalesce(NEW.project, 'default');

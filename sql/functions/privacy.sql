@@ -100,7 +100,7 @@ CREATE OR REPLACE FUNCTION mailqueue.erase_mail(p_erasure uuid, p_most integer)
     RETURNS TABLE (changed integer, waiting integer)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off
+SET enable_seqscan = off SET jit = off
 AS $$
 DECLARE
     c_stand CONSTANT text := 'erased@erased.invalid';

@@ -41,7 +41,7 @@ COMMENT ON FUNCTION mailqueue.stop_worker(integer) IS 'A worker leaves in good o
 CREATE OR REPLACE FUNCTION mailqueue.return_claims(p_worker integer) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 DECLARE
     v_ids uuid[];

@@ -9,7 +9,7 @@ RETURNS TABLE (id uuid, project_id uuid, assigned_to integer, account_day date, 
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 #variable_conflict use_column
 BEGIN

@@ -12,7 +12,7 @@ CREATE OR REPLACE FUNCTION mailqueue.settle_emails(p_ids uuid[], p_claims bigint
     p_replies text[], p_ms integer[], p_hard boolean[]) RETURNS uuid[]
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_mergejoin = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_mergejoin = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -118,7 +118,7 @@ CREATE OR REPLACE FUNCTION mailqueue.settle_recipients(p_ids uuid[], p_claims bi
     p_reasons text[], p_codes text[], p_hard boolean[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 AS $$
 BEGIN
     -- A worker that is frozen before it settles the messages must not keep others from these rows and limits.

@@ -9,7 +9,7 @@ CREATE OR REPLACE FUNCTION mailqueue.settle_sent(p_ids uuid[], p_claims bigint[]
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 DECLARE
     v_sent uuid[];

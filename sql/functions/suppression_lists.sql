@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION mailqueue.take_suppression_lines(p_project uuid, p_im
     RETURNS TABLE (line integer, outcome text)
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_nestloop = off                                    -- nothing is known of rows that were copied a moment ago
+SET enable_nestloop = off SET jit = off                      -- nothing is known of rows that were copied a moment ago
 AS $$
     SELECT mailqueue.check_tenant(p_project);
     WITH lines AS (
@@ -113,7 +113,7 @@ CREATE OR REPLACE FUNCTION mailqueue.list_suppressions(p_project uuid, p_before 
     RETURNS SETOF mailqueue.suppressions
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_sort = off SET enable_bitmapscan = off SET enable_seqscan = off
+SET enable_sort = off SET enable_bitmapscan = off SET enable_seqscan = off SET jit = off
 AS $$
     SELECT s.* FROM mailqueue.suppressions AS s
      WHERE s.project_id = p_project AND s.id < coalesce(p_before, 9223372036854775807)

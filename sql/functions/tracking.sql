@@ -4,7 +4,7 @@ CREATE OR REPLACE FUNCTION mailqueue.look_at_clicks(p_ids uuid[], p_within inter
 RETURNS TABLE (email_id uuid, sent_at timestamptz, links text[])
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off
+SET enable_seqscan = off SET jit = off
 AS $$
     SELECT e.id, (SELECT max(h.finished_at) FROM mailqueue.email_history AS h WHERE h.id = e.id),
            ARRAY(SELECT DISTINCT v.data ->> 'link' FROM mailqueue.email_events AS v

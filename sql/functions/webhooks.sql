@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION mailqueue.retry_webhook_deliveries(p_project uuid, p_
     p_since timestamptz, p_until timestamptz, p_most integer, p_by text) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off
+SET enable_seqscan = off SET jit = off
 AS $$
 DECLARE
     v_count integer;

@@ -42,7 +42,7 @@ RETURNS TABLE (id uuid, claim_no bigint, webhook_id uuid, project_id uuid, event
                revision integer, payload text)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -92,7 +92,7 @@ COMMENT ON FUNCTION mailqueue.claim_webhook_deliveries(text, integer, interval, 
 CREATE OR REPLACE FUNCTION mailqueue.tidy_webhooks(p_most integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off
+SET enable_seqscan = off SET jit = off
 AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
@@ -144,7 +144,7 @@ COMMENT ON FUNCTION mailqueue.tidy_webhooks(integer) IS
 CREATE OR REPLACE FUNCTION mailqueue.sweep_webhooks(p_after uuid, p_most integer, OUT last uuid, OUT swept integer)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off
+SET enable_seqscan = off SET jit = off
 AS $$
 BEGIN
     WITH read AS MATERIALIZED (

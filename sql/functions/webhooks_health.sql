@@ -10,7 +10,7 @@ ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, meaning = excluded.meanin
 CREATE OR REPLACE FUNCTION mailqueue.health_of_webhooks() RETURNS TABLE (name text, state text, found text, fix text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off
+SET enable_seqscan = off SET jit = off
 AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();

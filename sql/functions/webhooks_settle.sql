@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION mailqueue.settle_webhook_deliveries(p_ids uuid[], p_c
 RETURNS TABLE (webhook_id uuid, delivery_id uuid)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_mergejoin = off SET enable_bitmapscan = off
+SET enable_seqscan = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE

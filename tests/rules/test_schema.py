@@ -28,6 +28,16 @@ MISLED = """
       )
     ORDER BY 1
 """
+# A plan that may not scan costs 1e10 where it has to: PostgreSQL compiles it at each call.
+COMPILED = """
+    SELECT p.oid::regprocedure::text
+    FROM pg_catalog.pg_proc AS p
+    WHERE p.pronamespace = 'mailqueue'::regnamespace
+      AND EXISTS (SELECT FROM unnest(p.proconfig) AS s (setting)
+                  WHERE s.setting ~ '^(enable_|plan_cache_mode=)')
+      AND NOT 'jit=off' = ANY (p.proconfig)
+    ORDER BY 1
+"""
 NOT_THE_OWNERS = """
     SELECT c.relname::text
     FROM pg_catalog.pg_class AS c
@@ -84,6 +94,10 @@ async def test_every_function_with_the_owners_rights_pins_its_search_path(conn: 
     assert await names(conn, MISLED) == []
 
 
+async def test_no_pinned_plan_is_compiled(conn: Conn) -> None:
+    assert await names(conn, COMPILED) == []
+
+
 async def test_every_function_body_is_valid(conn: Conn) -> None:
     """Files are applied unchecked, so that functions may name each other in any order."""
     await conn.execute("SET LOCAL ROLE mailqueue_owner")
@@ -110,6 +124,15 @@ async def test_a_function_that_can_be_misled_is_found(conn: Conn, setting: str) 
     await conn.execute((made + "LANGUAGE sql AS 'SELECT 1'").encode())
 
     assert "mailqueue.misled()" in await names(conn, MISLED)
+
+
+@pytest.mark.parametrize("setting", ["enable_seqscan = off", "plan_cache_mode = force_custom_plan"])
+async def test_a_pinned_plan_that_may_be_compiled_is_found(conn: Conn, setting: str) -> None:
+    await conn.execute("SET LOCAL ROLE mailqueue_owner")
+    made = f"CREATE FUNCTION mailqueue.pinned() RETURNS integer LANGUAGE sql SET {setting}"
+    await conn.execute(f"{made} AS 'SELECT 1'".encode())
+
+    assert await names(conn, COMPILED) == ["mailqueue.pinned()"]
 
 
 async def test_a_function_that_names_a_missing_table_is_found(conn: Conn) -> None:
