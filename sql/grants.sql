@@ -184,7 +184,7 @@ BEGIN
             ('api', 'INSERT ON mailqueue.webhooks'),
             ('api', 'UPDATE (sealed_secret, sealed_secret_previous, previous_until, revision, updated_at) ON mailqueue.webhooks'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.retry_webhook_deliveries(uuid, uuid, uuid[], text[], text[], timestamptz, timestamptz, integer, text),
-                            mailqueue.switch_webhook(uuid, uuid, boolean, text), mailqueue.remove_webhook(uuid, uuid, text),
+                            mailqueue.count_webhooks(uuid), mailqueue.switch_webhook(uuid, uuid, boolean, text), mailqueue.remove_webhook(uuid, uuid, text),
                             mailqueue.change_webhook(uuid, uuid, text, text, text[], text),
                             mailqueue.log_webhook_test(uuid, uuid, uuid, text, json, timestamptz, integer, text, integer, jsonb, text)'),
 

@@ -11,7 +11,7 @@ BEGIN
     IF p_rate <= 0 OR p_rate > 1000000 THEN
         PERFORM mailqueue.refuse('rate', format('above 0 and at most 1000000 mails a second, or NULL, got %s', p_rate));
     END IF;
-    PERFORM pg_advisory_xact_lock(7316003);
+    PERFORM mailqueue.lock_row('send rate');
     SELECT m.rate_per_second INTO v_old FROM mailqueue.limits AS m WHERE m.id = 0;
     IF v_old IS NOT DISTINCT FROM p_rate THEN
         RETURN false;

@@ -63,7 +63,12 @@ BEGIN
         RETURN;
     END IF;
     -- One claim at a time makes lanes, or two could wait for each other; the mails of the other stay for its next claim.
-    IF pg_try_advisory_xact_lock(7316002) THEN
+    PERFORM FROM mailqueue.lock_rows AS r WHERE r.name = 'lanes of domains'
+       AND EXISTS (SELECT FROM mailqueue.lanes AS h, mailqueue.limits AS m WHERE h.id = p_lane AND m.id = ANY (v_limits)
+                      AND NOT EXISTS (SELECT FROM mailqueue.lanes AS l WHERE l.project_id = h.project_id AND l.priority = h.priority
+                                         AND l.route = coalesce(h.home_route, h.route) || '|rate:' || m.domain))
+       FOR NO KEY UPDATE SKIP LOCKED;
+    IF FOUND THEN
         INSERT INTO mailqueue.lanes (project_id, priority, route, weight, project_limit, account_limits, home_route, pause_kind, pause_value,
                                      domain_limit)
         SELECT DISTINCT h.project_id, h.priority, coalesce(h.home_route, h.route) || '|rate:' || m.domain, h.weight, h.project_limit,

@@ -26,9 +26,30 @@ BEGIN
     IF EXISTS (SELECT FROM mailqueue.limits AS m WHERE m.id = 0 AND m.rate_per_second IS NOT NULL) THEN
         SELECT r.until - v_now INTO v_brake FROM mailqueue.headroom('{0}', v_now) AS r WHERE r.why IS NOT NULL;
     END IF;
-    IF NOT pg_try_advisory_xact_lock(7316001) THEN
-        woken := -1;  -- somebody else is at it
-        next_wake := v_brake;
+    -- The row is locked, and thereby written, only where there is something to do: a queue at rest writes nothing.
+    SELECT g.signal_floor INTO v_floor FROM mailqueue.lane_gather AS g
+     WHERE g.is_only
+       AND (EXISTS (SELECT FROM mailqueue.lane_signals AS s WHERE s.xid >= g.signal_floor)
+            OR EXISTS (SELECT FROM mailqueue.lanes AS l WHERE l.blocked_until <= v_now)
+            OR g.signal_floor > pg_snapshot_xmax(pg_current_snapshot())
+            OR EXISTS (SELECT FROM mailqueue.lane_classes AS c
+                        WHERE c.moved_at < v_now - interval '50 ms'
+                          AND (SELECT l.vtime FROM mailqueue.lanes AS l
+                                WHERE l.priority = c.priority AND l.blocked_until IS NULL AND l.vtime >= c.vclock
+                                ORDER BY l.vtime, l.id LIMIT 1) > c.vclock))
+       FOR NO KEY UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        PERFORM FROM mailqueue.lane_gather AS g
+          WHERE g.is_only
+            AND (EXISTS (SELECT FROM mailqueue.lane_signals AS s WHERE s.xid >= g.signal_floor)
+                 OR EXISTS (SELECT FROM mailqueue.lanes AS l WHERE l.blocked_until <= v_now));
+        IF FOUND THEN
+            woken := -1;  -- somebody else is at it
+        ELSE
+            SELECT l.blocked_until - v_now INTO next_wake FROM mailqueue.lanes AS l
+             WHERE l.blocked_until IS NOT NULL AND l.blocked_until < 'infinity' ORDER BY l.blocked_until LIMIT 1;
+        END IF;
+        next_wake := coalesce(v_brake, next_wake);
         RETURN;
     END IF;
     FOR v_class IN SELECT c.priority, c.vclock FROM mailqueue.lane_classes AS c
@@ -40,7 +61,6 @@ BEGIN
         END IF;
     END LOOP;
 
-    SELECT g.signal_floor INTO v_floor FROM mailqueue.lane_gather AS g WHERE g.is_only;
     IF v_floor > pg_snapshot_xmax(pg_current_snapshot()) THEN
         v_floor := '0';  -- it is of another server: this database was restored from a dump
         UPDATE mailqueue.lane_gather AS g SET signal_floor = v_floor WHERE g.is_only;

@@ -11,7 +11,7 @@ DECLARE
     v_name text;
     v_made integer := 0;
 BEGIN
-    PERFORM pg_advisory_xact_lock(7316002);
+    PERFORM mailqueue.lock_row('partitions');
     FOR t IN SELECT * FROM (VALUES ('email_contents', 'created_on'), ('email_history', 'finished_at'),
                                    ('send_logs', 'sent_at'), ('email_events', 'occurred_at'),
                                    ('attachments', 'created_on')) AS v(name, key) LOOP

@@ -12,7 +12,7 @@ DECLARE
     v_id uuid;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
-    PERFORM pg_advisory_xact_lock(hashtextextended('erasure ' || encode(v_hashes[1], 'hex'), 0));
+    PERFORM mailqueue.lock_key('erasure ' || encode(v_hashes[1], 'hex'));
     SELECT e.id INTO v_id FROM mailqueue.erasures AS e WHERE e.project_id = p_project AND e.address_hash = v_hashes[1] AND e.stage <> 'done';
     IF v_id IS NULL THEN
         INSERT INTO mailqueue.erasures AS e (project_id, address_hash, spellings, requested_by)

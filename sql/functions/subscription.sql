@@ -47,7 +47,7 @@ DECLARE
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     -- Two clicks at once are one after the other: neither undoes half of the other.
-    PERFORM pg_advisory_xact_lock(hashtextextended('subscriptions ' || encode(mailqueue.address_hash(p_project, p_spellings[1]), 'hex'), 0));
+    PERFORM mailqueue.lock_key('subscriptions ' || encode(mailqueue.address_hash(p_project, p_spellings[1]), 'hex'));
     FOR c IN SELECT lower(a.address) AS address, e.choice ->> 'category' AS category, e.choice ->> 'state' AS state,
                     (e.choice ->> 'until')::timestamptz AS until
                FROM unnest(p_spellings) AS a(address), jsonb_array_elements(p_choices) AS e(choice) ORDER BY 1, 2
@@ -154,7 +154,7 @@ BEGIN
         PERFORM mailqueue.refuse('slug', format('lower-case letters, digits, - and _ are needed, got %s', to_json(left(p_slug, 100))));
     END IF;
     -- One after the other: two at once must not both be the hundredth, nor both be new.
-    PERFORM pg_advisory_xact_lock(hashtextextended('categories ' || p_project, 0));
+    PERFORM mailqueue.lock_key('categories ' || p_project);
     SELECT * INTO v_old FROM mailqueue.subscription_categories AS c WHERE c.project_id = p_project AND c.slug = p_slug;
     IF v_old.removed_at IS NOT NULL THEN
         v_old := NULL;

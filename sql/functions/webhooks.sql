@@ -130,3 +130,15 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.log_webhook_test(uuid, uuid, uuid, text, json, timestamptz, integer, text, integer, jsonb, text) IS
     'Write down a test of a webhook; gives the id of its delivery, NULL where the webhook is gone.';
+
+CREATE OR REPLACE FUNCTION mailqueue.count_webhooks(p_project uuid) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    PERFORM mailqueue.lock_key('webhooks ' || p_project);
+    RETURN (SELECT count(*) FROM mailqueue.webhooks AS w WHERE w.project_id = p_project AND w.removed_at IS NULL);
+END $$;
+COMMENT ON FUNCTION mailqueue.count_webhooks(uuid) IS
+    'How many webhooks a project has; others that add one wait until this transaction ends.';

@@ -6,8 +6,7 @@ SELECT p.id FROM mailqueue.projects AS p WHERE p.name = %(project)s AND p.delete
 
 -- name: count_webhooks :value
 -- How many webhooks a project has; others that add one wait until this transaction ends.
-SELECT (SELECT count(*)::integer FROM mailqueue.webhooks AS w WHERE w.project_id = %(project_id)s AND w.removed_at IS NULL)
-FROM pg_advisory_xact_lock(hashtextextended('mailqueue.webhooks.' || %(project_id)s::uuid, 0));
+SELECT mailqueue.count_webhooks(%(project_id)s);
 
 -- name: add_webhook :run
 -- Add one.

@@ -78,10 +78,25 @@ async def test_a_rolled_back_insert_leaves_nothing(database: DatabaseSettings) -
 
 
 async def test_one_gathers_and_the_others_go_on(database: DatabaseSettings) -> None:
-    async with opened(database, 2) as (one, two), one.transaction():
-        await store.gather_lanes(one)
-        async with asyncio.timeout(30):
-            assert (await store.gather_lanes(two)).woken == -1
+    async with opened(database, 2) as (one, two):
+        await make.sender_account(one)
+        await make.queued_email(one)
+        async with one.transaction():
+            await store.gather_lanes(one)
+            async with asyncio.timeout(30):
+                assert (await store.gather_lanes(two)).woken == -1
+
+
+async def test_a_queue_at_rest_is_looked_at_without_writing(database: DatabaseSettings) -> None:
+    async with opened(database, 1) as (conn,):
+        await make.sender_account(conn)
+        await make.queued_emails(conn, 3)
+        await claim(conn, await make.worker(conn))
+        await store.gather_lanes(conn)
+        async with conn.transaction():
+            assert (await store.gather_lanes(conn)).woken == 0
+            written = "SELECT pg_current_xact_id_if_assigned() IS NOT NULL"
+            assert await make.scalar(conn, written) is False
 
 
 async def test_mail_accepted_is_counted_once_for_the_books(database: DatabaseSettings) -> None:
