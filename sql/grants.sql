@@ -97,6 +97,7 @@ BEGIN
             ('api', 'EXECUTE ON FUNCTION mailqueue.queue_inline(text, jsonb, uuid, bytea)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.keep_upload(uuid, text, text, bytea, bigint, bytea, bytea, text), mailqueue.files_of(uuid, uuid[], date[])'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.enqueue_shared(text, jsonb, jsonb, jsonb, boolean, text), mailqueue.batch_of(uuid, uuid),
+                                         mailqueue.keep_batch(uuid, uuid[], text, text),
                                          mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz, timestamptz, uuid, integer),
                                          mailqueue.letter_of(uuid, uuid), mailqueue.try_email(text, jsonb), mailqueue.act_on_email(uuid, uuid, text, text, text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.reschedule_email(uuid, uuid, timestamptz, text), mailqueue.newer_emails(uuid, uuid, integer)'),

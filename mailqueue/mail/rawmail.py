@@ -8,7 +8,8 @@ import hashlib
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from uuid import uuid4
 
 from mailqueue.core.address import InvalidAddress, Mailbox, parse_address
@@ -17,6 +18,7 @@ from mailqueue.core.storable import unstorable
 from mailqueue.db.fetch import Conn
 from mailqueue.mail import rawcontrol, store_raw
 from mailqueue.mail.model import BatchRow
+from mailqueue.mail.shares import MOST_RECIPIENTS, Share, messages_of
 from mailqueue.mime.compose import date_header
 from mailqueue.mime.parse import Attachment, Limits, parse_message
 from mailqueue.mime.rawhead import (
@@ -63,7 +65,8 @@ class RawEmail:
 
     `options` are those of SQL's enqueue() and stand before what the message's own fields say.
     `is_once`: the same octets to the same recipients are one mail where they have a Message-ID,
-    as from a program that did not hear our answer and tries again.
+    as from a program that did not hear our answer and tries again. `by` is who hands it in, for
+    a message of several mails.
     """
 
     octets: bytes
@@ -71,24 +74,25 @@ class RawEmail:
     has_null_sender: bool = False  # a report: nobody may be told that it did not arrive
     options: Mapping[str, object] = field(default_factory=dict)
     is_once: bool = False
+    by: str = "unnamed"
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedRaw:
-    """A message as it will be sent, and what SQL's accept_raw() is told of it."""
+    """A message as it will be sent, and what SQL's accept_raw() is told of each of its mails."""
 
     octets: bytes
-    document: Mapping[str, object]
+    documents: Sequence[Mapping[str, object]]
 
     @property
     def key(self) -> str:
         """Give the idempotency key, or an empty text."""
-        email = self.document["email"]
+        email = self.documents[0]["email"]
         return str(email.get("idempotency_key") or "") if isinstance(email, dict) else ""
 
 
 async def accept_raw(conn: Conn, email: RawEmail, *, project: str) -> BatchRow:
-    """Accept one finished message in the caller's transaction; its row says what became of it.
+    """Accept one finished message in the caller's transaction; return the row of its first mail.
 
     Raises:
         InvalidField: nothing is stored.
@@ -100,13 +104,25 @@ async def accept_raw(conn: Conn, email: RawEmail, *, project: str) -> BatchRow:
 async def accept_prepared(
     conn: Conn, emails: Sequence[PreparedRaw], *, project: str
 ) -> list[BatchRow]:
-    """Accept finished messages in one statement, all or none; a row for each in order.
+    """Accept finished messages in one statement, all or none; return a row for each in order.
+
+    A message to many recipients is several mails, and its row is that of the first of them.
 
     Raises:
         InvalidField: one of them is refused, and nothing is stored.
     """
-    documents = [email.document for email in emails]
-    return await store_raw.accept(conn, project, documents, [email.octets for email in emails])
+    documents = [
+        {**document, "octets": place}
+        for place, email in enumerate(emails)
+        for document in email.documents
+    ]
+    octets = [email.octets for email in emails]
+    rows = iter(await store_raw.accept(conn, project, documents, octets))
+    accepted = []
+    for place, email in enumerate(emails):
+        first, *_ = islice(rows, len(email.documents))
+        accepted.append(replace(first, index=place))
+    return accepted
 
 
 def with_crlf(raw: bytes) -> bytes:
@@ -139,18 +155,17 @@ def prepared(email: RawEmail) -> PreparedRaw:
         raise InvalidField("sender", why)
     if "idempotency_key" not in options and email.is_once and head.named("message-id"):
         options["idempotency_key"] = _own_key(email, head)
-    said = options | _recipients(email.recipients, head)
-    said |= {"from_email": author.address.sent, "subject": _subject(head)}
+    said = options | {"from_email": author.address.sent, "subject": _subject(head)}
     if author.name:
         said["from_name"] = _shown(author.name, 320)
-    if fault := unstorable("", said):
-        raise fault
     # What a key was used for is compared by the text; it is not kept.
     said["text"] = fingerprint(raw, head) if "idempotency_key" in said else "-"
-    return PreparedRaw(
-        _finished(raw, head, author),
-        {"email": said, "files": _files(raw), "has_null_sender": email.has_null_sender},
-    )
+    everyone = _recipients(email.recipients, head)
+    if fault := unstorable("", said) or unstorable("", everyone._asdict()):
+        raise fault
+    of_all = {"files": _files(raw), "has_null_sender": email.has_null_sender, "by": email.by}
+    documents = [{"email": each} | of_all for each in messages_of(said, everyone)]
+    return PreparedRaw(_finished(raw, head, author), documents)
 
 
 def fingerprint(raw: bytes, head: RawHead) -> str:
@@ -199,7 +214,7 @@ def _shown(text: str, most: int) -> str:
     return _UNSHOWN.sub(" ", text).strip()[:most]
 
 
-def _recipients(given: Sequence[str], head: RawHead) -> dict[str, object]:
+def _recipients(given: Sequence[str], head: RawHead) -> Share:
     """Part the recipients as the header names them; whom it does not name is a blind copy."""
     addresses: dict[str, str] = {}
     for text in given:
@@ -209,14 +224,15 @@ def _recipients(given: Sequence[str], head: RawHead) -> dict[str, object]:
             raise InvalidField("to", str(exc)) from None
     if not addresses:
         raise InvalidField("to", "a recipient is needed")
+    if len(addresses) > MOST_RECIPIENTS:
+        why = f"one message may have {MOST_RECIPIENTS} recipients, got {len(addresses)}"
+        raise InvalidField("to", why)
     to, cc = addresses_in(head.named("to")), addresses_in(head.named("cc"))
-    kinds: dict[str, list[str]] = {"to": [], "cc": [], "bcc": []}
+    parted = Share([], [], [])
     for text in addresses.values():
         lower = text.lower()
-        kinds["to" if lower in to else "cc" if lower in cc else "bcc"].append(text)
-    first = next(iter(kinds["to"] or kinds["cc"] or kinds["bcc"]))
-    rest = {kind: [one for one in some if one != first] for kind, some in kinds.items()}
-    return {"recipient": first} | {kind: some for kind, some in rest.items() if some}
+        (parted.to if lower in to else parted.cc if lower in cc else parted.bcc).append(text)
+    return parted
 
 
 def _finished(raw: bytes, head: RawHead, author: Mailbox) -> bytes:

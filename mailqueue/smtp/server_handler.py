@@ -65,6 +65,7 @@ class ServerLimits:
 
     message_bytes: int = 50 * 1024 * 1024
     recipients: int = 1_000
+    refuses_incomplete: bool = False  # a message of which recipients beyond that bound were refused
     connections: int = 1_000
     connections_per_address: int | None = None
     waiting: int = 200  # messages of one connection that wait for their answer

@@ -24,6 +24,14 @@ def hurry(verb: bytes, limits: ServerLimits) -> Answer | None:
     return None
 
 
+def offers(limits: ServerLimits, most_bytes: int) -> list[str]:
+    """Return what EHLO offers on any connection."""
+    offered = ["PIPELINING", "8BITMIME", "SMTPUTF8", f"SIZE {most_bytes}", "ENHANCEDSTATUSCODES"]
+    if limits.refuses_incomplete:
+        offered.append(f"LIMITS RCPTMAX={limits.recipients}")  # RFC 9422
+    return offered
+
+
 def objection(raw: bytes, limits: ServerLimits) -> Answer | None:
     """Say why the text of this message is not taken, or None."""
     if limits.refuses_bare_ends:

@@ -42,6 +42,7 @@ class ServerSession:
         self._sender: str | None = None
         self._needs_smtputf8 = False
         self._recipients: list[str] = []
+        self._is_incomplete = False  # a recipient beyond the bound was refused
 
     @property
     def is_stranger(self) -> bool:
@@ -131,6 +132,7 @@ class ServerSession:
     def _reset(self) -> None:
         self._sender = None
         self._recipients = []
+        self._is_incomplete = False
 
     def _helo(self, argument: bytes) -> None:
         if not argument.strip():
@@ -146,14 +148,7 @@ class ServerSession:
             return
         self._reset()
         self._has_greeted = True
-        offers = [
-            self._service.hostname,
-            "PIPELINING",
-            "8BITMIME",
-            "SMTPUTF8",
-            f"SIZE {self.most_bytes}",
-            "ENHANCEDSTATUSCODES",
-        ]
+        offers = [self._service.hostname, *server_manners.offers(self._limits, self.most_bytes)]
         if self._service.tls is not None and not self.is_secure:
             offers.append("STARTTLS")
         if self._service.authenticate is not None and self._may_log_in():
@@ -181,6 +176,7 @@ class ServerSession:
         if self._sender is None:
             self._object(server_answer.OUT_OF_ORDER)
         elif len(self._recipients) >= self._limits.recipients:
+            self._is_incomplete = True
             self.say(server_answer.TOO_MANY_RECIPIENTS)
         else:
             address = read_rcpt(argument, needs_smtputf8=self._needs_smtputf8)
@@ -201,6 +197,10 @@ class ServerSession:
             self._object(server_answer.OUT_OF_ORDER)
         elif not self._recipients:
             self._object(server_answer.NO_RECIPIENT)
+        elif self._is_incomplete and self._limits.refuses_incomplete:
+            # Programs report success when some were taken. Some send no RSET after a refused DATA.
+            self._reset()
+            self.say(server_answer.INCOMPLETE)
         else:
             self._replies.say(GO_AHEAD)
             self.is_in_message = True

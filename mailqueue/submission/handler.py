@@ -83,7 +83,9 @@ class SubmissionHandler:
         except MailqueueError as exc:
             log.warning("submission.failed", client=program.address, error=str(exc))
             return trouble(exc)
-        return Answer(250, "2.0.0", f"Ok: queued as {row.id}")
+        count = len(email.documents)
+        of = f" and {count - 1} more" if count > 1 else ""
+        return Answer(250, "2.0.0", f"Ok: queued as {row.id}{of}")
 
     async def _let_in(self, caller: Caller) -> None:
         """Wait for the project's and the key's turn; its answer comes later is all a program sees.
@@ -145,6 +147,7 @@ async def _prepared(caller: Caller, envelope: Received, raw: bytes) -> PreparedR
         has_null_sender=not envelope.sender,
         options={"sender": caller.trap_sender} if caller.is_test else {},
         is_once=True,
+        by=f"key {caller.name}",
     )
     if caller.is_test and caller.trap_sender is None:
         raise InvalidField(

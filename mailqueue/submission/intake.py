@@ -19,6 +19,7 @@ from mailqueue.tenants.keys import in_force, not_in_force
 from mailqueue.tenants.model import Caller
 
 MOST_TOGETHER = 100
+"""Mails in one commit; a message to many recipients is several."""
 MOST_BYTES = 4 * 1024 * 1024
 MOST_COMMITS = 4
 """Commits at once: another is begun only for a full group, so that groups grow first."""
@@ -106,10 +107,11 @@ class Intake:
 
     def _taken(self) -> list[_Asked]:
         group: list[_Asked] = []
-        size = 0
-        while self._waiting and len(group) < MOST_TOGETHER:
+        size = mails = 0
+        while self._waiting:
             size += len(self._waiting[0].email.octets)
-            if group and size > MOST_BYTES:
+            mails += len(self._waiting[0].email.documents)
+            if group and (size > MOST_BYTES or mails > MOST_TOGETHER):
                 break
             group.append(self._waiting.pop(0))
         return group

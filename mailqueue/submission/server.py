@@ -13,6 +13,7 @@ from mailqueue.core.errors import ConfigError, NotFound
 from mailqueue.core.submission import DEFAULT_PORT
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
+from mailqueue.mail.shares import MOST_RECIPIENTS
 from mailqueue.smtp.server import smtp_server
 from mailqueue.smtp.server_handler import ServerLimits
 from mailqueue.submission import store
@@ -26,7 +27,8 @@ from mailqueue.tenants.callers import Callers
 
 LIMITS = ServerLimits(
     message_bytes=52_428_800,
-    recipients=50,  # of one mail, as everywhere
+    recipients=MOST_RECIPIENTS,
+    refuses_incomplete=True,
     connections=1_000,
     connections_per_address=100,
     waiting=50,

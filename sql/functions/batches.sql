@@ -125,6 +125,18 @@ END $$;
 COMMENT ON FUNCTION mailqueue.enqueue_shared(text, jsonb, jsonb, jsonb, boolean, text) IS
     'Accept one content, or some, for many recipients and remember them as a batch; a row for each in order: queued, suppressed or rejected with the reason.';
 
+-- The mails of one request or message that its caller knows by the id of the first. Accepted before: they are a batch already.
+CREATE OR REPLACE FUNCTION mailqueue.keep_batch(p_project uuid, p_ids uuid[], p_subject text, p_by text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    INSERT INTO mailqueue.batches (id, project_id, created_by, subject, email_ids) VALUES (p_ids[1], p_project, p_by, p_subject, p_ids)
+    ON CONFLICT DO NOTHING;
+END $$;
+COMMENT ON FUNCTION mailqueue.keep_batch(uuid, uuid[], text, text) IS 'Remember mails that were handed in as one; the batch has the id of the first.';
+
 CREATE OR REPLACE FUNCTION mailqueue.batch_of(p_project uuid, p_batch uuid)
 RETURNS TABLE (id uuid, created_at timestamptz, created_by text, subject text, recipients integer, rejected integer, counts jsonb)
 LANGUAGE sql STABLE SECURITY DEFINER

@@ -107,7 +107,8 @@ COMMENT ON FUNCTION mailqueue.enqueue(text, text, text, text, text, jsonb) IS
     'Accept one mail in the caller''s transaction and give its id. Bad input raises 22023 naming the field.';
 
 -- One message of a batch: {"recipient", "subject", "html", "text", and every option of enqueue()}. Its key is taken too:
--- status duplicate and the id of the email that has it, where it was used before.
+-- status duplicate and the id of the email that has it, where it was used before. One of the mails to whom a larger message was
+-- split has "split": {"of": what stands for all recipients}.
 CREATE OR REPLACE FUNCTION mailqueue.email_from_message(p_project uuid, p_message jsonb) RETURNS mailqueue.email_queue
 LANGUAGE plpgsql
 AS $$
@@ -128,7 +129,7 @@ BEGIN
             END IF;
         END LOOP;
     END IF;
-    v_options := p_message - '{recipient,subject,html,text}'::text[];
+    v_options := p_message - '{recipient,subject,html,text,split}'::text[];
     IF v_options <> '{}' THEN
         q := mailqueue.email_from_options(v_options);
     END IF;
@@ -154,7 +155,7 @@ BEGIN
         q.lane_id := mailqueue.lane_by_rules(q.lane_id, p_project, q.priority, q.category, q.tags, q.recipient_email);
     END IF;
     IF q.idempotency_key IS NOT NULL THEN
-        v_old := mailqueue.take_idempotency_key(q);
+        v_old := mailqueue.take_idempotency_key(q, p_message -> 'split' ->> 'of');
         IF v_old IS NOT NULL THEN
             q.id := v_old;
             q.status := 'duplicate';

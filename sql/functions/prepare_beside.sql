@@ -1,7 +1,11 @@
 -- What a mail has besides its row: the key it was handed in under, its further recipients, what is put into its words.
 
+-- It knew one parameter in a version before.
+DROP FUNCTION IF EXISTS mailqueue.take_idempotency_key(mailqueue.email_queue);
+
 -- The email already accepted under this key, or NULL when the key is now ours. Twins wait for each other here, nobody else.
-CREATE OR REPLACE FUNCTION mailqueue.take_idempotency_key(q mailqueue.email_queue) RETURNS uuid
+-- p_of: what stands for all recipients of the message of which this is one mail; NULL: it is the only one.
+CREATE OR REPLACE FUNCTION mailqueue.take_idempotency_key(q mailqueue.email_queue, p_of text DEFAULT NULL) RETURNS uuid
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -10,7 +14,7 @@ DECLARE
         q.text_body, q.from_email, q.from_name, q.reply_to, q.headers, q.also_to, q.cc, q.bcc, q.category,
         q.campaign_id, q.tags, q.custom_data, q.lane_id)::text || coalesce(q.attachments::text, '') || coalesce(q.template || ' ' || q.language, '')
         || CASE WHEN num_nonnulls(q.track_opens, q.track_clicks, q.unsubscribe) > 0
-                THEN jsonb_build_array(q.track_opens, q.track_clicks, q.unsubscribe)::text ELSE '' END, 'UTF8'));
+                THEN jsonb_build_array(q.track_opens, q.track_clicks, q.unsubscribe)::text ELSE '' END || coalesce(p_of, ''), 'UTF8'));
     v_old record;
 BEGIN
     INSERT INTO mailqueue.idempotency_keys (project_id, key, fingerprint, email_id)
@@ -29,7 +33,7 @@ BEGIN
     END IF;
     RETURN v_old.email_id;
 END $$;
-COMMENT ON FUNCTION mailqueue.take_idempotency_key(mailqueue.email_queue) IS 'Bind the key to this email, or give the email it is bound to; another body is refused.';
+COMMENT ON FUNCTION mailqueue.take_idempotency_key(mailqueue.email_queue, text) IS 'Bind the key to this email, or give the email it is bound to; another body is refused.';
 
 -- It gave nothing in a version before.
 DROP FUNCTION IF EXISTS mailqueue.store_recipients(mailqueue.email_queue);

@@ -36,8 +36,9 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.message_bytes_of(uuid) IS 'How large a finished message may be in this project, files and all.';
 
--- Each document has "email", a message of enqueue_batch(), "files" and "has_null_sender". The text of "email" stands for the
--- octets where a key is compared, and is not kept.
+-- Each document is one mail and has "email", a message of enqueue_batch(), "files", "has_null_sender", and "octets": the place of its
+-- message from 0. Mails of one message stand together, share its octets, and are a batch under the id of the first, handed in "by"
+-- somebody. The text of "email" stands for the octets where a key is compared, and is not kept.
 CREATE OR REPLACE FUNCTION mailqueue.accept_raw(p_project text, p_documents jsonb, p_octets bytea[])
 RETURNS TABLE (index integer, id uuid, status text, reason text)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -55,6 +56,9 @@ DECLARE
     v_file uuid;
     v_content bigint;
     v_octets bytea;
+    v_stored integer := 0;                                   -- the message that v_file and v_content are of
+    v_places integer[] := '{}';                              -- of each mail its message
+    v_place integer;
     d jsonb;
     q mailqueue.email_queue;
 BEGIN
@@ -62,25 +66,30 @@ BEGIN
     IF EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()) THEN
         PERFORM mailqueue.refuse_for_now();
     END IF;
-    FOR n IN 1 .. cardinality(p_octets) LOOP
+    FOR n IN 1 .. jsonb_array_length(p_documents) LOOP
         d := p_documents -> (n - 1);
-        v_octets := p_octets[n];
+        v_place := coalesce((d ->> 'octets')::integer + 1, n);
+        v_places := array_append(v_places, v_place);
         q := mailqueue.email_from_message(v_project, d -> 'email');
         v_ids := array_append(v_ids, q.id);
         v_status := array_append(v_status, CASE q.status WHEN 'pending' THEN 'queued' ELSE 'duplicate' END);
         CONTINUE WHEN q.status = 'duplicate';
-        PERFORM mailqueue.check_raw_files(v_project, d -> 'files');
         IF v_delivery IS NOT NULL AND d -> 'email' ->> 'delivery' IS NULL THEN
             q.delivery := v_delivery;
         END IF;
-        INSERT INTO mailqueue.attachments (project_id, created_on, sha256, bytes, content_type, octets)
-        VALUES (v_project, v_today, sha256(v_octets), length(v_octets), 'message/rfc822', v_octets)
-        RETURNING attachments.id INTO v_file;
-        INSERT INTO mailqueue.email_contents (created_on, project_id, subject, from_email, from_name, files)
-        VALUES (v_today, v_project, q.subject, q.from_email, q.from_name, jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
-                'id', v_file, 'on', v_today, 'name', 'message.eml', 'type', 'message/rfc822', 'bytes', length(v_octets), 'raw', true,
-                'null_sender', CASE WHEN (d ->> 'has_null_sender')::boolean THEN true END))))
-        RETURNING email_contents.id INTO v_content;
+        IF v_stored <> v_place THEN
+            v_stored := v_place;
+            v_octets := p_octets[v_place];
+            PERFORM mailqueue.check_raw_files(v_project, d -> 'files');
+            INSERT INTO mailqueue.attachments (project_id, created_on, sha256, bytes, content_type, octets)
+            VALUES (v_project, v_today, sha256(v_octets), length(v_octets), 'message/rfc822', v_octets)
+            RETURNING attachments.id INTO v_file;
+            INSERT INTO mailqueue.email_contents (created_on, project_id, subject, from_email, from_name, files)
+            VALUES (v_today, v_project, q.subject, q.from_email, q.from_name, jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
+                    'id', v_file, 'on', v_today, 'name', 'message.eml', 'type', 'message/rfc822', 'bytes', length(v_octets), 'raw', true,
+                    'null_sender', CASE WHEN (d ->> 'has_null_sender')::boolean THEN true END))))
+            RETURNING email_contents.id INTO v_content;
+        END IF;
         IF q.recipients > 1 THEN
             PERFORM mailqueue.store_recipients(q);
         END IF;
@@ -94,6 +103,11 @@ BEGIN
     END LOOP;
     IF v_new <> '{}' THEN
         PERFORM mailqueue.accept_rows(v_new);
+    END IF;
+    IF cardinality(v_ids) > cardinality(p_octets) THEN
+        PERFORM mailqueue.keep_batch(v_project, m.ids, p_documents -> m.first -> 'email' ->> 'subject', coalesce(p_documents -> m.first ->> 'by', 'unnamed'))
+           FROM (SELECT array_agg(i.id ORDER BY i.n) AS ids, min(i.n)::integer - 1 AS first
+                   FROM unnest(v_ids, v_places) WITH ORDINALITY AS i(id, place, n) GROUP BY i.place HAVING count(*) > 1) AS m;
     END IF;
     RETURN QUERY
         SELECT r.n::integer - 1, r.id, CASE WHEN r.status = 'queued' AND h.id IS NOT NULL THEN h.status ELSE r.status END, h.reason

@@ -269,5 +269,5 @@ async def test_the_octets_are_stored_once(conn: Conn) -> None:
     assert await make.rows(conn, "SELECT octets, bytes FROM mailqueue.attachments") == [
         (PLAIN, len(PLAIN))
     ]
-    with pytest.raises(InvalidField, match="50 recipients"):
-        await accepted(conn, PLAIN, *[f"p{n}@example.com" for n in range(51)])
+    with pytest.raises(InvalidField, match="1000 recipients, got 1001"):
+        await accepted(conn, PLAIN, *[f"p{n}@example.com" for n in range(1001)])

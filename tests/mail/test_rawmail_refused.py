@@ -64,7 +64,7 @@ def test_a_line_of_998_octets_is_taken() -> None:
     ],
 )
 def test_an_author_is_read_however_it_is_written(author: bytes) -> None:
-    document = prepared(RawEmail(raw(b"From: " + author), ("ann@example.com",))).document
+    document = prepared(RawEmail(raw(b"From: " + author), ("ann@example.com",))).documents[0]
 
     assert document["email"]["from_email"] == "shop@example.com"  # type: ignore[index]
 

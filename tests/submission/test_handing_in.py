@@ -52,18 +52,12 @@ async def test_smtplib_hands_in_under_starttls_and_tls(smtp: Running, database: 
 async def test_one_message_with_many_recipients_is_one_mail(smtp: Running, database: Conn) -> None:
     addresses = [f"person{n}@example.com" for n in range(50)]
 
-    def send() -> tuple[UUID, tuple[int, bytes]]:
+    def send() -> UUID:
         with smtp.client() as client:
-            made = handed_in(client, PLAIN, *addresses)
-            client.mail("a@example.com")
-            codes = [client.rcpt(f"more{n}@example.com") for n in range(51)]
-            assert [code for code, _ in codes[:50]] == [250] * 50
-            return made, codes[50]
+            return handed_in(client, PLAIN, *addresses)
 
-    email_id, last = await beside(send)
+    email_id = await beside(send)
 
-    assert last[0] == 452
-    assert last[1].startswith(b"4.5.3 ")
     query = "SELECT count(*) FROM mailqueue.email_recipients WHERE email_id = %s"
     assert await make.scalar(database, query, email_id) == 50
 

@@ -62,6 +62,7 @@ async def test_what_is_offered(smtp: Running) -> None:
         "SMTPUTF8",
         "SIZE 52428800",
         "ENHANCEDSTATUSCODES",
+        "LIMITS RCPTMAX=1000",
         "STARTTLS",
         "AUTH PLAIN LOGIN",
     }

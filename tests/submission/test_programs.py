@@ -6,6 +6,7 @@ import smtplib
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.anyio
 HERE = Path(__file__).parent
 
 
-def told(command: list[str], **options: str) -> subprocess.CompletedProcess[str]:
+def told(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=120, **options
     )

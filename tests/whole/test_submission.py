@@ -36,7 +36,7 @@ def handed_in(up: Up, octets: bytes, *to: str, sender: str = "x@example.com") ->
             client.rcpt(address)
         code, said = client.data(octets)
     assert code == 250, said
-    return said.decode().rpartition(" ")[2]
+    return said.decode().partition("queued as ")[2].split()[0]
 
 
 def test_a_message_arrives_octet_for_octet(shared_up: Up) -> None:
@@ -49,6 +49,22 @@ def test_a_message_arrives_octet_for_octet(shared_up: Up) -> None:
     shown = shared_up.home.json("email", "show", email_id)
     assert "two  spaces" in str(shown)
     assert shared_up.home.run("why", email_id).returncode == 0
+    assert shared_up.home.run("verify").returncode == 0
+
+
+def test_a_message_to_many_reaches_each_of_them_once(shared_up: Up) -> None:
+    everyone = ["ann@many.example", *(f"b{n}@many.example" for n in range(999))]
+
+    first = handed_in(shared_up, MESSAGE.replace(b"<81@", b"<83@"), *everyone)
+
+    query = (
+        "SELECT raw, rcpt_to FROM mailqueue.trap_messages WHERE rcpt_to[1] LIKE '%%@many.example'"
+    )
+    caught = eventually(lambda: found if len(found := shared_up.rows(query)) == 20 else None)
+    assert {bytes(raw) for raw, _ in caught} == {MESSAGE.replace(b"<81@", b"<83@")}
+    assert sorted(one for _, to in caught for one in to) == sorted(everyone)
+    [[ids]] = shared_up.rows("SELECT email_ids FROM mailqueue.batches WHERE id = %s", first)
+    assert len(ids) == 20
     assert shared_up.home.run("verify").returncode == 0
 
 

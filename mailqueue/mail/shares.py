@@ -1,0 +1,75 @@
+"""Splits the recipients of one message over as many mails as it takes. Pure."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+MOST_RECIPIENTS = 1_000
+"""Recipients of one message, over all its mails."""
+MOST_OF_MAIL = 50
+"""Recipients of one mail in the queue."""
+
+
+class Share(NamedTuple):
+    """The recipients of one of the mails: some of each kind, at least one of all."""
+
+    to: list[str]
+    cc: list[str]
+    bcc: list[str]
+
+    @property
+    def first(self) -> str:
+        """Return the recipient that the mail is known by."""
+        return next(chain(self.to, self.cc, self.bcc))
+
+
+def shares_of(to: Sequence[str], cc: Sequence[str], bcc: Sequence[str]) -> list[Share]:
+    """Return the recipients of each mail, of about equal size.
+
+    They are dealt in turn, so that recipients whom the headers name are in as many mails as
+    possible: some providers take no mail to blind copies alone.
+    """
+    given = [(text, kind) for kind, some in enumerate((to, cc, bcc)) for text in some]
+    count = -(-len(given) // MOST_OF_MAIL)
+    shares = []
+    for start in range(count):
+        share = Share([], [], [])
+        for text, kind in given[start::count]:
+            share[kind].append(text)
+        shares.append(share)
+    return shares
+
+
+def group_of(to: Sequence[str], cc: Sequence[str], bcc: Sequence[str]) -> str:
+    """Return a hash of all recipients, by which the mails of one message know each other."""
+    digest = hashlib.sha256()
+    for kind in (to, cc, bcc):
+        for text in sorted(kind):
+            digest.update(text.encode() + b"\n")
+        digest.update(b"\0")
+    return digest.hexdigest()
+
+
+def key_of_share(key: str, number: int) -> str:
+    """Return the idempotency key of one of the mails, from 0; the first has the message's own."""
+    if number == 0:
+        return key
+    return f"share {number + 1} of {hashlib.sha256(key.encode()).hexdigest()}"
+
+
+def messages_of(said: Mapping[str, object], everyone: Share) -> list[dict[str, object]]:
+    """Return what SQL's enqueue_batch() is told of each mail: the same, with its own recipients."""
+    shares = shares_of(*everyone)
+    mails = []
+    for number, share in enumerate(shares):
+        mail = dict(said) | {"recipient": share.first}
+        for kind, some in share._asdict().items():
+            if rest := [one for one in some if one != share.first]:
+                mail[kind] = rest
+        if len(shares) > 1:
+            mail["split"] = {"of": group_of(*everyone)}
+            if "idempotency_key" in said:
+                mail["idempotency_key"] = key_of_share(str(said["idempotency_key"]), number)
+        mails.append(mail)
+    return mails
