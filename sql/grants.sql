@@ -75,7 +75,7 @@ BEGIN
             ('worker', 'UPDATE (used_on) ON mailqueue.tracked_links'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.note_dressing_gaps(uuid[], text[], bigint[])'),
             ('worker', 'INSERT, UPDATE (retired_at) ON mailqueue.data_keys'),
-            ('worker', 'EXECUTE ON FUNCTION mailqueue.sealed_password(integer), mailqueue.bounced_mail(uuid, text, uuid), mailqueue.bounce_domains()'),
+            ('worker', 'EXECUTE ON FUNCTION mailqueue.sealed_password(integer), mailqueue.bounced_mail(uuid, text, uuid, text[]), mailqueue.bounce_domains()'),
             ('worker', 'EXECUTE ON FUNCTION mailqueue.record_events(jsonb), mailqueue.watch_rates(), mailqueue.claim_inbound(integer, interval), mailqueue.hold_inbound(uuid[], bigint[]),
                             mailqueue.settle_inbound(uuid[], bigint[], text[], interval[], jsonb[], jsonb[], text[]),
                             mailqueue.keep_inbound(uuid[], integer[], text[], text[], jsonb[], jsonb[], bytea[], text[])'),

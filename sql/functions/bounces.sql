@@ -1,6 +1,11 @@
 -- Whose mail came back: what a bounce is held against before it counts.
 
-CREATE OR REPLACE FUNCTION mailqueue.bounced_mail(p_email uuid, p_message_id text, p_project uuid)
+-- It knew no recipients in a version before.
+DROP FUNCTION IF EXISTS mailqueue.bounced_mail(uuid, text, uuid);
+
+-- p_recipients: whom the bounce names, in lower case. Several finished messages may bear one Message-ID, as mails do that were split
+-- for their many recipients: the one with such a recipient is meant.
+CREATE OR REPLACE FUNCTION mailqueue.bounced_mail(p_email uuid, p_message_id text, p_project uuid, p_recipients text[] DEFAULT '{}')
 RETURNS TABLE (id uuid, project_id uuid, message_id text, recipients text[])
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -19,15 +24,18 @@ AS $$
           SELECT h.id, h.project_id, h.message_id, h.recipient_email FROM mailqueue.email_history AS h WHERE h.id = s.email_id
           UNION ALL
           -- Finished messages keep the Message-ID they came with.
-          SELECT h.id, h.project_id, h.message_id, h.recipient_email FROM mailqueue.email_history AS h
-           WHERE p_email IS NULL AND h.message_id = s.message_id AND strpos(h.message_id, replace(h.id::text, '-', '')) <> 2
+          (SELECT h.id, h.project_id, h.message_id, h.recipient_email FROM mailqueue.email_history AS h
+            WHERE p_email IS NULL AND h.message_id = s.message_id AND strpos(h.message_id, replace(h.id::text, '-', '')) <> 2
+            LIMIT 1000)
      ) AS m
      WHERE (p_project IS NULL OR m.project_id = p_project) AND (mailqueue.tenant() IS NULL OR m.project_id = mailqueue.tenant())
        -- By its Message-ID it has to be the whole of it, not only the id of a mail at the beginning.
        AND (p_email IS NOT NULL OR m.message_id IS NULL OR lower(m.message_id) = lower(s.message_id))
+     ORDER BY lower(m.recipient_email) = ANY (p_recipients)
+              OR EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = m.id AND lower(r.address) = ANY (p_recipients)) DESC
      LIMIT 1
 $$;
-COMMENT ON FUNCTION mailqueue.bounced_mail(uuid, text, uuid) IS
+COMMENT ON FUNCTION mailqueue.bounced_mail(uuid, text, uuid, text[]) IS
     'The mail that came back, by its id or else by its Message-ID, with all its recipients in order; no row where there is none (in the project).';
 
 CREATE OR REPLACE FUNCTION mailqueue.bounce_domains() RETURNS SETOF text

@@ -50,9 +50,13 @@ AS $$
                  AND h.project_id = coalesce(s.project_id, h.project_id)
                  AND (s.account IS NULL OR coalesce(h.assigned_to, s.account) = s.account)
               UNION ALL
-              -- Raw messages keep the Message-ID they came with.
-              SELECT h.id, h.project_id, h.recipient_email, h.assigned_to, h.created_at, false
-                FROM mailqueue.email_history AS h WHERE h.message_id = s.message_id AND strpos(h.message_id, replace(h.id::text, '-', '')) <> 2
+              -- Raw messages keep the Message-ID they came with. One to many recipients is several mails: the one to this recipient is meant.
+              (SELECT c.id, c.project_id, c.recipient_email, c.assigned_to, c.created_at, false
+                 FROM (SELECT h.id, h.project_id, h.recipient_email, h.assigned_to, h.created_at
+                         FROM mailqueue.email_history AS h WHERE h.message_id = s.message_id AND strpos(h.message_id, replace(h.id::text, '-', '')) <> 2
+                          AND (s.account IS NULL OR h.project_id = s.project_id) LIMIT 1000) AS c
+                ORDER BY coalesce(lower(c.recipient_email) = lower(s.recipient)
+                                  OR EXISTS (SELECT FROM mailqueue.email_recipients AS x WHERE x.email_id = c.id AND lower(x.address) = lower(s.recipient)), false) DESC)
           ) AS f
            WHERE (s.account IS NULL OR f.project_id = s.project_id) AND (mailqueue.tenant() IS NULL OR f.project_id = mailqueue.tenant())
            LIMIT 1) AS m ON true

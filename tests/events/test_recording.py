@@ -19,6 +19,20 @@ async def types(conn: Conn) -> list[str]:
     return [row[0] for row in found]
 
 
+async def test_of_the_mails_of_one_message_the_one_to_the_recipient_is_found(conn: Conn) -> None:
+    mails = {}
+    for number in range(20):
+        mail = await left(conn, None, recipient_email=f"a{number}@x.yz", message_id="<many@x.yz>")
+        await also_to(conn, mail, f"a{number}@x.yz", f"b{number}@x.yz")
+        mails |= {f"A{number}@x.yz": mail, f"b{number}@x.yz": mail}
+
+    for address, mail in mails.items():
+        one = event(Type.DELIVERED, message_id="<many@x.yz>", recipient=address)
+        assert await told(conn, one) == [RECORDED]
+        query = "SELECT email_id FROM mailqueue.email_events WHERE recipient_email = %s"
+        assert await make.scalar(conn, query, address.lower()) == mail
+
+
 async def test_mail_is_found_by_id_message_id_and_what_its_provider_calls_it(conn: Conn) -> None:
     account = await make.sender_account(conn)
     mail = await left(conn, account, provider_message_id="<prov-1@mg.example.com>")

@@ -44,12 +44,7 @@ class Proof:
         if self.is_signed and 1 <= self.place <= len(recipients):
             return recipients[self.place - 1]
         keys = {found.key: one for one in recipients if (found := parsed(one)) is not None}
-        for said in (told.original_recipient, told.recipient):
-            for spelling in (said, without_xtext(said)):
-                known = parsed(spelling)
-                if known is not None and known.key in keys:
-                    return keys[known.key]
-        return None
+        return next((keys[key] for key in _keys(told) if key in keys), None)
 
 
 async def prove(
@@ -77,7 +72,8 @@ async def prove(
     message_id = reading.returned.message_id
     if not message_id:
         return f"{why}, and no Message-ID came back"
-    mail = await store.find_by_message_id(conn, message_id, project_id=project_id)
+    named = [key for told in reading.told[:MOST_CLAIMS] for key in _keys(told)]
+    mail = await store.find_by_message_id(conn, message_id, recipients=named, project_id=project_id)
     if mail is None:
         return f"{why}, and we sent no mail with the Message-ID that came back"
     return Proof(mail, is_signed=False)
@@ -97,6 +93,16 @@ async def _by_return_path(
     if mail is None:
         return "the mail of its return path is no longer here"
     return Proof(mail, is_signed=True, place=claimed.recipient)
+
+
+def _keys(told: Told) -> list[str]:
+    """Return the forms by which the recipients that a report names are known."""
+    spellings = (
+        spelling
+        for said in (told.original_recipient, told.recipient)
+        for spelling in (said, without_xtext(said))
+    )
+    return [known.key for text in spellings if (known := parsed(text)) is not None]
 
 
 def _claims(addresses: Iterable[str]) -> list[ReturnPath]:

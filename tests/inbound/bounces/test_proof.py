@@ -116,6 +116,21 @@ async def test_finished_messages_are_known_by_the_message_id_they_came_with(
     assert await office.suppressed() == ["ann@example.com"]
 
 
+async def test_of_the_mails_of_one_message_the_one_to_who_failed_is_meant(
+    office: PostOffice,
+) -> None:
+    own = "<to-many@program.example>"
+    for number in range(0, 60, 2):
+        mail = await sent(office.conn, f"p{number}@example.com", message_id=own)
+        some = (f"p{number}@example.com", f"p{number + 1}@example.com")
+        await also_to(office.conn, mail, *some)
+
+    for number in (58, 3, 0):
+        await office.take(report(failed(f"P{number}@Example.com"), message_id=own))
+
+    assert sorted(await office.suppressed()) == [f"p{n}@example.com" for n in (0, 3, 58)]
+
+
 async def test_of_several_recipients_only_who_is_named_failed(office: PostOffice) -> None:
     mail = await sent(office.conn)
     await also_to(office.conn, mail, "ann@example.com", "bob+news@example.com", "cy@example.com")
