@@ -32,7 +32,7 @@ class NewKey(StrictlyGiven):
     """What it may do: `email:send`, `email:read`, `template:read`, `template:write`,
     `analytics:read`, `suppression:manage`, `webhook:manage`, `project:read`, `project:write`.
     """
-    expires_in_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
+    expires_in_days: Annotated[int, Field(ge=1, le=3_650)] | None = None
     """Days from now until it stops by itself; never if left out."""
     rate_limit_per_sec: Rate | None = None
     """Requests a second of this key; the usual rate of the installation if left out."""

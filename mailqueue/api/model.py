@@ -8,11 +8,15 @@ from uuid import UUID
 
 from pydantic import AfterValidator, JsonValue
 
+from mailqueue.core.storable import MAX_LEVELS, TOO_DEEP
+
 LARGEST_INTEGER = 2**63 - 1
 
 
-def _storable(value: JsonValue) -> JsonValue:
+def _storable(value: JsonValue, level: int = 0) -> JsonValue:
     """Refuse what PostgreSQL or JSON itself cannot hold."""
+    if level > MAX_LEVELS:
+        raise ValueError(TOO_DEEP)
     match value:
         case str() if "\0" in value:
             raise ValueError("the character NUL is not allowed")
@@ -24,11 +28,11 @@ def _storable(value: JsonValue) -> JsonValue:
             raise ValueError("a number must be finite")
         case list():
             for each in value:
-                _storable(each)
+                _storable(each, level + 1)
         case dict():
             for name, each in value.items():
                 _storable(name)
-                _storable(each)
+                _storable(each, level + 1)
     return value
 
 

@@ -107,5 +107,5 @@ def _json(given: str | None) -> object:
         return None
     try:
         return json.loads(given)
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise click.BadParameter(f"this is not JSON: {exc}") from None

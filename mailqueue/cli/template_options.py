@@ -64,7 +64,7 @@ def variables_options(command: Command) -> Command:
             return
         try:
             found = json.loads(given)
-        except ValueError as exc:
+        except (ValueError, RecursionError) as exc:
             raise click.BadParameter(f"this is not JSON: {exc}") from None
         if not isinstance(found, dict):
             raise click.BadParameter("an object of names and values is needed")

@@ -133,7 +133,7 @@ def _schema(text: str | None) -> dict[str, Any] | None:
         return None
     try:
         found = json.loads(text)
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise InvalidField("variables_schema", f"this is not JSON: {exc}") from None
     if not isinstance(found, dict):
         raise InvalidField("variables_schema", "an object is needed")

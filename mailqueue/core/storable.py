@@ -1,36 +1,59 @@
-"""Decides which texts PostgreSQL can hold. Pure."""
+"""Decides which texts and JSON PostgreSQL can hold and every program can read. Pure."""
 
+import math
 from collections.abc import Iterator, Mapping
 
 from mailqueue.core.errors import InvalidField
 
+MAX_LEVELS = 100
+"""Bounds objects and lists in a JSON value, one within the other, as SQL's json_fault() does."""
+TOO_DEEP = f"at most {MAX_LEVELS} levels, one within the other"
+MIN_INTEGER, MAX_INTEGER = -(2**63), 2**64 - 1
+"""Whole numbers that our JSON is written with."""
+
 
 def unstorable(name: str, value: object) -> InvalidField | None:
-    """Name the field with characters no text in PostgreSQL can hold.
+    """Name the field with a text, number or depth that PostgreSQL or a JSON reader cannot take.
 
     Looks into lists and mappings; what is found in a mapping without a name of its own (`name` is
     empty) is called by its key.
     """
-    for field, text in _texts(name, value):
-        if "\0" in text:
-            return InvalidField(field, "a NUL character is not allowed")
-        if not _is_unicode(text):
-            return InvalidField(field, "it is not valid Unicode")
+    for field, each, level in _values(name, value, 0):
+        why = _fault(each, level)
+        if why is not None:
+            return InvalidField(field, why)
     return None
 
 
-def _texts(name: str, value: object) -> Iterator[tuple[str, str]]:
+def _fault(value: object, level: int) -> str | None:
+    if level > MAX_LEVELS:
+        return TOO_DEEP
     match value:
-        case str():
-            yield name, value
+        case str() if "\0" in value:
+            return "a NUL character is not allowed"
+        case str() if not _is_unicode(value):
+            return "it is not valid Unicode"
+        case int() if not MIN_INTEGER <= value <= MAX_INTEGER:
+            return "a whole number has 64 bits at most"
+        case float() if not math.isfinite(value):
+            return "a number must be finite"
+    return None
+
+
+def _values(name: str, value: object, level: int) -> Iterator[tuple[str, object, int]]:
+    """Yield each value with its field and level; nothing within one that is too deep."""
+    yield name, value, level
+    if level > MAX_LEVELS:
+        return
+    match value:
         case Mapping():
             for key, item in value.items():
                 under = name or str(key)
-                yield from _texts(under, key)
-                yield from _texts(under, item)
+                yield under, key, level
+                yield from _values(under, item, level + 1 if name else 0)
         case list() | tuple():
             for item in value:
-                yield from _texts(name, item)
+                yield from _values(name, item, level + 1)
 
 
 def _is_unicode(text: str) -> bool:

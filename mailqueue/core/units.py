@@ -21,6 +21,9 @@ _BYTES_BY_UNIT = {
     "mib": 1024**2,
     "gib": 1024**3,
 }
+LONGEST = timedelta(days=36_525)
+"""A hundred years: longer durations lead to instants that no program can write."""
+
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
 
 
@@ -33,7 +36,10 @@ def parse_duration(text: str) -> timedelta:
     number, unit = _split(text)
     if unit not in _SECONDS_BY_UNIT:
         raise ValueError(f"must be a duration such as 250ms, 30s, 15min, 4h or 2d, got {text!r}")
-    return timedelta(seconds=number * _SECONDS_BY_UNIT[unit])
+    seconds = number * _SECONDS_BY_UNIT[unit]
+    if seconds > LONGEST.total_seconds():
+        raise ValueError(f"must be at most {LONGEST.days}d, got {text[:100]!r}")
+    return timedelta(seconds=seconds)
 
 
 def parse_rate(text: str) -> float:

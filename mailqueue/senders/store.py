@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from orjson import dumps
-from psycopg.errors import UniqueViolation
+from psycopg.errors import DatetimeFieldOverflow, InvalidParameterValue, UniqueViolation
 
-from mailqueue.core.errors import Conflict
+from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.db.fetch import Conn, many, maybe, one, run, value
 from mailqueue.senders.model import (
     Headroom,
@@ -105,7 +105,11 @@ async def set_status(
     reason: str | None = None,
     until: datetime | timedelta | None = None,
 ) -> None:
-    """Let an account send, or keep it from sending: until an instant, for a while, or for good."""
+    """Let an account send, or keep it from sending: until an instant, for a while, or for good.
+
+    Raises:
+        InvalidField: the instant is more than ten years ahead.
+    """
     params = {
         "id": account_id,
         "status": status,
@@ -113,7 +117,10 @@ async def set_status(
         "until": until if isinstance(until, datetime) else None,
         "wait": until if isinstance(until, timedelta) else None,
     }
-    await run(conn, "set_sender_status", params)
+    try:
+        await run(conn, "set_sender_status", params)
+    except (InvalidParameterValue, DatetimeFieldOverflow) as exc:
+        raise InvalidField("until", "must be an instant within ten years") from exc
 
 
 async def set_limits(conn: Conn, account_id: int, *, limits: Limits) -> None:

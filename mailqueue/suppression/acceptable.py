@@ -1,14 +1,16 @@
-"""Which words make a suppression: address, reason, category, note and end. Pure."""
+"""Which words make a suppression: address, reason, category, note and end."""
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from mailqueue.core.address import Address, InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
 from mailqueue.suppression.model import NewSuppression, Reason
 
 MOST_DETAIL = 998
+LONGEST = timedelta(days=3_650)
+"""From now to the end of a suppression that has one."""
 _CATEGORY = re.compile(r"(?:[a-z][a-z0-9_-]{0,62}|\*)?")
 _BEYOND_UTF8 = re.compile("[\ud800-\udfff]")
 # Other spellings of our words.
@@ -103,11 +105,14 @@ def instant_of(text: str | None) -> datetime | None:
         return None
     try:
         instant = datetime.fromisoformat(text)
-        return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC)
+        instant = (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise InvalidField(
             "expires_at", f"must be an instant such as 2030-01-31T08:00:00Z, got {text[:100]!r}"
         ) from None
+    if instant > datetime.now(UTC) + LONGEST:
+        raise InvalidField("expires_at", f"must be within ten years, got {text[:100]!r}")
+    return instant
 
 
 def text_of(field: str, given: object) -> str | None:

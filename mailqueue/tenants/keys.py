@@ -13,6 +13,7 @@ NAME_CHARACTERS = 100
 MOST_REQUESTS_PER_SECOND = 1_000_000
 GRACE = timedelta(hours=24)
 MOST_GRACE = timedelta(days=90)
+LONGEST_LIFE = timedelta(days=3_650)
 ALL = 1_000_000
 
 
@@ -169,7 +170,7 @@ async def rotate_key(
     old = await show_key(conn, project_id, key_id)
     expires_at = None
     if old.expires_at is not None:
-        expires_at = datetime.now(UTC) + (old.expires_at - old.created_at)
+        expires_at = datetime.now(UTC) + min(old.expires_at - old.created_at, LONGEST_LIFE)
     key = keytext.new_key(is_test=old.is_test)
     new_id = await store.rotate_key(
         conn,

@@ -13,6 +13,37 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.refuse(text, text) IS 'Refuse the input with SQLSTATE 22023, naming the field.';
 
+-- Checks an instant that a caller gives and gives it back. NULL, where it has a meaning, is no instant: infinity never is one,
+-- as no reader outside of PostgreSQL has a word for it. p_may_be_past: an instant that is over means now.
+CREATE OR REPLACE FUNCTION mailqueue.check_instant(p_field text, p_at timestamptz, p_may_be_past boolean DEFAULT false) RETURNS timestamptz
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    IF p_at > clock_timestamp() + interval '10 years' THEN
+        PERFORM mailqueue.refuse(p_field, format('within ten years, got %s', p_at));
+    ELSIF p_at <= clock_timestamp() AND NOT p_may_be_past THEN
+        PERFORM mailqueue.refuse(p_field, format('must be in the future, got %s', p_at));
+    END IF;
+    RETURN p_at;
+END $$;
+COMMENT ON FUNCTION mailqueue.check_instant(text, timestamptz, boolean) IS
+    'Give back an instant between now and ten years ahead, or NULL; raises 22023 naming the field for any other.';
+
+-- What makes JSON of a caller unreadable for programs, in words; NULL where all can read it. The size is asked first, at no cost: the
+-- binary form takes at most five times the bytes of the text. Then the depth, of which the look at each number makes use.
+-- It is one expression, so that plpgsql runs it without a call.
+CREATE OR REPLACE FUNCTION mailqueue.json_fault(p_value jsonb, p_kib integer) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT CASE WHEN pg_column_size(p_value) > p_kib * 5120 THEN 'at most ' || p_kib || ' KiB'
+                WHEN jsonb_path_exists(p_value, 'strict $.**{101}') THEN 'at most 100 levels, one within the other'
+                WHEN jsonb_path_exists(p_value, 'strict $.** ? (@ > 1.7976931348623157e308 || @ < -1.7976931348623157e308)')
+                    THEN 'a number must lie within +-1.7976931348623157e308' END
+$$;
+COMMENT ON FUNCTION mailqueue.json_fault(jsonb, integer) IS
+    'Why JSON that a caller gives is refused: too large, too deep, or a number beyond a double; NULL where nothing is wrong.';
+
 -- Nearly every address, at the least cost: what this says no to is looked at closely by address_fault(). A shorter address
 -- cannot have too long a part.
 CREATE OR REPLACE FUNCTION mailqueue.is_plain_address(p_address text) RETURNS boolean

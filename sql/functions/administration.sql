@@ -107,9 +107,8 @@ BEGIN
     PERFORM mailqueue.check_administers();
     IF coalesce(btrim(p_name), '') = '' THEN
         PERFORM mailqueue.refuse('name', 'a name is needed');
-    ELSIF p_expires <= clock_timestamp() THEN
-        PERFORM mailqueue.refuse('expires_at', format('must be in the future, got %s', p_expires));
     END IF;
+    PERFORM mailqueue.check_instant('expires_at', p_expires);
     PERFORM mailqueue.check_text('name', p_name, 100);
     INSERT INTO mailqueue.administrators (name, token_hash, hint, expires_at, created_by)
     VALUES (p_name, p_hash, p_hint, p_expires, p_actor) ON CONFLICT ON CONSTRAINT administrators_name_key DO NOTHING RETURNING id INTO v_id;

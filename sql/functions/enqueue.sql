@@ -14,7 +14,7 @@ BEGIN
         PERFORM mailqueue.refuse('options', format('an object is needed, got %s', jsonb_typeof(p_options)));
     END IF;
     FOR o IN SELECT e.key, e.value, jsonb_typeof(e.value) AS type FROM jsonb_each(p_options) AS e WHERE jsonb_typeof(e.value) <> 'null' LOOP
-        v_text := o.value #>> '{}';
+        v_text := CASE WHEN o.type NOT IN ('array', 'object') THEN o.value #>> '{}' END;  -- the text of those may be long
         IF o.key IN ('template', 'language', 'campaign_id', 'from_email', 'from_name', 'reply_to', 'delivery', 'idempotency_key', 'sender',
                      'category', 'priority', 'run_at', 'expires_at') AND o.type <> 'string'
            AND NOT (o.key = 'priority' AND o.type = 'number') THEN
@@ -37,7 +37,7 @@ BEGIN
             WHEN 'expires_at' THEN q.expires_at := v_text::timestamptz;
             WHEN 'max_attempts' THEN
                 IF o.type <> 'number' OR v_text !~ '^[0-9]{1,4}$' THEN
-                    PERFORM mailqueue.refuse('max_attempts', format('1 to 1000, got %s', left(o.value::text, 100)));
+                    PERFORM mailqueue.refuse('max_attempts', format('1 to 1000, got %s', CASE WHEN v_text IS NULL THEN o.type ELSE left(o.value::text, 100) END));
                 END IF;
                 q.max_attempts := v_text;
             WHEN 'campaign_id' THEN q.campaign_id := v_text;

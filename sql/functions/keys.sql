@@ -69,6 +69,7 @@ DECLARE
     k mailqueue.api_keys;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
+    PERFORM mailqueue.check_instant('expires_at', p_expires_at, true);
     INSERT INTO mailqueue.api_keys AS o (project_id, name, key_hash, hint, is_test, scopes, expires_at, requests_per_second)
     VALUES (p_project, p_name, p_hash, p_hint, p_is_test, p_scopes, p_expires_at, p_requests_per_second) RETURNING o.* INTO k;
     INSERT INTO mailqueue.audit_events (project_id, action, subject, detail)
@@ -119,7 +120,8 @@ BEGIN
         RETURN NULL;
     END IF;
     INSERT INTO mailqueue.api_keys AS o (project_id, name, key_hash, hint, is_test, scopes, expires_at, requests_per_second)
-    VALUES (p_project, k.name, p_hash, p_hint, k.is_test, k.scopes, p_expires_at, k.requests_per_second) RETURNING o.* INTO n;
+    VALUES (p_project, k.name, p_hash, p_hint, k.is_test, k.scopes, least(p_expires_at, now() + interval '10 years'), k.requests_per_second)
+    RETURNING o.* INTO n;
     INSERT INTO mailqueue.audit_events (project_id, action, subject, detail)
     VALUES (p_project, 'api_key.rotated', 'api key ' || k.name, mailqueue.key_words(n) || jsonb_build_object('old', k.id, 'old_until', k.expires_at));
     RETURN n.id;

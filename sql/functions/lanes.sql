@@ -111,6 +111,9 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
+    IF TG_OP = 'INSERT' OR NEW.status_until IS DISTINCT FROM OLD.status_until THEN
+        PERFORM mailqueue.check_instant('until', NEW.status_until, true);
+    END IF;
     PERFORM mailqueue.lock_lanes(NEW.project_id);
     PERFORM mailqueue.keep_limit(NEW.project_id, NEW.id, NEW.daily_limit,
         least(NEW.rate_per_second, 1000.0 / nullif(NEW.send_delay_ms, 0)),

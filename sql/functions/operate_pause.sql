@@ -16,9 +16,7 @@ DECLARE
 BEGIN
     PERFORM mailqueue.check_text('reason', p_reason, 500);
     PERFORM mailqueue.check_text('name', v_name, 255);
-    IF p_until <= clock_timestamp() THEN
-        PERFORM mailqueue.refuse('until', format('must be in the future, got %s', p_until));
-    END IF;
+    PERFORM mailqueue.check_instant('until', p_until);
     CASE p_kind
     WHEN 'project' THEN
         UPDATE mailqueue.projects AS p SET status = 'paused', status_reason = p_reason, status_until = p_until, updated_at = now()

@@ -26,6 +26,7 @@ DECLARE
     v_box record;
     v_extra text[];
     v_address text;
+    v_fault text;
 BEGIN
     q.created_at := now();
     q.project := NULL;
@@ -124,12 +125,14 @@ BEGIN
     IF q.run_at IS NULL OR q.run_at < now() THEN
         q.run_at := now();
     ELSIF q.run_at > now() + interval '10 years' THEN
-        PERFORM mailqueue.refuse('run_at', format('within ten years, got %s', q.run_at));
+        PERFORM mailqueue.check_instant('run_at', q.run_at);
     END IF;
     IF q.expires_at IS NULL OR q.expires_at = now() + interval '4 days' THEN
         q.expires_at := q.run_at + interval '4 days';
     ELSIF q.expires_at <= q.run_at THEN
         PERFORM mailqueue.refuse('expires_at', format('must be after run_at and now, got %s', q.expires_at));
+    ELSIF q.expires_at > now() + interval '10 years' THEN
+        PERFORM mailqueue.check_instant('expires_at', q.expires_at);
     END IF;
     IF num_nonnulls(q.campaign_id, q.tags, q.custom_data, q.idempotency_key, q.language, q.variables) > 0 THEN
         IF q.template IS NULL AND num_nonnulls(q.language, q.variables) > 0 THEN
@@ -140,8 +143,15 @@ BEGIN
            OR q.tags IS NOT NULL AND EXISTS (SELECT FROM unnest(q.tags) AS t WHERE t IS NULL OR t = '' OR length(t) > 128 OR t ~ '[\u0001-\u001f\u007f]') THEN
             PERFORM mailqueue.refuse('tags', 'at most 20 tags of 1 to 128 characters');
         END IF;
-        IF length(q.custom_data::text) > 65536 THEN
-            PERFORM mailqueue.refuse('custom_data', 'at most 64 KiB');
+        IF q.custom_data IS NOT NULL THEN
+            IF q.template IS NULL THEN                       -- else with_template() has looked
+                v_fault := mailqueue.json_fault(q.custom_data, 64);
+            END IF;
+            IF v_fault IS NOT NULL THEN
+                PERFORM mailqueue.refuse('custom_data', v_fault);
+            ELSIF length(q.custom_data::text) > 65536 THEN
+                PERFORM mailqueue.refuse('custom_data', 'at most 64 KiB');
+            END IF;
         END IF;
         IF q.idempotency_key IS NOT NULL THEN
             IF length(q.idempotency_key) NOT BETWEEN 1 AND 255 THEN

@@ -9,9 +9,11 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
+    PERFORM mailqueue.check_instant('run_at', p_at, true);
     WITH moved AS (
         UPDATE mailqueue.email_queue AS q
-           SET run_at = greatest(p_at, now()), expires_at = greatest(p_at, now()) + (q.expires_at - q.run_at)
+           SET run_at = greatest(p_at, now()),
+               expires_at = CASE WHEN isfinite(q.expires_at) THEN greatest(p_at, now()) + (q.expires_at - q.run_at) ELSE q.expires_at END
          WHERE q.id = p_id AND q.project_id = p_project AND q.status = 'pending' AND q.attempts = 0
            AND q.run_at < '9000-01-01'  -- beyond: it has a server of its own
         RETURNING q.lane_id, q.run_at

@@ -58,6 +58,7 @@ BEGIN
             PERFORM mailqueue.refuse('state', 'on, off, or paused with until');
         END IF;
         PERFORM mailqueue.check_address('email', c.address);
+        PERFORM mailqueue.check_instant('until', c.until, true);
         IF mailqueue.change_subscription(p_project, c.address, c.category, c.state, c.until, p_source, p_email, p_campaign,
                                          left(p_user_agent, 500), p_by) THEN
             v_changed := v_changed || jsonb_build_object(c.category, c.state);

@@ -8,6 +8,8 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_nestloop = off SET jit = off                      -- nothing is known of rows that were copied a moment ago
 AS $$
     SELECT mailqueue.check_tenant(p_project);
+    SELECT mailqueue.check_instant('expires_at', max(l.expires_at), true) FROM mailqueue.suppression_lines AS l
+     WHERE l.import_id = p_import AND l.expires_at < 'infinity';      -- infinity: for good
     WITH lines AS (
         DELETE FROM mailqueue.suppression_lines AS l WHERE l.import_id = p_import
         RETURNING l.line, lower(l.address) AS address, l.category, l.reason, l.detail, l.expires_at

@@ -73,6 +73,11 @@ BEGIN
      WHERE x.version_id = t.version_id AND x.language = ANY (ARRAY[v_language, split_part(v_language, '-', 1), t.language])
      ORDER BY x.language = v_language DESC NULLS LAST, x.language = split_part(v_language, '-', 1) DESC NULLS LAST LIMIT 1;
     q.variables := coalesce(q.variables, '{}');
+    IF mailqueue.json_fault(q.variables, 64) IS NOT NULL THEN
+        PERFORM mailqueue.refuse('variables', mailqueue.json_fault(q.variables, 64));
+    ELSIF mailqueue.json_fault(q.custom_data, 64) IS NOT NULL THEN
+        PERFORM mailqueue.refuse('custom_data', mailqueue.json_fault(q.custom_data, 64));
+    END IF;
     PERFORM mailqueue.check_variables(q.variables, t.variables_schema, w.needs);
     IF q.custom_data IS NOT NULL AND (jsonb_typeof(q.custom_data) <> 'object' OR q.custom_data ? 'variables') THEN
         PERFORM mailqueue.refuse('custom_data', 'with a template an object is needed, without variables, which are kept there');

@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -247,10 +248,15 @@ def test_an_account_is_paused_limited_and_resumed(cli: Cli) -> None:
 def test_a_pause_ends_after_a_while_or_at_an_instant(cli: Cli) -> None:
     cli(*RELAY)
 
-    for until in ("2h", "2100-01-01T08:00:00+01:00", "2100-01-01 08:00"):
+    day = datetime.now(UTC).date() + timedelta(days=3_000)
+    for until in ("2h", f"{day}T08:00:00+01:00", f"{day} 08:00"):
         paused = document(cli("sender", "pause", "relay", "--until", until, "--json"))
 
         assert paused["status_until"] is not None
+    for until in ("36524d", "9999-12-31T00:00:00+00:00"):
+        refused = cli("sender", "pause", "relay", "--until", until)
+        assert refused.output == "error: until: must be an instant within ten years\n"
+    assert cli("sender", "pause", "relay", "--until", "99999999999d").exit_code == 1
 
 
 def test_a_server_that_is_away_is_one_line_with_the_fix(cli: Cli) -> None:
