@@ -6,6 +6,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.storable import TOO_DEEP
 from mailqueue.mime.rawhead import RawField, RawHead
 
 PREFIX = "x-mailqueue-"
@@ -74,7 +75,9 @@ def _instant(field: RawField) -> object:
 def _object(field: RawField) -> object:
     try:
         found = json.loads(field.said)
-    except (ValueError, RecursionError):
+    except RecursionError:
+        raise InvalidField(field.name, TOO_DEEP) from None
+    except ValueError:
         found = None
     if not isinstance(found, dict):
         raise InvalidField(field.name, "a JSON object is needed")

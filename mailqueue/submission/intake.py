@@ -10,7 +10,7 @@ from uuid import UUID
 
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.crashpoints import reach
-from mailqueue.core.errors import InputError, MailqueueError, Unavailable
+from mailqueue.core.errors import MailqueueError, Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.mail.model import BatchRow
@@ -77,10 +77,10 @@ class Intake:
             fault = await self._tried(group)
             if fault is None:
                 return
-            # Something is wrong with one of them, or with us: each hears of its own.
-            is_theirs = isinstance(fault, InputError)
+            # Something is wrong with one of them, or the database is away: each hears of its own.
+            is_away = isinstance(fault, Unavailable)
             for asked in group:
-                if len(group) == 1 or not is_theirs:
+                if len(group) == 1 or is_away:
                     asked.refuse(fault)
                 elif not asked.answer.done() and (its := await self._tried([asked])):
                     asked.refuse(its)
