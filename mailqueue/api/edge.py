@@ -13,7 +13,7 @@ from mailqueue.api.answers import AWAY, HEAD, REQUEST_ID
 from mailqueue.telemetry.log import get_logger
 
 _TOKEN = re.compile(r"^(/(?:inbound/[^/]{1,40}|t/[a-z]|pref)/).+")
-_ADDRESS = re.compile(r"[^/]+@[^/]*")
+_ADDRESS = re.compile(r"(?<![^/])[^/]+@[^/]*")
 _GIVEN = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 log = get_logger(__name__)
 

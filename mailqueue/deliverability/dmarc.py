@@ -6,7 +6,7 @@ from publicsuffixlist import PublicSuffixList
 
 from mailqueue.deliverability.findings import Finding, Publish, Status
 from mailqueue.deliverability.resolver import Resolver, Unresolved
-from mailqueue.dkim.record import read_tags
+from mailqueue.dkim.record import LONGEST, read_tags
 
 TOPIC = "DMARC"
 _POLICIES = ("none", "quarantine", "reject")
@@ -36,6 +36,9 @@ def judged(domain: str, at: str, records: tuple[str, ...]) -> Finding:
     if len(records) > 1:
         says = f"there are {len(records)} DMARC records: receivers use none; keep one"
         return Finding(TOPIC, Status.FAIL, says, records)
+    if len(records[0]) > LONGEST:
+        says = f"it is longer than {LONGEST} characters"
+        return Finding(TOPIC, Status.FAIL, says, records, wanted)
     tags = read_tags(records[0])
     if tags is None:
         return Finding(TOPIC, Status.FAIL, "it is not a list of tags", records, wanted)

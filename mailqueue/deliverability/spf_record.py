@@ -7,6 +7,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 LOOKED_UP = frozenset({"include", "a", "mx", "ptr", "exists", "redirect"})
 """Terms that cost a lookup; ten are allowed, those of included records among them."""
 
+LONGEST = 8192
+"""Characters of a record that is read; receivers ask for no more than 450 (RFC 7208 3.4)."""
 _MECHANISM = re.compile(
     r"([+\-~?]?)([A-Za-z][A-Za-z0-9]*)(?::([^/]*))?((?:/\d{1,3})?(?://\d{1,3})?)"
 )
@@ -40,8 +42,10 @@ def read_terms(text: str) -> list[Term]:
     """Read the terms in order, a redirect last as it counts last.
 
     Raises:
-        SpfError: naming the term at fault.
+        SpfError: naming the term at fault, or that the record is longer than LONGEST.
     """
+    if len(text) > LONGEST:
+        raise SpfError(f"it is longer than {LONGEST} characters")
     mechanisms: list[Term] = []
     redirects: list[Term] = []
     for word in text.split()[1:]:

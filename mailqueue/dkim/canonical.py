@@ -16,9 +16,20 @@ def relaxed_body(body: bytes) -> bytes:
     end = len(body)
     if body.endswith(b" "):  # a last line without its end
         end -= 1
-    while body.endswith(_CRLF, 0, end):
-        end -= 2
+    if body.endswith(_CRLF, 0, end):
+        end -= _crlfs_before(body, end)
     return body[:end] + _CRLF if end else b""
+
+
+def _crlfs_before(body: bytes, end: int) -> int:
+    """Return how many bytes before `end` are nothing but pairs of CR and LF."""
+    others = len(body[:end].rstrip(_CRLF))
+    ends = body[others:end]
+    # What is left of them begins behind the last pair the wrong way round: LF LF, CR CR.
+    wrong = max(ends.rfind(b"\n\n"), ends.rfind(b"\r\r"))
+    kept = wrong + 1 if wrong >= 0 else 0
+    kept += ends[kept : kept + 1] == b"\n"
+    return len(ends) - kept
 
 
 def body_hash(body: bytes) -> bytes:

@@ -7,7 +7,9 @@ from binascii import Error as NotBase64
 from mailqueue.dkim.keys import Algorithm
 
 STRING_OCTETS = 255  # RFC 1035 3.3.14: what one string of a TXT record holds
-_TAG = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*=\s*(.*?)\s*", re.DOTALL)
+LONGEST = 8192
+"""Characters of a TXT record that is read: several times the largest key's."""
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _BLANK = re.compile(r"\s+")
 
 
@@ -33,20 +35,28 @@ def zone_line(name: str, text: str) -> str:
 
 
 def read_tags(text: str) -> dict[str, str] | None:
-    """Read a list of tags (RFC 6376 3.2); None if it is none, as when a tag stands twice."""
+    """Return a list of tags (RFC 6376 3.2) by name; None if it is none, as when one stands twice.
+
+    What is longer than LONGEST is not read, and None.
+    """
     found: dict[str, str] = {}
+    if len(text) > LONGEST:
+        return None
     for part in text.split(";"):
         if not part.strip():
             continue
-        tag = _TAG.fullmatch(part)
-        if tag is None or tag[1] in found:
+        name, equals, value = part.partition("=")
+        name = name.strip()
+        if not equals or name in found or _NAME.fullmatch(name) is None:
             return None
-        found[tag[1]] = tag[2]
+        found[name] = value.strip()
     return found
 
 
 def key_fault(text: str, *, algorithm: Algorithm, public: str) -> str | None:
     """Say why a record found in DNS does not publish this key; None if it does."""
+    if len(text) > LONGEST:
+        return f"it is longer than {LONGEST} characters"
     tags = read_tags(text)
     if tags is None:
         return "it is not a list of tags"

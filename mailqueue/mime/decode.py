@@ -47,22 +47,22 @@ def words_to_text(value: str) -> str:
     between two words of one charset is put together again.
     """
     pieces: list[str] = []
-    run = b""
+    run: list[bytes] = []
     run_charset = ""
     end = 0
     for word in _WORD.finditer(value):
         between = value[end : word.start()]
         charset = word[1].lower()
         if run_charset and (charset != run_charset or not _BETWEEN_WORDS.fullmatch(between)):
-            pieces.append(octets_to_text(run, run_charset))
-            run = b""
+            pieces.append(octets_to_text(b"".join(run), run_charset))
+            run.clear()
         if not (run_charset and _BETWEEN_WORDS.fullmatch(between)):
             pieces.append(between)
-        run += _word_octets(word[2], word[3])
+        run.append(_word_octets(word[2], word[3]))
         run_charset = charset
         end = word.end()
     if run_charset:
-        pieces.append(octets_to_text(run, run_charset))
+        pieces.append(octets_to_text(b"".join(run), run_charset))
     pieces.append(value[end:])
     return _CONTROL.sub("\ufffd", "".join(pieces))
 

@@ -37,7 +37,7 @@ RESERVED = frozenset(
 _NAME = re.compile(rf"[!-9;-~]{{1,{NAME_OCTETS}}}")
 # C0, DEL, NEL and the Unicode separators end a line for someone; surrogates have no octets.
 _FORBIDDEN = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
-_TOKEN = re.compile(" *[^ ]+")
+_TOKEN = re.compile("(?<! ) *[^ ]+")
 _ATOM_PHRASE = re.compile(r"[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+(?: [A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+)*")
 
 

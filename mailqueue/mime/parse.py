@@ -26,6 +26,8 @@ class Limits:
     headers: int = 1_000
     field_octets: int = 4_096
     """Of a Content-Type or Content-Disposition; a longer one is read as absent."""
+    field_parameters: int = 50
+    """Of these; one with more is read as absent: their reader takes the square of the number."""
     parts: int = 200
     depth: int = 20
     boundary_lines: int = 2_000
@@ -195,7 +197,9 @@ def _content_fields(headers: _Headers, limits: Limits) -> Message:
     head = Message()
     for name, value in headers:
         is_content = name.lower().startswith("content-")
-        if is_content and len(value) <= limits.field_octets and name not in head:
+        is_read = len(value) <= limits.field_octets
+        is_read = is_read and value.count(";") <= limits.field_parameters
+        if is_content and is_read and name not in head:
             head[name] = value
     return head
 

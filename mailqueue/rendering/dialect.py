@@ -3,15 +3,18 @@
 import re
 
 from mailqueue.rendering.faults import TemplateFault
+from mailqueue.rendering.spans import Span, spans_of
 
-_PIECES = re.compile(
-    r"(?P<kept>\{%-?\s*raw\s*-?%\}.*?\{%-?\s*endraw\s*-?%\}|\{#.*?#\})"
-    r"|\{\{(?P<left>[-+]?)(?P<inside>.*?)(?P<right>[-+]?)\}\}",
-    re.DOTALL,
-)
+_OPENING = re.compile(r"(?P<raw>\{%-?\s*raw\s*-?%\})|(?P<comment>\{#)|(?P<tag>\{\{)")
+_CLOSING = {
+    "raw": re.compile(r"\{%-?\s*endraw\s*-?%\}"),
+    "comment": re.compile(r"#\}"),
+    "tag": re.compile(r"\}\}"),
+}
+_SIGNS = ("-", "+")
 _PATH = r"\.[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*"
 _LOOSE_PATH = re.compile(rf"(?<![\w\])]){_PATH}")
-_DOTTED = re.compile(rf"\s*(?P<path>{_PATH})\s*(?P<rest>\|.*)?\s*", re.DOTALL)
+_DOTTED = re.compile(rf"\s*(?P<path>{_PATH})\s*+(?P<rest>\|.*)?", re.DOTALL)
 _WORD = re.compile(r"\s*(?P<word>[A-Za-z_]+|/\*|\$)(?P<rest>.*)", re.DOTALL)
 _CALL = re.compile(rf"\s*(?P<path>{_PATH})(?P<arguments>(?:\s+(?:\"[^\"]*\"|[0-9.]+))*)\s*")
 _FUNCTIONS = (
@@ -36,22 +39,30 @@ def as_jinja(source: str, part: str = "") -> str:
     if "{{" not in source:
         return source
 
-    def read(found: re.Match[str]) -> str:
-        inside = found["inside"]
-        if inside is None:
-            return found[0]
-        dotted = _DOTTED.fullmatch(inside)
-        if dotted is not None:
-            rest = dotted["rest"] or ""
-            return f"{{{{{found['left']} {dotted['path'][1:]} {rest} {found['right']}}}}}"
-        instead = _instead(inside)
-        if instead is not None:
-            line = source.count("\n", 0, found.start()) + 1
-            written = " ".join(found[0].split())[:100]
-            raise TemplateFault(f"{written} is Go's: write {instead}", part=part, line=line)
-        return found[0]
+    pieces: list[str] = []
+    at = 0
+    for span in spans_of(source, _OPENING, _CLOSING):
+        if span.kind == "tag":
+            pieces += (source[at : span.start], _read(source, span, part))
+            at = span.end
+    return "".join((*pieces, source[at:]))
 
-    return _PIECES.sub(read, source)
+
+def _read(source: str, span: Span, part: str) -> str:
+    inside = source[span.begin : span.stop]
+    left = inside[:1] if inside.startswith(_SIGNS) else ""
+    inside = inside.removeprefix(left)
+    right = inside[-1:] if inside.endswith(_SIGNS) else ""
+    inside = inside.removesuffix(right)
+    dotted = _DOTTED.fullmatch(inside)
+    if dotted is not None:
+        return f"{{{{{left} {dotted['path'][1:]} {dotted['rest'] or ''} {right}}}}}"
+    instead = _instead(inside)
+    if instead is not None:
+        line = source.count("\n", 0, span.start) + 1
+        written = " ".join(source[span.start : span.end].split())[:100]
+        raise TemplateFault(f"{written} is Go's: write {instead}", part=part, line=line)
+    return source[span.start : span.end]
 
 
 def _instead(inside: str) -> str | None:

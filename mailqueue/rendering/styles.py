@@ -1,12 +1,19 @@
 """Decides how the CSS of a template gets into its elements, its Jinja left as it is. Pure."""
 
 import re
+from collections.abc import Iterator
 
 import css_inline
 
 from mailqueue.rendering.faults import TemplateFault
+from mailqueue.rendering.spans import Span, spans_of
 
-_TAGS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_OPENING = re.compile(r"(?P<value>\{\{)|(?P<statement>\{%)|(?P<comment>\{#)")
+_CLOSING = {
+    "value": re.compile(r"\}\}"),
+    "statement": re.compile(r"%\}"),
+    "comment": re.compile(r"#\}"),
+}
 _KEPT = re.compile(r"(?:<!--|&lt;!--)?jinja-(\d+)-kept(?:--&gt;|-->)?")
 _BODIES = re.compile(r"</?tbody>", re.IGNORECASE)
 _COMPOSED = re.compile(r"\{%-?\s*(?:extends|block)\b")
@@ -36,31 +43,51 @@ def inlined(html: str) -> str:
     if not _BODIES.search(html):
         made = _BODIES.sub("", made)  # parsing adds them, around rows and not around their loops
     back = _KEPT.sub(lambda found: tags[int(found[1])], made)
-    if sorted(_TAGS.findall(back)) != sorted(tags):
+    if sorted(back[tag.start : tag.end] for tag in _tags_of(back)) != sorted(tags):
         why = "its CSS cannot be inlined: a tag stands where no text may"
         raise TemplateFault(why, part="html")
     return back
 
 
+def _tags_of(text: str) -> Iterator[Span]:
+    return spans_of(text, _OPENING, _CLOSING)
+
+
 def _with_words(html: str, tags: list[str]) -> str:
     """Put a comment in each tag's place, or a word where a comment could not stand."""
-    made = ""
-    place = 0
-    for found in _TAGS.finditer(html):
-        made += html[place : found.start()]
+    made: list[str] = []
+    place, where = 0, _Where()
+    for found in _tags_of(html):
+        before = html[place : found.start]
+        where.read(before)
         word = f"jinja-{len(tags)}-kept"
-        made += word if _is_inside(made) else f"<!--{word}-->"
-        tags.append(found[0])
-        place = found.end()
-    return made + html[place:]
+        made += (before, word if where.is_inside else f"<!--{word}-->")
+        tags.append(html[found.start : found.end])
+        place = found.end
+    return "".join((*made, html[place:]))
 
 
-def _is_inside(before: str) -> bool:
-    """Say whether a place is within a tag, or an element whose content is plain text."""
-    if before.rfind("<") > before.rfind(">"):
-        return True
-    opened = list(_RAW.finditer(before))
-    if not opened:
-        return False
-    last = opened[-1]
-    return f"</{last[1].lower()}" not in before[last.end() :].lower()
+class _Where:
+    """What a place in HTML is in, as the pieces before it were read."""
+
+    def __init__(self) -> None:
+        self._is_in_tag = False
+        self._closing = ""  # of the element last opened whose content is plain text
+
+    @property
+    def is_inside(self) -> bool:
+        """Say whether it is within a tag, or an element whose content is plain text."""
+        return self._is_in_tag or bool(self._closing)
+
+    def read(self, piece: str) -> None:
+        """Go on behind a piece."""
+        opened, closed = piece.rfind("<"), piece.rfind(">")
+        if opened != closed:
+            self._is_in_tag = opened > closed
+        # A name that a tag of the template goes on is another name.
+        found = [one for one in _RAW.finditer(piece) if one.end() < len(piece)]
+        if found:
+            self._closing = f"</{found[-1][1].lower()}"
+            piece = piece[found[-1].end() :]
+        if self._closing and self._closing in piece.lower():
+            self._closing = ""

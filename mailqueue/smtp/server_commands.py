@@ -10,9 +10,9 @@ PATH_BYTES = 254  # RFC 5321 section 4.5.3.1.3 less the angle brackets
 
 # A path: quoted strings may hold blanks and angle brackets, the rest may not.
 _PATH = rb'<((?:"(?:[^"\\\x00-\x1f\x7f]|\\[ -~])*"|[^"\x00-\x20\x7f<>])*)>'
-_MAIL = re.compile(rb"FROM: ?" + _PATH + rb"(?: +([^\x00-\x1f\x7f]*))?", re.IGNORECASE)
-_RCPT = re.compile(rb"TO: ?" + _PATH + rb"(?: +([^\x00-\x1f\x7f]*))?", re.IGNORECASE)
-_SOURCE_ROUTE = re.compile(r"@[^:]*:")  # RFC 5321 appendix C: to be ignored
+_MAIL = re.compile(rb"FROM: ?" + _PATH + rb"(?: ++([^\x00-\x1f\x7f]*))?", re.IGNORECASE)
+_RCPT = re.compile(rb"TO: ?" + _PATH + rb"(?: ++([^\x00-\x1f\x7f]*))?", re.IGNORECASE)
+_SOURCE_ROUTE = re.compile(r"\A@[^:]*:")  # RFC 5321 appendix C: to be ignored
 _BODIES = (b"7BIT", b"8BITMIME")
 
 BAD_SENDER = Answer(553, "5.1.7", "the sender is not an address")
@@ -66,7 +66,7 @@ def _address(octets: bytes, *, needs_smtputf8: bool, fault: Answer) -> str | Ans
         text = octets.decode()
     except UnicodeDecodeError:
         return fault
-    address = _SOURCE_ROUTE.sub("", text, count=1) if text.startswith("@") else text
+    address = _SOURCE_ROUTE.sub("", text, count=1)
     local, at, domain = address.rpartition("@")
     if not at and address.lower() == "postmaster":  # RFC 5321 section 4.1.1.3
         return address

@@ -4,13 +4,14 @@ The CAN-SPAM Act (15 U.S.C. 7704 (a)(5)) wants both in each commercial mail.
 """
 
 import re
-from html import escape, unescape
+from html import escape
 from typing import NamedTuple
 
+from mailqueue.core.entities import unescaped
 from mailqueue.tracking.rewriting import is_leaving, with_at_end
 
 _LINKS = re.compile(r"""href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
-_TAGS = re.compile(r"<[^>]*>")
+_TAGS = re.compile(r"<[^<>]*>")
 _GAPS = re.compile(r"[\s,;|\u00b7\u2022]+")
 _STYLE = (
     "margin:24px 0 0;padding:12px 0;font:12px/1.5 Arial,Helvetica,sans-serif;"
@@ -86,7 +87,7 @@ def _says(text: str, footer: Footer) -> bool:
 def _shown(html: str, address: str) -> str:
     # Cheap first: tags are only taken out where the address may be.
     start = _plain(address).partition(" ")[0]
-    return unescape(_TAGS.sub(" ", html)) if start in html.casefold() or "&" in html else ""
+    return unescaped(_TAGS.sub(" ", html)) if start in html.casefold() or "&" in html else ""
 
 
 def _plain(text: str) -> str:

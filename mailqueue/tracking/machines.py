@@ -39,7 +39,7 @@ _PROXIES = (
 _SCANNERS = re.compile(
     r"""(?<!cu)bot\b|crawl|spider|slurp|scan(?:ner|ning)?\b|preview|externalhit|headless|phantomjs
       | \b(?:curl|wget|libwww-perl|lwp|python|aiohttp|httpx|go-http-client|java|ruby|perl
-           |guzzle|axios|node|node-fetch|undici|postman\w*|apache-httpclient|winhttp|libcurl
+           |guzzle|axios|node|node-fetch|undici|postman\w{0,20}|apache-httpclient|winhttp|libcurl
            |urlgrabber|php|scrapy|restsharp|rust|reqwest|http_request2)\b[/ ]?
       | barracuda|proofpoint|mimecast|symantec|messagelabs|trend\s?micro|fireeye|ironport|safelinks
       | zscaler|sophos|fortinet|fortiguard|check\s?point|bitdefender|kaspersky|mcafee|cyren

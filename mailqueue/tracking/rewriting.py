@@ -4,6 +4,7 @@ What is not changed stays as it was written, comments for Outlook included.
 """
 
 import re
+from collections import deque
 from collections.abc import Callable, Collection
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -18,9 +19,12 @@ _EDGES = "".join(map(chr, range(33)))  # WHATWG URL, 4.4: C0 controls and spaces
 _INNER = dict.fromkeys(map(ord, "\t\n\r"))  # and these within it are not part of an address
 _WEB = re.compile(r"https?://", re.IGNORECASE)
 _LEAVING = re.compile(r"unsubscribe|opt-?_?out", re.IGNORECASE)
-_AMP = re.compile(r"<html\b[^>]*(?:\u26a14email|amp4email)", re.IGNORECASE)
+_AMP = re.compile(r"<html\b[^<>]*(?:\u26a14email|amp4email)", re.IGNORECASE)
 _ENDS = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
 _SCRIPT = re.compile(r"</(?:script|style|textarea|title)\b", re.IGNORECASE)
+
+_MOST_ENDS = 1_000
+"""Ends of a document that are looked at, from behind: one has two."""
 
 Lead = Callable[[str], str]
 """Gives the address to put in the place of one."""
@@ -90,12 +94,17 @@ def with_at_end(html: str, markup: str) -> str:
     place = html.rfind("</body>")
     if place >= 0 and not html[place + 7 :].replace("</html>", "").strip():
         return html[:place] + markup + html[place:]  # as nearly every document ends
-    place = len(html)
-    for found in reversed(list(_ENDS.finditer(html))):
-        rest = html[found.end() :]
-        if "-->" in rest.partition("<!--")[0] or _SCRIPT.search(rest):
+    last_script = max((found.start() for found in _SCRIPT.finditer(html)), default=-1)
+    place = opened = closed = seen = len(html)  # where the first comment behind begins, or ends
+    for found in reversed(deque(_ENDS.finditer(html), maxlen=_MOST_ENDS)):
+        end = found.end()
+        if (at := html.find("<!--", end, seen + 3)) >= 0:
+            opened = at
+        if (at := html.find("-->", end, seen + 2)) >= 0:
+            closed = at
+        if closed + 3 <= opened or last_script >= end:
             break  # that one is within a comment or a script: it ends nothing
-        place = found.start()
+        place, seen = found.start(), end
     return html[:place] + markup + html[place:]
 
 

@@ -1,8 +1,8 @@
 """Decides what the list shows of a message that has just come in. Pure; never raises."""
 
-import html
 import re
 
+from mailqueue.core.entities import unescaped
 from mailqueue.mime.parse import Limits, ShownMessage, parse_message
 from mailqueue.trap.model import Caught
 
@@ -41,7 +41,7 @@ def caught(mail_from: str, rcpt_to: tuple[str, ...], raw: bytes) -> Caught:
 def _preview(shown: ShownMessage) -> str:
     text = shown.text
     if not text or not text.strip():
-        text = html.unescape(_TAG.sub(" ", _UNSEEN.sub(" ", shown.html or "")))
+        text = unescaped(_TAG.sub(" ", _UNSEEN.sub(" ", shown.html or "")))
     return _kept(" ".join(text.split())[:PREVIEW_CHARACTERS])
 
 

@@ -96,3 +96,9 @@ async def test_a_server_that_fails_leaves_it_open(zone: Zone) -> None:
     zone.failing.add("_dmarc.example.com")
 
     assert (await check_dmarc("example.com", zone.resolver())).status is Status.UNKNOWN
+
+
+def test_a_record_that_is_too_long_is_said_to_be() -> None:
+    found = judged("example.com", "example.com", ("v=DMARC1; p=none" + " " * 9000,))
+
+    assert (found.status, found.says) == (Status.FAIL, "it is longer than 8192 characters")

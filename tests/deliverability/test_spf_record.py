@@ -56,3 +56,8 @@ def test_a_redirect_counts_last_and_unknown_modifiers_do_not_count() -> None:
 def test_what_is_no_term_is_named(word: str) -> None:
     with pytest.raises(SpfError):
         read_terms(f"v=spf1 {word}")
+
+
+def test_a_record_that_is_longer_than_any_receiver_reads_is_refused() -> None:
+    with pytest.raises(SpfError, match="longer than 8192"):
+        read_terms("v=spf1 " + "a " * 5000)

@@ -53,3 +53,18 @@ def test_headers_of_one_name_stay_in_order_and_apart() -> None:
         b"subject": [b""],
         b"x": [b":\xc3\xa9:"],
     }
+
+
+@pytest.mark.parametrize(
+    "begin", [b"", b"x", b"\r", b"\n", b"\n\n", b"\r\r", b"\r\n\n", b" \r", b"\n\r"]
+)
+@pytest.mark.parametrize("pairs", [0, 1, 2, 5])
+def test_pairs_of_cr_and_lf_at_the_end_are_left_out_and_nothing_else(
+    begin: bytes, pairs: int
+) -> None:
+    body = begin + b"\r\n" * pairs
+    kept = body.replace(b" \r\n", b"\r\n")
+    while kept.endswith(b"\r\n"):
+        kept = kept[:-2]
+
+    assert relaxed_body(body) == (kept + b"\r\n" if kept else b"")

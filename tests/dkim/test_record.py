@@ -82,3 +82,10 @@ def test_a_record_that_does_not_publish_the_key_says_why(text: str, why: str) ->
 
 def test_tags_are_read_with_their_blanks_around_them() -> None:
     assert read_tags(" v = DKIM1 ;\tp= a b ; ") == {"v": "DKIM1", "p": "a b"}
+
+
+def test_a_record_that_no_key_needs_is_not_read() -> None:
+    long = GOOD.replace("p=", "p=" + " " * 9000)
+
+    assert fault(long) == "it is longer than 8192 characters"
+    assert read_tags(long) is None

@@ -126,3 +126,33 @@ def test_only_documents_that_say_so_are_amp() -> None:
 )
 def test_only_web_addresses_are_web_addresses(href: object) -> None:
     assert web_address(href) is None
+
+
+class Counted(str):
+    """A text that counts the characters of it that are looked at."""
+
+    __slots__ = ("looked_at",)
+    looked_at: int
+
+    def find(self, sub: str, start: int = 0, end: int | None = None) -> int:  # type: ignore[override]
+        found = str.find(self, sub, start, len(self) if end is None else end)
+        self.looked_at += (len(self) if end is None else end if found < 0 else found) - start
+        return found
+
+    def __getitem__(self, place: object) -> str:
+        found = str.__getitem__(self, place)  # type: ignore[index]
+        self.looked_at += len(found)
+        return found
+
+
+@pytest.mark.parametrize(
+    "end", ["</body>x", "</body>", "</body><!--", "--></html>", "</script></html>"]
+)
+def test_a_document_of_nothing_but_ends_is_gone_through_once(end: str) -> None:
+    """Isolate: one mail's ends keep nobody waiting."""
+    html = Counted(end * 900)
+    html.looked_at = 0
+
+    with_at_end(html, "!")
+
+    assert html.looked_at < 5 * len(html)

@@ -38,3 +38,9 @@ def test_whatever_comes_can_be_kept_as_text(octets: bytes, charset: str) -> None
         assert "\0" not in text
         text.encode()
     assert made.raw.endswith(octets)
+
+
+def test_a_number_no_character_has_is_no_fault() -> None:
+    raw = b"Content-Type: text/html\r\n\r\nhi &#" + b"9" * 5000 + b"; there"
+
+    assert caught("a@example.com", (), raw).preview == "hi \ufffd there"

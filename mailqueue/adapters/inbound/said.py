@@ -91,7 +91,7 @@ def _pieces(octets: bytes) -> Iterator[bytes]:
         yield body[start:-1]
 
 
-_MARKS = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{},]', re.DOTALL)
+_MARKS = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{},]', re.DOTALL)
 
 
 def part(value: Any, *path: str) -> Any:

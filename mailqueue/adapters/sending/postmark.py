@@ -47,7 +47,7 @@ MEANING_BY_CODE = {
     1236: outcomes.ACCOUNT,
 }
 _BAD_RECIPIENT = re.compile(r"(?:invalid|error parsing) '(?:to|cc|bcc)'", re.IGNORECASE)
-_INACTIVE = re.compile(r"([^:]*)\. Inactive recipients", re.IGNORECASE | re.DOTALL)
+_INACTIVE = re.compile(r"(?<![^:])([^:]*)\. Inactive recipients", re.IGNORECASE)
 
 
 class Postmark(Service):

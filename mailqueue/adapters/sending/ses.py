@@ -56,7 +56,7 @@ MEANING_BY_ERROR = {
     "ServiceUnavailable": outcomes.TRANSIENT,
 }
 CLOCK_ERRORS = frozenset({"RequestExpired", "RequestTimeTooSkewed"})
-_DAILY_QUOTA = re.compile(r"daily .*quota|quota.* (?:24|daily)", re.IGNORECASE)
+_DAILY_QUOTA = re.compile(r"daily .{0,200}quota|quota.{0,200} (?:24|daily)", re.IGNORECASE)
 
 
 class Ses(Service):

@@ -19,6 +19,8 @@ BODY_BYTES = 26 * 1024 * 1024
 MOST_FILES = 100
 MOST_FIELDS = 5_000
 MOST_OPTION_BYTES = 16 * 1024
+MOST_TYPE_BYTES = 1_000
+"""Of the Content-Type, of which only the boundary counts."""
 _TYPES = (b"multipart/form-data", b"application/x-www-form-urlencoded")
 _OPTIONS = ("o:", "h:", "v:", "t:")
 
@@ -84,6 +86,9 @@ async def form_of(request: Request) -> Form:
         InvalidField: a field cannot be kept, or options are too large.
     """
     given = head_of(request).get(b"content-type", b"")
+    if len(given) > MOST_TYPE_BYTES:
+        why = f"the Content-Type has more than {MOST_TYPE_BYTES} bytes"
+        raise HTTPException(HTTPStatus.BAD_REQUEST, why)
     kind = given.lower()
     body = await heard_out(request, most=BODY_BYTES)
     if body and not kind.startswith(_TYPES):

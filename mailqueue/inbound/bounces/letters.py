@@ -31,7 +31,7 @@ DAEMON = re.compile(
 SUBJECT = re.compile(
     r"undeliver|un-deliver|deliver(?:y|ed)?[^\n]{0,20}(?:fail|status|error|problem|notif"
     r"|report|delay"
-    r"|unsuccess|not |incomplete)|(?:fail|error|problem|unable|could not|cannot|can't|not)\w*"
+    r"|unsuccess|not |incomplete)|(?:fail|error|problem|unable|could not|cannot|can't|not)\w{0,20}"
     r"[^\n]{0,20}deliver|return(?:ed|ing)[- :](?:mail|e-?mail|message|to sender|undeliv)"
     r"|(?:mail|message|delivery|smtp) (?:system )?(?:error|fail\w*|problem|returned|rejected"
     r"|status|delivery)|failure[ :-]+(?:notice|notification|delivery)|non[- ]?deliver|failed mail"
@@ -85,8 +85,8 @@ _LINE_OF_ADDRESS = re.compile(
     r"^[ \t*>|.-]{0,8}(?:\d{1,2}[.)] )?(?:(?:[A-Za-z']{1,20} ){0,5}?(?:to|user|recipient"
     r"|address|mailbox|for"
     r"|rcpt|account|empf[^ :]{1,10}|destinat\w{1,8})(?:\(s\)|s"
-    r"|es)?(?: \w{1,12})?(?: ?[:=][ \t]*|[ \t]+|(?=[<('\"\[])))?"
-    r"(?:c=[^\n]{0,80}?SMTP=)?(?:rfc822;|smtp;)?[ \t]*[<(\['\"]{0,2}(?:mailto:|smtp:)?("
+    r"|es)?(?: \w{1,12})?(?: ?[:=][ \t]{0,40}|[ \t]{1,40}|(?=[<('\"\[])))?"
+    r"(?:c=[^\n]{0,80}?SMTP=)?(?:rfc822;|smtp;)?[ \t]{0,40}[<(\['\"]{0,2}(?:mailto:|smtp:)?("
     + _ADDRESS.pattern
     + r")[>)\]'\"]{0,2}",
     re.IGNORECASE,
@@ -99,7 +99,7 @@ _NOT_WHO = re.compile(
 )
 _NO_ADDRESS_LINE = re.compile(
     r"\b(?:from|sender|reply|contact|message-?id|references|by|via|postmaster|help|support|mailto"
-    r"|in-reply-to|return-path|subject|x-[\w-]+)\b[ :]",
+    r"|in-reply-to|return-path|subject|x-[\w-]{1,60})\b[ :]",
     re.IGNORECASE,
 )
 

@@ -13,9 +13,8 @@ MOST_REPORTS = 5
 
 STATUS_TYPES = frozenset({"message/delivery-status", "message/global-delivery-status"})
 _ABOUT_RECIPIENT = frozenset({"final-recipient", "original-recipient", "action", "status"})
-_LOOKS_LIKE_IT = re.compile(
-    r"^(?:Final|Original)-Recipient:[^\n]*(?:\n[^\n]+)*?\n(?:Action|Status):", re.M | re.I
-)
+_NAMES_RECIPIENT = re.compile(r"^(?:Final|Original)-Recipient:", re.M | re.I)
+_SAYS_STATUS = re.compile(r"\n(?:Action|Status):", re.I)
 _IN_DOUBT = re.compile(r"^(?:smtp;?)?[\s\d.\-#<>()]*$|^(?:smtp; ?)?\d{3}[^A-Za-z]*$", re.I)
 _UNDERSTOOD = frozenset({"delivered", "relayed", "expanded"})
 _NEXT_ADDRESS = re.compile(r"\n[ \t]*<?[\w.+=-]{1,64}@[\w.-]{1,80}>?:")
@@ -29,9 +28,18 @@ def status_part(root: Part) -> Part | None:
         return next((part for part in parts[:MOST_REPORTS] if names_recipients(part)), parts[0])
     for part in _outer(root):
         is_leaf = not part.children and part.content_type.startswith(("text/", "message/"))
-        if is_leaf and _LOOKS_LIKE_IT.search(part.text()):
+        if is_leaf and _looks_like_it(part.text()):
             return part
     return None
+
+
+def _looks_like_it(text: str) -> bool:
+    """Say whether a block of lines names a recipient, and a status further down."""
+    for block in text.split("\n\n"):
+        found = _NAMES_RECIPIENT.search(block)
+        if found is not None and _SAYS_STATUS.search(block, found.end()):
+            return True
+    return False
 
 
 def _outer(root: Part) -> list[Part]:

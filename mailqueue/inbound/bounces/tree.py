@@ -26,6 +26,8 @@ class Limits:
     header_octets: int = 128 * 1024
     headers: int = 500
     field_octets: int = 8_192
+    field_parameters: int = 50
+    """Of a Content-Type; their reader takes the square of the number."""
     parts: int = 100
     depth: int = 8
     text_octets: int = 64 * 1024
@@ -199,7 +201,9 @@ def _content_fields(fields: tuple[tuple[str, str], ...], limits: Limits) -> Mess
     head = Message()
     for name, value in fields:
         is_content = name.lower() == "content-type"
-        if is_content and len(value) < limits.field_octets and name not in head:
+        is_read = len(value) < limits.field_octets
+        is_read = is_read and value.count(";") <= limits.field_parameters
+        if is_content and is_read and name not in head:
             head[name] = value
     return head
 

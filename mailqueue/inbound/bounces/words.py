@@ -19,7 +19,7 @@ _WHO = (
     r"|person|rcpt|userid|username|customer|e-?mail|inbox|mail-?addr(?:ess)?|subscriber)s?"
 )
 _NAMED = rf"(?: ?[:,]? ?(?:{_ADDRESS}|<[^>\n]{{1,80}}>|\([^)\n]{{1,60}}\)|[\w.+-]{{1,40}}))?"
-_IS = r"(?: (?:is|was|are|has|have|been|be|it|could|can|does|do|did|currently|the))*"
+_IS = r"(?: (?:is|was|are|has|have|been|be|it|could|can|does|do|did|currently|the)){0,8}"
 
 FULL = re.compile(
     r"(?:mail ?box|folder|mail ?drop|inbox|account|maildir|store)[^.\n]{0,40}\bfull\b|\bquota\b"
@@ -31,7 +31,7 @@ FULL = re.compile(
     _I,
 )
 SIZE = re.compile(
-    r"(?:message|mail|content|body)(?: (?:is|was|file|header|body))* (?:too (?:big|large|long)"
+    r"(?:message|mail|content|body)(?: (?:is|was|file|header|body)){0,4} (?:too (?:big|large|long)"
     r"|exceeds|size|larger|length exceeds)|size limit|maximum (?:message |allowed )?size"
     r"|max(?:imum)? (?:message|mail) (?:size|length)|exceed[^.\n]{0,40}\bsize\b|too large\b",
     _I,
@@ -58,7 +58,7 @@ POLICY = re.compile(
     r"|(?<!not )\blisted (?:at|on|in|by)\b"
     r"|your (?:ip|host\b|server|network|domain|email system|e-?mail (?:has been|was)|mail (?:server"
     r"|host)|isp\b)|permission|prohibited|\bdenied\b|sender(?:'s)? (?:address |domain |id |e-?mail"
-    r" )*(?:rejected|verif|is not|does not|unknown|invalid|block|must|could)"
+    r" ){0,6}(?:rejected|verif|is not|does not|unknown|invalid|block|must|could)"
     r"|bad sender|invalid sender|unknown sender|domain of sender|mail from (?:domain|command)"
     r"|return address|\bh?elo\b|\behlo\b|gr[ae]y-?list|rejected by (?:the )?recipient|restricted"
     r"|only accepts? |do(?:es)? not accept (?:mail|messages|e-?mail) from|starttls|\btls\b"
@@ -72,8 +72,9 @@ RELAY = re.compile(
     _I,
 )
 DISABLED = re.compile(
-    rf"{_WHO}{_NAMED}{_IS} (?:temporar(?:il)?y |permanently |now )*(?:disabled|deactivated|inactiv"
-    r"|suspended|locked|closed|expired|discontinued|frozen|terminated|cancell?ed|on hold|retired"
+    rf"{_WHO}{_NAMED}{_IS} (?:temporar(?:il)?y |permanently |now ){{0,3}}"
+    r"(?:disabled|deactivated|inactiv|suspended|locked|closed|expired|discontinued"
+    r"|frozen|terminated|cancell?ed|on hold|retired"
     r"|(?:not|no longer) (?:active|in service|in use)|unavailable due)"
     rf"|(?:disabled|inactive|deactivated|suspended|closed|locked|dormant|expired) {_WHO}"
     r"|unavailable due to inactivity",
@@ -95,7 +96,7 @@ UNKNOWN_USER = re.compile(
     r"|(?:unknown|invalid|no such|bad|unrecogni[sz]ed|non-?exist(?:e|i)n[tg]|undeliverable"
     r"|unrout(?:e)?able|illegal|not a (?:valid|known)|no valid|not? existing|nonexistent)[ -]"
     r"(?:or (?:invalid|unknown|illegal) |local |virtual |remote |final |mail |e-?mail |smtp"
-    r" |destination )*"
+    r" |destination ){0,6}"
     rf"(?:{_WHO}|name|local[ -]?part)"
     r"|(?:does not|doesn't|didn't|do not|don't|did not) (?:exist|match any"
     rf"|have (?:an? |any )?(?:[\w.-]{{1,30}} )?(?:{_WHO})|handle mail for)"
@@ -117,7 +118,8 @@ UNKNOWN_USER = re.compile(
 )
 UNKNOWN_HOST = re.compile(
     r"(?:host|domain|system"
-    r"|site)(?: or domain)?(?: name)?(?: part)?(?: ?[(<:'\"]?(?=[\w-]*\.)[\w.-]{1,80}[)>'\"]?:?)?"
+    r"|site)(?: or domain)?(?: name)?(?: part)?"
+    r"(?: ?[(<:'\"]?(?=[\w-]{0,80}\.)[\w.-]{1,80}[)>'\"]?:?)?"
     rf"{_IS} ?:? ?(?:not? (?:be )?(?:found|exist|known|valid|resolv)|unknown|invalid|non-?exist"
     r"|doesn't exist|unrouteable|no such)|(?:unknown|invalid|no such|bad|illegal|non-?existent"
     r"|unroutable) (?:mail )?(?:host|domain|destination system|site)|nxdomain"

@@ -34,6 +34,7 @@ HOSTILE = {
     "dashes": "\nwas not delivered\n" + "-" * MANY * 4,
     "words": "\nwas not delivered\n" + "user has been has been " * MANY,
     "tags": "Content-Type: text/html\n\n" + "<style>" * MANY,
+    "recipients": "Content-Type: message/feedback-report\n\n" + "Final-Recipient:\n" * MANY,
     "named": "X-Failed-Recipients: " + "a@b.example, " * MANY + "\n\nwas not delivered\n",
 }
 
