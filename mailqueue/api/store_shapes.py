@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from mailqueue.db.fetch import Conn, many, maybe
+from mailqueue.db.fetch import Conn, many, maybe, run
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,14 @@ class Rescheduled(NamedTuple):
 
     outcome: str | None
     state: str
+
+
+async def keep_batch(
+    conn: Conn, project_id: UUID, ids: Sequence[UUID], *, subject: str | None, by: str
+) -> None:
+    """Remember mails of one request as a batch under the id of the first."""
+    asked = {"project_id": project_id, "ids": list(ids), "subject": subject, "by": by}
+    await run(conn, "keep_batch", asked)
 
 
 async def reschedule(

@@ -1,14 +1,17 @@
 """Hands mail in from Python: one, or a batch that is accepted in one transaction."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 from uuid import UUID
 
 from mailqueue.core import storable
+from mailqueue.core.address import InvalidAddress, parse_mailbox
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.mail import store_enqueue
 from mailqueue.mail.model import BatchRow
+from mailqueue.mail.shares import MOST_OF_MAIL, MOST_RECIPIENTS, Share, messages_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,45 @@ async def enqueue_batch(
         BatchRow(n, None, "rejected", str(refused[n])) if n in refused else _moved(next(rows), n)
         for n in range(len(emails))
     ]
+
+
+def split(email: NewEmail) -> list[NewEmail]:
+    """Return the mails that one is sent as: itself, or several where it has many recipients. Pure.
+
+    All of them have the headers of the one, and each has some of its recipients and a key.
+
+    Raises:
+        InvalidField: it has too many recipients.
+    """
+    given: Mapping[str, Any] = email.options
+    to = [email.recipient, *given.get("to", ())]
+    cc, bcc = given.get("cc", ()), given.get("bcc", ())
+    if (count := len(to) + len(cc) + len(bcc)) <= MOST_OF_MAIL:
+        return [email]
+    if count > MOST_RECIPIENTS:
+        raise InvalidField("to", f"one message may have {MOST_RECIPIENTS} recipients, got {count}")
+    known: set[str] = set()
+    everyone = Share(*(_unknown(some, known) for some in (to, cc, bcc)))
+    said = {name: value for name, value in given.items() if name not in ("to", "cc", "bcc")}
+    headers = {"to": to, "cc": list(cc)}
+    return [
+        replace(email, recipient=str(message.pop("recipient")), options=message)
+        for message in messages_of(said, everyone, headers=headers)
+    ]
+
+
+def _unknown(boxes: Sequence[str], known: set[str]) -> list[str]:
+    """Return the mailboxes whose address is not known yet: nobody gets two mails."""
+    found = []
+    for box in boxes:
+        try:
+            address = parse_mailbox(box).address.sent
+        except InvalidAddress:
+            address = box  # refused by the rules of mail
+        if address not in known:
+            known.add(address)
+            found.append(box)
+    return found
 
 
 def unstorable(email: NewEmail) -> InvalidField | None:

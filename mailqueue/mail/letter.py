@@ -1,10 +1,17 @@
 """Decides the bytes and the envelope of a claimed mail: who it is from, to whom, in which words."""
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from mailqueue.core.address import Address, InvalidAddress, Mailbox, parse_address
+from mailqueue.core.address import (
+    Address,
+    InvalidAddress,
+    Mailbox,
+    parse_address,
+    parse_mailbox,
+)
 from mailqueue.core.mailboxes import parse_mailboxes
 from mailqueue.dkim.signer import Signers
 from mailqueue.mail.judgement import Handed
@@ -100,6 +107,8 @@ def write_letter(
     try:
         sender = _sender(content, identity.sender)
         to, cc, envelope = _recipients(parcel, stopped)
+        if content.header_recipients is not None:
+            to, cc = (_named(content.header_recipients, kind) for kind in ("to", "cc"))
         reply_to = _reply_to(content, identity)
         mail_id = message_id(email.id, sender.address.domain)
         if parcel.raw is not None:
@@ -230,6 +239,11 @@ def _recipients(
         if one.status == "pending" and one.address not in stopped:
             envelope.setdefault(mailbox.address.sent, (mailbox.address, one.address))
     return to, cc, list(envelope.values())
+
+
+def _named(named: Mapping[str, list[str]], kind: str) -> list[Mailbox]:
+    """Return those whom a header names of the recipients of a message that is several mails."""
+    return [parse_mailbox(text) for text in named.get(kind, ())]
 
 
 def _parsed(text: str) -> Address:

@@ -49,6 +49,7 @@ class EmailContent(NamedTuple):
     template_version_id: UUID | None = None  # rendered from it: subject is the template's
     template_language: str | None = None
     dressing: int | None = None  # as email_contents.dressing has it
+    header_recipients: dict[str, list[str]] | None = None  # of one of the mails of a split message
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,17 +58,26 @@ def key_of_share(key: str, number: int) -> str:
     return f"share {number + 1} of {hashlib.sha256(key.encode()).hexdigest()}"
 
 
-def messages_of(said: Mapping[str, object], everyone: Share) -> list[dict[str, object]]:
-    """Return what SQL's enqueue_batch() is told of each mail: the same, with its own recipients."""
+def messages_of(
+    said: Mapping[str, object],
+    everyone: Share,
+    *,
+    headers: Mapping[str, Sequence[str]] | None = None,
+) -> list[dict[str, object]]:
+    """Return what SQL's enqueue_batch() is told of each mail: the same, with its own recipients.
+
+    `headers` are the recipients that To and Cc name, where the message is not finished.
+    """
     shares = shares_of(*everyone)
+    of = group_of(*everyone) if len(shares) > 1 else None
     mails = []
     for number, share in enumerate(shares):
         mail = dict(said) | {"recipient": share.first}
         for kind, some in share._asdict().items():
             if rest := [one for one in some if one != share.first]:
                 mail[kind] = rest
-        if len(shares) > 1:
-            mail["split"] = {"of": group_of(*everyone)}
+        if of is not None:
+            mail["split"] = {"of": of} | ({} if headers is None else {"headers": headers})
             if "idempotency_key" in said:
                 mail["idempotency_key"] = key_of_share(str(said["idempotency_key"]), number)
         mails.append(mail)

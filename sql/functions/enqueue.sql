@@ -108,7 +108,7 @@ COMMENT ON FUNCTION mailqueue.enqueue(text, text, text, text, text, jsonb) IS
 
 -- One message of a batch: {"recipient", "subject", "html", "text", and every option of enqueue()}. Its key is taken too:
 -- status duplicate and the id of the email that has it, where it was used before. One of the mails to whom a larger message was
--- split has "split": {"of": what stands for all recipients}.
+-- split has "split", with "of": what stands for all recipients.
 CREATE OR REPLACE FUNCTION mailqueue.email_from_message(p_project uuid, p_message jsonb) RETURNS mailqueue.email_queue
 LANGUAGE plpgsql
 AS $$

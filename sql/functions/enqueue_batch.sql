@@ -1,5 +1,31 @@
 -- Many mails by one call.
 
+-- One of the mails of a larger message has "split": {"of": what stands for all its recipients, "headers": {"to": [], "cc": []}}, the
+-- recipients that its headers name.
+CREATE OR REPLACE FUNCTION mailqueue.check_split(p_split jsonb) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    b record;
+BEGIN
+    IF jsonb_typeof(p_split) <> 'object' OR jsonb_typeof(p_split -> 'headers') <> 'object'
+       OR EXISTS (SELECT FROM jsonb_each(p_split -> 'headers') AS h
+                   WHERE h.key NOT IN ('to', 'cc') OR jsonb_typeof(h.value) <> 'array'
+                      OR jsonb_path_exists(h.value, 'strict $[*] ? (@.type() != "string")', '{}', true)) THEN
+        PERFORM mailqueue.refuse('split', 'headers with lists of strings named to and cc are needed');
+    ELSIF (SELECT sum(jsonb_array_length(h.value)) FROM jsonb_each(p_split -> 'headers') AS h) > 1000 THEN
+        PERFORM mailqueue.refuse('split', 'headers name at most 1000 recipients');
+    END IF;
+    FOR b IN SELECT h.key, x.box FROM jsonb_each(p_split -> 'headers') AS h, jsonb_array_elements_text(h.value) AS x(box) LOOP
+        IF NOT mailqueue.is_plain_address(b.box) THEN
+            PERFORM mailqueue.check_text('cc', b.box, 600);
+            PERFORM mailqueue.check_address(b.key, (mailqueue.split_mailbox(b.box)).address);
+        END IF;
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION mailqueue.check_split(jsonb) IS 'Refuse what the headers of a split message name where it is none of recipients.';
+
 -- First all messages at once. Only where one of them is refused they are taken one by one: a point to go back to for each
 -- costs as much as the mail.
 CREATE OR REPLACE FUNCTION mailqueue.enqueue_batch(project text, messages jsonb)
@@ -17,6 +43,7 @@ DECLARE
     v_contents mailqueue.email_queue[];
     v_ids uuid[]; v_status text[]; v_reasons text[];
     v_message jsonb;
+    v_split jsonb;                                           -- the last that was checked
     v_why text;
     q mailqueue.email_queue; c mailqueue.email_queue;
 BEGIN
@@ -32,6 +59,9 @@ BEGIN
                 v_why := NULL;
                 IF v_is_careful THEN
                     BEGIN
+                        IF v_message ? 'split' THEN
+                            PERFORM mailqueue.check_split(v_message -> 'split');
+                        END IF;
                         q := mailqueue.email_from_message(v_project, v_message);
                     EXCEPTION WHEN invalid_parameter_value THEN
                         v_why := SQLERRM;
@@ -41,6 +71,10 @@ BEGIN
                         CONTINUE;
                     END IF;
                 ELSE
+                    IF v_message ? 'split' AND v_message -> 'split' IS DISTINCT FROM v_split THEN
+                        v_split := v_message -> 'split';
+                        PERFORM mailqueue.check_split(v_split);
+                    END IF;
                     q := mailqueue.email_from_message(v_project, v_message);
                 END IF;
                 v_ids := array_append(v_ids, q.id); v_reasons := array_append(v_reasons, NULL);
@@ -49,10 +83,11 @@ BEGIN
                 IF v_delivery IS NOT NULL AND v_message ->> 'delivery' IS NULL THEN
                     q.delivery := v_delivery;
                 END IF;
+                q.project := v_message -> 'split' ->> 'headers';  -- of no use but to carry it
                 IF (q.html_body, q.text_body, q.subject, q.from_email, q.from_name, q.reply_to, q.headers, q.attachments,
-                    q.template_version_id, q.language, q.track_opens, q.track_clicks, q.unsubscribe) IS DISTINCT FROM
+                    q.template_version_id, q.language, q.track_opens, q.track_clicks, q.unsubscribe, q.project) IS DISTINCT FROM
                    (c.html_body, c.text_body, c.subject, c.from_email, c.from_name, c.reply_to, c.headers, c.attachments,
-                    c.template_version_id, c.language, c.track_opens, c.track_clicks, c.unsubscribe) THEN
+                    c.template_version_id, c.language, c.track_opens, c.track_clicks, c.unsubscribe, c.project) THEN
                     c := q;                                  -- most batches say the same to all
                     v_contents := array_append(v_contents, c);
                 END IF;
@@ -88,7 +123,8 @@ COMMENT ON FUNCTION mailqueue.enqueue_batch(text, jsonb) IS
 
 DROP FUNCTION IF EXISTS mailqueue.store_batch(mailqueue.email_queue[]);
 
--- Equal contents of one batch become one row. p_rows name theirs by its place in p_contents.
+-- Equal contents of one batch become one row. p_rows name theirs by its place in p_contents, whose "project" is whom the headers of a
+-- split message name.
 CREATE OR REPLACE FUNCTION mailqueue.store_batch(p_rows mailqueue.email_queue[], p_contents mailqueue.email_queue[]) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -109,17 +145,17 @@ BEGIN
     WITH said AS MATERIALIZED (
         SELECT c.*, CASE WHEN v_differ THEN int8send(c.ordinality) ELSE sha256(convert_to(jsonb_build_array(c.subject, c.html_body, c.text_body,
                         c.from_email, c.from_name, c.reply_to, c.headers, c.attachments, c.template_version_id, c.language,
-                        c.track_opens, c.track_clicks, c.unsubscribe)::text, 'UTF8')) END AS hash
+                        c.track_opens, c.track_clicks, c.unsubscribe, c.project)::text, 'UTF8')) END AS hash
           FROM unnest(p_contents) WITH ORDINALITY AS c
     ), contents AS MATERIALIZED (
         SELECT nextval('mailqueue.email_contents_id_seq') AS new_id, d.*
           FROM (SELECT DISTINCT ON (s.hash) s.* FROM said AS s) AS d
     ), written AS (
         INSERT INTO mailqueue.email_contents (id, created_on, project_id, subject, html_body, text_body, from_email, from_name, reply_to, headers, files,
-                                              template_version_id, template_language, dressing)
+                                              template_version_id, template_language, dressing, header_recipients)
         SELECT c.new_id, v_today, c.project_id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers,
                c.attachments, c.template_version_id, c.language,
-               mailqueue.dressing(coalesce(c.track_opens, p.track_opens), coalesce(c.track_clicks, p.track_clicks), c.unsubscribe)
+               mailqueue.dressing(coalesce(c.track_opens, p.track_opens), coalesce(c.track_clicks, p.track_clicks), c.unsubscribe), c.project::jsonb
           FROM contents AS c JOIN mailqueue.projects AS p ON p.id = c.project_id
     ), places AS MATERIALIZED (
         SELECT array_agg(c.new_id ORDER BY s.ordinality) AS ids FROM said AS s JOIN contents AS c ON c.hash = s.hash

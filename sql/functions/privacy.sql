@@ -181,7 +181,8 @@ BEGIN
       FROM mailqueue.email_contents AS c CROSS JOIN LATERAL jsonb_array_elements(c.files) AS f
      WHERE c.id = ANY (p_ids) AND c.project_id = e.project_id AND jsonb_typeof(c.files) = 'array';
     UPDATE mailqueue.email_contents AS c
-       SET subject = 'erased', html_body = NULL, text_body = 'erased', from_name = NULL, reply_to = NULL, headers = NULL, files = NULL
+       SET subject = 'erased', html_body = NULL, text_body = 'erased', from_name = NULL, reply_to = NULL, headers = NULL, files = NULL,
+           header_recipients = NULL
      WHERE c.id = ANY (p_ids) AND c.project_id = e.project_id AND c.created_on = (e.place -> 'contents' ->> c.id::text)::date;
     RETURN QUERY SELECT l FROM mailqueue.erase_attachments(p_erasure,
         ARRAY(SELECT DISTINCT (f ->> 'id')::uuid FROM jsonb_array_elements(v_files) AS f)) AS l;

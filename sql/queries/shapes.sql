@@ -1,5 +1,9 @@
 -- What send APIs of other shapes show.
 
+-- name: keep_batch :run
+-- Remember mails of one request as a batch under the id of the first.
+SELECT mailqueue.keep_batch(%(project_id)s, %(ids)s::uuid[], %(subject)s, %(by)s);
+
 -- name: reschedule_email :maybe
 -- Give mail that was not tried yet another instant; no row where the project has no such mail.
 SELECT r.outcome, r.state

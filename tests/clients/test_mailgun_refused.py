@@ -42,8 +42,12 @@ def client(site: Served) -> Iterator[Client]:
         ({"recipient-variables": "no"}, "'recipient-variables' parameter is not a valid JSON"),
         ({"recipient-variables": "[]"}, "'recipient-variables' parameter is not a valid JSON"),
         (
-            {"to": [f"p{n}@example.com" for n in range(51)]},
-            "'to' parameter: one message may have 50",
+            {"to": [f"p{n}@example.com" for n in range(1001)]},
+            "'to' parameter: at most 1000 recipients",
+        ),
+        (
+            {"bcc": [f"p{n}@example.com" for n in range(50)], "recipient-variables": "{}"},
+            "'bcc' parameter: with recipient-variables at most 49 in cc and bcc, got 50",
         ),
         ({"subject": None}, "'subject' parameter: a subject is needed"),
         ({"subject": "a\nb"}, "'subject' parameter: "),

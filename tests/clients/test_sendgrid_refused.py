@@ -54,13 +54,11 @@ HI = {"to": [{"email": "a@example.com"}], "subject": "x"}
             "personalizations.0.cc field.",
         ),
         (
-            {
-                "personalizations": [
-                    HI | {"cc": [{"email": f"p{n}@example.com"} for n in range(50)]}
-                ]
-            },
+            {"personalizations": [HI | {"to": [{"email": "b@e.org"}, {"email": "B@e.org"}]}]},
             "personalizations.0",
-            "A personalization may have 50 recipients here, got 51.",
+            "Each email address in the personalization block should be unique between to, cc, and "
+            "bcc. We found the first duplicate instance of [B@e.org] in the "
+            "personalizations.0.to field.",
         ),
         (
             {"personalizations": [HI | {"cc": [{"email": f"p{n}@e.org"} for n in range(1000)]}]},

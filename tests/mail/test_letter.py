@@ -64,6 +64,18 @@ def test_stopped_recipients_leave_the_envelope_and_stay_in_the_header() -> None:
     assert headers(letter)["Cc"] == "cy@example.org"
 
 
+def test_one_of_the_mails_to_many_names_all_and_goes_to_its_own() -> None:
+    named = {"to": ["Ann <ann@example.org>", "bo@bücher.example"], "cc": ["cy@example.org"]}
+    mail = parcel(("bcc", "dee@example.org"), header_recipients=named)
+
+    letter = written(mail)
+
+    assert b"\r\nTo: Ann <ann@example.org>, bo@xn--bcher-kva.example\r\n" in letter.outgoing.message
+    assert b"\r\nCc: cy@example.org\r\n" in letter.outgoing.message
+    assert b"dee@" not in letter.outgoing.message
+    assert letter.outgoing.envelope.recipients == ("ann@example.org", "dee@example.org")
+
+
 def test_recipients_settled_before_are_not_sent_to_again() -> None:
     what = parcel(("cc", "cy@example.org"))
     done = what.recipients[0].__class__(what.email.id, "to", "ann@example.org", None, "sent")

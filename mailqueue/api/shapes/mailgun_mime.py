@@ -58,6 +58,7 @@ async def accepted_message(call: Call, form: Form, options: Options, key: str | 
         octets=octets,
         recipients=tuple(dict.fromkeys(parted(one)[1] for one in recipients)),
         options=mail.with_trap(call.caller, given),
+        by=call.by,
     )
     try:
         ready = prepared(raw)

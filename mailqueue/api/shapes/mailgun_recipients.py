@@ -12,10 +12,8 @@ from mailqueue.api.shapes.mailgun_options import object_of, written
 from mailqueue.api.shapes.together import Budget
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
+from mailqueue.mail.shares import MOST_OF_MAIL, MOST_RECIPIENTS
 
-MOST_RECIPIENTS = 1_000
-MOST_TOGETHER = 50
-"""Of one message."""
 MOST_CHARACTERS = 64 * 1024 * 1024
 """Of all mails of a request whose words have values put in."""
 PLACE = "{{ unsubscribe_url }}"
@@ -48,10 +46,11 @@ def recipients_of(form: Form) -> Recipients:
     if sum(map(len, found.values())) > MOST_RECIPIENTS:
         raise InvalidField("to", f"at most {MOST_RECIPIENTS} recipients")
     variables = _variables(form.one("recipient-variables"))
-    if variables is None and sum(map(len, found.values())) > MOST_TOGETHER:
-        why = f"one message may have {MOST_TOGETHER} recipients: give recipient-variables"
-        raise InvalidField("to", why)
     if variables is not None:  # each gets one copy, however often he stands there
+        if (copies := len(found["cc"]) + len(found["bcc"])) >= MOST_OF_MAIL:
+            # Each of a thousand mails would go to all of them.
+            why = f"with recipient-variables at most {MOST_OF_MAIL - 1} in cc and bcc, got {copies}"
+            raise InvalidField("cc" if found["cc"] else "bcc", why)
         by_address: dict[str, str] = {}
         for one in found["to"]:
             by_address.setdefault(parted(one)[1].lower(), one)

@@ -23,8 +23,6 @@ from mailqueue.api.shapes.sendgrid_model import (
 )
 from mailqueue.core.address import InvalidAddress, parse_address
 
-MOST_TOGETHER = 50
-"""Recipients of one mail."""
 MOST_HOURS = 72
 MOST_CATEGORIES = 10
 MOST_CATEGORY_CHARACTERS = 128
@@ -118,9 +116,6 @@ def _senders(mail: SendGridMail) -> Iterator[Wrong]:
 def _recipients(mail: SendGridMail) -> Iterator[Wrong]:
     total = 0
     for n, each in enumerate(mail.personalizations):
-        if (count := len(each.to) + len(each.cc) + len(each.bcc)) > MOST_TOGETHER:
-            why = f"A personalization may have {MOST_TOGETHER} recipients here, got {count}."
-            yield Wrong(why, f"personalizations.{n}")
         seen: set[str] = set()
         for kind, boxes in (("to", each.to), ("cc", each.cc), ("bcc", each.bcc)):
             total += len(boxes)

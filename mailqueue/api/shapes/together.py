@@ -4,8 +4,9 @@ import base64
 import binascii
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
-from mailqueue.api import mail
+from mailqueue.api import mail, store_shapes
 from mailqueue.api.call import Call
 from mailqueue.api.model import Sent
 from mailqueue.api.sending_model import AttachedFile, SendRequest
@@ -13,7 +14,8 @@ from mailqueue.api.shapes.accepting import OneRefused, Wanted, accepted, readied
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.attachments import NewFile, keep
-from mailqueue.mail.enqueue import NewEmail, enqueue_batch
+from mailqueue.mail.enqueue import NewEmail, enqueue_batch, split
+from mailqueue.mail.shares import MOST_OF_MAIL
 
 STATEMENT_CHARACTERS = 8 * 1024 * 1024
 """Of the mails that are handed to PostgreSQL in one statement, unless one alone has more."""
@@ -25,26 +27,34 @@ MOST_CHARACTERS = 256 * 1024 * 1024
 async def accepted_together(call: Call, wanted: Sequence[Wanted]) -> list[Sent]:
     """Accept mails in one transaction, in order; one alone together with those of others.
 
+    One to many recipients is sent as several, of which the first is given. All mails of the
+    request are a batch under the id of the first.
+
     Raises:
         OneRefused: nothing is accepted.
     """
+    is_alone = len(wanted) == 1 and _recipients(wanted[0]) <= MOST_OF_MAIL
     _check_size(wanted)
-    ready = await _ready(call, await _with_kept_files(call, wanted))
-    if len(ready) == 1:
+    ready = await _ready(call, wanted if is_alone else await _with_kept_files(call, wanted))
+    if is_alone:
         try:
             return [await accepted(call, ready[0])]
         except InvalidField as exc:
             raise OneRefused(0, exc) from None
-    emails = _emails(call, ready)
-    sent: list[Sent] = []
+    places, emails = _emails(call, ready)
+    sent: dict[int, Sent] = {}
+    ids: list[UUID] = []
     async with call.connection() as conn:
         for some in _portions(emails):
-            found = await mail.accept(conn, call.caller.project, some)
-            for result in found:
+            for result in await mail.accept(conn, call.caller.project, some):
+                place = places[len(ids)]
                 if isinstance(result, InvalidField):
-                    raise OneRefused(len(sent), result)
-                sent.append(result)
-    return sent
+                    raise OneRefused(place, result)
+                sent.setdefault(place, result)
+                ids.append(result.id)
+        owner, subject = call.caller.project_id, emails[0].subject
+        await store_shapes.keep_batch(conn, owner, ids, subject=subject, by=call.by)
+    return list(sent.values())
 
 
 async def tried_together(call: Call, wanted: Sequence[Wanted]) -> None:
@@ -57,28 +67,36 @@ async def tried_together(call: Call, wanted: Sequence[Wanted]) -> None:
     first, *others = await _ready(call, wanted)
     # They carry the same files: to look at those once is enough.
     bare = [one.model_copy(update={"attachments": []}) for one in others]
-    emails = _emails(call, [first, *bare])
+    places, emails = _emails(call, [first, *bare])
     async with call.connection() as conn:
-        await _try(conn, emails, project=call.caller.project)
+        await _try(conn, places, emails, project=call.caller.project)
+
+
+def _recipients(one: Wanted) -> int:
+    return len(one.to) + len(one.cc) + len(one.bcc)
 
 
 def _check_size(wanted: Sequence[Wanted]) -> None:
     budget = Budget(MOST_CHARACTERS)
     for index, one in enumerate(wanted):
         if isinstance(one, SendRequest):
+            mails = -(-_recipients(one) // MOST_OF_MAIL)
             try:
-                budget.take(len(one.html_body or "") + len(one.text_body or ""), "html_body")
+                size = len(one.html_body or "") + len(one.text_body or "")
+                budget.take(size * mails, "html_body")
             except InvalidField as exc:
                 raise OneRefused(index, exc) from None
 
 
-async def _try(conn: Conn, emails: Sequence[NewEmail], *, project: str) -> None:
-    place = 0
+async def _try(
+    conn: Conn, places: Sequence[int], emails: Sequence[NewEmail], *, project: str
+) -> None:
+    tried = iter(places)
     for some in _portions(emails):
         for row in await enqueue_batch(conn, some, project=project, is_trial=True):
+            place = next(tried)
             if row.id is None:
                 raise OneRefused(place, mail.refusal(row.reason or ""))
-            place += 1
 
 
 async def _ready(call: Call, wanted: Sequence[Wanted]) -> list[Wanted]:
@@ -90,14 +108,18 @@ async def _ready(call: Call, wanted: Sequence[Wanted]) -> list[Wanted]:
     return ready
 
 
-def _emails(call: Call, ready: Sequence[Wanted]) -> list[NewEmail]:
-    emails = []
+def _emails(call: Call, ready: Sequence[Wanted]) -> tuple[list[int], list[NewEmail]]:
+    """Return the mails, and for each the place of the one that was asked for."""
+    places: list[int] = []
+    emails: list[NewEmail] = []
     for index, one in enumerate(ready):
         try:
-            emails.append(mail.new_email(call.caller, one))
+            some = split(mail.new_email(call.caller, one))
         except InvalidField as exc:
             raise OneRefused(index, exc) from None
-    return emails
+        places += [index] * len(some)
+        emails += some
+    return places, emails
 
 
 def _portions(emails: Sequence[NewEmail]) -> Iterator[list[NewEmail]]:
@@ -117,7 +139,7 @@ def _portions(emails: Sequence[NewEmail]) -> Iterator[list[NewEmail]]:
 async def _with_kept_files(call: Call, wanted: Sequence[Wanted]) -> list[Wanted]:
     """Give mails that carry the same files with those kept once, and named by their ids."""
     files = wanted[0].attachments
-    if len(wanted) == 1 or not files:
+    if not files:
         return list(wanted)
     kept = []
     try:
