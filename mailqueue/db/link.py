@@ -93,6 +93,10 @@ class Link:
                 self.is_down = False
                 return done
 
+    def twin(self) -> "Link":
+        """Return another link with the same settings and name, such as for another event loop."""
+        return Link(self._settings, self._name)
+
     async def close(self) -> None:
         """Close the connection; the next call opens another."""
         if self._conn is not None:

@@ -13,18 +13,27 @@ from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import LeaseLost
 from mailqueue.db.link import Link
 from mailqueue.queue import store
+from mailqueue.queue.own_loop import run_in_own_loop
+from mailqueue.telemetry.log import get_logger
 
 BEAT_SECONDS = 5.0
 SILENCE = timedelta(seconds=30)
 """After this long without a beat others take what the worker holds."""
 TRUSTED_SECONDS = 20.0
 """A worker that has not been heard for this long starts nothing any more: well inside SILENCE."""
+TURN_SECONDS = 1.0
+STUCK_SECONDS = 300.0
+"""No beat is sent for a worker whose event loop has not turned for this long: it has hung."""
+
+log = get_logger(__name__)
 
 
 class Lifeline:
     """The registration of one worker process, kept alive by a heartbeat.
 
-    `is_alive()` is cheap and asked before each mail is handed over.
+    `is_alive()` is cheap and asked before each mail is handed over. The heartbeat has a thread, an
+    event loop and a connection of its own: composing one mail may take seconds, and a worker that
+    is busy is not dead.
     """
 
     def __init__(self, link: Link, *, kind: str, launch_id: UUID) -> None:
@@ -32,6 +41,7 @@ class Lifeline:
         self._kind = kind
         self._launch_id = launch_id
         self._heard_at = 0.0
+        self._turned_at = 0.0
         self.worker_id = 0
         self.is_stopping = False
         self.is_lost = False
@@ -53,6 +63,7 @@ class Lifeline:
                 launch_id=self._launch_id,
             )
         )
+        await self._link.close()  # seldom used from here on: the heartbeat has its own
         self._heard_at, self.is_lost = started_at, False
 
     async def beat(self) -> None:
@@ -61,9 +72,12 @@ class Lifeline:
         Raises:
             LeaseLost: if others were told that this worker is gone.
         """
+        await self._beat(self._link)
+
+    async def _beat(self, link: Link) -> None:
         # The moment before asking: what counts is how old the database's news of us may be.
         asked_at = time.monotonic()
-        is_known = await self._link.call(
+        is_known = await link.call(
             lambda conn: store.beat(conn, self.worker_id, is_stopping=self.is_stopping)
         )
         reach("beat.committed")
@@ -74,10 +88,28 @@ class Lifeline:
 
     async def beat_forever(self) -> None:
         """Beat until cancelled, or until the worker is lost."""
-        with suppress(LeaseLost):
-            while True:
-                await self.beat()
-                await asyncio.sleep(BEAT_SECONDS)
+        beating = asyncio.create_task(run_in_own_loop(self._beat_apart, name="beat"))
+        try:
+            while not beating.done():
+                self._turned_at = time.monotonic()
+                await asyncio.wait((beating,), timeout=TURN_SECONDS)
+        finally:
+            beating.cancel()
+            await asyncio.gather(beating, return_exceptions=True)
+        beating.result()
+
+    async def _beat_apart(self) -> None:
+        link = self._link.twin()
+        try:
+            with suppress(LeaseLost):
+                while True:
+                    if time.monotonic() - self._turned_at < STUCK_SECONDS:
+                        await self._beat(link)
+                    else:
+                        log.error("worker.stuck", worker=self.worker_id)
+                    await asyncio.sleep(BEAT_SECONDS)
+        finally:
+            await link.close()
 
     async def stop(self) -> None:
         """Leave in good order; what is still held goes back."""

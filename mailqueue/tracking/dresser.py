@@ -1,6 +1,7 @@
 """Puts opens, clicks and ways to unsubscribe into mail, and knows where its links lead."""
 
 import asyncio
+import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,6 +39,8 @@ LINKS_SECONDS = 6 * 3600.0
 GROUND_SECONDS = 10.0
 AT_ONCE = 16
 """So many mails are dressed before others have their turn."""
+LARGE_CHARACTERS = 256 * 1024
+"""Words of a mail from which on it is dressed in a thread, where it holds up nobody else's."""
 
 
 class Undressed(NamedTuple):
@@ -85,6 +88,7 @@ class Dresser:
         self._grounds: dict[UUID, tuple[Ground, float]] = {}
         self._patterns: OrderedDict[tuple[object, ...], Pattern] = OrderedDict()
         self._pattern_bytes = 0
+        self._turn = threading.Lock()  # to the patterns: some are made in threads
         self._known: OrderedDict[tuple[UUID, bytes], float] = OrderedDict()
 
     async def grounds(self, conn: Conn, projects: Iterable[UUID]) -> dict[UUID, Ground | str]:
@@ -133,8 +137,12 @@ class Dresser:
             if number % AT_ONCE == AT_ONCE - 1:
                 await asyncio.sleep(0)
             try:
-                dress = self._dressed(mail, grounds[mail.project_id], links)
-                gaps.update(_gaps(mail, grounds[mail.project_id], dress))
+                ground = grounds[mail.project_id]
+                if _characters(mail.said) < LARGE_CHARACTERS:
+                    dress = self._dressed(mail, ground, links)
+                else:
+                    dress = await asyncio.to_thread(self._dressed, mail, ground, links)
+                gaps.update(_gaps(mail, ground, dress))
                 made.append(dress)
             except ValueError as exc:
                 made.append(str(exc))
@@ -183,16 +191,20 @@ class Dresser:
 
     def _pattern(self, mail: Undressed, ground: Ground) -> Pattern:
         key = (mail.shared, mail.wants, ground, mail.language)
-        found = self._patterns.get(key)
-        if found is not None:
-            self._patterns.move_to_end(key)
-            return found
+        with self._turn:
+            found = self._patterns.get(key)
+            if found is not None:
+                self._patterns.move_to_end(key)
+                return found
         made = Pattern(mail.said, mail.wants, ground, language=mail.language)
-        self._patterns[key] = made
-        self._pattern_bytes += made.size
-        while len(self._patterns) > KEPT_PATTERNS or self._pattern_bytes > KEPT_PATTERN_BYTES:
-            _, oldest = self._patterns.popitem(last=False)
-            self._pattern_bytes -= oldest.size
+        with self._turn:
+            if key in self._patterns:  # another thread was quicker
+                return self._patterns[key]
+            self._patterns[key] = made
+            self._pattern_bytes += made.size
+            while len(self._patterns) > KEPT_PATTERNS or self._pattern_bytes > KEPT_PATTERN_BYTES:
+                _, oldest = self._patterns.popitem(last=False)
+                self._pattern_bytes -= oldest.size
         return made
 
     async def _keep(self, conn: Conn, links: dict[tuple[UUID, bytes], str]) -> None:
@@ -210,6 +222,10 @@ class Dresser:
             self._known.move_to_end((each.project_id, each.link))
         while len(self._known) > KEPT_LINKS:
             self._known.popitem(last=False)
+
+
+def _characters(said: Content) -> int:
+    return len(said.html or "") + len(said.text or "")
 
 
 def _gaps(mail: Undressed, ground: Ground, dress: Dress) -> list[tuple[UUID, Gap]]:
