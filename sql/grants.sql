@@ -210,7 +210,7 @@ BEGIN
                                mailqueue.attempts, mailqueue.audit,
                                mailqueue.system_settings, mailqueue.retention, mailqueue.archive_files'),
             ('dba', 'EXECUTE ON FUNCTION mailqueue.health_of_mail(), mailqueue.health_of_space(), mailqueue.health_of_stock(),
-                                         mailqueue.health_of_server(), mailqueue.health_bounds(), mailqueue.span_words(interval),
+                                         mailqueue.health_of_server(), mailqueue.health_bounds(), mailqueue.row_lock_holders(), mailqueue.lease_holders(), mailqueue.span_words(interval),
                                          mailqueue.some_words(text[])'),  -- in health
             ('dba', 'EXECUTE ON FUNCTION mailqueue.headroom_now(integer), mailqueue.failure_window(integer)'),  -- in sender_headroom and others
             ('dba', 'SELECT ON mailqueue.deliveries, mailqueue.open_events, mailqueue.click_events, mailqueue.sender_rates'),

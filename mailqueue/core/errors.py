@@ -120,4 +120,7 @@ class Locked(MailqueueError):
 
 
 class LeaseLost(MailqueueError):
-    """This worker was declared lost and others have its rows; it must write nothing more."""
+    """What this process held is another's: a worker that was declared lost, a lease that ran out.
+
+    It must write nothing more.
+    """

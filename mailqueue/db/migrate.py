@@ -1,16 +1,17 @@
 """Brings the schema of a database to what this code needs; two runners take turns."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import ConfigError, Unavailable
-from mailqueue.db.apply import File, apply_alone, apply_together
+from mailqueue.db import leases
+from mailqueue.db.apply import File, MigrationFailed, apply_alone, apply_together
 from mailqueue.db.fetch import Conn, many, run, value
+from mailqueue.db.leases import Holder, Lease
 from mailqueue.db.migrations import Migration, Schema, SchemaObject, read_schema
 from mailqueue.db.pool import connect
 from mailqueue.db.roles import become_owner
@@ -21,6 +22,7 @@ Progress = Callable[[str], None]
 _APPLICATION = "mailqueue/migrate"
 _PAUSE_SECONDS = 0.25
 _TURN_SECONDS = 600
+_RACE_TRIES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +83,23 @@ async def migrate(
         ConfigError: if the database is newer than the code, or an applied file was changed.
         MigrationFailed: naming the file and what PostgreSQL said.
         Unavailable: no connection, no right to make the roles, or a table that stays locked.
+        LeaseLost: another runner took over.
     """
     schema = read_schema(folder or sql_folder())
     settings = settings.for_sessions
     if not settings.has_sessions:
         return await _nothing_to_do(settings, schema)
     async with (
-        connect(settings, application_name=_APPLICATION) as guard,
-        _turn(guard, progress),
+        connect(settings, application_name=_APPLICATION) as keeper,
         connect(settings, application_name=_APPLICATION) as conn,
     ):
-        await become_owner(conn)
-        await conn.execute("SET search_path = ''")
-        return await _apply(conn, schema, progress)
+        for each in (conn, keeper):
+            await become_owner(each)
+            await each.execute("SET search_path = ''")
+        await _prepare(conn, schema)
+        lease = await _turn(keeper, conn, progress)
+        async with leases.held(keeper, lease):
+            return await _apply(conn, schema, progress, lease)
 
 
 async def status(settings: DatabaseSettings, *, folder: Path | None = None) -> Status:
@@ -154,59 +160,74 @@ def _versions(applied: tuple[AppliedMigration, ...]) -> set[int]:
     return {migration.version for migration in applied}
 
 
-@asynccontextmanager
-async def _turn(guard: Conn, progress: Progress) -> AsyncIterator[None]:
-    """Hold the lock of all runners: a transaction's lock, so that a pooler cannot lose it."""
-    async with guard.transaction():
-        await guard.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-        for waited in range(int(_TURN_SECONDS / _PAUSE_SECONDS)):
-            if await value(guard, "try_migration_lock", None, bool):
-                break
-            if waited == 0:
-                progress("another migration is running; waiting for it")
+async def _prepare(conn: Conn, schema: Schema) -> None:
+    """Make the schema and the table of leases; two runners may do so at once."""
+    bootstrap = File("bootstrap.sql", schema.bootstrap)
+    for attempt in range(_RACE_TRIES):
+        if await value(conn, "lease_table_exists", None, bool):
+            break
+        try:
+            await apply_together(conn, [bootstrap], record=_nothing)
+        except MigrationFailed:  # IF NOT EXISTS does not see what another is about to commit
+            if attempt == _RACE_TRIES - 1:
+                raise
             await asyncio.sleep(_PAUSE_SECONDS)
-        else:
-            raise Unavailable(
-                f"another migration has been running for {_TURN_SECONDS} s: try again when it ended"
-            )
-        yield
 
 
-async def _apply(conn: Conn, schema: Schema, progress: Progress) -> Applied:
-    if not await value(conn, "schema_exists", None, bool):
-        await apply_together(conn, [File("bootstrap.sql", schema.bootstrap)], record=_nothing)
+async def _turn(keeper: Conn, conn: Conn, progress: Progress) -> Lease:
+    """Wait for the lease of all runners.
+
+    No statement waits for it: that would hold a snapshot, which CREATE INDEX CONCURRENTLY waits
+    for.
+    """
+    for waited in range(int(_TURN_SECONDS / _PAUSE_SECONDS)):
+        found = await leases.take(keeper, "migration", worker=conn)
+        if not isinstance(found, Holder):
+            return found
+        if waited == 0:
+            progress(f"another migration is running ({found}); waiting for it")
+        await asyncio.sleep(_PAUSE_SECONDS)
+    raise Unavailable(
+        f"another migration has been running for {_TURN_SECONDS} s: try again when it ended"
+    )
+
+
+async def _apply(conn: Conn, schema: Schema, progress: Progress, lease: Lease) -> Applied:
     found = await status_of(conn, schema)
     _refuse_newer(found)
     _refuse_changed(found, schema)
     pending = [m for m in schema.migrations if m.file in found.pending]
     for migration in pending:
         progress(f"applying {migration.file}")
-        await _apply_migration(conn, migration)
+        await _apply_migration(conn, migration, lease)
     objects = () if found.is_current else schema.objects
     if objects:
         progress(f"applying {len(objects)} files of functions, views and grants")
-        await _apply_objects(conn, objects)
+        await _apply_objects(conn, objects, lease)
     return Applied(schema.newest, tuple(m.file for m in pending), len(objects))
 
 
-async def _apply_migration(conn: Conn, migration: Migration) -> None:
+async def _apply_migration(conn: Conn, migration: Migration, lease: Lease) -> None:
     file = File(migration.file, migration.text)
     fields = {"version": migration.version, "name": migration.name, "sha256": migration.sha256}
 
     async def record() -> None:
+        await leases.insist(conn, lease)
         await run(conn, "record_migration", fields)
 
     if migration.in_transaction:
         await apply_together(conn, [file], record=record)
     else:
         await apply_alone(conn, file)
-        await record()
+        async with conn.transaction():
+            await record()
 
 
-async def _apply_objects(conn: Conn, objects: tuple[SchemaObject, ...]) -> None:
+async def _apply_objects(conn: Conn, objects: tuple[SchemaObject, ...], lease: Lease) -> None:
     fields = {"paths": [o.path for o in objects], "hashes": [o.sha256 for o in objects]}
 
     async def record() -> None:
+        await leases.insist(conn, lease)
         await run(conn, "replace_applied_objects", fields)
 
     # Files come in name order, so a function may name one that is made later.

@@ -12,7 +12,7 @@ from mailqueue.maintenance import files, store_archives, store_records
 from mailqueue.maintenance.checking import check
 from mailqueue.maintenance.desk import Desk
 from mailqueue.maintenance.files import Record
-from mailqueue.maintenance.model import Advance, Archive, ArchiveBroken, State
+from mailqueue.maintenance.model import Advance, Archive, ArchiveBroken, State, Task
 from mailqueue.maintenance.months import span_of
 from mailqueue.maintenance.rewriting import rewrite
 from mailqueue.ports.filestore import Store
@@ -65,6 +65,7 @@ async def _write(desk: Desk, store: Store, archive: Archive) -> bool:
             await store.delete(archive.path)  # of an earlier run, which found some
             await store_archives.forget_empty(desk.conn, archive.id)
             return False
+        await desk.insist(Task.ARCHIVE)
         await store.put(archive.path, path)
     reach("archive.put")
     await store_archives.written(desk.conn, archive.id, draft, host=desk.host)
@@ -112,6 +113,7 @@ async def _remove(desk: Desk, store: Store, archive: Archive) -> None:
 async def _remove_batch(desk: Desk, archive: Archive, batch: list[Record], *, last: int) -> None:
     first = last - len(batch) + 1
     async with desk.conn.transaction():
+        await desk.insist(Task.ARCHIVE)
         there = await store_records.remove(
             desk.conn, archive.kind, batch, span=span_of(archive.month)
         )

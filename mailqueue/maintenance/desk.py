@@ -1,11 +1,13 @@
 """What a task works with."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from mailqueue.db import leases
 from mailqueue.db.fetch import Conn
+from mailqueue.db.leases import Lease
 from mailqueue.mail.shelf import FileShelf
-from mailqueue.maintenance.model import Advance
+from mailqueue.maintenance.model import Advance, Task
 from mailqueue.ports.filestore import Store
 
 
@@ -38,11 +40,23 @@ class Stores(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Two connections, both as the schema's owner: one acts, one reads what is on its way out."""
+    """Three connections as the schema's owner: one acts, one reads what is on its way out, one
+    renews leases."""
 
     conn: Conn
     reader: Conn
+    keeper: Conn
     stores: Stores
     host: str
     operator: str  # for the audit
     advance: Advance
+    held: dict[Task, Lease] = field(default_factory=dict)
+
+    async def insist(self, task: Task) -> None:
+        """Keep the lease of a task from changing hands until the transaction ends.
+
+        Raises:
+            LeaseLost: another process may be at it by now.
+        """
+        if task in self.held:
+            await leases.insist(self.conn, self.held[task])

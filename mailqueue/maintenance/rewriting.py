@@ -7,7 +7,7 @@ from mailqueue.maintenance import files, store_archives
 from mailqueue.maintenance.checking import check
 from mailqueue.maintenance.desk import Desk
 from mailqueue.maintenance.files import Draft, Record
-from mailqueue.maintenance.model import Archive, ArchiveBroken
+from mailqueue.maintenance.model import Archive, ArchiveBroken, Task
 from mailqueue.maintenance.store_archives import Place
 from mailqueue.ports.filestore import Store
 
@@ -101,6 +101,7 @@ class _Kept:
 async def _put(
     desk: Desk, archive: Archive, draft: Draft, *, store: Store, place: Place, kept: _Kept
 ) -> None:
+    await desk.insist(Task.ARCHIVE)
     await store.put(place.path, draft.path)
     reach("archive.replaced")
     await _check_new(store, archive, draft, place)

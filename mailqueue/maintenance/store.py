@@ -17,7 +17,6 @@ from mailqueue.maintenance.model import (
     Partition,
     Stay,
     Swept,
-    Task,
     VacuumNeed,
     WarmUp,
 )
@@ -45,16 +44,6 @@ def locks_told() -> Iterator[None]:
 async def settle_session(conn: Conn) -> None:
     """Take the time it needs, but queue behind nobody's lock for long."""
     await fetch.run(conn, "settle_session")
-
-
-async def try_lock(conn: Conn, task: Task) -> bool:
-    """Take the lock of a task for this session; False where another session has it."""
-    return await fetch.value(conn, "try_task_lock", {"task": task}, bool)
-
-
-async def release_lock(conn: Conn, task: Task) -> None:
-    """Give the lock back."""
-    await fetch.run(conn, "release_task_lock", {"task": task})
 
 
 async def today(conn: Conn) -> date:

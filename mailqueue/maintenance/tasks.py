@@ -1,4 +1,4 @@
-"""Runs tasks one after the other, each under a lock that one process has at a time."""
+"""Runs tasks one after the other, each under a lease that one process has at a time."""
 
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -7,7 +7,9 @@ from types import MappingProxyType
 
 from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import ConfigError, Conflict, MailqueueError
+from mailqueue.db import leases
 from mailqueue.db.fetch import Conn
+from mailqueue.db.leases import Holder, Lease
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import connect
 from mailqueue.db.reported import reported
@@ -64,16 +66,15 @@ async def run(
 
 
 async def _run_one(desk: Desk, task: Task) -> Finished:
-    if not await store.try_lock(desk.conn, task):
-        return Finished(task, Report("another process is at it"), is_busy=True)
+    lease = await _taken(desk, task)
+    if isinstance(lease, Holder):
+        return Finished(task, Report(f"another process is at it: {lease}"), is_busy=True)
     try:
-        with store.locks_told():
-            return Finished(task, await _WORK[task](desk))
+        async with _held(desk, task, lease):
+            with store.locks_told():
+                return Finished(task, await _WORK[task](desk))
     except MailqueueError as exc:
         return Finished(task, Report("stopped", needs=(str(exc),)))
-    finally:
-        if not desk.conn.closed:
-            await store.release_lock(desk.conn, task)
 
 
 @asynccontextmanager
@@ -82,14 +83,30 @@ async def locked(desk: Desk, task: Task) -> AsyncIterator[None]:
 
     Raises:
         Conflict: it runs just now.
+        Unavailable: its lease could not be renewed; the block was stopped.
     """
-    if not await store.try_lock(desk.conn, task):
-        raise Conflict(f"`mailqueue maintain {task}` is running: try again when it has ended")
-    try:
+    lease = await _taken(desk, task)
+    if isinstance(lease, Holder):
+        raise Conflict(
+            f"`mailqueue maintain {task}` is running ({lease}): try again when it has ended"
+        )
+    async with _held(desk, task, lease):
         yield
-    finally:
-        if not desk.conn.closed:
-            await store.release_lock(desk.conn, task)
+
+
+async def _taken(desk: Desk, task: Task) -> Lease | Holder:
+    with store.locks_told():
+        return await leases.take(desk.keeper, f"maintain {task}", worker=desk.conn)
+
+
+@asynccontextmanager
+async def _held(desk: Desk, task: Task, lease: Lease) -> AsyncIterator[None]:
+    async with leases.held(desk.keeper, lease):
+        desk.held[task] = lease
+        try:
+            yield
+        finally:
+            del desk.held[task]
 
 
 @asynccontextmanager
@@ -108,9 +125,13 @@ async def desk_of(
             "give: set MAILQUEUE_DIRECT_URL to PostgreSQL itself"
         )
     with reported(database):
-        async with _opened(database) as conn, _opened(database) as reader:
+        async with (
+            _opened(database) as conn,
+            _opened(database) as reader,
+            _opened(database) as keeper,
+        ):
             host = socket.gethostname()
-            yield Desk(conn, reader, stores, host, operator, advance)
+            yield Desk(conn, reader, keeper, stores, host, operator, advance)
 
 
 @asynccontextmanager

@@ -29,6 +29,24 @@ BEGIN
         CASE WHEN v_told IS NOT NULL THEN format('end what it does, or SELECT pg_terminate_backend(%s)', v_pid)
              WHEN v_hidden > 0 THEN format('GRANT pg_read_all_stats TO %I, and look again', current_user) END;
 
+    -- Rows that are locked for an instant each. How long another user's transaction has been open may be hidden: its number tells.
+    SELECT array_agg(format('pid %s (%s, user %s) has locked %s%s', h.pid, coalesce(nullif(a.application_name, ''), 'unnamed'), a.usename, h.name,
+                            coalesce(format(' since %s, for %s', to_char(a.xact_start AT TIME ZONE 'UTC', 'HH24:MI:SS "UTC"'),
+                                            mailqueue.span_words(v_now - a.xact_start)), '')) ORDER BY a.xact_start), min(h.pid)
+      INTO v_told, v_pid
+      FROM (SELECT o.pid, string_agg(o.name, ', ' ORDER BY o.name) AS name, max(o.xid_age) AS xid_age, max(o.alarm) AS alarm FROM mailqueue.row_lock_holders() AS o GROUP BY o.pid) AS h
+      LEFT JOIN pg_stat_activity AS a ON a.pid = h.pid
+     WHERE coalesce(a.xact_start < v_now - h.alarm, h.xid_age > 10000);
+    RETURN QUERY SELECT 'locked rows', CASE WHEN v_told IS NULL THEN 'ok' ELSE 'alarm' END,
+        coalesce(mailqueue.some_words(v_told) || '; what needs the same row waits', 'none is locked for longer than a moment'),
+        CASE WHEN v_told IS NOT NULL THEN format('end that transaction, or SELECT pg_terminate_backend(%s)', v_pid) END;
+
+    SELECT array_agg(format('%s by %s since %s, renewed %s ago (SELECT pg_terminate_backend(%s) ends it)', l.name, l.holder,
+                            to_char(l.taken_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'), mailqueue.span_words(v_now - l.renewed_at), l.pid)
+                     ORDER BY l.taken_at)
+      INTO v_told FROM mailqueue.lease_holders() AS l;
+    RETURN QUERY SELECT 'leases', 'ok', coalesce(mailqueue.some_words(v_told), 'no migration, maintenance or erasure is running'), NULL::text;
+
     SELECT array_agg(format('%s by %s for %s', x.gid, x.owner, mailqueue.span_words(v_now - x.prepared)) ORDER BY x.prepared), max(v_now - x.prepared)
       INTO v_told, v_oldest FROM pg_prepared_xacts AS x WHERE x.database = current_database() AND x.prepared < v_now - v_warn;
     RETURN QUERY SELECT 'prepared transactions', CASE WHEN v_told IS NULL THEN 'ok' WHEN v_oldest > v_alarm THEN 'alarm' ELSE 'warning' END,

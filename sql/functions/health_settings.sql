@@ -9,6 +9,7 @@ INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
     ('held_alarm', '1000', 'count', 'health alarms when more mails wait for a person; it warns of one'),
     ('dead_rows_warning', '200000', 'count', 'health warns when a table has more dead rows, and more than live ones; it alarms at ten times as many'),
     ('transaction_warning', '5 min', 'interval', 'health warns of a transaction that is open for longer'),
+    ('lock_alarm', '5 s', 'interval', 'health alarms for a row of lane_gather or lock_rows that is locked for longer'),
     ('transaction_alarm', '30 min', 'interval', 'health alarms for a transaction that is open for longer'),
     ('slot_warning', '1 GB', 'bytes', 'health warns when a replication slot keeps more WAL; it alarms at ten times as much'),
     ('partitions_warning', '14 days', 'interval', 'health warns when a table has no partition for mail so far ahead; it alarms at half'),

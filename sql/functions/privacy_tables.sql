@@ -28,7 +28,7 @@ CREATE OR REPLACE FUNCTION mailqueue.privacy_action(p_name text) RETURNS text
 LANGUAGE sql IMMUTABLE
 AS $$
     SELECT CASE WHEN p_name = ANY (ARRAY['erasures', 'schema_migrations', 'schema_objects', 'data_keys', 'key_grants', 'address_keys',
-                                         'tracking_keys', 'archives', 'lock_rows']) THEN NULL
+                                         'tracking_keys', 'archives', 'lock_rows', 'leases']) THEN NULL
                 WHEN p_name IN ('idempotent_answers', 'idempotency_keys', 'trap_messages', 'suppression_lines') THEN 'delete'
                 WHEN p_name IN ('webhook_events', 'inbound_events', 'attachments') THEN p_name
                 WHEN mailqueue.is_setting_table(p_name) THEN 'tell'

@@ -1,13 +1,5 @@
 -- What keeps the database well for years, besides the archive.
 
--- name: try_task_lock :value
--- Take the lock of one maintenance task for this session; false where another session has it.
-SELECT pg_try_advisory_lock(hashtextextended('mailqueue.maintain.' || %(task)s, 0));
-
--- name: release_task_lock :run
--- Give the lock of a maintenance task back.
-SELECT pg_advisory_unlock(hashtextextended('mailqueue.maintain.' || %(task)s, 0));
-
 -- name: settle_session :run
 -- Take the time it needs, but queue behind nobody's lock for long.
 SELECT set_config('statement_timeout', '0', false), set_config('idle_in_transaction_session_timeout', '0', false),

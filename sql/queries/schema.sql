@@ -2,11 +2,6 @@
 -- Say whether a migration was ever run in this database.
 SELECT to_regclass('mailqueue.schema_migrations') IS NOT NULL;
 
--- name: try_migration_lock :value
--- Take the lock of all migration runners until the transaction ends; false where another runs.
--- Never waits: a waiting statement would hold a snapshot that CREATE INDEX CONCURRENTLY waits for.
-SELECT pg_try_advisory_xact_lock(hashtextextended('mailqueue.schema_migrations', 0));
-
 -- name: list_applied_migrations :many
 -- Every applied migration, oldest first.
 SELECT version, name, sha256, applied_at

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -223,9 +224,7 @@ async def is_waiting(conn: Conn) -> bool:
 async def test_without_a_place_nothing_leaves_and_a_person_is_told(desk: Desk) -> None:
     await old(desk.conn, 3)
     before = await seeing.in_tables(desk.conn)
-    homeless = Desk(
-        desk.conn, desk.reader, ArchiveStores(ArchiveSettings(None, None)), "h", "o", desk.advance
-    )
+    homeless = replace(desk, stores=ArchiveStores(ArchiveSettings(None, None)))
 
     report = await archive.run(homeless)
 

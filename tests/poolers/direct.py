@@ -29,7 +29,9 @@ DIRECT: Mapping[str, str] = {
     "tests/cli/test_verify.py::test_a_row_that_is_deleted_makes_it_fail": _SETS,
     "tests/concurrency/test_lost_database.py::"
     "test_connections_cut_one_by_one_are_made_again": _CUTS_ALL,
+    "tests/db/test_leases.py": _CUTS,
     "tests/db/test_migrate.py": _MIGRATES,
+    "tests/db/test_migrate_leases.py": _MIGRATES,
     "tests/db/test_pool.py::test_a_missing_database_is_named": _IS_HELD_BACK,
     "tests/db/test_pool.py::test_a_connection_cut_while_it_lay_in_the_pool_is_not_lent": _CUTS,
     "tests/db/test_pool.py::"
@@ -39,10 +41,12 @@ DIRECT: Mapping[str, str] = {
     "tests/failover": _OWN_SERVER,
     "tests/backup": _OWN_SERVER,
     "tests/operations/test_space.py": _OWN_SERVER,
+    "tests/operations/test_health_locks.py": _CUTS,
     "tests/queue/test_rescuer.py": _CUTS_ALL,
     "tests/queue/test_wakeups.py::test_a_parked_worker_is_rung_and_nobody_else_rings": _LISTENS,
     "tests/queue/test_domains.py::test_a_claim_that_only_moved_mail_wakes_who_sleeps": _LISTENS,
     "tests/rules/test_guards.py::test_the_callers_settings_do_not_decide_what_is_tested": _COUNTS,
+    "tests/rules/test_locks.py": _MAINTAINS,
     "tests/rules/test_statements.py": _PREPARES,
     "tests/upgrade": _MIGRATES,
 }

@@ -1,19 +1,29 @@
 """No lock that keeps mail waiting can be taken by a login that is only allowed to hand mail in."""
 
+import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from psycopg import errors
 
-from mailqueue.core.config import DatabaseSettings
+from mailqueue.core.config import ArchiveSettings, DatabaseSettings
 from mailqueue.db.fetch import Conn
+from mailqueue.db.migrate import migrate
+from mailqueue.db.sql import sql_folder
 from mailqueue.mail import store
+from mailqueue.maintenance import tasks
+from mailqueue.maintenance.model import Task
+from mailqueue.maintenance.tasks import desk_of
+from mailqueue.wiring.files import ArchiveStores
 from tests import make
 from tests.conftest import Server
 from tests.queue.acting import claim, opened
 from tests.rules.logins import login
+from tests.rules.source import ROOT
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +34,7 @@ FORMER = (
     *(f"hashtextextended('mailqueue.{name}', 0)" for name in (
         "schema_migrations", "maintain.partitions", "maintain.archive", "maintain.retention")),
 )  # fmt: skip
-TABLES = ("lock_rows", "lane_gather")
+TABLES = ("lock_rows", "lane_gather", "leases")
 
 
 @pytest.fixture
@@ -66,3 +76,34 @@ async def test_mail_is_claimed_whatever_a_login_holds(
         assert len(await claim(conn, await make.worker(conn))) == 3
         await conn.execute("SELECT mailqueue.ensure_partitions(4)")
         await conn.execute("SELECT mailqueue.set_max_send_rate(50)")
+
+
+@pytest.mark.parametrize("stranger", ROLES, indirect=True)
+async def test_the_schema_is_migrated_and_maintained_whatever_a_login_holds(
+    stranger: Conn, database: DatabaseSettings, tmp_path: Path
+) -> None:
+    told: list[str] = []
+    stores = ArchiveStores(ArchiveSettings(tmp_path.as_uri(), None))
+    async with stranger.transaction(), asyncio.timeout(60):
+        await migrate(database, told.append)
+        async with desk_of(database, stores, operator="x", advance=lambda _: None) as desk:
+            done = await tasks.run(
+                desk, [Task.PARTITIONS, Task.ARCHIVE, Task.RETENTION], tell=lambda _: None
+            )
+
+    assert told == []
+    assert [(each.is_busy, each.report.needs) for each in done] == [(False, ())] * 3
+
+
+def test_no_advisory_lock_is_taken_anywhere() -> None:
+    """PostgreSQL lets every login take every advisory lock."""
+    files = [
+        path
+        for folder in (sql_folder(), ROOT / "mailqueue", ROOT / "workers", ROOT / "scripts")
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix in ("", ".sql", ".py", ".sh")
+    ]
+    assert len(files) > 500
+    taking = re.compile(r"pg_(try_)?advisory_", re.IGNORECASE)
+
+    assert [str(path) for path in files if taking.search(path.read_text("utf-8"))] == []

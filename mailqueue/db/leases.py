@@ -1,0 +1,140 @@
+"""Leases: the right of one process to do a piece of work, held in a row and renewed while it works.
+
+A lease ends when it is released, when the session of its holder is gone, or when it was not renewed
+for LEASE_SECONDS. A holder that cannot renew it stops by itself before that.
+"""
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID, uuid4
+
+from psycopg import Error
+
+from mailqueue.core.errors import LeaseLost, Unavailable
+from mailqueue.db.fetch import Conn, maybe, run, value
+
+LEASE_SECONDS = 60.0
+RENEW_SECONDS = 10.0
+MARGIN_SECONDS = 10.0
+"""A holder stops this long before its lease can be another's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A lease that this process holds."""
+
+    name: str
+    token: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Another holder of a lease."""
+
+    holder: str
+    taken_at: datetime
+
+    def __str__(self) -> str:
+        return f"{self.holder}, since {self.taken_at.astimezone(UTC):%H:%M:%S} UTC"
+
+
+def this_process() -> str:
+    """Return the name of this process for people: its host and number."""
+    return f"process {os.getpid()} on {socket.gethostname()}"
+
+
+async def take(keeper: Conn, name: str, *, worker: Conn) -> Lease | Holder:
+    """Take a lease for what `worker` does; return its holder where it is another's."""
+    lease = Lease(name, uuid4())
+    params = {
+        "name": name,
+        "token": lease.token,
+        "holder": this_process(),
+        "pid": await value(worker, "show_backend_pid", None, int),
+        "seconds": LEASE_SECONDS,
+    }
+    if await value(keeper, "take_lease", params, bool):
+        return lease
+    found = await maybe(keeper, "find_lease_holder", {"name": name}, Holder)
+    return found or Holder("another process", datetime.now(UTC))
+
+
+@asynccontextmanager
+async def held(keeper: Conn, lease: Lease) -> AsyncIterator[Lease]:
+    """Renew a lease by `keeper` during the block, and release it.
+
+    Raises:
+        Unavailable: it could not be renewed in time; the block was cancelled.
+    """
+    params = {"name": lease.name, "token": lease.token}
+
+    async def renew() -> bool:
+        return await value(keeper, "renew_lease", {**params, "seconds": LEASE_SECONDS}, bool)
+
+    try:
+        async with renewed(renew, lease.name):
+            yield lease
+    finally:
+        if not keeper.closed:
+            with suppress(Error):  # it ends with the session
+                await run(keeper, "release_lease", params)
+
+
+@asynccontextmanager
+async def renewed(
+    renew: Callable[[], Awaitable[bool]], name: str, *, seconds: float = LEASE_SECONDS
+) -> AsyncIterator[None]:
+    """Call `renew` every few seconds during the block; stop the block where that fails for long.
+
+    Raises:
+        Unavailable: the lease could not be renewed in time, or is another's.
+    """
+    try:
+        async with asyncio.timeout(seconds - MARGIN_SECONDS) as bound:
+            renewing = asyncio.create_task(_renew(renew, bound, seconds), name=f"lease of {name}")
+            try:
+                yield
+            finally:
+                renewing.cancel()
+                with suppress(asyncio.CancelledError):
+                    await renewing
+    except TimeoutError:
+        if not bound.expired():
+            raise
+        raise Unavailable(
+            f"the lease of {name} could not be renewed in time, so this process stopped before "
+            "another takes it: run it again"
+        ) from None
+
+
+async def _renew(
+    renew: Callable[[], Awaitable[bool]], bound: asyncio.Timeout, seconds: float
+) -> None:
+    loop = asyncio.get_running_loop()
+    while True:
+        await asyncio.sleep(min(RENEW_SECONDS, seconds / 5))
+        began = loop.time()
+        try:
+            is_ours = await renew()
+        except (Error, OSError):
+            continue  # until the time is up
+        if bound.expired():
+            return
+        bound.reschedule(began + seconds - MARGIN_SECONDS if is_ours else began)
+        if not is_ours:
+            return
+
+
+async def insist(conn: Conn, lease: Lease) -> None:
+    """Keep a lease from changing hands until the transaction of `conn` ends.
+
+    Raises:
+        LeaseLost: it is not held any more.
+    """
+    if await maybe(conn, "use_lease", {"name": lease.name, "token": lease.token}, str) is None:
+        raise LeaseLost(f"the lease of {lease.name} is another's: run it again")
