@@ -8,6 +8,8 @@ from datetime import timedelta
 
 from mailqueue.adapters.http.model import NOWHERE_INSIDE, USUAL, Answer, HttpTimeouts, Reach
 from mailqueue.adapters.http.wire import Wire, connect
+from mailqueue.adapters.sending.outcomes import of_copies
+from mailqueue.adapters.sending.parts import copies_of
 from mailqueue.adapters.sending.service import Service, Written
 from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
 from mailqueue.ports.transport import Outgoing, Report
@@ -120,13 +122,27 @@ class HttpChannel:
         async for group in self._groups(mails):
             begun = _now()
             if isinstance(group, tuple):
-                mail, refused = group
-                report(mail, refused, 0)
+                mail, verdict = group
+                if copies := copies_of(mail):
+                    verdict = of_copies(mail, await self._of_each(copies, may_finish))
+                report(mail, verdict, round((_now() - begun) * 1000))
                 continue
             verdicts = await self._verdicts(group, may_finish)
             took_ms = round((_now() - begun) * 1000)
             for written, verdict in zip(group, verdicts, strict=True):
                 report(written.mail, verdict, took_ms)
+
+    async def _of_each(
+        self, mails: Sequence[Outgoing], may_finish: Callable[[], bool]
+    ) -> list[Verdict]:
+        """Send mails as `send` does, and give their verdicts."""
+        verdicts: list[Verdict] = []
+        async for group in self._groups(mails):
+            if isinstance(group, tuple):
+                verdicts.append(group[1])
+            else:
+                verdicts += await self._verdicts(group, may_finish)
+        return verdicts
 
     async def close(self) -> None:
         """Close."""
@@ -135,7 +151,7 @@ class HttpChannel:
 
     async def _groups(
         self, mails: Sequence[Outgoing]
-    ) -> AsyncIterator[list[Written] | tuple[Outgoing, Rejected]]:
+    ) -> AsyncIterator[list[Written] | tuple[Outgoing, Verdict]]:
         """Give what goes in one call, or a mail that cannot go at all, in their order."""
         group: list[Written] = []
         octets = 0

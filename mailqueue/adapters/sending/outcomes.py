@@ -1,13 +1,21 @@
 """What HTTP answers mean where a provider says nothing else, and how long to wait. Pure."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 from mailqueue.adapters.http.model import Answer
-from mailqueue.core.verdict import AllRefused, Kind, Refused, Rejected, Stage, Verdict
+from mailqueue.core.verdict import (
+    Accepted,
+    AllRefused,
+    Kind,
+    Refused,
+    Rejected,
+    Stage,
+    Verdict,
+)
 from mailqueue.ports.transport import Outgoing
 
 DETAIL_CHARACTERS = 500
@@ -116,6 +124,35 @@ def nobody_takes(mail: Outgoing, why: Rejected) -> Verdict:
     if len(mail.envelope.recipients) == 1:
         return why
     return AllRefused(tuple(Refused(one, why) for one in mail.envelope.recipients))
+
+
+def of_copies(mail: Outgoing, verdicts: Sequence[Verdict]) -> Verdict:
+    """Return what became of a mail that was sent to each of its recipients by itself.
+
+    Where some took it, a copy of unknown fate is not sent again: the mail's own policy is for
+    mail that is in doubt as a whole.
+    """
+    accepted = [one for one in verdicts if isinstance(one, Accepted)]
+    refused = [
+        Refused(address, one)
+        for address, one in zip(mail.envelope.recipients, verdicts, strict=True)
+        if isinstance(one, Rejected)
+    ]
+    if accepted:
+        known = tuple(replace(one, why=_in_doubt(one.why)) for one in refused)
+        return accepted[0]._replace(refused=known)
+    doubt = next((one.why for one in refused if one.why.kind is Kind.AMBIGUOUS), None)
+    if doubt is not None or len({(one.why.kind, one.why.detail) for one in refused}) == 1:
+        why = doubt or refused[0].why
+        return nobody_takes(mail, why) if why.kind is Kind.PERMANENT_RECIPIENT else why
+    return AllRefused(tuple(refused))
+
+
+def _in_doubt(why: Rejected) -> Rejected:
+    if why.kind is not Kind.AMBIGUOUS:
+        return why
+    detail = cleaned(f"nobody knows whether it was taken: {why.detail}")
+    return replace(why, kind=Kind.PERMANENT_MESSAGE, detail=detail)
 
 
 def cannot_carry(why: str) -> Rejected:

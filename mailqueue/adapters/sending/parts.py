@@ -65,6 +65,7 @@ class Parts:
     message_id: str
     headers: tuple[tuple[str, str], ...]
     files: tuple[File, ...]
+    is_blind: bool = False  # no header names the recipient in To
 
 
 def parts_of(mail: Outgoing) -> Parts:
@@ -94,7 +95,21 @@ def parts_of(mail: Outgoing) -> Parts:
             if name.lower() not in _OURS and not name.lower().startswith("content-")
         ),
         files=files,
+        is_blind=bool(to) and to[0].address not in first.get("to", "") + first.get("cc", ""),
     )
+
+
+def copies_of(mail: Outgoing) -> list[Outgoing]:
+    """Return a mail for each recipient where no header names any of several, else nothing.
+
+    Providers that take fields and no message have no way to send such a mail in one call.
+    """
+    if len(mail.envelope.recipients) == 1 or any(recipients_of(mail)[:2]):
+        return []
+    return [
+        mail._replace(envelope=mail.envelope._replace(recipients=(one,)))
+        for one in mail.envelope.recipients
+    ]
 
 
 def _headers(message: bytes) -> list[tuple[str, str]]:

@@ -86,7 +86,8 @@ class Resend(Service):
                 return cannot_carry(f"Resend drops mail with a {file.content_type}: {file.name}")
         octets = orjson.dumps(self._body(mail, parts))
         refused = objection(self._bounds, mail, octets=len(octets))
-        return refused or Written(mail, octets, goes_alone=bool(parts.files))
+        copy = f"/{_short(parts.to[0].address)}" if parts.is_blind else ""
+        return refused or Written(mail, octets, goes_alone=bool(parts.files), copy=copy)
 
     def _body(self, mail: Outgoing, parts: Parts) -> dict[str, Any]:
         headers = dict(parts.headers)
@@ -112,7 +113,7 @@ class Resend(Service):
         return body | {name: value for name, value in named.items() if value}
 
     def call(self, group: Sequence[Written]) -> Call:
-        ids = [str(one.mail.email_id) for one in group]
+        ids = [f"{one.mail.email_id}{one.copy}" for one in group]
         headers = [
             ("Authorization", f"Bearer {self._access.secret.reveal()}"),
             ("Content-Type", "application/json"),
@@ -134,6 +135,10 @@ class Resend(Service):
         if len(group) > 1 and answer.is_success:
             return _each(group, answer, said)
         return [_judged(answer, said)] * len(group)
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _mailboxes(people: People) -> list[str]:

@@ -72,6 +72,7 @@ class Written:
     mail: Outgoing
     octets: bytes
     goes_alone: bool = False  # it cannot share a call
+    copy: str = ""  # told apart by it from other mails of the same id
 
 
 class Service(ABC):

@@ -88,13 +88,6 @@ async def test_too_many_tags_are_refused_with_the_limit(provider: Provider, most
     assert f"at most {most} tags" in await refusal(provider, mail(tags=tags))
 
 
-@pytest.mark.parametrize("provider", [SENDGRID, POSTMARK, RESEND, SMTP2GO])
-async def test_several_blind_copies_alone_cannot_go(provider: Provider) -> None:
-    blind = mail("eve@example.org", "bob@example.org", to=["ann@example.org"])
-
-    assert "only blind copies are left" in await refusal(provider, blind)
-
-
 @pytest.mark.parametrize("provider", [SENDGRID, SMTP2GO])
 async def test_a_mail_without_a_text_is_refused(provider: Provider) -> None:
     empty = Outgoing(

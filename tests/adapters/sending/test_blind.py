@@ -1,0 +1,131 @@
+"""Mail to blind copies alone, by providers that want an addressee: each gets a copy."""
+
+from typing import Any
+
+import pytest
+
+from mailqueue.core.verdict import Accepted, AllRefused, Kind, Rejected, Verdict
+from mailqueue.ports.transport import Outgoing
+from tests.adapters.sending.documented import Provider
+from tests.adapters.sending.fake import CLOSES, Fake, fake, says
+from tests.adapters.sending.mails import channel_of, mail, sent, with_files
+from tests.adapters.sending.providers import POSTMARK, RESEND, SENDGRID, SMTP2GO
+
+pytestmark = [pytest.mark.anyio]
+PEOPLE = ("eve@example.org", "bob@example.org", "kim@example.org")
+NO = {"errors": [{"message": "Bad address", "field": "personalizations.0.to.0.email"}]}
+
+
+def blind(*people: str) -> Outgoing:
+    return mail(*(people or PEOPLE), to=["ann@example.org"])
+
+
+async def verdict_of(provider: Provider, server: Fake, one: Outgoing) -> Verdict:
+    async with channel_of(provider.service(server.site)) as channel:
+        [verdict] = await sent(channel, [one])
+    return verdict
+
+
+@pytest.mark.parametrize("provider", [SENDGRID, SMTP2GO])
+async def test_each_gets_a_call_of_their_own(provider: Provider) -> None:
+    async with fake([provider.accepts]) as server:
+        verdict = await verdict_of(provider, server, blind())
+
+    assert isinstance(verdict, Accepted)
+    assert verdict.refused == ()
+    assert len(server.requests) == len(PEOPLE)
+    for request, address in zip(server.requests, PEOPLE, strict=True):
+        provider.check(request)
+        assert address.encode() in request.body
+        assert not any(one.encode() in request.body for one in PEOPLE if one != address)
+
+
+@pytest.mark.parametrize("provider", [POSTMARK, RESEND])
+async def test_they_share_a_call_where_several_mails_do(provider: Provider) -> None:
+    taken = {
+        "postmark": [{"MessageID": f"id{n}", "ErrorCode": 0, "Message": "OK"} for n in range(3)],
+        "resend": {"data": [{"id": f"id{n}"} for n in range(3)]},
+    }[provider.name]
+    async with fake([says(200, taken)]) as server:
+        verdict = await verdict_of(provider, server, blind())
+
+    assert isinstance(verdict, Accepted)
+    assert verdict.provider_message_id == "id0"
+    [request] = server.requests
+    provider.check(request)
+    assert [one.get("To") or one["to"][0] for one in request.json] == list(PEOPLE)
+    assert all(not one.get("bcc") and not one.get("Bcc") for one in request.json)
+
+
+async def test_with_files_resend_knows_each_copy_by_a_key_of_its_own() -> None:
+    one = with_files()
+    copied = one._replace(envelope=one.envelope._replace(recipients=PEOPLE))
+    async with fake([RESEND.accepts]) as server:
+        first = await verdict_of(RESEND, server, copied)
+        keys = [request.headers["idempotency-key"] for request in server.requests]
+        again = await verdict_of(RESEND, server, copied)
+
+    assert isinstance(first, Accepted)
+    assert isinstance(again, Accepted)
+    assert len(set(keys)) == 3
+    assert [request.headers["idempotency-key"] for request in server.requests] == keys * 2
+
+
+async def test_who_is_refused_is_named_and_the_others_have_it() -> None:
+    async with fake([SENDGRID.accepts, says(400, NO), SENDGRID.accepts]) as server:
+        verdict = await verdict_of(SENDGRID, server, blind())
+
+    assert isinstance(verdict, Accepted)
+    [refused] = verdict.refused
+    assert (refused.address, refused.why.kind) == (PEOPLE[1], Kind.PERMANENT_RECIPIENT)
+
+
+async def test_too_fast_in_between_is_asked_again_for_those_who_are_left() -> None:
+    async with fake([SENDGRID.accepts, says(429, {}, retry_after="7")]) as server:
+        verdict = await verdict_of(SENDGRID, server, blind())
+
+    assert isinstance(verdict, Accepted)
+    assert [one.address for one in verdict.refused] == list(PEOPLE[1:])
+    assert {one.why.kind for one in verdict.refused} == {Kind.RATE_LIMITED}
+    assert len(server.requests) == 2
+
+
+async def test_a_copy_of_unknown_fate_is_not_sent_again_beside_others_that_were_taken() -> None:
+    async with fake([SENDGRID.accepts, CLOSES]) as server:
+        verdict = await verdict_of(SENDGRID, server, blind())
+
+    assert isinstance(verdict, Accepted)
+    doubtful, unsent = verdict.refused
+    assert (doubtful.address, doubtful.why.kind) == (PEOPLE[1], Kind.PERMANENT_MESSAGE)
+    assert "nobody knows whether it was taken" in doubtful.why.detail
+    assert (unsent.address, unsent.why.kind) == (PEOPLE[2], Kind.TRANSIENT)
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (says(401, {"errors": [{"message": "no"}]}), Kind.ACCOUNT),
+        (says(429, {}), Kind.RATE_LIMITED),
+        (CLOSES, Kind.AMBIGUOUS),
+        (says(413, {"errors": [{"message": "large"}]}), Kind.PERMANENT_MESSAGE),
+    ],
+)
+async def test_what_is_said_to_all_is_said_of_the_mail(reply: Any, kind: Kind) -> None:
+    async with fake([reply]) as server:
+        verdict = await verdict_of(SENDGRID, server, blind())
+
+    assert isinstance(verdict, Rejected)
+    assert verdict.kind is kind
+
+
+async def test_a_different_refusal_of_each_is_each_ones() -> None:
+    large = says(413, {"errors": [{"message": "large"}]})
+    async with fake([large, says(400, NO), large]) as server:
+        verdict = await verdict_of(SENDGRID, server, blind())
+
+    assert isinstance(verdict, AllRefused)
+    assert [one.why.kind for one in verdict.refused] == [
+        Kind.PERMANENT_MESSAGE,
+        Kind.PERMANENT_RECIPIENT,
+        Kind.PERMANENT_MESSAGE,
+    ]
