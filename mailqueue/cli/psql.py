@@ -32,7 +32,7 @@ def psql(*, args: tuple[str, ...]) -> None:
     found = reach(load_settings().database.for_sessions)
     program = find_psql()
     # Replaces this process: psql gets the terminal, its signals and its exit code.
-    os.execve(program, arguments(found, args), environment(found, os.environ))  # noqa: S606
+    os.execve(program, arguments(program, found, args), environment(found, os.environ))  # noqa: S606
 
 
 def find_psql() -> Path:
@@ -53,9 +53,12 @@ def find_psql() -> Path:
     return Path(system)
 
 
-def arguments(found: Reach, args: tuple[str, ...]) -> list[str]:
-    """Give psql's arguments: never a password, the caller's last."""
-    return ["psql", *(["--dbname", found.conninfo] if found.conninfo else []), *args]
+def arguments(program: Path, found: Reach, args: tuple[str, ...]) -> list[str]:
+    """Return psql's arguments: never a password, the caller's last.
+
+    The first is its path: by a bare name psql looks for itself on PATH, and ends where it is not.
+    """
+    return [str(program), *(["--dbname", found.conninfo] if found.conninfo else []), *args]
 
 
 def environment(found: Reach, own: Mapping[str, str]) -> dict[str, str]:

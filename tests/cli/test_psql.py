@@ -33,6 +33,20 @@ def test_psql_runs_on_the_database_and_its_exit_code_is_ours(fresh_db: str) -> N
     assert failed.returncode == 1
 
 
+def test_psql_runs_where_the_path_has_none(fresh_db: str, tmp_path: Path) -> None:
+    """A machine with nothing but Python."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mailqueue", "psql", "-XAtc", "SELECT 1"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=ROOT,
+        env={"PATH": str(tmp_path), "MAILQUEUE_DATABASE_URL": fresh_db},
+    )
+
+    assert (done.stdout, done.returncode) == ("1\n", 0), done.stderr
+
+
 def test_psqls_own_short_options_reach_psql(fresh_db: str) -> None:
     done = psql(fresh_db, "-h", "127.0.0.1", "-XAtc", "SELECT 1")
 
@@ -46,8 +60,8 @@ def test_the_password_is_in_no_argument() -> None:
 
     found = reach(settings)
 
-    assert arguments(found, ("-c", "SELECT 1")) == [
-        "psql", "--dbname", "keepalives=0", "-c", "SELECT 1",
+    assert arguments(Path("/bin/psql"), found, ("-c", "SELECT 1")) == [
+        "/bin/psql", "--dbname", "keepalives=0", "-c", "SELECT 1",
     ]  # fmt: skip
     assert found.environment == {
         "PGHOST": "db.example.com",
@@ -62,7 +76,7 @@ def test_the_password_is_in_no_argument() -> None:
 def test_without_a_string_of_its_own_libpqs_variables_decide() -> None:
     found = reach(DatabaseSettings(Secret(""), DatabaseSource.LIBPQ))
 
-    assert arguments(found, ()) == ["psql"]
+    assert arguments(Path("/bin/psql"), found, ()) == ["/bin/psql"]
     assert environment(found, {"PGHOST": "db.example.com"}) == {"PGHOST": "db.example.com"}
 
 
