@@ -6,7 +6,7 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 
 COLLECTED_AFTER = (20_000, 20, 20)
@@ -36,25 +36,46 @@ def open_many_files() -> None:
 
 @asynccontextmanager
 async def stop_signal(*, ends_with_parent: bool = False) -> AsyncIterator[asyncio.Event]:
-    """Give an event that SIGTERM and SIGINT set; a second signal changes nothing.
+    """Yield an event that SIGTERM, SIGINT and SIGHUP set; sending one again has no effect.
 
     With `ends_with_parent` the end of standard input sets it too: a parent holds the other end, so
-    it closes however the parent dies. SIGINT is left to the parent then, which says stop itself.
+    it closes however the parent dies. What a terminal sends to all its processes, SIGINT and
+    SIGHUP, is left to the parent then, which says stop itself. SIGHUP stays ignored under nohup.
     """
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
-    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    on_terminal = [stream for stream in (1, 2) if os.isatty(stream)]  # asked later, it is none
+
+    def hang_up() -> None:
+        _write_nowhere(on_terminal)
+        if not ends_with_parent:
+            stop.set()
+
+    handlers: dict[int, Callable[[], None]] = {signal.SIGTERM: stop.set}
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        handlers[signal.SIGHUP] = hang_up
     if ends_with_parent:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         loop.add_reader(sys.stdin.fileno(), _stop_at_end, loop, stop)
     else:
-        loop.add_signal_handler(signal.SIGINT, stop.set)
+        handlers[signal.SIGINT] = stop.set
+    for number, handler in handlers.items():
+        loop.add_signal_handler(number, handler)
     try:
         yield stop
     finally:
-        loop.remove_signal_handler(signal.SIGTERM)
-        if not ends_with_parent:
-            loop.remove_signal_handler(signal.SIGINT)
+        for number in handlers:
+            loop.remove_signal_handler(number)
+        if signal.SIGHUP in handlers:  # what is left to do and to say is not cut off
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+
+def _write_nowhere(streams: Sequence[int]) -> None:
+    """Discard what is written to a terminal that is gone, where writing would fail."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in streams:
+        os.dup2(nowhere, stream)
+    os.close(nowhere)
 
 
 def _stop_at_end(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:

@@ -75,7 +75,7 @@ def up(
 ) -> None:
     """Run everything: PostgreSQL (a private one unless a server is named), API, workers, trap.
 
-    Stops cleanly on Ctrl-C or SIGTERM: mail in flight is finished and recorded.
+    Stops cleanly on Ctrl-C, SIGTERM or SIGHUP: mail in flight is finished and recorded.
     """
     settings = load_settings(
         host=host,

@@ -174,19 +174,20 @@ class Up:
 
 
 @contextmanager
-def up(home: Home, *words: str) -> Iterator[Up]:
-    """Run `mailqueue up --json` until the block ends, if it has not ended before."""
+def up(home: Home, *words: str, **options: Any) -> Iterator[Up]:
+    """Run `mailqueue up --json` until the block ends, if it has not ended before.
+
+    `options` are those of subprocess.
+    """
     log = home.data.with_name(home.data.name + ".log")
     with log.open("a") as errors:
         process = subprocess.Popen(
             home.command("up", "--json", *ANY_PORT, *words),
-            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=errors,
             text=True,
             cwd="/",
             env=home.environment(),
-            **home.user(),
+            **{"stdin": subprocess.DEVNULL, "stderr": errors, **home.user(), **options},
         )
     try:
         running = Up(home, process, log)

@@ -8,7 +8,8 @@ import psycopg
 import pytest
 
 from tests.whole.letters import Letter, inserts, letters, read
-from tests.whole.running import Home, Up, eventually, is_running, up
+from tests.whole.running import STOP_SECONDS, Home, Up, eventually, is_running, up
+from tests.whole.terminal import ignore_hang_up, on_terminal
 
 KEYS = {"ready", "api", "database", "trap_smtp", "trap", "data", "api_key", "submission"}
 QUICK_SECONDS = 45  # 5 on a machine that has nothing else to do
@@ -46,6 +47,27 @@ def test_ctrl_c_stops_it_too(home: Home) -> None:
     with up(home, "--workers", "1") as running:
         assert running.stop(signal.SIGINT) == 0
         assert running.rest_of_stdout() == ""
+
+
+def test_a_terminal_that_is_closed_stops_it_in_order(home: Home) -> None:
+    """The system sends SIGHUP to all processes of the terminal, and what they write fails."""
+    with on_terminal() as (close, options), up(home, "--workers", "2", **options) as running:
+        running.psql(inserts(letters(3, "closed.example")))
+        eventually(lambda: running.count_caught("closed.example"), lambda count: count == 3)
+        children = [*eventually(running.workers, lambda pids: len(pids) == 2), running.postmaster()]
+        running.close()
+
+        close()
+
+        assert running.process.wait(STOP_SECONDS) == 0
+        assert not any(map(is_running, children))
+
+
+def test_under_nohup_a_closed_terminal_changes_nothing(home: Home) -> None:
+    with up(home, "--workers", "1", preexec_fn=ignore_hang_up) as running:
+        running.process.send_signal(signal.SIGHUP)
+        running.psql(inserts(letters(1, "nohup.example")))
+        eventually(lambda: running.count_caught("nohup.example"), lambda count: count == 1)
 
 
 def test_a_second_up_on_the_same_folder_names_the_first(home: Home, shared_up: Up) -> None:
