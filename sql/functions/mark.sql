@@ -13,17 +13,26 @@ AS $$
 DECLARE
     v_several uuid[];                                        -- messages that have recipients of their own
     v_aside uuid[];                                          -- mail of paused campaigns and domains
+    v_at tid;
     v_now timestamptz;                                       -- an index is not searched for what clock_timestamp() gives
 BEGIN
     IF p_ids = '{}' THEN
         RETURN;
     END IF;
-    -- The lock on this row is what rescue takes too: either it sees these marks, or we see that we are lost.
+    -- The lock on this row is what rescue takes too: either it sees these marks, or we see that we are lost. The row is found
+    -- newest version first: under a long snapshot a look-up by worker alone would walk all dead versions.
     UPDATE mailqueue.send_intents AS s
-       SET email_ids = p_open_ids || p_ids, claim_nos = p_open_claims || p_claims, marked_at = clock_timestamp()
-     WHERE s.worker_id = p_worker;
-    IF NOT FOUND THEN
-        RETURN;
+       SET rev = s.rev + 1, email_ids = p_open_ids || p_ids, claim_nos = p_open_claims || p_claims, marked_at = clock_timestamp()
+     WHERE s.ctid = (SELECT n.ctid FROM mailqueue.send_intents AS n WHERE n.worker_id = p_worker ORDER BY n.rev DESC LIMIT 1);
+    IF NOT FOUND THEN                                        -- another session of this worker changed it meanwhile, or it is gone
+        SELECT n.ctid INTO v_at FROM mailqueue.send_intents AS n
+         WHERE n.worker_id = p_worker ORDER BY n.rev DESC LIMIT 1 FOR NO KEY UPDATE;
+        IF NOT FOUND THEN
+            RETURN;
+        END IF;
+        UPDATE mailqueue.send_intents AS s
+           SET rev = s.rev + 1, email_ids = p_open_ids || p_ids, claim_nos = p_open_claims || p_claims, marked_at = clock_timestamp()
+         WHERE s.ctid = v_at;
     END IF;
     v_now := clock_timestamp();
     IF EXISTS (SELECT FROM mailqueue.pauses AS p WHERE p.until > v_now) THEN

@@ -133,6 +133,37 @@ async def test_a_mark_waits_for_a_rescue_being_written_and_gets_nothing(
         assert await row(observer, email.id, "status, attempts") == ("pending", 0)
 
 
+async def test_a_mark_waits_for_another_of_its_worker_and_takes_its_place(
+    database: DatabaseSettings,
+) -> None:
+    """The connection broke, and the server has not noticed: the worker is not lost for that."""
+    async with opened(database, 3) as (broken, conn, watching):
+        worker, email = await one_claimed(conn)
+        async with broken.transaction():
+            await mark(broken, worker, [email])
+            again = asyncio.create_task(mark(conn, worker, [email]))
+            await until_waiting(watching, conn)
+        marks = await again
+
+        assert marks[email.id].verdict is MarkVerdict.GO
+        named = await make.rows(watching, "SELECT rev, email_ids FROM mailqueue.send_intents")
+        assert named == [(2, [email.id])]
+
+
+async def test_a_mark_waits_for_one_that_is_taken_back(database: DatabaseSettings) -> None:
+    async with opened(database, 3) as (broken, conn, watching):
+        worker, email = await one_claimed(conn)
+        async with broken.transaction(force_rollback=True):
+            await mark(broken, worker, [email])
+            again = asyncio.create_task(mark(conn, worker, [email]))
+            await until_waiting(watching, conn)
+        marks = await again
+
+        assert marks[email.id].verdict is MarkVerdict.GO
+        named = await make.rows(watching, "SELECT rev, email_ids FROM mailqueue.send_intents")
+        assert named == [(1, [email.id])]
+
+
 async def test_a_claim_being_made_is_not_stranded_by_its_workers_end(
     database: DatabaseSettings,
 ) -> None:

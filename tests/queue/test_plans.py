@@ -13,6 +13,9 @@ pytestmark = pytest.mark.anyio
 CLAIMED = 100
 PAGES_A_ROW = 25
 """Index entries, the row twice, counters and content of one claimed mail, generously."""
+MARKS = 3_000
+PAGES_A_MARK = 12
+"""Found newest first and written anew; by worker alone it is some hundred after so many marks."""
 
 
 async def fill(conn: Conn, count: int, *, due: str = "now() - interval '1 min'") -> None:
@@ -34,14 +37,16 @@ async def look_again(conn: Conn) -> None:
     await conn.execute("UPDATE mailqueue.lanes SET blocked_until = now(), probed_at = '-infinity'")
 
 
-async def pages(conn: Conn) -> int:
-    """Give how many pages this session has read so far, from memory or disk."""
+async def pages(conn: Conn, table: str | None = None) -> int:
+    """Give how many pages, of one table or all, were read so far, from memory or disk."""
     await conn.execute("SELECT pg_stat_force_next_flush()")
     return int(
         await make.scalar(
             conn,
             "SELECT sum(heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read)"
-            " FROM pg_statio_all_tables WHERE schemaname = 'mailqueue'",
+            " FROM pg_statio_all_tables"
+            " WHERE schemaname = 'mailqueue' AND relname = coalesce(%s, relname)",
+            table,
         )
     )
 
@@ -126,6 +131,29 @@ async def test_marking_and_settling_read_only_their_rows(database: DatabaseSetti
         await mark(conn, worker, taken)
 
         assert await pages(conn) - before < CLAIMED * PAGES_A_ROW
+
+
+async def test_a_mark_costs_the_same_after_thousands_under_a_held_snapshot(
+    database: DatabaseSettings,
+) -> None:
+    async with opened(database, 2) as (conn, holder), holder.transaction():
+        await holder.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        worker = await make.worker(conn)
+        await holder.execute("SELECT count(*) FROM mailqueue.send_intents")
+        await conn.execute(
+            "DO $$ BEGIN FOR n IN 1.." + str(MARKS) + " LOOP PERFORM mailqueue.mark_emails("  # type: ignore[arg-type]
+            f"{worker}, ARRAY[gen_random_uuid()], '{{1}}', '{{}}', '{{}}'); COMMIT;"
+            " END LOOP; END $$"
+        )
+        before = await pages(conn, "send_intents")
+
+        await conn.execute(
+            "SELECT mailqueue.mark_emails(%s, ARRAY[gen_random_uuid()], '{1}', '{}', '{}')",
+            (worker,),
+        )
+
+        assert await pages(conn, "send_intents") - before < PAGES_A_MARK
+        assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.send_intents") == 1
 
 
 async def test_settling_reads_no_recipients_of_other_mail(database: DatabaseSettings) -> None:
