@@ -57,6 +57,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--scale", type=int, default=1, help="how many times larger backlogs are; 20: a million"
     )
     parser.addoption(OPTION, action="store_true", help="go through PgBouncer, transaction mode")
+    parser.addoption(
+        needs.REQUIRE, action="append", default=[], help="a marker whose tests may not be left out"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -12,9 +12,11 @@ from tests.clients.node import lacks_node_clients
 from tests.dkim.signing import lacks_opendkim
 from tests.poolers.bouncer import lacks_pgbouncer
 from tests.poolers.through import is_pooled, why_direct
+from tests.stock.debian import lacks_debian_server
 from tests.whole import machine
 
 SOAK = "soak"
+REQUIRE = "--require"
 CHROMIUM = Path("/usr/bin/chromium")
 LONG = {"whole", "chaos", "concurrency", "failover", "backup", "invariants"}
 _LEFT_OUT = pytest.StashKey[list[str]]()
@@ -31,6 +33,7 @@ def _lacks_faketime() -> str | None:
 NEEDS: Mapping[str, Callable[[], str | None]] = {
     **machine.NEEDS,
     "browser": _lacks_browser,
+    "debian_server": lacks_debian_server,
     "faketime": _lacks_faketime,
     "node_clients": lacks_node_clients,
     "opendkim": lacks_opendkim,
@@ -40,10 +43,19 @@ NEEDS: Mapping[str, Callable[[], str | None]] = {
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the markers."""
+    """Register the markers, and refuse to leave out what has to run.
+
+    Raises:
+        pytest.UsageError: naming what this machine lacks.
+    """
     config.addinivalue_line("markers", f"{SOAK}: long; runs only with -m {SOAK}")
     for name in NEEDS:
         config.addinivalue_line("markers", f"{name}: runs where the machine has it")
+    for name in config.getoption(REQUIRE, []):
+        if name not in NEEDS:
+            raise pytest.UsageError(f"{REQUIRE} {name}: no tests are marked so")
+        if (why := NEEDS[name]()) is not None:
+            raise pytest.UsageError(f"tests marked {name} have to run: {why}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -33,7 +33,8 @@ BEGIN
             OR EXISTS (SELECT FROM mailqueue.lanes AS l WHERE l.blocked_until <= v_now)
             OR g.signal_floor > pg_snapshot_xmax(pg_current_snapshot())
             OR EXISTS (SELECT FROM mailqueue.lane_classes AS c
-                        WHERE c.moved_at < v_now - interval '50 ms'
+                        WHERE c.priority >= 0                -- all of them, by the index
+                          AND c.moved_at < v_now - interval '50 ms'
                           AND (SELECT l.vtime FROM mailqueue.lanes AS l
                                 WHERE l.priority = c.priority AND l.blocked_until IS NULL AND l.vtime >= c.vclock
                                 ORDER BY l.vtime, l.id LIMIT 1) > c.vclock))

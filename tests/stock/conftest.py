@@ -1,0 +1,43 @@
+"""A server of Debian's packages, and databases on it that tell what they plan."""
+
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from mailqueue.core.config import DatabaseSettings, Pooler
+from mailqueue.core.secret import Secret
+from mailqueue.db.migrate import migrate
+from mailqueue.db.pool import connect
+from mailqueue.db.provision import provision
+from mailqueue.embedded.service_user import Account
+from tests.conftest import ROLE, Server
+from tests.stock.business import grow, set_up
+from tests.stock.debian import debian_server
+from tests.stock.plans import watch
+
+
+@pytest.fixture(scope="session")
+def debian(reachable_folder: Path, service_user: Account) -> Iterator[Server]:
+    with debian_server(reachable_folder / "debian", service_user) as superuser:
+        yield Server(superuser)
+
+
+@pytest.fixture(scope="module", params=["new", "grown"])
+async def stock(request: pytest.FixtureRequest, debian: Server) -> DatabaseSettings:
+    """A database as an installation has it on its first day, and later: set up by our commands."""
+    name = f"mailqueue_{secrets.token_hex(6)}"
+    superuser = DatabaseSettings(Secret(debian.superuser), pooler=Pooler.NONE)
+    await provision(superuser, role=ROLE, password=ROLE, database=name)
+    settings = DatabaseSettings(Secret(debian.direct_url(name)), pooler=Pooler.NONE)
+    await migrate(settings)
+    async with connect(settings) as conn:
+        await set_up(conn)
+        if request.param == "grown":
+            await grow(conn)
+    with psycopg.connect(debian.superuser, autocommit=True) as admin:
+        for each in watch(name):
+            admin.execute(each)
+    return settings
