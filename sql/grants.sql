@@ -141,6 +141,7 @@ BEGIN
             ('api', 'EXECUTE ON FUNCTION mailqueue.begin_erasure(uuid, text[], boolean, text), mailqueue.erase_mail(uuid, integer),
                             mailqueue.erase_contents(uuid, bigint[]), mailqueue.erase_attachments(uuid, uuid[]),
                             mailqueue.move_erasure(uuid, text, jsonb, text, bigint, text),
+                            mailqueue.lease_erasure(uuid, uuid, text, double precision), mailqueue.release_erasure(uuid, uuid),
                             mailqueue.find_address(uuid, bytea), mailqueue.privacy_tables(), mailqueue.privacy_parent(oid), mailqueue.privacy_action(text),
                             mailqueue.text_columns(oid), mailqueue.is_setting_table(text),
                             mailqueue.erase_mentions(uuid, text, text, bigint, bigint), mailqueue.read_mentions(uuid, text, text, bigint, bigint),

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from uuid import UUID, uuid4
 
 from psycopg import Error
@@ -71,32 +72,34 @@ async def held(keeper: Conn, lease: Lease) -> AsyncIterator[Lease]:
     Raises:
         Unavailable: it could not be renewed in time; the block was cancelled.
     """
-    params = {"name": lease.name, "token": lease.token}
-
-    async def renew() -> bool:
-        return await value(keeper, "renew_lease", {**params, "seconds": LEASE_SECONDS}, bool)
-
     try:
-        async with renewed(renew, lease.name):
+        async with renewed(partial(renew, keeper, lease), lease.name):
             yield lease
     finally:
         if not keeper.closed:
             with suppress(Error):  # it ends with the session
+                params = {"name": lease.name, "token": lease.token}
                 await run(keeper, "release_lease", params)
+
+
+async def renew(keeper: Conn, lease: Lease) -> bool:
+    """Hold a lease for LEASE_SECONDS from now on; return False where it is another's."""
+    params = {"name": lease.name, "token": lease.token, "seconds": LEASE_SECONDS}
+    return await value(keeper, "renew_lease", params, bool)
 
 
 @asynccontextmanager
 async def renewed(
-    renew: Callable[[], Awaitable[bool]], name: str, *, seconds: float = LEASE_SECONDS
+    asking: Callable[[], Awaitable[bool]], name: str, *, seconds: float = LEASE_SECONDS
 ) -> AsyncIterator[None]:
-    """Call `renew` every few seconds during the block; stop the block where that fails for long.
+    """Call `asking` every few seconds during the block; stop the block where that fails for long.
 
     Raises:
         Unavailable: the lease could not be renewed in time, or is another's.
     """
     try:
         async with asyncio.timeout(seconds - MARGIN_SECONDS) as bound:
-            renewing = asyncio.create_task(_renew(renew, bound, seconds), name=f"lease of {name}")
+            renewing = asyncio.create_task(_renew(asking, bound, seconds), name=f"lease of {name}")
             try:
                 yield
             finally:
@@ -113,14 +116,14 @@ async def renewed(
 
 
 async def _renew(
-    renew: Callable[[], Awaitable[bool]], bound: asyncio.Timeout, seconds: float
+    asking: Callable[[], Awaitable[bool]], bound: asyncio.Timeout, seconds: float
 ) -> None:
     loop = asyncio.get_running_loop()
     while True:
         await asyncio.sleep(min(RENEW_SECONDS, seconds / 5))
         began = loop.time()
         try:
-            is_ours = await renew()
+            is_ours = await asking()
         except (Error, OSError):
             continue  # until the time is up
         if bound.expired():

@@ -9,16 +9,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
-from mailqueue.core.errors import NotFound
+from mailqueue.core.errors import LeaseLost, MailqueueError, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.maintenance.desk import Desk
 from mailqueue.privacy import store
 from mailqueue.privacy.files import erase_files
 from mailqueue.privacy.model import Erasure, Lend, Progress, Stage, Table
 from mailqueue.privacy.pattern import pattern_of
+from mailqueue.privacy.tenure import Tenure
 
 MAILS_TOGETHER = 200
 TABLES_TOGETHER = 50
+LOOK_SECONDS = 0.5
 MOST_ROUNDS = 5
 """So often every table is looked through: rows that others move meanwhile are met again."""
 
@@ -55,20 +57,55 @@ async def go_on(
     by: str,
     patience_seconds: float = 0.0,
     may_go_on: Callable[[], bool] = lambda: True,
+    joins: bool = True,
 ) -> Progress:
     """Do what is left to do, as long as `may_go_on`; say how far it is.
 
     Without a desk files stay for somebody who has one. Mail that a worker holds is waited for so
-    long; whoever comes later does the rest.
+    long; whoever comes later does the rest. One process at a time erases: with `joins` the end of
+    another's work is waited for, and what that leaves is done.
 
     Raises:
         NotFound: there is no such erasure.
         ArchiveBroken, Unavailable: a file cannot be read or written now; run it again.
     """
-    deadline = asyncio.get_running_loop().time() + patience_seconds
+    tenure = Tenure(lend, erasure_id)
+    waited_until = asyncio.get_running_loop().time() + patience_seconds
+    while True:
+        try:
+            found = await _go_on_alone(
+                tenure, desk=desk, by=by, waited_until=waited_until, may_go_on=may_go_on
+            )
+        except LeaseLost:
+            async with lend() as conn:
+                found = Progress(await get(conn, erasure_id), is_elsewhere=True)
+        except MailqueueError:
+            await tenure.end()
+            raise
+        else:
+            await tenure.end()
+        if found.is_done or not found.is_elsewhere or not joins or not may_go_on():
+            return found
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _go_on_alone(
+    tenure: Tenure,
+    *,
+    desk: Desk | None,
+    by: str,
+    waited_until: float,
+    may_go_on: Callable[[], bool],
+) -> Progress:
+    """Erase step by step.
+
+    Raises:
+        LeaseLost: another process is erasing.
+    """
+    lend = tenure.lend
     while True:
         async with lend() as conn:
-            erasure = await get(conn, erasure_id)
+            erasure = await get(conn, tenure.erasure_id)
         if erasure.stage == Stage.DONE:
             return Progress(erasure)
         waiting = 0
@@ -78,12 +115,14 @@ async def go_on(
             case Stage.TABLES:
                 await _tables(lend, erasure, by=by)
             case _:
-                if (needs := await erase_files(lend, erasure, desk=desk, by=by)) is not None:
+                async with tenure.kept_by(desk):
+                    needs = await erase_files(lend, erasure, desk=desk, by=by)
+                if needs is not None:
                     return Progress(erasure, needs=needs)
         if waiting:
-            if asyncio.get_running_loop().time() >= deadline:
+            if asyncio.get_running_loop().time() >= waited_until:
                 return Progress(erasure, waiting)
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(LOOK_SECONDS)
         if not may_go_on():
             return Progress(erasure)
 

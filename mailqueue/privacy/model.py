@@ -45,6 +45,7 @@ class Progress:
     erasure: Erasure
     waiting: int = 0
     needs: str | None = None  # what only somebody else can do
+    is_elsewhere: bool = False  # another process is erasing
 
     @property
     def is_done(self) -> bool:

@@ -7,6 +7,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from mailqueue.db.fetch import Conn, many, maybe, one, run, value
+from mailqueue.db.leases import this_process
 from mailqueue.privacy.model import Erasure, ProjectName, Table
 
 NIL = UUID(int=0)
@@ -58,6 +59,22 @@ async def find_last(conn: Conn, project_id: UUID, address_hash: str) -> Erasure 
 async def unfinished(conn: Conn) -> list[UUID]:
     """List erasures that are not at their end."""
     return await many(conn, "list_unfinished_erasures", None, UUID)
+
+
+async def lease(conn: Conn, erasure_id: UUID, token: UUID, *, seconds: float) -> bool:
+    """Take or renew the lease of an erasure; return False while another holds it."""
+    params = {
+        "id": erasure_id,
+        "token": token,
+        "holder": this_process(),
+        "seconds": seconds,
+    }
+    return await value(conn, "lease_erasure", params, bool)
+
+
+async def release(conn: Conn, erasure_id: UUID, token: UUID) -> None:
+    """Give the lease of an erasure back."""
+    await run(conn, "release_erasure", {"id": erasure_id, "token": token})
 
 
 async def erase_mail(conn: Conn, erasure_id: UUID, *, most: int) -> MailStep:

@@ -18,14 +18,16 @@ LOOK_SECONDS = 30.0
 _log = get_logger(__name__)
 
 
-async def finish_all(desk: Desk, *, by: str) -> list[Progress]:
+async def finish_all(desk: Desk, *, by: str, joins: bool = True) -> list[Progress]:
     """Go on with every erasure that is not at its end; say how far each is.
+
+    One that another process is at is waited for with `joins`, else left to it.
 
     Raises:
         ArchiveBroken, Conflict, Unavailable: a file stands in the way; those before it are done.
     """
     return [
-        await erasing.go_on(lending(desk.conn), each, desk=desk, by=by)
+        await erasing.go_on(lending(desk.conn), each, desk=desk, by=by, joins=joins)
         for each in await store.unfinished(desk.conn)
     ]
 
@@ -62,5 +64,7 @@ async def _keep(pool: Pool, database: DatabaseSettings, stores: Callable[[], Sto
 async def _finish(database: DatabaseSettings, stores: Stores) -> None:
     opened = tasks.desk_of(database, stores, operator="mailqueue", advance=lambda _: None)
     async with opened as desk:
-        for each in await finish_all(desk, by="mailqueue"):
+        for each in await finish_all(desk, by="mailqueue", joins=False):
+            if each.is_elsewhere:
+                continue
             _log.info("erasure.advanced", stage=each.erasure.stage, waiting=each.waiting)

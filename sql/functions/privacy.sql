@@ -219,6 +219,9 @@ DECLARE
 BEGIN
     SELECT * INTO e FROM mailqueue.erasures AS x WHERE x.id = p_erasure FOR UPDATE;
     PERFORM mailqueue.check_tenant(e.project_id);
+    IF e.stage = 'done' THEN
+        RETURN;  -- another came to its end meanwhile
+    END IF;
     IF p_rows > 0 THEN
         e.found := e.found || jsonb_build_object(p_table, coalesce((e.found ->> p_table)::bigint, 0) + p_rows);
     END IF;

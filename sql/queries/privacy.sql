@@ -24,6 +24,14 @@ LIMIT 1;
 -- Erasures that are not at their end.
 SELECT e.id FROM mailqueue.erasures AS e WHERE e.stage <> 'done' ORDER BY e.id;
 
+-- name: lease_erasure :value
+-- Take or renew the lease of an erasure; false while another holds it.
+SELECT mailqueue.lease_erasure(%(id)s, %(token)s, %(holder)s, %(seconds)s);
+
+-- name: release_erasure :run
+-- Give the lease of an erasure back.
+SELECT mailqueue.release_erasure(%(id)s, %(token)s);
+
 -- name: erase_mail :one
 -- Make some mails anonymous; how many were changed, and how many a worker holds.
 SELECT m.changed, m.waiting FROM mailqueue.erase_mail(%(id)s, %(most)s) AS m;

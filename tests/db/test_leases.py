@@ -93,8 +93,7 @@ async def test_renewing_does_not_wait_for_a_transaction_that_insisted(
         await two.execute("SET lock_timeout = '100ms'")
         async with one.transaction():
             await leases.insist(one, lease)
-            params = {"name": lease.name, "token": lease.token, "seconds": 60.0}
-            assert await leases.value(two, "renew_lease", params, bool)
+            assert await leases.renew(two, lease)
 
 
 @pytest.mark.parametrize("answer", [False, OSError("away")])

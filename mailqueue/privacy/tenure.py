@@ -1,0 +1,65 @@
+"""The lease of one erasure: each step renews it in its transaction, so that one process erases."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from uuid import UUID, uuid4
+
+from mailqueue.core.errors import LeaseLost
+from mailqueue.db import leases
+from mailqueue.db.fetch import Conn
+from mailqueue.db.leases import LEASE_SECONDS, Lease
+from mailqueue.maintenance.desk import Desk
+from mailqueue.privacy import store
+from mailqueue.privacy.model import Lend
+
+
+class Tenure:
+    """The right of this process to erase one person."""
+
+    def __init__(self, lend: Lend, erasure_id: UUID) -> None:
+        self._lend = lend
+        self.erasure_id = erasure_id
+        self._lease = Lease(f"erasure {erasure_id}", uuid4())
+        self._is_kept = False
+
+    @asynccontextmanager
+    async def lend(self) -> AsyncIterator[Conn]:
+        """Lend a connection for one step, during which no other process erases.
+
+        Raises:
+            LeaseLost: another process erases.
+        """
+        async with self._lend() as conn:
+            if self._is_kept:
+                await leases.insist(conn, self._lease)
+            elif not await self._renew(conn):
+                raise LeaseLost(f"{self._lease.name} is another process's")
+            yield conn
+
+    @asynccontextmanager
+    async def kept_by(self, desk: Desk | None) -> AsyncIterator[None]:
+        """Renew the lease during a block whose steps are far apart, or long.
+
+        Raises:
+            Unavailable: it could not be renewed; the block was stopped.
+        """
+        if desk is None:
+            yield
+            return
+        async with leases.renewed(
+            partial(leases.renew, desk.keeper, self._lease), self._lease.name
+        ):
+            self._is_kept = True
+            try:
+                yield
+            finally:
+                self._is_kept = False
+
+    async def end(self) -> None:
+        """Give the lease back."""
+        async with self._lend() as conn:
+            await store.release(conn, self.erasure_id, self._lease.token)
+
+    async def _renew(self, conn: Conn) -> bool:
+        return await store.lease(conn, self.erasure_id, self._lease.token, seconds=LEASE_SECONDS)
