@@ -20,6 +20,7 @@ _WORDS = {
     "daily_limit": "daily limit used up",
     "rate": "rate used up",
     "unreachable": "waits for its server",
+    "limited": "limited by its provider",
     "circuit": "circuit open",
     "half_open": "circuit half open",
 }

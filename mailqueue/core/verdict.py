@@ -10,12 +10,13 @@ class Kind(StrEnum):
     """Whom a refusal concerns, and so what the queue does next."""
 
     TRANSIENT = "transient"  # nothing accepted, a fault that passes
-    RATE_LIMITED = "rate_limited"  # nothing accepted, we were too fast
+    RATE_LIMITED = "rate_limited"  # nothing accepted: a rate or quota of our account is used up
     AMBIGUOUS = "ambiguous"  # all bytes handed over, no verdict read
     PERMANENT_RECIPIENT = "permanent_recipient"  # this address will not be delivered
     PERMANENT_MESSAGE = "permanent_message"  # the message itself is refused
     ACCOUNT = "account"  # our account at this server: credentials, quota, sender not allowed
     INFRASTRUCTURE = "infrastructure"  # about us (blocklist, policy); the recipient is fine
+    UNRECOGNIZED = "unrecognized"  # refused in words that nobody knows: whom it concerns is open
 
 
 class Stage(StrEnum):
@@ -34,7 +35,9 @@ class Rejected:
 
     `code` is the SMTP or HTTP code as text, "" where none was read. `enhanced` is the RFC 3463 code
     or "". `hard` is evidence that the address does not exist: only this may suppress it.
-    `retry_after` is the wait the server asked for.
+    `retry_after` is the wait the server asked for. `is_quota` is set where a quota of hours or days
+    is used up: without a time named, the first pause is longer. `stops` is set where the account
+    must send nothing more before a person looks at it, whatever becomes of this mail.
     """
 
     kind: Kind
@@ -44,6 +47,8 @@ class Rejected:
     enhanced: str = ""
     hard: bool = False
     retry_after: timedelta | None = None
+    is_quota: bool = False
+    stops: bool = False
 
 
 @dataclass(frozen=True, slots=True)

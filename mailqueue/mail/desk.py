@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from uuid import UUID
 
 from mailqueue.core.verdict import Rejected
 from mailqueue.dkim.signer import Signers
@@ -40,8 +41,9 @@ class Desk:
     files: Files
     may_finish: Callable[[], bool]
     answered: Callable[[int], None]  # the account's server accepts connections
-    failed: Callable[[int, Rejected], None]  # it did not
-    blamed: Callable[[int, Rejected, str], None]  # a mail to this address failed for reasons of its
+    failed: Callable[[int, Rejected], None]  # it did not, or it names a limit of the account
+    # A mail to this address failed for reasons of the account's, or for reasons nobody knows.
+    blamed: Callable[[int, Rejected, str, UUID], None]
     now: Callable[[], float]  # seconds in which this process could have heard a server
     idle_s: float = 20.0  # a connection without mail is closed after it
     doubt_s: float = 0.25  # without a word for so long, it holds up no other server's mail

@@ -7,8 +7,8 @@ from typing import NamedTuple, assert_never
 from mailqueue.core.verdict import Accepted, AllRefused, Kind, Refused, Rejected, Stage, Verdict
 from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, RecipientSettlement, Settlement
 
-RATE_LIMIT_WAIT = timedelta(minutes=1)
-"""The wait after being too fast, where the server names none."""
+LIMIT_WAIT = timedelta(seconds=1)
+"""A mail that met a limit looks again after this: its account rests by then, and others may not."""
 RESEND_WAIT = timedelta(minutes=5)
 """Before the one resend of a mail whose fate is unknown: time for evidence to come in."""
 MOST_POLICY_ATTEMPTS = 5
@@ -71,10 +71,11 @@ def _accepted(handed: Handed, verdict: Accepted, took_ms: int) -> Settlement:
     if not later:
         return base
     why = later[0].why
+    is_limit = limit_of(verdict) is not None
     return base._replace(
-        ending=Ending.RETRY,
+        ending=Ending.DEFER if is_limit else Ending.RETRY,
         reason=f"{later[0].address}: {why.detail}",
-        wait=why.retry_after,
+        wait=LIMIT_WAIT if is_limit else why.retry_after,
         left=len(later),
     )
 
@@ -84,9 +85,12 @@ def _all_refused(handed: Handed, verdict: AllRefused, took_ms: int) -> Settlemen
     # The one that comes back soonest says when.
     worst = min(later or verdict.refused, key=lambda one: _is_soft(one.why))
     single = _rejected(handed, worst.why, took_ms)
+    is_limit = limit_of(verdict) is not None
+    again = Ending.DEFER if is_limit else Ending.RETRY
+    wait = LIMIT_WAIT if is_limit else worst.why.retry_after
     return single._replace(
-        ending=Ending.RETRY if later else Ending.FAILED,
-        wait=worst.why.retry_after if later else None,
+        ending=again if later else Ending.FAILED,
+        wait=wait if later else None,
         left=len(later) or None,
         reason=f"{worst.address}: {worst.why.detail}",
         hard=False,  # each recipient carries its own evidence
@@ -118,7 +122,9 @@ def _rejected(handed: Handed, why: Rejected, took_ms: int) -> Settlement:
         case Kind.TRANSIENT:
             return base
         case Kind.RATE_LIMITED:
-            return base._replace(ending=Ending.DEFER, wait=why.retry_after or RATE_LIMIT_WAIT)
+            return base._replace(ending=Ending.DEFER, wait=LIMIT_WAIT)
+        case Kind.UNRECOGNIZED:  # counted, and tried to the end of its ladder
+            return base
         case Kind.AMBIGUOUS:
             return base._replace(
                 ending=Ending.UNKNOWN,
@@ -142,6 +148,21 @@ def _rejected(handed: Handed, why: Rejected, took_ms: int) -> Settlement:
             assert_never(never)
 
 
+def limit_of(verdict: Verdict) -> Rejected | None:
+    """Return the refusal that names a limit of the account, of the mail or of one recipient."""
+    if isinstance(verdict, Rejected):
+        return verdict if verdict.kind is Kind.RATE_LIMITED else None
+    found = (one.why for one in verdict.refused if one.why.kind is Kind.RATE_LIMITED)
+    return next(found, None)
+
+
+def halt_of(verdict: Verdict) -> Rejected | None:
+    """Return the refusal after which the account sends nothing for now, or until it is resumed."""
+    if isinstance(verdict, Rejected) and verdict.stops:
+        return verdict
+    return limit_of(verdict)
+
+
 def blame_of(verdict: Verdict) -> Refused | None:
     """Give the refusal, with its first address, that is about the sender account or its server.
 
@@ -159,7 +180,7 @@ def _is_about_us(why: Rejected) -> bool:
         return False
     if why.kind is Kind.TRANSIENT:
         return why.stage is not Stage.RCPT and not _is_soft(why)
-    return why.kind in (Kind.AMBIGUOUS, Kind.ACCOUNT, Kind.INFRASTRUCTURE)
+    return why.kind in (Kind.AMBIGUOUS, Kind.ACCOUNT, Kind.INFRASTRUCTURE, Kind.UNRECOGNIZED)
 
 
 def _is_soft(why: Rejected) -> bool:

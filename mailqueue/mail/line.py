@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from mailqueue.core.crashpoints import reach
-from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage, Verdict
+from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
 from mailqueue.mail.composing import drafts_of, letters_of, unsent
 from mailqueue.mail.desk import Account, Desk
 from mailqueue.mail.files import carries_files, fitting
-from mailqueue.mail.judgement import Handed, blame_of, settlement_of
+from mailqueue.mail.judgement import Handed, blame_of, halt_of, settlement_of
 from mailqueue.mail.letter import Letter
 from mailqueue.mail.model import Ending, Parcel
 from mailqueue.mail.silence import Question, Silence
@@ -287,12 +287,12 @@ class SenderLine:
         self._silence.heard(question)
         self._has_verdict(verdict)
         self._desk.scribe.settle(settlement_of(handed, verdict, took_ms))
-        if isinstance(verdict, Accepted):
-            return
-        if isinstance(verdict, Rejected) and verdict.kind is Kind.RATE_LIMITED:
-            self._desk.failed(self.account.id, verdict)
+        if (halt := halt_of(verdict)) is not None:
+            self._desk.failed(self.account.id, halt)
+            self._give_back_all(halt.detail, wait=REST)
         elif (blame := blame_of(verdict)) is not None:
-            self._desk.blamed(self.account.id, blame.why, blame.address or handed.addresses[0])
+            address = blame.address or handed.addresses[0]
+            self._desk.blamed(self.account.id, blame.why, address, handed.email.id)
 
     def _give_back_all(self, reason: str, *, wait: timedelta | None = None) -> None:
         while self._waiting:

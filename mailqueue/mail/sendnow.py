@@ -15,7 +15,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail import store_inline
 from mailqueue.mail.dressing import Dresses, calling
 from mailqueue.mail.enqueue import NewEmail, message_of, unstorable
-from mailqueue.mail.judgement import settlement_of
+from mailqueue.mail.judgement import limit_of, settlement_of
 from mailqueue.mail.letter import Letter, NotYet, Skeletons, write_letter
 from mailqueue.mail.model import (
     ClaimedEmail,
@@ -116,6 +116,8 @@ async def handed_over(
         return _unsent(parcel, Ending.FAILED, f"cannot compose: {exc}")
     verdict, took_ms = await _verdict(letter, transport, end=end)
     done = settlement_of(letter.handed, verdict, took_ms)
+    if (limit := limit_of(verdict)) is not None:  # there is no account that rests
+        done = done._replace(wait=limit.retry_after or LATER)
     is_refusal = isinstance(verdict, Rejected) and verdict.kind is Kind.ACCOUNT
     if not is_tried_again or is_refusal:  # nobody mends an account that is kept nowhere
         done = _once(letter, verdict, done)

@@ -99,16 +99,33 @@ async def rest_sender(conn: Conn, account: int, reason: str) -> None:
     await fetch.run(conn, "rest_sender", {"account": account, "reason": reason})
 
 
-async def rest_sender_for(conn: Conn, account: int, reason: str, *, wait: timedelta) -> None:
-    """Let an account rest for as long as its provider asked, in every process."""
-    await fetch.run(conn, "rest_sender_for", {"account": account, "reason": reason, "wait": wait})
+async def rest_sender_for(
+    conn: Conn, account: int, reason: str, *, wait: timedelta | None, is_quota: bool = False
+) -> None:
+    """Let an account rest as its provider asked, in every process; None: longer each time."""
+    asked = {"account": account, "reason": reason, "wait": wait, "is_quota": is_quota}
+    await fetch.run(conn, "rest_sender_for", asked)
 
 
 async def report_failures(
-    conn: Conn, account: int, *, kinds: list[str], domains: list[str], details: list[str]
+    conn: Conn,
+    account: int,
+    *,
+    kinds: Sequence[str],
+    domains: Sequence[str | None],
+    details: Sequence[str],
+    emails: Sequence[UUID] = (),
+    refusals: Sequence[str | None] = (),
 ) -> None:
     """Note mails that failed for reasons of the account's; too many open its circuit."""
-    asked = {"account": account, "kinds": kinds, "domains": domains, "details": details}
+    asked = {
+        "account": account,
+        "kinds": list(kinds),
+        "domains": list(domains),
+        "details": list(details),
+        "emails": list(emails),
+        "refusals": list(refusals),
+    }
     await fetch.run(conn, "report_failures", asked)
 
 

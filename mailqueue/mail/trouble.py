@@ -2,10 +2,11 @@
 
 import asyncio
 from collections import deque
-from datetime import timedelta
 from typing import NamedTuple
+from uuid import UUID
 
 from mailqueue.core.crashpoints import reach
+from mailqueue.core.limits import refusal_of
 from mailqueue.core.verdict import Kind, Rejected, Stage
 from mailqueue.db.link import Link
 from mailqueue.mail import store
@@ -14,9 +15,6 @@ from mailqueue.telemetry.log import get_logger
 MOST_BLAME = 200
 """Refused mails of one account kept for the database; of more the oldest are dropped."""
 
-SHORTEST_WAIT = timedelta(seconds=1)
-"""Where a server asks for a pause and names no time; longer each time in a row."""
-
 log = get_logger(__name__)
 
 
@@ -24,8 +22,10 @@ class Blame(NamedTuple):
     """A mail that failed for a reason of its sender account's, and the recipient's domain."""
 
     kind: Kind
-    domain: str
+    domain: str | None  # None where it may concern the mail alone
     detail: str
+    email_id: UUID
+    refusal: str | None  # what makes unrecognized refusals alike
 
 
 class Trouble:
@@ -46,11 +46,14 @@ class Trouble:
         log.warning("sender.failed", sender_account=account, kind=why.kind, detail=why.detail)
         self._note(account, why)
 
-    def blamed(self, account: int, why: Rejected, address: str) -> None:
-        """Note that a mail failed for a reason that is the account's, or its server's."""
-        domain = address.rpartition("@")[2].lower()
+    def blamed(self, account: int, why: Rejected, address: str, email_id: UUID) -> None:
+        """Note that a mail failed for a reason of the account's or its server's, or for none known."""
+        domain: str | None = address.rpartition("@")[2].lower()
+        refusal = None
+        if why.kind is Kind.UNRECOGNIZED:
+            domain, refusal = None, refusal_of(why.code, why.enhanced, why.detail)
         waiting = self._blame.setdefault(account, deque(maxlen=MOST_BLAME))
-        waiting.append(Blame(why.kind, domain, why.detail))
+        waiting.append(Blame(why.kind, domain, why.detail, email_id, refusal))
         self._has_news.set()
 
     async def run(self) -> None:
@@ -68,31 +71,41 @@ class Trouble:
             await self._link.close()  # news are rare, and connections are dear
 
     async def _report(self, account: int, blame: deque[Blame]) -> None:
-        kinds, domains, details = map(list, zip(*blame, strict=True))
+        kinds, domains, details, emails, refusals = map(list, zip(*blame, strict=True))
         await self._link.call(
             lambda conn: store.report_failures(
-                conn, account, kinds=kinds, domains=domains, details=details
+                conn,
+                account,
+                kinds=kinds,
+                domains=domains,
+                details=details,
+                emails=emails,
+                refusals=refusals,
             )
         )
 
     def _note(self, account: int, why: Rejected | None) -> None:
-        self._news[account] = why
+        before = self._news.get(account)
+        if before is None or not _suspends(before):  # nothing that comes later takes that back
+            self._news[account] = why
         self._has_news.set()
 
     async def _write(self, account: int, why: Rejected | None) -> None:
         if why is None:
             await self._link.call(lambda conn: store.sender_answered(conn, account))
-        elif why.kind is Kind.ACCOUNT and why.stage is Stage.CONNECT and not why.retry_after:
-            # With a time, as where a quota is used up, it only has to wait.
+        elif _suspends(why):
             await self._link.call(lambda conn: store.suspend_sender(conn, account, why.detail))
-        elif (wait := _asked_for(why)) is not None:
+        elif why.kind is Kind.RATE_LIMITED or why.retry_after:
             await self._link.call(
-                lambda conn: store.rest_sender_for(conn, account, why.detail, wait=wait)
+                lambda conn: store.rest_sender_for(
+                    conn, account, why.detail, wait=why.retry_after, is_quota=why.is_quota
+                )
             )
         else:
             await self._link.call(lambda conn: store.rest_sender(conn, account, why.detail))
 
 
-def _asked_for(why: Rejected) -> timedelta | None:
-    """Give the wait that a server asks for; None where it asks for none and may be away."""
-    return why.retry_after or (SHORTEST_WAIT if why.kind is Kind.RATE_LIMITED else None)
+def _suspends(why: Rejected) -> bool:
+    # With a time it only has to wait.
+    is_refusal = why.kind is Kind.ACCOUNT and why.stage is Stage.CONNECT and not why.retry_after
+    return is_refusal or why.stops

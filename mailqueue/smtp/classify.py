@@ -1,7 +1,8 @@
 """Decides whom a refusal concerns: recipient, message, account, our standing, or nobody. Pure.
 
-The tables say which kind a code means; `classify` only picks the table for the stage. Sources:
-RFC 5321 section 4.2, RFC 3463 and its registry
+The tables say which kind a code means; `classify` only picks the table for the stage. Words that
+name a limit of our account come first, see `core.limits`. What stands in no table is unrecognized:
+it ends no mail by itself. Sources: RFC 5321 section 4.2, RFC 3463 and its registry
 https://www.iana.org/assignments/smtp-enhanced-status-codes
 """
 
@@ -9,6 +10,7 @@ import re
 from datetime import timedelta
 from enum import StrEnum
 
+from mailqueue.core.limits import Limit, limit_in_reply, says_closed
 from mailqueue.core.verdict import Kind, Rejected, Stage
 
 GREYLISTED = timedelta(minutes=5)
@@ -82,12 +84,42 @@ AT_MAIL: dict[str, Kind] = {
 BY_CODE_AT_RCPT: dict[int, Kind] = {
     **dict.fromkeys((500, 501, 502, 503, 504, 555), Kind.PERMANENT_MESSAGE),
     **dict.fromkeys((530, 534, 535, 538), Kind.ACCOUNT),
+    **dict.fromkeys((521, 523, 525, 552, 556), Kind.PERMANENT_RECIPIENT),
 }
+# Without an enhanced code: the sender at MAIL, and what was sent at DATA and the final dot.
+BY_CODE_AT_MAIL: dict[int, Kind] = {
+    **dict.fromkeys((523, 552), Kind.PERMANENT_MESSAGE),
+    **dict.fromkeys((500, 501, 502, 503, 504, 530, 534, 535, 538, 553, 555), Kind.ACCOUNT),
+}
+BY_CODE_AFTER_RCPT: dict[int, Kind] = dict.fromkeys(
+    (500, 501, 502, 503, 504, 523, 552, 555), Kind.PERMANENT_MESSAGE
+)
 HINT_CODES = frozenset((550, 551, 553, 554))
 HARD_HINT = re.compile(r"user unknown|no such user|does not exist|unknown recipient")
 WEAK_HARD_HINT = re.compile(r"mailbox unavailable")  # RFC 5321's own words for any 550
 POLICY_HINT = re.compile(
     r"spam|blocked|blacklist|blocklist|reputation|policy|\b(?:dmarc|spf|rate|listed)\b"
+)
+RELAY_HINT = re.compile(
+    r"\brelay|access denied|not permitted|not allowed|unauthenticated|authenticat|sender"
+)
+# A refusal that speaks of the recipient, and says what is the matter with him.
+RECIPIENT_HINT = re.compile(
+    r"recipient|mailbox|\buser\b|\baddress|\baccount\b|inbox|\bperson\b|\bdomain\b"
+)
+REFUSAL_HINT = re.compile(
+    r"unknown|invalid|reject|refus|not? (?:found|exist|known|valid|available|accept|here|such)"
+    r"|n't (?:exist|have|accept)|disabled|inactive|unavailable|\bfull\b|quota|suspended|no longer"
+    r"|no such|deactivated|closed|moved|discontinued|undeliverable"
+)
+SENDER_HINT = re.compile(
+    r"sender|\bfrom\b|relay|authenticat|authori[sz]|permitted|allowed|owned|domain|login|denied"
+    r"|user|address|account"
+)
+MESSAGE_HINT = re.compile(
+    r"spam|virus|malware|phish|content|policy|dmarc|dkim|\bspf\b|header|\bmime\b|\bsize\b|too large"
+    r"|too big|too long|attachment|blocked|blacklist|blocklist|unsolicited|bulk mail|syntax"
+    r"|message (?:was |is |has been )?(?:rejected|refused)|rejected|malformed|invalid|8bit|smtputf8"
 )
 BLOCKLIST_HINT = re.compile(r"spam|block(?:ed|list)|blacklist|reputation|\blisted\b")
 RATE_HINT = re.compile(
@@ -107,21 +139,32 @@ class Step(StrEnum):
     AUTH = "auth"
 
 
-# Class 5 while opening: a host that refuses to greet may take another address of ours.
-AT_STEP: dict[Step, Kind] = {
-    Step.GREETING: Kind.TRANSIENT,
-    Step.HELLO: Kind.ACCOUNT,
-    Step.STARTTLS: Kind.ACCOUNT,
-    Step.AUTH: Kind.ACCOUNT,
-}
+# RFC 4954 and 5321: the password or the mechanism will not do, or a new password is needed. Any
+# other refusal while opening lets the account rest and be tried again.
+AUTH_REFUSED = frozenset({432, 504, 525, 530, 534, 535, 538})
 
 
 def classify_opening(step: Step, code: int, enhanced: str, text: str) -> Rejected:
-    """Say what a refusal before MAIL FROM means for the account."""
-    kind = AT_STEP[step] if code >= 500 else Kind.TRANSIENT
-    if code == 432:  # a password change is needed
-        kind = Kind.ACCOUNT
+    """Return what a refusal before MAIL FROM means for the account."""
+    limit = limit_in_reply(enhanced, text)
+    if limit is not None and (code >= 500 or limit.is_quota or limit.wait is not None):
+        return _limited(limit, Stage.CONNECT, code, enhanced, text)  # else one connection too many
+    is_refused = step is Step.AUTH and code in AUTH_REFUSED
+    is_closed = code >= 500 and step is not Step.GREETING and says_closed(text)
+    kind = Kind.ACCOUNT if is_refused or is_closed else Kind.TRANSIENT
     return Rejected(kind, str(code), text, Stage.CONNECT, enhanced)
+
+
+def _limited(limit: Limit, stage: Stage, code: int, enhanced: str, text: str) -> Rejected:
+    return Rejected(
+        Kind.RATE_LIMITED,
+        str(code),
+        text,
+        stage,
+        enhanced,
+        retry_after=limit.wait,
+        is_quota=limit.is_quota,
+    )
 
 
 def classify(stage: Stage, code: int, enhanced: str, text: str, *, recipients: int) -> Rejected:
@@ -132,6 +175,9 @@ def classify(stage: Stage, code: int, enhanced: str, text: str, *, recipients: i
     """
     if stage is Stage.CONNECT:
         return classify_opening(Step.GREETING, code, enhanced, text)
+    limit = limit_in_reply(enhanced, text)
+    if limit is not None:
+        return _limited(limit, stage, code, enhanced, text)
     key = enhanced.partition(".")[2]
     lowered = text.lower()
     if code < 500:
@@ -144,7 +190,7 @@ def classify(stage: Stage, code: int, enhanced: str, text: str, *, recipients: i
     elif stage is Stage.RCPT:
         kind = _at_rcpt(code, key, lowered)
     else:
-        kind = _after_rcpt(key, lowered, recipients=recipients)
+        kind = _after_rcpt(code, key, lowered, recipients=recipients)
     if kind == HARD:
         return Rejected(
             Kind.PERMANENT_RECIPIENT, str(code), text, stage, enhanced=enhanced, hard=True
@@ -168,16 +214,18 @@ def _temporary(stage: Stage, code: int, enhanced: str, text: str) -> Rejected:
 
 
 def _at_mail(code: int, key: str, lowered: str) -> Kind:
-    """A refusal of the sender says nothing about the recipient."""
+    """Return whom a refusal of the sender concerns: it says nothing about the recipient."""
     if key in AT_MAIL:
         return AT_MAIL[key]
     if key.startswith("6."):
         return Kind.PERMANENT_MESSAGE
-    if code in (523, 552) and not key:
-        return Kind.PERMANENT_MESSAGE
     if key == "7.1" and BLOCKLIST_HINT.search(lowered):
         return Kind.INFRASTRUCTURE
-    return Kind.ACCOUNT
+    if key in RECIPIENT or key in ANYWHERE or key.partition(".")[0] in BY_SUBJECT:
+        return Kind.ACCOUNT
+    if not key and code in BY_CODE_AT_MAIL:
+        return BY_CODE_AT_MAIL[code]
+    return Kind.ACCOUNT if SENDER_HINT.search(lowered) else Kind.UNRECOGNIZED
 
 
 def _at_rcpt(code: int, key: str, lowered: str) -> Kind | str:
@@ -188,19 +236,22 @@ def _at_rcpt(code: int, key: str, lowered: str) -> Kind | str:
     if key == "1.2" and DNS_HINT.search(lowered):
         return Kind.PERMANENT_RECIPIENT
     known = RECIPIENT.get(key) or RECIPIENT_AT_RCPT.get(key) or ANYWHERE.get(key)
-    return known or BY_SUBJECT.get(key.partition(".")[0]) or Kind.PERMANENT_RECIPIENT
+    return known or BY_SUBJECT.get(key.partition(".")[0]) or _by_hint(code, lowered)
 
 
 def _by_hint(code: int, lowered: str) -> Kind | str:
     if code not in HINT_CODES:
-        return Kind.PERMANENT_RECIPIENT
+        return Kind.UNRECOGNIZED
     if POLICY_HINT.search(lowered):  # soft wins where both match
         return Kind.INFRASTRUCTURE
-    weak = code == 550 and WEAK_HARD_HINT.search(lowered)
-    return HARD if weak or HARD_HINT.search(lowered) else Kind.PERMANENT_RECIPIENT
+    if HARD_HINT.search(lowered) or (code == 550 and WEAK_HARD_HINT.search(lowered)):
+        return HARD
+    if RECIPIENT_HINT.search(lowered) and REFUSAL_HINT.search(lowered):
+        return Kind.PERMANENT_RECIPIENT
+    return Kind.INFRASTRUCTURE if RELAY_HINT.search(lowered) else Kind.UNRECOGNIZED
 
 
-def _after_rcpt(key: str, lowered: str, *, recipients: int) -> Kind | str:
+def _after_rcpt(code: int, key: str, lowered: str, *, recipients: int) -> Kind | str:
     if key in RECIPIENT:
         if recipients != 1:
             return Kind.PERMANENT_MESSAGE
@@ -211,4 +262,9 @@ def _after_rcpt(key: str, lowered: str, *, recipients: int) -> Kind | str:
         return ANYWHERE[key]
     if key in RECIPIENT_AT_RCPT:
         return Kind.PERMANENT_MESSAGE
-    return BY_SUBJECT.get(key.partition(".")[0]) or Kind.PERMANENT_MESSAGE
+    known = BY_SUBJECT.get(key.partition(".")[0]) or BY_CODE_AFTER_RCPT.get(code if not key else 0)
+    if known is not None:
+        return known
+    is_told = MESSAGE_HINT.search(lowered) or HARD_HINT.search(lowered)
+    is_of_recipient = RECIPIENT_HINT.search(lowered) and REFUSAL_HINT.search(lowered)
+    return Kind.PERMANENT_MESSAGE if is_told or is_of_recipient else Kind.UNRECOGNIZED

@@ -188,9 +188,9 @@ BEGIN
       FROM mailqueue.sender_accounts AS a
       JOIN mailqueue.projects AS p ON p.id = a.project_id
       JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
-     WHERE a.status = 'suspended' OR (m.blocked_reason IN ('suspended', 'unreachable', 'circuit') AND coalesce(m.blocked_until, 'infinity') > v_now);
+     WHERE a.status = 'suspended' OR (m.blocked_reason IN ('suspended', 'unreachable', 'circuit', 'limited') AND coalesce(m.blocked_until, 'infinity') > v_now);
     RETURN QUERY SELECT 'stopped accounts', CASE WHEN v_projects IS NULL THEN 'ok' ELSE 'alarm' END,
-        coalesce('suspended or unreachable: ' || mailqueue.some_words(v_projects), 'no account is suspended or unreachable'),
+        coalesce('suspended, unreachable or limited: ' || mailqueue.some_words(v_projects), 'no account is suspended, unreachable or limited'),
         CASE WHEN v_projects IS NOT NULL THEN 'try them with mailqueue sender test NAME, then mailqueue sender resume NAME' END;
 END $$;
 COMMENT ON FUNCTION mailqueue.health_of_mail() IS 'Rows of view health: whether mail flows.';

@@ -83,12 +83,15 @@ SELECT mailqueue.ensure_partitions(%(months)s);
 SELECT mailqueue.rest_sender(%(account)s, %(reason)s);
 
 -- name: rest_sender_for :run
--- Let an account rest for as long as its provider asked; its lanes wait, whichever process was told.
-SELECT mailqueue.rest_sender_for(%(account)s, %(reason)s, %(wait)s);
+-- Let an account rest for as long as its provider asked, or longer each time where it named no time; its lanes wait,
+-- whichever process was told.
+SELECT mailqueue.rest_sender_for(%(account)s, %(reason)s, %(wait)s::interval, %(is_quota)s::boolean);
 
 -- name: report_failures :run
--- Note mails that failed for reasons of the account's or its server's; too many open its circuit.
-SELECT mailqueue.report_failures(%(account)s, %(kinds)s::text[], %(domains)s::text[], %(details)s::text[]);
+-- Note mails that failed for reasons of the account's or its server's, or for reasons nobody knows; too many open its
+-- circuit.
+SELECT mailqueue.report_failures(%(account)s, %(kinds)s::text[], %(domains)s::text[], %(details)s::text[],
+    %(emails)s::uuid[], %(refusals)s::text[]);
 
 -- name: sender_answered :run
 -- The account's server accepts connections again.

@@ -33,6 +33,7 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
                 WHEN 'paused' THEN 'the project or its sender account is paused' || coalesce(': ' || coalesce(p.status_reason, s.status_reason), '')
                 WHEN 'suspended' THEN 'the project or its sender account is suspended' || coalesce(': ' || coalesce(p.status_reason, s.status_reason), '')
                 WHEN 'unreachable' THEN 'the mail server cannot be reached, or asks us to wait'
+                WHEN 'limited' THEN 'the provider limits the sender account'
                 WHEN 'circuit' THEN 'too many mails failed for reasons of the sender account: its circuit is open'
                 WHEN 'half_open' THEN 'one mail tries whether the sender account works again'
                 WHEN 'locked' THEN 'the project''s secrets are locked by its own key'
@@ -42,7 +43,7 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
        d.due, d.oldest_due_at, l.id AS lane_id
   FROM workers CROSS JOIN brake
   JOIN mailqueue.lanes AS l
-    ON l.blocked_reason IN ('no_sender', 'daily_limit', 'rate', 'domain_rate', 'paused', 'suspended', 'unreachable', 'circuit', 'half_open', 'set_aside', 'locked') OR NOT workers.are_there
+    ON l.blocked_reason IN ('no_sender', 'daily_limit', 'rate', 'domain_rate', 'paused', 'suspended', 'unreachable', 'circuit', 'limited', 'half_open', 'set_aside', 'locked') OR NOT workers.are_there
     OR (l.blocked_reason IS NULL AND brake.until IS NOT NULL)
   JOIN mailqueue.projects AS p ON p.id = l.project_id
   LEFT JOIN mailqueue.pauses AS z ON z.project_id = l.project_id AND z.kind = l.pause_kind AND z.value = l.pause_value

@@ -10,7 +10,7 @@ SELECT p.name AS project, a.id AS sender_account_id, a.name AS sender, a.provide
        CASE WHEN a.status = 'suspended' THEN format('its server refuses it: mend what the reason names, try it with mailqueue sender test %s, then mailqueue sender resume %s', a.name, a.name)
             WHEN a.status = 'paused' AND coalesce(a.status_until, 'infinity') > clock_timestamp() THEN format('paused: mailqueue sender resume %s', a.name)
             WHEN s.circuit <> 'closed' AND m.blocked_reason = 'circuit' THEN 'look at the last errors: mail waits, or takes the next account, until one mail goes through'
-            WHEN s.circuit <> 'closed' AND f.last_errors[1] LIKE 'rate\_limited: %' THEN 'it asks us to wait: the last errors say why; it is tried again by itself, and a lower rate or daily limit keeps it from asking'
+            WHEN s.circuit <> 'closed' AND (m.blocked_reason = 'limited' OR f.last_errors[1] LIKE 'rate\_limited: %') THEN 'it asks us to wait: the last errors say why; it is tried again by itself, and a lower rate or daily limit keeps it from asking'
             WHEN s.circuit <> 'closed' THEN 'its server does not answer: look at its host, port and the network; it is tried again by itself'
             WHEN w.failures > 0 AND w.failures >= w.sent THEN 'most mails fail for reasons of its own: look at the last errors'
             ELSE 'nothing to do' END AS recommendation
@@ -18,7 +18,7 @@ SELECT p.name AS project, a.id AS sender_account_id, a.name AS sender, a.provide
   JOIN mailqueue.projects AS p ON p.id = a.project_id
   JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
   CROSS JOIN LATERAL (SELECT CASE WHEN m.circuit_opened_at IS NULL THEN 'closed'
-                                  WHEN m.blocked_reason IN ('unreachable', 'circuit') AND m.blocked_until > clock_timestamp() THEN 'open'
+                                  WHEN m.blocked_reason IN ('unreachable', 'circuit', 'limited') AND m.blocked_until > clock_timestamp() THEN 'open'
                                   ELSE 'half_open' END AS circuit) AS s
   CROSS JOIN LATERAL mailqueue.failure_window(a.id) AS w
   CROSS JOIN LATERAL (

@@ -64,7 +64,7 @@ BEGIN
     END IF;
     -- Every candidate must stand in the way; the first to open again is named.
     IF NOT EXISTS (SELECT FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x WHERE x.why IS NULL) THEN
-        SELECT x.*, a.name, CASE WHEN a.status = x.why THEN ': ' || a.status_reason WHEN x.why = 'unreachable' THEN (
+        SELECT x.*, a.name, CASE WHEN a.status = x.why THEN ': ' || a.status_reason WHEN x.why IN ('unreachable', 'limited') THEN (
                    SELECT ': ' || f.detail FROM mailqueue.sender_failures AS f WHERE f.sender_account_id = a.id ORDER BY f.id DESC LIMIT 1) END AS told INTO r FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x
           JOIN mailqueue.sender_accounts AS a ON a.id = x.sender_account_id ORDER BY x.until, a.priority LIMIT 1;
         RETURN coalesce((SELECT format('by the routing rule at position %s ', x.position) FROM mailqueue.routing_rules AS x WHERE x.id = l.rule_id), '')
@@ -98,7 +98,8 @@ AS $$
         WHEN 'suspended' THEN 'it is suspended'
         WHEN 'locked' THEN 'its secrets are locked by its own key: mailqueue vault byok unlock'
         WHEN 'unreachable' THEN 'its server cannot be reached, or asks us to wait'
-        WHEN 'circuit' THEN 'its circuit is open, as too many mails failed for reasons of its own: mailqueue sender health'
+        WHEN 'limited' THEN 'its provider limits it'
+        WHEN 'circuit' THEN 'its circuit is open, as too many mails failed for reasons of its own, or were refused alike: mailqueue sender health'
         WHEN 'half_open' THEN 'its circuit is half open, and one mail tries whether it works again' END
 $$;
 COMMENT ON FUNCTION mailqueue.limit_words(text, integer) IS 'A limit''s reason as people read it.';

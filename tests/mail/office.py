@@ -142,7 +142,7 @@ class Office:
             may_finish=lambda: True,
             answered=lambda _: self.troubles.append("answered"),
             failed=lambda _, why: self.troubles.append(why.detail),
-            blamed=lambda _, why, address: self.blamed.append((why.kind, address)),
+            blamed=lambda _, why, address, _email: self.blamed.append((why.kind, address)),
             now=self.clock,
             idle_s=self.idle_s,
             doubt_s=self.doubt_s,

@@ -6,8 +6,8 @@ import pytest
 
 from mailqueue.core.verdict import Accepted, AllRefused, Kind, Refused, Rejected, Stage
 from mailqueue.mail.judgement import (
+    LIMIT_WAIT,
     MOST_POLICY_ATTEMPTS,
-    RATE_LIMIT_WAIT,
     RESEND_WAIT,
     Handed,
     blame_of,
@@ -25,7 +25,8 @@ TABLE = {
     (Kind.TRANSIENT, Stage.CONNECT): EARLY,
     (Kind.ACCOUNT, Stage.CONNECT): EARLY,
     (Kind.INFRASTRUCTURE, Stage.CONNECT): AGAIN,
-    (Kind.RATE_LIMITED, Stage.CONNECT): (Ending.DEFER, LogStatus.DEFERRED, RATE_LIMIT_WAIT),
+    (Kind.UNRECOGNIZED, Stage.CONNECT): AGAIN,
+    (Kind.RATE_LIMITED, Stage.CONNECT): (Ending.DEFER, LogStatus.DEFERRED, LIMIT_WAIT),
     (Kind.AMBIGUOUS, Stage.CONNECT): (Ending.UNKNOWN, LogStatus.UNKNOWN, RESEND_WAIT),
     (Kind.PERMANENT_RECIPIENT, Stage.CONNECT): (Ending.FAILED, LogStatus.BOUNCED, None),
     (Kind.PERMANENT_MESSAGE, Stage.CONNECT): (Ending.FAILED, LogStatus.REJECTED, None),
@@ -34,12 +35,13 @@ TABLE = {
         for stage in NO_STAGE_OF_ITS_OWN
         for kind, expected in {
             Kind.TRANSIENT: AGAIN,
-            Kind.RATE_LIMITED: (Ending.DEFER, LogStatus.DEFERRED, RATE_LIMIT_WAIT),
+            Kind.RATE_LIMITED: (Ending.DEFER, LogStatus.DEFERRED, LIMIT_WAIT),
             Kind.AMBIGUOUS: (Ending.UNKNOWN, LogStatus.UNKNOWN, RESEND_WAIT),
             Kind.PERMANENT_RECIPIENT: (Ending.FAILED, LogStatus.BOUNCED, None),
             Kind.PERMANENT_MESSAGE: (Ending.FAILED, LogStatus.REJECTED, None),
             Kind.ACCOUNT: AGAIN,
             Kind.INFRASTRUCTURE: AGAIN,
+            Kind.UNRECOGNIZED: AGAIN,
         }.items()
     },
 }
@@ -148,7 +150,35 @@ def test_a_wait_the_server_asks_for_is_a_least_one() -> None:
     asked = timedelta(minutes=10)
 
     assert judged(no(Kind.TRANSIENT, retry_after=asked)).wait == asked
-    assert judged(no(Kind.RATE_LIMITED, retry_after=asked)).wait == asked
+
+
+def test_mail_that_met_a_limit_does_not_wait_as_long_as_its_account() -> None:
+    """Another account may send it; and a wait beyond its expiry would end it."""
+    done = judged(no(Kind.RATE_LIMITED, retry_after=timedelta(hours=24)))
+
+    assert (done.ending, done.wait) == (Ending.DEFER, LIMIT_WAIT)
+
+
+def test_a_limit_met_by_one_recipient_spends_no_attempt_and_ends_nobody() -> None:
+    gone = Refused("a@example.org", no(Kind.PERMANENT_RECIPIENT, enhanced="5.1.1", hard=True))
+    late = Refused("b@example.org", no(Kind.RATE_LIMITED, code="550", enhanced="5.1.90"))
+    everyone = ("a@example.org", "b@example.org")
+
+    refused = judged(AllRefused((gone, late)), *everyone)
+    taken = judged(Accepted("250", "ok", refused=(late,)), *everyone)
+
+    assert (refused.ending, refused.left) == (Ending.DEFER, 1)
+    assert (taken.ending, taken.left, taken.spent) == (Ending.DEFER, 1, 1)
+    assert refused.wait == taken.wait == LIMIT_WAIT
+    assert [one.address for one in refused.recipients] == ["a@example.org"]
+    assert [(one.address, one.status) for one in taken.recipients] == [("a@example.org", "sent")]
+
+
+@pytest.mark.parametrize("attempts", [1, 50])
+def test_an_unrecognized_refusal_follows_the_ladder_to_its_end(attempts: int) -> None:
+    done = judged(no(Kind.UNRECOGNIZED, code="550"), attempts=attempts)
+
+    assert (done.ending, done.log, done.hard) == (Ending.RETRY, LogStatus.DEFERRED, False)
 
 
 @pytest.mark.parametrize("kind", [Kind.ACCOUNT, Kind.INFRASTRUCTURE])
@@ -243,7 +273,7 @@ def test_a_recipient_stopped_at_the_last_look_is_recorded_so(
 @pytest.mark.parametrize("kind", list(Kind))
 def test_the_account_is_blamed_for_what_is_its_own_or_its_servers(kind: Kind, stage: Stage) -> None:
     """Suppress: a recipient's answer is never the account's fault."""
-    ours = {Kind.AMBIGUOUS, Kind.ACCOUNT, Kind.INFRASTRUCTURE}
+    ours = {Kind.AMBIGUOUS, Kind.ACCOUNT, Kind.INFRASTRUCTURE, Kind.UNRECOGNIZED}
     if stage is not Stage.RCPT:
         ours.add(Kind.TRANSIENT)
 

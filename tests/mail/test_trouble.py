@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 
@@ -51,7 +52,7 @@ async def test_mails_that_fail_for_the_accounts_reasons_open_its_circuit(
         account = await make.sender_account(conn)
 
         for n in range(20):
-            trouble.blamed(account, LISTED, f"ann@D{n}.example")
+            trouble.blamed(account, LISTED, f"ann@D{n}.example", uuid4())
 
         await until(conn, CIRCUIT, account, is_="open")
         domains = "SELECT max(domain) FROM mailqueue.sender_failures"
@@ -61,7 +62,7 @@ async def test_mails_that_fail_for_the_accounts_reasons_open_its_circuit(
 async def test_of_very_many_the_newest_are_written(database: DatabaseSettings) -> None:
     trouble = Trouble(Link(database, "test/trouble"))
     for n in range(MOST_BLAME + 50):
-        trouble.blamed(1, LISTED, f"ann@d{n}.example")
+        trouble.blamed(1, LISTED, f"ann@d{n}.example", uuid4())
 
     async with writing(database, trouble) as conn:
         await until(conn, COUNT, is_=MOST_BLAME)
@@ -82,7 +83,7 @@ async def test_how_long_a_provider_asks_us_to_wait_holds_for_every_process(
     async with writing(database, trouble) as conn:
         account = await make.sender_account(conn)
         fast = Rejected(Kind.RATE_LIMITED, "429", "too fast", Stage.DOT)
-        for minutes, waits in ((7, 7), (24 * 60, 60), (2, 60)):
+        for minutes, waits in ((7, 7), (48 * 60, 24 * 60), (2, 24 * 60)):
             trouble.failed(account, replace(fast, retry_after=timedelta(minutes=minutes)))
             await until(conn, left, account, is_=waits)
 

@@ -11,6 +11,7 @@ RCPT, MAIL, DATA, DOT = Stage.RCPT, Stage.MAIL, Stage.DATA, Stage.DOT
 GONE, SOFT = HARD, Kind.PERMANENT_RECIPIENT
 LATER, FAST = Kind.TRANSIENT, Kind.RATE_LIMITED
 BAD, OURS, STANDING = Kind.PERMANENT_MESSAGE, Kind.ACCOUNT, Kind.INFRASTRUCTURE
+OPEN = Kind.UNRECOGNIZED
 
 CASES = [
     # RCPT, by enhanced code
@@ -69,9 +70,16 @@ CASES = [
     (RCPT, 550, "mailbox unavailable: policy restrictions", STANDING),
     (RCPT, 550, "your host is listed in bl.example", STANDING),
     (RCPT, 550, "SPF check failed", STANDING),
-    (RCPT, 554, "rate exceeded", STANDING),
-    (RCPT, 550, "corporate mailbox sorted by integrated filter", SOFT),
-    (RCPT, 550, "", SOFT),
+    (RCPT, 554, "rate exceeded", FAST),
+    (RCPT, 550, "Recipient address rejected: undeliverable", SOFT),
+    (RCPT, 554, "Relay access denied", STANDING),
+    # RCPT, in words that nobody knows
+    (RCPT, 550, "corporate mailbox sorted by integrated filter", OPEN),
+    (RCPT, 550, "", OPEN),
+    (RCPT, 550, "Qapla'", OPEN),
+    (RCPT, 550, "5.1.77 Qapla'", OPEN),
+    (RCPT, 550, "5.0.0 Qapla'", OPEN),
+    (RCPT, 577, "user unknown", OPEN),
     # RCPT, by code alone
     (RCPT, 521, "takes no mail", SOFT),
     (RCPT, 525, "disabled", SOFT),
@@ -96,7 +104,9 @@ CASES = [
     (MAIL, 451, "4.7.28 flood", FAST),
     (MAIL, 553, "5.7.1 sender not owned by user", OURS),
     (MAIL, 550, "5.1.8 no such domain", OURS),
-    (MAIL, 550, "", OURS),
+    (MAIL, 550, "", OPEN),
+    (MAIL, 554, "5.0.0 Qapla'", OPEN),
+    (MAIL, 550, "not authorized to send", OURS),
     (MAIL, 552, "5.2.2 quota of the sender", OURS),
     (MAIL, 530, "5.7.0 authentication required", OURS),
     (MAIL, 550, "5.1.1 user unknown", OURS),
@@ -110,9 +120,13 @@ CASES = [
     # DATA and the final dot
     (DATA, 451, "4.3.0 later", LATER),
     (DATA, 452, "4.3.1 disk full", LATER),
-    (DATA, 554, "", BAD),
+    (DATA, 554, "", OPEN),
+    (DATA, 503, "bad sequence", BAD),
     (DOT, 451, "4.7.1 try again", LATER),
-    (DOT, 554, "", BAD),
+    (DOT, 554, "", OPEN),
+    (DOT, 554, "5.2.99 Qapla'", OPEN),
+    (DOT, 554, "message rejected as spam", BAD),
+    (DOT, 552, "too much", BAD),
     (DOT, 550, "user unknown", BAD),
     (DOT, 552, "5.3.4 too large", BAD),
     (DOT, 554, "5.6.0 broken MIME", BAD),
@@ -180,9 +194,9 @@ def test_class_four_never_counts_against_an_address(stage: Stage, code: int, enh
         (Step.GREETING, 421, LATER),
         (Step.GREETING, 554, LATER),
         (Step.HELLO, 421, LATER),
-        (Step.HELLO, 550, OURS),
+        (Step.HELLO, 550, LATER),
         (Step.STARTTLS, 454, LATER),
-        (Step.STARTTLS, 502, OURS),
+        (Step.STARTTLS, 502, LATER),
         (Step.AUTH, 454, LATER),
         (Step.AUTH, 432, OURS),
         (Step.AUTH, 535, OURS),
@@ -190,6 +204,7 @@ def test_class_four_never_counts_against_an_address(stage: Stage, code: int, enh
         (Step.AUTH, 530, OURS),
         (Step.AUTH, 538, OURS),
         (Step.AUTH, 504, OURS),
+        (Step.AUTH, 550, LATER),
         (Step.AUTH, 421, LATER),
     ],
 )
@@ -199,3 +214,68 @@ def test_a_refusal_before_mail_concerns_the_account_or_passes(
     found = classify_opening(step, code, "", "no")
 
     assert (found.kind, found.stage, found.hard) == (kind, Stage.CONNECT, False)
+
+
+LIMITS = [
+    (RCPT, 550, "5.1.90 Your message can't be sent: you have reached your daily limit", True),
+    (DOT, 550, "5.1.90 the sender exceeded the daily limit for message recipients", True),
+    (RCPT, 550, "Daily message quota exceeded", True),
+    (DOT, 550, "5.4.5 Daily user sending limit exceeded", True),
+    (
+        DOT,
+        554,
+        "5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException; mailbox",
+        True,
+    ),
+    (RCPT, 554, "5.7.1 limit of 300 messages per day reached", True),
+    (DOT, 454, "Daily message quota exceeded.", True),
+    (MAIL, 550, "5.7.0 hourly sending limit of this account", True),
+    (DOT, 454, "Throttling failure: Maximum sending rate exceeded.", False),
+    (RCPT, 450, "4.7.1 Error: too much mail from 192.0.2.1", False),
+    (RCPT, 452, "4.7.1 Error: too many recipients from 192.0.2.1", False),
+    (MAIL, 421, "4.7.0 Error: too many connections from 192.0.2.1", False),
+    (DATA, 421, "4.7.0 Our system has detected an unusual rate of mail from you", False),
+    (RCPT, 554, "5.7.1 Rate limit exceeded, slow down", False),
+]
+OF_OTHERS = [
+    (RCPT, 452, "4.2.2 The email account that you tried to reach is over quota", LATER),
+    (RCPT, 552, "5.2.2 quota exceeded", SOFT),
+    (RCPT, 550, "5.2.1 the user you are trying to contact receives mail at a rate limit", SOFT),
+    (RCPT, 450, "4.1.1 host mx.example said: 550 Daily message quota exceeded", LATER),
+    (RCPT, 452, "4.5.3 recipient limit exceeded", LATER),
+    (RCPT, 452, "Too many recipients: limit exceeded", LATER),
+    (DOT, 552, "5.3.4 message size limit exceeded", BAD),
+    (DOT, 552, "message size exceeds limit", BAD),
+    (RCPT, 550, "mailbox full, quota exceeded", SOFT),
+]
+
+
+@pytest.mark.parametrize(("stage", "code", "text", "is_quota"), LIMITS)
+def test_a_limit_of_the_account_rests_it_and_is_nobodys_bounce(
+    stage: Stage, code: int, text: str, is_quota: bool
+) -> None:
+    found = classify(stage, code, enhanced_code(code, text), text, recipients=1)
+
+    assert (found.kind, found.is_quota, found.hard) == (FAST, is_quota, False)
+
+
+@pytest.mark.parametrize(("stage", "code", "text", "expected"), OF_OTHERS)
+def test_the_limit_of_a_mailbox_or_a_message_is_not_the_accounts(
+    stage: Stage, code: int, text: str, expected: Kind
+) -> None:
+    found = classify(stage, code, enhanced_code(code, text), text, recipients=1)
+
+    assert found.kind is expected
+
+
+@pytest.mark.parametrize("step", list(Step))
+def test_a_limit_met_while_opening_suspends_nothing(step: Step) -> None:
+    for code, text in ((535, "too many failed login attempts"), (550, "daily limit reached")):
+        assert classify_opening(step, code, "", text).kind is FAST
+
+
+@pytest.mark.parametrize("step", [Step.HELLO, Step.AUTH])
+def test_an_account_that_is_said_to_be_closed_is_suspended(step: Step) -> None:
+    found = classify_opening(step, 550, "", "Your account has been suspended")
+
+    assert found.kind is OURS

@@ -7,7 +7,6 @@ errors, read in November 2026. There is no envelope: recipients are those the he
 import base64
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -28,26 +27,27 @@ from mailqueue.ports.transport import Outgoing
 
 BOUNDS = Bounds("Gmail", octets=36_700_160, recipients=100, takes_unicode=True)
 UPLOAD_OCTETS = 5 * MEGABYTE  # larger ones go as they are, not in JSON
-QUOTA_WAIT = timedelta(hours=1)
 
 MEANING_BY_REASON = {
     "authError": outcomes.ACCOUNT,
-    "failedPrecondition": outcomes.ACCOUNT,
     "rateLimitExceeded": outcomes.RATE_LIMITED,
     "userRateLimitExceeded": outcomes.RATE_LIMITED,
-    "dailyLimitExceeded": outcomes.ACCOUNT,
+    "concurrentLimitExceeded": outcomes.RATE_LIMITED,
+    "dailyLimitExceeded": outcomes.RESTS,
+    "quotaExceeded": outcomes.RESTS,
+    "limitExceeded": outcomes.RESTS,
     "domainPolicy": outcomes.ACCOUNT,
     "insufficientPermissions": outcomes.ACCOUNT,
     "accessNotConfigured": outcomes.ACCOUNT,
-    "forbidden": outcomes.ACCOUNT,
+    "invalidArgument": outcomes.MESSAGE,
     "uploadTooLarge": outcomes.MESSAGE,
 }
+_CLOSED = "mail service not enabled"
 _ABOUT_RECIPIENT = re.compile(r"invalid (?:to|cc|bcc) header|recipient address required", re.I)
 _HEADER = re.compile(
     rb"^(?:to|cc|bcc|dkim-signature):[^\r\n]*\r\n(?:[ \t][^\r\n]*\r\n)*",
     re.IGNORECASE | re.MULTILINE,
 )
-_RETRY_AFTER = re.compile(r"retry after (\S+)", re.IGNORECASE)
 
 
 class Gmail(Service):
@@ -133,17 +133,17 @@ def _judged(mail: Outgoing, answer: Answer) -> Verdict:
     detail = f"{reason}: {text}" if reason else text
     if answer.status == 400 and _ABOUT_RECIPIENT.search(text):
         return outcomes.about_recipient(mail, answer, detail)
-    if answer.status == 429 and "mail sending" in text.lower():
-        return outcomes.refused(
-            answer, outcomes.ACCOUNT, detail, retry_after=_wait(text) or QUOTA_WAIT
-        )
-    return outcomes.refused(answer, _meaning(answer, reason), detail)
+    return outcomes.refused(answer, _meaning(answer, reason, text), detail)
 
 
-def _meaning(answer: Answer, reason: str) -> Meaning:
+def _meaning(answer: Answer, reason: str, text: str) -> Meaning:
     if answer.status >= 500:
         return outcomes.AMBIGUOUS
-    return MEANING_BY_REASON.get(reason) or outcomes.meaning_of(answer.status)
+    if answer.status == 429 and "mail sending" in text.lower():
+        return outcomes.RESTS
+    if reason == "failedPrecondition" and _CLOSED in text.lower():
+        return outcomes.ACCOUNT
+    return MEANING_BY_REASON.get(reason) or outcomes.meaning_of(answer.status, text)
 
 
 def _reason(error: dict[str, Any]) -> str:
@@ -154,14 +154,3 @@ def _reason(error: dict[str, Any]) -> str:
             if isinstance(each, dict) and each.get("reason"):
                 return str(each["reason"])
     return ""
-
-
-def _wait(text: str) -> timedelta | None:
-    found = _RETRY_AFTER.search(text)
-    if found is None:
-        return None
-    try:
-        at = datetime.fromisoformat(found[1].rstrip(".,)"))
-    except ValueError:
-        return None
-    return outcomes.bounded(at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC))

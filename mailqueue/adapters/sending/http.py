@@ -81,6 +81,9 @@ class HttpTransport:
         elif verdict.kind is Kind.ACCOUNT and verdict.stage is Stage.CONNECT:
             wait = verdict.retry_after or REFUSED_REST
             self._rest = (_now() + wait.total_seconds(), verdict)
+        elif verdict.stops:  # what is known of its mail says nothing of others: they do not go
+            stopped = replace(verdict, kind=Kind.ACCOUNT, stage=Stage.CONNECT, stops=False)
+            self._rest = (_now() + REFUSED_REST.total_seconds(), stopped)
 
     @property
     def objection(self) -> Rejected | None:
@@ -199,13 +202,18 @@ class HttpChannel:
             # One of them is at fault, and who is in a call with it does not pay for that.
             half = len(group) // 2
             first = await self._verdicts(group[:half], may_finish)
+            if any(map(_is_unrecognized, first)):  # perhaps the account's: the others spend nothing
+                return [*first, *[_BESIDE] * (len(group) - half)]
             return [*first, *await self._verdicts(group[half:], may_finish)]
         for verdict in verdicts:
             self._transport.note(verdict)
         if doubt is None:
             return verdicts
         # It was refused the second time, which says nothing of the first.
-        return [doubt if _is_for_now(verdict) else verdict for verdict in verdicts]
+        return [
+            doubt if _is_for_now(verdict) and not _is_in_doubt(verdict) else verdict
+            for verdict in verdicts
+        ]
 
     async def _answer(
         self, group: Sequence[Written], may_finish: Callable[[], bool]
@@ -251,14 +259,26 @@ class HttpChannel:
 _LOST = Rejected(Kind.TRANSIENT, "", "the connection broke at an earlier mail", Stage.CONNECT)
 
 
+_BESIDE = Rejected(Kind.TRANSIENT, "", "another mail of the same call was refused", Stage.CONNECT)
+
+
 def _is_of_mail(verdict: Verdict) -> bool:
     if not isinstance(verdict, Rejected):
         return True
-    return verdict.kind in (Kind.PERMANENT_RECIPIENT, Kind.PERMANENT_MESSAGE)
+    kinds = (Kind.PERMANENT_RECIPIENT, Kind.PERMANENT_MESSAGE, Kind.UNRECOGNIZED)
+    return verdict.kind in kinds
+
+
+def _is_unrecognized(verdict: Verdict) -> bool:
+    return isinstance(verdict, Rejected) and verdict.kind is Kind.UNRECOGNIZED
+
+
+def _is_in_doubt(verdict: Verdict) -> bool:
+    return isinstance(verdict, Rejected) and verdict.kind is Kind.AMBIGUOUS
 
 
 def _is_for_now(verdict: Verdict) -> bool:
-    return not _is_of_mail(verdict)
+    return not _is_of_mail(verdict) or _is_unrecognized(verdict)
 
 
 def _now() -> float:

@@ -6,13 +6,14 @@ fails as a whole if one address is at fault.
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
 from urllib.parse import quote
 
 from mailqueue.adapters.http.model import Answer, Call, Site
 from mailqueue.adapters.sending import outcomes
 from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
-from mailqueue.adapters.sending.outcomes import cannot_carry
+from mailqueue.adapters.sending.outcomes import Meaning, cannot_carry
 from mailqueue.adapters.sending.service import Access, Service, Written, metadata_of, tags_of
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.ports.transport import Outgoing
@@ -21,11 +22,9 @@ from mailqueue.ports.transport import Outgoing
 BOUNDS = Bounds("Mailgun", octets=25 * MEGABYTE, recipients=1000, tags=3)
 OPTIONS_OCTETS = 16 * 1024
 OPTION_PREFIXES = ("o:", "v:", "t:")  # what else there is names recipients, or is the message
-MEANING_BY_TEXT = (
-    ("not a valid address", None),  # see `about_recipient`
-    ("authorized recipient", outcomes.SENDER),
-    ("sandbox", outcomes.SENDER),
-    ("disabled", outcomes.ACCOUNT),
+_ABOUT_SANDBOX = ("authorized recipient", "sandbox")
+_ABOUT_MESSAGE = re.compile(
+    r"parameter|missing|invalid|not valid|too large|malformed|mime|header|must |required|attachment"
 )
 
 
@@ -103,11 +102,20 @@ def _judged(mail: Outgoing, answer: Answer) -> Verdict:
         return Accepted("200", outcomes.cleaned(str(said.get("message"))), "", message_id)
     if answer.status < 400:
         return outcomes.not_understood(answer)
-    detail = str(said.get("message") or "") or answer.body[:200].decode("utf-8", "replace")
-    if answer.status == 400:
-        for words, meaning in MEANING_BY_TEXT:
-            if words in detail.lower():
-                if meaning is None:
-                    return outcomes.about_recipient(mail, answer, detail)
-                return outcomes.refused(answer, meaning, detail)
-    return outcomes.refused(answer, outcomes.meaning_of(answer.status), detail)
+    detail = str(said.get("message") or "") or outcomes.plain(answer)
+    lowered = detail.lower()
+    if answer.status == 400 and "not a valid address" in lowered:
+        return outcomes.about_recipient(mail, answer, detail)
+    return outcomes.refused(answer, _meaning(answer.status, lowered), detail)
+
+
+def _meaning(status: int, lowered: str) -> Meaning:
+    if status in (400, 401, 403) and any(words in lowered for words in _ABOUT_SANDBOX):
+        return outcomes.SENDER
+    if status == 404:  # the domain; the provider says that this may pass
+        return outcomes.RESTS
+    meaning = outcomes.meaning_of(status, lowered)
+    if status == 402:  # its own word for a request that failed though it was right
+        return outcomes.UNRECOGNIZED if meaning is outcomes.RESTS else meaning
+    is_open = status == 400 and meaning is outcomes.UNRECOGNIZED
+    return outcomes.MESSAGE if is_open and _ABOUT_MESSAGE.search(lowered) else meaning

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 from mailqueue.adapters.http.model import Answer
+from mailqueue.core.limits import bounded, limit_in, named_wait, says_closed
 from mailqueue.core.verdict import (
     Accepted,
     AllRefused,
@@ -19,82 +20,102 @@ from mailqueue.core.verdict import (
 from mailqueue.ports.transport import Outgoing
 
 DETAIL_CHARACTERS = 500
-SHORTEST_WAIT = timedelta(seconds=1)
-LONGEST_WAIT = timedelta(hours=24)
+PLAIN_CHARS = 2000
+"""Length of an answer in no known shape whose words are read, in characters."""
+_TAG = re.compile("<[^<>]{0,500}>")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """Whom a refusal concerns. `stops` says that the account is refused, with all its mail."""
+    """Whom a refusal concerns. `stops` suspends the account; `is_quota` is as in `Rejected`."""
 
     kind: Kind
     stops: bool = False
     hard: bool = False
-    wait: timedelta | None = None
+    is_quota: bool = False
 
 
 TRANSIENT = Meaning(Kind.TRANSIENT)
 RATE_LIMITED = Meaning(Kind.RATE_LIMITED)
+RESTS = Meaning(Kind.RATE_LIMITED, is_quota=True)  # a quota, or what may be mended meanwhile
 AMBIGUOUS = Meaning(Kind.AMBIGUOUS)
 MESSAGE = Meaning(Kind.PERMANENT_MESSAGE)
 RECIPIENT = Meaning(Kind.PERMANENT_RECIPIENT)
 GONE = Meaning(Kind.PERMANENT_RECIPIENT, hard=True)
 SENDER = Meaning(Kind.ACCOUNT)  # this From, not every mail
 ACCOUNT = Meaning(Kind.ACCOUNT, stops=True)
+UNRECOGNIZED = Meaning(Kind.UNRECOGNIZED)
 
+# What is not here depends on the words, and is unrecognized where nobody knows them.
 MEANING_BY_STATUS: Mapping[int, Meaning] = {
-    400: MESSAGE,
     401: ACCOUNT,
-    402: ACCOUNT,
-    403: ACCOUNT,
-    404: ACCOUNT,
-    405: ACCOUNT,
-    406: ACCOUNT,
+    402: RESTS,
     408: TRANSIENT,
     409: TRANSIENT,
     413: MESSAGE,
-    415: MESSAGE,
-    422: MESSAGE,
+    420: RATE_LIMITED,
     425: TRANSIENT,
     429: RATE_LIMITED,
-    451: ACCOUNT,
     503: TRANSIENT,  # RFC 9110 15.6.4: not handled
 }
+_NO_LIMITS = frozenset({408, 409, 413, 425})
+"""Statuses that say what they mean, whatever the words."""
 
 
-def meaning_of(status: int) -> Meaning:
-    """Say what a status means by itself."""
-    if status in MEANING_BY_STATUS:
-        return MEANING_BY_STATUS[status]
-    if status >= 500:
-        return AMBIGUOUS
-    # Redirects are not followed with credentials; a success of another shape is somebody else's.
-    return MESSAGE if status >= 400 else ACCOUNT
+def meaning_of(status: int, words: str) -> Meaning:
+    """Return what a refusal means by its status and words, where its provider has no name for it.
+
+    Words that name a limit come first: providers use nearly every status of class 4 for it.
+    """
+    known = MEANING_BY_STATUS.get(status)
+    if 400 <= status < 500 and status not in _NO_LIMITS:
+        limit = limit_in(words)
+        if limit is not None:
+            return RESTS if limit.is_quota else RATE_LIMITED
+        if known is None and says_closed(words):
+            return ACCOUNT
+    if known is not None:
+        return known
+    return AMBIGUOUS if status >= 500 else UNRECOGNIZED  # redirects are not followed
 
 
 def refused(
     answer: Answer, meaning: Meaning, detail: str, *, retry_after: timedelta | None = None
 ) -> Rejected:
-    """Say that the provider refused: its status, its words, and when it wants to be asked again."""
+    """Return that the provider refused: its status, its words, and when it wants to be asked again.
+
+    The time stands in a header, or in the words of a limit.
+    """
     comes_back = meaning.kind in (Kind.RATE_LIMITED, Kind.TRANSIENT)
+    wait = retry_after or (retry_after_of(answer) if comes_back else None)
+    if wait is None and meaning.kind is Kind.RATE_LIMITED:
+        wait = named_wait(detail, now=clock_of(answer))
     return Rejected(
         meaning.kind,
         str(answer.status),
         cleaned(detail) or f"HTTP {answer.status}",
         Stage.CONNECT if meaning.stops else Stage.DOT,
         hard=meaning.hard,
-        retry_after=retry_after or meaning.wait or (retry_after_of(answer) if comes_back else None),
+        retry_after=wait,
+        is_quota=meaning.is_quota,
     )
 
 
 def not_understood(answer: Answer) -> Rejected:
-    """Say that an answer is none that the provider gives: a proxy's page, or another server's."""
+    """Return what an answer in none of the provider's own shapes means."""
     if answer.is_success:
         return refused(answer, ACCOUNT, "the answer is not one of this provider: wrong address?")
     if 300 <= answer.status < 400:
-        return refused(answer, ACCOUNT, f"redirected with HTTP {answer.status}, not followed")
-    return refused(answer, meaning_of(answer.status), "")
+        why = f"redirected with HTTP {answer.status}, not followed"
+        return refused(answer, UNRECOGNIZED, why)
+    words = plain(answer)
+    return refused(answer, meaning_of(answer.status, words), words)
+
+
+def plain(answer: Answer) -> str:
+    """Return the words of a body in no known shape, without its tags."""
+    return cleaned(_TAG.sub(" ", answer.body[:PLAIN_CHARS].decode("utf-8", "replace")))
 
 
 def about_recipient(
@@ -161,22 +182,28 @@ def cannot_carry(why: str) -> Rejected:
 
 
 def retry_after_of(answer: Answer, *, now: datetime | None = None) -> timedelta | None:
-    """Read Retry-After, seconds or a date (RFC 9110 10.2.3); None where it is absent or no time."""
+    """Return the wait of Retry-After, seconds or a date (RFC 9110 10.2.3); None where none is said.
+
+    A date counts from the server's own clock, if it says what that shows.
+    """
     text = answer.headers.get("retry-after", "").strip()
     if re.fullmatch(r"[0-9]{1,9}", text):
         return bounded(timedelta(seconds=int(text)))
+    at = _date(text)
+    return None if at is None else bounded(at - (now or clock_of(answer) or datetime.now(UTC)))
+
+
+def clock_of(answer: Answer) -> datetime | None:
+    """Return what the server's clock shows, by its Date header."""
+    return _date(answer.headers.get("date", ""))
+
+
+def _date(text: str) -> datetime | None:
     try:
         at = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
-    if at.tzinfo is None:
-        at = at.replace(tzinfo=UTC)
-    return bounded(at - (now or datetime.now(UTC)))
-
-
-def bounded(wait: timedelta) -> timedelta:
-    """Keep a wait that somebody else chose within reason."""
-    return max(SHORTEST_WAIT, min(LONGEST_WAIT, wait))
+    return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
 
 
 def cleaned(text: str) -> str:

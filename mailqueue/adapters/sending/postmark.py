@@ -36,15 +36,15 @@ MEANING_BY_CODE = {
     401: outcomes.SENDER,
     402: outcomes.MESSAGE,
     403: outcomes.MESSAGE,
-    405: outcomes.ACCOUNT,
+    405: outcomes.RESTS,  # out of credits
     406: outcomes.GONE,
     409: outcomes.MESSAGE,
     410: outcomes.MESSAGE,
     411: outcomes.MESSAGE,
     412: outcomes.SENDER,
     413: outcomes.ACCOUNT,
-    1235: outcomes.ACCOUNT,
-    1236: outcomes.ACCOUNT,
+    1235: outcomes.RESTS,  # the stream that the account names
+    1236: outcomes.RESTS,
 }
 _BAD_RECIPIENT = re.compile(r"(?:invalid|error parsing) '(?:to|cc|bcc)'", re.IGNORECASE)
 _INACTIVE = re.compile(r"(?<![^:])([^:]*)\. Inactive recipients", re.IGNORECASE)
@@ -147,7 +147,7 @@ def _judged(mail: Outgoing, answer: Answer, said: Any) -> Verdict:
         return _judged(mail, answer, _first(errors, text))
     if code == 300 and _BAD_RECIPIENT.search(text):
         return outcomes.about_recipient(mail, answer, text)
-    meaning = _meaning(answer, code)
+    meaning = _meaning(answer, code, text)
     verdict = outcomes.refused(answer, meaning, f"{text} (error code {code})")
     return outcomes.nobody_takes(mail, verdict) if meaning is outcomes.GONE else verdict
 
@@ -164,12 +164,11 @@ def _without_code(answer: Answer) -> Rejected:
     return outcomes.not_understood(answer)
 
 
-def _meaning(answer: Answer, code: int) -> Meaning:
-    if answer.status in (401, 429, 500, 503):
-        return outcomes.meaning_of(answer.status)
-    if code in MEANING_BY_CODE:
+def _meaning(answer: Answer, code: int, text: str) -> Meaning:
+    if answer.status not in (401, 429, 500, 503) and code in MEANING_BY_CODE:
         return MEANING_BY_CODE[code]
-    return outcomes.MESSAGE if answer.is_success else outcomes.meaning_of(answer.status)
+    # A code that nobody knows, of one mail in a batch, is read like that of a call of its own.
+    return outcomes.meaning_of(422 if answer.is_success else answer.status, text)
 
 
 def _inactive(mail: Outgoing, answer: Answer, text: str) -> tuple[Refused, ...]:

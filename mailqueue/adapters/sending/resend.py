@@ -19,6 +19,7 @@ from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_
 from mailqueue.adapters.sending.outcomes import cannot_carry
 from mailqueue.adapters.sending.parts import File, Parts, People, mailbox, parts_of
 from mailqueue.adapters.sending.service import Access, Service, Written, named_tags_of
+from mailqueue.core.limits import bounded, limit_in
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.ports.transport import Outgoing
 
@@ -34,7 +35,6 @@ TYPE_BY_ENDING = {
     "jpg": "image/jpeg",
     "jpeg": "image/jpeg",
 }
-QUOTA_WAIT = timedelta(hours=1)
 
 # By name, and by status and name where one name has several.
 MEANING_BY_NAME = {
@@ -44,8 +44,6 @@ MEANING_BY_NAME = {
     "401 restricted_api_key": outcomes.ACCOUNT,
     "403 invalid_api_key": outcomes.ACCOUNT,
     "403 validation_error": outcomes.SENDER,  # the domain, or a test account's recipient
-    "404 not_found": outcomes.ACCOUNT,
-    "405 method_not_allowed": outcomes.ACCOUNT,
     "409 concurrent_idempotent_requests": outcomes.TRANSIENT,
     "422 invalid_attachment": outcomes.MESSAGE,
     "422 invalid_from_address": outcomes.MESSAGE,
@@ -55,9 +53,8 @@ MEANING_BY_NAME = {
     "422 invalid_access": outcomes.MESSAGE,
     "422 invalid_region": outcomes.MESSAGE,
     "429 rate_limit_exceeded": outcomes.RATE_LIMITED,
-    "429 daily_quota_exceeded": outcomes.ACCOUNT,
-    "429 monthly_quota_exceeded": outcomes.ACCOUNT,
-    "451 security_error": outcomes.ACCOUNT,
+    "429 daily_quota_exceeded": outcomes.RESTS,
+    "429 monthly_quota_exceeded": outcomes.RESTS,
     "500 application_error": outcomes.TRANSIENT,
     "500 internal_server_error": outcomes.TRANSIENT,
 }
@@ -164,10 +161,10 @@ def _judged(answer: Answer, said: dict[str, Any]) -> Verdict:
         return Accepted("409", "accepted before under the same idempotency key")
     if answer.status < 400 or not name:
         return outcomes.not_understood(answer)
-    meaning = MEANING_BY_NAME.get(f"{answer.status} {name}") or outcomes.meaning_of(answer.status)
-    wait = QUOTA_WAIT if name.endswith("quota_exceeded") else _reset(answer)
     detail = f"{name}: {said.get('message') or ''}"
-    return outcomes.refused(answer, meaning, detail, retry_after=wait)
+    known = MEANING_BY_NAME.get(f"{answer.status} {name}")
+    meaning = known or outcomes.meaning_of(answer.status, detail)
+    return outcomes.refused(answer, meaning, detail, retry_after=_reset(answer))
 
 
 def _reset(answer: Answer) -> timedelta | None:
@@ -176,7 +173,7 @@ def _reset(answer: Answer) -> timedelta | None:
         return None
     if not re.fullmatch(r"[0-9]{1,6}", text):
         return None
-    return outcomes.bounded(timedelta(seconds=int(text)))
+    return bounded(timedelta(seconds=int(text)))
 
 
 def _each(group: Sequence[Written], answer: Answer, said: dict[str, Any]) -> list[Verdict]:
@@ -189,7 +186,9 @@ def _each(group: Sequence[Written], answer: Answer, said: dict[str, Any]) -> lis
         place = error.get("index") if isinstance(error, dict) else None
         if isinstance(place, int) and 0 <= place < len(group):
             detail = str(error.get("message") or "refused in a batch")
-            verdicts[place] = outcomes.refused(answer, outcomes.MESSAGE, detail)
+            limit = limit_in(detail)
+            meaning = outcomes.MESSAGE if limit is None else outcomes.RATE_LIMITED
+            verdicts[place] = outcomes.refused(answer, meaning, detail)
     left = [place for place, verdict in enumerate(verdicts) if verdict is None]
     ids = [one.get("id") if isinstance(one, dict) else None for one in given]
     if len(ids) == len(group) != len(left):  # the places of those refused are kept free

@@ -18,6 +18,7 @@ from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_
 from mailqueue.adapters.sending.outcomes import cannot_carry
 from mailqueue.adapters.sending.parts import File, Parts, People, parts_of
 from mailqueue.adapters.sending.service import Access, Service, Written, metadata_of, tags_of
+from mailqueue.core.limits import bounded
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.ports.transport import Outgoing
 
@@ -31,7 +32,6 @@ BOUNDS = Bounds(
     no_headers=frozenset({"x-sg-id", "x-sg-eid", "received", "dkim-signature", "sender"}),
 )
 DECIDED = frozenset({"reply_to", "reply_to_list", "headers", "attachments", "categories"})
-CREDITS_WAIT = timedelta(hours=1)
 _RECIPIENT_FIELD = re.compile(r"personalizations\.0\.(to|cc|bcc)(?:\.(\d+))?\.email")
 
 
@@ -135,12 +135,16 @@ def _judged(mail: Outgoing, answer: Answer) -> Verdict:
     fields = [str(error.get("field") or "") for error in errors]
     if answer.status == 400 and (found := _RECIPIENT_FIELD.search(" ".join(fields))):
         return outcomes.about_recipient(mail, answer, detail, address=_address(mail, found))
-    if answer.status == 401 and "credits" in detail.lower():
-        return outcomes.refused(answer, outcomes.ACCOUNT, detail, retry_after=CREDITS_WAIT)
     if answer.status == 403 and "from" in fields:
         return outcomes.refused(answer, outcomes.SENDER, detail)
     wait = _reset(answer) if answer.status == 429 else None
-    return outcomes.refused(answer, outcomes.meaning_of(answer.status), detail, retry_after=wait)
+    meaning = outcomes.meaning_of(answer.status, detail)
+    if meaning is outcomes.UNRECOGNIZED:
+        if answer.status == 400 and any(fields):  # it names what of the mail will not do
+            meaning = outcomes.MESSAGE
+        elif answer.status == 403 and "access forbidden" in detail.lower():
+            meaning = outcomes.ACCOUNT  # its word for a key without the right to send
+    return outcomes.refused(answer, meaning, detail, retry_after=wait)
 
 
 def _errors(answer: Answer) -> list[dict[str, Any]]:
@@ -168,4 +172,4 @@ def _reset(answer: Answer) -> timedelta | None:
     text = answer.headers.get("x-ratelimit-reset", "")
     if "retry-after" in answer.headers or not re.fullmatch(r"[0-9]{1,12}", text):
         return None
-    return outcomes.bounded(timedelta(seconds=int(text) - datetime.now(UTC).timestamp()))
+    return bounded(timedelta(seconds=int(text) - datetime.now(UTC).timestamp()))

@@ -8,7 +8,6 @@ import base64
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import orjson
@@ -27,7 +26,6 @@ from mailqueue.ports.transport import Outgoing
 PATH = "/v2/email/outbound-emails"
 REGION = "us-east-1"
 BOUNDS = Bounds("Amazon SES", octets=40 * MEGABYTE, recipients=50, tags=40)
-QUOTA_WAIT = timedelta(hours=1)  # the quota is of a window of 24 hours that moves on
 
 MEANING_BY_ERROR = {
     "TooManyRequestsException": outcomes.RATE_LIMITED,
@@ -35,28 +33,42 @@ MEANING_BY_ERROR = {
     "Throttling": outcomes.RATE_LIMITED,
     "LimitExceededException": outcomes.RATE_LIMITED,
     "AccountSuspendedException": outcomes.ACCOUNT,
-    "SendingPausedException": outcomes.ACCOUNT,
+    "SendingPausedException": outcomes.RESTS,  # somebody may let it go on
     "MailFromDomainNotVerifiedException": outcomes.SENDER,
     "MessageRejected": outcomes.MESSAGE,
     "BadRequestException": outcomes.MESSAGE,
-    "NotFoundException": outcomes.ACCOUNT,
+    "NotFoundException": outcomes.RESTS,  # the configuration set that the account names
     "SignatureDoesNotMatch": outcomes.ACCOUNT,
     "InvalidSignatureException": outcomes.ACCOUNT,
     "UnrecognizedClientException": outcomes.ACCOUNT,
     "InvalidClientTokenId": outcomes.ACCOUNT,
-    "AccessDeniedException": outcomes.ACCOUNT,
+    "AccessDeniedException": outcomes.SENDER,  # it names one identity
     "IncompleteSignature": outcomes.ACCOUNT,
     "MissingAuthenticationToken": outcomes.ACCOUNT,
     "ExpiredTokenException": outcomes.ACCOUNT,
     "ExpiredToken": outcomes.ACCOUNT,
-    "RequestExpired": outcomes.ACCOUNT,
-    "RequestTimeTooSkewed": outcomes.ACCOUNT,
+    "RequestExpired": outcomes.RESTS,
+    "RequestTimeTooSkewed": outcomes.RESTS,
     "InternalServiceErrorException": outcomes.TRANSIENT,
     "InternalFailure": outcomes.TRANSIENT,
     "ServiceUnavailable": outcomes.TRANSIENT,
 }
+# These are said of a rate, of the quota of a day and of an account that may not send: words decide.
+SEVERAL_MEANINGS = frozenset(
+    {
+        "TooManyRequestsException",
+        "ThrottlingException",
+        "Throttling",
+        "LimitExceededException",
+        "MessageRejected",
+    }
+)
 CLOCK_ERRORS = frozenset({"RequestExpired", "RequestTimeTooSkewed"})
-_DAILY_QUOTA = re.compile(r"daily .{0,200}quota|quota.{0,200} (?:24|daily)", re.IGNORECASE)
+_ABOUT_CLOCK = re.compile(
+    r"signature (?:has )?expired|(?:signature|request) (?:is )?not yet current"
+    r"|is now (?:earlier|later) than|clock|too skewed",
+    re.IGNORECASE,
+)
 
 
 class Ses(Service):
@@ -123,10 +135,8 @@ class Ses(Service):
         name = _error_name(answer, said)
         if answer.status < 400 or (not name and not said):
             return outcomes.not_understood(answer)
-        text = str(said.get("message") or said.get("Message") or "")
+        text = _text(said)
         detail = f"{name}: {text}" if text else name
-        if _DAILY_QUOTA.search(text):
-            return outcomes.refused(answer, outcomes.ACCOUNT, detail, retry_after=QUOTA_WAIT)
         if name == "BadRequestException" and _names_one(mail, text):
             return outcomes.about_recipient(mail, answer, detail)
         meaning = _meaning(answer, name, text)
@@ -137,13 +147,11 @@ class Ses(Service):
         if answer.status < 400:
             return False
         said = answer.document()
-        if _error_name(answer, said if isinstance(said, dict) else {}) not in CLOCK_ERRORS:
+        said = said if isinstance(said, dict) else {}
+        theirs = outcomes.clock_of(answer)
+        if theirs is None or not _is_about_clock(_error_name(answer, said), _text(said)):
             return False
-        try:
-            theirs = parsedate_to_datetime(answer.headers.get("date", ""))
-        except ValueError:
-            return False
-        self._clock_is_behind = theirs.replace(tzinfo=UTC) - datetime.now(UTC)
+        self._clock_is_behind = theirs - datetime.now(UTC)
         return True
 
 
@@ -166,6 +174,15 @@ def _error_name(answer: Answer, said: dict[str, Any]) -> str:
     return str(found).split(":")[0].rpartition("#")[2]
 
 
+def _text(said: dict[str, Any]) -> str:
+    return str(said.get("message") or said.get("Message") or "")
+
+
+def _is_about_clock(name: str, text: str) -> bool:
+    is_signature = name in ("SignatureDoesNotMatch", "InvalidSignatureException")
+    return name in CLOCK_ERRORS or (is_signature and _ABOUT_CLOCK.search(text) is not None)
+
+
 def _names_one(mail: Outgoing, text: str) -> bool:
     return any(one.lower() in text.lower() for one in mail.envelope.recipients)
 
@@ -175,4 +192,10 @@ def _meaning(answer: Answer, name: str, text: str) -> Meaning:
         return outcomes.SENDER  # in the sandbox it may be the recipient that is meant
     if answer.status == 503:
         return outcomes.TRANSIENT
-    return MEANING_BY_ERROR.get(name) or outcomes.meaning_of(answer.status)
+    if _is_about_clock(name, text):
+        return outcomes.RESTS
+    known = MEANING_BY_ERROR.get(name)
+    if known is None:
+        return outcomes.meaning_of(answer.status, text)
+    read = outcomes.meaning_of(400, text) if name in SEVERAL_MEANINGS else outcomes.UNRECOGNIZED
+    return known if read is outcomes.UNRECOGNIZED else read

@@ -15,6 +15,7 @@ from mailqueue.adapters.sending.carrying import Bounds, objection, of_account
 from mailqueue.adapters.sending.outcomes import cannot_carry
 from mailqueue.adapters.sending.parts import File, Parts, mailbox, parts_of
 from mailqueue.adapters.sending.service import Access, Service, Written, tags_of
+from mailqueue.core.limits import limit_in
 from mailqueue.core.verdict import Accepted, AllRefused, Refused, Rejected, Verdict
 from mailqueue.ports.transport import Outgoing
 
@@ -35,7 +36,6 @@ MEANING_BY_CODE = {
     "ENDPOINT_PERMISSION_DENIED": outcomes.ACCOUNT,
     "REQ_LIMIT_EXCEEDED": outcomes.RATE_LIMITED,
     "NON_VALIDATING_IN_PAYLOAD": outcomes.MESSAGE,
-    "API_EXCEPTION": outcomes.MESSAGE,
 }
 _ABOUT_US = ("account", "sender", "api key", "api_key")
 _RECIPIENT_FIELDS = ("to", "cc", "bcc")
@@ -126,11 +126,11 @@ def _judged(mail: Outgoing, answer: Answer) -> Verdict:
     detail = f"{code}: {text}" if code else text
     if code == "NON_VALIDATING_IN_PAYLOAD" and _is_about_recipient(data, said):
         return outcomes.about_recipient(mail, answer, detail)
-    if code == "API_EXCEPTION" and any(word in text.lower() for word in _ABOUT_US):
+    is_general = code == "API_EXCEPTION" and limit_in(text) is None
+    if is_general and any(word in text.lower() for word in _ABOUT_US):
         return outcomes.refused(answer, outcomes.SENDER, detail)
-    meaning = outcomes.meaning_of(answer.status)
-    if answer.status == 400:
-        meaning = MEANING_BY_CODE.get(code, meaning)
+    known = MEANING_BY_CODE.get(code) if answer.status == 400 else None
+    meaning = known or outcomes.meaning_of(answer.status, detail)
     return outcomes.refused(answer, meaning, detail)
 
 

@@ -37,7 +37,7 @@ async def test_a_redirect_is_not_followed(provider: Provider, status: int) -> No
         async with fake([Reply(status, b"", there)]) as server:
             verdict = await rejected(provider.service(server.site), mail())
 
-        assert (verdict.kind, verdict.stage) == (Kind.ACCOUNT, Stage.CONNECT)
+        assert (verdict.kind, verdict.stage) == (Kind.UNRECOGNIZED, Stage.DOT)
         assert (len(server.requests), len(other.requests)) == (1, 0)
 
 

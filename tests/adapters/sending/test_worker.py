@@ -79,6 +79,16 @@ async def finished(conn: Conn, email: UUID) -> str | None:
     return await make.status_of(conn, email)
 
 
+async def said_of(conn: Conn, email: UUID, words: str) -> str:
+    """Return why a mail waits, once these words are in it: it looks again after a second."""
+
+    async def is_said() -> bool:
+        return words in await make.scalar(conn, "SELECT mailqueue.why(%s)", email)
+
+    await until(is_said)
+    return str(await make.scalar(conn, "SELECT mailqueue.why(%s)", email))
+
+
 async def test_a_row_goes_out_through_every_provider_and_its_id_is_in_history(
     database: DatabaseSettings, tmp_path: Path
 ) -> None:
@@ -167,8 +177,11 @@ async def test_mail_in_doubt_waits_for_a_person_and_a_storm_of_refusals_spends_n
 
             async def all_have_their_place() -> bool:
                 query = (
-                    "SELECT count(*) FROM mailqueue.email_queue WHERE id = ANY (%s)"
-                    " AND run_at > clock_timestamp() + interval '30 min' AND status = 'pending'"
+                    "SELECT count(*) FROM mailqueue.email_queue AS q, mailqueue.limits AS m"
+                    " JOIN mailqueue.sender_accounts AS a ON a.id = m.sender_account_id"
+                    " WHERE q.id = ANY (%s) AND q.status = 'pending' AND a.name = 'sendgrid'"
+                    " AND m.blocked_reason = 'limited'"
+                    " AND m.blocked_until > clock_timestamp() + interval '50 min'"
                 )
                 put_back = await make.scalar(conn, query, list(many))
                 return put_back == 40 and await finished(conn, doubtful) == "held"
@@ -176,5 +189,7 @@ async def test_mail_in_doubt_waits_for_a_person_and_a_storm_of_refusals_spends_n
             await until(all_have_their_place)
 
         assert len(sendgrid.requests) == 1
+        why = await said_of(conn, many[0], "sender account sendgrid waits until")
+        assert "its provider limits it: HTTP 429" in why
         spent = "SELECT max(attempts) FROM mailqueue.email_queue WHERE id = ANY (%s)"
         assert await make.scalar(conn, spent, list(many)) == 0

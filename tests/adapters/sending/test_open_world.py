@@ -1,0 +1,109 @@
+"""OpenWorld: a worker whose providers answer what they have never answered before loses no mail."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from mailqueue.core.config import DatabaseSettings
+from tests import make
+from tests.adapters.sending.fake import fake, says
+from tests.adapters.sending.providers import SENDGRID
+from tests.adapters.sending.test_worker import account, finished, said_of, settings_of, worker
+from tests.concurrency.running import session, until
+
+pytestmark = pytest.mark.anyio
+
+BLOCKED = (
+    "SELECT m.blocked_reason FROM mailqueue.limits AS m"
+    " JOIN mailqueue.sender_accounts AS a ON a.id = m.sender_account_id WHERE a.name = %s"
+)
+ATTEMPTS = "SELECT attempts FROM mailqueue.email_queue WHERE id = %s"
+STATUS = "SELECT status FROM mailqueue.sender_accounts WHERE name = %s"
+WORDS = (
+    "Domain mg.example.com is not allowed to send: recipient limit exceeded,"
+    " try again after {at:%a, %d %b %Y %H:%M:%S} UTC"
+)
+
+
+async def test_a_providers_quota_rests_the_account_until_the_time_it_named_and_costs_no_mail(
+    database: DatabaseSettings, tmp_path: Path
+) -> None:
+    """OpenWorld."""
+    words = WORDS.format(at=datetime.now(UTC) + timedelta(hours=3))
+    async with fake([says(420, {"message": words})]) as mailgun, session(database) as conn:
+        await account(conn, "mailgun", mailgun)
+        many = await make.queued_emails(conn, 20)
+        async with worker(settings_of(database, tmp_path)):
+
+            async def is_limited() -> bool:
+                query = "SELECT count(*) FROM mailqueue.email_queue WHERE status = 'pending'"
+                waiting = await make.scalar(conn, query)
+                return waiting == 20 and await make.scalar(conn, BLOCKED, "mailgun") == "limited"
+
+            await until(is_limited)
+
+        assert len(mailgun.requests) == 1
+        spent = "SELECT max(attempts) FROM mailqueue.email_queue"
+        assert await make.scalar(conn, spent) == 0
+        assert await make.scalar(conn, STATUS, "mailgun") == "active"
+        left = (
+            "SELECT extract(epoch FROM max(blocked_until) - clock_timestamp()) / 3600"
+            " FROM mailqueue.limits"
+        )
+        assert 2.9 < await make.scalar(conn, left) < 3.1
+        why = await said_of(conn, many[0], "sender account mailgun waits until")
+        assert "its provider limits it: Domain mg.example.com is not allowed to send" in why
+        assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.bounce_list") == 0
+
+
+async def test_an_unheard_of_refusal_of_one_mail_spends_its_attempt_and_stops_nothing(
+    database: DatabaseSettings, tmp_path: Path
+) -> None:
+    """OpenWorld."""
+    odd = says(418, {"message": "teapot"})
+    async with fake([odd, SENDGRID.accepts]) as sendgrid, session(database) as conn:
+        await account(conn, "sendgrid", sendgrid)
+        alone = await make.queued_email(conn)
+        async with worker(settings_of(database, tmp_path)):
+
+            async def it_waits() -> bool:
+                return await make.scalar(conn, ATTEMPTS, alone) == 1 and (
+                    await finished(conn, alone) == "pending"
+                )
+
+            await until(it_waits)
+            others = await make.queued_emails(conn, 3)
+
+            async def others_went() -> bool:
+                return [await finished(conn, one) for one in others] == ["sent"] * 3
+
+            await until(others_went)
+
+        assert await finished(conn, alone) == "pending"
+        assert "teapot" in await make.scalar(conn, "SELECT mailqueue.why(%s)", alone)
+        assert await make.scalar(conn, STATUS, "sendgrid") == "active"
+        assert await make.scalar(conn, BLOCKED, "sendgrid") is None
+
+
+async def test_an_unheard_of_refusal_of_all_mail_rests_the_account_before_it_costs_any(
+    database: DatabaseSettings, tmp_path: Path
+) -> None:
+    """OpenWorld: two mails with nothing in common are enough."""
+    async with fake([says(418, {"message": "teapot"})]) as sendgrid, session(database) as conn:
+        await account(conn, "sendgrid", sendgrid)
+        for number in range(30):
+            await make.queued_email(
+                conn, recipient_email=f"n{number}@example.com", text_body=f"Hello {number}"
+            )
+        async with worker(settings_of(database, tmp_path)):
+
+            async def it_rests() -> bool:
+                return await make.scalar(conn, BLOCKED, "sendgrid") == "circuit"
+
+            await until(it_rests)
+
+        counts = "SELECT status, max(attempts) FROM mailqueue.email_queue GROUP BY status"
+        assert await make.rows(conn, counts) == [("pending", 1)]
+        assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.email_queue") == 30
+        assert await make.scalar(conn, STATUS, "sendgrid") == "active"
