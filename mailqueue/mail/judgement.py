@@ -158,9 +158,10 @@ def limit_of(verdict: Verdict) -> Rejected | None:
 
 def halt_of(verdict: Verdict) -> Rejected | None:
     """Return the refusal after which the account sends nothing for now, or until it is resumed."""
-    if isinstance(verdict, Rejected) and verdict.stops:
-        return verdict
-    return limit_of(verdict)
+    if isinstance(verdict, Rejected):
+        return verdict if verdict.stops else limit_of(verdict)
+    stopping = (one.why for one in verdict.refused if one.why.stops)
+    return next(stopping, None) or limit_of(verdict)
 
 
 def blame_of(verdict: Verdict) -> Refused | None:

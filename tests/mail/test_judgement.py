@@ -152,35 +152,6 @@ def test_a_wait_the_server_asks_for_is_a_least_one() -> None:
     assert judged(no(Kind.TRANSIENT, retry_after=asked)).wait == asked
 
 
-def test_mail_that_met_a_limit_does_not_wait_as_long_as_its_account() -> None:
-    """Another account may send it; and a wait beyond its expiry would end it."""
-    done = judged(no(Kind.RATE_LIMITED, retry_after=timedelta(hours=24)))
-
-    assert (done.ending, done.wait) == (Ending.DEFER, LIMIT_WAIT)
-
-
-def test_a_limit_met_by_one_recipient_spends_no_attempt_and_ends_nobody() -> None:
-    gone = Refused("a@example.org", no(Kind.PERMANENT_RECIPIENT, enhanced="5.1.1", hard=True))
-    late = Refused("b@example.org", no(Kind.RATE_LIMITED, code="550", enhanced="5.1.90"))
-    everyone = ("a@example.org", "b@example.org")
-
-    refused = judged(AllRefused((gone, late)), *everyone)
-    taken = judged(Accepted("250", "ok", refused=(late,)), *everyone)
-
-    assert (refused.ending, refused.left) == (Ending.DEFER, 1)
-    assert (taken.ending, taken.left, taken.spent) == (Ending.DEFER, 1, 1)
-    assert refused.wait == taken.wait == LIMIT_WAIT
-    assert [one.address for one in refused.recipients] == ["a@example.org"]
-    assert [(one.address, one.status) for one in taken.recipients] == [("a@example.org", "sent")]
-
-
-@pytest.mark.parametrize("attempts", [1, 50])
-def test_an_unrecognized_refusal_follows_the_ladder_to_its_end(attempts: int) -> None:
-    done = judged(no(Kind.UNRECOGNIZED, code="550"), attempts=attempts)
-
-    assert (done.ending, done.log, done.hard) == (Ending.RETRY, LogStatus.DEFERRED, False)
-
-
 @pytest.mark.parametrize("kind", [Kind.ACCOUNT, Kind.INFRASTRUCTURE])
 def test_a_permanent_refusal_about_us_is_not_tried_for_days(kind: Kind) -> None:
     last = judged(no(kind, code="550"), attempts=MOST_POLICY_ATTEMPTS)

@@ -103,9 +103,14 @@ def refused(
 
 
 def not_understood(answer: Answer) -> Rejected:
-    """Return what an answer in none of the provider's own shapes means."""
+    """Return what an answer in none of the provider's own shapes means.
+
+    A success of another shape is no refusal: the provider may have taken the mail, and nobody knows
+    what it does with the next one.
+    """
     if answer.is_success:
-        return refused(answer, ACCOUNT, "the answer is not one of this provider: wrong address?")
+        why = f"HTTP {answer.status} with a body that is not understood: it may have been accepted"
+        return replace(refused(answer, AMBIGUOUS, why), stops=True)
     if 300 <= answer.status < 400:
         why = f"redirected with HTTP {answer.status}, not followed"
         return refused(answer, UNRECOGNIZED, why)

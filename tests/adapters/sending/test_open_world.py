@@ -107,3 +107,42 @@ async def test_an_unheard_of_refusal_of_all_mail_rests_the_account_before_it_cos
         assert await make.rows(conn, counts) == [("pending", 1)]
         assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.email_queue") == 30
         assert await make.scalar(conn, STATUS, "sendgrid") == "active"
+
+
+async def test_a_success_that_is_not_understood_is_not_sent_again_by_the_next_provider(
+    database: DatabaseSettings, tmp_path: Path
+) -> None:
+    """OpenWorld: at most once stays at most once."""
+    async with (
+        fake([says(200, {"hello": "world"})]) as resend,
+        fake([SENDGRID.accepts]) as sendgrid,
+        session(database) as conn,
+    ):
+        await account(conn, "resend", resend)
+        await account(conn, "sendgrid", sendgrid)
+        await conn.execute(
+            "UPDATE mailqueue.sender_accounts SET priority = 0 WHERE name = 'resend'"
+        )
+        kept = await make.queued_email(conn, delivery="hold")
+        await conn.execute("UPDATE mailqueue.sender_accounts SET max_connections = 1")
+        later = await make.queued_email(conn, recipient_email="b@example.com")
+        async with worker(settings_of(database, tmp_path)):
+
+            async def it_is_known() -> bool:
+                is_stopped = await make.scalar(conn, STATUS, "resend") == "suspended"
+                return is_stopped and await finished(conn, kept) == "held"
+
+            await until(it_is_known)
+            other = await make.queued_email(conn, recipient_email="c@example.com")
+
+            async def the_others_went() -> bool:
+                return [await finished(conn, one) for one in (later, other)] == ["sent"] * 2
+
+            await until(the_others_went)
+
+        assert all(str(kept).encode() not in one.body for one in sendgrid.requests)
+        asked = sum(str(later).encode() in one.body for one in resend.requests)
+        went = sum(str(later).encode() in one.body for one in sendgrid.requests)
+        assert asked + went == 1
+        reason = "SELECT status_reason FROM mailqueue.sender_accounts WHERE name = 'resend'"
+        assert "not understood" in await make.scalar(conn, reason)

@@ -1,5 +1,6 @@
 """OpenWorld: what a provider has never answered before ends no mail and no account by itself."""
 
+import gzip
 
 import orjson
 import pytest
@@ -36,6 +37,21 @@ ODD_STATUSES = (300, 302, 400, 403, 404, 405, 406, 410, 415, 418, 421, 422, 451,
 QUIET = frozenset({Kind.UNRECOGNIZED, Kind.RATE_LIMITED, Kind.TRANSIENT})
 """What costs a mail nothing, or one attempt, and an account nothing that does not pass."""
 
+ODD_SUCCESSES = {
+    "other JSON": says(200, {"hello": "world"}),
+    "empty": Reply(200, b""),
+    "no content": Reply(204, b""),
+    "created": says(201, {"ok": True}),
+    "gzip": Reply(200, gzip.compress(b'{"id": "x"}'), {"content-encoding": "gzip"}),
+    "page": Reply(200, b"<html>welcome</html>"),
+    "text": Reply(200, b"Mailgun Magnificent API"),
+    "list": Reply(200, b"[]"),
+    "null": Reply(200, b"null"),
+    "a number for an id": says(200, {"id": 5, "MessageId": 5, "MessageID": 5}),
+    "no text": Reply(200, b"\xff"),
+    "sandbox": Reply(200, b"", {"x-message-id": "x"}),
+}
+
 LIMITS = (
     (420, "Domain x is not allowed to send: recipient limit exceeded, try again later", True),
     (429, "slow", False),
@@ -65,6 +81,29 @@ async def test_a_refusal_nobody_has_heard_of_ends_no_mail_and_suspends_no_accoun
             assert kind_of(verdict) in QUIET, shape
             assert isinstance(verdict, Rejected)
             assert (verdict.stage, verdict.hard, verdict.stops) == (Stage.DOT, False, False)
+
+
+@each
+@pytest.mark.parametrize("name", ODD_SUCCESSES)
+async def test_a_success_that_is_not_understood_is_in_doubt_and_stops_the_account(
+    provider: Provider, name: str
+) -> None:
+    async with (
+        fake([ODD_SUCCESSES[name]]) as server,
+        channel_of(provider.service(server.site)) as channel,
+    ):
+        [first] = await sent(channel, [one_mail()])
+        rest = await sent(channel, mails(3))
+
+        assert not channel.is_usable
+    assert isinstance(first, Rejected)
+    assert (first.kind, first.stage, first.stops) == (Kind.AMBIGUOUS, Stage.DOT, True)
+    assert "not understood" in first.detail
+    # What was not handed over is in no doubt, and goes nowhere.
+    assert {(kind_of(one), one.stage) for one in rest if isinstance(one, Rejected)} == {
+        (Kind.ACCOUNT, Stage.CONNECT)
+    }
+    assert len(server.requests) == 1
 
 
 @each
