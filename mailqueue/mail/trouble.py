@@ -47,7 +47,7 @@ class Trouble:
         self._note(account, why)
 
     def blamed(self, account: int, why: Rejected, address: str, email_id: UUID) -> None:
-        """Note that a mail failed for a reason of the account's or its server's, or for none known."""
+        """Note that a mail failed for reasons of the account's or its server's, or unknown."""
         domain: str | None = address.rpartition("@")[2].lower()
         refusal = None
         if why.kind is Kind.UNRECOGNIZED:

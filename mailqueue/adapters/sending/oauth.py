@@ -18,7 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from mailqueue.adapters.http.model import USUAL, Answer, Call, HttpTimeouts, Reach, site_of
 from mailqueue.adapters.http.wire import connect
-from mailqueue.adapters.sending.outcomes import cleaned, retry_after_of
+from mailqueue.adapters.sending.outcomes import cleaned, clock_of, plain, retry_after_of
+from mailqueue.core.limits import limit_in
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Kind, Rejected, Stage
 from mailqueue.smtp.trust import system_trust
@@ -29,8 +30,17 @@ ALL_MAIL = "https://mail.google.com/"
 ASSERTION_SECONDS = 3600
 EARLY_SECONDS = 180
 """A token is not used in its last minutes: a batch may take that long."""
-_PASSING = frozenset({"internal_failure", "server_error", "temporarily_unavailable"})
-_PASSING_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
+CLOCK_SECONDS = 60
+"""A clock that differs by more than this is set by the token server's, and the token asked for once
+more: an assertion is refused that was signed too early or too late."""
+# RFC 6749 section 5.2 and Google's own: the grant, or who asks with it, will not do.
+_REFUSING = frozenset(
+    {
+        *("invalid_grant", "invalid_client", "unauthorized_client", "invalid_scope"),
+        *("access_denied", "unsupported_grant_type", "admin_policy_enforced", "disabled_client"),
+        *("deleted_client", "org_internal", "interaction_required", "consent_required"),
+    }
+)
 
 
 class Grant(Protocol):
@@ -148,6 +158,7 @@ class Tokens:
         self._token: Secret | None = None
         self._ends_at = 0.0
         self._fetching = asyncio.Lock()
+        self._clock_is_behind = 0.0  # seconds
 
     async def get(self) -> Secret | Rejected:
         """Give a token that lasts for minutes; a Rejected concerns the account."""
@@ -162,6 +173,8 @@ class Tokens:
 
     async def _fetched(self) -> Secret | Rejected:
         answer = await self._asked()
+        if isinstance(answer, Answer) and self._is_clock_set(answer):
+            answer = await self._asked()
         if isinstance(answer, Rejected):
             return answer
         said = answer.document()
@@ -173,10 +186,23 @@ class Tokens:
         self._ends_at = time.monotonic() + max(0.0, _seconds(said) - EARLY_SECONDS)
         return self._token
 
+    def _is_clock_set(self, answer: Answer) -> bool:
+        """Set our clock by the server's where it refused and the two differ; say whether it did."""
+        theirs = clock_of(answer)
+        if not 400 <= answer.status < 500 or theirs is None:
+            return False
+        behind = theirs.timestamp() - time.time()
+        if abs(behind - self._clock_is_behind) <= CLOCK_SECONDS:
+            return False
+        self._clock_is_behind = behind
+        return True
+
     async def _asked(self) -> Answer | Rejected:
         site = site_of(self._grant.token_url)
         try:
-            fields = await asyncio.to_thread(self._grant.fields, time.time())
+            fields = await asyncio.to_thread(
+                self._grant.fields, time.time() + self._clock_is_behind
+            )
         except ValueError:
             why = "the private key of the service account cannot be read"
             return Rejected(Kind.ACCOUNT, "", why, Stage.CONNECT)
@@ -201,11 +227,21 @@ def _refused(answer: Answer, said: dict[str, Any]) -> Rejected:
     error = str(said.get("error") or "")
     words = str(said.get("error_description") or "")
     detail = cleaned(f"token: {error} {words}") if error else f"token: HTTP {answer.status}"
-    passes = error in _PASSING or answer.status in _PASSING_STATUSES
-    kind = Kind.TRANSIENT if passes else Kind.ACCOUNT
-    return Rejected(
-        kind, str(answer.status), detail, Stage.CONNECT, retry_after=retry_after_of(answer)
-    )
+    wait = retry_after_of(answer)
+    limit = limit_in(f"{error} {words}" if error else plain(answer))
+    if limit is not None:
+        wait, is_quota = wait or limit.wait, limit.is_quota
+        return Rejected(
+            Kind.RATE_LIMITED,
+            str(answer.status),
+            detail,
+            Stage.CONNECT,
+            retry_after=wait,
+            is_quota=is_quota,
+        )
+    is_refused = error in _REFUSING or (answer.status == 401 and not error)
+    kind = Kind.ACCOUNT if is_refused else Kind.TRANSIENT
+    return Rejected(kind, str(answer.status), detail, Stage.CONNECT, retry_after=wait)
 
 
 def _seconds(said: dict[str, Any]) -> float:

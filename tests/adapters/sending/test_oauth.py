@@ -3,6 +3,8 @@
 import asyncio
 import base64
 import json
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -137,9 +139,14 @@ async def test_a_token_that_ends_soon_is_not_kept(seconds: object) -> None:
         (says(401, {"error": "unauthorized_client"}), Kind.ACCOUNT),
         (says(400, {"error": "invalid_scope"}), Kind.ACCOUNT),
         (says(403, {"error": "access_denied"}), Kind.ACCOUNT),
-        (says(200, {"token": "x"}), Kind.ACCOUNT),
-        (says(200, {"access_token": "a\r\nX-Evil: 1"}), Kind.ACCOUNT),
-        (Reply(302, b"", {"location": "http://example.com/"}), Kind.ACCOUNT),
+        # What nobody knows lets the account rest.
+        (says(200, {"token": "x"}), Kind.TRANSIENT),
+        (says(200, {"access_token": "a\r\nX-Evil: 1"}), Kind.TRANSIENT),
+        (says(400, {"error": "qapla"}), Kind.TRANSIENT),
+        (says(418, {}), Kind.TRANSIENT),
+        (Reply(302, b"", {"location": "http://example.com/"}), Kind.TRANSIENT),
+        (says(403, {"error": "rate_limit_exceeded"}), Kind.RATE_LIMITED),
+        (says(403, {"error": "quota_exceeded", "error_description": "daily"}), Kind.RATE_LIMITED),
         (says(408, {}), Kind.TRANSIENT),
         (says(429, {}), Kind.TRANSIENT),
         (says(500, {"error": "internal_failure"}), Kind.TRANSIENT),
@@ -156,6 +163,27 @@ async def test_a_refused_token_concerns_the_account_or_passes(reply: Reply, kind
     assert isinstance(refused, Rejected)
     assert (refused.kind, refused.stage) == (kind, Stage.CONNECT)
     assert "refresh-3" not in repr(refused)
+
+
+async def test_a_clock_that_is_wrong_is_set_by_the_token_servers(key: rsa.RSAPrivateKey) -> None:
+    refused = {"error": "invalid_grant", "error_description": "Invalid JWT: iat and exp"}
+    theirs = says(400, refused, date="Fri, 02 Jan 2026 03:04:05 GMT")
+    async with fake([theirs, GRANTED]) as server:
+        token = await tokens_of(server, key_file(key)).get()
+
+        assert isinstance(token, Secret)
+        form = dict(parse_qsl(server.requests[1].body.decode()))
+    issued = decoded(form["assertion"].split(".")[1])["iat"]
+    assert 0 <= issued - datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC).timestamp() < 30
+
+
+async def test_a_token_that_is_refused_by_a_clock_like_ours_is_asked_for_once() -> None:
+    now = format_datetime(datetime.now(UTC), usegmt=True)
+    async with fake([says(400, {"error": "invalid_grant"}, date=now)]) as server:
+        refused = await tokens_of(server).get()
+
+        assert isinstance(refused, Rejected)
+        assert len(server.requests) == 1
 
 
 async def test_a_token_server_inside_is_not_asked_for_a_tenant() -> None:
