@@ -15,6 +15,7 @@ from mailqueue.adapters.sending import outcomes
 from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
 from mailqueue.adapters.sending.outcomes import Meaning, cannot_carry
 from mailqueue.adapters.sending.service import Access, Service, Written, metadata_of, tags_of
+from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.ports.transport import Outgoing
 
@@ -34,7 +35,6 @@ class Mailgun(Service):
     def __init__(self, access: Access) -> None:
         self._bounds = of_account(BOUNDS, access.settings)
         self.site = access.site or Site("https", "api.mailgun.net", 443)
-        self.secrets = (access.secret,)
         self._domain = access.setting("domain")
         self._extra = {
             name: str(value)
@@ -42,7 +42,9 @@ class Mailgun(Service):
             if name.startswith(OPTION_PREFIXES)
         }
         login = f"api:{access.secret.reveal()}".encode()
-        self._authorization = f"Basic {base64.b64encode(login).decode()}"
+        encoded = base64.b64encode(login).decode()
+        self.secrets = (Secret(encoded), access.secret)  # what a server echoes may be either
+        self._authorization = f"Basic {encoded}"
 
     def write(self, mail: Outgoing) -> Written | Rejected:
         options = [

@@ -8,7 +8,7 @@ import asyncio
 import base64
 import ssl
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
@@ -51,6 +51,11 @@ class Grant(Protocol):
         """Say where they are got."""
         ...
 
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """Return what is taken out of whatever a server says."""
+        ...
+
     def fields(self, now: float) -> dict[str, str]:
         """Give the form that asks for a token; `now` in Unix seconds."""
         ...
@@ -65,6 +70,11 @@ class RefreshToken:
     refresh_token: Secret
     token_url: str = GOOGLE_TOKENS
     scope: str = ""
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """Return what a server may echo of the form."""
+        return (self.refresh_token, self.client_secret)
 
     def fields(self, now: float) -> dict[str, str]:  # noqa: ARG002
         scope = {"scope": self.scope} if self.scope else {}
@@ -87,6 +97,11 @@ class ServiceAccount:
     mailbox: str
     scope: str
     token_url: str = GOOGLE_TOKENS
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """Return nothing: the key itself is not sent."""
+        return ()
 
     def fields(self, now: float) -> dict[str, str]:
         head = {"alg": "RS256", "typ": "JWT", "kid": self.key_id}
@@ -181,10 +196,17 @@ class Tokens:
         said = said if isinstance(said, dict) else {}
         token = said.get("access_token")
         if answer.status != 200 or not isinstance(token, str) or not token.isprintable():
-            return _refused(answer, said)
+            return self._without_secrets(_refused(answer, said))
         self._token = Secret(token)
         self._ends_at = time.monotonic() + max(0.0, _seconds(said) - EARLY_SECONDS)
         return self._token
+
+    def _without_secrets(self, why: Rejected) -> Rejected:
+        detail = why.detail
+        for secret in self._grant.secrets:
+            if secret:
+                detail = detail.replace(secret.reveal(), "***")
+        return replace(why, detail=detail)
 
     def _is_clock_set(self, answer: Answer) -> bool:
         """Set our clock by the server's where it refused and the two differ; say whether it did."""

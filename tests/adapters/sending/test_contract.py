@@ -88,6 +88,25 @@ async def test_no_refusal_shows_the_key_though_the_provider_echoes_it(provider: 
         assert KEY not in repr(service.call([written_by(service)]))
 
 
+@each
+async def test_no_refusal_shows_the_key_as_it_goes_over_the_wire(provider: Provider) -> None:
+    """Mailgun's is encoded, as Basic has it."""
+    async with fake([provider.accepts]) as first:
+        service = provider.service(first.site)
+        await verdict_of(service, mail())
+    spoken = [
+        value.split()[-1]
+        for value in first.requests[0].headers.values()
+        if "hunter2" in value or value.startswith("Basic ")
+    ]
+    for words in spoken:
+        async with fake([Reply(400, f"bad {words}".encode())]) as server:
+            verdict = await rejected(provider.service(server.site), mail())
+
+        assert words not in verdict.detail
+        assert "***" in verdict.detail
+
+
 def written_by(service: object) -> object:
     written = service.write(mail())  # type: ignore[attr-defined]
     assert not isinstance(written, Rejected)

@@ -186,6 +186,16 @@ async def test_a_token_that_is_refused_by_a_clock_like_ours_is_asked_for_once() 
         assert len(server.requests) == 1
 
 
+async def test_no_refused_token_shows_what_it_was_asked_for_with() -> None:
+    words = "1//refresh-3 of secret-2 was revoked"
+    said = {"error": "invalid_grant", "error_description": words}
+    async with fake([says(400, said)]) as server:
+        refused = await tokens_of(server).get()
+
+    assert isinstance(refused, Rejected)
+    assert refused.detail == "token: invalid_grant *** of *** was revoked"
+
+
 async def test_a_token_server_inside_is_not_asked_for_a_tenant() -> None:
     async with fake([GRANTED]) as server:
         grant = grant_of(
