@@ -93,6 +93,21 @@ BEGIN
         CASE v_weak WHEN '' THEN 'on, for every table' ELSE v_weak END,
         CASE WHEN v_weak <> '' THEN 'turn it on, or ALTER TABLE … RESET (autovacuum_enabled): the queue slows down with every mail' END;
 
+    -- What remains to the functions that turn other kinds of plans off.
+    SELECT string_agg(w.said, ', ' ORDER BY w.said) INTO v_weak FROM (
+        SELECT s.name || ' is off' FROM pg_settings AS s
+         WHERE s.name IN ('enable_indexscan', 'enable_indexonlyscan', 'enable_nestloop', 'enable_tidscan') AND s.setting = 'off'
+        UNION
+        SELECT split_part(c.said, '=', 1) || ' is off for ' || coalesce('user ' || r.rolname, 'this database')
+          FROM pg_db_role_setting AS s LEFT JOIN pg_roles AS r ON r.oid = s.setrole, unnest(s.setconfig) AS c(said)
+         WHERE s.setdatabase IN (0, (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()))
+           AND (r.oid IS NULL OR has_table_privilege(r.oid, 'mailqueue.email_queue', 'INSERT')
+                OR has_function_privilege(r.oid, 'mailqueue.mark_emails(integer, uuid[], bigint[], uuid[], bigint[])', 'EXECUTE'))
+           AND c.said ~* '^enable_(indexscan|indexonlyscan|nestloop|tidscan)=(off|of|false|f|no|n|0)$') AS w(said);
+    RETURN QUERY SELECT 'planner', CASE WHEN v_weak IS NULL THEN 'ok' ELSE 'alarm' END,
+        coalesce(v_weak || ': accepting and claiming mail may read whole tables', 'the plans that accepting and claiming mail need are allowed'),
+        CASE WHEN v_weak IS NOT NULL THEN 'set them to on in postgresql.conf, and ALTER DATABASE … RESET and ALTER ROLE … RESET them' END;
+
     v_most := current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer;
     SELECT count(*) INTO v_count FROM pg_stat_activity AS a WHERE a.datid IS NOT NULL;
     SELECT s.connections_warning INTO v_number FROM mailqueue.health_bounds() AS s;
