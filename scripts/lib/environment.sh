@@ -33,7 +33,8 @@ find_python() {
 # The stamp of a finished installation: where it stands, by which Python, from which list.
 stamp() {
     printf '%s\n' "$environment"
-    "$python" -c 'import sys; print(sys.version, sys.prefix)' 2>/dev/null || printf 'broken\n'
+    "$python" -c 'import os, sys; sys.stdout.buffer.write(os.fsencode(f"{sys.version} {sys.prefix}\n"))' 2>/dev/null ||
+        printf 'broken\n'
     cat -- "$project/requirements/$1.txt"
 }
 
@@ -42,8 +43,32 @@ is_installed() {
     [ -f "$file" ] && [ -x "$environment/bin/mailqueue" ] && stamp "$1" | cmp -s - "$file"
 }
 
+# Whether the project is linked in a form that every locale reads.
+is_linked() {
+    grep -qs '^import ' "$environment"/lib/python3*/site-packages/mailqueue-checkout.pth
+}
+
+# The number of a process that runs from the environment, if there is one.
+find_user() {
+    local file program
+    for file in /proc/[0-9]*/cmdline; do
+        program=
+        { IFS= read -r -d '' program <"$file"; } 2>/dev/null || :
+        case $program in
+        "$environment"/bin/*)
+            file=${file%/cmdline}
+            printf '%s' "${file##*/}"
+            return
+            ;;
+        esac
+    done
+}
+
 make_environment() {
-    local found
+    local found user
+    user=$(find_user)
+    [ -z "$user" ] || give_up "the environment in $environment has to be made anew, and process $user runs from it:" \
+        "stop that first"
     found=$(find_python) || exit 1
     "$found" -c 'import ensurepip, venv' 2>/dev/null || give_up \
         "$found lacks the module venv or ensurepip: install the package that brings them" \
@@ -67,36 +92,56 @@ install_requirements() {
 }
 
 # Let the environment find the project, and give it the command, without building a package.
+#
+# Nothing of it depends on the locale: a .pth file with a letter that the locale lacks ends every Python of the environment.
+# So it holds ASCII only, and is written by a Python that reads none (-S). Running processes may read both files meanwhile.
 link_project() {
-    "$python" - "$project" <<'PYTHON'
+    "$python" -I -S - "$project" "$environment" <<'PYTHON'
+import os
 import shlex
 import sys
-import sysconfig
 from pathlib import Path
 
-project = Path(sys.argv[1])
-command = Path(sys.prefix) / "bin" / "mailqueue"
-(Path(sysconfig.get_path("purelib")) / "mailqueue-checkout.pth").write_text(f"{project}\n")
+project, environment = sys.argv[1], Path(sys.argv[2])
+packages = environment / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
+
+
+def put(path: Path, text: str, mode: int) -> None:
+    new = path.with_name(f"{path.name}.new")
+    new.write_bytes(os.fsencode(text))
+    new.chmod(mode)
+    new.replace(path)
+
+
+line = f"import os, sys; sys.path.append(os.fsdecode({os.fsencode(project)!r}))\n"
+put(packages / "mailqueue-checkout.pth", line, 0o644)
 # A shell starts it: a path with a space cannot stand in the first line of a script.
-command.write_text(f"""#!/bin/sh
-'''exec' {shlex.quote(sys.executable)} -P "$0" "$@"
+put(
+    environment / "bin" / "mailqueue",
+    f"""#!/bin/sh
+# -*- coding: latin-1 -*-
+'''exec' {shlex.quote(f"{environment}/bin/python")} -P "$0" "$@"
 ' '''
 import sys
 
 from mailqueue.cli.main import main
 
 sys.exit(main())
-""")
-command.chmod(0o755)
+""",
+    0o755,
+)
 PYTHON
 }
 
 # ensure_environment runtime|dev: afterwards .venv has all of that list and the command `mailqueue`.
 ensure_environment() {
-    is_installed "$1" && return
+    is_linked && is_installed "$1" && return
     if command -v flock >/dev/null 2>&1; then
         exec 9<"$project/requirements"
         flock 9 # two first starts at once take turns
+    fi
+    if [ -x "$python" ] && [ -x "$environment/bin/mailqueue" ] && ! is_linked; then
+        link_project || say "the environment in $environment cannot be linked anew"
     fi
     if ! is_installed "$1"; then
         is_ours || make_environment
