@@ -100,6 +100,8 @@ BEGIN
                                          mailqueue.keep_batch(uuid, uuid[], text, text),
                                          mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz, timestamptz, uuid, integer),
                                          mailqueue.letter_of(uuid, uuid), mailqueue.try_email(text, jsonb), mailqueue.act_on_email(uuid, uuid, text, text, text)'),
+            ('api', 'EXECUTE ON FUNCTION mailqueue.address_key(text), mailqueue.address_sent(text), mailqueue.domain_key(text),
+                            mailqueue.address_beyond_ascii(text, boolean), mailqueue.domain_beyond_ascii(text)'),  -- in lists that a project's rows are looked through for
             ('api', 'EXECUTE ON FUNCTION mailqueue.reschedule_email(uuid, uuid, timestamptz, text), mailqueue.newer_emails(uuid, uuid, integer)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.cancel_emails(uuid, uuid[], text)'),
             ('api', 'EXECUTE ON FUNCTION mailqueue.hold_emails(uuid, uuid[], text)'),
@@ -204,6 +206,8 @@ BEGIN
 
             -- A person who looks and changes nothing.
             ('dba', 'USAGE ON SCHEMA mailqueue'),
+            ('dba', 'EXECUTE ON FUNCTION mailqueue.address_key(text), mailqueue.address_sent(text), mailqueue.domain_key(text),
+                            mailqueue.address_beyond_ascii(text, boolean), mailqueue.domain_beyond_ascii(text)'),
             ('dba', 'EXECUTE ON FUNCTION mailqueue.tenant(), mailqueue.sees_all()'),  -- in views
             ('dba', 'SELECT ON mailqueue.emails, mailqueue.queue_depth, mailqueue.sender_headroom, mailqueue.sender_health, mailqueue.routes, mailqueue.worker_status,
                                mailqueue.recipient_history, mailqueue.held, mailqueue.books, mailqueue.sender_account_days, mailqueue.rates,

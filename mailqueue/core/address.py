@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import idna
 
+from mailqueue.core.lettercase import lower_letters
+
 LOCAL_OCTETS = 64  # RFC 5321 4.5.3.1.1
 ADDRESS_OCTETS = 254  # RFC 5321 4.5.3.1.3, the path less its brackets
 INPUT_CHARACTERS = 1_000  # beyond this no mapping could make it fit, and IDNA would only burn time
@@ -89,20 +91,30 @@ class Address(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Give the form two spellings of one mailbox share."""
+        """Return the form in which addresses are compared, as SQL's address_key() does."""
         if self.local.isascii():
             return f"{self.local.lower()}@{self.domain}"
-        return f"{unicodedata.normalize('NFC', self.local.casefold())}@{self.domain}"
+        return f"{unicodedata.normalize('NFC', lower_letters(self.local))}@{self.domain}"
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """Give it in lower case as it is sent and, where that differs, as people write its domain.
+        """Return the key and, where that differs, the key as people write its domain.
 
-        SQL knows no A-labels: what holds for an address there has to hold for both.
+        Words and old records have it in either.
         """
-        local = self.local.lower()
+        local = self.key.rpartition("@")[0]
         written = _to_u_labels(self.domain) if "xn--" in self.domain else self.domain
         return tuple(dict.fromkeys((f"{local}@{self.domain}", f"{local}@{written}")))
+
+
+def key_of(text: str) -> str:
+    """Return the key of an address; of a text that is none, the text in lower case. Pure."""
+    if text.isascii():
+        return text.lower()
+    try:
+        return parse_address(text).key
+    except InvalidAddress:
+        return lower_letters(text)
 
 
 class Mailbox(NamedTuple):

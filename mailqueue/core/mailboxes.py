@@ -1,12 +1,16 @@
-"""Reads several mailboxes from one text: `Ann <ann@example.com>, bo@example.com`. Pure."""
+"""Reads mailboxes, and puts their domains into the form that goes on the wire. Pure."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
-from mailqueue.core.address import Mailbox, parse_mailbox
+from mailqueue.core.address import InvalidAddress, Mailbox, parse_address, parse_mailbox
 
 _PIECE = r'(?:"(?:[^"\\]|\\.)*"|<[^<>]*>|[^,"<>])+'
 _LIST = re.compile(rf"{_PIECE}(?:,{_PIECE})*")
 _ONE = re.compile(_PIECE)
+_MAILBOXES = frozenset({"recipient", "to", "cc", "bcc", "from_email", "bounce_address"})
+_DOMAINS = frozenset({"domain", "allowed_from"})  # or patterns of addresses
 
 
 def parse_mailboxes(text: str) -> tuple[Mailbox, ...]:
@@ -20,3 +24,55 @@ def parse_mailboxes(text: str) -> tuple[Mailbox, ...]:
     if "," not in text or not _LIST.fullmatch(text):
         return (parse_mailbox(text),)
     return tuple(parse_mailbox(each) for each in _ONE.findall(text))
+
+
+def with_wire_domain(text: str) -> str:
+    """Return a mailbox with its domain in A-labels; what is none stays as it is, to be refused."""
+    if text.isascii():
+        return text
+    try:
+        sent = parse_mailbox(text).address.sent
+    except InvalidAddress:
+        return text
+    trimmed = text.strip(" \t")
+    return f"{trimmed[: trimmed.rindex('<')]}<{sent}>" if trimmed.endswith(">") else sent
+
+
+def with_wire_domains(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a message of SQL's enqueue(), a filter or settings with all domains in A-labels."""
+    changed = {
+        name: _wired(name, given)
+        for name, given in message.items()
+        if (name in _MAILBOXES or name in _DOMAINS) and not _is_ascii(given)
+    }
+    return {**message, **changed} if changed else message
+
+
+def wire_domain(text: str) -> str:
+    """Return a domain, or `*.` and a domain, in A-labels and lower case.
+
+    What is none stays as it is, to be refused. `@` before it is left out.
+    """
+    name = text.removeprefix("@")
+    if name.isascii():
+        return name.lower()
+    prefix = "*." if name.startswith("*.") else ""
+    try:
+        return prefix + parse_address(f"x@{name.removeprefix(prefix)}").domain
+    except InvalidAddress:
+        return name
+
+
+def _wired(name: str, given: object) -> object:
+    if isinstance(given, list | tuple):
+        return [_wired(name, one) for one in given]
+    if not isinstance(given, str):
+        return given
+    is_domain = name in _DOMAINS and "@" not in given[1:]
+    return wire_domain(given) if is_domain else with_wire_domain(given)
+
+
+def _is_ascii(given: object) -> bool:
+    if isinstance(given, list | tuple):
+        return all(not isinstance(one, str) or one.isascii() for one in given)
+    return not isinstance(given, str) or given.isascii()

@@ -219,7 +219,7 @@ def _recipients(given: Sequence[str], head: RawHead) -> Share:
     addresses: dict[str, str] = {}
     for text in given:
         try:
-            addresses.setdefault(parse_address(text).sent, text.strip(" \t"))
+            addresses.setdefault(parse_address(text).sent, text.strip(" \t").lower())
         except InvalidAddress as exc:
             raise InvalidField("to", str(exc)) from None
     if not addresses:
@@ -229,9 +229,9 @@ def _recipients(given: Sequence[str], head: RawHead) -> Share:
         raise InvalidField("to", why)
     to, cc = addresses_in(head.named("to")), addresses_in(head.named("cc"))
     parted = Share([], [], [])
-    for text in addresses.values():
-        lower = text.lower()
-        (parted.to if lower in to else parted.cc if lower in cc else parted.bcc).append(text)
+    for sent, spelled in addresses.items():
+        names = {sent.lower(), spelled}
+        (parted.to if names & to else parted.cc if names & cc else parted.bcc).append(sent)
     return parted
 
 

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
+from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model_batches import Batch, BatchItem
@@ -26,8 +27,8 @@ async def enqueue_shared(
     asked = {
         "project": project,
         "contents": Jsonb(contents),
-        "options": Jsonb(options),
-        "recipients": Jsonb(recipients),
+        "options": Jsonb(with_wire_domains(options)),
+        "recipients": Jsonb([with_wire_domains(one) for one in recipients]),
         "strict": is_strict,
         "by": by,
     }

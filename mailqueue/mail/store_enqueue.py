@@ -9,6 +9,7 @@ from psycopg.errors import InvalidParameterValue
 from psycopg.types.json import Jsonb
 
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.mailboxes import with_wire_domain, with_wire_domains
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import BatchRow
@@ -27,11 +28,11 @@ async def enqueue(
     """Accept one mail; an InvalidField names what is wrong with it."""
     asked = {
         "project": project,
-        "recipient": recipient,
+        "recipient": with_wire_domain(recipient),
         "subject": subject,
         "html": html,
         "text": text,
-        "options": Jsonb(options),
+        "options": Jsonb(with_wire_domains(options)),
     }
     with refusals():
         return await fetch.value(conn, "enqueue_email", asked, UUID)
@@ -41,14 +42,14 @@ async def enqueue_batch(
     conn: Conn, project: str, messages: Sequence[Mapping[str, object]]
 ) -> list[BatchRow]:
     """Accept many mails; one row each, in order."""
-    asked = {"project": project, "messages": Jsonb(messages)}
+    asked = {"project": project, "messages": Jsonb([with_wire_domains(one) for one in messages])}
     with refusals():
         return await fetch.many(conn, "enqueue_batch", asked, BatchRow)
 
 
 async def try_email(conn: Conn, project: str, message: Mapping[str, object]) -> dict[str, Any]:
     """Accept one mail and take it back; say what was seen of it."""
-    asked = {"project": project, "message": Jsonb(message)}
+    asked = {"project": project, "message": Jsonb(with_wire_domains(message))}
     with refusals():
         return await fetch.value(conn, "try_email", asked, dict)
 

@@ -12,6 +12,7 @@ from psycopg.types.json import Jsonb
 
 import mailqueue
 from mailqueue.core.errors import Conflict, LimitReached
+from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import ClaimedEmail, Recipient, Settlement
@@ -55,7 +56,7 @@ async def begin(
         LimitReached: the project has no headroom now.
         Conflict: the project sends nothing by itself now, or nothing that nobody signs.
     """
-    asked = {"project": project, "message": Jsonb(message), **_here()}
+    asked = {"project": project, "message": Jsonb(with_wire_domains(message)), **_here()}
     try:
         with refusals():
             begun = await fetch.one(conn, "begin_inline", asked, Begun)

@@ -10,6 +10,7 @@ from psycopg.errors import InvalidParameterValue, ObjectInUse
 from psycopg.types.json import Jsonb
 
 from mailqueue.core.errors import Conflict, InvalidField
+from mailqueue.core.mailboxes import wire_domain, with_wire_domains
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.operations.model import Handled, Pause
@@ -116,7 +117,7 @@ async def count_matching(
     conn: Conn, verb: str, *, where: Mapping[str, str], argument: Mapping[str, str]
 ) -> int:
     """Count the mails an operation would be done to; an InvalidField names what is wrong."""
-    asked = {"verb": verb, "filter": Jsonb(where), "argument": Jsonb(argument)}
+    asked = {"verb": verb, "filter": Jsonb(with_wire_domains(where)), "argument": Jsonb(argument)}
     with _refusals():
         return await fetch.value(conn, "count_matching", asked, int)
 
@@ -125,7 +126,12 @@ async def begin(
     conn: Conn, verb: str, *, where: Mapping[str, str], argument: Mapping[str, str], by: str
 ) -> int:
     """Begin an operation; gives its number."""
-    asked = {"verb": verb, "filter": Jsonb(where), "argument": Jsonb(argument), "by": by}
+    asked = {
+        "verb": verb,
+        "filter": Jsonb(with_wire_domains(where)),
+        "argument": Jsonb(argument),
+        "by": by,
+    }
     with _refusals():
         return await fetch.value(conn, "begin_operation", asked, int)
 
@@ -173,7 +179,7 @@ async def pause(
     asked = {
         "project": project,
         "kind": kind,
-        "name": name,
+        "name": wire_domain(name) if kind == "domain" else name,
         "until": until if isinstance(until, datetime) else None,
         "wait": until if isinstance(until, timedelta) else None,
         "reason": reason,
@@ -185,7 +191,8 @@ async def pause(
 
 async def resume(conn: Conn, project: str, *, kind: str, name: str, by: str) -> bool:
     """End a pause; False when there was none."""
-    asked = {"project": project, "kind": kind, "name": name, "by": by}
+    wanted = wire_domain(name) if kind == "domain" else name
+    asked = {"project": project, "kind": kind, "name": wanted, "by": by}
     with _refusals():
         return await fetch.value(conn, "resume_sending", asked, bool)
 

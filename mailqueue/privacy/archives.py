@@ -9,6 +9,7 @@ from re import Pattern
 from typing import Any
 from uuid import UUID
 
+from mailqueue.core.address import key_of
 from mailqueue.maintenance import files
 from mailqueue.maintenance.desk import Desk
 from mailqueue.maintenance.files import Record
@@ -40,7 +41,7 @@ class Person:
     matcher: Pattern[str]
 
     def is_theirs(self, address: object) -> bool:
-        return isinstance(address, str) and address.lower() in self.spellings
+        return isinstance(address, str) and key_of(address) in self.spellings
 
     def is_named_in(self, record: Record) -> bool:
         return self.matcher.search(record.line.decode()) is not None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.mailboxes import with_wire_domain, with_wire_domains
 from mailqueue.producer.wording import Message, known
 
 if TYPE_CHECKING:
@@ -94,16 +95,19 @@ async def _rows_async(
 def _one(project: str, message: Message) -> dict[str, object]:
     return {
         "project": project,
-        "recipient": message.recipient,
+        "recipient": with_wire_domain(message.recipient),
         "subject": message.subject,
         "html": message.html,
         "text": message.text,
-        "options": json.dumps(message.options),
+        "options": json.dumps(with_wire_domains(message.options)),
     }
 
 
 def _many(project: str, messages: Sequence[Message]) -> dict[str, object]:
-    return {"project": project, "messages": json.dumps([one.document() for one in messages])}
+    return {
+        "project": project,
+        "messages": json.dumps([with_wire_domains(one.document()) for one in messages]),
+    }
 
 
 @contextmanager

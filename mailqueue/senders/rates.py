@@ -3,6 +3,7 @@
 import re
 
 from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.core.mailboxes import wire_domain
 from mailqueue.db.fetch import Conn
 from mailqueue.senders import acceptable, store_rates
 from mailqueue.senders.model import Rate
@@ -54,7 +55,7 @@ async def list_rates(conn: Conn) -> list[Rate]:
 
 
 def _checked(domain: str) -> str:
-    name = domain.removeprefix("@").lower()
+    name = wire_domain(domain)
     if not _DOMAIN.fullmatch(name):
         raise InvalidField("domain", f"must be a domain such as example.com, got {domain!r}")
     return name

@@ -7,6 +7,7 @@ from psycopg.errors import InvalidParameterValue, ObjectInUse
 from psycopg.types.json import Jsonb
 
 from mailqueue.core.errors import Conflict, InvalidField
+from mailqueue.core.mailboxes import wire_domain
 from mailqueue.db.fetch import Conn, run, value
 from mailqueue.senders.model import NewSender, SenderAccount
 
@@ -69,7 +70,7 @@ async def route(
         "project_id": account.project_id,
         "id": account.id,
         "categories": None if categories is None else list(categories),
-        "domains": None if domains is None else list(domains),
+        "domains": None if domains is None else [wire_domain(one) for one in domains],
         "by": by,
     }
     try:

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from psycopg.errors import InvalidParameterValue
 
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db.fetch import Conn, many, value
 from mailqueue.senders.model_routes import Candidate, NewRoute, Route
 
@@ -15,7 +16,11 @@ async def add_route(conn: Conn, project: str, *, new: NewRoute, by: str | None) 
     Raises:
         InvalidField: a field at fault, in the database's words.
     """
-    asked = asdict(new) | {"senders": list(new.senders), "project": project, "by": by}
+    asked = {**with_wire_domains(asdict(new))} | {
+        "senders": list(new.senders),
+        "project": project,
+        "by": by,
+    }
     try:
         async with conn.transaction():
             return await value(conn, "add_route", asked, int)

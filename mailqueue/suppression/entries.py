@@ -43,7 +43,7 @@ async def add(
         lines = (Line(number, one) for number, one in enumerate(wanted))
         await store.copy_lines(conn, import_id, lines)
         outcomes = await store.list_taken(conn, project_id, import_id, by=by)
-    sent = [one.address.spellings[0] for one in wanted]
+    sent = [one.address.key for one in wanted]
     hashes = await store.hashes_of(conn, project_id, sent)
     return [
         Added(outcomes[number], address, address_hash)
@@ -94,7 +94,7 @@ async def check(conn: Conn, project: str, *, email: str, category: str | None = 
     concerned = await store.stopping_categories(conn, project_id, wanted)
     found = await store.find_all(conn, project_id, address.spellings)
     reasons = [one.reason for one in found if one.category in concerned]
-    sent = address.spellings[0]
+    sent = address.key
     (address_hash,) = await store.hashes_of(conn, project_id, [sent])
     return Checked(
         address=sent,

@@ -47,8 +47,7 @@ async def copy_lines(conn: Conn, import_id: UUID, lines: Iterable[Line]) -> int:
             rest = (one.category, one.reason.value, one.detail, until)
             if count % _LINES_A_BREATH == 0:
                 await asyncio.sleep(0)  # others share this loop
-            for spelling in one.address.spellings:
-                await copy.write_row((import_id, line.number, spelling, *rest))
+            await copy.write_row((import_id, line.number, one.address.key, *rest))
     return count
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from mailqueue.core.address import InvalidAddress, parse_address
+from mailqueue.core.address import key_of
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression import store_subscriptions as store
 from mailqueue.suppression.model_subscriptions import (
@@ -81,7 +81,7 @@ async def save(conn: Conn, reader: Reader, choices: Sequence[Choice], *, said: S
     """
     if not choices:
         return False
-    spellings = _spellings(reader.address)
+    spellings = (key_of(reader.address),)
     return bool(await store.change(conn, reader, choices, spellings=spellings, said=said))
 
 
@@ -121,10 +121,3 @@ def _shown(row: store.SubscriptionRow, *, has_left_all: bool) -> Subscription:
         until=row.until if state is State.PAUSED else None,
         stopped=row.reason not in _THEIR_REASONS,
     )
-
-
-def _spellings(address: str) -> tuple[str, ...]:
-    try:
-        return parse_address(address).spellings
-    except InvalidAddress:  # accepted by SQL, which is not as strict
-        return (address.lower(),)

@@ -8,6 +8,7 @@ from psycopg.errors import InvalidParameterValue
 from psycopg.types.json import Jsonb
 
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db.fetch import Conn, many, maybe, one, run, value
 from mailqueue.tenants.model import AuditEvent, Project, ProjectDay, ProjectToday
 
@@ -19,7 +20,7 @@ async def add_project(conn: Conn, name: str, *, settings: Mapping[str, object], 
         InvalidField: the name is none, or taken; or a setting is wrong.
     """
     with refused():
-        params = {"name": name, "settings": Jsonb(settings), "by": by}
+        params = {"name": name, "settings": Jsonb(with_wire_domains(settings)), "by": by}
         return await value(conn, "add_project", params, UUID)
 
 
@@ -45,7 +46,11 @@ async def change_project(conn: Conn, name: str, *, changes: Mapping[str, object]
         InvalidField: naming the setting; nothing is changed.
     """
     with refused():
-        await run(conn, "change_project", {"name": name, "changes": Jsonb(changes), "by": by})
+        await run(
+            conn,
+            "change_project",
+            {"name": name, "changes": Jsonb(with_wire_domains(changes)), "by": by},
+        )
 
 
 async def suspend_project(conn: Conn, name: str, *, reason: str, by: str) -> bool:

@@ -53,9 +53,9 @@ BEGIN
     SELECT array_agg(q.id) INTO v_stopped FROM mailqueue.email_queue AS q
      WHERE q.id = ANY (p_ids)
        AND (EXISTS (SELECT FROM mailqueue.suppressions AS s
-                     WHERE s.project_id = q.project_id AND s.address = lower(q.recipient_email))
+                     WHERE s.project_id = q.project_id AND s.address = mailqueue.address_key(q.recipient_email))
             OR EXISTS (SELECT FROM mailqueue.email_recipients AS r, mailqueue.suppressions AS s
-                        WHERE q.recipients <> 1 AND r.email_id = q.id AND s.project_id = q.project_id AND s.address = lower(r.address))
+                        WHERE q.recipients <> 1 AND r.email_id = q.id AND s.project_id = q.project_id AND s.address = mailqueue.address_key(r.address))
             OR EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = q.project_id AND s.address IS NULL));
     IF v_stopped IS NOT NULL THEN
         v_count := mailqueue.suppress_new(v_stopped);

@@ -89,14 +89,15 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_mails uuid[];
+    v_address text[] := mailqueue.address_spellings(p_address);
 BEGIN
     PERFORM mailqueue.check_administers();
     PERFORM mailqueue.check_tenant(p_project);
     IF p_address IS NOT NULL THEN
         v_mails := ARRAY(
-            SELECT h.id FROM mailqueue.email_history AS h WHERE lower(h.recipient_email) = lower(p_address)
-            UNION SELECT r.email_id FROM mailqueue.email_recipients AS r WHERE lower(r.address) = lower(p_address)
-            UNION SELECT q.id FROM mailqueue.email_queue AS q WHERE lower(q.recipient_email) = lower(p_address));
+            SELECT h.id FROM mailqueue.email_history AS h WHERE lower(h.recipient_email) = ANY (v_address)
+            UNION SELECT r.email_id FROM mailqueue.email_recipients AS r WHERE lower(r.address) = ANY (v_address)
+            UNION SELECT q.id FROM mailqueue.email_queue AS q WHERE lower(q.recipient_email) = ANY (v_address));
     END IF;
     RETURN QUERY
         SELECT 'event', e.id, NULL::bigint, e.occurred_at, e.type, p.name, e.email_id, e.recipient_email, a.name, e.detail
@@ -105,7 +106,7 @@ BEGIN
           LEFT JOIN mailqueue.sender_accounts AS a ON a.id = e.sender_account_id
          WHERE e.id < coalesce(p_before_event, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AND e.occurred_at >= p_since AND e.occurred_at < p_until
            AND (p_project IS NULL OR e.project_id = p_project) AND (p_type IS NULL OR e.type = p_type)
-           AND (v_mails IS NULL OR e.email_id = ANY (v_mails) AND coalesce(lower(e.recipient_email) = lower(p_address), true))
+           AND (v_mails IS NULL OR e.email_id = ANY (v_mails) AND coalesce(lower(e.recipient_email) = ANY (v_address), true))
          ORDER BY e.id DESC LIMIT p_most;
     RETURN QUERY
         SELECT 'attempt', NULL::uuid, l.id, l.sent_at, l.status, p.name, l.email_id, l.recipient_email, a.name,

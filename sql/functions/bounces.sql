@@ -31,8 +31,8 @@ AS $$
      WHERE (p_project IS NULL OR m.project_id = p_project) AND (mailqueue.tenant() IS NULL OR m.project_id = mailqueue.tenant())
        -- By its Message-ID it has to be the whole of it, not only the id of a mail at the beginning.
        AND (p_email IS NOT NULL OR m.message_id IS NULL OR lower(m.message_id) = lower(s.message_id))
-     ORDER BY lower(m.recipient_email) = ANY (p_recipients)
-              OR EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = m.id AND lower(r.address) = ANY (p_recipients)) DESC
+     ORDER BY mailqueue.address_key(m.recipient_email) = ANY (SELECT mailqueue.address_key(p) FROM unnest(p_recipients) AS p)
+              OR EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = m.id AND mailqueue.address_key(r.address) = ANY (SELECT mailqueue.address_key(p) FROM unnest(p_recipients) AS p)) DESC
      LIMIT 1
 $$;
 COMMENT ON FUNCTION mailqueue.bounced_mail(uuid, text, uuid, text[]) IS

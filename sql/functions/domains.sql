@@ -33,6 +33,23 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.domain_rates_limits() IS 'AFTER change of a domain''s rate: its limit follows.';
 
+-- For rates and routing rules that are written by hand.
+CREATE OR REPLACE FUNCTION mailqueue.domain_compared() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    NEW.domain := mailqueue.wire_domain('domain', NEW.domain);
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION mailqueue.domain_compared() IS
+    'BEFORE INSERT of a domain beyond ASCII, and UPDATE of it: the form in which domains are compared.';
+
+CREATE OR REPLACE TRIGGER domain_rates_compared BEFORE INSERT OR UPDATE OF domain ON mailqueue.domain_rates
+    FOR EACH ROW WHEN (octet_length(NEW.domain) > length(NEW.domain)) EXECUTE FUNCTION mailqueue.domain_compared();
+CREATE OR REPLACE TRIGGER routing_rules_compared BEFORE INSERT OR UPDATE OF domain ON mailqueue.routing_rules
+    FOR EACH ROW WHEN (octet_length(NEW.domain) > length(NEW.domain)) EXECUTE FUNCTION mailqueue.domain_compared();
+
 CREATE OR REPLACE TRIGGER domain_rates_limits AFTER INSERT OR UPDATE OR DELETE ON mailqueue.domain_rates
     FOR EACH ROW EXECUTE FUNCTION mailqueue.domain_rates_limits();
 

@@ -13,7 +13,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_ids uuid[];                                            -- NULL: none are named
-    v_to text := lower(p_to);
+    v_to text[] := mailqueue.address_spellings(p_to);
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     IF p_batch IS NOT NULL THEN
@@ -21,9 +21,9 @@ BEGIN
     END IF;
     IF p_to IS NOT NULL THEN  -- by the indexes on addresses
         v_ids := ARRAY(SELECT t.id FROM (
-            SELECT h.id FROM mailqueue.email_history AS h WHERE lower(h.recipient_email) = v_to AND h.project_id = p_project
-            UNION SELECT q.id FROM mailqueue.email_queue AS q WHERE lower(q.recipient_email) = v_to AND q.project_id = p_project
-            UNION SELECT r.email_id FROM mailqueue.email_recipients AS r WHERE lower(r.address) = v_to AND r.project_id = p_project) AS t
+            SELECT h.id FROM mailqueue.email_history AS h WHERE lower(h.recipient_email) = ANY (v_to) AND h.project_id = p_project
+            UNION SELECT q.id FROM mailqueue.email_queue AS q WHERE lower(q.recipient_email) = ANY (v_to) AND q.project_id = p_project
+            UNION SELECT r.email_id FROM mailqueue.email_recipients AS r WHERE lower(r.address) = ANY (v_to) AND r.project_id = p_project) AS t
             WHERE v_ids IS NULL OR t.id = ANY (v_ids));
     END IF;
     RETURN QUERY
@@ -37,7 +37,7 @@ BEGIN
           WHERE q.project_id = p_project AND (p_before IS NULL OR q.id < p_before) AND (v_ids IS NULL OR q.id = ANY (v_ids))
             AND (p_status IS NULL OR q.status = p_status) AND (p_tag IS NULL OR q.tags @> ARRAY[p_tag])
             AND (p_campaign IS NULL OR q.campaign_id = p_campaign) AND (p_category IS NULL OR q.category = p_category)
-            AND (p_from IS NULL OR lower(c.from_email) = lower(p_from))
+            AND (p_from IS NULL OR mailqueue.address_key(c.from_email) = mailqueue.address_key(p_from))
             AND (p_since IS NULL OR q.created_at >= p_since) AND (p_until IS NULL OR q.created_at < p_until)
           ORDER BY q.id DESC LIMIT p_limit)
         UNION ALL
@@ -48,7 +48,7 @@ BEGIN
           WHERE h.project_id = p_project AND (p_before IS NULL OR h.id < p_before) AND (v_ids IS NULL OR h.id = ANY (v_ids))
             AND (p_status IS NULL OR h.status = p_status) AND (p_tag IS NULL OR h.tags @> ARRAY[p_tag])
             AND (p_campaign IS NULL OR h.campaign_id = p_campaign) AND (p_category IS NULL OR h.category = p_category)
-            AND (p_from IS NULL OR lower(c.from_email) = lower(p_from))
+            AND (p_from IS NULL OR mailqueue.address_key(c.from_email) = mailqueue.address_key(p_from))
             AND (p_since IS NULL OR h.created_at >= p_since) AND (p_until IS NULL OR h.created_at < p_until)
           ORDER BY h.id DESC LIMIT p_limit)
         ORDER BY id DESC LIMIT p_limit

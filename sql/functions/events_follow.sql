@@ -77,7 +77,7 @@ BEGIN
        SET bounce_type = v_types[greatest(array_position(v_types, b.bounce_type), array_position(v_types, p_type))],
            bounce_reason = w.detail, bounce_code = w.code, sender_account_id = w.sender_account_id, campaign_id = w.campaign_id,
            email_id = w.email_id
-     WHERE b.project_id = p_project AND b.email = p_address;
+     WHERE b.project_id = p_project AND b.email = mailqueue.address_key(p_address);
 END $$;
 COMMENT ON FUNCTION mailqueue.list_bounce(uuid, text, text, integer, timestamptz, timestamptz) IS
     'Count bounces of an address; its trigger suppresses the address where one was hard, or a complaint.';
@@ -129,10 +129,10 @@ BEGIN
             PERFORM mailqueue.suppress(p_project, p_address, '', w.reason, w.detail, w.email_id, 'event');
         END IF;
         UPDATE mailqueue.suppressions AS s SET reason = w.reason, source = 'event'
-         WHERE s.project_id = p_project AND s.address = p_address AND s.category = ''
+         WHERE s.project_id = p_project AND s.address = mailqueue.address_key(p_address) AND s.category = ''
            AND mailqueue.suppression_rank(w.reason) > mailqueue.suppression_rank(s.reason);
         UPDATE mailqueue.suppressions AS s SET detail = w.detail, email_id = w.email_id, source = 'event'
-         WHERE s.project_id = p_project AND s.address = p_address AND s.category = '' AND s.reason = w.reason AND s.source IN ('event', 'bounce')
+         WHERE s.project_id = p_project AND s.address = mailqueue.address_key(p_address) AND s.category = '' AND s.reason = w.reason AND s.source IN ('event', 'bounce')
            AND (s.detail, s.email_id, s.source) IS DISTINCT FROM (w.detail, w.email_id, 'event');
     END LOOP;
 END $$;
@@ -152,7 +152,7 @@ BEGIN
              WHERE e.project_id = p_project AND lower(e.recipient_email) = p_address AND (e.suppresses IS NOT NULL OR e.type = 'soft_bounce')
                AND e.type = 'soft_bounce' AND coalesce(NOT (e.data ->> 'is_about_us')::boolean, true)
                AND e.occurred_at > coalesce((SELECT b.soft_from FROM mailqueue.bounce_list AS b
-                                              WHERE b.project_id = p_project AND b.email = p_address), '-infinity')) AS w
+                                              WHERE b.project_id = p_project AND b.email = mailqueue.address_key(p_address)), '-infinity')) AS w
          WHERE w.last_at <= w.occurred_at + make_interval(days => p_days));
 END $$;
 COMMENT ON FUNCTION mailqueue.bounced_too_often(uuid, text, integer, integer) IS 'Whether an address had so many soft bounces within so many days.';

@@ -32,7 +32,7 @@ AS $$
             ON a.id = CASE WHEN e.doc ->> 'account' ~ '^[0-9]{1,9}$' THEN (e.doc ->> 'account')::integer END
     )
     SELECT s.n, s.type, s.source, s.event_id, s.account, s.recipient, s.at, s.code, s.detail, s.suppress, s.data,
-           m.id, m.project_id, CASE WHEN r.several = 0 THEN m.recipient_email ELSE r.address END, coalesce(m.assigned_to, s.known_account),
+           m.id, m.project_id, mailqueue.address_sent(CASE WHEN r.several = 0 THEN m.recipient_email ELSE r.address END), coalesce(m.assigned_to, s.known_account),
            m.created_at, m.is_in_doubt, s.provider_message_id,
            coalesce(s.type IN ('sent', 'delivered', 'deferred', 'hard_bounce', 'soft_bounce', 'complaint', 'opened', 'clicked', 'unsubscribed',
                                'resubscribed', 'failed'), false)
@@ -55,13 +55,13 @@ AS $$
                  FROM (SELECT h.id, h.project_id, h.recipient_email, h.assigned_to, h.created_at
                          FROM mailqueue.email_history AS h WHERE h.message_id = s.message_id AND strpos(h.message_id, replace(h.id::text, '-', '')) <> 2
                           AND (s.account IS NULL OR h.project_id = s.project_id) LIMIT 1000) AS c
-                ORDER BY coalesce(lower(c.recipient_email) = lower(s.recipient)
-                                  OR EXISTS (SELECT FROM mailqueue.email_recipients AS x WHERE x.email_id = c.id AND lower(x.address) = lower(s.recipient)), false) DESC)
+                ORDER BY coalesce(mailqueue.address_key(c.recipient_email) = mailqueue.address_key(s.recipient)
+                                  OR EXISTS (SELECT FROM mailqueue.email_recipients AS x WHERE x.email_id = c.id AND mailqueue.address_key(x.address) = mailqueue.address_key(s.recipient)), false) DESC)
           ) AS f
            WHERE (s.account IS NULL OR f.project_id = s.project_id) AND (mailqueue.tenant() IS NULL OR f.project_id = mailqueue.tenant())
            LIMIT 1) AS m ON true
       LEFT JOIN LATERAL (
-          SELECT count(*) AS several, (array_agg(x.address) FILTER (WHERE lower(x.address) = lower(s.recipient)))[1] AS address
+          SELECT count(*) AS several, (array_agg(x.address) FILTER (WHERE mailqueue.address_key(x.address) = mailqueue.address_key(s.recipient)))[1] AS address
             FROM mailqueue.email_recipients AS x WHERE x.email_id = m.id) AS r ON true
      ORDER BY s.n
 $$;
@@ -107,12 +107,12 @@ BEGIN
                     WHEN j.suppress IS NOT NULL THEN j.suppress
                     WHEN j.type = 'unsubscribed' AND j.account IS NOT NULL THEN 'unsubscribed' END,
                CASE WHEN j.is_about_us OR t.at - j.said_at NOT BETWEEN interval '-1 min' AND interval '1 min'
-                         OR lower(j.said_recipient) IS DISTINCT FROM lower(coalesce(j.recipient, j.said_recipient))
+                         OR mailqueue.address_key(j.said_recipient) IS DISTINCT FROM mailqueue.address_key(coalesce(j.recipient, j.said_recipient))
                          OR j.said_recipient IS NOT NULL AND j.recipient IS NULL
                     THEN nullif(coalesce(j.data, '{}') || jsonb_strip_nulls(jsonb_build_object(
                              'is_about_us', nullif(j.is_about_us, false),
                              'said_at', CASE WHEN t.at - j.said_at NOT BETWEEN interval '-1 min' AND interval '1 min' THEN j.said_at END,
-                             'said_recipient', CASE WHEN lower(j.said_recipient) IS DISTINCT FROM lower(j.recipient) THEN j.said_recipient END)), '{}')
+                             'said_recipient', CASE WHEN mailqueue.address_key(j.said_recipient) IS DISTINCT FROM mailqueue.address_key(j.recipient) THEN j.said_recipient END)), '{}')
                     ELSE j.data END
           FROM judged AS j
          CROSS JOIN LATERAL (SELECT least(v_now, greatest(coalesce(j.said_at, v_now), least(j.created_at, v_now))) AS at) AS c

@@ -9,24 +9,24 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SE
 AS $$
 #variable_conflict use_column
 DECLARE
-    v_address text := lower(p_address);
+    v_address text[] := mailqueue.address_spellings(p_address);
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     RETURN QUERY
     WITH mails AS MATERIALIZED (
         SELECT h.id, h.created_at, h.finished_at, h.status, h.reason, h.campaign_id, h.content_id, h.content_on
-          FROM mailqueue.email_history AS h WHERE h.project_id = p_project AND lower(h.recipient_email) = v_address
+          FROM mailqueue.email_history AS h WHERE h.project_id = p_project AND lower(h.recipient_email) = ANY (v_address)
         UNION
         SELECT h.id, h.created_at, h.finished_at, h.status, h.reason, h.campaign_id, h.content_id, h.content_on
           FROM mailqueue.email_recipients AS r JOIN mailqueue.email_history AS h ON h.id = r.email_id
-         WHERE r.project_id = p_project AND lower(r.address) = v_address
+         WHERE r.project_id = p_project AND lower(r.address) = ANY (v_address)
         UNION
         SELECT q.id, q.created_at, NULL, q.status, NULL, q.campaign_id, q.content_id, q.content_on
-          FROM mailqueue.email_queue AS q WHERE q.project_id = p_project AND lower(q.recipient_email) = v_address
+          FROM mailqueue.email_queue AS q WHERE q.project_id = p_project AND lower(q.recipient_email) = ANY (v_address)
         UNION
         SELECT q.id, q.created_at, NULL, q.status, NULL, q.campaign_id, q.content_id, q.content_on
           FROM mailqueue.email_recipients AS r JOIN mailqueue.email_queue AS q ON q.id = r.email_id
-         WHERE r.project_id = p_project AND lower(r.address) = v_address
+         WHERE r.project_id = p_project AND lower(r.address) = ANY (v_address)
     ), moments AS (
         SELECT m.id, m.created_at AS at, 'accepted'::text AS type, m.id AS email_id, NULL::text AS source, NULL::text AS code, NULL::text AS detail, NULL::jsonb AS data
           FROM mails AS m
@@ -35,7 +35,7 @@ BEGIN
         UNION ALL
         SELECT v.id, v.occurred_at, v.type, v.email_id, v.source, v.code, v.detail, v.data
           FROM mails AS m JOIN mailqueue.email_events AS v ON v.email_id = m.id
-         WHERE lower(v.recipient_email) = v_address OR v.recipient_email IS NULL
+         WHERE lower(v.recipient_email) = ANY (v_address) OR v.recipient_email IS NULL
     )
     SELECT t.id, t.at, t.type, t.email_id, c.subject, m.campaign_id, t.source, t.code, t.detail, t.data
       FROM (SELECT o.* FROM moments AS o

@@ -46,7 +46,7 @@ AS $$
                       mailqueue.shown(s.created_at), s.reason, coalesce(', ' || s.detail, ''),
                       coalesce(', because of mail ' || s.email_id, ''))
           FROM mailqueue.suppressions AS s
-         WHERE s.project_id = p_project AND s.address = lower(p_address) AND s.expires_at > now()
+         WHERE s.project_id = p_project AND s.address = mailqueue.address_key(p_address) AND s.expires_at > now()
          ORDER BY s.reason IS DISTINCT FROM p_reason, s.category LIMIT 1),
         CASE WHEN p_reason IS NOT NULL THEN 'it is written to again by now' END)
 $$;

@@ -60,7 +60,7 @@ BEGIN
           -- Not by the count of recipients: of several, one may be left, and not the first.
           SELECT CASE WHEN n.pending > 0 THEN n.all_reason
                       WHEN EXISTS (SELECT FROM mailqueue.suppressions AS s
-                                    WHERE s.project_id = q.project_id AND s.address = lower(q.recipient_email))
+                                    WHERE s.project_id = q.project_id AND s.address = mailqueue.address_key(q.recipient_email))
                            OR EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = q.project_id AND s.address IS NULL)
                       THEN mailqueue.suppressed(q.project_id, q.recipient_email, q.category) END AS reason
           OFFSET 0) AS w ON true;                            -- OFFSET: asked once, though used twice

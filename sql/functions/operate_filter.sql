@@ -29,7 +29,7 @@ BEGIN
         CASE f.key
         WHEN 'project' THEN v_project := mailqueue.project_named(f.text);
         WHEN 'campaign_id' THEN campaign_id := f.text;
-        WHEN 'domain' THEN domain := lower(ltrim(f.text, '@'));
+        WHEN 'domain' THEN domain := mailqueue.wire_domain('domain', f.text);
         WHEN 'status' THEN status := f.text;
         WHEN 'category' THEN category := f.text;
         WHEN 'lane' THEN
@@ -85,8 +85,11 @@ COMMENT ON FUNCTION mailqueue.read_age(text, text) IS 'An age as an interval, re
 
 CREATE OR REPLACE FUNCTION mailqueue.domain_of(p_address text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-AS $$ SELECT lower(substring(p_address FROM '@([^@]*)$')) $$;
-COMMENT ON FUNCTION mailqueue.domain_of(text) IS 'The domain of an address, in lower case.';
+AS $$
+    SELECT CASE WHEN octet_length(p_address) = length(p_address) THEN lower(substring(p_address FROM '@([^@]*)$') COLLATE "C") COLLATE "default"
+                ELSE mailqueue.domain_key(substring(p_address FROM '@([^@]*)$')) END
+$$;
+COMMENT ON FUNCTION mailqueue.domain_of(text) IS 'The domain of an address, in the form in which domains are compared.';
 
 -- In id order, after p_after: a page costs what it walks over, and all pages together one walk.
 CREATE OR REPLACE FUNCTION mailqueue.pick_queued(p_filter jsonb, p_now timestamptz, p_statuses text[], p_after uuid, p_most integer,

@@ -12,7 +12,7 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     v_project uuid := mailqueue.project_named(p_project);
-    v_name text := CASE p_kind WHEN 'domain' THEN lower(ltrim(p_name, '@')) ELSE p_name END;
+    v_name text := CASE p_kind WHEN 'domain' THEN mailqueue.wire_domain('name', p_name) ELSE p_name END;
 BEGIN
     PERFORM mailqueue.check_text('reason', p_reason, 500);
     PERFORM mailqueue.check_text('name', v_name, 255);
@@ -60,7 +60,7 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     v_project uuid := mailqueue.project_named(p_project);
-    v_name text := CASE p_kind WHEN 'domain' THEN lower(ltrim(p_name, '@')) ELSE p_name END;
+    v_name text := CASE p_kind WHEN 'domain' THEN mailqueue.wire_domain('name', p_name) ELSE p_name END;
 BEGIN
     CASE p_kind
     WHEN 'project' THEN

@@ -27,6 +27,8 @@ DECLARE
     v_extra text[];
     v_address text;
     v_fault text;
+    v_field text;
+    v_sent text;
 BEGIN
     q.created_at := now();
     q.project := NULL;
@@ -48,6 +50,9 @@ BEGIN
             q.recipient_name := coalesce(q.recipient_name, v_box.name);
         END IF;
         PERFORM mailqueue.check_address('recipient_email', q.recipient_email);
+        IF octet_length(q.recipient_email) > length(q.recipient_email) THEN
+            q.recipient_email := mailqueue.wire_address('recipient_email', q.recipient_email);
+        END IF;
     END IF;
     IF q.recipient_name IS NOT NULL THEN
         PERFORM mailqueue.check_text('recipient_name', q.recipient_name, 320);
@@ -72,6 +77,9 @@ BEGIN
             q.from_email := v_box.address;
             q.from_name := coalesce(q.from_name, v_box.name);
             PERFORM mailqueue.check_address('from_email', q.from_email);
+            IF octet_length(q.from_email) > length(q.from_email) THEN
+                q.from_email := mailqueue.wire_address('from_email', q.from_email);
+            END IF;
         END IF;
         PERFORM mailqueue.check_text('from_name', q.from_name, 320);
         IF q.reply_to IS NOT NULL THEN
@@ -96,8 +104,18 @@ BEGIN
         END IF;
         FOREACH v_address IN ARRAY v_extra LOOP
             PERFORM mailqueue.check_text('cc', v_address, 600);
-            PERFORM mailqueue.check_address(CASE WHEN v_address = ANY (q.bcc) THEN 'bcc' WHEN v_address = ANY (q.cc) THEN 'cc' ELSE 'to' END,
-                                            (mailqueue.split_mailbox(v_address)).address);
+            v_field := CASE WHEN v_address = ANY (q.bcc) THEN 'bcc' WHEN v_address = ANY (q.cc) THEN 'cc' ELSE 'to' END;
+            v_box := mailqueue.split_mailbox(v_address);
+            PERFORM mailqueue.check_address(v_field, v_box.address);
+            CONTINUE WHEN octet_length(v_box.address) = length(v_box.address);
+            v_sent := mailqueue.wire_address(v_field, v_box.address);
+            IF v_sent <> v_box.address THEN
+                v_sent := CASE WHEN btrim(v_address, E' \t') LIKE '%>' THEN regexp_replace(v_address, '<[^<>]*>[ \t]*$', '') || '<' || v_sent || '>'
+                               ELSE v_sent END;
+                q.also_to := array_replace(q.also_to, v_address, v_sent);
+                q.cc := array_replace(q.cc, v_address, v_sent);
+                q.bcc := array_replace(q.bcc, v_address, v_sent);
+            END IF;
         END LOOP;
         q.recipients := 1 + cardinality(v_extra);
     END IF;
@@ -191,7 +209,7 @@ BEGIN
     END IF;
     NEW := mailqueue.prepare_email(NEW);
     SELECT p.id, l.id, l.has_rules,
-           EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address = lower(NEW.recipient_email))
+           EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address = mailqueue.address_key(NEW.recipient_email))
            OR EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address IS NULL),  -- known by hashes
            EXISTS (SELECT FROM mailqueue.waiters AS w WHERE w.queue = 'email_queue'),
            EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()), p.delivery, p.track_opens, p.track_clicks,

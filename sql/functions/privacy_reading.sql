@@ -17,11 +17,11 @@ BEGIN
     END IF;
     SELECT * INTO k FROM mailqueue.address_keys AS a WHERE a.project_id = p_project;
     SELECT x.address INTO v_found FROM (
-        SELECT lower(q.recipient_email) AS address FROM mailqueue.email_queue AS q WHERE q.project_id = p_project
-        UNION ALL SELECT lower(h.recipient_email) FROM mailqueue.email_history AS h WHERE h.project_id = p_project
-        UNION ALL SELECT lower(r.address) FROM mailqueue.email_recipients AS r WHERE r.project_id = p_project
-        UNION ALL SELECT lower(v.recipient_email) FROM mailqueue.email_events AS v WHERE v.project_id = p_project
-        UNION ALL SELECT lower(l.recipient_email) FROM mailqueue.send_logs AS l WHERE l.project_id = p_project
+        SELECT mailqueue.address_key(q.recipient_email) AS address FROM mailqueue.email_queue AS q WHERE q.project_id = p_project
+        UNION ALL SELECT mailqueue.address_key(h.recipient_email) FROM mailqueue.email_history AS h WHERE h.project_id = p_project
+        UNION ALL SELECT mailqueue.address_key(r.address) FROM mailqueue.email_recipients AS r WHERE r.project_id = p_project
+        UNION ALL SELECT mailqueue.address_key(v.recipient_email) FROM mailqueue.email_events AS v WHERE v.project_id = p_project
+        UNION ALL SELECT mailqueue.address_key(l.recipient_email) FROM mailqueue.send_logs AS l WHERE l.project_id = p_project
         UNION ALL SELECT b.email FROM mailqueue.bounce_list AS b WHERE b.project_id = p_project
         UNION ALL SELECT u.email FROM mailqueue.unsubscribe_list AS u WHERE u.project_id = p_project) AS x
      WHERE sha256(k.outer_pad || sha256(k.inner_pad || convert_to(x.address, 'UTF8'))) = p_hash LIMIT 1;

@@ -59,7 +59,7 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     v_project uuid := mailqueue.project_named(p_project);
-    v_domain text := lower(ltrim(p_domain, '@'));
+    v_domain text := mailqueue.wire_domain('domain', p_domain);
     v_accounts integer[] := '{}';
     v_account integer;
     v_sender text;

@@ -95,7 +95,7 @@ AS $$
 DECLARE
     v_project text;
     v_name text;
-    v_domains text[] := CASE WHEN p_domains IS NOT NULL THEN ARRAY(SELECT lower(ltrim(d, '@')) FROM unnest(p_domains) AS x(d)) END;
+    v_domains text[] := CASE WHEN p_domains IS NOT NULL THEN ARRAY(SELECT mailqueue.wire_domain('domain', d) FROM unnest(p_domains) AS x(d)) END;
     r record;
     v_rule integer;
 BEGIN

@@ -6,9 +6,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
     SELECT EXISTS (
         SELECT FROM unnest(p_patterns) AS p(pattern)
-         WHERE CASE WHEN p.pattern LIKE '%@%' THEN lower(p_address) = p.pattern
-                    WHEN p.pattern LIKE '*.%' THEN right(split_part(lower(p_address), '@', 2), length(p.pattern) - 1) = substr(p.pattern, 2)
-                    ELSE split_part(lower(p_address), '@', 2) = p.pattern END)
+         WHERE CASE WHEN p.pattern LIKE '%@%' THEN mailqueue.address_key(p_address) = p.pattern
+                    WHEN p.pattern LIKE '*.%' THEN right(mailqueue.domain_of(p_address), length(p.pattern) - 1) = substr(p.pattern, 2)
+                    ELSE mailqueue.domain_of(p_address) = p.pattern END)
 $$;
 COMMENT ON FUNCTION mailqueue.matches_address(text, text[]) IS 'Whether an address is one of these, or of one of these domains.';
 

@@ -48,7 +48,7 @@ BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     -- Two clicks at once are one after the other: neither undoes half of the other.
     PERFORM mailqueue.lock_key('subscriptions ' || encode(mailqueue.address_hash(p_project, p_spellings[1]), 'hex'));
-    FOR c IN SELECT lower(a.address) AS address, e.choice ->> 'category' AS category, e.choice ->> 'state' AS state,
+    FOR c IN SELECT DISTINCT mailqueue.address_key(a.address) AS address, e.choice ->> 'category' AS category, e.choice ->> 'state' AS state,
                     (e.choice ->> 'until')::timestamptz AS until
                FROM unnest(p_spellings) AS a(address), jsonb_array_elements(p_choices) AS e(choice) ORDER BY 1, 2
     LOOP

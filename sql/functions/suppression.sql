@@ -20,7 +20,7 @@ LANGUAGE sql STABLE
 AS $$
     SELECT s.reason
       FROM (SELECT a.reason, a.category FROM mailqueue.suppressions AS a
-             WHERE a.project_id = p_project AND a.address = lower(p_address) AND a.expires_at > now()
+             WHERE a.project_id = p_project AND a.address = mailqueue.address_key(p_address) AND a.expires_at > now()
             UNION ALL
             -- Who asked to be forgotten is known by a hash only; most projects know nobody like that, and hash nothing.
             SELECT e.reason, e.category FROM mailqueue.suppressions AS e
@@ -43,7 +43,7 @@ LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     INSERT INTO mailqueue.suppressions AS s (project_id, address, category, reason, detail, email_id, source)
-    SELECT p_project, lower(p_address), coalesce(p_category, ''), p_reason, p_detail, p_email, p_source
+    SELECT p_project, mailqueue.address_key(p_address), coalesce(p_category, ''), p_reason, p_detail, p_email, p_source
      WHERE NOT EXISTS (SELECT FROM mailqueue.suppressions AS e       -- known by its hash, for good: it stays that way
                         WHERE e.project_id = p_project AND e.address IS NULL AND e.category = coalesce(p_category, '')
                           AND e.expires_at = 'infinity' AND e.address_hash = mailqueue.address_hash(p_project, p_address))
@@ -68,6 +68,22 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.suppressions_replaced() IS 'AFTER UPDATE of a suppression: what held before is kept.';
 
+-- Whoever writes the row, and whatever version of a function did: it stops mail in every spelling.
+CREATE OR REPLACE FUNCTION mailqueue.suppressions_spelling() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    NEW.address := mailqueue.address_key(NEW.address);
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION mailqueue.suppressions_spelling() IS
+    'BEFORE INSERT of a suppression of an address beyond ASCII, and UPDATE of the address: the form in which addresses are compared.';
+
+-- By its name it is called before those that hash the address.
+CREATE OR REPLACE TRIGGER suppressions_compared BEFORE INSERT OR UPDATE OF address ON mailqueue.suppressions
+    FOR EACH ROW WHEN (octet_length(NEW.address) > length(NEW.address)) EXECUTE FUNCTION mailqueue.suppressions_spelling();
+
 CREATE OR REPLACE TRIGGER suppressions_replaced AFTER UPDATE OF reason, expires_at ON mailqueue.suppressions
     FOR EACH ROW WHEN (OLD.address = NEW.address) EXECUTE FUNCTION mailqueue.suppressions_replaced();
 
@@ -78,8 +94,9 @@ AS $$
 BEGIN
     NEW.project_id := coalesce(NEW.project_id, mailqueue.project_named(NEW.project));
     NEW.project := NULL;
-    NEW.email := lower(btrim(NEW.email));
+    NEW.email := btrim(NEW.email);
     PERFORM mailqueue.check_address('email', NEW.email);
+    NEW.email := mailqueue.address_key(NEW.email);
     IF NEW.bounce_type IN ('hard', 'complaint') THEN
         PERFORM mailqueue.suppress(NEW.project_id, NEW.email, '',
             CASE NEW.bounce_type WHEN 'hard' THEN 'hard_bounce' ELSE 'complaint' END, NEW.bounce_reason, NEW.email_id, 'bounce');
@@ -98,9 +115,10 @@ AS $$
 BEGIN
     NEW.project_id := coalesce(NEW.project_id, mailqueue.project_named(NEW.project));
     NEW.project := NULL;
-    NEW.email := lower(btrim(NEW.email));
+    NEW.email := btrim(NEW.email);
     NEW.category := coalesce(NEW.category, '');
     PERFORM mailqueue.check_address('email', NEW.email);
+    NEW.email := mailqueue.address_key(NEW.email);
     PERFORM mailqueue.suppress(NEW.project_id, NEW.email, NEW.category, 'unsubscribed', NEW.unsubscribe_reason, NEW.email_id, NEW.source);
     RETURN NEW;
 END $$;
@@ -117,7 +135,7 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     INSERT INTO mailqueue.bounce_list AS b (project_id, project, email, bounce_type, bounce_reason, bounce_code, sender_account_id, campaign_id,
                                             email_id)
-    VALUES (p_project, NULL, lower(p_address), p_type, p_reason, p_code, p_account, p_campaign, p_email)
+    VALUES (p_project, NULL, mailqueue.address_key(p_address), p_type, p_reason, p_code, p_account, p_campaign, p_email)
     ON CONFLICT (project_id, email) DO UPDATE
        SET last_bounced_at = now(), bounce_count = b.bounce_count + 1, bounce_reason = excluded.bounce_reason,
            bounce_code = excluded.bounce_code, email_id = excluded.email_id,

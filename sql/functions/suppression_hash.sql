@@ -33,11 +33,11 @@ LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT mailqueue.check_tenant(p_project);
-    SELECT sha256(k.outer_pad || sha256(k.inner_pad || convert_to(lower(p_address), 'UTF8')))
+    SELECT sha256(k.outer_pad || sha256(k.inner_pad || convert_to(mailqueue.address_key(p_address), 'UTF8')))
       FROM mailqueue.address_keys AS k WHERE k.project_id = p_project
 $$;
 COMMENT ON FUNCTION mailqueue.address_hash(uuid, text) IS
-    'HMAC-SHA-256 of an address in lower case by the key of the project; NULL once the key is gone.';
+    'HMAC-SHA-256 of an address, in the form in which addresses are compared, by the key of the project; NULL once the key is gone.';
 
 CREATE OR REPLACE FUNCTION mailqueue.suppressions_hash() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER

@@ -12,7 +12,7 @@ AS $$
      WHERE l.import_id = p_import AND l.expires_at < 'infinity';      -- infinity: for good
     WITH lines AS (
         DELETE FROM mailqueue.suppression_lines AS l WHERE l.import_id = p_import
-        RETURNING l.line, lower(l.address) AS address, l.category, l.reason, l.detail, l.expires_at
+        RETURNING l.line, mailqueue.address_key(l.address) AS address, l.category, l.reason, l.detail, l.expires_at
     ), wanted AS (
         SELECT DISTINCT ON (l.address, l.category) l.* FROM lines AS l ORDER BY l.address, l.category, l.expires_at DESC, l.line
     ), hashed AS (
@@ -121,7 +121,8 @@ AS $$
      WHERE s.project_id = p_project AND s.id < coalesce(p_before, 9223372036854775807)
        AND (p_reason IS NULL OR s.reason = p_reason)
        AND (p_category IS NULL OR s.category = p_category)
-       AND (p_having IS NULL OR position(lower(p_having) IN s.address) > 0)
+       AND (p_having IS NULL OR position((SELECT mailqueue.address_key(p_having)) IN s.address) > 0
+            OR position((SELECT mailqueue.domain_key(p_having)) IN s.address) > 0)  -- labels of a domain, as people write them
        AND s.expires_at > now()
      ORDER BY s.id DESC LIMIT p_most
 $$;

@@ -60,7 +60,8 @@ BEGIN
             p.delivery := v_text;
         WHEN 'allowed_from' THEN
             PERFORM mailqueue.check_allowed_from(v_list);
-            p.allowed_from := nullif(v_list, '{}');
+            p.allowed_from := nullif(ARRAY(SELECT CASE WHEN l LIKE '%@%' THEN mailqueue.address_key(mailqueue.wire_address(c.key, l))
+                                                       ELSE mailqueue.wire_domain(c.key, l) END FROM unnest(v_list) AS l), '{}');
         WHEN 'attachment_types' THEN
             SELECT l INTO v_text FROM unnest(v_list) AS l WHERE l !~ '^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$' LIMIT 1;
             IF FOUND THEN
@@ -130,7 +131,7 @@ BEGIN
     IF p_value IS NOT NULL THEN
         PERFORM mailqueue.check_address(p_key, p_value);
     END IF;
-    RETURN p_value;
+    RETURN mailqueue.wire_address(p_key, p_value);
 END $$;
 COMMENT ON FUNCTION mailqueue.project_address(text, text) IS 'An address among the settings of a project, or NULL.';
 
