@@ -28,7 +28,7 @@ from mailqueue.db.provision import provision
 from mailqueue.embedded.binaries import find_binaries
 from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.service_user import Account, service_account
-from tests import needs, scratch
+from tests import container, needs, scratch
 from tests.poolers.bouncer import bouncing
 from tests.poolers.through import OPTION, go_through, is_pooled
 
@@ -53,6 +53,7 @@ hypothesis.settings.load_profile("mailqueue")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--server-version", type=int, help="major version of PostgreSQL to run on")
+    parser.addoption(container.OPTION, help="run on this image of PostgreSQL, such as postgres:17")
     parser.addoption(
         "--scale", type=int, default=1, help="how many times larger backlogs are; 20: a million"
     )
@@ -74,6 +75,12 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("DATABASE_URL", None)
     if is_pooled(config):
         go_through()
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Name the container image the tests run on."""
+    image = config.getoption(container.OPTION)
+    return f"PostgreSQL: container of {image}" if image else None
 
 
 def _only_loopback(event: str, arguments: tuple[Any, ...]) -> None:
@@ -171,10 +178,14 @@ def server(
 def bare_server(
     request: pytest.FixtureRequest, reachable_folder: Path, service_user: Account
 ) -> Iterator[Server]:
-    """A server: MAILQUEUE_TEST_DSN (of a superuser), else a throwaway cluster."""
+    """A server: MAILQUEUE_TEST_DSN (of a superuser), a container, else a throwaway cluster."""
     given = os.environ.get("MAILQUEUE_TEST_DSN")
     if given:
         yield _with_role(Server(given))
+        return
+    if image := request.config.getoption(container.OPTION):
+        with _contained(image) as url:
+            yield _with_role(Server(url))
         return
     found = find_binaries(request.config.getoption("--server-version"))
     home = reachable_folder / "server"
@@ -189,6 +200,15 @@ def bare_server(
         yield _with_role(Server(cluster.superuser_url(postmaster.port)))
     finally:
         cluster.stop(process)
+
+
+@contextmanager
+def _contained(image: str) -> Iterator[str]:
+    try:
+        with container.postgresql_of(image, THROWAWAY) as url:
+            yield url
+    except container.NoEngine as error:
+        pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
 
 
 @pytest.fixture(scope="session")

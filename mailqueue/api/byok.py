@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint, ForTestKeys, Once
+from mailqueue.api.endpoint import Endpoint, Once
 from mailqueue.api.given import Given
 from mailqueue.api.own_key import (
     KEK,
@@ -58,11 +58,7 @@ class ShownVault:
 async def show(call: Call) -> ShownVault:
     """Say who holds the key."""
     async with call.connection() as conn:
-        return _shown(
-            await ownkey.list_vaults(
-                conn, project=call.caller.project, is_read_only=call.is_read_only
-            )
-        )
+        return _shown(await ownkey.list_vaults(conn, project=call.caller.project))
 
 
 async def set_own(call: Call) -> ShownVault:
@@ -151,7 +147,6 @@ ENDPOINTS = (
         show,
         response=ShownVault,
         tag=_TAG,
-        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "POST",
@@ -163,7 +158,6 @@ ENDPOINTS = (
         response=ShownVault,
         tag=_TAG,
         description=_DESCRIPTION,
-        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "POST",
@@ -177,7 +171,6 @@ ENDPOINTS = (
         once=Once.NEVER,
         example={"for_seconds": 28_800},
         description=_DESCRIPTION,
-        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "POST",
@@ -188,7 +181,6 @@ ENDPOINTS = (
         response=ShownVault,
         tag=_TAG,
         once=Once.NEVER,
-        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "POST",
@@ -201,6 +193,5 @@ ENDPOINTS = (
         tag=_TAG,
         description=f"{_DESCRIPTION} With {NEW_KEK} the keys go to that one; without, to the "
         "platform's.",
-        test_keys=ForTestKeys.REFUSED,
     ),
 )

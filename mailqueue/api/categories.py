@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.endpoint import Endpoint
 from mailqueue.api.given import StrictlyGiven
 from mailqueue.suppression import categories
 from mailqueue.suppression.model_subscriptions import Category
@@ -150,7 +150,6 @@ ENDPOINTS = (
         list_,
         response=ShownCategories,
         tag=_TAG,
-        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "POST",
@@ -170,7 +169,6 @@ ENDPOINTS = (
         },
         description="Mail that names it as its category can then be stopped or paused by its "
         "recipients, alone or with all others.",
-        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "GET",
@@ -180,7 +178,6 @@ ENDPOINTS = (
         get,
         response=ShownCategory,
         tag=_TAG,
-        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "PUT",
@@ -192,7 +189,6 @@ ENDPOINTS = (
         response=ShownCategory,
         tag=_TAG,
         example={"name": "News", "place": 10},
-        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "DELETE",
@@ -203,6 +199,5 @@ ENDPOINTS = (
         status=HTTPStatus.NO_CONTENT,
         tag=_TAG,
         description="Who unsubscribed from it stays unsubscribed.",
-        test_keys=ForTestKeys.REFUSED,
     ),
 )

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import Field
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.endpoint import Endpoint
 from mailqueue.api.given import Given, StrictlyGiven
 from mailqueue.api.paging import Page, PageQuery, key_of, page_of
 from mailqueue.core.errors import Forbidden
@@ -234,7 +234,6 @@ ENDPOINTS = (
             "expires_in_days": 365,
             "rate_limit_per_sec": 500,
         },
-        test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
         "GET",
@@ -245,7 +244,6 @@ ENDPOINTS = (
         query=PageQuery,
         response=Page[ShownKey],
         tag="API keys",
-        test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
         "GET",
@@ -255,7 +253,6 @@ ENDPOINTS = (
         show,
         response=ShownKey,
         tag="API keys",
-        test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
         "PUT",
@@ -267,7 +264,6 @@ ENDPOINTS = (
         response=ShownKey,
         tag="API keys",
         example={"name": "Billing"},
-        test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
         "POST",
@@ -282,7 +278,6 @@ ENDPOINTS = (
         hidden=("key",),
         description="The old key goes on for 24 hours unless another grace is asked for.",
         example={"grace_hours": 24},
-        test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
         "DELETE",
@@ -293,6 +288,5 @@ ENDPOINTS = (
         query=RevokeQuery,
         status=HTTPStatus.NO_CONTENT,
         tag="API keys",
-        test_keys=ForTestKeys.OWN,
     ),
 )

@@ -4,7 +4,7 @@ from dataclasses import replace
 from http import HTTPStatus
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.endpoint import Endpoint
 from mailqueue.api.own_key import lent_key, own_key_of
 from mailqueue.api.smtp_configs_credentials import way_out
 from mailqueue.api.smtp_configs_model import (
@@ -157,7 +157,6 @@ ENDPOINTS = (
                 "tls_mode": "starttls",
             },
         },
-        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "GET",
@@ -167,7 +166,6 @@ ENDPOINTS = (
         index,
         response=ShownConfigs,
         tag=_TAG,
-        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "GET",
@@ -177,7 +175,6 @@ ENDPOINTS = (
         show,
         response=ShownConfig,
         tag=_TAG,
-        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "PUT",
@@ -189,7 +186,6 @@ ENDPOINTS = (
         response=ShownConfig,
         tag=_TAG,
         example={"priority": 20, "routing_rules": {"category": ["marketing"]}},
-        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "DELETE",
@@ -199,7 +195,6 @@ ENDPOINTS = (
         remove,
         status=HTTPStatus.NO_CONTENT,
         tag=_TAG,
-        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "POST",
@@ -209,7 +204,6 @@ ENDPOINTS = (
         activate,
         response=ShownConfig,
         tag=_TAG,
-        test_keys=ForTestKeys.REFUSED,
     ),
     *TRIAL_ENDPOINTS,
     *RETURNS_ENDPOINTS,

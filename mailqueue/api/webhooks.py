@@ -5,7 +5,7 @@ from http import HTTPStatus
 from uuid import UUID
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.endpoint import Endpoint
 from mailqueue.api.own_key import lent_key, own_key_of
 from mailqueue.api.paging import Page, PageQuery, key_of, page_of
 from mailqueue.api.webhooks_log import LOG_ENDPOINTS
@@ -189,7 +189,6 @@ ENDPOINTS = (
             "event_types": ["email.delivered", "email.hard_bounce", "email.complaint"],
         },
         description="The secret is in this answer and nowhere else.",
-        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "GET",
@@ -200,7 +199,6 @@ ENDPOINTS = (
         query=PageQuery,
         response=Page[ShownHook],
         tag=_TAG,
-        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "GET",
@@ -210,7 +208,6 @@ ENDPOINTS = (
         list_types,
         response=ShownTypes,
         tag=_TAG,
-        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "GET",
@@ -220,7 +217,6 @@ ENDPOINTS = (
         show,
         response=ShownHook,
         tag=_TAG,
-        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "PUT",
@@ -232,7 +228,6 @@ ENDPOINTS = (
         response=ShownHook,
         tag=_TAG,
         example={"event_types": ["email.hard_bounce", "email.complaint"]},
-        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "DELETE",
@@ -242,7 +237,6 @@ ENDPOINTS = (
         remove,
         status=HTTPStatus.NO_CONTENT,
         tag=_TAG,
-        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "POST",
@@ -255,7 +249,6 @@ ENDPOINTS = (
         tag=_TAG,
         hidden=("secret",),
         example={"overlap_hours": 24},
-        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "POST",
@@ -265,7 +258,6 @@ ENDPOINTS = (
         enable,
         response=ShownHook,
         tag=_TAG,
-        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "POST",
@@ -275,7 +267,6 @@ ENDPOINTS = (
         disable,
         response=ShownHook,
         tag=_TAG,
-        test_keys=ForTestKeys.REFUSED,
     ),
     *LOG_ENDPOINTS,
 )

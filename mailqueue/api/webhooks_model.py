@@ -158,10 +158,7 @@ class ShownTypes:
 
 @dataclass(frozen=True, slots=True)
 class ShownDelivery:
-    """One event on its way, or what became of it; `next_attempt_at` null: none follows.
-
-    `is_test`: it tells of test mail.
-    """
+    """One event on its way, or what became of it; `next_attempt_at` null: none follows."""
 
     id: UUID
     webhook_id: UUID
@@ -174,7 +171,6 @@ class ShownDelivery:
     response_status: int | None
     error: str | None
     email_id: UUID | None
-    is_test: bool
     created_at: datetime
     finished_at: datetime | None
 

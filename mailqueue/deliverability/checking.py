@@ -34,7 +34,7 @@ async def check(
     await keys.get_project(conn, project)
     mine = await store.list_keys(conn, project, domain=domain)
     findings = await look(domain, mine, resolver, address=address)
-    return await record(conn, Report(project, domain, findings))
+    return await record(conn, project, domain=domain, findings=findings)
 
 
 async def look(
@@ -56,17 +56,18 @@ async def look(
     return tuple(await asyncio.gather(*looks))
 
 
-async def record(conn: Conn, report: Report) -> Report:
+async def record(conn: Conn, project: str, *, domain: str, findings: tuple[Finding, ...]) -> Report:
     """Keep what was found.
 
     Raises:
         NotFound: there is no such project.
     """
-    owner = await keys.get_project(conn, report.project)
+    owner = await keys.get_project(conn, project)
+    report = Report(project, domain, findings)
     await store.record_check(
         conn,
         owner.id,
-        domain=report.domain,
+        domain=domain,
         is_good=report.is_good,
         findings=[asdict(each) for each in report.findings],
     )

@@ -1,0 +1,36 @@
+# List the commands.
+default:
+    @just --list
+
+# Start everything on an embedded PostgreSQL: API, workers, mail trap.
+start *arguments:
+    ./scripts/start {{ arguments }}
+
+# Run the command line: `just mailqueue status`.
+mailqueue *arguments:
+    ./scripts/mailqueue {{ arguments }}
+
+# Check format, lint, types, migrations and the project's rules.
+check:
+    ./scripts/check
+
+# Run the tests; arguments go to pytest.
+test *arguments:
+    ./scripts/test {{ arguments }}
+
+# Build the documentation site into build/site, or serve it: `just docs serve`.
+docs what="build":
+    .venv/bin/mkdocs {{ what }}
+
+# Format the Python code and sort its imports.
+format:
+    .venv/bin/ruff check --fix --select I .
+    .venv/bin/ruff format .
+
+# Run a chaos scenario: `just chaos kills-resend --mails 10000`.
+chaos *arguments:
+    ./scripts/chaos {{ arguments }}
+
+# Run what continuous integration runs.
+ci:
+    ./.ci/run
