@@ -8,6 +8,7 @@ DECLARE
     v_words text[]; v_paused text[];
     v_count bigint; v_oldest timestamptz;
     v_failed bigint; v_unmatched bigint;
+    v_is_running boolean := mailqueue.is_connected('mailqueue/inbound');
 BEGIN
     -- Accounts that were looked at for bounces or complaints within the window: the others have none.
     SELECT array_agg(format('%s/%s: %s', p.name, a.name, j.words) ORDER BY p.name, a.name) FILTER (WHERE j.state = 'warning'),
@@ -35,12 +36,13 @@ BEGIN
              ELSE format('%s nobody has looked at, the first %s ago', v_count, mailqueue.span_words(clock_timestamp() - v_oldest)) END,
         CASE WHEN v_count > 0 THEN 'mailqueue event notices, and mailqueue event notices --seen when you have' END;
 
-    SELECT min(e.run_at) INTO v_oldest FROM mailqueue.inbound_events AS e WHERE e.status = 'pending' AND e.run_at < clock_timestamp() - interval '5 min';
+    SELECT min(e.run_at) INTO v_oldest FROM mailqueue.inbound_events AS e WHERE e.status = 'pending'
+        AND e.run_at < clock_timestamp() - CASE WHEN v_is_running THEN interval '5 min' ELSE interval '15 s' END;
     SELECT count(*) FILTER (WHERE e.status = 'failed'), count(*) FILTER (WHERE e.status = 'unmatched') INTO v_failed, v_unmatched
       FROM mailqueue.inbound_events AS e WHERE e.status IN ('failed', 'unmatched') AND e.finished_at > clock_timestamp() - interval '1 day';
     RETURN QUERY SELECT 'reports of providers',
         CASE WHEN v_oldest < clock_timestamp() - interval '1 h' THEN 'alarm' WHEN v_oldest IS NOT NULL OR v_failed > 0 THEN 'warning' ELSE 'ok' END,
-        CASE WHEN v_oldest IS NOT NULL THEN format('some have waited to be read for %s', mailqueue.span_words(clock_timestamp() - v_oldest))
+        CASE WHEN v_oldest IS NOT NULL THEN format('%s have waited to be read for %s', CASE WHEN v_is_running THEN 'some' ELSE 'no worker reads them, and some' END, mailqueue.span_words(clock_timestamp() - v_oldest))
              WHEN v_failed > 0 THEN format('%s of the last day could not be read', v_failed)
              WHEN v_unmatched > 0 THEN format('all are read; %s of the last day are of no mail we know', v_unmatched)
              ELSE 'all are read' END,

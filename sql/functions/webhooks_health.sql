@@ -7,6 +7,15 @@ INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
 ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, meaning = excluded.meaning
    WHERE (system_settings.kind, system_settings.meaning) <> (excluded.kind, excluded.meaning);
 
+-- Workers of webhooks and of what comes back register nowhere. Their sessions have a name, which everybody sees.
+CREATE OR REPLACE FUNCTION mailqueue.is_connected(p_application text) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT EXISTS (SELECT FROM pg_stat_activity AS a WHERE a.datname = current_database() AND starts_with(a.application_name, p_application))
+$$;
+COMMENT ON FUNCTION mailqueue.is_connected(text) IS 'Whether a session of programs with such a name is there.';
+
 CREATE OR REPLACE FUNCTION mailqueue.health_of_webhooks() RETURNS TABLE (name text, state text, found text, fix text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -15,6 +24,7 @@ AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
     v_off text[]; v_failing text[]; v_late text[]; v_wait interval;
+    v_is_running boolean := mailqueue.is_connected('mailqueue/webhooks');
 BEGIN
     SELECT array_agg(format('%s of %s (%s)', w.url, p.name, CASE w.disabled_reason WHEN 'gone' THEN 'answered 410' ELSE 'kept failing' END) ORDER BY w.disabled_at DESC)
                FILTER (WHERE w.disabled_reason IN ('gone', 'failing') AND w.disabled_at > v_now - interval '30 days'),
@@ -35,10 +45,12 @@ BEGIN
              CROSS JOIN LATERAL (SELECT o.run_at FROM mailqueue.webhook_deliveries AS o WHERE o.webhook_id = w.id AND o.status = 'pending'
                                   ORDER BY o.run_at, o.id LIMIT 1) AS d
              WHERE w.circuit_opened_at IS NULL) AS r
-     WHERE r.run_at < v_now - mailqueue.system_interval('webhook_late_warning');
+     WHERE r.run_at < v_now - CASE WHEN v_is_running THEN mailqueue.system_interval('webhook_late_warning') ELSE interval '15 s' END;
     RETURN QUERY SELECT 'webhook backlog',
         CASE WHEN v_late IS NULL THEN 'ok' WHEN v_wait > mailqueue.system_interval('webhook_late_alarm') THEN 'alarm' ELSE 'warning' END,
-        coalesce('events wait for ' || mailqueue.some_words(v_late), 'no event waits for an endpoint that answers'),
-        CASE WHEN v_late IS NOT NULL THEN 'see that mailqueue worker webhooks runs (mailqueue up brings one), and whether the endpoint is quick enough' END;
+        coalesce(CASE WHEN v_is_running THEN '' ELSE 'no worker delivers, and ' END || 'events wait for ' || mailqueue.some_words(v_late),
+                 'no event waits for an endpoint that answers'),
+        CASE WHEN v_late IS NOT NULL AND NOT v_is_running THEN 'start a worker: mailqueue worker webhooks'
+             WHEN v_late IS NOT NULL THEN 'see that mailqueue worker webhooks runs (mailqueue up brings one), and whether the endpoint is quick enough' END;
 END $$;
 COMMENT ON FUNCTION mailqueue.health_of_webhooks() IS 'Rows of view health: webhooks that were disabled or keep failing, and events that are late.';

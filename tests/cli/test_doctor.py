@@ -45,7 +45,7 @@ def test_an_installation_that_sends_is_sound(on_fresh_db: Cli) -> None:
 
     assert findings(on_fresh_db) == {}
     shown = on_fresh_db("doctor").stdout
-    assert "45 checks" in shown
+    assert "46 checks" in shown
     assert "ok     workers" in shown
 
 

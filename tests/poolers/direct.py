@@ -42,6 +42,7 @@ DIRECT: Mapping[str, str] = {
     "tests/backup": _OWN_SERVER,
     "tests/operations/test_space.py": _OWN_SERVER,
     "tests/operations/test_health_locks.py": _CUTS,
+    "tests/operations/test_health_missing.py": _COUNTS_SESSIONS,
     "tests/queue/test_rescuer.py": _CUTS_ALL,
     "tests/queue/test_wakeups.py::test_a_parked_worker_is_rung_and_nobody_else_rings": _LISTENS,
     "tests/queue/test_domains.py::test_a_claim_that_only_moved_mail_wakes_who_sleeps": _LISTENS,
