@@ -118,7 +118,7 @@ BEGIN
                             mailqueue.rotate_api_key(uuid, uuid, bytea, text, interval, timestamptz), mailqueue.revoke_api_key(uuid, uuid, text)'),
             ('api', 'SELECT (id, project_id, name, hint, is_test, scopes, requests_per_second, created_at, created_by, expires_at, rotated_at,
                              revoked_at, revoked_reason, last_used_at, last_used_from) ON mailqueue.api_keys'),
-            ('api', 'EXECUTE ON FUNCTION mailqueue.tenant(), mailqueue.sees_all()'),  -- in policies
+            ('api', 'EXECUTE ON FUNCTION mailqueue.tenant(), mailqueue.sees_all(), mailqueue.mode(), mailqueue.is_test_email(uuid)'),  -- in policies
             ('api', 'EXECUTE ON FUNCTION mailqueue.record_events(jsonb), mailqueue.find_inbound_endpoint(text, bytea),
                             mailqueue.recipient_events(uuid, text, timestamptz, uuid, integer),
                             mailqueue.keep_inbound(uuid[], integer[], text[], text[], jsonb[], jsonb[], bytea[], text[])'),
@@ -208,7 +208,7 @@ BEGIN
             ('dba', 'USAGE ON SCHEMA mailqueue'),
             ('dba', 'EXECUTE ON FUNCTION mailqueue.address_key(text), mailqueue.address_sent(text), mailqueue.domain_key(text),
                             mailqueue.address_beyond_ascii(text, boolean), mailqueue.domain_beyond_ascii(text)'),
-            ('dba', 'EXECUTE ON FUNCTION mailqueue.tenant(), mailqueue.sees_all()'),  -- in views
+            ('dba', 'EXECUTE ON FUNCTION mailqueue.tenant(), mailqueue.sees_all(), mailqueue.mode()'),  -- in views
             ('dba', 'SELECT ON mailqueue.emails, mailqueue.queue_depth, mailqueue.sender_headroom, mailqueue.sender_health, mailqueue.routes, mailqueue.worker_status,
                                mailqueue.recipient_history, mailqueue.held, mailqueue.books, mailqueue.sender_account_days, mailqueue.rates,
                                mailqueue.queue_blocked, mailqueue.paused, mailqueue.throughput, mailqueue.health,

@@ -1,5 +1,6 @@
 """Leaves out tests this machine cannot run, and says so at the end instead of passing over them."""
 
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,10 @@ def _lacks_browser() -> str | None:
     return None if CHROMIUM.exists() else "no chromium here"
 
 
+def _lacks_systemd() -> str | None:
+    return None if shutil.which("systemd-analyze") else "no systemd-analyze here"
+
+
 def _lacks_faketime() -> str | None:
     return None if faketime_library() else NO_LIBRARY
 
@@ -39,6 +44,7 @@ NEEDS: Mapping[str, Callable[[], str | None]] = {
     "opendkim": lacks_opendkim,
     "small_disk": lacks_small_disk,
     "pgbouncer": lacks_pgbouncer,
+    "systemd": _lacks_systemd,
 }
 
 

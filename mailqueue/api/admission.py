@@ -4,16 +4,18 @@ from collections.abc import Mapping
 
 from starlette.requests import Request
 
-from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.reading import head_of
 from mailqueue.api.runtime import Runtime
 from mailqueue.core.errors import Forbidden, NotFound, Unauthorized
 from mailqueue.tenants.allowance import Allowance, Standing
 from mailqueue.tenants.keys import not_in_force
-from mailqueue.tenants.model import Admin, Caller, Scope
+from mailqueue.tenants.model import Admin, Caller
 
 KEY = "this key"
 PROJECT = "the keys of a project together"
+NEEDS_LIVE = "a live key"
+OWN_ONLY = "a test key sees and changes test things only"
 
 
 def credential_of(request: Request) -> str:
@@ -39,33 +41,40 @@ async def admitted(
 
     Raises:
         Unauthorized: key or token is missing or not in force.
-        Forbidden: the key lacks the endpoint's scope.
+        Forbidden: the key lacks the endpoint's scope, or is a test key and may not.
         NotFound: the path names another project than the key's.
     """
     given = credential_of(request)
     if endpoint.superadmin:
         return await runtime.services.admin_of(given)
-    caller = await caller_of(runtime, request, given, scope=endpoint.scope)
+    caller = await caller_of(runtime, request, given, endpoint)
     project = path.get("pid")
     if project is not None and project not in (str(caller.project_id), caller.project):
         raise NotFound("project", project[:100])
     return caller
 
 
-async def caller_of(runtime: Runtime, request: Request, key: str, *, scope: Scope | None) -> Caller:
-    """Say for whom a key speaks.
+async def caller_of(runtime: Runtime, request: Request, key: str, endpoint: Endpoint) -> Caller:
+    """Return whom a key speaks for, once it is known to open an endpoint.
 
     Raises:
         Unauthorized: it is not in force.
-        Forbidden: it lacks the scope.
+        Forbidden: it lacks the scope, or is a test key and may not.
     """
     client = request.scope.get("client")
     caller = await runtime.callers.find(key, address=client[0] if client else None)
     if caller is None:
         raise not_in_force()
-    if scope is not None and scope not in caller.scopes:
-        raise Forbidden(f"scope {scope}")
+    if endpoint.scope is not None and endpoint.scope not in caller.scopes:
+        raise Forbidden(f"scope {endpoint.scope}")
+    if caller.is_test and endpoint.test_keys in (None, ForTestKeys.REFUSED):
+        raise Forbidden(NEEDS_LIVE, OWN_ONLY)
     return caller
+
+
+def reads_only(endpoint: Endpoint, who: Caller | Admin) -> bool:
+    """Return whether the transactions of a request may write nothing. Pure."""
+    return isinstance(who, Caller) and who.is_test and endpoint.test_keys is ForTestKeys.READ
 
 
 async def let_in(caller: Caller, allowance: Allowance) -> Standing | None:
@@ -76,7 +85,7 @@ async def let_in(caller: Caller, allowance: Allowance) -> Standing | None:
     """
     standing = None
     if (rate := caller.project_requests_per_second) is not None:
-        await allowance.take(caller.project_id, rate, what=PROJECT)
+        await allowance.take(caller.project_bucket, rate, what=PROJECT)
     if (rate := caller.requests_per_second) is not None:
         standing = await allowance.take(caller.id, rate, what=KEY)
     return standing

@@ -9,7 +9,7 @@ from pydantic import Field
 from starlette.exceptions import HTTPException
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.given import Given
 from mailqueue.api.mail import renamed
 from mailqueue.api.spooling import spooled
@@ -81,5 +81,6 @@ ENDPOINTS = (
         description="The body is the file itself, Content-Type what it is, at most 25 MiB. The "
         "same file under the same name has the same id. It is kept as long as emails use it, and "
         "after that as long as the project keeps attachments.",
+        test_keys=ForTestKeys.OWN,
     ),
 )

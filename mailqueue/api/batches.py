@@ -10,7 +10,7 @@ from uuid import UUID
 from mailqueue.api import mail
 from mailqueue.api.answers import Violations
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.sending_model import BatchRecipient, BatchRequest
 from mailqueue.api.sending_prepared import routed
 from mailqueue.core.errors import InvalidField
@@ -174,6 +174,7 @@ BATCH_ENDPOINTS = (
             "text_body": "Our new address is …",
             "recipients": [{"email": "ann@example.com"}, {"email": "bob@example.com"}],
         },
+        test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
         "GET",
@@ -183,5 +184,6 @@ BATCH_ENDPOINTS = (
         batch,
         response=ShownBatch,
         tag="Emails",
+        test_keys=ForTestKeys.OWN,
     ),
 )

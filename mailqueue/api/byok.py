@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.given import Given
 from mailqueue.api.own_key import (
     KEK,
@@ -58,7 +58,11 @@ class ShownVault:
 async def show(call: Call) -> ShownVault:
     """Say who holds the key."""
     async with call.connection() as conn:
-        return _shown(await ownkey.list_vaults(conn, project=call.caller.project))
+        return _shown(
+            await ownkey.list_vaults(
+                conn, project=call.caller.project, is_read_only=call.is_read_only
+            )
+        )
 
 
 async def set_own(call: Call) -> ShownVault:
@@ -147,6 +151,7 @@ ENDPOINTS = (
         show,
         response=ShownVault,
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "POST",
@@ -158,6 +163,7 @@ ENDPOINTS = (
         response=ShownVault,
         tag=_TAG,
         description=_DESCRIPTION,
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "POST",
@@ -171,6 +177,7 @@ ENDPOINTS = (
         once=Once.NEVER,
         example={"for_seconds": 28_800},
         description=_DESCRIPTION,
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "POST",
@@ -181,6 +188,7 @@ ENDPOINTS = (
         response=ShownVault,
         tag=_TAG,
         once=Once.NEVER,
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "POST",
@@ -193,5 +201,6 @@ ENDPOINTS = (
         tag=_TAG,
         description=f"{_DESCRIPTION} With {NEW_KEK} the keys go to that one; without, to the "
         "platform's.",
+        test_keys=ForTestKeys.REFUSED,
     ),
 )

@@ -1,5 +1,6 @@
 """What a handler is given: who asks, what for, and a connection that shows only theirs."""
 
+import hashlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,6 +16,9 @@ from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.tenants.model import Admin, Caller
 
+LONGEST_TEST_KEY = 250
+"""Characters of a test key's idempotency key that is kept as it is."""
+
 
 class Call:
     """One request, after key, scope and shape were found right.
@@ -28,6 +32,7 @@ class Call:
         "_caller",
         "_conn",
         "body",
+        "is_read_only",
         "path",
         "query",
         "request",
@@ -36,7 +41,13 @@ class Call:
     )
 
     def __init__(
-        self, runtime: Runtime, request: Request, path: Mapping[str, str], *, who: Caller | Admin
+        self,
+        runtime: Runtime,
+        request: Request,
+        path: Mapping[str, str],
+        *,
+        who: Caller | Admin,
+        is_read_only: bool = False,
     ) -> None:
         self.runtime = runtime
         self.request = request
@@ -46,6 +57,7 @@ class Call:
         self.body: Any = None
         self.query: Any = None
         self.size = 0
+        self.is_read_only = is_read_only
         self._conn: Conn | None = None
 
     @property
@@ -73,6 +85,11 @@ class Call:
         return self._caller.project_id if self._caller is not None else None
 
     @property
+    def is_test(self) -> bool | None:
+        """Return the mode of the caller's key; None for administrators, who see both."""
+        return self._caller.is_test if self._caller is not None else None
+
+    @property
     def settings(self) -> Settings:
         return self.runtime.settings
 
@@ -85,6 +102,15 @@ class Call:
         """Give the header Idempotency-Key."""
         given = head_of(self.request).get(b"idempotency-key")
         return None if given is None else given.decode("latin-1")
+
+    def kept_key(self, key: str) -> str:
+        """Return an idempotency key as it is kept: those of test keys are no live key's."""
+        if not self.is_test:
+            return key
+        # Keys have no spaces. A long one is kept as its hash, with the other word before it.
+        if len(key) <= LONGEST_TEST_KEY:
+            return f"test {key}"
+        return f"test sha256 {hashlib.sha256(key.encode()).hexdigest()}"
 
     def id(self, name: str) -> UUID:
         """Give a variable of the path as the id of a thing, named `email_id` for an email.
@@ -103,15 +129,22 @@ class Call:
         """Lend a connection in a transaction that acts as role mailqueue_api for the caller.
 
         It commits when the block ends. Inside, row-level security shows the caller's project only,
-        all projects for administrators. Do not hash, render or talk to anybody inside. Where the
-        request has an idempotency key that is kept TOGETHER, this is the one transaction of it.
+        all projects for administrators, and test things only to a test key. Do not hash, render or
+        talk to anybody inside. Where the request has an idempotency key that is kept TOGETHER, this
+        is the one transaction of it.
         """
         if self._conn is not None:
             async with self._conn.transaction():  # by itself all or nothing, as it would be alone
                 yield self._conn
             return
         key_id = self._caller.id if self._caller is not None else None
-        async with self.runtime.transaction(self.tenant, by=self.by, key_id=key_id) as conn:
+        async with self.runtime.transaction(
+            self.tenant,
+            by=self.by,
+            key_id=key_id,
+            is_test=self.is_test,
+            is_read_only=self.is_read_only,
+        ) as conn:
             yield conn
 
     @asynccontextmanager

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.given import StrictlyGiven
 from mailqueue.suppression import categories
 from mailqueue.suppression.model_subscriptions import Category
@@ -150,6 +150,7 @@ ENDPOINTS = (
         list_,
         response=ShownCategories,
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "POST",
@@ -169,6 +170,7 @@ ENDPOINTS = (
         },
         description="Mail that names it as its category can then be stopped or paused by its "
         "recipients, alone or with all others.",
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "GET",
@@ -178,6 +180,7 @@ ENDPOINTS = (
         get,
         response=ShownCategory,
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "PUT",
@@ -189,6 +192,7 @@ ENDPOINTS = (
         response=ShownCategory,
         tag=_TAG,
         example={"name": "News", "place": 10},
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "DELETE",
@@ -199,5 +203,6 @@ ENDPOINTS = (
         status=HTTPStatus.NO_CONTENT,
         tag=_TAG,
         description="Who unsubscribed from it stays unsubscribed.",
+        test_keys=ForTestKeys.REFUSED,
     ),
 )

@@ -9,13 +9,12 @@ from uuid import UUID
 from pydantic import Field
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.given import Given
 from mailqueue.api.own_key import lent_key, own_key_of, platform_key
 from mailqueue.deliverability import checking, keys, publication
-from mailqueue.deliverability.findings import Finding
+from mailqueue.deliverability.findings import Finding, Report
 from mailqueue.deliverability.model import DkimKey, KeyStatus
-from mailqueue.deliverability.publication import Publication
 from mailqueue.deliverability.resolver import Resolver
 from mailqueue.dkim.keys import Algorithm
 from mailqueue.dkim.record import strings, zone_line
@@ -143,10 +142,10 @@ async def show(call: Call) -> ShownDkimKey:
 async def verify(call: Call) -> Verified:
     """Look a key up; if it waited for its record and that is there, it signs from now on."""
     key = await _key(call)
-    looked = await publication.look_up([key], _resolver(call))
+    looked = await publication.look_up([key], Resolver(call.settings.name_servers))
     async with call.connection() as conn:
         [found] = await publication.settle(conn, looked, by=call.by)
-    return _verified(found)
+    return Verified(found.in_dns, list(found.found), found.why, _shown(found.key))
 
 
 async def rotate(call: Call) -> ShownDkimKeys:
@@ -172,15 +171,19 @@ async def revoke(call: Call) -> ShownDkimKey:
 
 
 async def check(call: Call) -> ShownReport:
-    """Look at SPF, DKIM, DMARC and MX of a domain, and keep what was found."""
+    """Look at SPF, DKIM, DMARC and MX of a domain, and keep what was found for a live key."""
     query: CheckQuery = call.query
     domain, project = keys.domain_of(query.domain), call.caller.project
     async with call.connection() as conn:
         mine = await keys.list_keys(conn, project=project)
     of_domain = [key for key in mine if key.domain == domain]
-    findings = await checking.look(domain, of_domain, _resolver(call), address=query.ip)
-    async with call.connection() as conn:
-        report = await checking.record(conn, project, domain=domain, findings=findings)
+    findings = await checking.look(
+        domain, of_domain, Resolver(call.settings.name_servers), address=query.ip
+    )
+    report = Report(project, domain, findings)
+    if not call.is_read_only:
+        async with call.connection() as conn:
+            await checking.record(conn, report)
     return ShownReport(report.domain, report.is_good, list(report.findings))
 
 
@@ -188,14 +191,6 @@ async def _key(call: Call) -> DkimKey:
     key_id = call.id("key_id")
     async with call.connection() as conn:
         return await keys.get(conn, call.caller.project, key_id=key_id)
-
-
-def _resolver(call: Call) -> Resolver:
-    return Resolver(call.settings.name_servers)
-
-
-def _verified(found: Publication) -> Verified:
-    return Verified(found.in_dns, list(found.found), found.why, _shown(found.key))
 
 
 def _shown(key: DkimKey) -> ShownDkimKey:
@@ -234,6 +229,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         tag=_TAG,
         once=Once.APART,
         example={"domain": "example.com"},
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "GET",
@@ -244,6 +240,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         query=ListQuery,
         response=ShownDkimKeys,
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "GET",
@@ -254,6 +251,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         query=CheckQuery,
         response=ShownReport,
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "GET",
@@ -263,6 +261,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         show,
         response=ShownDkimKey,
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "POST",
@@ -273,6 +272,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         response=Verified,
         tag=_TAG,
         once=Once.NEVER,
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "POST",
@@ -284,6 +284,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         status=HTTPStatus.CREATED,
         tag=_TAG,
         once=Once.APART,
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "DELETE",
@@ -293,5 +294,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         revoke,
         response=ShownDkimKey,
         tag=_TAG,
+        test_keys=ForTestKeys.REFUSED,
     ),
 )

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from mailqueue.api import mail, store, store_emails
 from mailqueue.api.call import Call
 from mailqueue.api.emails_acting import ACTING_ENDPOINTS
-from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.model import EmailDetail, Event, ShownEmail
 from mailqueue.api.paging import Page, PageQuery, key_of, page_of
 from mailqueue.api.store_emails import ListedEmail
@@ -172,6 +172,7 @@ ENDPOINTS = (
         tag=_TAG,
         description="Statuses are pending, assigned, held, sent, failed, suppressed, expired "
         "and cancelled; queued means pending.",
+        test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
         "GET",
@@ -181,6 +182,7 @@ ENDPOINTS = (
         email,
         response=ShownEmail,
         tag=_TAG,
+        test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
         "GET",
@@ -193,6 +195,7 @@ ENDPOINTS = (
         tag=_TAG,
         description="Oldest first: what became of it, and what its provider, its recipients and "
         "bounce mail told of it. Attempts to hand it over are with the email itself.",
+        test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
         "GET",
@@ -203,6 +206,7 @@ ENDPOINTS = (
         tag=_TAG,
         description="The raw message (message/rfc822) as it is composed for a server, without "
         "DKIM signatures.",
+        test_keys=ForTestKeys.OWN,
     ),
     *ACTING_ENDPOINTS,
 )

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from mailqueue.api import store_emails
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.given import StrictlyGiven
 from mailqueue.api.model import Text
 from mailqueue.core.errors import Conflict, NotFound
@@ -70,6 +70,7 @@ def _endpoint(action: str, summary: str, description: str) -> Endpoint:
         tag="Emails",
         description=description,
         example={"reason": "ordered twice"},
+        test_keys=ForTestKeys.OWN,
     )
 
 

@@ -24,6 +24,14 @@ class Once(StrEnum):
     ITSELF = "itself"  # the handler sees to it
 
 
+class ForTestKeys(StrEnum):
+    """What an endpoint does for a test key, which sees and changes test things only."""
+
+    OWN = "own"  # acts on what has a mode: on test things for a test key
+    READ = "read"  # shows what has no mode; the database refuses it every change
+    REFUSED = "refused"  # changes what has no mode, or gives out what lets others do so
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """One method of one path.
@@ -33,7 +41,8 @@ class Endpoint:
     `request` is None for a handler that reads the body itself, and where there is none;
     `response` is a model, a dataclass or `list[…]`, None for an answer without JSON.
     `once` None: TOGETHER for POST, else NEVER. `hidden` names fields of an answer that a replay
-    shows as null: secrets that are shown once.
+    shows as null: secrets that are shown once. `test_keys` None refuses test keys:
+    every endpoint of keys says what it does for them.
     """
 
     method: str
@@ -49,6 +58,7 @@ class Endpoint:
     superadmin: bool = False
     once: Once | None = None
     hidden: tuple[str, ...] = ()
+    test_keys: ForTestKeys | None = None
     example: dict[str, Any] | None = None
     description: str = ""
 

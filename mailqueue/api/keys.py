@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import Field
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.given import Given, StrictlyGiven
 from mailqueue.api.paging import Page, PageQuery, key_of, page_of
 from mailqueue.core.errors import Forbidden
@@ -234,6 +234,7 @@ ENDPOINTS = (
             "expires_in_days": 365,
             "rate_limit_per_sec": 500,
         },
+        test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
         "GET",
@@ -244,6 +245,7 @@ ENDPOINTS = (
         query=PageQuery,
         response=Page[ShownKey],
         tag="API keys",
+        test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
         "GET",
@@ -253,6 +255,7 @@ ENDPOINTS = (
         show,
         response=ShownKey,
         tag="API keys",
+        test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
         "PUT",
@@ -264,6 +267,7 @@ ENDPOINTS = (
         response=ShownKey,
         tag="API keys",
         example={"name": "Billing"},
+        test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
         "POST",
@@ -278,6 +282,7 @@ ENDPOINTS = (
         hidden=("key",),
         description="The old key goes on for 24 hours unless another grace is asked for.",
         example={"grace_hours": 24},
+        test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
         "DELETE",
@@ -288,5 +293,6 @@ ENDPOINTS = (
         query=RevokeQuery,
         status=HTTPStatus.NO_CONTENT,
         tag="API keys",
+        test_keys=ForTestKeys.OWN,
     ),
 )

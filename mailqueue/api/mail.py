@@ -76,7 +76,7 @@ def renamed(exc: InvalidField) -> InvalidField:
 
 
 def with_trap(caller: Caller, options: dict[str, Any]) -> dict[str, Any]:
-    """Give the options; mail of a test key goes to the trap and nowhere else.
+    """Give the options; mail of a test key is test mail, which goes to the trap and nowhere else.
 
     Raises:
         InvalidField: a test key that names a sender other than the trap.
@@ -89,7 +89,7 @@ def with_trap(caller: Caller, options: dict[str, Any]) -> dict[str, Any]:
     given = options.get("sender")
     if given not in (None, caller.trap_sender):
         raise InvalidField("smtp_config_id", f"a test key sends to the trap only, got {given!r}")
-    return options | {"sender": caller.trap_sender}
+    return {name: said for name, said in options.items() if name != "sender"} | {"is_test": True}
 
 
 async def look_up(conn: Conn, caller: Caller, email_id: UUID) -> EmailDetail:

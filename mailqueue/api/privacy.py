@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.given import Given
 from mailqueue.privacy import erasing, persons
 from mailqueue.privacy.exporting import export_person
@@ -114,6 +114,7 @@ ENDPOINTS = (
         description="By the hash of the address, or the address itself. Unfinished mail to them is "
         "cancelled; what suppresses them goes on by the hash. Files of the archive are written "
         "anew in the background: until then the state is `running`.",
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "GET",
@@ -123,6 +124,7 @@ ENDPOINTS = (
         show,
         response=ShownErasure,
         tag=_TAG,
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "GET",
@@ -134,5 +136,6 @@ ENDPOINTS = (
         tag=_TAG,
         description="By the hash of the address, or the address itself. Files of the archive are "
         "read by `mailqueue export-person` only; `archives` says whether there are any.",
+        test_keys=ForTestKeys.REFUSED,
     ),
 )

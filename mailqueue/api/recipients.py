@@ -4,7 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.paging import Page, PageQuery, key_of, page_of
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
@@ -44,5 +44,6 @@ ENDPOINTS = (
         tag="Emails",
         description="The newest first: `accepted`, `sent`, and each event of every email to it, "
         "each with the `email_id`. An address nothing was sent to has an empty list.",
+        test_keys=ForTestKeys.OWN,
     ),
 )

@@ -52,7 +52,7 @@ async def answered_once(
         return await answering()
     if not _KEY.fullmatch(given):
         raise InvalidField(FIELD, "must be 1 to 255 visible ASCII characters")
-    kept = _Kept(call.tenant or NOBODYS, given, _fingerprint(call, body))
+    kept = _Kept(call.tenant or NOBODYS, call.kept_key(given), _fingerprint(call, body))
     if once is Once.TOGETHER:
         return await _together(endpoint, call, kept, answering)
     return await _apart(endpoint, call, kept, answering)

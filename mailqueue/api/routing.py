@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
-from mailqueue.api.admission import PROJECT, admitted, let_in
+from mailqueue.api.admission import PROJECT, admitted, let_in, reads_only
 from mailqueue.api.answers import error_answer, http_refusal, json_answer, refusal
 from mailqueue.api.call import Call
 from mailqueue.api.endpoint import Endpoint, Once
@@ -100,7 +100,7 @@ class Routing(BaseRoute):
         who = await admitted(endpoint, self._runtime, request, path=path)
         if isinstance(who, Caller):
             limits += limit_headers(await let_in(who, self._runtime.allowance))
-        call = Call(self._runtime, request, path, who=who)
+        call = Call(self._runtime, request, path, who=who, is_read_only=reads_only(endpoint, who))
         if endpoint.query is not None or request.scope["query_string"]:
             call.query = asked(endpoint.query, request)
         body = b""

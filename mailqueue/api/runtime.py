@@ -40,16 +40,24 @@ class Runtime:
 
     @asynccontextmanager
     async def transaction(
-        self, tenant: UUID | None, *, by: str, key_id: UUID | None = None
+        self,
+        tenant: UUID | None,
+        *,
+        by: str,
+        key_id: UUID | None = None,
+        is_test: bool | None = None,
+        is_read_only: bool = False,
     ) -> AsyncIterator[Conn]:
         """Lend a connection in a transaction for one project, or for all of them (None).
 
-        The audit names `by`.
+        It acts for the mode of the key; `is_test` None: for both. The audit names `by`.
 
         Raises:
             Unauthorized: the key was put out of force meanwhile.
         """
         async with self.borrow() as conn, conn.transaction():
-            if not await store.act_for(conn, tenant, by=by, key_id=key_id):
+            if not await store.act_for(
+                conn, tenant, by=by, key_id=key_id, is_test=is_test, is_read_only=is_read_only
+            ):
                 raise not_in_force()
             yield conn

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from mailqueue.api.answers import json_answer
 from mailqueue.api.batches import BATCH_ENDPOINTS
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.model import Sent
 from mailqueue.api.sending_keys import with_key
 from mailqueue.api.sending_model import SendRequest
@@ -53,6 +53,7 @@ ENDPOINTS = (
             "subject": "Your order 81",
             "text_body": "It is on its way.",
         },
+        test_keys=ForTestKeys.OWN,
     ),
     *TEMPLATE_ENDPOINTS,
     *BATCH_ENDPOINTS,

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from mailqueue.api.answers import json_answer
 from mailqueue.api.batches import SentBatch, own_of, sent_to_many
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.mail import renamed
 from mailqueue.api.model import Sent
 from mailqueue.api.sending_keys import with_key
@@ -122,6 +122,7 @@ TEMPLATE_ENDPOINTS = (
         once=Once.ITSELF,
         description="The template is rendered when it is sent; its variables are checked now.",
         example=_WELCOME | {"to": ["ann@example.com"], "variables": {"FirstName": "Ann"}},
+        test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
         "POST",
@@ -135,5 +136,6 @@ TEMPLATE_ENDPOINTS = (
         tag="Sending",
         example=_WELCOME
         | {"recipients": [{"email": "ann@example.com", "variables": {"FirstName": "Ann"}}]},
+        test_keys=ForTestKeys.OWN,
     ),
 )

@@ -4,7 +4,7 @@ from dataclasses import replace
 from http import HTTPStatus
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.own_key import lent_key, own_key_of
 from mailqueue.api.smtp_configs_credentials import way_out
 from mailqueue.api.smtp_configs_model import (
@@ -157,6 +157,7 @@ ENDPOINTS = (
                 "tls_mode": "starttls",
             },
         },
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "GET",
@@ -166,6 +167,7 @@ ENDPOINTS = (
         index,
         response=ShownConfigs,
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "GET",
@@ -175,6 +177,7 @@ ENDPOINTS = (
         show,
         response=ShownConfig,
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "PUT",
@@ -186,6 +189,7 @@ ENDPOINTS = (
         response=ShownConfig,
         tag=_TAG,
         example={"priority": 20, "routing_rules": {"category": ["marketing"]}},
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "DELETE",
@@ -195,6 +199,7 @@ ENDPOINTS = (
         remove,
         status=HTTPStatus.NO_CONTENT,
         tag=_TAG,
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "POST",
@@ -204,6 +209,7 @@ ENDPOINTS = (
         activate,
         response=ShownConfig,
         tag=_TAG,
+        test_keys=ForTestKeys.REFUSED,
     ),
     *TRIAL_ENDPOINTS,
     *RETURNS_ENDPOINTS,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SecretStr
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.given import Given
 from mailqueue.api.own_key import lent_key, own_key_of
 from mailqueue.api.smtp_configs_shown import account_of
@@ -136,6 +136,7 @@ RETURNS_ENDPOINTS = (
         show_rates,
         response=Rates,
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "PUT",
@@ -147,6 +148,7 @@ RETURNS_ENDPOINTS = (
         response=Rates,
         tag=_TAG,
         example={"bounce_pause": 8},
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "GET",
@@ -157,6 +159,7 @@ RETURNS_ENDPOINTS = (
         query=WebhookQuery,
         response=EndpointShown,
         tag=_TAG,
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "PUT",
@@ -170,6 +173,7 @@ RETURNS_ENDPOINTS = (
         description="Secrets are sealed and never shown again. The URL holds a token: keep it "
         "from others, and `rotate` it if they have seen it.",
         example={"provider": "mailgun", "signing": ["the webhook signing key"]},
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "DELETE",
@@ -180,5 +184,6 @@ RETURNS_ENDPOINTS = (
         query=WebhookQuery,
         status=HTTPStatus.NO_CONTENT,
         tag=_TAG,
+        test_keys=ForTestKeys.REFUSED,
     ),
 )

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.own_key import lent_key, own_key_of
 from mailqueue.api.smtp_configs_model import SaidLine, ShownHealth, TestRequest, Tried
 from mailqueue.api.smtp_configs_shown import account_of
@@ -110,6 +110,7 @@ TRIAL_ENDPOINTS = (
         example={"to": "you@example.com"},
         description="Connects and logs in; a mail is sent only where `to` names somebody. The "
         "transcript holds what both sides said, without credentials.",
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "GET",
@@ -119,5 +120,6 @@ TRIAL_ENDPOINTS = (
         show_health,
         response=ShownHealth,
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
 )

@@ -15,14 +15,26 @@ TWIN_WAIT = "10s"
 
 
 async def act_for(
-    conn: Conn, project_id: UUID | None, *, by: str, key_id: UUID | None = None
+    conn: Conn,
+    project_id: UUID | None,
+    *,
+    by: str,
+    key_id: UUID | None = None,
+    is_test: bool | None = None,
+    is_read_only: bool = False,
 ) -> bool:
     """Have the rights of the API's role for one project, None for all, until COMMIT.
 
-    False where the key is not in force.
+    `is_test` is the mode of the key, None for both. False where the key is not in force.
     """
-    project = "*" if project_id is None else str(project_id)
-    return await value(conn, "act_for", {"project": project, "by": by, "key": key_id}, bool)
+    params = {
+        "project": "*" if project_id is None else str(project_id),
+        "by": by,
+        "key": key_id,
+        "mode": None if is_test is None else "test" if is_test else "live",
+        "read_only": is_read_only,
+    }
+    return await value(conn, "act_for", params, bool)
 
 
 class Earlier(NamedTuple):

@@ -1,7 +1,7 @@
 """The endpoints of addresses that are not written to, one by one."""
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.paging import Page, key_of, page_of
 from mailqueue.api.suppressions_lists import LIST_ENDPOINTS
 from mailqueue.api.suppressions_model import (
@@ -159,6 +159,7 @@ ENDPOINTS = (
         tag=_TAG,
         example={"emails": ["ann@example.com", "bob@example.com"], "reason": "manual"},
         description="Queued mail to them is not sent either. Up to 1,000; for more, import a list.",
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "GET",
@@ -169,6 +170,7 @@ ENDPOINTS = (
         query=SuppressionsQuery,
         response=Page[ShownSuppression],
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "GET",
@@ -179,6 +181,7 @@ ENDPOINTS = (
         query=CheckQuery,
         response=CheckedSuppression,
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     *LIST_ENDPOINTS,
     Endpoint(
@@ -190,6 +193,7 @@ ENDPOINTS = (
         response=KnownSuppression,
         tag=_TAG,
         description="The address itself is taken too. What was taken off stays in the history.",
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "DELETE",
@@ -202,5 +206,6 @@ ENDPOINTS = (
         tag=_TAG,
         description="The list and check give the hash. The address itself is taken too, and then "
         "stands in the logs of what is in between.",
+        test_keys=ForTestKeys.REFUSED,
     ),
 )

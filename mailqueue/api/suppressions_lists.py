@@ -3,7 +3,7 @@
 from starlette.responses import StreamingResponse
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.spooling import spooled
 from mailqueue.api.suppressions_model import ExportQuery, ImportedSuppressions, ImportQuery
 from mailqueue.suppression.acceptable import category_of, reason_of
@@ -80,6 +80,7 @@ LIST_ENDPOINTS = (
         description="The body is CSV with a header that names a column email, or JSON: an array of "
         "addresses or of objects, or an object a line. Bad lines are told with their number and do "
         "not stop the others. It may have 64 MiB, 30 with an Idempotency-Key.",
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "GET",
@@ -89,5 +90,6 @@ LIST_ENDPOINTS = (
         export_,
         query=ExportQuery,
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
 )

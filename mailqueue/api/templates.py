@@ -3,7 +3,7 @@
 from http import HTTPStatus
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.paging import Page, key_of, page_of
 from mailqueue.api.templates_model import (
     AskPreview,
@@ -133,6 +133,7 @@ ENDPOINTS = (
         tag=_TAG,
         description="It says nothing before a version of it is published.",
         example={"slug": "welcome-email", "name": "Welcome", "category": "onboarding"},
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "GET",
@@ -144,6 +145,7 @@ ENDPOINTS = (
         response=Page[ShownTemplate],
         tag=_TAG,
         description="A template of the project stands for the platform's of the same slug.",
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "GET",
@@ -153,6 +155,7 @@ ENDPOINTS = (
         show,
         response=ShownTemplate,
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "PUT",
@@ -165,6 +168,7 @@ ENDPOINTS = (
         tag=_TAG,
         description="What is left out stays as it is.",
         example={"name": "Welcome aboard"},
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "DELETE",
@@ -175,6 +179,7 @@ ENDPOINTS = (
         status=HTTPStatus.NO_CONTENT,
         tag=_TAG,
         description="Mail that was accepted before is still rendered from it.",
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "POST",
@@ -188,6 +193,7 @@ ENDPOINTS = (
         tag=_TAG,
         description="A template of the platform is changed by copying it under its own slug.",
         example={"slug": "welcome-email-2"},
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "POST",
@@ -202,6 +208,7 @@ ENDPOINTS = (
         description="The published version, or the newest draft where none is published, unless "
         "one is named.",
         example={"variables": {"FirstName": "Alice", "CompanyName": "Acme Corp"}},
+        test_keys=ForTestKeys.READ,
     ),
     *VERSION_ENDPOINTS,
     *PART_ENDPOINTS,

@@ -3,7 +3,7 @@
 from http import HTTPStatus
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.paging import Page
 from mailqueue.api.templates_model import PutPart, ShownPart
 from mailqueue.api.templates_shown import shown_part
@@ -62,6 +62,7 @@ PART_ENDPOINTS = (
         index,
         response=Page[ShownPart],
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "GET",
@@ -71,6 +72,7 @@ PART_ENDPOINTS = (
         show,
         response=ShownPart,
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "PUT",
@@ -83,6 +85,7 @@ PART_ENDPOINTS = (
         tag=_TAG,
         description="A version keeps those it was made with: make another to have it changed.",
         example={"kind": "partial", "source": "<p>Acme Corp, Main Street 1</p>"},
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "DELETE",
@@ -93,5 +96,6 @@ PART_ENDPOINTS = (
         status=HTTPStatus.NO_CONTENT,
         tag=_TAG,
         description="Versions that were made with it keep it.",
+        test_keys=ForTestKeys.REFUSED,
     ),
 )

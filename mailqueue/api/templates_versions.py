@@ -3,7 +3,7 @@
 from http import HTTPStatus
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.paging import Page, PageQuery, key_of, page_of
 from mailqueue.api.templates_model import (
     CreateVersion,
@@ -114,6 +114,7 @@ VERSION_ENDPOINTS = (
                 },
             },
         },
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "GET",
@@ -124,6 +125,7 @@ VERSION_ENDPOINTS = (
         query=PageQuery,
         response=Page[ShownVersion],
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "GET",
@@ -134,6 +136,7 @@ VERSION_ENDPOINTS = (
         query=DiffQuery,
         response=ShownDiff,
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "GET",
@@ -143,6 +146,7 @@ VERSION_ENDPOINTS = (
         show,
         response=ShownWords,
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "POST",
@@ -154,6 +158,7 @@ VERSION_ENDPOINTS = (
         tag=_TAG,
         once=Once.APART,
         description="The version published before is archived, and can be published again.",
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "POST",
@@ -164,5 +169,6 @@ VERSION_ENDPOINTS = (
         response=ShownVersion,
         tag=_TAG,
         description="Where it was the published one, nothing more is accepted from the template.",
+        test_keys=ForTestKeys.REFUSED,
     ),
 )

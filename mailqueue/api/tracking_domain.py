@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.deliverability.resolver import Resolver
 from mailqueue.tenants.model import Scope
 from mailqueue.tracking import domains
@@ -75,6 +75,7 @@ ENDPOINTS = (
         show,
         response=ShownDomain,
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "POST",
@@ -85,5 +86,6 @@ ENDPOINTS = (
         response=CheckedDomain,
         tag=_TAG,
         once=Once.NEVER,
+        test_keys=ForTestKeys.REFUSED,
     ),
 )

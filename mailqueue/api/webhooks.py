@@ -5,7 +5,7 @@ from http import HTTPStatus
 from uuid import UUID
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.own_key import lent_key, own_key_of
 from mailqueue.api.paging import Page, PageQuery, key_of, page_of
 from mailqueue.api.webhooks_log import LOG_ENDPOINTS
@@ -189,6 +189,7 @@ ENDPOINTS = (
             "event_types": ["email.delivered", "email.hard_bounce", "email.complaint"],
         },
         description="The secret is in this answer and nowhere else.",
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "GET",
@@ -199,6 +200,7 @@ ENDPOINTS = (
         query=PageQuery,
         response=Page[ShownHook],
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "GET",
@@ -208,6 +210,7 @@ ENDPOINTS = (
         list_types,
         response=ShownTypes,
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "GET",
@@ -217,6 +220,7 @@ ENDPOINTS = (
         show,
         response=ShownHook,
         tag=_TAG,
+        test_keys=ForTestKeys.READ,
     ),
     Endpoint(
         "PUT",
@@ -228,6 +232,7 @@ ENDPOINTS = (
         response=ShownHook,
         tag=_TAG,
         example={"event_types": ["email.hard_bounce", "email.complaint"]},
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "DELETE",
@@ -237,6 +242,7 @@ ENDPOINTS = (
         remove,
         status=HTTPStatus.NO_CONTENT,
         tag=_TAG,
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "POST",
@@ -249,6 +255,7 @@ ENDPOINTS = (
         tag=_TAG,
         hidden=("secret",),
         example={"overlap_hours": 24},
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "POST",
@@ -258,6 +265,7 @@ ENDPOINTS = (
         enable,
         response=ShownHook,
         tag=_TAG,
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "POST",
@@ -267,6 +275,7 @@ ENDPOINTS = (
         disable,
         response=ShownHook,
         tag=_TAG,
+        test_keys=ForTestKeys.REFUSED,
     ),
     *LOG_ENDPOINTS,
 )

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from uuid import UUID
 
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.own_key import lent_key, own_key_of
 from mailqueue.api.paging import Page, key_of, page_of
 from mailqueue.api.webhooks_model import (
@@ -141,6 +141,7 @@ def shown(one: Delivery) -> ShownDelivery:
         response_status=one.last_code,
         error=one.last_error,
         email_id=one.email_id,
+        is_test=one.is_test,
         created_at=one.created_at,
         finished_at=one.finished_at,
     )
@@ -171,6 +172,7 @@ LOG_ENDPOINTS = (
         once=Once.APART,
         example={"type": "email.delivered"},
         description="It is signed like any other and stands in the log; it is not tried again.",
+        test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
         "GET",
@@ -181,6 +183,7 @@ LOG_ENDPOINTS = (
         query=LogQuery,
         response=Page[ShownDelivery],
         tag=_TAG,
+        test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
         "POST",
@@ -194,6 +197,7 @@ LOG_ENDPOINTS = (
         example={"since": "2026-11-20T08:00:00Z", "until": "2026-11-20T12:00:00Z"},
         description="What failed or was cancelled, unless other states are named. At most 10,000 "
         "at once: ask again until none is left.",
+        test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
         "GET",
@@ -203,6 +207,7 @@ LOG_ENDPOINTS = (
         show,
         response=ShownLog,
         tag=_TAG,
+        test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
         "POST",
@@ -212,5 +217,6 @@ LOG_ENDPOINTS = (
         retry,
         response=ShownDelivery,
         tag=_TAG,
+        test_keys=ForTestKeys.OWN,
     ),
 )

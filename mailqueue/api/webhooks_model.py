@@ -158,7 +158,10 @@ class ShownTypes:
 
 @dataclass(frozen=True, slots=True)
 class ShownDelivery:
-    """One event on its way, or what became of it; `next_attempt_at` null: none follows."""
+    """One event on its way, or what became of it; `next_attempt_at` null: none follows.
+
+    `is_test`: it tells of test mail.
+    """
 
     id: UUID
     webhook_id: UUID
@@ -171,6 +174,7 @@ class ShownDelivery:
     response_status: int | None
     error: str | None
     email_id: UUID | None
+    is_test: bool
     created_at: datetime
     finished_at: datetime | None
 

@@ -10,7 +10,7 @@ MailqueueError
 │   ├── InvalidField         field, why                      → 422
 │   ├── NotFound             kind, id                        → 404
 │   ├── Conflict             what stands in the way          → 409
-│   ├── Forbidden            scope needed                    → 403
+│   ├── Forbidden            what is needed, why             → 403
 │   ├── LimitReached         limit, retry_after              → 429
 │   └── TooManyRequests      limit, retry_after              → 429
 ├── SealBroken               a sealed value cannot be opened
@@ -88,9 +88,9 @@ class Conflict(InputError):
 class Forbidden(InputError):
     """The key or role does not allow this."""
 
-    def __init__(self, needed: str) -> None:
+    def __init__(self, needed: str, why: str | None = None) -> None:
         self.needed = needed
-        super().__init__(f"not allowed without {needed}")
+        super().__init__(f"not allowed without {needed}" + ("" if why is None else f": {why}"))
 
 
 class LimitReached(InputError):

@@ -34,7 +34,7 @@ async def check(
     await keys.get_project(conn, project)
     mine = await store.list_keys(conn, project, domain=domain)
     findings = await look(domain, mine, resolver, address=address)
-    return await record(conn, project, domain=domain, findings=findings)
+    return await record(conn, Report(project, domain, findings))
 
 
 async def look(
@@ -56,18 +56,17 @@ async def look(
     return tuple(await asyncio.gather(*looks))
 
 
-async def record(conn: Conn, project: str, *, domain: str, findings: tuple[Finding, ...]) -> Report:
+async def record(conn: Conn, report: Report) -> Report:
     """Keep what was found.
 
     Raises:
         NotFound: there is no such project.
     """
-    owner = await keys.get_project(conn, project)
-    report = Report(project, domain, findings)
+    owner = await keys.get_project(conn, report.project)
     await store.record_check(
         conn,
         owner.id,
-        domain=domain,
+        domain=report.domain,
         is_good=report.is_good,
         findings=[asdict(each) for each in report.findings],
     )

@@ -95,7 +95,7 @@ class SubmissionHandler:
         """
         until = time.monotonic() + self.patience_s
         for bucket, rate, what in (
-            (caller.project_id, caller.project_requests_per_second, "the keys of a project"),
+            (caller.project_bucket, caller.project_requests_per_second, "the keys of a project"),
             (caller.id, caller.requests_per_second, "this key"),
         ):
             while rate is not None:
@@ -145,7 +145,7 @@ async def _prepared(caller: Caller, envelope: Received, raw: bytes) -> PreparedR
         raw,
         envelope.recipients,
         has_null_sender=not envelope.sender,
-        options={"sender": caller.trap_sender} if caller.is_test else {},
+        options={"is_test": True, "sender": caller.trap_sender} if caller.is_test else {},
         is_once=True,
         by=f"key {caller.name}",
     )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from mailqueue.core.secret import Secret
 
@@ -171,6 +171,11 @@ class Caller:
     scopes: frozenset[str] = EVERY_SCOPE
     requests_per_second: float | None = None
     project_requests_per_second: float | None = None
+
+    @property
+    def project_bucket(self) -> UUID:
+        """Return what its project's requests are counted by: test keys use up no live key's."""
+        return uuid5(self.project_id, "test") if self.is_test else self.project_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,15 +114,20 @@ async def release(
     return await store.list_vaults(conn, project)
 
 
-async def list_vaults(conn: Conn, *, project: str | None = None) -> list[ProjectVault]:
+async def list_vaults(
+    conn: Conn, *, project: str | None = None, is_read_only: bool = False
+) -> list[ProjectVault]:
     """Say how the secrets of projects are kept; None stands for all projects.
+
+    Grants that are over are forgotten first, unless the transaction may write nothing.
 
     Raises:
         NotFound: there is no such project.
     """
     if project is not None:
         await _project(conn, project)
-    await store.forget_expired_grants(conn)
+    if not is_read_only:
+        await store.forget_expired_grants(conn)
     return await store.list_vaults(conn, project)
 
 

@@ -127,6 +127,7 @@ class Delivery:
     last_code: int | None
     last_error: str | None
     email_id: UUID | None
+    is_test: bool  # of test mail
     created_at: datetime
     finished_at: datetime | None
 

@@ -12,7 +12,7 @@ BEGIN
     UPDATE mailqueue.email_recipients AS r
        SET status = 'suppressed', reason = mailqueue.suppressed(q.project_id, r.address, q.category), settled_at = now()
       FROM mailqueue.email_queue AS q
-     WHERE r.email_id = ANY (p_ids) AND q.id = r.email_id
+     WHERE r.email_id = ANY (p_ids) AND q.id = r.email_id AND NOT q.is_test
        AND mailqueue.suppressed(q.project_id, r.address, q.category) IS NOT NULL;
     IF FOUND THEN
         UPDATE mailqueue.email_queue AS q
@@ -27,7 +27,7 @@ BEGIN
                     THEN (SELECT min(r.reason) FROM mailqueue.email_recipients AS r
                            WHERE r.email_id = q.id HAVING bool_and(r.status = 'suppressed'))
                     ELSE mailqueue.suppressed(q.project_id, q.recipient_email, q.category) END AS reason) AS w
-     WHERE q.id = ANY (p_ids) AND w.reason IS NOT NULL;
+     WHERE q.id = ANY (p_ids) AND NOT q.is_test AND w.reason IS NOT NULL;
     IF v_ids IS NULL THEN
         RETURN 0;
     END IF;

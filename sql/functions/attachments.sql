@@ -40,8 +40,13 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.check_attachment_type(text, bytea, text[]) IS 'Refuse a type that the project does not allow or the octets do not show.';
 
+-- They knew no modes in a version before.
+DROP FUNCTION IF EXISTS mailqueue.keep_attachment(uuid, bytea, text, text);
+DROP FUNCTION IF EXISTS mailqueue.use_upload(uuid, text);
+DROP FUNCTION IF EXISTS mailqueue.take_attachments(uuid, jsonb, boolean);
+
 -- Twins that come at the same moment may both be stored: nobody waits for anybody.
-CREATE OR REPLACE FUNCTION mailqueue.keep_attachment(p_project uuid, p_octets bytea, p_type text, p_name text,
+CREATE OR REPLACE FUNCTION mailqueue.keep_attachment(p_project uuid, p_octets bytea, p_type text, p_name text, p_is_test boolean,
     OUT id uuid, OUT created_on date)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -52,19 +57,19 @@ BEGIN
     SELECT a.id, a.created_on INTO keep_attachment.id, keep_attachment.created_on
       FROM mailqueue.attachments AS a
      WHERE a.project_id = p_project AND a.sha256 = v_hash AND a.content_type = p_type
-       AND a.file_name IS NOT DISTINCT FROM p_name
+       AND a.file_name IS NOT DISTINCT FROM p_name AND a.is_test = p_is_test
        AND a.created_on >= date_trunc('month', now() AT TIME ZONE 'UTC')::date
      LIMIT 1;
     IF keep_attachment.id IS NULL THEN
-        INSERT INTO mailqueue.attachments AS a (project_id, sha256, bytes, content_type, file_name, octets)
-        VALUES (p_project, v_hash, length(p_octets), p_type, p_name, p_octets)
+        INSERT INTO mailqueue.attachments AS a (project_id, sha256, bytes, content_type, file_name, octets, is_test)
+        VALUES (p_project, v_hash, length(p_octets), p_type, p_name, p_octets, p_is_test)
         RETURNING a.id, a.created_on INTO keep_attachment.id, keep_attachment.created_on;
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.keep_attachment(uuid, bytea, text, text) IS 'Store octets, or find them where the project stored them this month.';
+COMMENT ON FUNCTION mailqueue.keep_attachment(uuid, bytea, text, text, boolean) IS 'Store octets, or find them where the project stored them in that mode this month.';
 
 -- An upload of an earlier month is brought into this one, so that it is kept for as long as the mail that carries it.
-CREATE OR REPLACE FUNCTION mailqueue.use_upload(p_project uuid, p_id text, OUT id uuid, OUT created_on date, OUT bytes integer,
+CREATE OR REPLACE FUNCTION mailqueue.use_upload(p_project uuid, p_id text, p_is_test boolean, OUT id uuid, OUT created_on date, OUT bytes integer,
     OUT content_type text, OUT file_name text)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -74,7 +79,7 @@ DECLARE
 BEGIN
     SELECT * INTO a FROM mailqueue.attachments AS u
      WHERE u.id::text = lower(p_id) AND u.id = CASE WHEN p_id ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN p_id::uuid END
-       AND u.project_id = p_project
+       AND u.project_id = p_project AND u.is_test = p_is_test
      ORDER BY u.created_on DESC LIMIT 1;
     IF a.id IS NULL THEN
         PERFORM mailqueue.refuse('attachments', format('there is no upload %s', to_json(left(p_id, 100))));
@@ -90,13 +95,13 @@ BEGIN
     END IF;
     id := a.id; created_on := a.created_on; bytes := a.bytes; content_type := a.content_type; file_name := a.file_name;
 END $$;
-COMMENT ON FUNCTION mailqueue.use_upload(uuid, text) IS 'Find an upload of this project for a mail; refuses what is not there.';
+COMMENT ON FUNCTION mailqueue.use_upload(uuid, text, boolean) IS 'Find an upload of this project and mode for a mail; refuses what is not there.';
 
 DROP FUNCTION IF EXISTS mailqueue.take_attachments(uuid, jsonb);
 
 -- Takes [{"filename", "content" (base64), "content_type", "content_id"} or {"id", "filename", "content_id"}], gives what
 -- email_contents.files holds.
-CREATE OR REPLACE FUNCTION mailqueue.take_attachments(p_project uuid, p_files jsonb, p_has_html boolean) RETURNS jsonb
+CREATE OR REPLACE FUNCTION mailqueue.take_attachments(p_project uuid, p_files jsonb, p_has_html boolean, p_is_test boolean) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -124,7 +129,7 @@ BEGIN
         v_name := f ->> 'filename';
         v_cid := btrim(f ->> 'content_id', '<>');
         IF f ? 'id' THEN
-            SELECT * INTO v_kept FROM mailqueue.use_upload(p_project, f ->> 'id');
+            SELECT * INTO v_kept FROM mailqueue.use_upload(p_project, f ->> 'id', p_is_test);
             v_name := coalesce(v_name, v_kept.file_name);
             v_type := v_kept.content_type;
             v_bytes := v_kept.bytes;
@@ -151,7 +156,7 @@ BEGIN
         END IF;
         IF NOT f ? 'id' THEN
             PERFORM mailqueue.check_attachment_type(v_type, v_octets, v_allowed);
-            SELECT * INTO v_kept FROM mailqueue.keep_attachment(p_project, v_octets, v_type, NULL);
+            SELECT * INTO v_kept FROM mailqueue.keep_attachment(p_project, v_octets, v_type, NULL, p_is_test);
         END IF;
         v_taken := v_taken || jsonb_strip_nulls(jsonb_build_object(
             'id', v_kept.id, 'on', v_kept.created_on, 'name', v_name, 'type', v_type, 'cid', v_cid,
@@ -159,7 +164,7 @@ BEGIN
     END LOOP;
     RETURN nullif(v_taken, '[]');
 END $$;
-COMMENT ON FUNCTION mailqueue.take_attachments(uuid, jsonb, boolean) IS 'Check and store the files of a mail; gives the references that its content keeps.';
+COMMENT ON FUNCTION mailqueue.take_attachments(uuid, jsonb, boolean, boolean) IS 'Check and store the files of a mail; gives the references that its content keeps.';
 
 CREATE OR REPLACE FUNCTION mailqueue.has_html(q mailqueue.email_queue) RETURNS boolean
 LANGUAGE sql STABLE

@@ -15,6 +15,7 @@ DECLARE
     v_allowed text[];
     v_most integer;
     v_location text := p_location;
+    v_is_test boolean := coalesce(mailqueue.mode(), false);
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     IF p_name IS NOT NULL THEN
@@ -31,8 +32,9 @@ BEGIN
         SELECT u.id, u.created_on
           FROM (SELECT a.id FROM mailqueue.attachments AS a
                  WHERE a.project_id = p_project AND a.sha256 = p_sha256 AND a.content_type = p_type AND a.file_name IS NOT DISTINCT FROM p_name
+                   AND a.is_test = v_is_test
                  ORDER BY a.created_on DESC LIMIT 1) AS found,
-               mailqueue.use_upload(p_project, found.id::text) AS u;
+               mailqueue.use_upload(p_project, found.id::text, v_is_test) AS u;
     IF FOUND THEN
         RETURN;
     END IF;
@@ -46,8 +48,8 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY
-        INSERT INTO mailqueue.attachments AS a (project_id, sha256, bytes, content_type, file_name, octets, location)
-        VALUES (p_project, p_sha256, p_bytes::integer, p_type, p_name, p_octets, CASE WHEN p_octets IS NULL THEN v_location END)
+        INSERT INTO mailqueue.attachments AS a (project_id, sha256, bytes, content_type, file_name, octets, location, is_test)
+        VALUES (p_project, p_sha256, p_bytes::integer, p_type, p_name, p_octets, CASE WHEN p_octets IS NULL THEN v_location END, v_is_test)
         RETURNING a.id, a.created_on;
 END $$;
 COMMENT ON FUNCTION mailqueue.keep_upload(uuid, text, text, bytea, bigint, bytea, bytea, text) IS

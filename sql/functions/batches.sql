@@ -112,8 +112,8 @@ BEGIN
         IF cardinality(v_rows) > 0 THEN
             PERFORM mailqueue.store_batch(v_rows, v_contents);
         END IF;
-        INSERT INTO mailqueue.batches (project_id, created_by, subject, email_ids, rejected)
-        VALUES (v_project, p_by, v_contents[1].subject, v_ids, cardinality(array_positions(v_status, 'rejected')))
+        INSERT INTO mailqueue.batches (project_id, created_by, subject, email_ids, rejected, is_test)
+        VALUES (v_project, p_by, v_contents[1].subject, v_ids, cardinality(array_positions(v_status, 'rejected')), v_base.is_test)
         RETURNING batches.id INTO v_batch;
     END IF;
     RETURN QUERY
@@ -132,8 +132,8 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
-    INSERT INTO mailqueue.batches (id, project_id, created_by, subject, email_ids) VALUES (p_ids[1], p_project, p_by, p_subject, p_ids)
-    ON CONFLICT DO NOTHING;
+    INSERT INTO mailqueue.batches (id, project_id, created_by, subject, email_ids, is_test)
+    VALUES (p_ids[1], p_project, p_by, p_subject, p_ids, mailqueue.is_test_email(p_ids[1])) ON CONFLICT DO NOTHING;
 END $$;
 COMMENT ON FUNCTION mailqueue.keep_batch(uuid, uuid[], text, text) IS 'Remember mails that were handed in as one; the batch has the id of the first.';
 
@@ -152,6 +152,7 @@ AS $$
                      WHERE i.id IS NOT NULL GROUP BY 1) AS s)
       FROM mailqueue.batches AS b
      WHERE b.id = p_batch AND b.project_id = p_project AND coalesce(mailqueue.tenant(), p_project) = p_project
+       AND coalesce(mailqueue.mode(), b.is_test) = b.is_test
 $$;
 COMMENT ON FUNCTION mailqueue.batch_of(uuid, uuid) IS 'A batch of a project, with how many of its mails are in each state by now.';
 

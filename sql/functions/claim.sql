@@ -63,7 +63,7 @@ DECLARE
     v_is_braked boolean; v_is_rated boolean; v_brake_day date;
     l record;                                                -- lanes of this round
     v_lanes integer[]; v_floors timestamptz[]; v_probes timestamptz[]; v_projects integer[]; v_domains integer[]; v_accounts text[];
-    v_weights integer[];
+    v_weights integer[]; v_tests boolean[];                  -- lanes of test mail: its trap is all that counts it
     h_id integer[] := '{}'; h_account integer[] := '{}'; h_now integer[] := '{}'; h_room integer[] := '{}';
     h_until timestamptz[] := '{}'; h_why text[] := '{}'; h_day date[] := '{}'; h_used integer[] := '{}'; h_revision integer[] := '{}';  -- limits seen
     h_fallback boolean[] := '{}';
@@ -123,8 +123,9 @@ BEGIN
                  ORDER BY l.vtime, l.id LIMIT least(8 * 4 ^ v_round, v_left)::integer FOR NO KEY UPDATE SKIP LOCKED
             )
             SELECT array_agg(k.id), array_agg(k.due_floor), array_agg(k.probed_at), array_agg(k.project_limit),
-                   array_agg(k.domain_limit), array_agg(k.account_limits::text), array_agg(k.weight), array_agg(k.vtime), max(k.vtime)
-              INTO v_lanes, v_floors, v_probes, v_projects, v_domains, v_accounts, v_weights, v_vtimes, v_last FROM pick AS k;
+                   array_agg(k.domain_limit), array_agg(k.account_limits::text), array_agg(k.weight), array_agg(k.vtime), max(k.vtime),
+                   array_agg(coalesce(k.home_route, k.route) LIKE '(test)%')
+              INTO v_lanes, v_floors, v_probes, v_projects, v_domains, v_accounts, v_weights, v_vtimes, v_last, v_tests FROM pick AS k;
             EXIT WHEN v_lanes IS NULL;
 
             -- Limits of these lanes. The first round waits for them in id order, later rounds must not wait.
@@ -207,7 +208,7 @@ BEGIN
                 v_full := v_probes[i] < v_now - interval '1 second';  -- once a second without the floor
                 v_got := mailqueue.pick_emails(v_lanes[i], CASE WHEN v_full THEN '-infinity' ELSE v_floors[i] END, v_now, v_quota, v_room);
                 v_picked := v_got.recipients;
-                IF v_is_rated AND d IS NULL AND v_picked > 0 THEN
+                IF v_is_rated AND d IS NULL AND v_picked > 0 AND NOT v_tests[i] THEN
                     SELECT r.ids, r.recipients, v_got.last_due AS last_due, v_got.passed AS passed INTO v_got
                       FROM mailqueue.move_rated(v_lanes[i], v_got.ids) AS r;
                 END IF;
@@ -216,12 +217,14 @@ BEGIN
                     r_accounts := r_accounts || array_fill(h_account[a], ARRAY[cardinality(v_got.ids)]);
                     r_revisions := r_revisions || array_fill(h_revision[a], ARRAY[cardinality(v_got.ids)]);
                     r_account_days := r_account_days || array_fill(h_day[a], ARRAY[cardinality(v_got.ids)]);
-                    r_project_days := r_project_days || array_fill(h_day[p], ARRAY[cardinality(v_got.ids)]);
+                    r_project_days := r_project_days || array_fill(CASE WHEN NOT v_tests[i] THEN h_day[p] END, ARRAY[cardinality(v_got.ids)]);
                     h_used[a] := h_used[a] + v_got.recipients;
                     IF h_why[a] IS NULL AND h_until[a] IS NOT NULL THEN  -- its block is over: a circuit may be half open
                         PERFORM mailqueue.begin_probe(h_id[a], v_claim);
                     END IF;
-                    h_used[p] := h_used[p] + v_got.recipients;
+                    IF NOT v_tests[i] THEN
+                        h_used[p] := h_used[p] + v_got.recipients;
+                    END IF;
                     h_share[p] := h_share[p] + v_got.recipients;
                     IF d IS NOT NULL THEN
                         h_used[d] := h_used[d] + v_got.recipients;

@@ -11,10 +11,11 @@ BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     SELECT x.* INTO e FROM (
         SELECT q.id, q.status, q.category, q.created_at, q.lane_id, q.assigned_to, q.recipient_email, q.recipient_name, q.custom_data, q.content_id, q.content_on
-          FROM mailqueue.email_queue AS q WHERE q.id = p_id AND q.project_id = p_project
+          FROM mailqueue.email_queue AS q WHERE q.id = p_id AND q.project_id = p_project AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
         UNION ALL
         (SELECT h.id, h.status, h.category, h.created_at, h.lane_id, h.assigned_to, h.recipient_email, h.recipient_name, h.custom_data, h.content_id, h.content_on
-           FROM mailqueue.email_history AS h WHERE h.id = p_id AND h.project_id = p_project ORDER BY h.finished_at DESC LIMIT 1)) AS x LIMIT 1;
+           FROM mailqueue.email_history AS h
+          WHERE h.id = p_id AND h.project_id = p_project AND coalesce(mailqueue.mode(), h.is_test) = h.is_test ORDER BY h.finished_at DESC LIMIT 1)) AS x LIMIT 1;
     IF e.id IS NULL THEN
         RETURN NULL;
     END IF;

@@ -9,11 +9,13 @@ RETURNS TABLE (id uuid, status text, reason text, priority smallint, category te
                run_at timestamptz, finished_at timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
+SET plan_cache_mode = force_custom_plan SET jit = off        -- test mail among much live mail has an index of its own
 AS $$
 #variable_conflict use_column
 DECLARE
     v_ids uuid[];                                            -- NULL: none are named
     v_to text[] := mailqueue.address_spellings(p_to);
+    v_is_test boolean := mailqueue.mode();                   -- NULL: both
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     IF p_batch IS NOT NULL THEN
@@ -35,6 +37,7 @@ BEGIN
            FROM mailqueue.email_queue AS q
            LEFT JOIN mailqueue.email_contents AS c ON p_from IS NOT NULL AND c.id = q.content_id AND c.created_on = q.content_on
           WHERE q.project_id = p_project AND (p_before IS NULL OR q.id < p_before) AND (v_ids IS NULL OR q.id = ANY (v_ids))
+            AND (v_is_test IS NULL OR q.is_test = v_is_test)
             AND (p_status IS NULL OR q.status = p_status) AND (p_tag IS NULL OR q.tags @> ARRAY[p_tag])
             AND (p_campaign IS NULL OR q.campaign_id = p_campaign) AND (p_category IS NULL OR q.category = p_category)
             AND (p_from IS NULL OR mailqueue.address_key(c.from_email) = mailqueue.address_key(p_from))
@@ -46,6 +49,7 @@ BEGIN
            FROM mailqueue.email_history AS h
            LEFT JOIN mailqueue.email_contents AS c ON p_from IS NOT NULL AND c.id = h.content_id AND c.created_on = h.content_on
           WHERE h.project_id = p_project AND (p_before IS NULL OR h.id < p_before) AND (v_ids IS NULL OR h.id = ANY (v_ids))
+            AND (v_is_test IS NULL OR h.is_test = v_is_test)
             AND (p_status IS NULL OR h.status = p_status) AND (p_tag IS NULL OR h.tags @> ARRAY[p_tag])
             AND (p_campaign IS NULL OR h.campaign_id = p_campaign) AND (p_category IS NULL OR h.category = p_category)
             AND (p_from IS NULL OR mailqueue.address_key(c.from_email) = mailqueue.address_key(p_from))

@@ -22,7 +22,7 @@ BEGIN
         ELSIF o.key IN ('tags', 'to', 'cc', 'bcc') AND (o.type <> 'array'
               OR jsonb_path_exists(o.value, 'strict $[*] ? (@.type() != "string")', '{}', true)) THEN  -- lax looks into nested lists
             PERFORM mailqueue.refuse(o.key, 'a list of strings is needed');
-        ELSIF o.key IN ('track_opens', 'track_clicks', 'unsubscribe') AND o.type <> 'boolean' THEN
+        ELSIF o.key IN ('track_opens', 'track_clicks', 'unsubscribe', 'is_test') AND o.type <> 'boolean' THEN
             PERFORM mailqueue.refuse(o.key, format('true or false is needed, got %s', o.type));
         END IF;
         BEGIN
@@ -57,6 +57,7 @@ BEGIN
             WHEN 'track_opens' THEN q.track_opens := v_text;
             WHEN 'track_clicks' THEN q.track_clicks := v_text;
             WHEN 'unsubscribe' THEN q.unsubscribe := v_text;
+            WHEN 'is_test' THEN q.is_test := v_text;
             WHEN 'tags' THEN q.tags := ARRAY(SELECT jsonb_array_elements_text(o.value));
             WHEN 'to' THEN q.also_to := ARRAY(SELECT jsonb_array_elements_text(o.value));
             WHEN 'cc' THEN q.cc := ARRAY(SELECT jsonb_array_elements_text(o.value));
@@ -68,6 +69,12 @@ BEGIN
             PERFORM mailqueue.refuse(o.key, format('a timestamp is needed, got %s', to_json(left(v_text, 100))));
         END;
     END LOOP;
+    IF q.sender IS NOT NULL AND (q.is_test OR q.sender LIKE '(%') THEN  -- no account has such a name, but the route of test mail has
+        PERFORM mailqueue.refuse('sender', format(CASE WHEN q.is_test THEN 'has no meaning for test mail, which goes to the trap, got %s'
+                                                       ELSE 'this project has no sender account %s' END, to_json(left(q.sender, 100))));
+    ELSIF q.is_test THEN
+        q.sender := '(test)';
+    END IF;
     RETURN q;
 END $$;
 COMMENT ON FUNCTION mailqueue.email_from_options(jsonb) IS 'Options of enqueue() as columns; refuses unknown names and wrong types.';
@@ -99,7 +106,7 @@ BEGIN
     RETURNING email_queue.id INTO v_id;
     IF v_id IS NULL THEN  -- accepted before, under the same key
         SELECT k.email_id INTO v_id FROM mailqueue.idempotency_keys AS k
-         WHERE k.project_id = (SELECT p.id FROM mailqueue.projects AS p WHERE p.name = enqueue.project) AND k.key = q.idempotency_key;
+         WHERE k.project_id = (SELECT p.id FROM mailqueue.projects AS p WHERE p.name = enqueue.project) AND k.key = mailqueue.kept_key(q.idempotency_key, q.is_test);
     END IF;
     RETURN v_id;
 END $$;
@@ -143,6 +150,7 @@ BEGIN
         q := mailqueue.with_template(q, p_project);
     END IF;
     q := mailqueue.prepare_email(q);
+    q.is_test := coalesce(q.is_test, false);
     SELECT l.id, l.has_rules INTO q.lane_id, v_has_rules FROM mailqueue.lanes AS l
      WHERE l.project_id = p_project AND l.priority = q.priority AND l.route = coalesce(q.sender, '') AND l.home_route IS NULL AND l.rule_id IS NULL;
     IF q.lane_id IS NULL THEN
@@ -162,7 +170,7 @@ BEGIN
         END IF;
     END IF;
     IF q.attachments IS NOT NULL AND q.status <> 'duplicate' THEN  -- what comes in is what is sent, what is kept are references
-        q.attachments := mailqueue.take_attachments(p_project, q.attachments, mailqueue.has_html(q));
+        q.attachments := mailqueue.take_attachments(p_project, q.attachments, mailqueue.has_html(q), q.is_test);
     END IF;
     RETURN q;
 END $$;

@@ -162,10 +162,10 @@ BEGIN
     ), kept AS (
         INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, status, priority, run_at, attempts, max_attempts, created_at,
             recipients, delivery, category, expires_at, recipient_email, recipient_name, campaign_id, tags, custom_data,
-            idempotency_key, content_id, content_on)
+            idempotency_key, content_id, content_on, is_test)
         SELECT n.id, n.project_id, NULL, n.lane_id, 'pending', n.priority, n.run_at, 0, n.max_attempts, now(),
                n.recipients, n.delivery, n.category, n.expires_at, n.recipient_email, n.recipient_name, n.campaign_id, n.tags,
-               n.custom_data, n.idempotency_key, p.ids[n.content_id], v_today
+               n.custom_data, n.idempotency_key, p.ids[n.content_id], v_today, n.is_test
           FROM unnest(p_rows) AS n, places AS p
         RETURNING id
     )

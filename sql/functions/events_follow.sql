@@ -24,7 +24,7 @@ BEGIN
           FROM unnest(p_events) AS e
          CROSS JOIN LATERAL (SELECT e.type IN ('soft_bounce', 'hard_bounce', 'complaint')
                                     AND coalesce(NOT (e.data ->> 'is_about_us')::boolean, true) AS is_bounce) AS b
-         WHERE e.recipient_email IS NOT NULL
+         WHERE e.recipient_email IS NOT NULL AND NOT e.is_test  -- nothing follows from test mail
          GROUP BY e.project_id, lower(e.recipient_email)
          ORDER BY lower(e.recipient_email), e.project_id
     LOOP
@@ -39,10 +39,10 @@ BEGIN
         END IF;
     END LOOP;
     INSERT INTO mailqueue.rate_signals (sender_account_id)
-    SELECT DISTINCT e.sender_account_id FROM unnest(p_events) AS e WHERE e.type IN ('hard_bounce', 'complaint') AND e.sender_account_id IS NOT NULL;
+    SELECT DISTINCT e.sender_account_id FROM unnest(p_events) AS e WHERE e.type IN ('hard_bounce', 'complaint') AND e.sender_account_id IS NOT NULL AND NOT e.is_test;
     INSERT INTO mailqueue.notices (project_id, kind, sender_account_id, email_id, told)
     SELECT e.project_id, 'complaint', min(e.sender_account_id), e.email_id, 'a recipient complained about a mail'
-      FROM unnest(p_events) AS e WHERE e.type = 'complaint' GROUP BY e.project_id, e.email_id ORDER BY e.email_id
+      FROM unnest(p_events) AS e WHERE e.type = 'complaint' AND NOT e.is_test GROUP BY e.project_id, e.email_id ORDER BY e.email_id
     ON CONFLICT (email_id) WHERE kind = 'complaint' DO NOTHING;
 END $$;
 COMMENT ON FUNCTION mailqueue.follow_events(mailqueue.email_events[]) IS 'Do what bounces, complaints and refusals by providers ask for.';
@@ -69,7 +69,7 @@ BEGIN
       FROM mailqueue.email_events AS e
       LEFT JOIN LATERAL (SELECT h.campaign_id FROM mailqueue.email_history AS h WHERE h.id = e.email_id
                          UNION ALL SELECT q.campaign_id FROM mailqueue.email_queue AS q WHERE q.id = e.email_id LIMIT 1) AS m ON true
-     WHERE e.project_id = p_project AND lower(e.recipient_email) = p_address AND (e.suppresses IS NOT NULL OR e.type = 'soft_bounce')
+     WHERE e.project_id = p_project AND lower(e.recipient_email) = p_address AND (e.suppresses IS NOT NULL OR e.type = 'soft_bounce') AND NOT e.is_test
        AND e.type IN ('soft_bounce', 'hard_bounce', 'complaint') AND coalesce(NOT (e.data ->> 'is_about_us')::boolean, true)
      ORDER BY array_position(ARRAY['soft_bounce', 'hard_bounce', 'complaint'], e.type) DESC, e.occurred_at DESC,
               e.detail COLLATE "C" DESC NULLS LAST, e.code COLLATE "C" DESC NULLS LAST, e.email_id DESC LIMIT 1;
@@ -115,7 +115,7 @@ BEGIN
     FOR i IN 1..2 LOOP
         SELECT e.suppresses AS reason, e.detail, e.email_id INTO w
           FROM mailqueue.email_events AS e
-         WHERE e.project_id = p_project AND lower(e.recipient_email) = p_address AND (e.suppresses IS NOT NULL OR e.type = 'soft_bounce')
+         WHERE e.project_id = p_project AND lower(e.recipient_email) = p_address AND (e.suppresses IS NOT NULL OR e.type = 'soft_bounce') AND NOT e.is_test
            AND e.suppresses <> 'unsubscribed'
          ORDER BY mailqueue.suppression_rank(e.suppresses) DESC, e.occurred_at, e.detail COLLATE "C", e.email_id LIMIT 1;
         IF NOT FOUND THEN
@@ -149,7 +149,7 @@ BEGIN
         SELECT FROM (
             SELECT e.occurred_at, lead(e.occurred_at, p_limit - 1) OVER (ORDER BY e.occurred_at) AS last_at
               FROM mailqueue.email_events AS e
-             WHERE e.project_id = p_project AND lower(e.recipient_email) = p_address AND (e.suppresses IS NOT NULL OR e.type = 'soft_bounce')
+             WHERE e.project_id = p_project AND lower(e.recipient_email) = p_address AND (e.suppresses IS NOT NULL OR e.type = 'soft_bounce') AND NOT e.is_test
                AND e.type = 'soft_bounce' AND coalesce(NOT (e.data ->> 'is_about_us')::boolean, true)
                AND e.occurred_at > coalesce((SELECT b.soft_from FROM mailqueue.bounce_list AS b
                                               WHERE b.project_id = p_project AND b.email = mailqueue.address_key(p_address)), '-infinity')) AS w

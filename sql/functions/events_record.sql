@@ -2,12 +2,15 @@
 --
 -- Locks are taken in one order by everybody: keys of events, mail of unknown fate by id, then addresses by their spelling.
 
+-- It knew no modes in a version before.
+DROP FUNCTION IF EXISTS mailqueue.match_events(jsonb);
+
 -- Finds the mail of each event: by its own id, by the Message-ID it bore, or by what the service it was handed to calls it.
 -- An event that came in by an account is about mail of the project of that account, whatever it says.
 CREATE OR REPLACE FUNCTION mailqueue.match_events(p_events jsonb)
 RETURNS TABLE (n integer, type text, source text, event_id text, account integer, said_recipient text, said_at timestamptz, code text, detail text,
                suppress text, data jsonb, email_id uuid, project_id uuid, recipient text, sent_by integer, created_at timestamptz, is_in_doubt boolean,
-               provider_message_id text, is_known_type boolean)
+               provider_message_id text, is_known_type boolean, is_test boolean)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
@@ -35,24 +38,24 @@ AS $$
            m.id, m.project_id, mailqueue.address_sent(CASE WHEN r.several = 0 THEN m.recipient_email ELSE r.address END), coalesce(m.assigned_to, s.known_account),
            m.created_at, m.is_in_doubt, s.provider_message_id,
            coalesce(s.type IN ('sent', 'delivered', 'deferred', 'hard_bounce', 'soft_bounce', 'complaint', 'opened', 'clicked', 'unsubscribed',
-                               'resubscribed', 'failed'), false)
+                               'resubscribed', 'failed'), false), m.is_test
       FROM said AS s
       LEFT JOIN LATERAL (
           SELECT f.* FROM (
-              SELECT q.id, q.project_id, q.recipient_email, q.assigned_to, q.created_at, q.unknowns > 0 AND q.status <> 'assigned' AS is_in_doubt
+              SELECT q.id, q.project_id, q.recipient_email, q.assigned_to, q.created_at, q.unknowns > 0 AND q.status <> 'assigned' AS is_in_doubt, q.is_test
                 FROM mailqueue.email_queue AS q WHERE q.id = s.email_id
               UNION ALL
-              SELECT h.id, h.project_id, h.recipient_email, h.assigned_to, h.created_at, false
+              SELECT h.id, h.project_id, h.recipient_email, h.assigned_to, h.created_at, false, h.is_test
                 FROM mailqueue.email_history AS h WHERE h.id = s.email_id
               UNION ALL
-              SELECT h.id, h.project_id, h.recipient_email, h.assigned_to, h.created_at, false
+              SELECT h.id, h.project_id, h.recipient_email, h.assigned_to, h.created_at, false, h.is_test
                 FROM mailqueue.email_history AS h WHERE h.provider_message_id = ANY (s.provider_ids)
                  AND h.project_id = coalesce(s.project_id, h.project_id)
                  AND (s.account IS NULL OR coalesce(h.assigned_to, s.account) = s.account)
               UNION ALL
               -- Raw messages keep the Message-ID they came with. One to many recipients is several mails: the one to this recipient is meant.
-              (SELECT c.id, c.project_id, c.recipient_email, c.assigned_to, c.created_at, false
-                 FROM (SELECT h.id, h.project_id, h.recipient_email, h.assigned_to, h.created_at
+              (SELECT c.id, c.project_id, c.recipient_email, c.assigned_to, c.created_at, false, c.is_test
+                 FROM (SELECT h.id, h.project_id, h.recipient_email, h.assigned_to, h.created_at, h.is_test
                          FROM mailqueue.email_history AS h WHERE h.message_id = s.message_id AND strpos(h.message_id, replace(h.id::text, '-', '')) <> 2
                           AND (s.account IS NULL OR h.project_id = s.project_id) LIMIT 1000) AS c
                 ORDER BY coalesce(mailqueue.address_key(c.recipient_email) = mailqueue.address_key(s.recipient)
@@ -98,14 +101,14 @@ BEGIN
           FROM matched AS m LEFT JOIN first AS f ON f.n = m.n LEFT JOIN keyed AS k ON k.key = f.key
     ), added AS (
         INSERT INTO mailqueue.email_events AS v (occurred_at, project_id, email_id, type, recipient_email, sender_account_id, detail,
-                                                 source, code, suppresses, data)
+                                                 source, code, suppresses, is_test, data)
         SELECT t.at, j.project_id, j.email_id, CASE WHEN j.is_about_us THEN 'soft_bounce' ELSE j.type END, j.recipient, j.sent_by, j.detail,
                j.source, j.code,
-               CASE WHEN j.recipient IS NULL THEN NULL
+               CASE WHEN j.recipient IS NULL OR j.is_test THEN NULL
                     WHEN j.type = 'hard_bounce' AND NOT j.is_about_us THEN 'hard_bounce'
                     WHEN j.type = 'complaint' THEN 'complaint'
                     WHEN j.suppress IS NOT NULL THEN j.suppress
-                    WHEN j.type = 'unsubscribed' AND j.account IS NOT NULL THEN 'unsubscribed' END,
+                    WHEN j.type = 'unsubscribed' AND j.account IS NOT NULL THEN 'unsubscribed' END, j.is_test,
                CASE WHEN j.is_about_us OR t.at - j.said_at NOT BETWEEN interval '-1 min' AND interval '1 min'
                          OR mailqueue.address_key(j.said_recipient) IS DISTINCT FROM mailqueue.address_key(coalesce(j.recipient, j.said_recipient))
                          OR j.said_recipient IS NOT NULL AND j.recipient IS NULL

@@ -15,17 +15,17 @@ BEGIN
     RETURN QUERY
     WITH mails AS MATERIALIZED (
         SELECT h.id, h.created_at, h.finished_at, h.status, h.reason, h.campaign_id, h.content_id, h.content_on
-          FROM mailqueue.email_history AS h WHERE h.project_id = p_project AND lower(h.recipient_email) = ANY (v_address)
+          FROM mailqueue.email_history AS h WHERE h.project_id = p_project AND lower(h.recipient_email) = ANY (v_address) AND coalesce(mailqueue.mode(), h.is_test) = h.is_test
         UNION
         SELECT h.id, h.created_at, h.finished_at, h.status, h.reason, h.campaign_id, h.content_id, h.content_on
-          FROM mailqueue.email_recipients AS r JOIN mailqueue.email_history AS h ON h.id = r.email_id
+          FROM mailqueue.email_recipients AS r JOIN mailqueue.email_history AS h ON h.id = r.email_id AND coalesce(mailqueue.mode(), h.is_test) = h.is_test
          WHERE r.project_id = p_project AND lower(r.address) = ANY (v_address)
         UNION
         SELECT q.id, q.created_at, NULL, q.status, NULL, q.campaign_id, q.content_id, q.content_on
-          FROM mailqueue.email_queue AS q WHERE q.project_id = p_project AND lower(q.recipient_email) = ANY (v_address)
+          FROM mailqueue.email_queue AS q WHERE q.project_id = p_project AND lower(q.recipient_email) = ANY (v_address) AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
         UNION
         SELECT q.id, q.created_at, NULL, q.status, NULL, q.campaign_id, q.content_id, q.content_on
-          FROM mailqueue.email_recipients AS r JOIN mailqueue.email_queue AS q ON q.id = r.email_id
+          FROM mailqueue.email_recipients AS r JOIN mailqueue.email_queue AS q ON q.id = r.email_id AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
          WHERE r.project_id = p_project AND lower(r.address) = ANY (v_address)
     ), moments AS (
         SELECT m.id, m.created_at AS at, 'accepted'::text AS type, m.id AS email_id, NULL::text AS source, NULL::text AS code, NULL::text AS detail, NULL::jsonb AS data

@@ -23,7 +23,8 @@ AS $$
                   JOIN mailqueue.limits AS m ON m.sender_account_id = a.assigned_to
                 UNION ALL
                 SELECT m.id, a.project_day, a.recipients FROM assigned AS a
-                  JOIN mailqueue.limits AS m ON m.project_id = a.project_id AND m.sender_account_id IS NULL) AS c
+                  JOIN mailqueue.limits AS m ON m.project_id = a.project_id AND m.sender_account_id IS NULL
+                 WHERE a.project_day IS NOT NULL) AS c  -- test mail is reserved on its trap only
          GROUP BY c.limit_id, c.day
     ), counted AS (
         SELECT c.limit_id, c.day, sum(c.reserved)::bigint AS reserved

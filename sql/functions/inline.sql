@@ -58,7 +58,7 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
-    c_no_meaning CONSTANT text[] := '{sender,run_at,expires_at,max_attempts,template}';
+    c_no_meaning CONSTANT text[] := '{is_test,sender,run_at,expires_at,max_attempts,template}';
     v_field text;
     v_id uuid;
     v_worker integer;

@@ -13,8 +13,8 @@ DECLARE
     q mailqueue.email_queue;
 BEGIN
     PERFORM mailqueue.check_tenant(mailqueue.project_taking(p_project));
-    IF p_message ->> 'sender' IS NOT NULL THEN
-        PERFORM mailqueue.refuse('sender', 'has no meaning for mail with a server of its own');
+    IF p_message ->> 'sender' IS NOT NULL OR p_message ->> 'is_test' IS NOT NULL THEN
+        PERFORM mailqueue.refuse(CASE WHEN p_message ->> 'sender' IS NULL THEN 'is_test' ELSE 'sender' END, 'has no meaning for mail with a server of its own');
     ELSIF coalesce(p_message ->> 'from_email', '') = '' THEN
         PERFORM mailqueue.refuse('from_email', 'is needed with a server of the caller''s');
     ELSIF p_message ->> 'delivery' = 'resend' THEN

@@ -1,13 +1,41 @@
--- The second line between tenants: whom a transaction acts for, and what functions with the owner's rights make of it.
+-- The second line between tenants, and between test and live: whom a transaction acts for, and what functions with the owner's
+-- rights make of it.
 --
--- The API says in every transaction whom it acts for (mailqueue.project: an id, or * for administrators). Policies on the tables
--- are in grants.sql; views and functions that run with the owner's rights ask here.
+-- The API says in every transaction whom it acts for (mailqueue.project: an id, or * for administrators), and with it
+-- the mode of the key (mailqueue.mode: test or live). Policies by project are in grants.sql, those by
+-- mode below; views and functions that run with the owner's rights ask here.
 
 CREATE OR REPLACE FUNCTION mailqueue.tenant() RETURNS uuid
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT nullif(nullif(current_setting('mailqueue.project', true), ''), '*')::uuid $$;
 COMMENT ON FUNCTION mailqueue.tenant() IS 'The project this transaction acts for; NULL: none, or all of them.';
+
+-- Part of what calls it, at no cost of a call.
+CREATE OR REPLACE FUNCTION mailqueue.mode() RETURNS boolean
+LANGUAGE sql STABLE PARALLEL SAFE
+AS $$ SELECT CASE pg_catalog.current_setting('mailqueue.mode', true) WHEN 'test' THEN true WHEN 'live' THEN false END $$;
+COMMENT ON FUNCTION mailqueue.mode() IS 'Whether this transaction acts for a test key; false: for a live key, NULL: for neither, as workers and administrators do.';
+
+CREATE OR REPLACE FUNCTION mailqueue.is_test_email(p_id uuid) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT coalesce((SELECT q.is_test FROM mailqueue.email_queue AS q WHERE q.id = p_id),
+                    (SELECT h.is_test FROM mailqueue.email_history AS h WHERE h.id = p_id LIMIT 1), false)
+$$;
+COMMENT ON FUNCTION mailqueue.is_test_email(uuid) IS 'Whether a mail is test mail; false for one that is not there.';
+
+CREATE OR REPLACE FUNCTION mailqueue.check_mode(p_is_test boolean) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    IF mailqueue.mode() AND NOT coalesce(p_is_test, false) THEN
+        RAISE insufficient_privilege USING MESSAGE = 'this transaction acts for a test key';
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.check_mode(boolean) IS 'Refuse what is not of test mode in a transaction that acts for a test key.';
 
 -- Not with the owner''s rights: it asks who asks.
 CREATE OR REPLACE FUNCTION mailqueue.sees_all() RETURNS boolean
@@ -34,3 +62,26 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.check_tenant(uuid) IS 'Refuse what concerns another project than this transaction acts for.';
+
+-- A test key sees and changes what is of test mode: the second line here too. What belongs to a mail has the mail's mode. Live keys
+-- are kept to live mail by statements and functions only; they look after keys of both modes, and give out all that is known of a person.
+DO $$
+DECLARE
+    t record;
+BEGIN
+    IF to_regrole('mailqueue_api') IS NULL THEN
+        RETURN;
+    END IF;
+    FOR t IN
+        SELECT c.oid, c.relname, a.attname = 'is_test' AS has_mode
+          FROM pg_catalog.pg_class AS c
+          JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND NOT a.attisdropped
+           AND a.attname = CASE WHEN c.relname IN ('email_recipients', 'send_logs') THEN 'email_id' ELSE 'is_test' END
+         WHERE c.relnamespace = 'mailqueue'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname <> 'email_queue'
+           AND NOT EXISTS (SELECT FROM pg_catalog.pg_policy AS y WHERE y.polrelid = c.oid AND y.polname = 'mode')
+         ORDER BY c.relname
+    LOOP
+        EXECUTE format('CREATE POLICY mode ON mailqueue.%I AS RESTRICTIVE TO mailqueue_api USING ((SELECT mailqueue.mode()) IS NOT TRUE OR %s)',
+                       t.relname, CASE WHEN t.has_mode THEN 'is_test' ELSE 'mailqueue.is_test_email(email_id)' END);
+    END LOOP;
+END $$;

@@ -69,6 +69,7 @@ DECLARE
     k mailqueue.api_keys;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
+    PERFORM mailqueue.check_mode(p_is_test);
     PERFORM mailqueue.check_instant('expires_at', p_expires_at, true);
     INSERT INTO mailqueue.api_keys AS o (project_id, name, key_hash, hint, is_test, scopes, expires_at, requests_per_second)
     VALUES (p_project, p_name, p_hash, p_hint, p_is_test, p_scopes, p_expires_at, p_requests_per_second) RETURNING o.* INTO k;
@@ -90,7 +91,7 @@ BEGIN
        SET name = coalesce(p_changes ->> 'name', o.name),
            requests_per_second = CASE WHEN p_changes ? 'requests_per_second' THEN (p_changes ->> 'requests_per_second')::integer
                                       ELSE o.requests_per_second END
-     WHERE o.project_id = p_project AND o.id = p_id AND o.revoked_at IS NULL RETURNING o.* INTO k;
+     WHERE o.project_id = p_project AND o.id = p_id AND o.revoked_at IS NULL AND (mailqueue.mode() IS NOT TRUE OR o.is_test) RETURNING o.* INTO k;
     IF k.id IS NULL THEN
         RETURN false;
     END IF;
@@ -114,6 +115,7 @@ BEGIN
     UPDATE mailqueue.api_keys AS o
        SET rotated_at = clock_timestamp(), expires_at = least(o.expires_at, clock_timestamp() + p_grace)
      WHERE o.project_id = p_project AND o.id = p_id AND o.revoked_at IS NULL AND o.rotated_at IS NULL
+       AND (mailqueue.mode() IS NOT TRUE OR o.is_test)
        AND (o.expires_at IS NULL OR o.expires_at > clock_timestamp())
     RETURNING o.* INTO k;
     IF k.id IS NULL THEN
@@ -138,7 +140,7 @@ DECLARE
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     UPDATE mailqueue.api_keys AS o SET revoked_at = clock_timestamp(), revoked_reason = p_reason
-     WHERE o.project_id = p_project AND o.id = p_id AND o.revoked_at IS NULL RETURNING o.* INTO k;
+     WHERE o.project_id = p_project AND o.id = p_id AND o.revoked_at IS NULL AND (mailqueue.mode() IS NOT TRUE OR o.is_test) RETURNING o.* INTO k;
     IF k.id IS NULL THEN
         RETURN false;
     END IF;

@@ -10,6 +10,7 @@ DECLARE
     v_project_limit integer;
     v_weight integer;
     v_default integer[];
+    v_traps integer[];
     v_has_rules boolean;
 BEGIN
     SELECT p.weight INTO v_weight FROM mailqueue.projects AS p WHERE p.id = p_project;
@@ -18,6 +19,9 @@ BEGIN
     SELECT array_agg(m.id ORDER BY a.is_fallback, a.priority, a.id) FILTER (WHERE a.provider <> 'trap') INTO v_default
       FROM mailqueue.sender_accounts AS a JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
      WHERE a.project_id = p_project;
+    SELECT coalesce(array_agg(m.id ORDER BY a.priority, a.id), '{}') INTO v_traps
+      FROM mailqueue.sender_accounts AS a JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
+     WHERE a.project_id = p_project AND a.provider = 'trap';
     IF v_default IS NULL THEN
         SELECT array_agg(m.id) INTO v_default
           FROM mailqueue.sender_accounts AS a JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
@@ -27,6 +31,8 @@ BEGIN
     SELECT p_project, p, r.route, v_weight, v_project_limit, coalesce(r.accounts, '{}'), r.rule_id
       FROM generate_series(0, 3) AS p,
            (SELECT '' AS route, v_default AS accounts, NULL::integer AS rule_id
+            UNION ALL
+            SELECT '(test)', v_traps, NULL                   -- of test mail, wherever else mail may go
             UNION ALL
             SELECT a.name, ARRAY[m.id], NULL FROM mailqueue.sender_accounts AS a
               JOIN mailqueue.limits AS m ON m.sender_account_id = a.id WHERE a.project_id = p_project
@@ -40,6 +46,8 @@ BEGIN
     UPDATE mailqueue.lanes AS l SET account_limits = coalesce(v_default, '{}')
      WHERE l.project_id = p_project AND l.rule_id IS NOT NULL AND l.account_limits IS DISTINCT FROM coalesce(v_default, '{}')
        AND NOT EXISTS (SELECT FROM mailqueue.routing_rules AS x WHERE x.id = l.rule_id);
+    UPDATE mailqueue.lanes AS l SET account_limits = v_traps  -- of a project that had several traps
+     WHERE l.project_id = p_project AND l.route LIKE '(test) %' AND l.home_route IS NULL AND l.account_limits IS DISTINCT FROM v_traps;
     v_has_rules := EXISTS (SELECT FROM mailqueue.routing_rules AS x WHERE x.project_id = p_project);
     UPDATE mailqueue.lanes AS l SET has_rules = v_has_rules WHERE l.project_id = p_project AND l.route = '' AND l.has_rules <> v_has_rules;
     UPDATE mailqueue.lanes AS l SET weight = v_weight WHERE l.project_id = p_project AND l.weight <> v_weight;

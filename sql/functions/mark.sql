@@ -54,7 +54,7 @@ BEGIN
           SELECT count(*) AS pending, array_agg(r.address) FILTER (WHERE z.reason IS NOT NULL) AS addresses,
                  CASE WHEN bool_and(z.reason IS NOT NULL) THEN min(z.reason) END AS all_reason
             FROM mailqueue.email_recipients AS r
-            CROSS JOIN LATERAL (SELECT mailqueue.suppressed(q.project_id, r.address, q.category) AS reason) AS z
+            CROSS JOIN LATERAL (SELECT CASE WHEN NOT q.is_test THEN mailqueue.suppressed(q.project_id, r.address, q.category) END AS reason) AS z
            WHERE q.id = ANY (v_several) AND r.email_id = q.id AND r.status = 'pending') AS n ON true
       LEFT JOIN LATERAL (
           -- Not by the count of recipients: of several, one may be left, and not the first.
@@ -62,7 +62,7 @@ BEGIN
                       WHEN EXISTS (SELECT FROM mailqueue.suppressions AS s
                                     WHERE s.project_id = q.project_id AND s.address = mailqueue.address_key(q.recipient_email))
                            OR EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = q.project_id AND s.address IS NULL)
-                      THEN mailqueue.suppressed(q.project_id, q.recipient_email, q.category) END AS reason
+                      THEN CASE WHEN NOT q.is_test THEN mailqueue.suppressed(q.project_id, q.recipient_email, q.category) END END AS reason
           OFFSET 0) AS w ON true;                            -- OFFSET: asked once, though used twice
 END $$;
 COMMENT ON FUNCTION mailqueue.mark_emails(integer, uuid[], bigint[], uuid[], bigint[]) IS

@@ -15,7 +15,7 @@ BEGIN
     -- none can be claimed or given back between being looked at and being retired.
     WITH hit AS (
         UPDATE mailqueue.email_queue AS q SET is_cancelled = true
-         WHERE q.id = ANY (p_ids) AND q.project_id = p_project RETURNING q.id, q.status
+         WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND coalesce(mailqueue.mode(), q.is_test) = q.is_test RETURNING q.id, q.status
     )
     SELECT coalesce(array_agg(h.id) FILTER (WHERE h.status <> 'assigned'), '{}'), array_agg(h.id) FILTER (WHERE h.status = 'assigned')
       INTO v_ids, v_asked FROM hit AS h;
@@ -32,7 +32,8 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT mailqueue.check_tenant(p_project);
     UPDATE mailqueue.email_queue AS q SET status = 'held', last_error = p_reason
-     WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'pending' RETURNING q.id, 'held'
+     WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'pending' AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
+    RETURNING q.id, 'held'
 $$;
 COMMENT ON FUNCTION mailqueue.hold_emails(uuid, uuid[], text) IS 'Keep pending mail until a person releases it.';
 
@@ -47,7 +48,8 @@ BEGIN
     WITH released AS (
         UPDATE mailqueue.email_queue AS q
            SET status = 'pending', run_at = greatest(q.run_at, now()), expires_at = greatest(q.expires_at, now() + interval '1 day')
-         WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'held' RETURNING q.id, q.lane_id, q.run_at
+         WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'held' AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
+        RETURNING q.id, q.lane_id, q.run_at
     ), signalled AS (
         INSERT INTO mailqueue.lane_signals (lane_id, due_at) SELECT r.lane_id, min(r.run_at) FROM released AS r GROUP BY r.lane_id
     )
@@ -70,7 +72,7 @@ BEGIN
                                       WHERE h.id = ANY (p_ids) AND h.project_id = p_project) ORDER BY c.id FOR KEY SHARE;
     WITH gone AS (
         DELETE FROM mailqueue.email_history AS h
-         WHERE h.id = ANY (p_ids) AND h.project_id = p_project AND h.status IN ('failed', 'expired', 'cancelled')
+         WHERE h.id = ANY (p_ids) AND h.project_id = p_project AND h.status IN ('failed', 'expired', 'cancelled') AND coalesce(mailqueue.mode(), h.is_test) = h.is_test
            AND EXISTS (SELECT FROM mailqueue.email_contents AS c WHERE c.id = h.content_id AND c.created_on = h.content_on)
         RETURNING h.*
     ), addressed AS (
@@ -78,10 +80,10 @@ BEGIN
           FROM gone AS g WHERE r.email_id = g.id AND r.status = g.status
     ), back AS (
         INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, priority, max_attempts, created_at, unknowns, delivery, category,
-            expires_at, recipients, recipient_email, recipient_name, campaign_id, tags, custom_data, idempotency_key, content_id, content_on, last_error)
+            expires_at, recipients, recipient_email, recipient_name, campaign_id, tags, custom_data, idempotency_key, content_id, content_on, last_error, is_test)
         SELECT g.id, g.project_id, NULL, g.lane_id, g.priority, g.max_attempts, g.created_at, g.unknowns, g.delivery, g.category,
                now() + interval '4 days', g.recipients, g.recipient_email, g.recipient_name, g.campaign_id, g.tags, g.custom_data,
-               g.idempotency_key, g.content_id, g.content_on, g.last_error
+               g.idempotency_key, g.content_id, g.content_on, g.last_error, g.is_test
           FROM gone AS g RETURNING email_queue.id
     )
     SELECT array_agg(b.id) INTO v_ids FROM back AS b;

@@ -54,14 +54,14 @@ BEGIN
     SELECT p.new_id, r.position, r.project_id, r.kind, r.address, r.name
       FROM unnest(v_old, v_new) AS p(old_id, new_id) JOIN mailqueue.email_recipients AS r ON r.email_id = p.old_id;
     INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, priority, max_attempts, created_at, delivery, category, expires_at,
-        recipients, recipient_email, recipient_name, campaign_id, tags, custom_data, content_id, content_on)
+        recipients, recipient_email, recipient_name, campaign_id, tags, custom_data, content_id, content_on, is_test)
     SELECT p.new_id, h.project_id, NULL, h.lane_id, h.priority, h.max_attempts, now(), h.delivery, h.category, now() + interval '4 days',
            greatest(1, (SELECT count(*) FROM mailqueue.email_recipients AS r WHERE r.email_id = p.new_id)),
-           h.recipient_email, h.recipient_name, h.campaign_id, h.tags, h.custom_data, h.content_id, h.content_on
+           h.recipient_email, h.recipient_name, h.campaign_id, h.tags, h.custom_data, h.content_id, h.content_on, h.is_test
       FROM unnest(v_old, v_new) AS p(old_id, new_id) JOIN mailqueue.email_history AS h ON h.id = p.old_id AND h.status = 'sent';
     PERFORM mailqueue.accept_rows(v_new);
-    INSERT INTO mailqueue.email_events (project_id, email_id, type, detail)
-    SELECT p_project, p.new_id, 'queued', format('resent from %s%s', p.old_id, ': ' || p_reason) FROM unnest(v_old, v_new) AS p(old_id, new_id);
+    INSERT INTO mailqueue.email_events (project_id, email_id, type, detail, is_test)
+    SELECT p_project, p.new_id, 'queued', format('resent from %s%s', p.old_id, ': ' || p_reason), mailqueue.is_test_email(p.new_id) FROM unnest(v_old, v_new) AS p(old_id, new_id);
     RETURN QUERY SELECT p.old_id, p.new_id FROM unnest(v_old, v_new) AS p(old_id, new_id);
 END $$;
 COMMENT ON FUNCTION mailqueue.resend_emails(uuid, uuid[], text) IS

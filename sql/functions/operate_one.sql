@@ -10,8 +10,10 @@ BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     email_id := p_id;
     SELECT e.status INTO state FROM (
-        SELECT q.status, 0 AS place, NULL::timestamptz AS at FROM mailqueue.email_queue AS q WHERE q.id = p_id AND q.project_id = p_project
-        UNION ALL SELECT h.status, 1, h.finished_at FROM mailqueue.email_history AS h WHERE h.id = p_id AND h.project_id = p_project) AS e
+        SELECT q.status, 0 AS place, NULL::timestamptz AS at FROM mailqueue.email_queue AS q
+         WHERE q.id = p_id AND q.project_id = p_project AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
+        UNION ALL SELECT h.status, 1, h.finished_at FROM mailqueue.email_history AS h
+                   WHERE h.id = p_id AND h.project_id = p_project AND coalesce(mailqueue.mode(), h.is_test) = h.is_test) AS e
      ORDER BY e.place, e.at DESC LIMIT 1;
     IF NOT FOUND THEN
         RETURN;

@@ -25,8 +25,8 @@ BEGIN
     END IF;
     -- The count of unknown fates stays: the next one is held again, whatever the mail's policy.
     UPDATE mailqueue.email_queue AS q SET last_error = v_words || ', not sent' WHERE q.id = ANY (v_ids);
-    INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail)
-    SELECT q.project_id, q.id, 'resolved', q.recipient_email, q.assigned_to, q.last_error FROM mailqueue.email_queue AS q WHERE q.id = ANY (v_ids);
+    INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail, is_test)
+    SELECT q.project_id, q.id, 'resolved', q.recipient_email, q.assigned_to, q.last_error, q.is_test FROM mailqueue.email_queue AS q WHERE q.id = ANY (v_ids);
     RETURN QUERY SELECT r.id, 'queued'::text FROM mailqueue.release_emails(p_project, v_ids) AS r;
     PERFORM mailqueue.ring();
 END $$;
@@ -43,8 +43,8 @@ BEGIN
         (SELECT array_agg(m.message_id ORDER BY i.n) FROM unnest(p_ids) WITH ORDINALITY AS i(id, n)
            LEFT JOIN LATERAL (SELECT l.message_id FROM mailqueue.send_logs AS l
                                WHERE l.email_id = i.id AND l.message_id IS NOT NULL ORDER BY l.sent_at DESC LIMIT 1) AS m ON true), NULL);
-    INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail)
-    SELECT h.project_id, h.id, 'resolved', h.recipient_email, h.assigned_to, h.reason FROM mailqueue.email_history AS h
+    INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail, is_test)
+    SELECT h.project_id, h.id, 'resolved', h.recipient_email, h.assigned_to, h.reason, h.is_test FROM mailqueue.email_history AS h
      WHERE h.id = ANY (p_ids) AND h.status = 'sent' AND h.reason = p_words;
 END $$;
 COMMENT ON FUNCTION mailqueue.finish_as_sent(uuid[], text) IS 'Finish mail no worker holds as sent after all, with the words of who or what says so.';

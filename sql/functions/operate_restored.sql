@@ -35,10 +35,10 @@ BEGIN
          ORDER BY q.id LIMIT p_most FOR NO KEY UPDATE
     ), kept AS (
         UPDATE mailqueue.email_queue AS q SET status = 'held', last_error = v_reason
-         WHERE q.id = ANY (ARRAY(SELECT d.id FROM doubtful AS d)) RETURNING q.id, q.project_id, q.recipient_email
+         WHERE q.id = ANY (ARRAY(SELECT d.id FROM doubtful AS d)) RETURNING q.id, q.project_id, q.recipient_email, q.is_test
     ), told AS (
-        INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, detail)
-        SELECT k.project_id, k.id, 'held', k.recipient_email, v_reason FROM kept AS k
+        INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, detail, is_test)
+        SELECT k.project_id, k.id, 'held', k.recipient_email, v_reason, k.is_test FROM kept AS k
     )
     SELECT count(*), CASE WHEN count(*) = p_most THEN (array_agg(k.id ORDER BY k.id DESC))[1] END INTO held, next_after FROM kept AS k;
     UPDATE mailqueue.audit_events AS a SET detail = a.detail || jsonb_build_object('emails', (a.detail ->> 'emails')::integer + held)

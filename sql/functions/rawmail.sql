@@ -81,8 +81,8 @@ BEGIN
             v_stored := v_place;
             v_octets := p_octets[v_place];
             PERFORM mailqueue.check_raw_files(v_project, d -> 'files');
-            INSERT INTO mailqueue.attachments (project_id, created_on, sha256, bytes, content_type, octets)
-            VALUES (v_project, v_today, sha256(v_octets), length(v_octets), 'message/rfc822', v_octets)
+            INSERT INTO mailqueue.attachments (project_id, created_on, sha256, bytes, content_type, octets, is_test)
+            VALUES (v_project, v_today, sha256(v_octets), length(v_octets), 'message/rfc822', v_octets, q.is_test)
             RETURNING attachments.id INTO v_file;
             INSERT INTO mailqueue.email_contents (created_on, project_id, subject, from_email, from_name, files)
             VALUES (v_today, v_project, q.subject, q.from_email, q.from_name, jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
@@ -95,10 +95,10 @@ BEGIN
         END IF;
         INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, status, priority, run_at, attempts, max_attempts, created_at,
             recipients, delivery, category, expires_at, recipient_email, recipient_name, campaign_id, tags, custom_data,
-            idempotency_key, content_id, content_on)
+            idempotency_key, content_id, content_on, is_test)
         VALUES (q.id, v_project, NULL, q.lane_id, 'pending', q.priority, q.run_at, 0, q.max_attempts, now(),
             q.recipients, q.delivery, q.category, q.expires_at, q.recipient_email, q.recipient_name, q.campaign_id, q.tags, q.custom_data,
-            q.idempotency_key, v_content, v_today);
+            q.idempotency_key, v_content, v_today, q.is_test);
         v_new := array_append(v_new, q.id);
     END LOOP;
     IF v_new <> '{}' THEN

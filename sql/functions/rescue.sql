@@ -65,13 +65,13 @@ BEGIN
                last_error = CASE WHEN h.is_marked THEN 'outcome_unknown: the worker was lost while handing it over' ELSE q.last_error END,
                claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL
           FROM held AS h WHERE q.id = h.id
-        RETURNING q.id, q.lane_id, q.run_at, q.status, q.project_id, q.recipient_email, q.last_error, q.assigned_to
+        RETURNING q.id, q.lane_id, q.run_at, q.status, q.project_id, q.recipient_email, q.last_error, q.assigned_to, q.is_test
     ), signalled AS (
         INSERT INTO mailqueue.lane_signals (lane_id, due_at)
         SELECT b.lane_id, min(b.run_at) FROM back AS b WHERE b.status = 'pending' GROUP BY b.lane_id
     ), told AS (
-        INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail)
-        SELECT b.project_id, b.id, 'held', b.recipient_email, b.assigned_to, b.last_error FROM back AS b WHERE b.status = 'held'
+        INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail, is_test)
+        SELECT b.project_id, b.id, 'held', b.recipient_email, b.assigned_to, b.last_error, b.is_test FROM back AS b WHERE b.status = 'held'
     ), by_limit AS (
         SELECT m.id, h.account_day AS day, h.is_marked, h.recipients FROM held AS h JOIN mailqueue.limits AS m ON m.sender_account_id = h.assigned_to
         UNION ALL

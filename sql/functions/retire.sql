@@ -28,15 +28,15 @@ BEGIN
         INSERT INTO mailqueue.email_history (id, finished_at, project_id, lane_id, status, reason, priority, attempts, max_attempts,
             worker_id, claim_no, last_error, created_at, assigned_to, recipients, unknowns, delivery, category, expires_at,
             recipient_email, recipient_name, campaign_id, tags, custom_data, idempotency_key, content_id, content_on,
-            message_id, provider_message_id)
+            message_id, provider_message_id, is_test)
         SELECT g.id, CASE WHEN g.created_at = now() THEN now() ELSE clock_timestamp() END, g.project_id, g.lane_id, g.outcome, g.why,
                g.priority, g.attempts, g.max_attempts, g.worker_id, coalesce(g.claim_no, g.lost_claim_no), g.last_error, g.created_at,
                g.assigned_to, greatest(1, g.recipients), g.unknowns, g.delivery, g.category, g.expires_at, g.recipient_email, g.recipient_name,
-               g.campaign_id, g.tags, g.custom_data, g.idempotency_key, g.content_id, g.content_on, g.message_id, g.provider_id
+               g.campaign_id, g.tags, g.custom_data, g.idempotency_key, g.content_id, g.content_on, g.message_id, g.provider_id, g.is_test
           FROM gone AS g
     ), told AS (
-        INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail)
-        SELECT g.project_id, g.id, g.outcome, g.recipient_email, g.assigned_to, g.why FROM gone AS g WHERE g.outcome <> 'sent'
+        INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail, is_test)
+        SELECT g.project_id, g.id, g.outcome, g.recipient_email, g.assigned_to, g.why, g.is_test FROM gone AS g WHERE g.outcome <> 'sent'
     ), addressed AS (
         UPDATE mailqueue.email_recipients AS r SET status = g.outcome, reason = coalesce(r.reason, g.why), settled_at = clock_timestamp()
           FROM gone AS g

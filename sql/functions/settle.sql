@@ -64,14 +64,14 @@ BEGIN
                lane_id = coalesce(CASE i.outcome WHEN 'retry' THEN mailqueue.next_lane(q.lane_id, q.assigned_to) END, q.lane_id)
           FROM input AS i, mailqueue.email_queue AS o
          WHERE q.id = i.id AND q.claim_no = i.claim_no AND i.outcome IN ('retry', 'defer', 'resend', 'held') AND o.id = q.id
-        RETURNING q.id, q.lane_id, q.run_at, q.status, q.project_id, q.recipient_email, q.last_error,
+        RETURNING q.id, q.lane_id, q.run_at, q.status, q.project_id, q.recipient_email, q.last_error, q.is_test,
                   o.assigned_to, o.account_day, o.project_day, o.recipients, o.attempts, o.worker_id, o.campaign_id
     ), signalled AS (
         INSERT INTO mailqueue.lane_signals (lane_id, due_at)
         SELECT b.lane_id, min(b.run_at) FROM back AS b WHERE b.status = 'pending' GROUP BY b.lane_id
     ), told AS (
-        INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail)
-        SELECT b.project_id, b.id, 'held', b.recipient_email, b.assigned_to, b.last_error FROM back AS b WHERE b.status = 'held'
+        INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail, is_test)
+        SELECT b.project_id, b.id, 'held', b.recipient_email, b.assigned_to, b.last_error, b.is_test FROM back AS b WHERE b.status = 'held'
     ), settled AS MATERIALIZED (
         SELECT g.* FROM gone AS g
         UNION ALL

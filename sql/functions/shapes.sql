@@ -15,6 +15,7 @@ BEGIN
            SET run_at = greatest(p_at, now()),
                expires_at = CASE WHEN isfinite(q.expires_at) THEN greatest(p_at, now()) + (q.expires_at - q.run_at) ELSE q.expires_at END
          WHERE q.id = p_id AND q.project_id = p_project AND q.status = 'pending' AND q.attempts = 0
+           AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
            AND q.run_at < '9000-01-01'  -- beyond: it has a server of its own
         RETURNING q.lane_id, q.run_at
     ), signalled AS (
@@ -22,8 +23,10 @@ BEGIN
     )
     SELECT 'rescheduled' INTO outcome FROM moved AS m;
     SELECT e.status INTO state FROM (
-        SELECT q.status, 0 AS place, NULL::timestamptz AS at FROM mailqueue.email_queue AS q WHERE q.id = p_id AND q.project_id = p_project
-        UNION ALL SELECT h.status, 1, h.finished_at FROM mailqueue.email_history AS h WHERE h.id = p_id AND h.project_id = p_project) AS e
+        SELECT q.status, 0 AS place, NULL::timestamptz AS at FROM mailqueue.email_queue AS q
+         WHERE q.id = p_id AND q.project_id = p_project AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
+        UNION ALL SELECT h.status, 1, h.finished_at FROM mailqueue.email_history AS h
+                   WHERE h.id = p_id AND h.project_id = p_project AND coalesce(mailqueue.mode(), h.is_test) = h.is_test) AS e
      ORDER BY e.place, e.at DESC LIMIT 1;
     IF NOT FOUND THEN
         RETURN;
@@ -42,14 +45,19 @@ COMMENT ON FUNCTION mailqueue.reschedule_email(uuid, uuid, timestamptz, text) IS
 CREATE OR REPLACE FUNCTION mailqueue.newer_emails(p_project uuid, p_after uuid, p_limit integer) RETURNS TABLE (id uuid)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
+SET plan_cache_mode = force_custom_plan SET jit = off        -- test mail among much live mail has an index of its own
 AS $$
 #variable_conflict use_column
+DECLARE
+    v_is_test boolean := mailqueue.mode();
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     RETURN QUERY
-        (SELECT q.id FROM mailqueue.email_queue AS q WHERE q.project_id = p_project AND q.id > p_after ORDER BY q.id LIMIT p_limit)
+        (SELECT q.id FROM mailqueue.email_queue AS q WHERE q.project_id = p_project AND q.id > p_after
+            AND (v_is_test IS NULL OR q.is_test = v_is_test) ORDER BY q.id LIMIT p_limit)
         UNION ALL
-        (SELECT h.id FROM mailqueue.email_history AS h WHERE h.project_id = p_project AND h.id > p_after ORDER BY h.id LIMIT p_limit)
+        (SELECT h.id FROM mailqueue.email_history AS h WHERE h.project_id = p_project AND h.id > p_after
+            AND (v_is_test IS NULL OR h.is_test = v_is_test) ORDER BY h.id LIMIT p_limit)
         ORDER BY id LIMIT p_limit;
 END $$;
 COMMENT ON FUNCTION mailqueue.newer_emails(uuid, uuid, integer) IS 'Ids of the mails of a project that came next after one, the oldest first.';

@@ -46,6 +46,16 @@ DECLARE
     c record;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
+    IF p_email IS NOT NULL AND mailqueue.is_test_email(p_email) THEN
+        -- A link in test mail: told, and nothing of what its recipient wants of live mail is changed.
+        PERFORM mailqueue.record_events(jsonb_agg(jsonb_build_object('source', 'unsubscribe', 'type', k.type, 'email_id', p_email,
+                    'recipient', p_spellings[1], 'data', jsonb_build_object('categories', k.categories, 'by', p_source))))
+           FROM (SELECT CASE x.choice ->> 'state' WHEN 'off' THEN 'unsubscribed' ELSE 'resubscribed' END AS type,
+                        jsonb_agg(x.choice ->> 'category' ORDER BY x.choice ->> 'category') AS categories
+                   FROM jsonb_array_elements(p_choices) AS x(choice) WHERE x.choice ->> 'state' IN ('off', 'on') GROUP BY 1) AS k
+         HAVING count(*) > 0;
+        RETURN;
+    END IF;
     -- Two clicks at once are one after the other: neither undoes half of the other.
     PERFORM mailqueue.lock_key('subscriptions ' || encode(mailqueue.address_hash(p_project, p_spellings[1]), 'hex'));
     FOR c IN SELECT DISTINCT mailqueue.address_key(a.address) AS address, e.choice ->> 'category' AS category, e.choice ->> 'state' AS state,

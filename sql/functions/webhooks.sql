@@ -16,6 +16,7 @@ BEGIN
      WHERE d.id = ANY (ARRAY(
            SELECT o.id FROM mailqueue.webhook_deliveries AS o
             WHERE o.project_id = p_project AND o.webhook_id = p_webhook AND o.status IN ('delivered', 'failed', 'cancelled') AND o.status = ANY (p_statuses)
+              AND coalesce(mailqueue.mode(), o.is_test) = o.is_test
               AND (p_ids IS NULL OR o.id = ANY (p_ids)) AND (p_types IS NULL OR o.type = ANY (p_types))
               AND (p_since IS NULL OR o.id >= mailqueue.first_id_since(p_since) AND o.created_at >= p_since)
               AND (p_until IS NULL OR o.created_at < p_until)

@@ -7,11 +7,15 @@
 DROP FUNCTION IF EXISTS mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], timestamptz[], json[], json[]);
 DROP FUNCTION IF EXISTS mailqueue.webhook_payload(text, timestamptz, uuid, uuid, uuid, json, json);
 DROP FUNCTION IF EXISTS mailqueue.webhook_mail(uuid);
+-- Nor which events are of test mail.
+DROP FUNCTION IF EXISTS mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], timestamptz[], json[]);
+DROP FUNCTION IF EXISTS mailqueue.webhook_payload(text, timestamptz, uuid, uuid, text, uuid, text, integer, text, text, text[], text, text, text, text, text,
+    text, jsonb);
 
 -- The body: docs/webhooks.md has its schema. Without a query in it, so that it becomes part of the statement that calls it.
 CREATE OR REPLACE FUNCTION mailqueue.webhook_payload(p_type text, p_at timestamptz, p_id uuid, p_project_id uuid, p_project text, p_email uuid,
     p_recipient text, p_recipients integer, p_category text, p_campaign text, p_tags text[], p_sender text, p_message_id text, p_provider_id text,
-    p_reason text, p_code text, p_source text, p_more jsonb) RETURNS json
+    p_reason text, p_code text, p_source text, p_more jsonb, p_is_test boolean) RETURNS json
 LANGUAGE sql STABLE
 AS $$
     SELECT json_build_object('type', p_type, 'timestamp', to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
@@ -19,10 +23,10 @@ AS $$
             'recipient', p_recipient, 'recipients', coalesce(p_recipients, 1), 'category', p_category, 'campaign_id', p_campaign,
             'tags', coalesce(p_tags, '{}'), 'sender', p_sender, 'message_id', p_message_id, 'provider_message_id', p_provider_id,
             'reason', left(p_reason, 1000), 'code', p_code, 'source', p_source, 'url', coalesce(p_more -> 'url', p_more -> 'link'),
-            'user_agent', p_more -> 'user_agent', 'ip', p_more -> 'ip', 'is_machine', p_more -> 'is_machine', 'is_test', false))
+            'user_agent', p_more -> 'user_agent', 'ip', p_more -> 'ip', 'is_machine', p_more -> 'is_machine', 'is_test', p_is_test))
 $$;
 COMMENT ON FUNCTION mailqueue.webhook_payload(text, timestamptz, uuid, uuid, text, uuid, text, integer, text, text, text[], text, text, text, text, text,
-    text, jsonb) IS 'The body of a webhook: {"type", "timestamp", "data"}, version 1.';
+    text, jsonb, boolean) IS 'The body of a webhook: {"type", "timestamp", "data"}, version 1.';
 
 CREATE OR REPLACE FUNCTION mailqueue.webhook_wanted(p_project uuid, p_type text) RETURNS boolean
 LANGUAGE sql STABLE
@@ -33,23 +37,23 @@ $$;
 COMMENT ON FUNCTION mailqueue.webhook_wanted(uuid, text) IS 'Whether some webhook of the project wants to hear of events of a type.';
 
 -- One event to every webhook that wants it. Callers have looked whether there is one.
-CREATE OR REPLACE FUNCTION mailqueue.tell_webhooks(p_ids uuid[], p_projects uuid[], p_types text[], p_emails uuid[], p_times timestamptz[], p_payloads json[])
-RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.tell_webhooks(p_ids uuid[], p_projects uuid[], p_types text[], p_emails uuid[], p_times timestamptz[], p_payloads json[],
+    p_tests boolean[]) RETURNS void
 LANGUAGE plpgsql
 AS $$
 BEGIN
     WITH made AS (
-        INSERT INTO mailqueue.webhook_events (id, project_id, type, email_id, occurred_at, payload)
-        SELECT * FROM unnest(p_ids, p_projects, p_types, p_emails, p_times, p_payloads)
+        INSERT INTO mailqueue.webhook_events (id, project_id, type, email_id, occurred_at, payload, is_test)
+        SELECT * FROM unnest(p_ids, p_projects, p_types, p_emails, p_times, p_payloads, p_tests)
         ON CONFLICT ON CONSTRAINT webhook_events_pkey DO NOTHING
-        RETURNING id, project_id, type
+        RETURNING id, project_id, type, is_test
     )
-    INSERT INTO mailqueue.webhook_deliveries (project_id, webhook_id, event_id, type)
-    SELECT m.project_id, w.id, m.id, m.type
+    INSERT INTO mailqueue.webhook_deliveries (project_id, webhook_id, event_id, type, is_test)
+    SELECT m.project_id, w.id, m.id, m.type, m.is_test
       FROM made AS m
       JOIN mailqueue.webhooks AS w ON w.project_id = m.project_id AND w.is_enabled AND (w.event_types = '{}' OR m.type = ANY (w.event_types));
 END $$;
-COMMENT ON FUNCTION mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], timestamptz[], json[]) IS
+COMMENT ON FUNCTION mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], timestamptz[], json[], boolean[]) IS
     'Write events and a delivery of each for every webhook that wants it.';
 
 -- What comes back from the archive was told when it happened.
@@ -63,7 +67,7 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_payloads json[];
+    v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_payloads json[]; v_tests boolean[];
 BEGIN
     IF NOT EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.is_enabled) OR mailqueue.is_untold() THEN
         RETURN NULL;
@@ -71,8 +75,8 @@ BEGIN
     SELECT array_agg(i.id), array_agg(i.project_id), array_agg('email.' || i.type), array_agg(i.email_id), array_agg(i.occurred_at),
            array_agg(mailqueue.webhook_payload('email.' || i.type, i.occurred_at, i.id, i.project_id, p.name, i.email_id,
                coalesce(i.recipient_email, m.recipient), m.recipients, m.category, m.campaign_id, m.tags, s.name, m.message_id, m.provider_id,
-               i.detail, i.code, i.source, CASE jsonb_typeof(i.data) WHEN 'object' THEN i.data END))
-      INTO v_ids, v_projects, v_types, v_emails, v_times, v_payloads
+               i.detail, i.code, i.source, CASE jsonb_typeof(i.data) WHEN 'object' THEN i.data END, i.is_test)), array_agg(i.is_test)
+      INTO v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests
       FROM inserted AS i
       JOIN mailqueue.projects AS p ON p.id = i.project_id
       LEFT JOIN LATERAL (
@@ -87,7 +91,7 @@ BEGIN
        AND EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.project_id = i.project_id AND w.is_enabled
                     AND (w.event_types = '{}' OR 'email.' || i.type = ANY (w.event_types)));
     IF v_ids IS NOT NULL THEN
-        PERFORM mailqueue.tell_webhooks(v_ids, v_projects, v_types, v_emails, v_times, v_payloads);
+        PERFORM mailqueue.tell_webhooks(v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests);
     END IF;
     RETURN NULL;
 END $$;
@@ -102,22 +106,22 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_payloads json[];
+    v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_payloads json[]; v_tests boolean[];
 BEGIN
     IF NOT EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.is_enabled) OR mailqueue.is_untold() THEN
         RETURN NULL;
     END IF;
     SELECT array_agg(i.event_id), array_agg(i.project_id), array_agg('email.sent'::text), array_agg(i.id), array_agg(i.finished_at),
            array_agg(mailqueue.webhook_payload('email.sent', i.finished_at, i.event_id, i.project_id, p.name, i.id, i.recipient_email, i.recipients::integer,
-               i.category, i.campaign_id, i.tags, s.name, i.message_id, i.provider_message_id, NULL, NULL, NULL, NULL))
-      INTO v_ids, v_projects, v_types, v_emails, v_times, v_payloads
+               i.category, i.campaign_id, i.tags, s.name, i.message_id, i.provider_message_id, NULL, NULL, NULL, NULL, i.is_test)), array_agg(i.is_test)
+      INTO v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests
       FROM (SELECT mailqueue.uuidv7() AS event_id, n.* FROM inserted AS n WHERE n.status = 'sent' OFFSET 0) AS i
       JOIN mailqueue.projects AS p ON p.id = i.project_id
       LEFT JOIN mailqueue.sender_accounts AS s ON s.id = i.assigned_to
      WHERE EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.project_id = i.project_id AND w.is_enabled
                     AND (w.event_types = '{}' OR 'email.sent' = ANY (w.event_types)));
     IF v_ids IS NOT NULL THEN
-        PERFORM mailqueue.tell_webhooks(v_ids, v_projects, v_types, v_emails, v_times, v_payloads);
+        PERFORM mailqueue.tell_webhooks(v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests);
     END IF;
     RETURN NULL;
 END $$;
@@ -135,7 +139,7 @@ DECLARE
 BEGIN
     PERFORM mailqueue.tell_webhooks(ARRAY[v_id], ARRAY[q.project_id], ARRAY['email.queued'], ARRAY[q.id], ARRAY[q.created_at],
         ARRAY[mailqueue.webhook_payload('email.queued', q.created_at, v_id, q.project_id, (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = q.project_id),
-              q.id, q.recipient_email, q.recipients::integer, q.category, q.campaign_id, q.tags, NULL, NULL, NULL, NULL, NULL, NULL, NULL)]);
+              q.id, q.recipient_email, q.recipients::integer, q.category, q.campaign_id, q.tags, NULL, NULL, NULL, NULL, NULL, NULL, NULL, q.is_test)], ARRAY[q.is_test]);
 END $$;
 COMMENT ON FUNCTION mailqueue.tell_queued_row(mailqueue.email_queue) IS 'Tell webhooks of one mail that is about to be queued.';
 
@@ -143,18 +147,18 @@ CREATE OR REPLACE FUNCTION mailqueue.tell_queued(p_ids uuid[]) RETURNS void
 LANGUAGE plpgsql
 AS $$
 DECLARE
-    v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_payloads json[];
+    v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_payloads json[]; v_tests boolean[];
 BEGIN
     SELECT array_agg(i.event_id), array_agg(i.project_id), array_agg('email.queued'::text), array_agg(i.id), array_agg(i.at),
            array_agg(mailqueue.webhook_payload('email.queued', i.at, i.event_id, i.project_id, p.name, i.id, i.recipient_email, i.recipients::integer,
-               i.category, i.campaign_id, i.tags, NULL, NULL, NULL, NULL, NULL, NULL, NULL))
-      INTO v_ids, v_projects, v_types, v_emails, v_times, v_payloads
+               i.category, i.campaign_id, i.tags, NULL, NULL, NULL, NULL, NULL, NULL, NULL, i.is_test)), array_agg(i.is_test)
+      INTO v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests
       FROM (SELECT mailqueue.uuidv7() AS event_id, now() AS at, q.* FROM mailqueue.email_queue AS q WHERE q.id = ANY (p_ids) OFFSET 0) AS i
       JOIN mailqueue.projects AS p ON p.id = i.project_id
      WHERE EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.project_id = i.project_id AND w.is_enabled
                     AND (w.event_types = '{}' OR 'email.queued' = ANY (w.event_types)));
     IF v_ids IS NOT NULL THEN
-        PERFORM mailqueue.tell_webhooks(v_ids, v_projects, v_types, v_emails, v_times, v_payloads);
+        PERFORM mailqueue.tell_webhooks(v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests);
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.tell_queued(uuid[]) IS 'Tell webhooks of mails that were just queued.';
@@ -177,7 +181,7 @@ BEGIN
             ARRAY[mailqueue.webhook_payload('email.deferred', NEW.sent_at, v_id, NEW.project_id,
                   (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = NEW.project_id), NEW.email_id, NEW.recipient_email, q.recipients::integer,
                   q.category, q.campaign_id, q.tags, (SELECT s.name FROM mailqueue.sender_accounts AS s WHERE s.id = NEW.sender_account_id),
-                  NEW.message_id, NULL, NEW.reply, coalesce(NEW.enhanced_code, NEW.error_code), NULL, NULL)]);
+                  NEW.message_id, NULL, NEW.reply, coalesce(NEW.enhanced_code, NEW.error_code), NULL, NULL, q.is_test)], ARRAY[q.is_test]);
     END IF;
     RETURN NULL;
 END $$;

@@ -46,9 +46,12 @@ SELECT mailqueue.refusal_now();
 
 -- name: act_for :value
 -- Until the transaction ends, have the rights of role mailqueue_api, where the login may take it, and
--- see what belongs to one project, or to all for '*'. The audit says who it was. False for a key out of force.
+-- see what belongs to one project, or to all for '*', and what is of the key's mode: test, live, or both for NULL. The audit
+-- says who it was. What is read only writes nothing. False for a key out of force.
 SELECT %(key)s::uuid IS NULL OR cardinality(mailqueue.keys_in_force(ARRAY[%(key)s::uuid])) = 1
 FROM (SELECT set_config('mailqueue.project', %(project)s, true), set_config('mailqueue.actor', %(by)s, true),
+             set_config('mailqueue.mode', coalesce(%(mode)s::text, ''), true),
+             CASE WHEN %(read_only)s THEN set_config('transaction_read_only', 'on', true) END,
              set_config('role', CASE WHEN pg_has_role(session_user, to_regrole('mailqueue_api')::oid,
                                                       CASE WHEN current_setting('server_version_num')::integer < 160000
                                                            THEN 'MEMBER' ELSE 'SET' END)

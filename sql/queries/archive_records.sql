@@ -62,7 +62,12 @@ WITH input AS MATERIALIZED (
     SELECT i.doc FROM set_config('mailqueue.untold', 'on', true), unnest(%(documents)s::jsonb[]) AS i(doc)
 ), back AS (
     INSERT INTO mailqueue.email_history
-    SELECT h.* FROM input AS i CROSS JOIN LATERAL jsonb_populate_record(NULL::mailqueue.email_history, i.doc) AS h
+    SELECT h.* FROM input AS i
+    -- What left before mail had a mode was test mail where its lane is.
+    CROSS JOIN LATERAL (SELECT jsonb_build_object('is_test', EXISTS (
+                            SELECT FROM mailqueue.lanes AS l WHERE l.id = (i.doc ->> 'lane_id')::integer
+                               AND starts_with(coalesce(l.home_route, l.route), '(test)'))) AS mode) AS w
+    CROSS JOIN LATERAL jsonb_populate_record(NULL::mailqueue.email_history, w.mode || i.doc) AS h
     ON CONFLICT DO NOTHING
     RETURNING project_id, created_at, status
 ), addressed AS (
@@ -150,7 +155,8 @@ SELECT g.n FROM gone AS g ORDER BY g.n;
 WITH back AS (
     INSERT INTO mailqueue.email_events
     SELECT v.* FROM set_config('mailqueue.untold', 'on', true), unnest(%(documents)s::jsonb[]) AS i(doc)
-    CROSS JOIN LATERAL jsonb_populate_record(NULL::mailqueue.email_events, i.doc) AS v
+    CROSS JOIN LATERAL (SELECT jsonb_build_object('is_test', mailqueue.is_test_email((i.doc ->> 'email_id')::uuid)) AS mode) AS w
+    CROSS JOIN LATERAL jsonb_populate_record(NULL::mailqueue.email_events, w.mode || i.doc) AS v
     ON CONFLICT DO NOTHING
     RETURNING 1
 )
@@ -259,7 +265,7 @@ SELECT g.n FROM gone AS g ORDER BY g.n;
 WITH back AS (
     INSERT INTO mailqueue.attachments
     SELECT a.* FROM unnest(%(documents)s::jsonb[]) AS i(doc)
-    CROSS JOIN LATERAL jsonb_populate_record(NULL::mailqueue.attachments, i.doc) AS a
+    CROSS JOIN LATERAL jsonb_populate_record(NULL::mailqueue.attachments, '{"is_test": false}' || i.doc) AS a
     ON CONFLICT DO NOTHING
     RETURNING 1
 )

@@ -72,11 +72,12 @@ VALUES (%(project_id)s, session_user || ' (' || left(%(by)s, 200) || ')', %(acti
 -- name: list_webhook_deliveries :many
 -- The log of a webhook behind one of its rows, the newest first.
 SELECT d.id, d.webhook_id, d.event_id, d.type, d.status, d.attempts, d.max_attempts, d.run_at, d.last_code, d.last_error, e.email_id,
-       d.created_at, d.finished_at
+       d.is_test, d.created_at, d.finished_at
 FROM mailqueue.webhook_deliveries AS d
 LEFT JOIN mailqueue.webhook_events AS e ON e.id = d.event_id
 WHERE d.project_id = %(project_id)s
   AND d.webhook_id = %(webhook_id)s
+  AND coalesce((SELECT mailqueue.mode()), d.is_test) = d.is_test
   AND (%(id)s::uuid IS NULL OR d.id = %(id)s)
   AND (%(before)s::uuid IS NULL OR d.id < %(before)s)
   AND (%(status)s::text IS NULL OR d.status = %(status)s)

@@ -1,4 +1,4 @@
--- Every mail, finished or not, in one place. Who acts for one project sees its own (isolation.sql).
+-- Every mail, finished or not, in one place. Who acts for one project and mode sees theirs (isolation.sql).
 
 DROP VIEW IF EXISTS mailqueue.emails CASCADE;
 CREATE VIEW mailqueue.emails AS
@@ -8,23 +8,25 @@ SELECT q.id, p.name AS project, q.project_id, q.status, q.last_error AS reason, 
                           ELSE (SELECT x.look_at FROM mailqueue.inline_servers AS x WHERE x.email_id = q.id) END AS run_at,
        NULL::timestamptz AS finished_at, q.expires_at,
        q.attempts, q.max_attempts, q.recipients, q.delivery, q.assigned_to, s.name AS sender, q.worker_id, q.last_error,
-       NULL::text AS message_id, NULL::text AS provider_message_id, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to
+       NULL::text AS message_id, NULL::text AS provider_message_id, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, q.is_test
   FROM mailqueue.email_queue AS q
   JOIN mailqueue.projects AS p ON p.id = q.project_id
   LEFT JOIN mailqueue.email_contents AS c ON c.id = q.content_id AND c.created_on = q.content_on
   LEFT JOIN mailqueue.sender_accounts AS s ON s.id = q.assigned_to
  WHERE ((SELECT mailqueue.sees_all()) OR q.project_id = (SELECT mailqueue.tenant()))
+   AND coalesce((SELECT mailqueue.mode()), q.is_test) = q.is_test
 UNION ALL
 SELECT h.id, p.name, h.project_id, h.status, h.reason, h.priority, h.category,
        h.recipient_email, h.recipient_name, c.subject, h.campaign_id, h.tags, h.custom_data,
        h.created_at, NULL, h.finished_at, h.expires_at,
        h.attempts, h.max_attempts, h.recipients, h.delivery, h.assigned_to, s.name, h.worker_id, h.last_error,
-       h.message_id, h.provider_message_id, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to
+       h.message_id, h.provider_message_id, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, h.is_test
   FROM mailqueue.email_history AS h
   JOIN mailqueue.projects AS p ON p.id = h.project_id
   LEFT JOIN mailqueue.email_contents AS c ON c.id = h.content_id AND c.created_on = h.content_on
   LEFT JOIN mailqueue.sender_accounts AS s ON s.id = h.assigned_to
- WHERE ((SELECT mailqueue.sees_all()) OR h.project_id = (SELECT mailqueue.tenant()));
+ WHERE ((SELECT mailqueue.sees_all()) OR h.project_id = (SELECT mailqueue.tenant()))
+   AND coalesce((SELECT mailqueue.mode()), h.is_test) = h.is_test;
 COMMENT ON VIEW mailqueue.emails IS
     'All mail: pending, assigned and held from the queue; sent, failed, suppressed, expired and cancelled from history.';
 
@@ -44,6 +46,7 @@ SELECT p.name, lower(r.address), r.email_id, r.status, r.reason, c.subject, q.ca
   LEFT JOIN mailqueue.email_contents AS c ON c.id = q.content_id AND c.created_on = q.content_on
   LEFT JOIN mailqueue.sender_accounts AS s ON s.id = q.assigned_to
  WHERE r.position > 0 AND ((SELECT mailqueue.sees_all()) OR r.project_id = (SELECT mailqueue.tenant()))
+   AND coalesce((SELECT mailqueue.mode()), q.is_test) = q.is_test
 UNION ALL
 -- Not by view emails: a join is not carried into a UNION, and all mail would be read for one address.
 SELECT p.name, lower(r.address), r.email_id, r.status, r.reason, c.subject, h.campaign_id, h.created_at, r.settled_at, s.name, h.attempts
@@ -53,6 +56,7 @@ SELECT p.name, lower(r.address), r.email_id, r.status, r.reason, c.subject, h.ca
   LEFT JOIN mailqueue.email_contents AS c ON c.id = h.content_id AND c.created_on = h.content_on
   LEFT JOIN mailqueue.sender_accounts AS s ON s.id = h.assigned_to
  WHERE r.position > 0 AND ((SELECT mailqueue.sees_all()) OR r.project_id = (SELECT mailqueue.tenant()))
+   AND coalesce((SELECT mailqueue.mode()), h.is_test) = h.is_test
 ) AS x
   -- By the mail and its recipient: one look into the index of its events.
   LEFT JOIN LATERAL (

@@ -71,8 +71,17 @@ class Tenants:
                 *,
                 by: str,
                 key_id: UUID | None = None,
+                is_test: bool | None = None,
+                is_read_only: bool = False,
             ) -> AbstractAsyncContextManager[Conn]:
-                return Runtime.transaction(self, acts_for, by=by, key_id=key_id)
+                return Runtime.transaction(
+                    self,
+                    acts_for,
+                    by=by,
+                    key_id=key_id,
+                    is_test=is_test,
+                    is_read_only=is_read_only,
+                )
 
         async with serving(Bent, self.pool, self.settings) as http:
             yield http

@@ -143,4 +143,4 @@ async def test_a_test_keys_batch_goes_to_the_trap(api: Calling) -> None:
             "SELECT l.route FROM mailqueue.email_queue AS q"
             " JOIN mailqueue.lanes AS l ON l.id = q.lane_id"
         )
-        assert await make.rows(conn, route) == [("pit",)]
+        assert await make.rows(conn, route) == [("(test)",)]

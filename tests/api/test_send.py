@@ -239,7 +239,7 @@ async def test_a_test_key_sends_to_the_trap_and_nowhere_else(api: Calling) -> No
     assert without.status_code == 409
     assert (trapped.status_code, named.status_code) == (202, 202)
     assert (elsewhere.status_code, error_of(elsewhere)["field"]) == (422, "smtp_config_id")
-    assert routes == [("pit",), ("pit",)]
+    assert routes == [("(test)",), ("(test)",)]
 
 
 async def test_more_than_the_limit_is_not_read(api: Calling) -> None:

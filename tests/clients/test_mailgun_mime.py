@@ -39,7 +39,7 @@ def test_a_test_key_sends_to_the_trap(site: Served) -> None:
             domain=DOMAIN,
         )
 
-    assert mail["sender"] == "trap"
+    assert mail["sender"] == "(test)"
     assert mime.json()["id"] == "<t@example.com>"
 
 

@@ -251,7 +251,7 @@ def test_mail_of_a_test_key_goes_to_the_trap(site: Served) -> None:
 
     sent = client.emails.send(**HELLO)
 
-    assert site.email(sent["MessageID"])["sender"] == "trap"
+    assert site.email(sent["MessageID"])["sender"] == "(test)"
 
 
 def test_broadcasts_are_marketing_and_other_streams_are_categories(

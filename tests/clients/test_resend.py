@@ -218,7 +218,7 @@ def test_the_same_key_and_batch_is_accepted_once(site: Served) -> None:
 def test_mail_of_a_test_key_goes_to_the_trap(site: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resend, "api_key", site.keys.test)
 
-    assert site.email(resend.Emails.send(HELLO)["id"])["sender"] == "trap"
+    assert site.email(resend.Emails.send(HELLO)["id"])["sender"] == "(test)"
 
 
 def test_suppressed_mail_is_accepted_and_told_as_suppressed(site: Served) -> None:

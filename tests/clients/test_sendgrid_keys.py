@@ -65,7 +65,7 @@ def test_a_sender_that_is_not_the_projects_is_forbidden(
 def test_a_test_key_sends_to_the_trap(site: Served) -> None:
     response = SendGridAPIClient(site.keys.test, host=site.url).send(hello())
 
-    assert site.email(UUID(response.headers["X-Message-Id"]))["sender"] == "trap"
+    assert site.email(UUID(response.headers["X-Message-Id"]))["sender"] == "(test)"
 
 
 def test_what_comes_too_fast_is_told_when_to_come_again(site: Served) -> None:

@@ -3,10 +3,14 @@
 import configparser
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
+import click
 import pytest
+import yaml
 
+from mailqueue.cli.worker import worker
 from mailqueue.fleet import PATIENCE_SECONDS
 from mailqueue.maintenance.model import Task
 from tests.docs.test_commands import accepts
@@ -65,15 +69,54 @@ def test_a_unit_starts_what_there_is(path: Path) -> None:
         assert found["Install"]["WantedBy"] == "timers.target"
 
 
-@pytest.mark.parametrize("name", ["worker", "api"])
+@pytest.mark.parametrize("name", ["worker", "api", "webhooks", "inbound", "bounces", "submission"])
 def test_a_service_waits_for_readiness_and_for_the_drain(name: str) -> None:
     service = unit(SAMPLES / "systemd" / f"mailqueue-{name}.service")["Service"]
 
     assert service["Type"] == "notify"
     assert service["KillMode"] == "mixed"  # SIGTERM to the parent alone, which drains its children
     assert int(service["WatchdogSec"]) > 0
-    if name == "worker":
+    if name in ("worker", "webhooks"):
         assert int(service["TimeoutStopSec"]) > PATIENCE_SECONDS
+
+
+def test_every_kind_of_worker_has_a_unit_and_a_container() -> None:
+    """Where one is left out, what waits for it waits for good."""
+    kinds = set(worker.list_commands(click.Context(worker)))
+    units = {
+        words[1]
+        for path in UNITS
+        if path.suffix == ".service"
+        for [words] in [commands(unit(path)["Service"]["ExecStart"])]
+        if words[0] == "worker"
+    }
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))["services"]
+    started = [service.get("command", [""]) for service in services.values()]
+
+    assert units == kinds
+    assert {words[1] for words in started if words[0] == "worker"} == kinds
+    for path in SAMPLES, ROOT:
+        text = "".join(
+            file.read_text("utf-8")
+            for file in (UNITS if path is SAMPLES else [ROOT / "docker-compose.yml"])
+        )
+        assert "maintain" in text
+        assert "--unfinished" in text
+
+
+@pytest.mark.systemd
+def test_systemd_understands_the_units(tmp_path: Path) -> None:
+    for path in UNITS:
+        text = path.read_text("utf-8").replace("/opt/mailqueue/.venv/bin/mailqueue", "/bin/true")
+        (tmp_path / path.name).write_text(text, "utf-8")
+    units = sorted(map(str, tmp_path.glob("mailqueue-*")))
+
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", *units],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_every_task_is_a_program_of_its_own() -> None:

@@ -29,7 +29,7 @@ def file(**changes: Any) -> dict[str, Any]:
 
 async def taken(conn: Conn, *files: Any, project: str = "default") -> Any:
     project_id = await make.project_named(conn, project)
-    query = "SELECT mailqueue.take_attachments(%s, %s, true)"
+    query = "SELECT mailqueue.take_attachments(%s, %s, true, false)"
     return await make.scalar(conn, query, project_id, Jsonb(list(files)))
 
 

@@ -1,5 +1,6 @@
 """The container files name only variables, commands, options and files that there are."""
 
+import importlib
 import re
 import shlex
 from typing import Any
@@ -79,7 +80,40 @@ def test_postgresql_18_keeps_its_data_where_the_image_mounts_it() -> None:
     postgres = compose()["services"]["postgres"]
 
     assert postgres["image"] == "postgres:18"
-    assert postgres["volumes"] == ["postgres:/var/lib/postgresql"]
+    assert "postgres:/var/lib/postgresql" in postgres["volumes"]
+
+
+def test_every_file_that_is_mounted_is_there() -> None:
+    mounted = [
+        volume.split(":")[0]
+        for service in compose()["services"].values()
+        for volume in service.get("volumes", [])
+        if volume.startswith(".")
+    ]
+
+    assert mounted
+    for name in mounted:
+        assert (ROOT / name).is_file()
+
+
+def test_every_part_that_listens_is_looked_after() -> None:
+    for name, service in compose()["services"].items():
+        if "ports" in service and name in ours():
+            assert "healthcheck" in service, name
+
+
+def test_programs_in_a_text_of_ours_are_valid() -> None:
+    """What a shell or a check runs in the image is Python of ours, in quotes."""
+    texts = [
+        *re.findall(r"python -P -c '([^']+)'", COMPOSE_TEXT),
+        *(one["healthcheck"]["test"][3] for one in ours().values() if "healthcheck" in one),
+    ]
+
+    assert len(texts) > 3
+    for text in texts:
+        compile(text.replace("\n", " "), "docker-compose.yml", "exec")
+    for module, name in re.findall(r"from (mailqueue\S*) import (\w+)", " ".join(texts)):
+        assert hasattr(importlib.import_module(module), name)
 
 
 def test_nothing_is_published_beyond_this_machine() -> None:

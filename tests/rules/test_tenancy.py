@@ -46,10 +46,28 @@ async def test_every_table_of_projects_has_both_policies(conn: Conn) -> None:
     found = {row[0]: (row[1], row[2]) for row in await make.rows(conn, TABLES)}
 
     assert found.pop("email_queue") == (False, [])
-    assert {
-        name: each for name, each in found.items() if each != (True, ["everyone", "tenant"])
-    } == {}
+    others = {
+        name: [each for each in known if each != "mode"] for name, (_, known) in found.items()
+    }
+    assert {name: known for name, known in others.items() if known != ["everyone", "tenant"]} == {}
+    assert all(is_on for is_on, _ in found.values())
     assert len(found) > 20
+
+
+async def test_tables_of_what_has_a_mode_hide_live_rows_from_test_keys(conn: Conn) -> None:
+    found = {row[0]: row[2] for row in await make.rows(conn, TABLES)}
+
+    assert {name for name, known in found.items() if "mode" in known} == {
+        "api_keys",
+        "attachments",
+        "batches",
+        "email_events",
+        "email_history",
+        "email_recipients",
+        "send_logs",
+        "webhook_deliveries",
+        "webhook_events",
+    }
 
 
 async def test_what_the_api_reads_is_behind_a_policy_or_asks_for_itself(conn: Conn) -> None:

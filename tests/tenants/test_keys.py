@@ -1,12 +1,14 @@
 """API keys: shown once, found by their hash, refused when out of force."""
 
 from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 import pytest
 
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.tenants.keys import find_key, issue_key, list_keys, revoke_key
+from mailqueue.tenants.model import Caller
 from tests import make
 
 pytestmark = pytest.mark.anyio
@@ -83,3 +85,14 @@ async def test_what_cannot_be_issued_is_refused_by_name(conn: Conn) -> None:
     with pytest.raises(Conflict, match="web"):
         async with conn.transaction():
             await issue_key(conn, "default", "web", is_test=True)
+
+
+def test_requests_of_test_keys_are_counted_apart_from_those_of_live_keys() -> None:
+    """However many test keys send, the keys of the project together have all they may."""
+    project = uuid4()
+    live = Caller(uuid4(), project, "shop", is_test=False, trap_sender=None)
+    test = Caller(uuid4(), project, "shop", is_test=True, trap_sender="pit")
+    twin = Caller(uuid4(), project, "shop", is_test=True, trap_sender="pit")
+
+    assert live.project_bucket == project
+    assert test.project_bucket == twin.project_bucket != project

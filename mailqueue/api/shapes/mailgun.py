@@ -13,7 +13,7 @@ from starlette.responses import Response
 from mailqueue.api import store_mailgun
 from mailqueue.api.answers import json_answer
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.model import Sent
 from mailqueue.api.reading import head_of
 from mailqueue.api.shapes import mailgun_domains
@@ -118,6 +118,7 @@ def _endpoint(path: str, summary: str, handler: Callable[[Call], Awaitable[Respo
         handler,
         status=HTTPStatus.OK,
         once=Once.ITSELF,
+        test_keys=ForTestKeys.OWN,
     )
 
 
@@ -126,7 +127,14 @@ MAILGUN = Shape(
     endpoints=(
         _endpoint("/v3/{domain}/messages", "Send an email.", send),
         _endpoint("/v3/{domain}/messages.mime", "Send a finished message.", send_mime),
-        Endpoint("GET", "/v3/domains", Scope.EMAIL_SEND, "List domains.", mailgun_domains.index),
+        Endpoint(
+            "GET",
+            "/v3/domains",
+            Scope.EMAIL_SEND,
+            "List domains.",
+            mailgun_domains.index,
+            test_keys=ForTestKeys.READ,
+        ),
     ),
     credential_of=key_of,
     refused=refused,

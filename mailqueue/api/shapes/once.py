@@ -38,7 +38,7 @@ async def answered_once(call: Call, key: str, document: Any, *, answering: Answe
     said = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
     fingerprint = hashlib.sha256(asked.encode() + said).digest()
     # What those APIs take as keys may be longer than ours, and no key of theirs is one of /v1.
-    kept = "shape-" + hashlib.sha256(key.encode()).hexdigest()
+    kept = call.kept_key("shape-" + hashlib.sha256(key.encode()).hexdigest())
     async with call.in_one_transaction() as conn:
         earlier = await store.claim_answer(conn, owner, kept, fingerprint=fingerprint)
         if earlier is None:

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from mailqueue.api import store_shapes
 from mailqueue.api.answers import json_answer
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.model import Sent
 from mailqueue.api.reading import head_of
 from mailqueue.api.shapes.accepting import (
@@ -172,7 +172,15 @@ async def tried_without_key(request: Request) -> Response | None:
 
 
 def _endpoint(path: str, summary: str, handler: Callable[[Call], Awaitable[Response]]) -> Endpoint:
-    return Endpoint("POST", path, Scope.EMAIL_SEND, summary, handler, once=Once.ITSELF)
+    return Endpoint(
+        "POST",
+        path,
+        Scope.EMAIL_SEND,
+        summary,
+        handler,
+        once=Once.ITSELF,
+        test_keys=ForTestKeys.OWN,
+    )
 
 
 POSTMARK = Shape(

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from mailqueue.api import mail, store_shapes
 from mailqueue.api.answers import json_answer
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.model import EmailDetail, Event
 from mailqueue.api.shapes.postmark_model import METADATA
 from mailqueue.api.shapes.said import said_of
@@ -128,9 +128,22 @@ MESSAGE_ENDPOINTS = (
         Scope.EMAIL_READ,
         "Show a message.",
         details,
+        test_keys=ForTestKeys.OWN,
     ),
     Endpoint(
-        "GET", "/messages/outbound/{message_id}/dump", Scope.EMAIL_READ, "Show its source.", dump
+        "GET",
+        "/messages/outbound/{message_id}/dump",
+        Scope.EMAIL_READ,
+        "Show its source.",
+        dump,
+        test_keys=ForTestKeys.OWN,
     ),
-    Endpoint("GET", "/server", None, "Show what the token stands for.", server),
+    Endpoint(
+        "GET",
+        "/server",
+        None,
+        "Show what the token stands for.",
+        server,
+        test_keys=ForTestKeys.READ,
+    ),
 )

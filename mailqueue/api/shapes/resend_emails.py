@@ -9,7 +9,7 @@ from starlette.responses import Response
 from mailqueue.api import store_emails, store_shapes
 from mailqueue.api.answers import json_answer
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.given import Given, StrictlyGiven
 from mailqueue.api.model import Text
 from mailqueue.api.reading import asked
@@ -120,9 +120,31 @@ async def cancel(call: Call) -> Response:
 
 
 EMAIL_ENDPOINTS = (
-    Endpoint("GET", "/emails", Scope.EMAIL_READ, "List emails.", index, once=Once.NEVER),
-    Endpoint("GET", "/emails/{email_id}", Scope.EMAIL_READ, "Show an email.", show),
-    Endpoint("PATCH", "/emails/{email_id}", Scope.EMAIL_SEND, "Put an email off.", change),
+    Endpoint(
+        "GET",
+        "/emails",
+        Scope.EMAIL_READ,
+        "List emails.",
+        index,
+        once=Once.NEVER,
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "GET",
+        "/emails/{email_id}",
+        Scope.EMAIL_READ,
+        "Show an email.",
+        show,
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "PATCH",
+        "/emails/{email_id}",
+        Scope.EMAIL_SEND,
+        "Put an email off.",
+        change,
+        test_keys=ForTestKeys.OWN,
+    ),
     Endpoint(
         "POST",
         "/emails/{email_id}/cancel",
@@ -130,5 +152,6 @@ EMAIL_ENDPOINTS = (
         "Cancel an email.",
         cancel,
         once=Once.NEVER,
+        test_keys=ForTestKeys.OWN,
     ),
 )

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from mailqueue.api.answers import json_answer
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.shapes.said import said_of
 from mailqueue.core.errors import NotFound, Unavailable
 from mailqueue.mail.shown import fetched, find_letter
@@ -79,9 +79,21 @@ def _shown(one: dict[str, Any], base: str) -> dict[str, Any]:
 
 
 FILE_ENDPOINTS = (
-    Endpoint("GET", _PATH, Scope.EMAIL_READ, "List its files.", index),
-    Endpoint("GET", f"{_PATH}/{{attachment_id}}", Scope.EMAIL_READ, "Show a file.", show),
+    Endpoint("GET", _PATH, Scope.EMAIL_READ, "List its files.", index, test_keys=ForTestKeys.OWN),
     Endpoint(
-        "GET", f"{_PATH}/{{attachment_id}}/content", Scope.EMAIL_READ, "Give a file.", download
+        "GET",
+        f"{_PATH}/{{attachment_id}}",
+        Scope.EMAIL_READ,
+        "Show a file.",
+        show,
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "GET",
+        f"{_PATH}/{{attachment_id}}/content",
+        Scope.EMAIL_READ,
+        "Give a file.",
+        download,
+        test_keys=ForTestKeys.OWN,
     ),
 )

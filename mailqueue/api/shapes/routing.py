@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
-from mailqueue.api.admission import caller_of, let_in
+from mailqueue.api.admission import caller_of, let_in, reads_only
 from mailqueue.api.answers import answer_fault, note_away
 from mailqueue.api.call import Call
 from mailqueue.api.endpoint import Endpoint
@@ -105,12 +105,14 @@ class ShapeRouting(BaseRoute):
         if aside is not None:
             return aside
         given = shape.credential_of(request)
-        caller = await caller_of(self._runtime, request, given, scope=endpoint.scope)
+        caller = await caller_of(self._runtime, request, given, endpoint)
         standing = await let_in(caller, self._runtime.allowance)
         if standing is not None:
             headers += shape.rates(standing)
         path = variables(endpoint, trimmed(request.scope["path"]))
-        call = Call(self._runtime, request, path, who=caller)
+        call = Call(
+            self._runtime, request, path, who=caller, is_read_only=reads_only(endpoint, caller)
+        )
         answer = await endpoint.handler(call)
         assert isinstance(answer, Response), "a handler of a shape gives its answer as it is"
         return answer

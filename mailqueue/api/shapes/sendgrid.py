@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from mailqueue.api.answers import BadJson, json_bytes_answer
 from mailqueue.api.call import Call
-from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.model import Sent
 from mailqueue.api.reading import check_type, head_of
 from mailqueue.api.shapes.accepting import OneRefused
@@ -113,6 +113,7 @@ SENDGRID = Shape(
             "Send up to 1,000 emails.",
             send,
             once=Once.ITSELF,
+            test_keys=ForTestKeys.OWN,
         ),
     ),
     credential_of=key_of,
