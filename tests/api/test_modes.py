@@ -16,13 +16,14 @@ from tests.api.calling import ORIGIN, settings_for
 from tests.api.modes import (
     OF_KEYS,
     OF_SHAPES,
+    PROJECT,
     Modes,
     both_modes,
     changes,
     credentials,
     paths,
 )
-from tests.api.tenancy import MARK
+from tests.api.tenancy import MAIL, MARK
 from tests.api.test_tenants_apart import needed_query
 
 pytestmark = pytest.mark.anyio
@@ -165,3 +166,21 @@ async def test_an_endpoint_without_a_word_is_refused_and_one_that_only_shows_can
 
     assert (silent.status_code, wrong.is_error) == (403, True)
     assert await modes.picture() == before
+
+
+async def test_a_test_key_previews_sends_and_tries_what_live_keys_made(modes: Modes) -> None:
+    template = f"/v1/projects/{PROJECT}/templates/{MARK}"
+    by_template = {"to": ["ann@example.com"], "template_slug": MARK}
+    shared = {**by_template, "recipients": [{"email": "ann@example.com"}]}
+    del shared["to"]
+
+    answers = [
+        await modes.call("POST", f"{template}/preview", {}),
+        await modes.call("POST", "/v1/send/template", by_template),
+        await modes.call("POST", "/v1/send/template/batch", shared),
+        await modes.call("POST", "/v1/send", {**MAIL, "dry_run": True}),
+    ]
+    route = answers[-1].json()["route"]
+
+    assert [answer.status_code for answer in answers] == [200, 202, 202, 200]
+    assert [one["name"] for one in route["senders"]] == ["pit"]

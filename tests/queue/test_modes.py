@@ -154,3 +154,33 @@ async def test_mail_of_before_has_the_mode_of_its_lane(conn: Conn) -> None:
         "SELECT route, count(*) FROM mailqueue.lanes WHERE route IN ('pit', '(test)') GROUP BY 1"
     )
     assert dict(await make.rows(conn, routes)) == {"pit": 8, "(test)": 8}
+
+
+async def test_a_page_of_test_mail_reads_no_more_for_all_the_live_mail_around_it(
+    conn: Conn,
+) -> None:
+    await make.sender_account(conn, name="pit", provider="trap")
+    project = await make.project_named(conn)
+    first = await tried(conn, "default")
+    await sent(conn, await claim(conn, await make.worker(conn)))
+    columns = "project_id, lane_id, status, priority, attempts, max_attempts, created_at,"
+    columns += " recipients, unknowns, delivery, category, expires_at, recipient_email,"
+    columns += " content_id, content_on"
+    await conn.execute(
+        f"INSERT INTO mailqueue.email_history (id, finished_at, is_test, {columns})"
+        f" SELECT mailqueue.uuidv7(), finished_at, false, {columns}"
+        " FROM mailqueue.email_history, generate_series(1, 20000)".encode()
+    )
+    await conn.execute("ANALYZE mailqueue.email_history")
+    await make.scalar(conn, "SELECT set_config('mailqueue.mode', 'test', true)")
+    read = """
+        SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::integer
+        FROM pg_stat_xact_user_tables WHERE relname LIKE 'email_history%%'
+    """
+    query = "SELECT id FROM mailqueue.list_emails(%s" + ", NULL" * 10 + ", 50)"
+
+    before = await make.scalar(conn, read)
+    found = [await make.rows(conn, query, project) for _ in range(7)]
+
+    assert found == [[(first,)]] * 7
+    assert await make.scalar(conn, read) - before < 100
