@@ -125,7 +125,7 @@ def _fingerprint(call: Call, body: bytes) -> bytes:
 def _canonical(body: bytes) -> bytes:
     try:
         return orjson.dumps(orjson.loads(body), option=orjson.OPT_SORT_KEYS)
-    except ValueError:  # a file, or a number that only Python can hold
+    except (ValueError, TypeError):  # a file, or what only Python can hold
         return body
 
 

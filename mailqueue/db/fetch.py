@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
-from psycopg import AsyncConnection, AsyncCursor
+from psycopg import AsyncConnection, AsyncCursor, DataError
 from psycopg.rows import AsyncRowFactory, RowMaker, TupleRow, no_result
 
+from mailqueue.db.reading import read_rows
 from mailqueue.db.sql import SQL, Gives, Statement
 
 Conn = AsyncConnection[TupleRow]
@@ -59,7 +60,10 @@ async def run(conn: Conn, statement: str | Statement, params: Params | None = No
 async def _rows(conn: Conn, statement: Statement, params: Params | None, row: type[T]) -> list[T]:
     async with conn.cursor(row_factory=_factory(row)) as cursor:
         await cursor.execute(statement.query, params)
-        return await cursor.fetchall()
+        try:
+            return await cursor.fetchall()
+        except (DataError, ValueError, ArithmeticError):  # Python has no value for one of them
+            return read_rows(cursor, _factory(row)(cursor))
 
 
 def _factory(row: type[T]) -> AsyncRowFactory[T]:

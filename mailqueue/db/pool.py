@@ -15,6 +15,7 @@ from mailqueue.core.config import DatabaseSettings, Pooler
 from mailqueue.db.durable import DurableConnection
 from mailqueue.db.faults import address_of, checked, unavailable
 from mailqueue.db.fetch import Conn
+from mailqueue.db.reading import read_json
 
 Pool = AsyncConnectionPool[Conn]
 CONNECT_SECONDS = 10
@@ -129,4 +130,4 @@ def _arguments(settings: DatabaseSettings, application_name: str) -> dict[str, A
 
 async def _configure(conn: Conn) -> None:
     set_json_dumps(orjson.dumps, conn)
-    set_json_loads(orjson.loads, conn)
+    set_json_loads(read_json, conn)

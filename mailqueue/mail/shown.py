@@ -10,6 +10,7 @@ from uuid import UUID
 from mailqueue.core.address import Mailbox, parse_address, parse_mailbox
 from mailqueue.core.errors import Conflict, NotFound, Unavailable
 from mailqueue.db.fetch import Conn
+from mailqueue.db.reading import PartlyRead
 from mailqueue.mail import store_attachments, store_enqueue
 from mailqueue.mail.dressing import Dresses, calling
 from mailqueue.mail.files import octets_of, refs_of, with_files
@@ -61,7 +62,7 @@ def shown_of(document: Mapping[str, Any], project_id: UUID) -> Shown:
         category=document["category"],
         recipient_email=document["recipient_email"],
         recipient_name=document["recipient_name"],
-        custom_data=document["custom_data"],
+        custom_data=_custom_data(document),
         content_id=0 if content is None else content.id,
         content_on=now.date() if found is None else date.fromisoformat(found["created_on"]),
     )
@@ -71,7 +72,21 @@ def shown_of(document: Mapping[str, Any], project_id: UUID) -> Shown:
     )
     at = document["sent_at"] or document["created_at"]
     parcel = Parcel(email, content, recipients)
-    return Shown(parcel, _identity(document), datetime.fromisoformat(at), document["status"])
+    return Shown(parcel, _identity(document), _instant(at, now), document["status"])
+
+
+def _custom_data(document: Mapping[str, Any]) -> Any:
+    found = document["custom_data"]
+    if isinstance(document, PartlyRead) and isinstance(found, dict):
+        return PartlyRead(found)
+    return found
+
+
+def _instant(text: str, otherwise: datetime) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:  # beyond Python's
+        return otherwise
 
 
 async def find_letter(lend: Lend, *, project_id: UUID, email_id: UUID) -> Shown:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mailqueue.db.reading import read_exactly
 from mailqueue.maintenance.model import TABLE_BY_KIND, TIME_BY_TABLE, Archive, ArchiveBroken, Kind
 from mailqueue.ports.filestore import Store
 
@@ -32,7 +33,11 @@ class Record:
         """Give what the line says; most files are only counted and compared."""
         if self._fields is None:
             # Numbers of any size stand in custom data; those with a point are only passed by here.
-            self._fields = json.loads(self.line, parse_float=str)
+            try:
+                self._fields = json.loads(self.line, parse_float=str)
+            except (ValueError, RecursionError):  # as deep or large as nothing is accepted now
+                self._fields = read_exactly(self.line)
+        assert self._fields is not None
         return self._fields
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.core.address import key_of
+from mailqueue.db.reading import read_exactly
 from mailqueue.maintenance import files
 from mailqueue.maintenance.desk import Desk
 from mailqueue.maintenance.files import Record
@@ -179,7 +180,10 @@ def _redacted(person: Person, line: bytes) -> bytes:
 
 def _exact(record: Record) -> Json:
     """Read a record so that it is written with the same numbers."""
-    found: Json = json.loads(record.line, parse_float=_number)
+    try:
+        found: Json = json.loads(record.line, parse_float=_number)
+    except (ValueError, RecursionError):  # as deep or large as nothing is accepted now
+        found = read_exactly(record.line)
     return found
 
 

@@ -1,10 +1,10 @@
 """Gives all that is stored about a person, as JSON: mail, records that name them, archives."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from mailqueue.db.reading import read_json
 from mailqueue.maintenance import files
 from mailqueue.maintenance.desk import Desk
 from mailqueue.maintenance.manifest import Wanted, chosen
@@ -43,7 +43,7 @@ async def _mails(lend: Lend, project: ProjectName, spellings: Sequence[str]) -> 
             some = await store.mail_of(
                 conn, project.id, spellings, after=after, most=MAILS_TOGETHER
             )
-        mails += [json.loads(each) for each in some]
+        mails += [read_json(each) for each in some]
         if len(some) < MAILS_TOGETHER:
             return mails
         after = UUID(mails[-1]["id"])
@@ -70,13 +70,13 @@ async def _records(
                 some = await store.read_mentions(
                     conn, project.id, table.name, pattern=pattern, pages=pages
                 )
-            for row in map(json.loads, some):
+            for row in map(read_json, some):
                 if not _is_told(table.parent, row, spellings, known):
                     records.setdefault(table.parent, []).append(row)
     async with lend() as conn:
         hashes = await store.hashes(conn, project.id, spellings)
         for one in await store.known_by_hash(conn, project.id, hashes):
-            records.setdefault(one.name, []).append(json.loads(one.doc))
+            records.setdefault(one.name, []).append(read_json(one.doc))
     return records
 
 
@@ -103,7 +103,7 @@ async def _archived(
         async for record in files.records(desk.stores.at(archive.store), archive):
             is_theirs = archive.kind == "email_contents" and str(record.fields["id"]) in theirs
             if is_theirs or matcher.search(record.line.decode()):
-                found.setdefault(archive.kind, []).append(json.loads(record.line))
+                found.setdefault(archive.kind, []).append(read_json(record.line))
                 if archive.kind == "email_history":
                     theirs.add(str(record.fields["content_id"]))
     return found

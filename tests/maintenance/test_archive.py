@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ import pytest
 from mailqueue.core.config import ArchiveSettings, DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.maintenance import archive, partitions, tasks
+from mailqueue.maintenance import archive, manifest, partitions, tasks
 from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.manifest import Wanted
 from mailqueue.maintenance.model import Task
 from mailqueue.maintenance.months import span_of
 from mailqueue.wiring.files import ArchiveStores
@@ -46,6 +48,35 @@ async def test_old_mail_leaves_whole_and_the_books_add_up(desk: Desk, warm: Path
     assert len(seeing.records(warm, "send_logs")) == len(before["send_logs"]) > 20
     assert set(seeing.lines(warm)) >= before["send_logs"] | before["email_contents"]
     assert set(await seeing.states(desk.conn)) == {"archived"}
+
+
+async def test_mail_beyond_a_reader_leaves_as_it_is_and_comes_back_so(
+    desk: Desk, warm: Path
+) -> None:
+    """It was accepted before there were bounds; the archive does not stop at it."""
+    await sent(desk.conn, 4)
+    mails = await make.rows(desk.conn, "SELECT id FROM mailqueue.email_history ORDER BY id")
+    deep = "[" * 1_100 + "]" * 1_100
+    for (mail,), value in zip(
+        mails, (deep, '{"a": ' + "9" * 5_000 + "}", '{"a": 1e60000}', "1"), strict=True
+    ):
+        await desk.conn.execute(
+            "UPDATE mailqueue.email_history SET custom_data = %s, expires_at = 'infinity'"
+            " WHERE id = %s",
+            (value, mail),
+        )
+    await aged(desk.conn)
+    query = "SELECT id, custom_data::text, expires_at::text FROM mailqueue.email_history"
+    before = set(await make.rows(desk.conn, query))
+
+    report = await archive.run(desk)
+
+    assert report.needs == ()
+    assert await make.rows(desk.conn, query) == []
+    assert len(seeing.lines(warm)) >= 4
+    async for _ in manifest.bring_back(desk, Wanted(), keep=timedelta(days=7)):
+        pass
+    assert set(await make.rows(desk.conn, query)) == before
 
 
 async def test_who_asks_for_archived_mail_is_told_where_to_look(desk: Desk) -> None:

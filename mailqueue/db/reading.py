@@ -1,0 +1,194 @@
+"""Reads values that Python has no type for, so that one of them keeps no row from being read.
+
+An instant or day beyond Python's becomes the nearest that leaves room for any time zone: infinity
+is read as 9999-12-31. JSON beyond a reader is read in part: what lies more than 200 levels deep,
+and a number beyond a double, is given as text.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, TypeVar
+
+import orjson
+from psycopg import AsyncCursor, DataError
+from psycopg.adapt import Transformer
+from psycopg.postgres import types
+from psycopg.pq import Format
+
+MAX_LEVELS = 200
+"""Objects and lists of a JSON value, one within the other; what writes our answers takes 254."""
+FIRST, LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
+
+_MARGIN = 40  # levels that documents of ours have around a value
+_TOKEN = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+"?)|([\[{])|([\]}])|([^\s\[\]{},:"]+)', re.DOTALL)
+_STRING, _OPENS, _CLOSES, _BARE = range(1, 5)  # its groups
+
+T = TypeVar("T")
+
+
+class Unreadable(str):
+    """A value as PostgreSQL writes it, where Python has none for it."""
+
+    __slots__ = ()
+
+
+class PartlyRead(dict[str, Any]):
+    """A JSON object with text where a reader cannot take what stands there."""
+
+
+def read_json(data: bytes | str) -> Any:
+    """Return the value of JSON from PostgreSQL; every value can be written again."""
+    try:
+        found = orjson.loads(data)
+        if len(data) > 2 * MAX_LEVELS and _may_be_deep(data):
+            _check_writable(found)
+    except (ValueError, TypeError):
+        return _read_in_part(data if isinstance(data, str) else bytes(data).decode())
+    return found
+
+
+def read_exactly(data: bytes | str) -> Any:
+    """Return the value of JSON from PostgreSQL with whole numbers as long as they are."""
+    text = data if isinstance(data, str) else bytes(data).decode()
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return _read_in_part(text)
+    return _read_in_part(text) if _may_be_deep(text) and _levels(text) > MAX_LEVELS else found
+
+
+def _may_be_deep(data: bytes | str) -> bool:
+    if isinstance(data, str):
+        return data.count("[") + data.count("{") > MAX_LEVELS
+    return data.count(b"[") + data.count(b"{") > MAX_LEVELS
+
+
+def _check_writable(found: Any) -> None:
+    """Raise TypeError where a value is too deep to be written within a document of ours."""
+    for _ in range(_MARGIN):
+        found = [found]
+    orjson.dumps(found)
+
+
+def _levels(text: str) -> int:
+    level = most = 0
+    for token in _TOKEN.finditer(text):
+        if token.lastindex == _OPENS:
+            level += 1
+            most = max(most, level)
+        elif token.lastindex == _CLOSES:
+            level -= 1
+    return most
+
+
+def _read_in_part(text: str) -> Any:
+    """Return the value of JSON, of which what is too deep or too large is text.
+
+    An object is given as PartlyRead, and what is no JSON as Unreadable.
+    """
+    try:
+        return _parsed(text)
+    except (ValueError, IndexError):
+        return Unreadable(text)
+
+
+def _parsed(text: str) -> Any:
+    """Read JSON without a call for each level."""
+    whole: list[Any] = []
+    within: list[list[Any] | dict[str, Any]] = [whole]
+    keys: list[str | None] = [None]  # of the innermost objects, once it is read
+    below, begun = 0, 0  # levels beyond those that are read, and where they begin
+    for token in _TOKEN.finditer(text):
+        kind = token.lastindex
+        if below:
+            below += (kind == _OPENS) - (kind == _CLOSES)
+            if below == 0:
+                _put(within[-1], keys, Unreadable(text[begun : token.end()]))
+        elif kind == _OPENS:
+            if len(within) > MAX_LEVELS:
+                below, begun = 1, token.start(_OPENS)
+                continue
+            inner: list[Any] | dict[str, Any] = [] if token[_OPENS] == "[" else {}
+            if len(within) == 1 and isinstance(inner, dict):
+                inner = PartlyRead()
+            _put(within[-1], keys, inner)
+            within.append(inner)
+            keys.append(None)
+        elif kind == _CLOSES:
+            within.pop()
+            keys.pop()
+        elif kind == _STRING:
+            _put(within[-1], keys, orjson.loads(token[_STRING]))
+        elif kind == _BARE:
+            _put(within[-1], keys, _bare(token[_BARE]))
+    return whole[0] if len(whole) == 1 else Unreadable(text)
+
+
+def _put(container: list[Any] | dict[str, Any], keys: list[str | None], value: Any) -> None:
+    if isinstance(container, list):
+        container.append(value)
+    elif keys[-1] is None:
+        keys[-1] = value
+    else:
+        container[keys[-1]] = value
+        keys[-1] = None
+
+
+def _bare(word: str) -> Any:
+    """Return a number, true, false or null."""
+    try:
+        return orjson.loads(word)
+    except ValueError:
+        return Unreadable(word)
+
+
+def read_rows(cursor: AsyncCursor[Any], make: Callable[[Sequence[Any]], T]) -> list[T]:
+    """Return the rows of a result; a column that cannot be read has its nearest value."""
+    result = cursor.pgresult
+    assert result is not None
+    tx = Transformer(cursor)
+    columns = [
+        (n, result.ftype(n), tx.get_loader(result.ftype(n), Format(result.fformat(n))).load)
+        for n in range(result.nfields)
+    ]
+    return [
+        make(tuple([_value(load, oid, result.get_value(row, n)) for n, oid, load in columns]))
+        for row in range(result.ntuples)
+    ]
+
+
+def _value(load: Callable[[bytes], Any], oid: int, data: bytes | None) -> Any:
+    if data is None:
+        return None
+    try:
+        return load(data)
+    except (DataError, ValueError, ArithmeticError):
+        text = bytes(data).decode(errors="replace")
+        nearest = _NEAREST.get(oid)
+        return Unreadable(text) if nearest is None else nearest(text)
+
+
+def _instant(text: str) -> datetime:
+    return FIRST if _is_early(text) else LAST
+
+
+def _day(text: str) -> date:
+    return _instant(text).date()
+
+
+def _span(text: str) -> timedelta:
+    return timedelta.min if text.startswith("-") else timedelta.max
+
+
+def _is_early(text: str) -> bool:
+    return text.startswith(("-", "0")) or text.endswith("BC")
+
+
+_NEAREST: Mapping[int, Callable[[str], Any]] = {
+    types["timestamptz"].oid: _instant,
+    types["timestamp"].oid: lambda text: _instant(text).replace(tzinfo=None),
+    types["date"].oid: _day,
+    types["interval"].oid: _span,
+}
