@@ -3,12 +3,12 @@
 import os
 import re
 
-from psycopg import Error
+from psycopg import DataError, Error
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import DiskFull, ReadOnlySqlTransaction
 
 from mailqueue.core.config import DatabaseSettings, DatabaseSource
-from mailqueue.core.errors import Away, ConfigError, NoRoom, Unavailable
+from mailqueue.core.errors import Away, ConfigError, MailqueueError, NoRoom, Unavailable
 from mailqueue.db.durable import NotReplicated
 
 _NAME = re.compile(r'(?:user|role|database) "([^"]*)"')
@@ -45,6 +45,14 @@ def unavailable(exc: Error, settings: DatabaseSettings) -> Unavailable:
     if isinstance(exc, ReadOnlySqlTransaction):
         return Away(f"PostgreSQL at {where} takes no changes, it is a standby: {_fix(settings)}")
     return Away(_sentence(" ".join(str(exc).split()), where, settings))
+
+
+def concerns_rows(exc: Exception) -> bool:
+    """Return whether single rows may be at fault, so that the others can go on without them.
+
+    A server that is away, a right that is missing and the like concern all rows.
+    """
+    return isinstance(exc, DataError) or not isinstance(exc, Error | MailqueueError)
 
 
 def _sentence(text: str, where: str, settings: DatabaseSettings) -> str:

@@ -19,7 +19,7 @@ from mailqueue.mail.desk import Account, Desk
 from mailqueue.mail.dressing import Dresses
 from mailqueue.mail.files import FileRef, Files, octets_of
 from mailqueue.mail.letter import Skeletons
-from mailqueue.mail.lines import Lines, read_parcels
+from mailqueue.mail.lines import Lines, load_parcels
 from mailqueue.mail.model import Ending, FileFault, Settlement
 from mailqueue.mail.ownserver import OwnServers, Ways
 from mailqueue.mail.partitions import keep_partitions_forever
@@ -198,7 +198,7 @@ class Courier:
             claimed = await claims.take(avoid=avoid)
             if claimed:
                 reach("claim.committed")
-                parcels = await link.call(partial(read_parcels, claimed=claimed, sheets=sheets))
+                parcels = await load_parcels(link.call, claimed, sheets)
                 reach("contents.read")
                 await self._lines.deal(await self._dresses.put_on(parcels, link.call))
                 passed_over = 0

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import NamedTuple
 
+from mailqueue.db.faults import concerns_rows
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import FileFault, Parcel
 from mailqueue.mail.rendered import rendered
@@ -56,11 +57,25 @@ class Dresses:
         What is only shown has its links written down nowhere: it may never go.
         """
         dresser = self._dresser
-        if dresser is None or not any(map(_wish, parcels)):
+        if dresser is None:
             return parcels
-        return await call(
-            partial(dressed, parcels=parcels, dresser=dresser, keeps_links=not is_shown)
-        )
+        try:
+            if not any(map(_wish, parcels)):
+                return parcels
+            return await call(
+                partial(dressed, parcels=parcels, dresser=dresser, keeps_links=not is_shown)
+            )
+        except Exception as exc:
+            if not concerns_rows(exc):
+                raise
+            if len(parcels) == 1:
+                (parcel,) = parcels
+                log.exception("dressing.failed", email_id=str(parcel.email.id))
+                return [parcel._replace(fault=_lasting(exc))]
+        # One of them is at fault: by itself it is that one's alone.
+        return [
+            one for each in parcels for one in await self.put_on([each], call, is_shown=is_shown)
+        ]
 
 
 async def dressed(
@@ -121,6 +136,8 @@ def _undressed(parcel: Parcel, wish: _Wish, ground: Ground | str) -> Parcel | Un
     try:
         said = _said(parcel)
     except Exception as exc:  # one bad row must not stop a worker
+        if not isinstance(exc, ValueError):
+            log.exception("dressing.failed", email_id=str(parcel.email.id))
         return parcel._replace(fault=_lasting(exc))
     if ground.base is None and wish.names_links and urls.names_any(*said[:3]):
         why = "it names a link to unsubscribe or preferences, and MAILQUEUE_PUBLIC_URL is not set"
@@ -140,7 +157,7 @@ def _undressed(parcel: Parcel, wish: _Wish, ground: Ground | str) -> Parcel | Un
 def _said(parcel: Parcel) -> Content:
     content = parcel.content
     assert content is not None
-    headers = tuple((content.headers or {}).items())
+    headers = content.header_fields
     if content.template_version_id is not None:
         return rendered(parcel, headers, ())
     return Content(content.subject, content.html_body, content.text_body, headers)
@@ -155,5 +172,4 @@ def _with(parcel: Parcel, made: Dress | str) -> Parcel:
 def _lasting(exc: Exception) -> FileFault:
     if isinstance(exc, ValueError):
         return FileFault(str(exc), is_lasting=True)
-    log.exception("dressing.failed")
     return FileFault(f"{type(exc).__name__} while composing", is_lasting=True)

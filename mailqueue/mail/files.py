@@ -6,9 +6,13 @@ from datetime import date
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from mailqueue.db.faults import concerns_rows
 from mailqueue.mail.model import FileFault, Parcel, RawMessage, StoredFile
 from mailqueue.mail.shelf import FileShelf
 from mailqueue.mime.files import File
+from mailqueue.telemetry.log import get_logger
+
+log = get_logger(__name__)
 
 KEPT_BYTES = 16 * 1024 * 1024
 """Files that several mails carry are kept for the next ones."""
@@ -57,6 +61,21 @@ class Files:
 
     async def fetched(self, parcels: Sequence[Parcel]) -> list[Parcel]:
         """Give the parcels with their files, or with what keeps them from coming."""
+        try:
+            return await self._fetched(parcels)
+        except Exception as exc:
+            if not concerns_rows(exc):
+                raise
+            if len(parcels) == 1:
+                (parcel,) = parcels
+                log.exception("files.failed", email_id=str(parcel.email.id))
+                reason = f"{type(exc).__name__} while its files were fetched"
+                return [parcel._replace(fault=FileFault(reason, is_lasting=False))]
+        # One of them is at fault: by itself it is that one's alone.
+        return [one for parcel in parcels for one in await self.fetched([parcel])]
+
+    async def _fetched(self, parcels: Sequence[Parcel]) -> list[Parcel]:
+        parcels = [_checked(parcel) for parcel in parcels]
         wanted = {ref.id: ref for parcel in parcels for ref in refs_of(parcel)}
         octets: dict[UUID, bytes | FileFault] = {
             found: self._kept[found] for found in wanted if found in self._kept
@@ -89,7 +108,7 @@ def fitting(parcels: Sequence[Parcel]) -> int:
     """Say how many of these, from the first, may be in memory with their files; at least one."""
     total = 0
     for place, parcel in enumerate(parcels):
-        total += sum(ref.bytes for ref in refs_of(parcel))
+        total += sum(ref.bytes for ref in refs_of(_checked(parcel)))
         if total > GROUP_BYTES and place > 0:
             return place
     return len(parcels)
@@ -111,10 +130,25 @@ def with_files(parcel: Parcel, octets: Mapping[UUID, bytes | FileFault]) -> Parc
 
 
 def refs_of(parcel: Parcel) -> list[FileRef]:
-    """Give what its content says of each of its files. Pure."""
-    if parcel.content is None or parcel.content.files is None:
+    """Give what its content says of each of its files; nothing where they cannot come. Pure.
+
+    Raises:
+        ValueError: what it says cannot be read.
+    """
+    if parcel.content is None or parcel.content.files is None or parcel.fault is not None:
         return []
-    return [_ref(one) for one in parcel.content.files]
+    try:
+        return [_ref(one) for one in parcel.content.files]
+    except (TypeError, KeyError, AttributeError, ValueError) as exc:
+        raise ValueError("what it says of its files cannot be read") from exc
+
+
+def _checked(parcel: Parcel) -> Parcel:
+    try:
+        refs_of(parcel)
+    except ValueError as exc:
+        return parcel._replace(fault=FileFault(str(exc), is_lasting=True))
+    return parcel
 
 
 def _ref(one: Mapping[str, Any]) -> FileRef:
@@ -124,7 +158,7 @@ def _ref(one: Mapping[str, Any]) -> FileRef:
         name=one["name"],
         content_type=one["type"],
         content_id=one.get("cid", ""),
-        bytes=one["bytes"],
+        bytes=int(one["bytes"]),
         is_raw=one.get("raw", False),
         has_null_sender=one.get("null_sender", False),
     )

@@ -68,7 +68,7 @@ class Skeletons:
         if found is not None:
             self._kept.move_to_end(content.id)
             return found
-        headers = tuple((content.headers or {}).items())
+        headers = content.header_fields
         made = compile_skeleton(
             Content(content.subject, content.html_body, content.text_body, headers, files)
         )
@@ -100,10 +100,10 @@ def write_letter(
         NotSigned: it has to be signed, and no key of its domain is in force.
     """
     email, content = parcel.email, parcel.content
-    if content is None:
-        raise CannotCompose("its content was deleted")
     if parcel.fault is not None:
         raise (CannotCompose if parcel.fault.is_lasting else NotYet)(parcel.fault.reason)
+    if content is None:
+        raise CannotCompose("its content was deleted")
     try:
         sender = _sender(content, identity.sender)
         to, cc, envelope = _recipients(parcel, stopped)
@@ -192,8 +192,7 @@ def _skeleton(parcel: Parcel, content: EmailContent, skeletons: Skeletons) -> Sk
         return parcel.dress.skeleton_with(parcel.files)
     if content.template_version_id is None:
         return skeletons.of(content, parcel.files)
-    headers = tuple((content.headers or {}).items())
-    return compile_skeleton(rendered(parcel, headers, parcel.files))
+    return compile_skeleton(rendered(parcel, content.header_fields, parcel.files))
 
 
 def _signature(message: bytes, domain: str, signers: Signers, now: datetime) -> bytes:

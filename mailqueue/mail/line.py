@@ -19,7 +19,6 @@ from mailqueue.ports.transport import Channel, Outgoing
 from mailqueue.telemetry.log import get_logger
 
 log = get_logger(__name__)
-
 GROUP_SECONDS = 0.05
 """What a connection marks and sends in one go is worth so long, as quick as its server was last.
 
@@ -272,7 +271,8 @@ class SenderLine:
 
                 def report(mail: Outgoing, verdict: Verdict, took_ms: int) -> None:
                     reach("reply.read")
-                    self._take(question, unreported.pop(mail.email_id), verdict, took_ms)
+                    self._take(question, unreported[mail.email_id], verdict, took_ms)
+                    del unreported[mail.email_id]
 
                 await channel.send(outgoing, report, may_finish=self._desk.may_finish)
                 self._pace = (asyncio.get_running_loop().time() - begun) / len(letters)

@@ -3,23 +3,28 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from uuid import UUID
 
 from mailqueue.core.errors import MailqueueError
 from mailqueue.core.verdict import Kind, Rejected, Stage
+from mailqueue.db.faults import concerns_rows
 from mailqueue.db.fetch import Conn
 from mailqueue.mail import store
 from mailqueue.mail.desk import Account, Desk
+from mailqueue.mail.dressing import Call
 from mailqueue.mail.line import SenderLine
 from mailqueue.mail.model import (
     ClaimedEmail,
     Ending,
+    FileFault,
     Parcel,
     Recipient,
     Settlement,
 )
 from mailqueue.mail.rendered import key_of, sheets_of
 from mailqueue.mail.silence import Awake
+from mailqueue.telemetry.log import get_logger
 from mailqueue.templates.sheets import Key, Sheet, Sheets
 
 FindAccount = Callable[[int], Awaitable[Account]]
@@ -30,6 +35,8 @@ FORGET_SECONDS = 60.0
 """So often lines without mail and connections are forgotten: accounts may be many."""
 MOST_DOUBTFUL = 2000
 """So many mails may wait for servers that say nothing, beside all others; more would pile up."""
+
+log = get_logger(__name__)
 
 
 class Lines:
@@ -86,6 +93,12 @@ class Lines:
                     line = await self._line(account_id, revision)  # it may be forgotten by now
             except MailqueueError as exc:
                 self._refuse(account_id, mine, reason=str(exc))
+            except Exception as exc:
+                if not concerns_rows(exc):
+                    raise
+                log.exception("account.unreadable", sender_account=account_id)
+                reason = f"{type(exc).__name__} while its sender account was read"
+                self._refuse(account_id, mine, reason=reason)
             else:
                 line.add(mine)
 
@@ -128,6 +141,25 @@ class Lines:
                     wait=UNUSABLE_WAIT,
                 )
             )
+
+
+async def load_parcels(call: Call, claimed: Sequence[ClaimedEmail], sheets: Sheets) -> list[Parcel]:
+    """Read what the claimed mails say, in their order; one that cannot be read has a fault.
+
+    `call` calls with a connection, again when it broke.
+    """
+    try:
+        return await call(partial(read_parcels, claimed=claimed, sheets=sheets))
+    except Exception as exc:
+        if not concerns_rows(exc):
+            raise
+        if len(claimed) == 1:
+            (email,) = claimed
+            log.exception("email.unreadable", email_id=str(email.id))
+            reason = f"{type(exc).__name__} while what it says was read"
+            return [Parcel(email, None, fault=FileFault(reason, is_lasting=True))]
+    # One of them is at fault: by itself it is that one's alone.
+    return [one for email in claimed for one in await load_parcels(call, [email], sheets)]
 
 
 async def read_parcels(conn: Conn, claimed: Sequence[ClaimedEmail], sheets: Sheets) -> list[Parcel]:

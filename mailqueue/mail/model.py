@@ -51,6 +51,21 @@ class EmailContent(NamedTuple):
     dressing: int | None = None  # as email_contents.dressing has it
     header_recipients: dict[str, list[str]] | None = None  # of one of the mails of a split message
 
+    @property
+    def header_fields(self) -> tuple[tuple[str, str], ...]:
+        """Return the further headers in order.
+
+        Raises:
+            ValueError: they are no object of names and values.
+        """
+        if not self.headers:
+            return ()
+        if not isinstance(self.headers, dict):
+            raise ValueError("its headers cannot be read")
+        if wrong := [name for name, value in self.headers.items() if not isinstance(value, str)]:
+            raise ValueError(f"its header {wrong[0]} is no text")
+        return tuple(self.headers.items())
+
 
 @dataclass(frozen=True, slots=True)
 class Recipient:

@@ -18,7 +18,7 @@ from mailqueue.mail import store_inline
 from mailqueue.mail.dressing import Dresses
 from mailqueue.mail.enqueue import NewEmail, message_of, unstorable
 from mailqueue.mail.files import fitting
-from mailqueue.mail.lines import read_parcels
+from mailqueue.mail.lines import load_parcels
 from mailqueue.mail.model import Ending, Parcel, Settlement
 from mailqueue.mail.sendnow import DEADLINE_SECONDS, LATER, SentNow, handed_over
 from mailqueue.mail.store_inline import ClaimedInline
@@ -115,7 +115,7 @@ class OwnServers:
             return 0
         end = time.monotonic() + DEADLINE_SECONDS
         emails = [one.email for one in claimed]
-        parcels = await self._link.call(partial(read_parcels, claimed=emails, sheets=self._sheets))
+        parcels = await load_parcels(self._link.call, emails, self._sheets)
         parcels = await self._dresses.put_on(parcels, self._link.call)
         waiting = list(zip(claimed, parcels, strict=True))
         while waiting:  # no more at once than memory has room for with their files

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mailqueue.db.fetch import Conn
+from mailqueue.db.reading import PartlyRead
 from mailqueue.mail.model import EmailContent, Parcel
 from mailqueue.mime.files import File
 from mailqueue.mime.skeleton import Content
@@ -39,6 +40,8 @@ def rendered(
     if parcel.sheet is None:
         raise ValueError("its template was deleted")
     custom: Any = parcel.email.custom_data
+    if isinstance(custom, PartlyRead | list | str):
+        raise ValueError("its variables cannot be read: too deep, or a number beyond a double")
     variables = custom.get(VARIABLES) if isinstance(custom, dict) else None
     said = parcel.sheet.render(variables if isinstance(variables, dict) else {})
     return Content(said.subject, said.html, said.text, headers, files)

@@ -30,6 +30,7 @@ from mailqueue.mail.model import (
 from mailqueue.mail.store_inline import Begun
 from mailqueue.ports.transport import Transport
 from mailqueue.senders.model import Identity
+from mailqueue.telemetry.log import get_logger
 
 DEADLINE_SECONDS = 20.0
 """From the mark to the last byte that a server could accept: well inside the silence after which
@@ -37,6 +38,8 @@ others hold the mail as of unknown fate."""
 
 LATER = timedelta(minutes=1)
 """After so long mail whose server or files cannot be had now looks again."""
+
+log = get_logger(__name__)
 
 Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 Fetch = Callable[[Parcel], Awaitable[Parcel]]
@@ -114,6 +117,9 @@ async def handed_over(
         return _unsent(parcel, Ending.FAILED, f"cannot compose: {exc}")
     except ValueError as exc:  # an address among them
         return _unsent(parcel, Ending.FAILED, f"cannot compose: {exc}")
+    except Exception as exc:  # nothing was handed over
+        log.exception("letter.failed", email_id=str(parcel.email.id))
+        return _unsent(parcel, Ending.FAILED, f"{type(exc).__name__} while composing")
     verdict, took_ms = await _verdict(letter, transport, end=end)
     done = settlement_of(letter.handed, verdict, took_ms)
     if (limit := limit_of(verdict)) is not None:  # there is no account that rests

@@ -1,9 +1,13 @@
 """The statement that records outcomes and marks mail to be handed over, and its many arrays."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import NamedTuple
 from uuid import UUID
+
+from psycopg import DataError, IntegrityError
+from psycopg.errors import ProgramLimitExceeded
 
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
@@ -17,8 +21,16 @@ from mailqueue.mail.model import (
     RecipientSettlement,
     Settlement,
 )
+from mailqueue.telemetry.log import get_logger
+
+log = get_logger(__name__)
 
 MOVED_ON = "moved_on"
+LONGEST_WAIT = timedelta(days=3_650)
+"""Before a mail is tried again; expiry ends it long before."""
+
+# What is wrong with a value, not with the server.
+_OF_ONE = (DataError, IntegrityError, ProgramLimitExceeded, UnicodeError)
 # Of a group that was sent, all of it, nothing more is looked at.
 _ALL_SENT = {
     "outcomes": arrays.texts([Ending.SENT]),
@@ -53,7 +65,56 @@ async def write_down(
     new: Sequence[ClaimedEmail] = (),
     opened: Sequence[tuple[UUID, int]] = (),
 ) -> Written:
-    """Record outcomes and mark mail to be handed over, beside what still is, in one commit."""
+    """Record outcomes and mark mail to be handed over, beside what still is, in one commit.
+
+    Where the database refuses what one outcome says, each is recorded by itself, and that one in
+    fewer words; then the mail is marked.
+    """
+    try:
+        return await _write_together(conn, worker, settled=settled, new=new, opened=opened)
+    except _OF_ONE as exc:
+        if not settled:
+            raise
+        log.warning("outcomes.apart", count=len(settled), error=str(exc).partition("\n")[0])
+    moved_on: list[UUID] = []
+    for one in settled:  # before the marks: mail that is marked no more is settled
+        moved_on += (await _write_alone(conn, worker, one)).moved_on
+    marked = await _write_together(conn, worker, new=new, opened=opened)
+    return Written(marked.marks, [*moved_on, *marked.moved_on])
+
+
+async def _write_alone(conn: Conn, worker: int, one: Settlement) -> Written:
+    try:
+        return await _write_together(conn, worker, settled=[one])
+    except _OF_ONE:
+        log.exception("outcome.refused", email_id=str(one.id), outcome=str(one.ending))
+        return await _write_together(conn, worker, settled=[_bare(one)])
+
+
+def _bare(one: Settlement) -> Settlement:
+    """Give an outcome without the words and numbers that others wrote. Pure."""
+    said = (one.reason or "").encode("ascii", "replace").decode()
+    return one._replace(
+        reason="".join([each if each.isprintable() else "?" for each in said])[:1_000] or None,
+        wait=None if one.wait is None else min(max(one.wait, timedelta(0)), LONGEST_WAIT),
+        message_id=None,
+        provider_message_id=None,
+        code=None,
+        enhanced=None,
+        reply=None,
+        response_ms=None,
+        recipients=tuple([replace(each, reason=None, code=None) for each in one.recipients]),
+    )
+
+
+async def _write_together(
+    conn: Conn,
+    worker: int,
+    *,
+    settled: Sequence[Settlement] = (),
+    new: Sequence[ClaimedEmail] = (),
+    opened: Sequence[tuple[UUID, int]] = (),
+) -> Written:
     asked = {"worker": worker, **_marked(new, opened), **_columns(settled)}
     several = [(one, each) for one in settled for each in one.recipients]
     if not several:  # one statement: a worker frozen between two would keep limits locked
