@@ -99,6 +99,25 @@ async def test_a_queue_at_rest_is_looked_at_without_writing(database: DatabaseSe
             assert await make.scalar(conn, written) is False
 
 
+async def test_gathering_leaves_no_dead_row_behind_while_a_snapshot_is_held(
+    database: DatabaseSettings,
+) -> None:
+    """A row that each gathering wrote would be slower to find with each, as long as one looks."""
+    async with opened(database, 2) as (conn, looking):
+        await make.sender_account(conn)
+        await make.queued_email(conn)
+        await store.gather_lanes(conn)  # the first sets the floor, as one in a thousand does
+        await looking.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        await looking.execute("SELECT FROM mailqueue.lane_gather")
+        place = "SELECT ctid::text FROM mailqueue.lane_gather"
+        before = await make.scalar(conn, place)
+        for _ in range(20):
+            await make.queued_email(conn)
+            assert (await store.gather_lanes(conn)).woken >= 1
+        assert await make.scalar(conn, place) == before
+        await looking.execute("ROLLBACK")
+
+
 async def test_mail_accepted_is_counted_once_for_the_books(database: DatabaseSettings) -> None:
     """Books."""
     async with opened(database, 1) as (conn,):
