@@ -17,6 +17,7 @@ from mailqueue.api.runtime import Runtime
 from mailqueue.api.services import Services
 from mailqueue.api.shapes.routing import ShapeRouting, answer_any_fault
 from mailqueue.api.shapes.table import SHAPES
+from mailqueue.api.slashes import Slashes
 from mailqueue.api.table import ENDPOINTS
 from mailqueue.core.config import Settings
 from mailqueue.core.errors import MailqueueError
@@ -52,13 +53,15 @@ def create_app(
         require_password(settings.api.host, settings.trap.password)
         pages = trap_pages(pool, settings.database, password=settings.trap.password)
         routes += [Route(path, pages) for path in PATHS]
-    return Edge(
-        Starlette(
-            routes=[*routes, *shapes],
-            exception_handlers={
-                HTTPException: answer_http_error,
-                MailqueueError: answer_error,
-                Exception: answer_any_fault,
-            },
-        )
+    app = Starlette(
+        routes=[*routes, *shapes],
+        exception_handlers={
+            HTTPException: answer_http_error,
+            MailqueueError: answer_error,
+            Exception: answer_any_fault,
+        },
     )
+    # Its own redirect names the host that the request named, which anybody can choose.
+    app.router.redirect_slashes = False
+    app.router.default = Slashes(app.router)
+    return Edge(app)

@@ -196,3 +196,26 @@ async def test_both_are_served_without_a_key(shared_api: Calling) -> None:
     for outside in ("https://", "http://", "src=", "@import", "url("):
         shown = page.text.replace(f"http://{'127.0.0.1:8025'}", "").replace("http://www.w3.org", "")
         assert outside not in shown
+
+
+@pytest.mark.parametrize("path", ["/v1/emails/", "/docs/"])
+@pytest.mark.anyio
+async def test_a_slash_too_many_leads_to_the_path_and_to_no_other_host(
+    shared_api: Calling, path: str
+) -> None:
+    head = {"Host": "evil.example", "X-API-Key": shared_api.key}
+
+    answer = await shared_api.http.get(f"{path}?limit=1", headers=head)
+
+    assert answer.status_code == 307
+    assert answer.headers["location"] == f"{path.rstrip('/')}?limit=1"
+
+
+@pytest.mark.parametrize("path", ["/nothing/", "//evil.example/v1/emails/", "//evil.example/"])
+@pytest.mark.anyio
+async def test_where_there_is_nothing_nobody_is_led_anywhere(
+    shared_api: Calling, path: str
+) -> None:
+    answer = await shared_api.http.get(f"http://127.0.0.1:8025{path}")
+
+    assert answer.status_code == 404
