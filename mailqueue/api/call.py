@@ -1,14 +1,15 @@
 """What a handler is given: who asks, what for, and a connection that shows only theirs."""
 
 import hashlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from starlette.requests import Request
 
-from mailqueue.api.reading import head_of
+from mailqueue.api.bodies import LARGE_BYTES, in_turn
+from mailqueue.api.reading import HEAVY_VALUES, head_of
 from mailqueue.api.runtime import Runtime
 from mailqueue.api.services import Services
 from mailqueue.core.config import Settings
@@ -18,13 +19,15 @@ from mailqueue.tenants.model import Admin, Caller
 
 LONGEST_TEST_KEY = 250
 """Characters of a test key's idempotency key that is kept as it is."""
+T = TypeVar("T")
 
 
 class Call:
     """One request, after key, scope and shape were found right.
 
     `body` and `query` are the endpoint's models, `path` its variables as text, `size` the bytes of
-    the body. `caller` is only there for keys, `admin` only for administrators.
+    the body and `values` how many values it holds, where a handler reads it. `caller` is only there
+    for keys, `admin` only for administrators.
     """
 
     __slots__ = (
@@ -38,6 +41,7 @@ class Call:
         "request",
         "runtime",
         "size",
+        "values",
     )
 
     def __init__(
@@ -56,7 +60,7 @@ class Call:
         self._admin = who if isinstance(who, Admin) else None
         self.body: Any = None
         self.query: Any = None
-        self.size = 0
+        self.size = self.values = 0
         self.is_read_only = is_read_only
         self._conn: Conn | None = None
 
@@ -96,6 +100,11 @@ class Call:
     @property
     def services(self) -> Services:
         return self.runtime.services
+
+    async def in_turn(self, work: Callable[[], T]) -> T:
+        """Do work on what was sent: where that is much, in a thread, one request after another."""
+        is_heavy = self.size > LARGE_BYTES or self.values > HEAVY_VALUES
+        return await in_turn(self.request, work, is_large=is_heavy)
 
     @property
     def idempotency_key(self) -> str | None:

@@ -11,10 +11,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
 from mailqueue.api.answers import HEAD, Violations, invalid_request
+from mailqueue.api.bodies import LARGE_BYTES, expect, in_turn, receive
+from mailqueue.api.validating import count_values, validated_json
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.jsonsize import most_values_in
 
 BODY_BYTES = 30 * 1024 * 1024
 BODY_SECONDS = 60.0
+HEAVY_VALUES = 20_000
+"""Values from which on a small body is read beside the event loop, as a large one is."""
 _JSON = b"application/json"
 _NOT_JSON = (b"multipart/", b"text/xml", b"application/xml", b"image/", b"audio/", b"video/")
 _NUL = b"\\u0000"
@@ -25,16 +30,18 @@ async def body_of(request: Request, *, most: int = BODY_BYTES) -> bytes:
 
     Raises:
         HTTPException: 413 beyond `most` bytes, without reading further; 408 when it takes longer
-            than BODY_SECONDS; 415 when it is compressed.
+            than BODY_SECONDS; 415 when it is compressed; 503 where memory is short.
+        TooManyRequests: the key or project sends large bodies too fast.
     """
     head = head_of(request)
-    declared = head.get(b"content-length", b"")
-    if declared.isdigit() and int(declared[:20]) > most:
+    length = head.get(b"content-length", b"")
+    declared = int(length[:20]) if length.isdigit() else 0
+    if declared > most:
         raise _too_large(most)
     if head.get(b"content-encoding", b"identity").lower() != b"identity":
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the body must not be compressed")
     try:
-        return await _in_time(_bounded(request, most))
+        return await _in_time(_bounded(request, most, declared))
     except ClientDisconnect:
         raise HTTPException(HTTPStatus.BAD_REQUEST, "the body ended early") from None
 
@@ -69,9 +76,11 @@ async def _in_time(reading: Coroutine[Any, Any, bytes]) -> bytes:
         timer.cancel()
 
 
-async def _bounded(request: Request, most: int) -> bytes:
+async def _bounded(request: Request, most: int, declared: int) -> bytes:
     chunks: list[bytes] = []
-    size = 0
+    size = counted = 0
+    if declared > LARGE_BYTES:
+        await expect(request.scope, declared)
     while True:
         message = await request.receive()
         if message["type"] == "http.disconnect":
@@ -80,6 +89,11 @@ async def _bounded(request: Request, most: int) -> bytes:
         size += len(chunk)
         if size > most:
             raise _too_large(most)
+        if size > LARGE_BYTES:
+            if not counted:
+                await expect(request.scope, declared or most)
+            receive(request.scope, size - counted)
+            counted = size
         if not message.get("more_body", False):
             return b"".join([*chunks, chunk]) if chunks else chunk  # nearly always: all at once
         chunks.append(chunk)
@@ -101,18 +115,33 @@ def check_type(request: Request) -> None:
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the body must be application/json")
 
 
-def parsed(model: type[BaseModel], body: bytes) -> BaseModel:
-    """Give the body as the model; no body is an empty object.
+async def read_as(model: type[BaseModel], request: Request, body: bytes) -> BaseModel:
+    """Return the body of a request as the model; what takes long holds nobody up.
 
     Raises:
         InputError: it is no JSON, or a field is wrong; the first is named.
     """
+    return await in_turn(request, lambda: parsed(model, body), is_large=is_heavy(body))
+
+
+def is_heavy(body: bytes) -> bool:
+    """Say whether reading a body takes so long that others would notice."""
+    return len(body) > LARGE_BYTES or most_values_in(body) > HEAVY_VALUES
+
+
+def parsed(model: type[BaseModel], body: bytes) -> BaseModel:
+    """Return the body as the model; no body is an empty object.
+
+    Raises:
+        InputError: it is no JSON, or a field is wrong; the first is named.
+    """
+    count = count_values(body)
     if _NUL in body:
         _refuse_nul(body)
     if not body and not any(field.is_required() for field in model.model_fields.values()):
         body = b"{}"
     try:
-        return model.model_validate_json(body or b"{}")
+        return validated_json(model, body or b"{}", count)
     except ValidationError as exc:
         raise invalid_request(exc) from None
 

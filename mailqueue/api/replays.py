@@ -18,9 +18,12 @@ from starlette.responses import Response
 
 from mailqueue.api import store
 from mailqueue.api.answers import Busy, json_bytes_answer
+from mailqueue.api.bodies import LARGE_BYTES, in_turn
 from mailqueue.api.call import Call
 from mailqueue.api.endpoint import Endpoint, Once
+from mailqueue.api.validating import MOST_VALUES
 from mailqueue.core.errors import Conflict, InvalidField, MailqueueError
+from mailqueue.core.jsonsize import values_in
 
 NOBODYS = UUID(int=0)
 REPLAYED = "Idempotent-Replayed"
@@ -52,7 +55,9 @@ async def answered_once(
         return await answering()
     if not _KEY.fullmatch(given):
         raise InvalidField(FIELD, "must be 1 to 255 visible ASCII characters")
-    kept = _Kept(call.tenant or NOBODYS, call.kept_key(given), _fingerprint(call, body))
+    is_heavy = len(body) > LARGE_BYTES
+    found = await in_turn(call.request, lambda: _fingerprint(call, body), is_large=is_heavy)
+    kept = _Kept(call.tenant or NOBODYS, call.kept_key(given), found)
     if once is Once.TOGETHER:
         return await _together(endpoint, call, kept, answering)
     return await _apart(endpoint, call, kept, answering)
@@ -123,6 +128,8 @@ def _fingerprint(call: Call, body: bytes) -> bytes:
 
 
 def _canonical(body: bytes) -> bytes:
+    if values_in(body, few=MOST_VALUES, most=MOST_VALUES) > MOST_VALUES:
+        return body  # no handler reads it as JSON
     try:
         return orjson.dumps(orjson.loads(body), option=orjson.OPT_SORT_KEYS)
     except (ValueError, TypeError):  # a file, or what only Python can hold

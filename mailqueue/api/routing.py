@@ -12,10 +12,11 @@ from starlette.types import Receive, Scope, Send
 
 from mailqueue.api.admission import PROJECT, admitted, let_in, reads_only
 from mailqueue.api.answers import error_answer, http_refusal, json_answer, refusal
+from mailqueue.api.bodies import admit, release
 from mailqueue.api.call import Call
 from mailqueue.api.endpoint import Endpoint, Once
 from mailqueue.api.model import Repeated
-from mailqueue.api.reading import asked, body_of, check_type, parsed
+from mailqueue.api.reading import asked, body_of, check_type, read_as
 from mailqueue.api.replays import REPLAYED, answered_once
 from mailqueue.api.runtime import Runtime
 from mailqueue.core.errors import MailqueueError
@@ -75,11 +76,14 @@ class Routing(BaseRoute):
         methods: Methods = scope[_FOUND]
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         endpoint = methods.get(method)
-        if endpoint is None:
-            response = _no_such_method(scope, methods)
-        else:
-            response = await self._answered(endpoint, Request(scope, receive, send))
-        await response(scope, receive, send)
+        try:
+            if endpoint is None:
+                response = _no_such_method(scope, methods)
+            else:
+                response = await self._answered(endpoint, Request(scope, receive, send))
+            await response(scope, receive, send)
+        finally:
+            release(scope)
 
     async def _answered(self, endpoint: Endpoint, request: Request) -> Response:
         limits: Limits = []
@@ -100,6 +104,7 @@ class Routing(BaseRoute):
         who = await admitted(endpoint, self._runtime, request, path=path)
         if isinstance(who, Caller):
             limits += limit_headers(await let_in(who, self._runtime.allowance))
+            admit(request.scope, self._runtime.bodies, who)
         call = Call(self._runtime, request, path, who=who, is_read_only=reads_only(endpoint, who))
         if endpoint.query is not None or request.scope["query_string"]:
             call.query = asked(endpoint.query, request)
@@ -108,7 +113,7 @@ class Routing(BaseRoute):
             check_type(request)
             body = await body_of(request)
             call.size = len(body)
-            call.body = parsed(endpoint.request, body)
+            call.body = await read_as(endpoint.request, request, body)
         if endpoint.once_is in (Once.NEVER, Once.ITSELF) or call.idempotency_key is None:
             return await _answer(endpoint, call)
         if endpoint.request is None:

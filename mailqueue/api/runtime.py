@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from mailqueue.api import store
+from mailqueue.api.bodies import Bodies
 from mailqueue.api.intake import Intake
 from mailqueue.api.services import Services
 from mailqueue.core.config import Settings
@@ -26,11 +27,13 @@ class Runtime:
     intake: Intake = field(init=False)
     callers: Callers = field(init=False)
     allowance: Allowance = field(init=False)
+    bodies: Bodies = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "intake", Intake(self.pool, self.settings.database))
         object.__setattr__(self, "callers", Callers(self.borrow))
         object.__setattr__(self, "allowance", Allowance(self.borrow))
+        object.__setattr__(self, "bodies", Bodies(self.allowance))
 
     @asynccontextmanager
     async def borrow(self) -> AsyncIterator[Conn]:

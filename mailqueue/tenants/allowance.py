@@ -38,6 +38,7 @@ class _Held:
     until: float = 0.0
     there: float = 0.0  # in the bucket when it was last asked
     refused_until: float = 0.0
+    refused: float = 1.0  # so much and more
     leasing: asyncio.Task[None] | None = field(default=None, repr=False)
 
     @property
@@ -71,32 +72,34 @@ class Allowance:
         self._now = now
         self._held: dict[UUID, _Held] = {}
 
-    async def take(self, bucket: UUID, per_second: float, *, what: str) -> Standing:
-        """Let a request in.
+    async def take(
+        self, bucket: UUID, per_second: float, *, what: str, count: int = 1, least: float = 1.0
+    ) -> Standing:
+        """Let a request in that takes so many out of the bucket, which holds `least` at least.
 
         Raises:
             RanOut: says what is bounded (`what`) and when to come again.
         """
-        held = self._of(bucket, per_second)
-        while held.tokens < 1 or held.until <= self._now():
-            if held.refused_until > self._now():
+        held = self._of(bucket, per_second, least)
+        while held.tokens < count or held.until <= self._now():
+            if count >= held.refused and held.refused_until > self._now():
                 raise _refused(held, what, held.refused_until - self._now())
             if held.leasing is None:
-                held.leasing = asyncio.create_task(self._lease(bucket, held), name="lease")
+                held.leasing = asyncio.create_task(self._lease(bucket, held, count), name="lease")
             await asyncio.shield(held.leasing)
-        held.tokens -= 1
+        held.tokens -= count
         return _standing(held)
 
-    def _of(self, bucket: UUID, per_second: float) -> _Held:
+    def _of(self, bucket: UUID, per_second: float, least: float) -> _Held:
         held = self._held.get(bucket)
         if held is None or held.per_second != per_second:
             if len(self._held) >= MOST_KEPT:
                 self._held.clear()
-            capacity = max(1.0, float(per_second * WINDOW_SECONDS))
+            capacity = max(least, float(per_second * WINDOW_SECONDS))
             held = self._held[bucket] = _Held(capacity, per_second)
         return held
 
-    async def _lease(self, bucket: UUID, held: _Held) -> None:
+    async def _lease(self, bucket: UUID, held: _Held, count: int) -> None:
         try:
             async with self._lend() as conn:
                 found = await store_requests.lease(
@@ -104,14 +107,15 @@ class Allowance:
                     bucket,
                     capacity=held.capacity,
                     per_second=held.per_second,
-                    wanted=max(1.0, math.ceil(held.capacity / SHARE)),
+                    wanted=max(count, math.ceil(held.capacity / SHARE)),
                     returned=held.tokens,
                 )
             held.tokens, held.there = found.granted, found.tokens
             held.until = self._now() + LEASE_SECONDS
-            if found.granted < 1:
-                # Nobody asks the database again before there can be one.
-                held.refused_until = self._now() + (1 - found.tokens) / held.per_second
+            if found.granted < count:
+                # Nobody asks the database again for as many before there can be as many.
+                missing = count - found.granted - found.tokens
+                held.refused, held.refused_until = count, self._now() + missing / held.per_second
         finally:
             held.leasing = None
 

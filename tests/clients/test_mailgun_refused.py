@@ -42,6 +42,11 @@ def client(site: Served) -> Iterator[Client]:
         ({"recipient-variables": "no"}, "'recipient-variables' parameter is not a valid JSON"),
         ({"recipient-variables": "[]"}, "'recipient-variables' parameter is not a valid JSON"),
         (
+            {"recipient-variables": '{"a@example.com": {"a": [' + "[]," * 150_000 + "[]]}}"},
+            "'recipient-variables' parameter is not a valid JSON",
+        ),
+        ({"to": "a@example.com," * 150_000}, "'to' parameter: has more than 2000000 characters"),
+        (
             {"to": [f"p{n}@example.com" for n in range(1001)]},
             "'to' parameter: at most 1000 recipients",
         ),

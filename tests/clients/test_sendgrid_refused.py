@@ -211,3 +211,16 @@ def test_nothing_is_accepted_where_one_personalization_is_refused(
 
     assert error["field"] == "personalizations.1.headers"
     assert mails(site, f"%-{tag}@example.com") == []
+
+
+@pytest.mark.parametrize("field", ["headers", "custom_args"])
+def test_what_all_personalizations_share_is_not_counted_for_each(
+    client: SendGridAPIClient, field: str
+) -> None:
+    """Isolate: a thousand mails with fifteen thousand names each are refused at once."""
+    shared = {f"x-{n}": "y" for n in range(15_000)}
+    to = [{"to": [{"email": f"a{n}@example.com"}], "subject": "x"} for n in range(1_000)]
+
+    errors = refused(client, raw(personalizations=to, **{field: shared}), BadRequestsError)
+
+    assert errors[0]["field"] == field

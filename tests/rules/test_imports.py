@@ -96,6 +96,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "psycopg_pool": ("db.*",),
     "publicsuffixlist": ("deliverability.*",),
     "pydantic": ("core.config", "core.variables", "api.*"),
+    "pydantic_core": ("api.validating",),
     "pydantic_settings": ("core.config", "core.variables"),
     "rich": ("cli.*",),
     "starlette": ("api.*", "trap.pages*", "trap.guard"),

@@ -11,6 +11,7 @@ import orjson
 from mailqueue.api.shapes.mailboxes import split_mailboxes
 from mailqueue.api.shapes.mailgun_form import Form
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.jsonsize import values_in
 
 MOST_DAYS = 3
 MOST_TAGS = 10
@@ -150,12 +151,18 @@ def _embedded(headers: dict[str, str]) -> dict[str, str]:
     }
 
 
+MOST_VALUES = 100_000
+"""Of one field in JSON: a hundred variables of each of 1,000 recipients."""
+
+
 def object_of(path: str, text: str) -> dict[str, Any]:
     """Read a JSON object.
 
     Raises:
-        InvalidField: it is none.
+        InvalidField: it is none, or holds too many values.
     """
+    if values_in(text.encode("utf-8", "replace"), few=MOST_VALUES, most=MOST_VALUES) > MOST_VALUES:
+        raise InvalidField(path, f"holds too many values: {MOST_VALUES} are allowed")
     try:
         found = orjson.loads(text)
     except orjson.JSONDecodeError:

@@ -14,6 +14,8 @@ from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
 from mailqueue.mail.shares import MOST_OF_MAIL, MOST_RECIPIENTS
 
+MOST_BOX_CHARACTERS = 2_000_000
+"""Of all mailboxes of a field."""
 MOST_CHARACTERS = 64 * 1024 * 1024
 """Of all mails of a request whose words have values put in."""
 PLACE = "{{ unsubscribe_url }}"
@@ -64,7 +66,10 @@ def boxes_of(form: Form, name: str) -> list[str]:
     Raises:
         InvalidField: one has no address.
     """
-    boxes = [box for text in form.all(name) for box in split_mailboxes(text)]
+    texts = form.all(name)
+    if sum(map(len, texts)) > MOST_BOX_CHARACTERS:
+        raise InvalidField(name, f"has more than {MOST_BOX_CHARACTERS} characters")
+    boxes = [box for text in texts for box in split_mailboxes(text)]
     for box in boxes:
         check_box(name, box)
     return boxes

@@ -59,8 +59,8 @@ def sending_one(model: type[AnyMessage]) -> Callable[[Call], Awaitable[Response]
     async def send(call: Call) -> Response:
         check_headers(call.request)
         document = await document_of(call, most=MESSAGE_BYTES)
-        message = message_of(model, document)
-        ready = await readied(call, message.wanted())
+        message = await call.in_turn(lambda: message_of(model, document, call.values))
+        ready = await readied(call, await call.in_turn(message.wanted))
 
         async def answer() -> Response:
             return await _told(call, message, await accepted_now(call, ready))
@@ -78,8 +78,10 @@ def sending_many(model: type[AnyMessage]) -> Callable[[Call], Awaitable[Response
     async def send(call: Call) -> Response:
         check_headers(call.request)
         document = await document_of(call, most=BATCH_BYTES)
-        messages = messages_of(model, listed(model, document))
-        ready = await readied_all(call, [_wanted(one) for one in messages])
+        documents = listed(model, document)
+        messages = await call.in_turn(lambda: messages_of(model, documents, call.values))
+        wanted = await call.in_turn(lambda: [_wanted(one) for one in messages])
+        ready = await readied_all(call, wanted)
 
         async def answer() -> Response:
             judged = await accepted_all(call, ready, is_strict=False)

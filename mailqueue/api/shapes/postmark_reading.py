@@ -15,6 +15,7 @@ from mailqueue.api.shapes.postmark_faults import (
     invalid_document,
 )
 from mailqueue.api.shapes.postmark_model import Message, TemplatedMessage
+from mailqueue.api.validating import validated
 from mailqueue.core.errors import InvalidField
 
 AnyMessage = Message | TemplatedMessage
@@ -58,26 +59,26 @@ def listed(model: type[AnyMessage], document: Any) -> list[Any]:
     return document
 
 
-def message_of(model: type[AnyMessage], document: Any) -> AnyMessage:
-    """Give one message.
+def message_of(model: type[AnyMessage], document: Any, values: int) -> AnyMessage:
+    """Return one message of a body of so many values.
 
     Raises:
         InvalidField: it is none.
     """
     try:
-        return model.model_validate(document)
+        return validated(model, document, values)
     except ValidationError as exc:
         raise invalid_document(exc) from None
 
 
 def messages_of(
-    model: type[AnyMessage], documents: Sequence[Any]
+    model: type[AnyMessage], documents: Sequence[Any], values: int
 ) -> list[AnyMessage | InvalidField]:
     """Give messages, each refused by itself."""
     found: list[AnyMessage | InvalidField] = []
     for document in documents:
         try:
-            found.append(message_of(model, document))
+            found.append(message_of(model, document, values))
         except InvalidField as exc:
             found.append(exc)
     return found

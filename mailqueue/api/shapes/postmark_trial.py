@@ -24,9 +24,12 @@ from mailqueue.api.shapes.postmark_reading import (
 )
 from mailqueue.api.shapes.reading import parsed_json
 from mailqueue.core.errors import InvalidField, Unauthorized
+from mailqueue.core.jsonsize import values_in
 
 TEST_TOKEN = b"POSTMARK_API_TEST"
 TRIED_BYTES = 1024 * 1024
+MOST_TRIED = 20_000
+"""Values of a body."""
 _ONE: Mapping[str, type[AnyMessage]] = {"/email": Message, "/email/withTemplate": TemplatedMessage}
 _MANY: Mapping[str, type[AnyMessage]] = {
     "/email/batch": Message,
@@ -45,13 +48,18 @@ async def tried(request: Request) -> Response:
     if path not in _ONE and path not in _MANY:
         raise Unauthorized("the test token sends only")
     check_headers(request)
-    document = parsed_json(await body_of(request, most=TRIED_BYTES))
+    body = await body_of(request, most=TRIED_BYTES)
+    if (values := values_in(body, few=MOST_TRIED, most=MOST_TRIED)) > MOST_TRIED:
+        raise InvalidField("body", f"at most {MOST_TRIED} values are looked at without a key")
+    document = parsed_json(body)
     if (model := _ONE.get(path)) is not None:
-        message = message_of(model, document)
+        message = message_of(model, document, values)
         message.wanted()
         return json_answer(_right(message))
     model = _MANY[path]
-    return json_answer([_judged(one) for one in messages_of(model, listed(model, document))])
+    return json_answer(
+        [_judged(one) for one in messages_of(model, listed(model, document), values)]
+    )
 
 
 def _judged(message: AnyMessage | InvalidField) -> dict[str, Any]:

@@ -1,36 +1,43 @@
 """Reads the JSON that clients of other APIs send."""
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 
 from mailqueue.api.answers import BadJson
+from mailqueue.api.bodies import in_turn
 from mailqueue.api.call import Call
+from mailqueue.api.reading import is_heavy
 from mailqueue.api.shapes.patience import heard_out
+from mailqueue.api.validating import count_values
 
 
-async def document_of(call: Call, *, most: int) -> Any:
-    """Give the body as JSON; no body is an empty object. The call knows its size afterwards.
+async def document_of(
+    call: Call, *, most: int, prepared: Callable[[bytes], bytes] | None = None
+) -> Any:
+    """Return the body as JSON, after `prepared`; no body is an empty object.
+
+    The call knows its size afterwards, and how many values it holds.
 
     Raises:
         BadJson: it is none.
+        InvalidField: it holds too many values.
         HTTPException: it is larger than `most` bytes, comes too slowly, or is compressed.
     """
-    return json_of(call, await heard_out(call.request, most=most))
-
-
-def json_of(call: Call, body: bytes) -> Any:
-    """Give a body that was read as JSON.
-
-    Raises:
-        BadJson: it is none.
-    """
+    body = await heard_out(call.request, most=most)
     call.size = len(body)
-    return parsed_json(body)
+
+    def read() -> tuple[int, Any]:
+        text = body if prepared is None else prepared(body)
+        return count_values(text), parsed_json(text)
+
+    call.values, document = await in_turn(call.request, read, is_large=is_heavy(body))
+    return document
 
 
 def parsed_json(body: bytes) -> Any:
-    """Give a body as JSON; none is an empty object.
+    """Return a body as JSON; none is an empty object.
 
     Raises:
         BadJson: it is none.

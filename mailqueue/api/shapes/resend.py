@@ -36,6 +36,8 @@ from mailqueue.api.shapes.resend_faults import (
 )
 from mailqueue.api.shapes.resend_files import FILE_ENDPOINTS
 from mailqueue.api.shapes.resend_model import ResendEmail
+from mailqueue.api.shapes.resend_octets import octets_as_text
+from mailqueue.api.validating import validated
 from mailqueue.core.errors import InvalidField
 from mailqueue.tenants.model import Scope
 
@@ -48,9 +50,9 @@ PERMISSIVE = "permissive"
 
 async def send(call: Call) -> Response:
     """Accept one mail."""
-    document = await document_of(call, most=BODY_BYTES)
+    document = await document_of(call, most=BODY_BYTES, prepared=octets_as_text)
     key = _idempotency_key(call)
-    ready = await readied(call, _wanted(document))
+    ready = await readied(call, await call.in_turn(lambda: _wanted(document, call.values)))
     if key is None:
         return _one(await accepted(call, ready))
 
@@ -62,7 +64,7 @@ async def send(call: Call) -> Response:
 
 async def send_batch(call: Call) -> Response:
     """Accept up to 100 mails: all or none, or those that can be, as `x-batch-validation` says."""
-    document = await document_of(call, most=BODY_BYTES)
+    document = await document_of(call, most=BODY_BYTES, prepared=octets_as_text)
     is_strict = _is_strict(call)
     key = _idempotency_key(call)
     if not isinstance(document, list):
@@ -70,7 +72,7 @@ async def send_batch(call: Call) -> Response:
     if not 1 <= len(document) <= MOST_IN_BATCH:
         why = f"a batch has 1 to {MOST_IN_BATCH} emails, got {len(document)}"
         raise InvalidField("emails", why)
-    wanted = [_judged(each) for each in document]
+    wanted = await call.in_turn(lambda: [_judged(each, call.values) for each in document])
     ready = await readied_all(call, wanted)
     if is_strict:
         for index, one in enumerate(ready):
@@ -95,9 +97,9 @@ async def send_batch(call: Call) -> Response:
     return await answered_once(call, key, [is_strict, document], answering=answer)
 
 
-def _wanted(document: Any) -> Wanted:
+def _wanted(document: Any, values: int) -> Wanted:
     try:
-        email = ResendEmail.model_validate(document)
+        email = validated(ResendEmail, document, values)
     except ValidationError as exc:
         if not isinstance(document, dict):
             raise BadJson("the body must be a JSON object") from None
@@ -105,9 +107,9 @@ def _wanted(document: Any) -> Wanted:
     return email.wanted(datetime.now(UTC))
 
 
-def _judged(document: Any) -> Wanted | InvalidField:
+def _judged(document: Any, values: int) -> Wanted | InvalidField:
     try:
-        return _wanted(document)
+        return _wanted(document, values)
     except InvalidField as exc:
         return exc
     except BadJson:

@@ -17,6 +17,7 @@ from mailqueue.api.shapes.reading import document_of
 from mailqueue.api.shapes.resend_faults import Finished, invalid_document
 from mailqueue.api.shapes.resend_shown import listed, whole
 from mailqueue.api.shapes.resend_times import instant_of
+from mailqueue.api.validating import validated
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.tenants.model import Scope
@@ -83,7 +84,7 @@ async def change(call: Call) -> Response:
     email_id = call.id("email_id")
     document = await document_of(call, most=SMALL_BYTES)
     try:
-        wanted = Change.model_validate(document)
+        wanted = validated(Change, document, call.values)
     except ValidationError as exc:
         raise invalid_document(exc) from None
     if wanted.id not in (None, call.path["email_id"]):

@@ -59,7 +59,7 @@ class Octets(StrictlyGiven):
     """A Buffer of Node as it writes itself in JSON."""
 
     type: Literal["Buffer"]
-    data: list[int]
+    data: list[int] | str
 
 
 class File(StrictlyGiven):
@@ -98,10 +98,12 @@ class File(StrictlyGiven):
 
 def _base64(content: str | list[int] | Octets) -> str:
     try:
+        if isinstance(content, Octets):
+            content = content.data
         if isinstance(content, str):
             base64.b64decode("".join(content.split()), validate=True)
             return content
-        octets = bytes(content.data if isinstance(content, Octets) else content)
+        octets = bytes(content)
     except (ValueError, binascii.Error):
         why = "The `content` of an attachment must be base64, or a list of octets"
         raise InvalidField("attachments", why) from None

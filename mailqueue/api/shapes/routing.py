@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from mailqueue.api.admission import caller_of, let_in, reads_only
 from mailqueue.api.answers import answer_fault, note_away
+from mailqueue.api.bodies import admit, release
 from mailqueue.api.call import Call
 from mailqueue.api.endpoint import Endpoint
 from mailqueue.api.routing import variables
@@ -84,8 +85,11 @@ class ShapeRouting(BaseRoute):
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request."""
         shape: Shape = scope[_SHAPE]
-        response = await self._answered(shape, Request(scope, receive, send))
-        await response(scope, receive, send)
+        try:
+            response = await self._answered(shape, Request(scope, receive, send))
+            await response(scope, receive, send)
+        finally:
+            release(scope)
 
     async def _answered(self, shape: Shape, request: Request) -> Response:
         headers: Headers = []
@@ -109,6 +113,7 @@ class ShapeRouting(BaseRoute):
         standing = await let_in(caller, self._runtime.allowance)
         if standing is not None:
             headers += shape.rates(standing)
+        admit(request.scope, self._runtime.bodies, caller)
         path = variables(endpoint, trimmed(request.scope["path"]))
         call = Call(
             self._runtime, request, path, who=caller, is_read_only=reads_only(endpoint, caller)

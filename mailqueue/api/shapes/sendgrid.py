@@ -16,8 +16,7 @@ from mailqueue.api.model import Sent
 from mailqueue.api.reading import check_type, head_of
 from mailqueue.api.shapes.accepting import OneRefused
 from mailqueue.api.shapes.model import Shape
-from mailqueue.api.shapes.patience import heard_out
-from mailqueue.api.shapes.reading import json_of
+from mailqueue.api.shapes.reading import document_of
 from mailqueue.api.shapes.sendgrid_checks import check
 from mailqueue.api.shapes.sendgrid_faults import (
     SendGridRefused,
@@ -30,6 +29,7 @@ from mailqueue.api.shapes.sendgrid_faults import (
 from mailqueue.api.shapes.sendgrid_model import SendGridMail
 from mailqueue.api.shapes.sendgrid_wanted import wanted_of
 from mailqueue.api.shapes.together import accepted_together, tried_together
+from mailqueue.api.validating import validated
 from mailqueue.core.errors import Unauthorized
 from mailqueue.tenants.model import Scope
 
@@ -41,11 +41,11 @@ async def send(call: Call) -> Response:
     """Accept a mail for each personalization, all or none; in the sandbox only look at them."""
     _refuse_subuser(call.request)
     check_type(call.request)
-    mail = _mail(json_of(call, await heard_out(call.request, most=BODY_BYTES)))
-    check(mail, datetime.now(UTC))
+    document = await document_of(call, most=BODY_BYTES)
+    mail = await call.in_turn(lambda: _checked(document, call.values))
     key = _idempotency_key(call)
     try:
-        wanted = wanted_of(mail, key)
+        wanted = await call.in_turn(lambda: wanted_of(mail, key))
         if mail.is_sandboxed:
             await tried_together(call, wanted)
             return _empty(HTTPStatus.OK)
@@ -55,12 +55,18 @@ async def send(call: Call) -> Response:
     return _empty(HTTPStatus.ACCEPTED, sent[0])
 
 
-def _mail(document: Any) -> SendGridMail:
+def _checked(document: Any, values: int) -> SendGridMail:
+    mail = _mail(document, values)
+    check(mail, datetime.now(UTC))
+    return mail
+
+
+def _mail(document: Any, values: int) -> SendGridMail:
     if not isinstance(document, dict):
         raise BadJson("the body must be a JSON object")
     given = {name: value for name, value in document.items() if value is not None}
     try:
-        return SendGridMail.model_validate(given)
+        return validated(SendGridMail, given, values)
     except ValidationError as exc:
         raise invalid_document(exc) from None
 

@@ -5,8 +5,10 @@ Everything that is wrong is told at once. What we cannot do is refused by its na
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from itertools import chain, islice
 
 from mailqueue.api.shapes.sendgrid_faults import (
+    MOST_ERRORS,
     NO_ADDRESS,
     NO_CONTENT,
     NO_SUBJECT,
@@ -27,6 +29,7 @@ MOST_HOURS = 72
 MOST_CATEGORIES = 10
 MOST_CATEGORY_CHARACTERS = 128
 MOST_OWN_BYTES = 10_000
+MOST_HEADERS = 1_000
 _FINITE = 253_402_300_800  # the year 10000
 _RESERVED = frozenset(
     {
@@ -68,8 +71,9 @@ def check(mail: SendGridMail, now: datetime) -> None:
     Raises:
         SendGridRefused: for everything that is wrong.
     """
-    wrongs = [*_words(mail), *_senders(mail), *_recipients(mail), *_own(mail, now), *_rest(mail)]
-    wrongs += [*_files(mail), *_settings(mail)]
+    found = (_words(mail), _senders(mail), _recipients(mail), _own(mail, now), _rest(mail))
+    rest = (_files(mail), _settings(mail))
+    wrongs = list(islice(chain(*found, *rest), MOST_ERRORS))  # no more are told
     if wrongs:
         raise SendGridRefused(wrongs)
 
@@ -150,6 +154,10 @@ def _boxes(path: str, boxes: list[Box], *, is_list: bool = True) -> Iterator[Wro
 def _own(mail: SendGridMail, now: datetime) -> Iterator[Wrong]:
     yield from _instant("send_at", mail.send_at, now)
     yield from _headers("headers", mail.headers)
+    if len(mail.headers) > MOST_HEADERS or len(mail.custom_args) > MOST_OWN_BYTES:
+        field = "headers" if len(mail.headers) > MOST_HEADERS else "custom_args"
+        yield Wrong(f"There are too many {field}.", field)
+        return  # each personalization has them all
     for n, each in enumerate(mail.personalizations):
         path = f"personalizations.{n}"
         yield from _instant(f"{path}.send_at", each.send_at, now)
@@ -188,12 +196,14 @@ def _sizes(path: str, mail: SendGridMail, each: Personalization) -> Iterator[Wro
 def _rest(mail: SendGridMail) -> Iterator[Wrong]:
     if len(mail.categories) > MOST_CATEGORIES:
         yield Wrong("There is a limit of 10 categories per request.", "categories")
+    seen: set[str] = set()
     for n, category in enumerate(mail.categories):
         if not 1 <= len(category) <= MOST_CATEGORY_CHARACTERS:
             why = f"A category has 1 to {MOST_CATEGORY_CHARACTERS} characters here."
             yield Wrong(why, f"categories.{n}")
-        elif category in mail.categories[:n]:
+        elif category in seen:
             yield Wrong("The categories must be unique.", f"categories.{n}")
+        seen.add(category)
     if mail.asm is not None and mail.asm.groups_to_display:
         why = "Which categories people choose from is a setting of the project."
         yield Wrong(why, "asm.groups_to_display")
