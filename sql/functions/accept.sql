@@ -31,15 +31,17 @@ COMMENT ON FUNCTION mailqueue.check_instant(text, timestamptz, boolean) IS
     'Give back an instant between now and ten years ahead, or NULL; raises 22023 naming the field for any other.';
 
 -- What makes JSON of a caller unreadable for programs, in words; NULL where all can read it. The size is asked first, at no cost: the
--- binary form takes at most five times the bytes of the text. Then the depth, of which the look at each number makes use.
--- It is one expression, so that plpgsql runs it without a call.
+-- binary form takes at most five times the bytes of the text. 200 characters have room for neither 101 levels nor 309 digits: most mail
+-- costs no more than that look. It is one expression, so that plpgsql runs it without a call: STABLE, as pg_column_size() is.
 CREATE OR REPLACE FUNCTION mailqueue.json_fault(p_value jsonb, p_kib integer) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
+LANGUAGE sql STABLE PARALLEL SAFE
 AS $$
-    SELECT CASE WHEN pg_column_size(p_value) > p_kib * 5120 THEN 'at most ' || p_kib || ' KiB'
+    SELECT CASE WHEN pg_column_size(p_value) > p_kib * 5120 THEN 'at most ' || p_kib::text || ' KiB'
+                WHEN pg_column_size(p_value) <= 600 AND length(p_value::text) <= 200 THEN NULL
                 WHEN jsonb_path_exists(p_value, 'strict $.**{101}') THEN 'at most 100 levels, one within the other'
                 WHEN jsonb_path_exists(p_value, 'strict $.** ? (@ > 1.7976931348623157e308 || @ < -1.7976931348623157e308)')
-                    THEN 'a number must lie within +-1.7976931348623157e308' END
+                    THEN 'a number must lie within +-1.7976931348623157e308'
+                WHEN length(p_value::text) > p_kib * 1024 THEN 'at most ' || p_kib::text || ' KiB' END
 $$;
 COMMENT ON FUNCTION mailqueue.json_fault(jsonb, integer) IS
     'Why JSON that a caller gives is refused: too large, too deep, or a number beyond a double; NULL where nothing is wrong.';

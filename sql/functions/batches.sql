@@ -80,7 +80,7 @@ BEGIN
             NULL;
         ELSIF mailqueue.is_plain_address(r ->> 'recipient') AND NOT r ? 'tags' AND coalesce(r ->> 'name', '') !~ '[^ -~]'
               AND coalesce(length(r ->> 'name'), 0) <= 320
-              AND mailqueue.json_fault(r -> 'custom_data', 64) IS NULL AND coalesce(length((r -> 'custom_data')::text), 0) <= 65536 THEN
+              AND mailqueue.json_fault(r -> 'custom_data', 64) IS NULL THEN
             q := v_base;
             q.id := mailqueue.uuidv7();
             q.recipient_email := r ->> 'recipient';

@@ -162,13 +162,13 @@ BEGIN
             PERFORM mailqueue.refuse('tags', 'at most 20 tags of 1 to 128 characters');
         END IF;
         IF q.custom_data IS NOT NULL THEN
-            IF q.template IS NULL THEN                       -- else with_template() has looked
+            IF q.template IS NULL THEN
                 v_fault := mailqueue.json_fault(q.custom_data, 64);
+            ELSIF length(q.custom_data::text) > 65536 THEN   -- both its parts have passed with_template()
+                v_fault := 'at most 64 KiB';
             END IF;
             IF v_fault IS NOT NULL THEN
                 PERFORM mailqueue.refuse('custom_data', v_fault);
-            ELSIF length(q.custom_data::text) > 65536 THEN
-                PERFORM mailqueue.refuse('custom_data', 'at most 64 KiB');
             END IF;
         END IF;
         IF q.idempotency_key IS NOT NULL THEN

@@ -122,7 +122,7 @@ async def test_a_language_there_is_not_falls_back(
         ({"variables": []}, "variables", "an object of names and values is needed, got array"),
         ({"custom_data": {"variables": 1}}, "custom_data",
          "with a template an object is needed, without variables, which are kept there"),
-        ({"variables": {"name": "Ann", "more": "x" * 70_000}}, "custom_data", "at most 64 KiB"),
+        ({"variables": {"name": "Ann", "more": "x" * 70_000}}, "variables", "at most 64 KiB"),
     ],
 )  # fmt: skip
 async def test_what_the_template_cannot_be_sent_with_is_refused(
