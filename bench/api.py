@@ -19,7 +19,7 @@ from bench.server import Server, make_database, own_server, settle_down
 from bench.workers import environment
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.tenants.keys import MOST_REQUESTS_PER_SECOND, issue_key
+from mailqueue.tenants.keys.manage import MOST_REQUESTS_PER_SECOND, issue_key
 
 START_SECONDS = 30.0
 

@@ -12,14 +12,14 @@ from uuid import uuid4
 import uvloop
 
 import mailqueue
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.mail import store
 from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, Settlement
-from mailqueue.mail.store_outcomes import write_down
+from mailqueue.mail.send.store import claims as claims_store
+from mailqueue.mail.send.store.outcomes import write_down
 from mailqueue.queue.store import start_worker
+from mailqueue.settings.environment import DatabaseSettings
 
 LEASE = timedelta(minutes=30)
 
@@ -55,9 +55,9 @@ async def _work(conn: Conn, *, batch: int, rows: int) -> dict[str, object]:
     done = 0
     started = time.time()
     while done < rows:
-        await store.gather_lanes(conn)
+        await claims_store.gather_lanes(conn)
         asked = time.perf_counter()
-        emails = await store.claim(conn, worker, limit=batch, lease=LEASE)
+        emails = await claims_store.claim(conn, worker, limit=batch, lease=LEASE)
         claims.append(time.perf_counter() - asked)
         if not emails:
             continue

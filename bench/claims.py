@@ -17,9 +17,9 @@ from bench.cpu import spending
 from bench.mails import add_account, resume
 from bench.report import Report
 from bench.server import Server, make_database, own_server, settle_down
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
 
 BATCH = 200
 FAR_LIMIT = 2_000_000_000

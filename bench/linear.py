@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from mailqueue.adapters.inbound.said import elements_of
+from mailqueue.adapters.inbound.json_values import elements_of
 from mailqueue.dkim.canonical import relaxed_body
 from mailqueue.dkim.record import read_tags
 from mailqueue.inbound.bounces.report import status_part

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.migrate import migrate
 from mailqueue.db.pool import connect
@@ -17,6 +16,7 @@ from mailqueue.db.provision import provision
 from mailqueue.embedded.binaries import find_binaries
 from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.service_user import service_account
+from mailqueue.settings.environment import DatabaseSettings
 
 NAME = "mailqueue"
 WANTED_BUFFERS_MB = 2048

@@ -22,9 +22,9 @@ import uvloop
 from bench.cpu import peak_mb, spending
 from bench.report import Report
 from bench.server import Server, make_database, own_server, settle_down
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault.masterkey import parse_master_key
 from mailqueue.webhooks import endpoints
 

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
+from mailqueue.settings.environment import DatabaseSettings
 
 POLL_SECONDS = 0.1
 

@@ -19,7 +19,6 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from mailqueue.core.config import DatabaseSettings, Pooler
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.migrate import migrate
@@ -28,6 +27,7 @@ from mailqueue.db.provision import provision
 from mailqueue.embedded.binaries import find_binaries
 from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.service_user import Account, service_account
+from mailqueue.settings.environment import DatabaseSettings, Pooler
 from tests import container, needs, scratch
 from tests.poolers.bouncer import bouncing
 from tests.poolers.through import OPTION, go_through, is_pooled

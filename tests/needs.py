@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.chaos.clocks import NO_LIBRARY, faketime_library
-from tests.chaos.disks import lacks_small_disk
+from tests.chaos.scenarios.clocks import NO_LIBRARY, faketime_library
+from tests.chaos.scenarios.disks import lacks_small_disk
 from tests.clients.node import lacks_node_clients
 from tests.dkim.signing import lacks_opendkim
 from tests.poolers.bouncer import lacks_pgbouncer

@@ -21,11 +21,11 @@ from bench.peers.installed import PEERS, Installed, Peer, install
 from bench.report import Report
 from bench.server import NAME, Server, own_server, settle_down
 from bench.sink import Sink, own_sink
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.db.provision import provision
+from mailqueue.settings.environment import DatabaseSettings
 
 POLL_SECONDS = 0.05
 FIRST_SECONDS = 60.0

@@ -7,7 +7,7 @@ from mailqueue.administration import store
 from mailqueue.administration.model import Administrator, NewAdministrator
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants import keytext
+from mailqueue.tenants.keys import text as keys_text
 
 PREFIX = "mq_admin_"
 _TOKEN = re.compile(rf"{PREFIX}[0-9A-Za-z]{{49}}")
@@ -16,7 +16,7 @@ _HINT_CHARACTERS = len(PREFIX) + 4
 
 def may_be_token(text: str) -> bool:
     """Say whether this may be a token of ours at all. Pure."""
-    return _TOKEN.fullmatch(text) is not None and keytext.has_checksum(text)
+    return _TOKEN.fullmatch(text) is not None and keys_text.has_checksum(text)
 
 
 async def create(
@@ -27,11 +27,11 @@ async def create(
     Raises:
         InvalidField: the name is none or was used before, or the end lies in the past.
     """
-    token = keytext.new_secret(PREFIX)
+    token = keys_text.new_secret(PREFIX)
     made = await store.add_administrator(
         conn,
         name,
-        token_hash=keytext.hash_of(token.reveal()),
+        token_hash=keys_text.hash_of(token.reveal()),
         hint=token.reveal()[:_HINT_CHARACTERS],
         expires_at=expires_at,
         by=by,
@@ -44,7 +44,7 @@ async def find(conn: Conn, token: str) -> str | None:
     """Give the name of the administrator who bears the token; None for one not in force."""
     if not may_be_token(token):
         return None
-    return await store.find_administrator(conn, keytext.hash_of(token))
+    return await store.find_administrator(conn, keys_text.hash_of(token))
 
 
 async def list_all(conn: Conn) -> list[Administrator]:

@@ -4,7 +4,7 @@ from mailqueue.administration import store
 from mailqueue.administration.model import RevokedKey
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants import keytext
+from mailqueue.tenants.keys import text as keys_text
 
 
 async def revoke(
@@ -30,16 +30,16 @@ async def revoke(
     is_narrow = any(each is not None for each in (project, prefix, key))
     if is_narrow == is_all:
         raise InvalidField("all", "name a project, prefix or key, or else say all, and only one")
-    if prefix is not None and not 1 <= len(prefix) <= keytext.HINT_CHARACTERS:
-        why = f"must have 1 to {keytext.HINT_CHARACTERS} characters; a whole key is given as key"
+    if prefix is not None and not 1 <= len(prefix) <= keys_text.HINT_CHARACTERS:
+        why = f"must have 1 to {keys_text.HINT_CHARACTERS} characters; a whole key is given as key"
         raise InvalidField("prefix", why)
-    if key is not None and not keytext.is_well_formed(key):
+    if key is not None and not keys_text.is_well_formed(key):
         raise InvalidField("key", "is no whole key of ours")
     return await store.revoke_keys(
         conn,
         project=project,
         prefix=prefix,
-        key_hash=None if key is None else keytext.hash_of(key),
+        key_hash=None if key is None else keys_text.hash_of(key),
         reason=reason,
         by=by,
     )

@@ -5,23 +5,23 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from mailqueue.api.answers import answer_error, answer_http_error
-from mailqueue.api.documents import document_routes
-from mailqueue.api.edge import Edge
-from mailqueue.api.health import health_routes
+from mailqueue.api.compat.routing import ShapeRouting, answer_any_fault
+from mailqueue.api.compat.table import SHAPES
+from mailqueue.api.http.dependencies import Services
+from mailqueue.api.http.documents import document_routes
+from mailqueue.api.http.health import health_routes
+from mailqueue.api.http.middleware import Edge
+from mailqueue.api.http.responses import answer_error, answer_http_error
+from mailqueue.api.http.router import Routing
+from mailqueue.api.http.runtime import Runtime
+from mailqueue.api.http.slashes import Slashes
 from mailqueue.api.public.inbound import inbound_routes
 from mailqueue.api.public.routes import people_routes
 from mailqueue.api.public.tracking import TrackingRoute
-from mailqueue.api.routing import Routing
-from mailqueue.api.runtime import Runtime
-from mailqueue.api.services import Services
-from mailqueue.api.shapes.routing import ShapeRouting, answer_any_fault
-from mailqueue.api.shapes.table import SHAPES
-from mailqueue.api.slashes import Slashes
 from mailqueue.api.table import ENDPOINTS
-from mailqueue.core.config import Settings
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.pool import Pool
+from mailqueue.settings.environment import Settings
 from mailqueue.trap.access import require_password
 from mailqueue.trap.pages import PATHS, trap_pages
 

@@ -1,44 +1,40 @@
 """Every endpoint there is: routes, validation and documents are made from this table."""
 
-from mailqueue.api import (
-    admin,
-    attachments,
-    byok,
-    categories,
-    dkim,
-    emails,
-    keys,
-    privacy,
-    projects,
-    projects_keys,
-    projects_templates,
-    recipients,
-    sending,
-    smtp_configs,
-    suppressions,
-    templates,
-    tracking_domain,
-    webhooks,
-)
-from mailqueue.api.endpoint import Endpoint
+from mailqueue.api.admin import endpoints as admin_endpoints
+from mailqueue.api.admin import privacy
+from mailqueue.api.domains import dkim, tracking
+from mailqueue.api.emails import endpoints as emails_endpoints
+from mailqueue.api.emails import recipients
+from mailqueue.api.http.endpoint import Endpoint
+from mailqueue.api.projects import byok, own_keys
+from mailqueue.api.projects import endpoints as projects_endpoints
+from mailqueue.api.projects import keys as projects_keys
+from mailqueue.api.projects import templates as projects_templates
+from mailqueue.api.senders import endpoints as senders_endpoints
+from mailqueue.api.sending import attachments
+from mailqueue.api.sending import endpoints as sending_endpoints
+from mailqueue.api.suppression import categories
+from mailqueue.api.suppression import endpoints as suppression_endpoints
+from mailqueue.api.templates import endpoints as templates_endpoints
+from mailqueue.api.webhooks import endpoints as webhooks_endpoints
 
 ENDPOINTS: tuple[Endpoint, ...] = (
-    *sending.ENDPOINTS,
+    *sending_endpoints.ENDPOINTS,
     *attachments.ENDPOINTS,
-    *emails.ENDPOINTS,
+    *emails_endpoints.ENDPOINTS,
     *recipients.ENDPOINTS,
-    *keys.ENDPOINTS,
-    *suppressions.ENDPOINTS,
+    *own_keys.ENDPOINTS,
+    *suppression_endpoints.ENDPOINTS,
     *privacy.ENDPOINTS,
     *categories.ENDPOINTS,
-    *webhooks.ENDPOINTS,
-    *templates.ENDPOINTS,
-    *smtp_configs.ENDPOINTS,
+    *webhooks_endpoints.ENDPOINTS,
+    *templates_endpoints.ENDPOINTS,
+    *senders_endpoints.ENDPOINTS,
     *byok.ENDPOINTS,
     *dkim.ENDPOINTS,
-    *tracking_domain.ENDPOINTS,
-    *projects.ENDPOINTS,
+    *tracking.ENDPOINTS,
+    *projects_endpoints.ENDPOINTS,
     *projects_keys.ENDPOINTS,
     *projects_templates.ENDPOINTS,
-    *admin.ENDPOINTS,
+    *admin_endpoints.ENDPOINTS,
 )

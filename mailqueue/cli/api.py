@@ -3,13 +3,13 @@
 import click
 import uvloop
 
-from mailqueue import process
 from mailqueue.api.app import create_app
-from mailqueue.api.listening import bind, listening
-from mailqueue.cli.output import examples
-from mailqueue.core.config import Settings, load_settings
+from mailqueue.api.http.server import bind, listening
+from mailqueue.cli.support.output import examples
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import borrow, open_pool
+from mailqueue.process import signals
+from mailqueue.settings.environment import Settings, load_settings
 from mailqueue.telemetry.log import configure_logging
 from mailqueue.telemetry.supervisor import supervised
 from mailqueue.wiring.serving import build_services
@@ -39,7 +39,7 @@ def api(*, host: str | None, port: int | None, no_trap: bool | None) -> None:
 async def _serve(settings: Settings) -> None:
     with bind(settings.api.host, settings.api.port, option="--port") as sock:
         async with (
-            process.stop_signal() as stop,
+            signals.stop_signal() as stop,
             supervised(stop) as tell_ready,
             open_pool(settings.database, application_name="mailqueue/api") as pool,
         ):

@@ -28,49 +28,88 @@ class Lazy:
 # In the order a newcomer meets them.
 COMMANDS: Mapping[str, Lazy] = {
     "up": Lazy("mailqueue.cli.up:up", "Run everything: PostgreSQL, API, workers, mail trap."),
-    "status": Lazy("mailqueue.cli.status:status", "Show what waits, what runs, what was sent."),
-    "why": Lazy("mailqueue.cli.why:why", "Say why an email has not been sent."),
-    "email": Lazy("mailqueue.cli.email:email", "Show emails; cancel, hold, resend or move them."),
-    "resolve": Lazy("mailqueue.cli.resolve:resolve", "Say whether emails in doubt were sent."),
-    "pause": Lazy("mailqueue.cli.pause:pause", "Let a project, campaign or domain wait."),
-    "resume": Lazy("mailqueue.cli.pause:resume", "End a pause."),
-    "pauses": Lazy("mailqueue.cli.pause:pauses", "List what is paused, until when and why."),
-    "send": Lazy("mailqueue.cli.send:send", "Queue one email."),
-    "enqueue": Lazy("mailqueue.cli.enqueue:enqueue", "Queue an email for each line of a file."),
-    "sender": Lazy("mailqueue.cli.sender:sender", "Add, change and try sender accounts."),
-    "route": Lazy("mailqueue.cli.route:route", "Choose accounts by category, tag or domain."),
-    "project": Lazy("mailqueue.cli.project:project", "Make projects; choose senders and retries."),
-    "template": Lazy("mailqueue.cli.template:template", "Write, try and publish what mail says."),
-    "suppression": Lazy("mailqueue.cli.suppression:suppression", "Say who is not written to."),
-    "category": Lazy("mailqueue.cli.category:category", "Name the mail that people may stop."),
-    "erase": Lazy("mailqueue.cli.erase:erase", "Forget all that is stored about a person."),
+    "status": Lazy(
+        "mailqueue.cli.status.commands:status", "Show what waits, what runs, what was sent."
+    ),
+    "why": Lazy("mailqueue.cli.emails.why:why", "Say why an email has not been sent."),
+    "email": Lazy(
+        "mailqueue.cli.emails.commands:email", "Show emails; cancel, hold, resend or move them."
+    ),
+    "resolve": Lazy(
+        "mailqueue.cli.emails.resolve:resolve", "Say whether emails in doubt were sent."
+    ),
+    "pause": Lazy("mailqueue.cli.emails.pause:pause", "Let a project, campaign or domain wait."),
+    "resume": Lazy("mailqueue.cli.emails.pause:resume", "End a pause."),
+    "pauses": Lazy("mailqueue.cli.emails.pause:pauses", "List what is paused, until when and why."),
+    "send": Lazy("mailqueue.cli.sending.send:send", "Queue one email."),
+    "enqueue": Lazy(
+        "mailqueue.cli.sending.enqueue.commands:enqueue", "Queue an email for each line of a file."
+    ),
+    "sender": Lazy("mailqueue.cli.senders.commands:sender", "Add, change and try sender accounts."),
+    "route": Lazy(
+        "mailqueue.cli.senders.route:route", "Choose accounts by category, tag or domain."
+    ),
+    "project": Lazy(
+        "mailqueue.cli.projects.commands:project", "Make projects; choose senders and retries."
+    ),
+    "template": Lazy(
+        "mailqueue.cli.templates.commands:template", "Write, try and publish what mail says."
+    ),
+    "suppression": Lazy(
+        "mailqueue.cli.suppression.commands:suppression", "Say who is not written to."
+    ),
+    "category": Lazy(
+        "mailqueue.cli.suppression.categories:category", "Name the mail that people may stop."
+    ),
+    "erase": Lazy("mailqueue.cli.privacy.erase:erase", "Forget all that is stored about a person."),
     "export-person": Lazy(
-        "mailqueue.cli.export_person:export", "Print all that is stored about a person."
+        "mailqueue.cli.privacy.export:export", "Print all that is stored about a person."
     ),
-    "event": Lazy("mailqueue.cli.event:event", "Show what came back about mail that left."),
-    "webhook": Lazy("mailqueue.cli.webhook:webhook", "Tell applications what happens to mail."),
-    "key": Lazy("mailqueue.cli.key:key", "Make, replace and revoke keys of the HTTP API."),
-    "admin": Lazy("mailqueue.cli.admin:admin", "Let people administer everything over HTTP."),
-    "platform": Lazy("mailqueue.cli.platform:platform", "Change what holds for all projects."),
-    "domain": Lazy("mailqueue.cli.domain:domain", "Hold recipient domains to a rate."),
+    "event": Lazy(
+        "mailqueue.cli.events.commands:event", "Show what came back about mail that left."
+    ),
+    "webhook": Lazy(
+        "mailqueue.cli.webhooks.commands:webhook", "Tell applications what happens to mail."
+    ),
+    "key": Lazy("mailqueue.cli.projects.key:key", "Make, replace and revoke keys of the HTTP API."),
+    "admin": Lazy(
+        "mailqueue.cli.admin.commands:admin", "Let people administer everything over HTTP."
+    ),
+    "platform": Lazy(
+        "mailqueue.cli.admin.platform:platform", "Change what holds for all projects."
+    ),
+    "domain": Lazy("mailqueue.cli.domains.commands:domain", "Hold recipient domains to a rate."),
     "tracking": Lazy(
-        "mailqueue.cli.tracking:tracking", "Check domains of links in mail; replace their keys."
+        "mailqueue.cli.domains.tracking:tracking",
+        "Check domains of links in mail; replace their keys.",
     ),
-    "dkim": Lazy("mailqueue.cli.dkim:dkim", "Sign a domain's mail and check its DNS."),
-    "vault": Lazy("mailqueue.cli.vault:vault", "Rotate the keys that seal secrets, or keep them."),
-    "trap": Lazy("mailqueue.cli.trap:trap", "Look at mail the built-in trap has caught."),
-    "doctor": Lazy("mailqueue.cli.doctor:doctor", "Check the set-up and name each fix."),
-    "verify": Lazy("mailqueue.cli.verify:verify", "Check that no accepted email is unaccounted."),
-    "restored": Lazy("mailqueue.cli.restored:restored", "After a restore, hold mail in doubt."),
+    "dkim": Lazy(
+        "mailqueue.cli.domains.dkim.commands:dkim", "Sign a domain's mail and check its DNS."
+    ),
+    "vault": Lazy(
+        "mailqueue.cli.vault.commands:vault", "Rotate the keys that seal secrets, or keep them."
+    ),
+    "trap": Lazy("mailqueue.cli.trap.commands:trap", "Look at mail the built-in trap has caught."),
+    "doctor": Lazy("mailqueue.cli.status.doctor:doctor", "Check the set-up and name each fix."),
+    "verify": Lazy(
+        "mailqueue.cli.status.verify:verify", "Check that no accepted email is unaccounted."
+    ),
+    "restored": Lazy(
+        "mailqueue.cli.maintenance.restored:restored", "After a restore, hold mail in doubt."
+    ),
     "bench": Lazy(
-        "mailqueue.cli.bench:bench", "Measure accepting and sending, and what bounds it."
+        "mailqueue.cli.bench.commands:bench", "Measure accepting and sending, and what bounds it."
     ),
-    "maintain": Lazy("mailqueue.cli.maintain:maintain", "Do what keeps the database well."),
-    "archive": Lazy("mailqueue.cli.archive:archive", "Look at files of old records, restore them."),
+    "maintain": Lazy(
+        "mailqueue.cli.maintenance.maintain:maintain", "Do what keeps the database well."
+    ),
+    "archive": Lazy(
+        "mailqueue.cli.maintenance.archive:archive", "Look at files of old records, restore them."
+    ),
     "migrate": Lazy("mailqueue.cli.migrate:migrate", "Bring the database schema up to date."),
     "psql": Lazy("mailqueue.cli.psql:psql", "Open psql on mailqueue's database."),
     "api": Lazy("mailqueue.cli.api:api", "Run the HTTP API alone."),
-    "worker": Lazy("mailqueue.cli.worker:worker", "Run workers alone."),
+    "worker": Lazy("mailqueue.cli.worker.commands:worker", "Run workers alone."),
 }
 
 

@@ -2,10 +2,10 @@
 
 import click
 
-from mailqueue.cli.context import run
-from mailqueue.cli.output import emit, examples, facts, json_option
-from mailqueue.core.config import load_settings
+from mailqueue.cli.support.app import run
+from mailqueue.cli.support.output import emit, examples, facts, json_option
 from mailqueue.db import migrate as runner
+from mailqueue.settings.environment import load_settings
 
 EXIT_PENDING = 1
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from mailqueue.cli.output import examples
-from mailqueue.core.config import load_settings
+from mailqueue.cli.support.output import examples
 from mailqueue.core.errors import ConfigError
 from mailqueue.db.libpq import Reach, reach
 from mailqueue.embedded.binaries import all_binaries
+from mailqueue.settings.environment import load_settings
 
 
 @click.command(

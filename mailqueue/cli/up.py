@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 import uvloop
 
-from mailqueue import process
-from mailqueue.cli.output import emit, examples, json_option, paint
-from mailqueue.core.config import DatabaseSource, Settings, load_settings
-from mailqueue.core.datafolder import default_data
-from mailqueue.everything import Running, run_everything
+from mailqueue.cli.support.output import emit, examples, json_option, paint
+from mailqueue.process import signals
+from mailqueue.process.everything import Running, run_everything
+from mailqueue.settings.data_folder import default_data
+from mailqueue.settings.environment import DatabaseSource, Settings, load_settings
 from mailqueue.telemetry.log import configure_logging
 from mailqueue.telemetry.supervisor import supervised
 
@@ -92,7 +92,7 @@ def up(
 
 
 async def _up(settings: Settings, *, as_json: bool) -> None:
-    async with process.stop_signal() as stop, supervised(stop) as tell_ready:
+    async with signals.stop_signal() as stop, supervised(stop) as tell_ready:
 
         def ready(running: Running) -> None:
             if as_json:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from mailqueue.client import answers
 from mailqueue.core.errors import InvalidField
-from mailqueue.core.storable import unstorable
+from mailqueue.core.storable_text import unstorable
 from mailqueue.producer.model import Addresses, Attachment
 from mailqueue.producer.wording import addresses, plain
 

@@ -7,9 +7,9 @@ from psycopg import DataError, Error
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import DiskFull, ReadOnlySqlTransaction
 
-from mailqueue.core.config import DatabaseSettings, DatabaseSource
 from mailqueue.core.errors import Away, ConfigError, MailqueueError, NoRoom, Unavailable
 from mailqueue.db.durable import NotReplicated
+from mailqueue.settings.environment import DatabaseSettings, DatabaseSource
 
 _NAME = re.compile(r'(?:user|role|database) "([^"]*)"')
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.faults import checked
+from mailqueue.settings.environment import DatabaseSettings
 
 # Secret and without a variable of its own: better left out than shown in a list of processes.
 _NEVER_AN_ARGUMENT = frozenset({"sslpassword"})

@@ -11,10 +11,10 @@ from psycopg.errors import (
     TransactionTimeout,
 )
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import open_connection
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
 
 T = TypeVar("T")

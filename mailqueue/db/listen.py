@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 from psycopg import InterfaceError, OperationalError, sql
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
 
 
 class Ear:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import ConfigError, Unavailable
 from mailqueue.db import leases
 from mailqueue.db.apply import File, MigrationFailed, apply_alone, apply_together
@@ -16,6 +15,7 @@ from mailqueue.db.migrations import Migration, Schema, SchemaObject, read_schema
 from mailqueue.db.pool import connect
 from mailqueue.db.roles import become_owner
 from mailqueue.db.sql import sql_folder
+from mailqueue.settings.environment import DatabaseSettings
 
 Progress = Callable[[str], None]
 

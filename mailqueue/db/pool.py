@@ -11,11 +11,11 @@ from psycopg.errors import ReadOnlySqlTransaction
 from psycopg.types.json import set_json_dumps, set_json_loads
 from psycopg_pool import AsyncConnectionPool
 
-from mailqueue.core.config import DatabaseSettings, Pooler
 from mailqueue.db.durable import DurableConnection
 from mailqueue.db.faults import address_of, checked, unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.db.reading import read_json
+from mailqueue.settings.environment import DatabaseSettings, Pooler
 
 Pool = AsyncConnectionPool[Conn]
 CONNECT_SECONDS = 10

@@ -2,9 +2,9 @@
 
 from psycopg import sql
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import many, value
 from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
 
 
 async def provision(

@@ -12,9 +12,9 @@ from psycopg.errors import (
     UndefinedTable,
 )
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import ConfigError
 from mailqueue.db.faults import address_of, unavailable
+from mailqueue.settings.environment import DatabaseSettings
 
 
 @contextmanager

@@ -56,7 +56,7 @@ def read_statements(folder: Path) -> dict[str, Statement]:
             empty or lacks the comment saying what it promises, or a name used twice.
     """
     found: dict[str, Statement] = {}
-    for path in sorted(folder.glob("*.sql")):
+    for path in sorted(folder.rglob("*.sql")):
         for line_no, statement in _statements_of(path):
             if statement.name in found:
                 raise StatementError(f"{path.name}:{line_no}: {statement.name} is already taken")

@@ -14,7 +14,7 @@ from mailqueue.deliverability.hosts import check_mail_hosts, check_reverse_name
 from mailqueue.deliverability.model import DkimKey, KeyStatus
 from mailqueue.deliverability.publication import InDns, Publication, look_up
 from mailqueue.deliverability.resolver import Resolver
-from mailqueue.deliverability.spf import check_spf
+from mailqueue.deliverability.spf.check import check_spf
 
 DKIM = "DKIM"
 

@@ -14,7 +14,7 @@ import dns.resolver
 import dns.reversename
 
 from mailqueue.core.errors import Unavailable
-from mailqueue.core.nameserver import NameServer
+from mailqueue.settings.nameserver import NameServer
 
 ANSWER_SECONDS = 5.0
 """For one question, all servers and repetitions together."""

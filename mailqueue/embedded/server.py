@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from mailqueue.core.config import DatabaseSettings, DatabaseSource, database_url_file
 from mailqueue.core.secret import Secret
 from mailqueue.db.provision import provision
 from mailqueue.embedded.binaries import Binaries, find_binaries
@@ -16,6 +15,7 @@ from mailqueue.embedded.folder import hold_folder, kept_password, prepare_folder
 from mailqueue.embedded.keeper import kept
 from mailqueue.embedded.ports import HOST
 from mailqueue.embedded.service_user import Account, owner_of, service_account
+from mailqueue.settings.environment import DatabaseSettings, DatabaseSource, database_url_file
 
 NAME = "mailqueue"  # of the login role and of the database
 

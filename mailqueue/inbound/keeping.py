@@ -6,10 +6,10 @@ Providers come in bursts, and each waits for its answer: that is given after the
 import asyncio
 from dataclasses import dataclass
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.inbound import store
 from mailqueue.inbound.model import Kept
+from mailqueue.settings.environment import DatabaseSettings
 
 MOST_TOGETHER = 100
 MOST_BYTES = 8 * 1024 * 1024

@@ -11,17 +11,17 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 
-from mailqueue.core.bounces import DEFAULT_PORT, BounceSettings
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import ConfigError, MailqueueError, NoRoom
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.inbound.bounces import store
 from mailqueue.inbound.bounces.handed import RECIPIENT, SENDER
 from mailqueue.inbound.keeping import Keeping
 from mailqueue.inbound.model import Kept
-from mailqueue.smtp.server import smtp_server
-from mailqueue.smtp.server_answer import Answer
-from mailqueue.smtp.server_handler import Received, ServerLimits
+from mailqueue.settings.bounces import DEFAULT_PORT, BounceSettings
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.smtp.server.answer import Answer
+from mailqueue.smtp.server.handler import Received, ServerLimits
+from mailqueue.smtp.server.listener import smtp_server
 from mailqueue.telemetry.log import get_logger
 
 PROVIDER = "smtp"

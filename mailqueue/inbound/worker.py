@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.fetch import Conn
@@ -18,6 +17,7 @@ from mailqueue.inbound.bounces.events import bounce_events
 from mailqueue.inbound.model import Claimed, Settled, State
 from mailqueue.inbound.processing import Reading, failing, read, reading_of, request_of, settled
 from mailqueue.ports.inbound import Provider
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking.keyring import Keyring
 

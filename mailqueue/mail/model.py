@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from mailqueue.mime.files import File
-from mailqueue.templates.sheets import Sheet
-from mailqueue.tracking.dresser import Dress
+from mailqueue.templates.cache import Sheet
+from mailqueue.tracking.injector import Dress
 
 
 class ClaimedEmail(NamedTuple):

@@ -1,8 +1,8 @@
 """The task `counters`: days that are over, and accepted mail that no worker came by to count."""
 
-from mailqueue.maintenance import store
-from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.model import Report
+from mailqueue.maintenance.store import tasks as tasks_store
 
 _MOST_GATHERS = 10_000
 """A bound: each takes up to 5,000 signals, and mail may come faster than one can count."""
@@ -10,7 +10,7 @@ _MOST_GATHERS = 10_000
 
 async def run(desk: Desk) -> Report:
     """Count and roll over; workers do both too, whenever they come by."""
-    counts = {"signals": await _gather(desk), "days": await store.roll_days_over(desk.conn)}
+    counts = {"signals": await _gather(desk), "days": await tasks_store.roll_days_over(desk.conn)}
     said = f"{counts['days']} counters set to a new day, {counts['signals']} signals gathered"
     return Report(said, counts)
 
@@ -18,7 +18,7 @@ async def run(desk: Desk) -> Report:
 async def _gather(desk: Desk) -> int:
     total = 0
     for _ in range(_MOST_GATHERS):
-        found = await store.gather_signals(desk.conn)
+        found = await tasks_store.gather_signals(desk.conn)
         if found <= 0:
             break
         total += found

@@ -1,16 +1,16 @@
 """The task `keys`: revokes API keys whose time is over, names those whose time ends soon."""
 
-from mailqueue.maintenance import store
-from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.model import Report
+from mailqueue.maintenance.store import tasks as tasks_store
 
 SOON_DAYS = 14
 
 
 async def run(desk: Desk) -> Report:
     """Revoke keys that expired. They had stopped working by themselves: this puts it on record."""
-    over = await store.expire_api_keys(desk.conn, by=desk.operator)
-    soon = await store.expiring_keys(desk.conn, days=SOON_DAYS)
+    over = await tasks_store.expire_api_keys(desk.conn, by=desk.operator)
+    soon = await tasks_store.expiring_keys(desk.conn, days=SOON_DAYS)
     said = f"{len(over)} keys expired"
     if over:
         said += f" ({', '.join(f'{each.project}/{each.name}' for each in over)})"

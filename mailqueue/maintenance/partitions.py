@@ -5,10 +5,10 @@ from datetime import date
 
 from mailqueue.core.crashpoints import reach
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.partitions import MONTHS_AHEAD
-from mailqueue.maintenance import store
-from mailqueue.maintenance.desk import Desk
+from mailqueue.mail.send.partitions import MONTHS_AHEAD
+from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.model import Partition, Report
+from mailqueue.maintenance.store import tasks as tasks_store
 
 TOO_FEW_DAYS = 7
 KEPT_MONTHS = 2
@@ -20,16 +20,18 @@ _PAUSE_SECONDS = 1.0
 async def run(desk: Desk, *, patience: float = PATIENCE_SECONDS) -> Report:
     """Make months ahead, retire empty ones."""
     conn = desk.conn
-    made = await store.ensure_months_ahead(conn, MONTHS_AHEAD)
+    made = await tasks_store.ensure_months_ahead(conn, MONTHS_AHEAD)
     needs = await _too_few(conn)
     stuck = await finish_detaching(conn, patience=patience)
     dropped = 0
-    for partition in _retirable(await store.partitions(conn), today=await store.today(conn)):
+    for partition in _retirable(
+        await tasks_store.partitions(conn), today=await tasks_store.today(conn)
+    ):
         if any(name.startswith(f"{partition.parent}_") for name in stuck):
             continue  # whoever reads one month of a table may read them all
-        if not await store.is_empty(conn, partition):
+        if not await tasks_store.is_empty(conn, partition):
             if partition.state == "detached":
-                await store.make_partitions_of(conn, partition.month)
+                await tasks_store.make_partitions_of(conn, partition.month)
         elif not await _detached(conn, partition, patience=patience):
             stuck.append(partition.name)
         elif await _dropped(conn, partition):
@@ -44,7 +46,7 @@ async def finish_detaching(conn: Conn, *, patience: float = PATIENCE_SECONDS) ->
     """End what an interrupted run began; give the names of those that somebody still reads."""
     return [
         each.name
-        for each in await store.partitions(conn)
+        for each in await tasks_store.partitions(conn)
         if each.state == "detaching" and not await _detached(conn, each, patience=patience)
     ]
 
@@ -62,15 +64,15 @@ def _retirable(partitions: list[Partition], *, today: date) -> list[Partition]:
 async def _detached(conn: Conn, partition: Partition, *, patience: float) -> bool:
     """Detach a month, as soon as nobody reads it any more; False where somebody does for long."""
     for _ in range(max(1, round(patience / _PAUSE_SECONDS))):
-        match (await store.partition_named(conn, partition.name)).state:
+        match (await tasks_store.partition_named(conn, partition.name)).state:
             case "detached":
                 return True
             case "detaching":
-                await store.finish_detaching(conn, partition)
+                await tasks_store.finish_detaching(conn, partition)
             case _:
-                await store.detach(conn, partition)
+                await tasks_store.detach(conn, partition)
                 reach("partition.detached")
-        if (await store.partition_named(conn, partition.name)).state == "detached":
+        if (await tasks_store.partition_named(conn, partition.name)).state == "detached":
             return True
         await asyncio.sleep(_PAUSE_SECONDS)
     return False
@@ -78,15 +80,15 @@ async def _detached(conn: Conn, partition: Partition, *, patience: float) -> boo
 
 async def _dropped(conn: Conn, partition: Partition) -> bool:
     """Drop a detached month; with rows that came at the last moment it is taken back."""
-    if not await store.is_empty(conn, partition):
-        await store.make_partitions_of(conn, partition.month)
+    if not await tasks_store.is_empty(conn, partition):
+        await tasks_store.make_partitions_of(conn, partition.month)
         return False
     reach("partition.dropping")
-    return await store.drop(conn, partition)
+    return await tasks_store.drop(conn, partition)
 
 
 async def _too_few(conn: Conn) -> list[str]:
-    days = await store.days_ahead(conn)
+    days = await tasks_store.days_ahead(conn)
     if days >= TOO_FEW_DAYS:
         return []
     return [
@@ -96,6 +98,6 @@ async def _too_few(conn: Conn) -> list[str]:
 
 
 async def _why_stuck(conn: Conn, names: list[str]) -> str:
-    holders = await store.horizon_holders(conn, seconds=PATIENCE_SECONDS)
+    holders = await tasks_store.horizon_holders(conn, seconds=PATIENCE_SECONDS)
     holder = holders[0] if holders else "look for old transactions in pg_stat_activity"
     return f"{', '.join(names)} cannot be retired while somebody may read it: {holder}"

@@ -4,13 +4,16 @@ from collections.abc import Awaitable, Callable
 
 from mailqueue.core.crashpoints import reach
 from mailqueue.db.fetch import Conn
-from mailqueue.maintenance import store, store_files, store_records, stored_files
-from mailqueue.maintenance.archiving import BATCH
-from mailqueue.maintenance.desk import Desk
-from mailqueue.maintenance.files import Record
-from mailqueue.maintenance.leaving import Leaving, leaving
+from mailqueue.maintenance import attachments
+from mailqueue.maintenance.archive.due import Leaving, leaving
+from mailqueue.maintenance.archive.file_format import Record
+from mailqueue.maintenance.archive.write_month import BATCH
+from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.model import Report
 from mailqueue.maintenance.months import span_of
+from mailqueue.maintenance.store import files as files_store
+from mailqueue.maintenance.store import records as records_store
+from mailqueue.maintenance.store import tasks as tasks_store
 
 _PAGES = 2000
 """Pages of a table that one transaction looks at."""
@@ -23,28 +26,28 @@ async def run(desk: Desk) -> Report:
         if each.due.is_deleted:
             counts["records"] += await _delete(desk, each)
     counts["idempotency_keys"] = await _idempotency_keys(desk)
-    counts["answers"] = await store.sweep_answers(desk.conn)
-    counts["request_buckets"] = await store.sweep_request_buckets(desk.conn)
-    counts["trap_messages"] = await _in_batches(desk, store.sweep_trap_messages)
-    counts["event_keys"] = await _in_batches(desk, store.sweep_event_keys)
-    counts["inbound_events"] = await _in_batches(desk, store.sweep_inbound_events)
+    counts["answers"] = await tasks_store.sweep_answers(desk.conn)
+    counts["request_buckets"] = await tasks_store.sweep_request_buckets(desk.conn)
+    counts["trap_messages"] = await _in_batches(desk, tasks_store.sweep_trap_messages)
+    counts["event_keys"] = await _in_batches(desk, tasks_store.sweep_event_keys)
+    counts["inbound_events"] = await _in_batches(desk, tasks_store.sweep_inbound_events)
     counts["webhook_deliveries"] = await _webhooks(desk)
-    counts["workers"] = await store.sweep_workers(desk.conn)
-    counts["waiters"] = await store.sweep_waiters(desk.conn)
-    counts["limit_days"] = await store.sweep_limit_days(desk.conn)
-    counts["accepted_days"] = await store.sweep_balanced_days(desk.conn)
-    counts["batches"] = await store_files.sweep_batches(desk.conn)
-    counts["inline_servers"] = await store_files.sweep_inline_servers(desk.conn)
-    counts["tracked_links"] = await _in_batches(desk, store_files.sweep_tracked_links)
+    counts["workers"] = await tasks_store.sweep_workers(desk.conn)
+    counts["waiters"] = await tasks_store.sweep_waiters(desk.conn)
+    counts["limit_days"] = await tasks_store.sweep_limit_days(desk.conn)
+    counts["accepted_days"] = await tasks_store.sweep_balanced_days(desk.conn)
+    counts["batches"] = await files_store.sweep_batches(desk.conn)
+    counts["inline_servers"] = await files_store.sweep_inline_servers(desk.conn)
+    counts["tracked_links"] = await _in_batches(desk, files_store.sweep_tracked_links)
     needs = list[str]()
-    counts |= await stored_files.sweep(desk, needs=needs)
+    counts |= await attachments.sweep(desk, needs=needs)
     deleted = [
         f"{count} {name.replace('_', ' ')}"
         for name, count in counts.items()
-        if count and name != stored_files.MOVED
+        if count and name != attachments.MOVED
     ]
     said = f"deleted {', '.join(deleted) or 'nothing'}"
-    if moved := counts[stored_files.MOVED]:
+    if moved := counts[attachments.MOVED]:
         said += f", brought {moved} attachments out of the database"
     return Report(said, counts, tuple(needs))
 
@@ -55,12 +58,12 @@ async def _delete(desk: Desk, each: Leaving) -> int:
 
     async def delete() -> int:
         async with desk.conn.transaction():
-            gone = await store_records.remove(desk.conn, each.kind, batch, span=span)
+            gone = await records_store.remove(desk.conn, each.kind, batch, span=span)
         reach("retention.batch")
         desk.advance(len(gone))
         return len(gone)
 
-    reading = store_records.reading(
+    reading = records_store.reading(
         desk.reader, each.kind, project_id=each.due.project_id, span=span
     )
     async with reading as lines:
@@ -74,9 +77,9 @@ async def _delete(desk: Desk, each: Leaving) -> int:
 
 async def _idempotency_keys(desk: Desk) -> int:
     """Forget old keys, page by page: they have no index by age."""
-    pages, count = await store.count_pages(desk.conn, "idempotency_keys"), 0
+    pages, count = await tasks_store.count_pages(desk.conn, "idempotency_keys"), 0
     for first in range(0, pages, _PAGES):
-        count += await store.sweep_idempotency_keys(
+        count += await tasks_store.sweep_idempotency_keys(
             desk.conn, from_page=first, until_page=first + _PAGES
         )
     return count
@@ -93,12 +96,12 @@ async def _webhooks(desk: Desk) -> int:
     """Forget old deliveries from the front, then what they told."""
     after, count = None, 0
     while True:
-        found = await store.sweep_webhooks(desk.conn, after=after)
+        found = await tasks_store.sweep_webhooks(desk.conn, after=after)
         count += found.swept
         reach("retention.batch")
         if found.last is None:
             break
         after = found.last
-    while await store.sweep_webhook_events(desk.conn):
+    while await tasks_store.sweep_webhook_events(desk.conn):
         pass
     return count

@@ -1,8 +1,8 @@
 """The tasks `analyze` and `vacuum`: what the planner knows, and what lets tables grow."""
 
-from mailqueue.maintenance import store
-from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.model import Report, VacuumNeed
+from mailqueue.maintenance.store import tasks as tasks_store
 
 MANY_DEAD = 100_000
 OLD_AGE = 1_000_000_000
@@ -13,8 +13,8 @@ HOLD_SECONDS = 1800.0
 
 async def analyze(desk: Desk) -> Report:
     """Bring the statistics of changed tables up to date; partitioned ones have nobody else to."""
-    tables = await store.changed_tables(desk.conn)
-    done = [name for name in tables if await store.analyze(desk.conn, name)]
+    tables = await tasks_store.changed_tables(desk.conn)
+    done = [name for name in tables if await tasks_store.analyze(desk.conn, name)]
     left = len(tables) - len(done)
     said = f"{len(done)} tables analyzed" + (f", {left} were locked: next time" if left else "")
     return Report(said, {"tables": len(done), "locked": left})
@@ -22,8 +22,8 @@ async def analyze(desk: Desk) -> Report:
 
 async def advise(desk: Desk, *, hold_seconds: float = HOLD_SECONDS) -> Report:
     """Say what keeps dead rows, and which tables need a hand. Nothing is vacuumed here."""
-    found = await store.vacuum_needs(desk.conn, dead=MANY_DEAD, age=OLD_AGE)
-    holders = await store.horizon_holders(desk.conn, seconds=hold_seconds)
+    found = await tasks_store.vacuum_needs(desk.conn, dead=MANY_DEAD, age=OLD_AGE)
+    holders = await tasks_store.horizon_holders(desk.conn, seconds=hold_seconds)
     needs = [f"dead rows cannot be removed: {holder}" for holder in holders]
     needs += [_advice(need) for need in found if need.age > OLD_AGE or not holders]
     counts = {"tables": len(found), "holders": len(holders)}

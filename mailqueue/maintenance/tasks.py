@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from types import MappingProxyType
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import ConfigError, Conflict, MailqueueError
 from mailqueue.db import leases
 from mailqueue.db.fetch import Conn
@@ -14,18 +13,12 @@ from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import connect
 from mailqueue.db.reported import reported
 from mailqueue.db.roles import become_owner
-from mailqueue.maintenance import (
-    archive,
-    counters,
-    keys,
-    partitions,
-    retention,
-    statistics,
-    store,
-    warm_up,
-)
-from mailqueue.maintenance.desk import Desk, Stores
+from mailqueue.maintenance import counters, keys, partitions, retention, statistics, warm_up
+from mailqueue.maintenance.archive import task as archive_task
+from mailqueue.maintenance.context import Desk, Stores
 from mailqueue.maintenance.model import Advance, Finished, Report, Task
+from mailqueue.maintenance.store import tasks as tasks_store
+from mailqueue.settings.environment import DatabaseSettings
 
 APPLICATION = "mailqueue/maintain"
 _WORK: Mapping[Task, Callable[[Desk], Awaitable[Report]]] = MappingProxyType(
@@ -35,7 +28,7 @@ _WORK: Mapping[Task, Callable[[Desk], Awaitable[Report]]] = MappingProxyType(
         Task.WARM_UP: warm_up.run,
         Task.KEYS: keys.run,
         Task.RETENTION: retention.run,
-        Task.ARCHIVE: archive.run,
+        Task.ARCHIVE: archive_task.run,
         Task.ANALYZE: statistics.analyze,
         Task.VACUUM: statistics.advise,
     }
@@ -71,7 +64,7 @@ async def _run_one(desk: Desk, task: Task) -> Finished:
         return Finished(task, Report(f"another process is at it: {lease}"), is_busy=True)
     try:
         async with _held(desk, task, lease):
-            with store.locks_told():
+            with tasks_store.locks_told():
                 return Finished(task, await _WORK[task](desk))
     except MailqueueError as exc:
         return Finished(task, Report("stopped", needs=(str(exc),)))
@@ -95,7 +88,7 @@ async def locked(desk: Desk, task: Task) -> AsyncIterator[None]:
 
 
 async def _taken(desk: Desk, task: Task) -> Lease | Holder:
-    with store.locks_told():
+    with tasks_store.locks_told():
         return await leases.take(desk.keeper, f"maintain {task}", worker=desk.conn)
 
 
@@ -139,5 +132,5 @@ async def _opened(database: DatabaseSettings) -> AsyncIterator[Conn]:
     async with connect(database.for_sessions, application_name=APPLICATION) as conn:
         await require_current(conn)
         await become_owner(conn)
-        await store.settle_session(conn)
+        await tasks_store.settle_session(conn)
         yield conn

@@ -3,9 +3,9 @@
 Stages advance by themselves, with each day on which mail was sent.
 """
 
-from mailqueue.maintenance import store
-from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.model import Report, WarmUp
+from mailqueue.maintenance.store import tasks as tasks_store
 
 FEWEST_SENT = 50
 WORST_SHARE = 0.05
@@ -14,8 +14,8 @@ WORST_SHARE = 0.05
 
 async def run(desk: Desk) -> Report:
     """End finished ramps."""
-    ended = await store.end_warm_ups(desk.conn, by=desk.operator)
-    ramps = await store.warm_ups(desk.conn)
+    ended = await tasks_store.end_warm_ups(desk.conn, by=desk.operator)
+    ramps = await tasks_store.warm_ups(desk.conn)
     counts = {"warming_up": len(ramps), "ended": len(ended)}
     names = "".join(f", {each.project}/{each.name} has come to its end" for each in ended)
     needs = tuple(_sentence(each) for each in ramps if goes_badly(each))

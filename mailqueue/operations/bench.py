@@ -11,9 +11,9 @@ from uuid import UUID
 
 from mailqueue.core.errors import Conflict
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.enqueue import NewEmail, enqueue, enqueue_batch
-from mailqueue.operations import store_bench
-from mailqueue.operations.patient import plural
+from mailqueue.mail.accept.enqueue import NewEmail, enqueue, enqueue_batch
+from mailqueue.operations.doctor.context import plural
+from mailqueue.operations.store import bench as bench_store
 
 PINGS, SINGLES, BATCH = 50, 100, 1000
 BODY_BYTES = 5_000
@@ -57,7 +57,7 @@ async def trial(conn: Conn, *, port: int, is_forced: bool) -> AsyncIterator[Tria
     Raises:
         Conflict: mail is queued or workers are running, and nobody said that this is meant.
     """
-    found = await store_bench.obstacles(conn)
+    found = await bench_store.obstacles(conn)
     if not is_forced and (found.emails or found.workers):
         raise Conflict(
             f"{plural(found.emails, 'email')} queued and {plural(found.workers, 'worker')} "
@@ -66,18 +66,18 @@ async def trial(conn: Conn, *, port: int, is_forced: bool) -> AsyncIterator[Tria
         )
     name = f"bench-{token_hex(4)}"
     async with conn.transaction():
-        project = await store_bench.start(conn, name)
-        account = await store_bench.add_sender(conn, project, port=port)
+        project = await bench_store.start(conn, name)
+        account = await bench_store.add_sender(conn, project, port=port)
     try:
         yield Trial(name, project, account)
     finally:
         async with conn.transaction():
-            await store_bench.erase(conn, name, project)
+            await bench_store.erase(conn, name, project)
 
 
 async def accept(conn: Conn, trial: Trial, *, count: int) -> Accepting:
     """Hand in `count` mails in batches, and some one by one before."""
-    round_trip = await _typical(PINGS, lambda _: store_bench.ping(conn))
+    round_trip = await _typical(PINGS, lambda _: bench_store.ping(conn))
     single = await _typical(SINGLES, lambda n: _one(conn, trial, n))
     started = time.perf_counter()
     for first in range(SINGLES, count, BATCH):
@@ -89,10 +89,10 @@ async def accept(conn: Conn, trial: Trial, *, count: int) -> Accepting:
 
 async def sent(conn: Conn, trial: Trial, *, count: int, is_over: asyncio.Event) -> Sending:
     """Let the mails go and wait until all are sent, or until the worker has ended."""
-    cpu, began_at = time.process_time(), await store_bench.instant(conn)
+    cpu, began_at = time.process_time(), await bench_store.instant(conn)
     started = time.perf_counter()
-    await store_bench.resume_sender(conn, trial.account)
-    while (found := await store_bench.look(conn, trial.name)).sent < count:
+    await bench_store.resume_sender(conn, trial.account)
+    while (found := await bench_store.look(conn, trial.name)).sent < count:
         if is_over.is_set():
             raise Conflict(f"the worker ended after {found.sent} of {count} emails")
         await asyncio.sleep(0.1)

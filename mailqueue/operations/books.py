@@ -1,20 +1,21 @@
 """Whether every accepted mail is accounted for."""
 
 from mailqueue.db.fetch import Conn
-from mailqueue.operations import store, store_health
 from mailqueue.operations.model import BookLine
+from mailqueue.operations.store import health as health_store
+from mailqueue.operations.store import overview as overview_store
 
 
 async def read(conn: Conn) -> list[BookLine]:
     """Read the books: a line for each project and day of acceptance."""
-    return await store.books(conn)
+    return await overview_store.books(conn)
 
 
 async def check(conn: Conn) -> list[BookLine]:
     """Read the books, and keep for view health what does not add up, where this login may."""
     lines = await read(conn)
-    if await store_health.may_tell(conn):
-        await store_health.note_books(conn, faults(lines))
+    if await health_store.may_tell(conn):
+        await health_store.note_books(conn, faults(lines))
     return lines
 
 

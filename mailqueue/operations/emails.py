@@ -8,9 +8,10 @@ from uuid import UUID
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.operations import store, store_operate
 from mailqueue.operations.model import PRIORITIES, Explained, Handled
-from mailqueue.operations.store_operate import EmailPlace
+from mailqueue.operations.store import actions as actions_store
+from mailqueue.operations.store import overview as overview_store
+from mailqueue.operations.store.actions import EmailPlace
 
 Act = Callable[[UUID, list[UUID]], Awaitable[list[Handled]]]
 
@@ -39,15 +40,15 @@ async def explain(conn: Conn, email_id: UUID) -> Explained:
     Raises:
         NotFound: there is no such mail.
     """
-    email = await store.find_email(conn, email_id)
+    email = await overview_store.find_email(conn, email_id)
     if email is None:
         raise NotFound("email", email_id)
     return Explained(
         email=email,
-        why=await store.why(conn, email_id),
-        attempts=await store.attempts(conn, email_id),
-        recipients=await store.recipients(conn, email_id),
-        events=await store.events(conn, email_id),
+        why=await overview_store.why(conn, email_id),
+        attempts=await overview_store.attempts(conn, email_id),
+        recipients=await overview_store.recipients(conn, email_id),
+        events=await overview_store.events(conn, email_id),
     )
 
 
@@ -55,7 +56,7 @@ async def cancel(conn: Conn, hand: Hand, *, reason: str) -> list[Handled]:
     """Cancel unfinished mails; one line for each id, in order, saying what was done."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
-        return await store_operate.cancel(conn, project, ids=ids, reason=reason)
+        return await actions_store.cancel(conn, project, ids=ids, reason=reason)
 
     return await _handle(conn, hand, _Deed("emails.cancelled", act, {"reason": reason}))
 
@@ -64,7 +65,7 @@ async def hold(conn: Conn, hand: Hand, *, reason: str) -> list[Handled]:
     """Keep pending mails until they are released."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
-        return await store_operate.hold(conn, project, ids=ids, reason=reason)
+        return await actions_store.hold(conn, project, ids=ids, reason=reason)
 
     return await _handle(conn, hand, _Deed("emails.held", act, {"reason": reason}))
 
@@ -73,7 +74,7 @@ async def release(conn: Conn, hand: Hand) -> list[Handled]:
     """Put held mails back into their lanes."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
-        return await store_operate.release(conn, project, ids=ids)
+        return await actions_store.release(conn, project, ids=ids)
 
     return await _handle(conn, hand, _Deed("emails.released", act))
 
@@ -82,7 +83,7 @@ async def requeue(conn: Conn, hand: Hand) -> list[Handled]:
     """Queue finished mails that were not sent again, under the same ids."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
-        return await store_operate.requeue(conn, project, ids=ids)
+        return await actions_store.requeue(conn, project, ids=ids)
 
     return await _handle(conn, hand, _Deed("emails.requeued", act))
 
@@ -91,7 +92,7 @@ async def resend(conn: Conn, hand: Hand, *, reason: str) -> list[Handled]:
     """Queue sent mails once more, each as a new mail whose id the line gives."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
-        return await store_operate.resend(conn, project, ids=ids, reason=reason)
+        return await actions_store.resend(conn, project, ids=ids, reason=reason)
 
     return await _handle(conn, hand, _Deed("emails.resent", act, {"reason": reason}))
 
@@ -101,7 +102,7 @@ async def reprioritise(conn: Conn, hand: Hand, *, priority: str) -> list[Handled
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
         place = PRIORITIES.index(priority)
-        return await store_operate.reprioritise(conn, project, ids=ids, priority=place)
+        return await actions_store.reprioritise(conn, project, ids=ids, priority=place)
 
     return await _handle(conn, hand, _Deed("emails.reprioritised", act, {"priority": priority}))
 
@@ -110,7 +111,7 @@ async def resolve(conn: Conn, hand: Hand, *, was_sent: bool, note: str | None) -
     """Decide about mails that are held because nobody knows whether they were sent."""
 
     async def act(project: UUID, ids: list[UUID]) -> list[Handled]:
-        return await store_operate.resolve(
+        return await actions_store.resolve(
             conn, project, ids=ids, was_sent=was_sent, note=note, by=hand.by
         )
 
@@ -122,13 +123,13 @@ async def _handle(conn: Conn, hand: Hand, deed: _Deed) -> list[Handled]:
     """Do it in one transaction; what is not done is told as `unchanged: <status>`."""
     wanted = list(dict.fromkeys(hand.ids))
     async with conn.transaction(force_rollback=hand.is_trial):
-        found = await store_operate.places(conn, wanted)
+        found = await actions_store.places(conn, wanted)
         done: dict[UUID, str] = {}
         for (project_id, project), places in groupby(sorted(found, key=_project), key=_project):
             handled = await deed.act(project_id, [place.id for place in places])
             done |= {each.id: each.result for each in handled}
             if handled:
-                await store_operate.record(
+                await actions_store.record(
                     conn,
                     project_id,
                     action=deed.action,

@@ -1,8 +1,8 @@
 """What waits, what runs and what was sent, read at one moment."""
 
 from mailqueue.db.fetch import Conn
-from mailqueue.operations import store
 from mailqueue.operations.model import Overview
+from mailqueue.operations.store import overview as overview_store
 
 STATUSES = (
     "pending",
@@ -18,12 +18,12 @@ STATUSES = (
 
 async def look(conn: Conn) -> Overview:
     """Give the state of the queue; every status word has a total, 0 included."""
-    found = await store.totals(conn)
+    found = await overview_store.totals(conn)
     counted = {each.status: each.emails for each in found}
     return Overview(
-        lanes=await store.lane_depths(conn),
-        senders=await store.senders_today(conn),
-        workers=await store.workers_seen(conn),
+        lanes=await overview_store.lane_depths(conn),
+        senders=await overview_store.senders_today(conn),
+        workers=await overview_store.workers_seen(conn),
         totals={status: counted.get(status, 0) for status in STATUSES},
         estimated=[each.status for each in found if each.is_estimate],
     )

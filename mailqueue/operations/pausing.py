@@ -7,8 +7,9 @@ from enum import StrEnum
 
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.operations import many, store_operate
+from mailqueue.operations import bulk
 from mailqueue.operations.model import Done, Pause
+from mailqueue.operations.store import actions as actions_store
 
 
 class Kind(StrEnum):
@@ -43,7 +44,7 @@ async def pause(
     Raises:
         InvalidField: what cannot be meant.
     """
-    operation = await store_operate.pause(
+    operation = await actions_store.pause(
         conn,
         target.project,
         kind=target.kind,
@@ -55,7 +56,7 @@ async def pause(
     if target.kind in (Kind.PROJECT, Kind.SENDER):
         return Done(operation, 0)  # their lanes are blocked; no mail moves
     # One walk: what a worker holds now is stopped when it is about to be handed over.
-    return Done(operation, await many.go_on(conn, operation, walks=1, advance=advance))
+    return Done(operation, await bulk.go_on(conn, operation, walks=1, advance=advance))
 
 
 async def resume(conn: Conn, target: Target, *, by: str) -> None:
@@ -65,7 +66,7 @@ async def resume(conn: Conn, target: Target, *, by: str) -> None:
         InvalidField: there is no such project.
         NotFound: it is not paused.
     """
-    if not await store_operate.resume(
+    if not await actions_store.resume(
         conn, target.project, kind=target.kind, name=target.name, by=by
     ):
         raise NotFound("pause of", f"{target.kind} {target.name} in project {target.project}")
@@ -73,4 +74,4 @@ async def resume(conn: Conn, target: Target, *, by: str) -> None:
 
 async def list_all(conn: Conn, *, project: str | None) -> list[Pause]:
     """List what is paused now; None lists every project's."""
-    return await store_operate.pauses(conn, project)
+    return await actions_store.pauses(conn, project)

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from mailqueue.core.crashpoints import reach
 from mailqueue.db.fetch import Conn
-from mailqueue.operations import store_operate
 from mailqueue.operations.model import Done
+from mailqueue.operations.store import actions as actions_store
 
 BATCH = 1000
 
@@ -20,7 +20,7 @@ async def count(conn: Conn, since: datetime) -> int:
         Conflict: a worker runs.
     """
     async with conn.transaction(force_rollback=True):
-        trial = await store_operate.hold_restored(
+        trial = await actions_store.hold_restored(
             conn, since, is_trial=True, most=BATCH, operation=None, after=None, by=""
         )
     return trial.held
@@ -38,7 +38,7 @@ async def hold(conn: Conn, since: datetime, *, by: str, advance: Callable[[int],
     total = 0
     while True:
         async with conn.transaction():
-            batch = await store_operate.hold_restored(
+            batch = await actions_store.hold_restored(
                 conn, since, is_trial=False, most=BATCH, operation=operation, after=after, by=by
             )
         reach("restored.committed")

@@ -11,12 +11,12 @@ from uuid import UUID
 
 from mailqueue.core.address import key_of
 from mailqueue.db.reading import read_exactly
-from mailqueue.maintenance import files
-from mailqueue.maintenance.desk import Desk
-from mailqueue.maintenance.files import Record
-from mailqueue.maintenance.manifest import Wanted, chosen
+from mailqueue.maintenance.archive import file_format
+from mailqueue.maintenance.archive.file_format import Record
+from mailqueue.maintenance.archive.manifest import Wanted, chosen
+from mailqueue.maintenance.archive.rewrite import Change, delete_leftovers, rewrite
+from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.model import Archive, Kind, State
-from mailqueue.maintenance.rewriting import Change, delete_leftovers, rewrite
 from mailqueue.privacy.model import Erasure
 from mailqueue.privacy.pattern import STAND, matcher_of
 
@@ -57,12 +57,12 @@ async def with_archived(desk: Desk, person: Person, contents: Mapping[str, Any])
     """Add the contents of their archived mail, and leave out those somebody else was sent too."""
     theirs, others = dict(contents), set[str]()
     for archive in await _archives(desk, person, Kind.HISTORY):
-        async for record in files.records(desk.stores.at(archive.store), archive):
+        async for record in file_format.records(desk.stores.at(archive.store), archive):
             mail = record.fields
             if is_theirs_alone(person, mail):
                 theirs[str(mail["content_id"])] = mail["content_on"]
     for archive in await _archives(desk, person, Kind.HISTORY):
-        async for record in files.records(desk.stores.at(archive.store), archive):
+        async for record in file_format.records(desk.stores.at(archive.store), archive):
             mail = record.fields
             if str(mail["content_id"]) in theirs and not is_theirs_alone(person, mail):
                 others.add(str(mail["content_id"]))
@@ -73,7 +73,7 @@ async def files_of(desk: Desk, person: Person, contents: Mapping[str, Any]) -> s
     """Give the attachments of archived contents that only they were sent."""
     theirs, used = set[str](), set[str]()
     for archive in await _archives(desk, person, Kind.CONTENTS):
-        async for record in files.records(desk.stores.at(archive.store), archive):
+        async for record in file_format.records(desk.stores.at(archive.store), archive):
             named = {str(one.get("id")) for one in record.fields.get("files") or ()}
             (theirs if str(record.fields["id"]) in contents else used).update(named)
     return theirs - used

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from mailqueue.core.errors import LeaseLost, MailqueueError, NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.context import Desk
 from mailqueue.privacy import store
 from mailqueue.privacy.files import erase_files
 from mailqueue.privacy.model import Erasure, Lend, Progress, Stage, Table

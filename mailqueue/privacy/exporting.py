@@ -5,9 +5,9 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.db.reading import read_json
-from mailqueue.maintenance import files
-from mailqueue.maintenance.desk import Desk
-from mailqueue.maintenance.manifest import Wanted, chosen
+from mailqueue.maintenance.archive import file_format
+from mailqueue.maintenance.archive.manifest import Wanted, chosen
+from mailqueue.maintenance.context import Desk
 from mailqueue.privacy import store
 from mailqueue.privacy.model import Lend, ProjectName
 from mailqueue.privacy.pattern import matcher_of, pattern_of
@@ -100,7 +100,7 @@ async def _archived(
     # Mails first: they say which contents are theirs.
     mine = [one for one in await chosen(desk.conn, Wanted()) if one.project_id == project.id]
     for archive in sorted(mine, key=lambda one: one.kind != "email_history"):
-        async for record in files.records(desk.stores.at(archive.store), archive):
+        async for record in file_format.records(desk.stores.at(archive.store), archive):
             is_theirs = archive.kind == "email_contents" and str(record.fields["id"]) in theirs
             if is_theirs or matcher.search(record.line.decode()):
                 found.setdefault(archive.kind, []).append(read_json(record.line))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mailqueue.maintenance import tasks
-from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.model import Task
 from mailqueue.privacy import archives, store
 from mailqueue.privacy.model import Erasure, Lend, Stage

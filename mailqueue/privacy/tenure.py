@@ -9,7 +9,7 @@ from mailqueue.core.errors import LeaseLost
 from mailqueue.db import leases
 from mailqueue.db.fetch import Conn
 from mailqueue.db.leases import LEASE_SECONDS, Lease
-from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.context import Desk
 from mailqueue.privacy import store
 from mailqueue.privacy.model import Lend
 

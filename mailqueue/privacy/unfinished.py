@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.maintenance import tasks
-from mailqueue.maintenance.desk import Desk, Stores
+from mailqueue.maintenance.context import Desk, Stores
 from mailqueue.privacy import erasing, store
 from mailqueue.privacy.model import Progress
 from mailqueue.privacy.persons import lending
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
 
 LOOK_SECONDS = 30.0

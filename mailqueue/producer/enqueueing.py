@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from uuid import UUID
 
 from mailqueue.core.errors import InvalidField
-from mailqueue.core.storable import unstorable
+from mailqueue.core.storable_text import unstorable
 from mailqueue.producer import store
 from mailqueue.producer.model import Addresses, Enqueued, Mail, Options
 from mailqueue.producer.wording import Message, known, message_of

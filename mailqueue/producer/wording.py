@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.core.errors import InvalidField
-from mailqueue.core.storable import unstorable
+from mailqueue.core.storable_text import unstorable
 from mailqueue.producer.model import Addresses, Attachment, Kept
 
 _BODY = ("subject", "html", "text")

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mailqueue.rendering.compiled import Press, Source
 from mailqueue.rendering.faults import TemplateFault
-from mailqueue.rendering.stencil import Press, Source
 
 MOST_SUBJECT = 998
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from turbohtml import Document, Element, parse
 
+from mailqueue.rendering.compiled import Press, Rendered, Source
 from mailqueue.rendering.plain import text_of
-from mailqueue.rendering.stencil import Press, Rendered, Source
 
 CLIPPED_BYTES = 102 * 1024
 """What large mailbox providers show of a mail before they cut it off."""

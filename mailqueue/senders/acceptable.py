@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
-from mailqueue.core.outbound import normal_host
+from mailqueue.core.outbound_guard import normal_host
 from mailqueue.senders.model import KEEP, Limits, LimitsChange, NewSender, Provider, Tls
 from mailqueue.senders.providers import check_grant, with_api, with_settings
 

@@ -6,8 +6,9 @@ from uuid import UUID
 from mailqueue.core.errors import ConfigError, InvalidField, NotFound
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
-from mailqueue.senders import acceptable, store
+from mailqueue.senders import acceptable
 from mailqueue.senders.model import Headroom, LimitsChange, NewSender, SenderAccount, SenderStatus
+from mailqueue.senders.store import accounts as accounts_store
 from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.sealing import Place
@@ -27,12 +28,14 @@ async def add(
     ready = acceptable.checked(new)
     async with conn.transaction():
         await _check_time_zone(conn, ready.limits.time_zone)
-        project_id = await store.find_project(conn, project)
+        project_id = await accounts_store.find_project(conn, project)
         if project_id is None:
             raise NotFound("project", project)
-        account_id = await store.next_id(conn)
+        account_id = await accounts_store.next_id(conn)
         sealed = await _sealed(conn, project_id, account_id, ready.password, master=master)
-        await store.add(conn, ready, account_id=account_id, project_id=project_id, sealed=sealed)
+        await accounts_store.add(
+            conn, ready, account_id=account_id, project_id=project_id, sealed=sealed
+        )
         return await find(conn, project, name=ready.name)
 
 
@@ -42,10 +45,10 @@ async def find(conn: Conn, project: str, *, name: str) -> SenderAccount:
     Raises:
         NotFound: there is no such project, or no such account in it.
     """
-    account = await store.find(conn, project, name=name)
+    account = await accounts_store.find(conn, project, name=name)
     if account is not None:
         return account
-    if await store.find_project(conn, project) is None:
+    if await accounts_store.find_project(conn, project) is None:
         raise NotFound("project", project)
     raise NotFound("sender account", f"{name} in project {project}")
 
@@ -56,14 +59,14 @@ async def list_all(conn: Conn, *, project: str | None = None) -> list[SenderAcco
     Raises:
         NotFound: there is no such project.
     """
-    if project is not None and await store.find_project(conn, project) is None:
+    if project is not None and await accounts_store.find_project(conn, project) is None:
         raise NotFound("project", project)
-    return await store.list_all(conn, project)
+    return await accounts_store.list_all(conn, project)
 
 
 async def headroom_by_id(conn: Conn, found: list[SenderAccount]) -> dict[int, Headroom]:
     """Say what each of the accounts sent today and may still send."""
-    rows = await store.list_headroom(conn, [account.id for account in found])
+    rows = await accounts_store.list_headroom(conn, [account.id for account in found])
     return {row.sender_account_id: row for row in rows}
 
 
@@ -93,7 +96,7 @@ async def set_limits(conn: Conn, project: str, *, name: str, change: LimitsChang
         account = await _locked(conn, project, name=name)
         limits = acceptable.changed(account.limits, change)
         await _check_time_zone(conn, limits.time_zone)
-        await store.set_limits(conn, account.id, limits=limits)
+        await accounts_store.set_limits(conn, account.id, limits=limits)
         return await find(conn, project, name=name)
 
 
@@ -101,7 +104,7 @@ async def set_fallback(conn: Conn, project: str, *, name: str, is_fallback: bool
     """Have an account used only while no account before it may send, or like any other."""
     async with conn.transaction():
         account = await _locked(conn, project, name=name)
-        await store.set_fallback(conn, account.id, is_fallback=is_fallback)
+        await accounts_store.set_fallback(conn, account.id, is_fallback=is_fallback)
         return await find(conn, project, name=name)
 
 
@@ -145,13 +148,13 @@ async def _set_status(
 ) -> SenderAccount:
     async with conn.transaction():
         account = await _locked(conn, project, name=name)
-        await store.set_status(conn, account.id, status=status, reason=reason, until=until)
+        await accounts_store.set_status(conn, account.id, status=status, reason=reason, until=until)
         return await find(conn, project, name=name)
 
 
 async def _locked(conn: Conn, project: str, *, name: str) -> SenderAccount:
     account = await find(conn, project, name=name)
-    await store.lock(conn, account.id)
+    await accounts_store.lock(conn, account.id)
     return await find(conn, project, name=name)
 
 
@@ -172,7 +175,7 @@ async def _sealed(
 
 
 async def _check_time_zone(conn: Conn, time_zone: str) -> None:
-    if time_zone != "UTC" and not await store.is_time_zone(conn, time_zone):
+    if time_zone != "UTC" and not await accounts_store.is_time_zone(conn, time_zone):
         raise InvalidField("time_zone", f"must be a name such as Europe/Berlin, got {time_zone!r}")
 
 

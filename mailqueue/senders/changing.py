@@ -6,7 +6,7 @@ from typing import Any
 
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.senders import acceptable, accounts, store, store_changes
+from mailqueue.senders import acceptable, accounts
 from mailqueue.senders.model import (
     KEEP,
     Kept,
@@ -15,6 +15,8 @@ from mailqueue.senders.model import (
     SenderAccount,
     SenderStatus,
 )
+from mailqueue.senders.store import accounts as accounts_store
+from mailqueue.senders.store import changes as changes_store
 from mailqueue.vault.masterkey import MasterKey
 
 
@@ -42,7 +44,7 @@ async def get(conn: Conn, project: str, *, account_id: int) -> SenderAccount:
     Raises:
         NotFound: the project has none of that id.
     """
-    found = await store.find_by_id(conn, account_id)
+    found = await accounts_store.find_by_id(conn, account_id)
     if found is None or found.project != project:
         raise NotFound("sender account", account_id)
     return found
@@ -54,7 +56,7 @@ async def add(
     """Add an account as `accounts.add` does, and write down who did."""
     async with conn.transaction():
         made = await accounts.add(conn, new, project=project, master=master)
-        await store_changes.note(conn, made, by=by, action="sender.added", provider=made.provider)
+        await changes_store.note(conn, made, by=by, action="sender.added", provider=made.provider)
     return made
 
 
@@ -76,20 +78,20 @@ async def change(
         Locked: there is one, and the project's own key must allow it to be sealed.
     """
     async with conn.transaction():
-        await store.lock(conn, account_id)
+        await accounts_store.lock(conn, account_id)
         before = await get(conn, project, account_id=account_id)
         after = acceptable.checked_person(_asked(before, change))
         sealed = before.smtp_password
         if change.way is not None:
             after = acceptable.checked(replace(change.way, **_person(after)))
             sealed = await accounts.sealed_password(conn, before, after, master=master)
-        await store_changes.write(conn, before.id, after, sealed=sealed)
+        await changes_store.write(conn, before.id, after, sealed=sealed)
         if change.limits != LimitsChange():
             await accounts.set_limits(conn, project, name=before.name, change=change.limits)
         if change.is_active is not KEEP:
             await _set_active(conn, before, is_active=change.is_active, by=by)
         changed = await get(conn, project, account_id=account_id)
-        await store_changes.note(
+        await changes_store.note(
             conn, changed, by=by, action="sender.changed", **_named(before, changed)
         )
     return changed
@@ -103,9 +105,9 @@ async def prefer(conn: Conn, project: str, *, account_id: int, by: str) -> Sende
     """
     async with conn.transaction():
         account = await get(conn, project, account_id=account_id)
-        if not await store_changes.prefer(conn, account):
+        if not await changes_store.prefer(conn, account):
             raise NotFound("sender account", account_id)
-        await store_changes.note(conn, account, by=by, action="sender.activated")
+        await changes_store.note(conn, account, by=by, action="sender.activated")
         return await get(conn, project, account_id=account_id)
 
 
@@ -117,7 +119,7 @@ async def remove(conn: Conn, project: str, *, account_id: int, by: str) -> None:
         Conflict: it is sending mail, or a routing rule has no other account.
     """
     account = await get(conn, project, account_id=account_id)
-    if not await store_changes.remove(conn, account, by=by):
+    if not await changes_store.remove(conn, account, by=by):
         raise NotFound("sender account", account_id)
 
 
@@ -134,7 +136,7 @@ async def route(
     Raises:
         InvalidField: a category or domain is none.
     """
-    await store_changes.route(conn, account, categories=categories, domains=domains, by=by)
+    await changes_store.route(conn, account, categories=categories, domains=domains, by=by)
 
 
 def _asked(before: SenderAccount, change: SenderChange) -> NewSender:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from mailqueue.core.address import InvalidAddress, Mailbox, parse_address, parse_mailbox
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.senders import store
 from mailqueue.senders.model import Identity, ProjectFrom, Provider, SenderAccount
+from mailqueue.senders.store import accounts as accounts_store
 
 LAST_RESORT = "mailqueue@localhost.localdomain"
 
@@ -18,7 +18,7 @@ async def get(conn: Conn, account_id: int) -> SenderAccount:
     Raises:
         NotFound: there is no such account.
     """
-    found = await store.find_by_id(conn, account_id)
+    found = await accounts_store.find_by_id(conn, account_id)
     if found is None:
         raise NotFound("sender account", account_id)
     return found
@@ -26,7 +26,7 @@ async def get(conn: Conn, account_id: int) -> SenderAccount:
 
 async def identity_of(conn: Conn, account: SenderAccount) -> Identity:
     """Give what holds for mail of this account that does not say."""
-    project = await store.read_project_from(conn, account.project_id)
+    project = await accounts_store.read_project_from(conn, account.project_id)
     return Identity(
         _sender(account, project),
         None if project.reply_to is None else parse_mailbox(project.reply_to),
@@ -39,7 +39,7 @@ async def as_project_says(conn: Conn, account: SenderAccount) -> SenderAccount:
     """Give an account that has no address to send from with the project's."""
     if account.email is not None:
         return account
-    project = await store.read_project_from(conn, account.project_id)
+    project = await accounts_store.read_project_from(conn, account.project_id)
     return replace(account, email=project.from_email, display_name=project.from_name)
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from mailqueue.core.errors import InvalidField
-from mailqueue.core.outbound import normal_host
+from mailqueue.core.outbound_guard import normal_host
 from mailqueue.core.secret import Secret
 from mailqueue.senders.model import NewSender, Provider
 

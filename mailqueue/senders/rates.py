@@ -5,8 +5,9 @@ import re
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.core.mailboxes import wire_domain
 from mailqueue.db.fetch import Conn
-from mailqueue.senders import acceptable, store_rates
+from mailqueue.senders import acceptable
 from mailqueue.senders.model import Rate
+from mailqueue.senders.store import rates as rates_store
 from mailqueue.telemetry.log import get_logger
 
 log = get_logger(__name__)
@@ -19,7 +20,7 @@ async def keep_max_send_rate(conn: Conn, rate: float | None) -> None:
 
     0 lifts the limit, None leaves what is in force.
     """
-    if rate is not None and await store_rates.set_max_send_rate(conn, rate or None):
+    if rate is not None and await rates_store.set_max_send_rate(conn, rate or None):
         log.info("max_send_rate.changed", per_second=rate or None)
 
 
@@ -36,7 +37,7 @@ async def set_domain_rate(
         acceptable.check_range("burst", burst, least=1, most=1_000_000)
     if note is not None:
         acceptable.check_text("note", note)
-    await store_rates.set_domain_rate(conn, _checked(domain), rate=rate, burst=burst, note=note)
+    await rates_store.set_domain_rate(conn, _checked(domain), rate=rate, burst=burst, note=note)
 
 
 async def lift_domain_rate(conn: Conn, domain: str) -> None:
@@ -45,13 +46,13 @@ async def lift_domain_rate(conn: Conn, domain: str) -> None:
     Raises:
         NotFound: it has no rate.
     """
-    if not await store_rates.lift_domain_rate(conn, _checked(domain)):
+    if not await rates_store.lift_domain_rate(conn, _checked(domain)):
         raise NotFound("rate for domain", domain)
 
 
 async def list_rates(conn: Conn) -> list[Rate]:
     """List the rates in force, that of the whole installation first."""
-    return await store_rates.list_rates(conn)
+    return await rates_store.list_rates(conn)
 
 
 def _checked(domain: str) -> str:

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from mailqueue.core.errors import ConfigError
-from mailqueue.core.submission import SubmissionSettings
-from mailqueue.smtp.selfmade import keep_certificate
-from mailqueue.smtp.server_login import is_on_this_machine
+from mailqueue.settings.submission import SubmissionSettings
+from mailqueue.smtp.server.login import is_on_this_machine
+from mailqueue.smtp.server.self_signed import keep_certificate
 from mailqueue.telemetry.log import get_logger
 
 FILE_NAME = "submission.pem"

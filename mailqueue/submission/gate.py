@@ -8,11 +8,11 @@ from ipaddress import IPv6Address, ip_address, ip_network
 from uuid import UUID
 
 from mailqueue.core.errors import MailqueueError
-from mailqueue.smtp.server_answer import LOGIN_REFUSED, Answer
-from mailqueue.smtp.server_handler import Attempt, LoggedIn
+from mailqueue.smtp.server.answer import LOGIN_REFUSED, Answer
+from mailqueue.smtp.server.handler import Attempt, LoggedIn
 from mailqueue.submission.model import Program
 from mailqueue.telemetry.log import get_logger
-from mailqueue.tenants.callers import Callers
+from mailqueue.tenants.keys.cache import Callers
 from mailqueue.tenants.model import Scope
 
 MOST_FAILURES = 10

@@ -14,14 +14,14 @@ from mailqueue.core.errors import (
     Unauthorized,
     Unavailable,
 )
-from mailqueue.mail.rawmail import PreparedRaw, RawEmail, prepared
-from mailqueue.smtp.server_answer import CLOSING, Answer
-from mailqueue.smtp.server_handler import Received
+from mailqueue.mail.accept.raw import PreparedRaw, RawEmail, prepared
+from mailqueue.smtp.server.answer import CLOSING, Answer
+from mailqueue.smtp.server.handler import Received
 from mailqueue.submission.intake import Intake
 from mailqueue.submission.model import Program
 from mailqueue.telemetry.log import get_logger
-from mailqueue.tenants.allowance import Allowance
 from mailqueue.tenants.model import Caller
+from mailqueue.tenants.rate_limit.limiter import Allowance
 
 LARGE_OCTETS = 256 * 1024
 """Larger messages are looked at beside the conversations, not between them."""

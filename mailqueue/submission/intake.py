@@ -8,14 +8,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import MailqueueError, Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
+from mailqueue.mail.accept.raw import PreparedRaw, accept_prepared
 from mailqueue.mail.model import BatchRow
-from mailqueue.mail.rawmail import PreparedRaw, accept_prepared
-from mailqueue.tenants.keys import in_force, not_in_force
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.tenants.keys.manage import in_force, not_in_force
 from mailqueue.tenants.model import Caller
 
 MOST_TOGETHER = 100

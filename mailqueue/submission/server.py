@@ -8,22 +8,22 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from mailqueue.core.config import Settings
 from mailqueue.core.errors import ConfigError, NotFound
-from mailqueue.core.submission import DEFAULT_PORT
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
-from mailqueue.mail.shares import MOST_RECIPIENTS
-from mailqueue.smtp.server import smtp_server
-from mailqueue.smtp.server_handler import ServerLimits
+from mailqueue.mail.accept.shares import MOST_RECIPIENTS
+from mailqueue.settings.environment import Settings
+from mailqueue.settings.submission import DEFAULT_PORT
+from mailqueue.smtp.server.handler import ServerLimits
+from mailqueue.smtp.server.listener import smtp_server
 from mailqueue.submission import store
 from mailqueue.submission.certificates import certificate_of, renewed
 from mailqueue.submission.gate import Gate
 from mailqueue.submission.handler import PATIENCE_SECONDS, SubmissionHandler
 from mailqueue.submission.intake import Intake
 from mailqueue.telemetry.log import get_logger
-from mailqueue.tenants.allowance import Allowance
-from mailqueue.tenants.callers import Callers
+from mailqueue.tenants.keys.cache import Callers
+from mailqueue.tenants.rate_limit.limiter import Allowance
 
 LIMITS = ServerLimits(
     message_bytes=52_428_800,

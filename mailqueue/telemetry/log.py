@@ -10,7 +10,7 @@ import orjson
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
 
-from mailqueue.core.config import LogFormat, LogSettings
+from mailqueue.settings.environment import LogFormat, LogSettings
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 _ADDRESS_KEYS = ("recipient", "address", "email", "sender")

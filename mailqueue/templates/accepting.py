@@ -26,11 +26,11 @@ from uuid import UUID
 
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
+from mailqueue.rendering.compiled import Rendered
 from mailqueue.rendering.faults import TemplateFault
-from mailqueue.rendering.stencil import Rendered
 from mailqueue.templates import store
+from mailqueue.templates.cache import Sheet, Sheets
 from mailqueue.templates.model import Template, Version, VersionStatus
-from mailqueue.templates.sheets import Sheet, Sheets
 
 _NAMED = re.compile(r"(?P<slug>[^@]*)(?:@(?P<version>.*))?", re.DOTALL)
 _NUMBER = re.compile(r"[0-9]{1,9}")

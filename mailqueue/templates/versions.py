@@ -7,8 +7,8 @@ from uuid import UUID
 
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.rendering.chamber import Chamber
 from mailqueue.rendering.faults import TemplateFault
+from mailqueue.rendering.process.host import Chamber
 from mailqueue.templates import store
 from mailqueue.templates.model import NewVersion, Template, Text, Version, Words
 

@@ -8,10 +8,10 @@ from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import InputError, MailqueueError, Unavailable
 from mailqueue.db.pool import Pool, borrow
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
 from mailqueue.trap import store
 from mailqueue.trap.model import Caught

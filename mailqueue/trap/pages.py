@@ -11,11 +11,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import NotFound, Unavailable
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.mime.parse import parse_message
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.trap import inbox
 from mailqueue.trap.guard import MAIL_POLICY, Guard
 from mailqueue.trap.model import TrapMessage, TrapSummary

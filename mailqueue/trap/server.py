@@ -5,19 +5,13 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import ConfigError, MailqueueError
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import Pool
-from mailqueue.smtp.server import smtp_server
-from mailqueue.smtp.server_answer import FAILED, LOGIN_REFUSED, Answer
-from mailqueue.smtp.server_handler import (
-    Attempt,
-    Authenticate,
-    LoggedIn,
-    Received,
-    ServerLimits,
-)
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.smtp.server.answer import FAILED, LOGIN_REFUSED, Answer
+from mailqueue.smtp.server.handler import Attempt, Authenticate, LoggedIn, Received, ServerLimits
+from mailqueue.smtp.server.listener import smtp_server
 from mailqueue.trap.access import is_password, require_password
 from mailqueue.trap.collector import Collector, collector
 from mailqueue.trap.simulator import BEHAVIOUR_BY_NAME, USUAL, Behaviour, behaviour_for, name_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
 
-from mailqueue.smtp.server_answer import Answer
+from mailqueue.smtp.server.answer import Answer
 
 SIMULATOR_DOMAIN = "simulator.example"
 

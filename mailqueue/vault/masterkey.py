@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from mailqueue.core.config import Settings
 from mailqueue.core.errors import ConfigError
+from mailqueue.settings.environment import Settings
 from mailqueue.vault.sealing import KEY_BYTES
 
 VARIABLE = "MAILQUEUE_MASTER_KEY"

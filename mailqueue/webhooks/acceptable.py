@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from mailqueue.core.errors import InvalidField
-from mailqueue.core.outbound import normal_host
+from mailqueue.core.outbound_guard import normal_host
 from mailqueue.webhooks.model import EventType
 
 MOST_URL = 2000

@@ -7,8 +7,8 @@ from uuid import UUID
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.webhooks import endpoints
-from mailqueue.webhooks import store_deliveries as store
 from mailqueue.webhooks.model import ENDED, Delivery, DeliveryLog, EventType, Filter, Status
+from mailqueue.webhooks.store import deliveries as store
 
 MOST_LISTED = 1000
 MOST_RETRIED = 10_000

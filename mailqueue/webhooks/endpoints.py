@@ -9,11 +9,11 @@ from mailqueue.db.fetch import Conn
 from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.sealing import Place
-from mailqueue.webhooks import store
 from mailqueue.webhooks.acceptable import description_of, event_types_of, url_of
-from mailqueue.webhooks.identity import new_id
+from mailqueue.webhooks.ids import new_id
 from mailqueue.webhooks.model import Keys, Webhook, WithSecret
 from mailqueue.webhooks.signing import new_secret, secret_of
+from mailqueue.webhooks.store import endpoints as endpoints_store
 
 MOST_OF_PROJECT = 50
 MOST_LISTED = 1000
@@ -44,11 +44,11 @@ async def add(
     types, words = event_types_of(event_types), description_of(description)
     chosen = new_secret() if secret is None else secret_of(secret)
     async with conn.transaction():
-        if await store.count(conn, project_id) >= MOST_OF_PROJECT:
+        if await endpoints_store.count(conn, project_id) >= MOST_OF_PROJECT:
             raise Conflict(f"a project may have {MOST_OF_PROJECT} webhooks: remove one first")
         webhook_id = new_id()
         sealed = await _sealed(conn, project_id, webhook_id, chosen, master=master)
-        await store.add(
+        await endpoints_store.add(
             conn,
             webhook_id,
             project_id=project_id,
@@ -58,7 +58,7 @@ async def add(
             sealed=sealed,
         )
         detail = {"url": url, "event_types": types}
-        await store.audit(
+        await endpoints_store.audit(
             conn, project_id, "webhook.added", subject=webhook_id, detail=detail, by=by
         )
         return WithSecret(await find(conn, project_id, webhook_id), chosen)
@@ -70,7 +70,7 @@ async def project_named(conn: Conn, project: str) -> UUID:
     Raises:
         NotFound: there is none of that name.
     """
-    found = await store.find_project(conn, project)
+    found = await endpoints_store.find_project(conn, project)
     if found is None:
         raise NotFound("project", project)
     return found
@@ -82,7 +82,9 @@ async def find(conn: Conn, project_id: UUID | None, webhook_id: UUID) -> Webhook
     Raises:
         NotFound: there is none of that id.
     """
-    found = await store.list_page(conn, project_id=project_id, webhook_id=webhook_id, limit=1)
+    found = await endpoints_store.list_page(
+        conn, project_id=project_id, webhook_id=webhook_id, limit=1
+    )
     if not found:
         raise NotFound("webhook", webhook_id)
     return found[0]
@@ -98,7 +100,7 @@ async def list_page(
     """
     if not 1 <= limit <= MOST_LISTED:
         raise InvalidField("limit", f"must be 1 to {MOST_LISTED}, got {limit}")
-    return await store.list_page(conn, project_id=project_id, after=after, limit=limit)
+    return await endpoints_store.list_page(conn, project_id=project_id, after=after, limit=limit)
 
 
 async def change(
@@ -118,7 +120,7 @@ async def change(
         InvalidField: a field at fault.
         NotFound: the project has no such webhook.
     """
-    is_there = await store.change(
+    is_there = await endpoints_store.change(
         conn,
         project_id,
         webhook_id,
@@ -140,7 +142,7 @@ async def switch(
     Raises:
         NotFound: the project has no such webhook.
     """
-    if not await store.switch(conn, project_id, webhook_id, is_enabled=is_enabled, by=by):
+    if not await endpoints_store.switch(conn, project_id, webhook_id, is_enabled=is_enabled, by=by):
         raise NotFound("webhook", webhook_id)
     return await find(conn, project_id, webhook_id)
 
@@ -151,7 +153,7 @@ async def remove(conn: Conn, project_id: UUID, webhook_id: UUID, *, by: str) -> 
     Raises:
         NotFound: the project has no such webhook.
     """
-    if not await store.remove(conn, project_id, webhook_id, by=by):
+    if not await endpoints_store.remove(conn, project_id, webhook_id, by=by):
         raise NotFound("webhook", webhook_id)
 
 
@@ -177,7 +179,7 @@ async def rotate(
         raise InvalidField("overlap_hours", "must be from 0 hours to 30 days")
     chosen = new_secret() if secret is None else secret_of(secret)
     async with conn.transaction():
-        keys = await store.lock_keys(conn, project_id, webhook_id)
+        keys = await endpoints_store.lock_keys(conn, project_id, webhook_id)
         if keys is None:
             raise NotFound("webhook", webhook_id)
         previous = None
@@ -187,11 +189,11 @@ async def rotate(
                 conn, project_id, webhook_id, opened, master=master, column=PREVIOUS
             )
         sealed = await _sealed(conn, project_id, webhook_id, chosen, master=master)
-        await store.replace_secret(
+        await endpoints_store.replace_secret(
             conn, webhook_id, sealed=sealed, previous=previous, overlap=overlap
         )
         detail = {"overlap_hours": round(overlap.total_seconds() / 3600, 2)}
-        await store.audit(
+        await endpoints_store.audit(
             conn, project_id, "webhook.rotated", subject=webhook_id, detail=detail, by=by
         )
         return WithSecret(await find(conn, project_id, webhook_id), chosen)

@@ -12,11 +12,13 @@ from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.ports.webhook import Poster
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.webhooks import endpoints, store, store_deliveries
-from mailqueue.webhooks.calling import called
-from mailqueue.webhooks.identity import new_id
+from mailqueue.webhooks import endpoints
+from mailqueue.webhooks.call import called
+from mailqueue.webhooks.ids import new_id
 from mailqueue.webhooks.model import TEST_TYPE, Ending, EventType, Webhook
 from mailqueue.webhooks.signing import key_of
+from mailqueue.webhooks.store import deliveries as deliveries_store
+from mailqueue.webhooks.store import endpoints as endpoints_store
 
 Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 VERSION = 1
@@ -60,7 +62,7 @@ async def try_out(
         raise InvalidField("type", f"there is no type {kind[:100]!r}")
     async with lend() as conn:
         webhook = await endpoints.find(conn, project_id, webhook_id)
-        found = await store.read_keys(conn, [webhook_id])
+        found = await endpoints_store.read_keys(conn, [webhook_id])
         if not found:
             raise NotFound("webhook", webhook_id)
         secrets = await endpoints.secrets_of(conn, found[0], master=master)
@@ -75,7 +77,7 @@ async def try_out(
         keys=[key_of(secret) for secret in secrets],
     )
     async with lend() as conn:
-        delivery_id = await store_deliveries.log_test(
+        delivery_id = await deliveries_store.log_test(
             conn,
             project_id,
             webhook_id,

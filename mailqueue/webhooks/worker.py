@@ -12,18 +12,18 @@ from itertools import groupby
 from operator import attrgetter
 from uuid import UUID
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.crashpoints import reach
 from mailqueue.db.link import Link
 from mailqueue.ports.webhook import Poster
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.webhooks import store_deliveries
-from mailqueue.webhooks.lane import FIRST_CALLS, WAITING_PER_CALL, Desk, Lane
-from mailqueue.webhooks.ledger import Ledger
+from mailqueue.webhooks.concurrency import Slots
+from mailqueue.webhooks.dispatcher import FIRST_CALLS, WAITING_PER_CALL, Desk, Lane
 from mailqueue.webhooks.model import Claimed
-from mailqueue.webhooks.slots import Slots
-from mailqueue.webhooks.ways import BELIEVED_SECONDS, Ways
+from mailqueue.webhooks.settler import Ledger
+from mailqueue.webhooks.store import deliveries as deliveries_store
+from mailqueue.webhooks.targets import BELIEVED_SECONDS, Ways
 
 LEASE = timedelta(seconds=60)
 """Longer than a delivery waits here and is called for together, and than its outcome takes."""
@@ -103,7 +103,7 @@ class WebhookWorker:
         room = {lane.webhook_id: lane.room for lane in self._lanes.values()}
         claimed_at = self._desk.now()
         claims = await self._links[0].call(
-            lambda conn: store_deliveries.claim(
+            lambda conn: deliveries_store.claim(
                 conn,
                 by=self._name,
                 limit=BATCH,
@@ -184,7 +184,7 @@ class WebhookWorker:
         for webhook_id, lane in list(self._lanes.items()):
             if lane.is_idle and lane.used_at < oldest:
                 del self._lanes[webhook_id]
-        return await self._links[1].call(lambda conn: store_deliveries.tidy(conn, most=TIDY_ROWS))
+        return await self._links[1].call(lambda conn: deliveries_store.tidy(conn, most=TIDY_ROWS))
 
     def _left_alone(self, ids: Collection[UUID]) -> None:
         for webhook_id in ids:

@@ -5,11 +5,11 @@ from urllib.parse import unquote, urlsplit
 
 from mailqueue.adapters.filestores.folder import FolderStore
 from mailqueue.adapters.filestores.s3 import S3Store
-from mailqueue.core.config import ArchiveSettings
 from mailqueue.core.errors import ConfigError
-from mailqueue.core.places import AttachmentSettings
-from mailqueue.mail.shelf import FileShelf
+from mailqueue.mail.message.file_storage import FileShelf
 from mailqueue.ports.filestore import Store
+from mailqueue.settings.attachments import AttachmentSettings
+from mailqueue.settings.environment import ArchiveSettings
 
 
 class ArchiveStores:

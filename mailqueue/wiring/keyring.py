@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from mailqueue.core.config import Settings
+from mailqueue.settings.environment import Settings
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.vault.masterkey import master_key_of
 

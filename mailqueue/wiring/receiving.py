@@ -3,8 +3,8 @@
 from mailqueue.adapters.http.model import Reach
 from mailqueue.adapters.inbound.choice import providers
 from mailqueue.adapters.inbound.fetching import fetcher
-from mailqueue.core.config import Settings
 from mailqueue.inbound.worker import Tools as InboundTools
+from mailqueue.settings.environment import Settings
 from mailqueue.wiring.keyring import keyring_of
 
 

@@ -10,23 +10,23 @@ from mailqueue.adapters.sending.http import HttpAccount, HttpTransport
 from mailqueue.adapters.sending.oauth import Tokens
 from mailqueue.adapters.sending.service import Access
 from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpTransport
-from mailqueue.core.config import Network, Settings
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.deliverability.signing import signers_of
 from mailqueue.dkim.signer import Signers
-from mailqueue.mail.courier import Courier, CourierSettings
-from mailqueue.mail.desk import Account
-from mailqueue.mail.dressing import Dresses
-from mailqueue.mail.ownserver import Ways
+from mailqueue.mail.direct.queued import Ways
+from mailqueue.mail.message.tracking import Dresses
+from mailqueue.mail.send.context import Account
+from mailqueue.mail.send.worker import Courier, CourierSettings
 from mailqueue.ports.transport import Transport
 from mailqueue.senders import accounts, identity
 from mailqueue.senders.inline import InlineServer
 from mailqueue.senders.model import Provider, SenderAccount
-from mailqueue.smtp.session import TlsMode
-from mailqueue.smtp.transcript import Transcript
-from mailqueue.tracking.dresser import Dresser
+from mailqueue.settings.environment import Network, Settings
+from mailqueue.smtp.client.session import TlsMode
+from mailqueue.smtp.client.transcript import Transcript
+from mailqueue.tracking.injector import Dresser
 from mailqueue.vault.masterkey import MasterKey, master_key_of
 from mailqueue.wiring.files import shelf_of
 from mailqueue.wiring.keyring import keyring_of

@@ -4,7 +4,7 @@ from functools import partial
 
 from mailqueue.adapters.http.model import Reach
 from mailqueue.adapters.http.posting import HttpPoster
-from mailqueue.core.config import Settings
+from mailqueue.settings.environment import Settings
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.webhooks.worker import Tools
 

@@ -8,9 +8,9 @@ from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpChannel, SmtpTransp
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
 from mailqueue.ports.transport import Channel, Transport
-from mailqueue.smtp.session import TlsMode
-from tests.smtp.scripted import CLOSE, scripted
-from tests.smtp.sending import PATIENT, channel_to, mails, send
+from mailqueue.smtp.client.session import TlsMode
+from tests.smtp.client.scripted import CLOSE, scripted
+from tests.smtp.client.sending import PATIENT, channel_to, mails, send
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ import pytest
 from mailqueue.administration import administrators
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants import keytext
+from mailqueue.tenants.keys import text as keys_text
 from tests import make
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +34,7 @@ async def test_revoked_expired_and_invented_tokens_are_refused(conn: Conn) -> No
     assert await administrators.find(conn, short) == "ben"
     await conn.execute("UPDATE mailqueue.administrators SET expires_at = now() WHERE name = 'ben'")
 
-    invented = keytext.new_secret(administrators.PREFIX).reveal()
+    invented = keys_text.new_secret(administrators.PREFIX).reveal()
     for token in (revoked, short, invented, invented[:-1], "", "mq_admin_", "x" * 10_000):
         assert await administrators.find(conn, token) is None
     with pytest.raises(NotFound):
@@ -43,8 +43,8 @@ async def test_revoked_expired_and_invented_tokens_are_refused(conn: Conn) -> No
 
 async def test_an_api_key_is_no_administrators_token(conn: Conn) -> None:
     """Even one whose hash somebody has written where those of administrators are."""
-    key = keytext.new_key(is_test=False).reveal()
-    values = {"name": "ann", "token_hash": keytext.hash_of(key), "hint": "x", "created_by": "x"}
+    key = keys_text.new_key(is_test=False).reveal()
+    values = {"name": "ann", "token_hash": keys_text.hash_of(key), "hint": "x", "created_by": "x"}
     await make.inserted(conn, "administrators", values)
 
     assert await administrators.find(conn, key) is None

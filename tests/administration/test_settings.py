@@ -8,9 +8,9 @@ from psycopg import errors
 from mailqueue.administration import revoking, settings
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.enqueue import NewEmail, enqueue
-from mailqueue.tenants import projects
-from mailqueue.tenants.keys import issue_key
+from mailqueue.mail.accept.enqueue import NewEmail, enqueue
+from mailqueue.tenants.keys.manage import issue_key
+from mailqueue.tenants.projects import manage as projects_manage
 from tests import make
 
 pytestmark = pytest.mark.anyio
@@ -142,15 +142,15 @@ async def test_new_projects_begin_with_the_limits_of_the_installation(conn: Conn
     limits = {"project_daily_limit": "1000", "project_rate_per_second": "5"}
     await settings.change(conn, limits, by="ann")
 
-    usual = await projects.add(conn, "usual", by="ann")
-    own = await projects.add(conn, "own", settings={"daily_limit": None}, by="ann")
+    usual = await projects_manage.add(conn, "usual", by="ann")
+    own = await projects_manage.add(conn, "own", settings={"daily_limit": None}, by="ann")
 
     assert (usual.daily_limit, usual.rate_per_second) == (1000, 5.0)
     assert (own.daily_limit, own.rate_per_second) == (None, 5.0)
 
 
 async def test_keys_are_revoked_over_all_projects_by_what_is_known_of_them(conn: Conn) -> None:
-    await projects.add(conn, "shop", by="ann")
+    await projects_manage.add(conn, "shop", by="ann")
     live = await issue_key(conn, "shop", "web", is_test=False)
     other = await issue_key(conn, "shop", "app", is_test=False)
     trial = await issue_key(conn, "default", "trial", is_test=True)

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
-from tests.api.calling import Calling, calling
+from mailqueue.settings.environment import DatabaseSettings
+from tests.api.support.calling import Calling, calling
 
 
 @pytest.fixture

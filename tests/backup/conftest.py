@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.migrate import migrate
 from mailqueue.db.provision import provision
@@ -16,6 +15,7 @@ from mailqueue.embedded.binaries import find_binaries
 from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.ports import HOST, free_port
 from mailqueue.embedded.service_user import Account
+from mailqueue.settings.environment import DatabaseSettings
 from tests.backup.guide import Guide
 from tests.whole.running import Home
 

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.backup.guide import Guide
 from tests.concurrency.running import (
@@ -19,7 +19,7 @@ from tests.concurrency.running import (
     workers,
 )
 from tests.queue.acting import difference
-from tests.smtp.scripted import ScriptedServer, scripted
+from tests.smtp.client.scripted import ScriptedServer, scripted
 
 pytestmark = pytest.mark.anyio
 MAILS = 10

@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from mailqueue.core.config import LogFormat, LogLevel, LogSettings
+from mailqueue.settings.environment import LogFormat, LogLevel, LogSettings
 from mailqueue.telemetry.log import configure_logging
 from tests.chaos.arena import Size
 from tests.chaos.catalogue import SCENARIOS, Scenario

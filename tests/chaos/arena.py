@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.chaos.producing import Producer, producing
 from tests.chaos.reckoning import Reckoning, reckon

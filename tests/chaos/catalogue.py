@@ -3,12 +3,14 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tests.chaos import (
+from tests.chaos.arena import Arena, Size, arena
+from tests.chaos.points import matrix
+from tests.chaos.reckoning import Reckoning
+from tests.chaos.scenarios import (
     clocks,
     disks,
     freezing,
     kills,
-    matrix,
     meddling,
     outages,
     pooling,
@@ -18,8 +20,6 @@ from tests.chaos import (
     starving,
     storm,
 )
-from tests.chaos.arena import Arena, Size, arena
-from tests.chaos.reckoning import Reckoning
 from tests.concurrency.running import Shipped
 
 MOST_TRIES = 5

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from psycopg.types.json import Jsonb
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
+from mailqueue.settings.environment import DatabaseSettings
 from tests.chaos.addresses import recipient
 
 LARGEST_BATCH = 500

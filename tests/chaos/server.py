@@ -10,13 +10,13 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.migrate import migrate
 from mailqueue.db.provision import provision
 from mailqueue.embedded.binaries import Binaries, find_binaries
 from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.service_user import Account, service_account
+from mailqueue.settings.environment import DatabaseSettings
 from tests.concurrency.running import Shipped
 
 ROLE = "mailqueue_chaos"

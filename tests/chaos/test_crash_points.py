@@ -12,8 +12,8 @@ import pytest
 from mailqueue.core.crashpoints import VARIABLE, Action, Crashed, reach, reach_of
 from tests.chaos.arena import Size
 from tests.chaos.catalogue import SCENARIOS
-from tests.chaos.matrix import CASES, ONCE_EACH, QUICK_MAILS, all_points
-from tests.chaos.points import POINTS
+from tests.chaos.points.matrix import CASES, ONCE_EACH, QUICK_MAILS, all_points
+from tests.chaos.points.named import POINTS
 from tests.concurrency.running import Shipped
 from tests.rules.source import all_imports, modules, parsed
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.invoked import Cli
-from tests.cli.mailing import Folder
+from tests.cli.sending.mailing import Folder
+from tests.cli.support.invoked import Cli
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.operations.bench import Accepting, Sending, words
 from tests import make
-from tests.cli.invoked import Cli
+from tests.cli.support.invoked import Cli
 
 TABLES = (
     "projects",

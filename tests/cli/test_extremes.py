@@ -4,7 +4,7 @@ import json
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.cli.invoked import Cli
+from tests.cli.support.invoked import Cli
 
 DEEP = "[" * 1_100 + "]" * 1_100
 CHANGES = (

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from mailqueue.cli.psql import arguments, environment, find_psql
-from mailqueue.core.config import DatabaseSettings, DatabaseSource
 from mailqueue.core.secret import Secret
 from mailqueue.db.libpq import reach
+from mailqueue.settings.environment import DatabaseSettings, DatabaseSource
 
 ROOT = Path(__file__).parents[2]
 

@@ -20,7 +20,7 @@ from mailqueue.client import (
     SyncClient,
     To,
 )
-from tests.api.calling import Calling
+from tests.api.support.calling import Calling
 from tests.client.serving import AT_ONCE, client_of, served
 
 pytestmark = pytest.mark.anyio

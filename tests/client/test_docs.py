@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests import make
-from tests.api.calling import Calling
+from tests.api.support.calling import Calling
 from tests.client.serving import served
 from tests.docs.reading import blocks
 

@@ -11,16 +11,16 @@ from typing import Any, TypeVar
 import httpx2
 
 from mailqueue.api.app import create_app
-from mailqueue.api.listening import bind, listening
-from mailqueue.core.config import DatabaseSettings
+from mailqueue.api.http.server import bind, listening
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect, open_pool
-from mailqueue.tenants.keys import issue_key
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tenants.model import Scope
 from mailqueue.wiring.serving import build_services
 from tests import make
-from tests.api.calling import MANY, settings_for
-from tests.api.wired import MASTER
+from tests.api.support.calling import MANY, settings_for
+from tests.api.support.wired import MASTER
 
 T = TypeVar("T")
 FILES = ["application/pdf", "image/gif", "image/jpeg", "image/png", "image/webp", "text/plain"]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import requests
 
-from mailqueue.api import edge
+from mailqueue.api.http import middleware
 from mailqueue.db.pool import connect
 from tests.clients.serving import Served
 from tests.logged import log_of
@@ -79,7 +79,7 @@ def told(path: str, document: Any) -> object:
 def test_a_database_that_is_away_is_told_in_the_form_of_the_api(
     site: Served, path: str, body: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written = log_of(edge, monkeypatch)
+    written = log_of(middleware, monkeypatch)
     response = posted(site, path, body)
 
     assert response.status_code == 503

@@ -15,8 +15,8 @@ from python_http_client.exceptions import BadRequestsError
 from sendgrid import SendGridAPIClient
 from sendgrid.helpers.mail import Mail
 
-from tests.clients.mailgun_mails import DOMAIN, HI
-from tests.clients.sendgrid_mails import refused
+from tests.clients.mailgun.mails import DOMAIN, HI
+from tests.clients.sendgrid.mails import refused
 from tests.clients.serving import PDF, Served
 
 COUNTS = [50, 51, 99, 100, 1000]

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mailqueue.api.shapes.mailboxes import framed, mailbox, split_mailboxes
-from mailqueue.api.shapes.resend_times import instant_of
+from mailqueue.api.compat.mailboxes import framed, mailbox, split_mailboxes
+from mailqueue.api.compat.resend.times import instant_of
 from mailqueue.core.errors import InvalidField
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

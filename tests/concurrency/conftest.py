@@ -9,7 +9,6 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from mailqueue.core.config import DatabaseSettings, Pooler
 from mailqueue.core.secret import Secret
 from mailqueue.db.migrate import migrate
 from mailqueue.db.provision import provision
@@ -17,6 +16,7 @@ from mailqueue.embedded.binaries import find_binaries
 from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.postmaster import Postmaster
 from mailqueue.embedded.service_user import Account
+from mailqueue.settings.environment import DatabaseSettings, Pooler
 from tests import scratch
 from tests.concurrency.running import Shipped
 from tests.poolers.bouncer import bouncing

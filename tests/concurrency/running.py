@@ -16,14 +16,14 @@ from typing import Any, TypeVar
 
 from psycopg.types.json import Jsonb
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import open_connection
 from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.postmaster import Postmaster
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.smtp.scripted import Answer, ScriptedServer
+from tests.smtp.client.scripted import Answer, ScriptedServer
 
 T = TypeVar("T")
 PATIENCE_SECONDS = 150.0

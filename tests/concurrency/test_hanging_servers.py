@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 from psycopg.types.json import Jsonb
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.slots import ASIDE
+from mailqueue.mail.send.concurrency import ASIDE
 from mailqueue.senders import accounts
 from mailqueue.senders.model import NewSender, Tls
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault.masterkey import create_master_key
 from tests import make
 from tests.concurrency.running import session, until, workers
 from tests.needs import SOAK
-from tests.smtp.scripted import SILENT, USUAL_EHLO, Answer, ScriptedServer, scripted
+from tests.smtp.client.scripted import SILENT, USUAL_EHLO, Answer, ScriptedServer, scripted
 
 pytestmark = pytest.mark.anyio
 HANGING, OTHERS = 10, 40

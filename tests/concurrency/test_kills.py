@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.queue import store as kernel
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.concurrency.running import (
     SLOWLY,
@@ -24,7 +24,7 @@ from tests.concurrency.running import (
 )
 from tests.concurrency.withholding import withholding
 from tests.queue.acting import SILENCE, difference
-from tests.smtp.scripted import SILENT, scripted
+from tests.smtp.client.scripted import SILENT, scripted
 
 pytestmark = pytest.mark.anyio
 MAILS = 400

@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 from psycopg import errors
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus
 from mailqueue.queue import store as kernel
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.queue.acting import SILENCE, claim, counted, difference, mark, opened, settle
 

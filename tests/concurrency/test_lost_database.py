@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.concurrency.running import (
     SLOWLY,
@@ -19,7 +19,7 @@ from tests.concurrency.running import (
     workers,
 )
 from tests.queue.acting import difference
-from tests.smtp.scripted import scripted
+from tests.smtp.client.scripted import scripted
 
 pytestmark = pytest.mark.anyio
 MAILS, IN_FLIGHT = 400, 8

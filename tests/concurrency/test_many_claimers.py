@@ -9,12 +9,12 @@ from datetime import timedelta
 import pytest
 from psycopg import OperationalError
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import LeaseLost, Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.mail.model import Ending, LogStatus
 from mailqueue.queue import store as kernel
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.concurrency.test_limits_under_load import look_again, overshoots, watched
 from tests.queue.acting import claim, counted, difference, mark, opened, settle

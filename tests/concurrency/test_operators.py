@@ -2,11 +2,11 @@
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
-from mailqueue.operations import many, pausing
+from mailqueue.operations import bulk, pausing
 from mailqueue.operations.model import Order
 from mailqueue.operations.pausing import Kind, Target
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.concurrency.running import (
     SLOWLY,
@@ -20,7 +20,7 @@ from tests.concurrency.running import (
     workers,
 )
 from tests.queue.acting import difference
-from tests.smtp.scripted import ScriptedServer, scripted
+from tests.smtp.client.scripted import ScriptedServer, scripted
 
 pytestmark = pytest.mark.anyio
 MAILS = 300
@@ -92,7 +92,7 @@ async def test_operations_and_workers_never_stand_in_each_others_way(
                     argument = {"reason": "r", "priority": priority}
                     argument = {k: argument[k] for k in _NEEDS[verb]}
                     order = Order(verb, where, argument)
-                    await many.carry_out(conn, order, by="t", advance=nobody)
+                    await bulk.carry_out(conn, order, by="t", advance=nobody)
             found = await until_nothing_is_queued(conn)
             assert await command.stopped() == 0
             assert command.log.read_text().count("eadlock") == 0

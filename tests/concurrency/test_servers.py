@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.embedded.ports import free_port
 from mailqueue.senders import accounts
 from mailqueue.senders.model import NewSender, Tls
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault.masterkey import create_master_key
 from tests import make
 from tests.concurrency.running import (
@@ -24,7 +24,7 @@ from tests.concurrency.running import (
     workers,
 )
 from tests.concurrency.withholding import withholding
-from tests.smtp.scripted import SILENT, USUAL_EHLO, ScriptedServer, scripted
+from tests.smtp.client.scripted import SILENT, USUAL_EHLO, ScriptedServer, scripted
 
 pytestmark = pytest.mark.anyio
 MAILS = 40

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.core.bounces import BounceSettings
-from mailqueue.core.config import load_settings
 from mailqueue.core.errors import ConfigError
+from mailqueue.settings.bounces import BounceSettings
+from mailqueue.settings.environment import load_settings
 
 
 @pytest.fixture(autouse=True)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.core.config import DatabaseSource, LogLevel, Pooler, load_settings
 from mailqueue.core.dsn import take_pool_max
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.units import parse_bytes, parse_duration
+from mailqueue.settings.environment import DatabaseSource, LogLevel, Pooler, load_settings
 
 
 @pytest.fixture(autouse=True)

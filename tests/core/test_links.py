@@ -2,9 +2,9 @@
 
 import pytest
 
-from mailqueue.core.config import load_settings
 from mailqueue.core.errors import ConfigError
-from mailqueue.core.links import parse_public_url
+from mailqueue.settings.environment import load_settings
+from mailqueue.settings.tracking import parse_public_url
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Which DNS servers are asked."""
 
-from mailqueue.core.nameserver import parse_name_servers
+from mailqueue.settings.nameserver import parse_name_servers
 
 
 def test_name_servers_are_addresses_with_or_without_a_port() -> None:

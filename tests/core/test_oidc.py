@@ -2,9 +2,9 @@
 
 import pytest
 
-from mailqueue.core.config import load_settings
 from mailqueue.core.errors import ConfigError
-from mailqueue.core.oidc import OidcSettings, parse_issuer
+from mailqueue.settings.environment import load_settings
+from mailqueue.settings.oidc import OidcSettings, parse_issuer
 
 
 @pytest.mark.parametrize(

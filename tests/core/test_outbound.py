@@ -4,7 +4,7 @@ from ipaddress import ip_address, ip_network
 
 import pytest
 
-from mailqueue.core.outbound import is_public, may_reach, normal_host
+from mailqueue.core.outbound_guard import is_public, may_reach, normal_host
 
 INSIDE = (
     "0.0.0.0",

@@ -5,12 +5,12 @@ import asyncio
 import pytest
 from psycopg import errors
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import LeaseLost, Unavailable
 from mailqueue.db import leases
 from mailqueue.db.fetch import Conn
 from mailqueue.db.leases import MARGIN_SECONDS, Holder, Lease
 from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.concurrency.running import until
 from tests.queue.acting import opened

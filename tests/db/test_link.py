@@ -5,9 +5,9 @@ import asyncio
 import pytest
 from psycopg import OperationalError
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
+from mailqueue.settings.environment import DatabaseSettings
 
 pytestmark = pytest.mark.anyio
 LONGEST_SECONDS = 10.0

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings, Pooler
 from mailqueue.core.errors import ConfigError, Unavailable
 from mailqueue.core.secret import Secret
 from mailqueue.db.apply import MigrationFailed
@@ -14,6 +13,7 @@ from mailqueue.db.migrate import migrate, require_current, status
 from mailqueue.db.pool import connect
 from mailqueue.db.roles import ROLES
 from mailqueue.db.sql import sql_folder
+from mailqueue.settings.environment import DatabaseSettings, Pooler
 from tests.conftest import Server
 
 pytestmark = pytest.mark.anyio

@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings, DatabaseSource, Pooler
 from mailqueue.core.errors import ConfigError, Unavailable
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn, many
 from mailqueue.db.pool import Pool, borrow, connect, open_pool
 from mailqueue.embedded.ports import free_port
+from mailqueue.settings.environment import DatabaseSettings, DatabaseSource, Pooler
 
 pytestmark = pytest.mark.anyio
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import NOTICED, connect
+from mailqueue.settings.environment import DatabaseSettings
 
 pytestmark = pytest.mark.anyio
 

@@ -13,8 +13,8 @@ import dns.rcode
 import dns.rdatatype
 import dns.rrset
 
-from mailqueue.core.nameserver import NameServer
 from mailqueue.deliverability.resolver import Resolver
+from mailqueue.settings.nameserver import NameServer
 
 TEXT_OCTETS = 255
 

@@ -10,9 +10,9 @@ import click
 import pytest
 import yaml
 
-from mailqueue.cli.worker import worker
-from mailqueue.fleet import PATIENCE_SECONDS
+from mailqueue.cli.worker.commands import worker
 from mailqueue.maintenance.model import Task
+from mailqueue.process.pool import PATIENCE_SECONDS
 from tests.docs.test_commands import accepts
 from tests.rules.source import ROOT
 

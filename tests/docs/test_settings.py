@@ -2,8 +2,8 @@
 
 import re
 
-from mailqueue.core.config import Environment
 from mailqueue.core.crashpoints import VARIABLE as CRASH_POINT
+from mailqueue.settings.environment import Environment
 from tests.docs.reading import column, pages, text_of
 
 VARIABLES = {f"MAILQUEUE_{name.upper()}" for name in Environment.model_fields}

@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 import pytest
 from psycopg import AsyncConnection, sql
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
 from tests.conftest import ROLE, Server
 from tests.docs.reading import Block, arguments_of, blocks, shell_lines
 from tests.docs.sample import fill

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings, DatabaseSource, load_settings
 from mailqueue.core.errors import ConfigError, Conflict, Unavailable
 from mailqueue.db.pool import connect
 from mailqueue.embedded.ports import is_free
 from mailqueue.embedded.postmaster import running_postmaster
 from mailqueue.embedded.server import embedded_server
 from mailqueue.embedded.service_user import Account
+from mailqueue.settings.environment import DatabaseSettings, DatabaseSource, load_settings
 from tests.scratch import lent
 
 pytestmark = pytest.mark.anyio

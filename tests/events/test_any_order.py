@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.events.model import Event, Suppress, Type
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.events.office import BOOKS, NOON, also_to, books, event, left, told
 from tests.queue.acting import opened

@@ -7,16 +7,16 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.events.model import Type
 from mailqueue.inbound.model import Kept
 from mailqueue.inbound.store import keep
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.api.calling import calling
-from tests.cli.invoked import Cli
+from tests.api.support.calling import calling
+from tests.cli.support.invoked import Cli
 from tests.events.office import NOON, event, left, told
 
 ANN = "Ann@example.com"

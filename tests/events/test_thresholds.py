@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.inbound.model import Kept
 from mailqueue.inbound.store import keep
-from mailqueue.maintenance import store as maintenance
+from mailqueue.maintenance.store import tasks as maintenance
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.api.calling import calling
-from tests.cli.invoked import Cli
+from tests.api.support.calling import calling
+from tests.cli.support.invoked import Cli
 
 RELAY = ("sender", "add", "--name", "relay", "--host", "mx.example.com", "--tls", "none")
 

@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.pool import Pool, borrow, open_pool
-from mailqueue.mail.enqueue import NewEmail, enqueue
+from mailqueue.mail.accept.enqueue import NewEmail, enqueue
+from mailqueue.settings.environment import DatabaseSettings
 
 
 @dataclass

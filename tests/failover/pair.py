@@ -12,7 +12,6 @@ from pathlib import Path
 
 import psycopg
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.provision import provision
 from mailqueue.embedded.binaries import Binaries
@@ -20,6 +19,7 @@ from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.folder import write_private
 from mailqueue.embedded.ports import free_port
 from mailqueue.embedded.service_user import Account
+from mailqueue.settings.environment import DatabaseSettings
 from tests.chaos.server import reachable_folder
 from tests.whole.running import eventually, is_running
 

@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.concurrency.running import (
     account_at,
@@ -23,7 +23,7 @@ from tests.concurrency.running import (
 from tests.failover.counting import Client, client
 from tests.failover.pair import Pair
 from tests.queue.acting import difference
-from tests.smtp.scripted import ScriptedServer, scripted
+from tests.smtp.client.scripted import ScriptedServer, scripted
 
 pytestmark = pytest.mark.anyio
 HANDS, PAUSE_SECONDS = 4, 0.02

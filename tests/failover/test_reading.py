@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import pytest
 from psycopg import sql
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.failover.pair import NAME, Pair
 

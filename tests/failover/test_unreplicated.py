@@ -11,15 +11,15 @@ from typing import TypeVar
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings, Pooler
 from mailqueue.core.secret import Secret
 from mailqueue.db.durable import NotReplicated
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.db.pool import connect
 from mailqueue.embedded.service_user import Account
+from mailqueue.settings.environment import DatabaseSettings, Pooler
 from tests import make
-from tests.api.calling import calling, error_of
+from tests.api.support.calling import calling, error_of
 from tests.concurrency.running import session, until
 from tests.failover.pair import NAME, ROLE, Pair
 from tests.poolers.bouncer import bouncing

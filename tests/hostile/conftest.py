@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.invoked import Cli
+from tests.cli.support.invoked import Cli
 
 
 @pytest.fixture

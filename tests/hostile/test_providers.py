@@ -16,9 +16,9 @@ from tests.adapters.sending.providers import PROVIDERS
 from tests.adapters.sending.test_hostile import carried, texts
 from tests.hostile.payloads import BODIES, WORDS, named
 from tests.mime.strict import check_octets, header_names
-from tests.smtp.scripted import scripted
-from tests.smtp.sending import channel_to
-from tests.smtp.sending import send as send_by_smtp
+from tests.smtp.client.scripted import scripted
+from tests.smtp.client.sending import channel_to
+from tests.smtp.client.sending import send as send_by_smtp
 
 pytestmark = pytest.mark.anyio
 END = b"\r\n\r\n"

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.pool import connect
-from mailqueue.mail import enqueue as python
-from tests.api.calling import HELLO, calling
+from mailqueue.mail.accept import enqueue as python
+from mailqueue.settings.environment import DatabaseSettings
+from tests.api.support.calling import HELLO, calling
 
 pytestmark = pytest.mark.anyio
 

@@ -13,21 +13,21 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings, load_settings
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
-from mailqueue.mail import enqueue as python
+from mailqueue.mail.accept import enqueue as python
+from mailqueue.settings.environment import DatabaseSettings, load_settings
 from mailqueue.wiring import sending
 from tests import make
-from tests.api.calling import Calling, calling
-from tests.cli.invoked import Cli
-from tests.cli.mailing import Folder
+from tests.api.support.calling import Calling, calling
+from tests.cli.sending.mailing import Folder
+from tests.cli.support.invoked import Cli
 from tests.concurrency.running import account_at, session, until_nothing_is_queued
 from tests.hostile.payloads import ANN, SENDER, WORDS, Case, cases, named
 from tests.hostile.wire import check, check_conversation, email_id_of
-from tests.mail.ways import WAYS, Refused
-from tests.smtp.scripted import ScriptedServer, scripted
+from tests.mail.accept.ways import WAYS, Refused
+from tests.smtp.client.scripted import ScriptedServer, scripted
 
 EVERYTHING = list(cases())
 ENDS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")

@@ -9,7 +9,7 @@ from uuid import UUID
 from mailqueue.core.address import parse_address
 from tests.hostile.payloads import Case
 from tests.mime.strict import check_octets, header_names, name_read
-from tests.smtp.scripted import Message, ScriptedServer
+from tests.smtp.client.scripted import Message, ScriptedServer
 
 COMMAND = re.compile(
     rb"EHLO \S+|MAIL FROM:<[^<> \r\n\0]*>( SIZE=\d+)?( BODY=8BITMIME)?( SMTPUTF8)?"

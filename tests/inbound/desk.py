@@ -11,7 +11,6 @@ from uuid import UUID
 import httpx2
 
 from mailqueue.api.app import create_app
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import Unavailable
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
@@ -30,10 +29,11 @@ from mailqueue.ports.inbound import (
     Verified,
 )
 from mailqueue.senders import accounts
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.wiring.serving import build_services
 from tests import make
-from tests.api.calling import ORIGIN, settings_for
+from tests.api.support.calling import ORIGIN, settings_for
 
 MASTER = MasterKey(bytes(range(32)))
 

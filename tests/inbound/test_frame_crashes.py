@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from mailqueue.adapters.inbound.words import ID_NAME
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.crashpoints import VARIABLE
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect
 from mailqueue.inbound.worker import InboundWorker
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.wiring.receiving import inbound_tools
 from tests import make
-from tests.api.calling import settings_for
+from tests.api.support.calling import settings_for
 from tests.events.office import left
 from tests.inbound.desk import kept, states
 

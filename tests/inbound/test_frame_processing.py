@@ -6,12 +6,12 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.inbound import store
 from mailqueue.inbound.worker import LEASE
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.events.office import left
 from tests.inbound.desk import Confirming, due_now, kept, states, work, worker

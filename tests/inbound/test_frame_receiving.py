@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import NotFound
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
@@ -12,8 +11,9 @@ from mailqueue.db.pool import connect
 from mailqueue.inbound import endpoints
 from mailqueue.inbound.endpoints import NO_CHANGE, SecretsChange
 from mailqueue.senders import accounts
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.api.calling import ORIGIN
+from tests.api.support.calling import ORIGIN
 from tests.inbound.desk import MASTER, Desk, Honest, desk, states
 
 pytestmark = pytest.mark.anyio

@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, MarkVerdict
 from mailqueue.queue import store as kernel
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.queue.acting import SILENCE, claim, counted, difference, mark, opened, settle
 

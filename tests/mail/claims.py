@@ -5,8 +5,8 @@ from typing import Any
 from uuid import uuid4
 
 from mailqueue.core.address import Mailbox, parse_address
-from mailqueue.mail.judgement import Handed
 from mailqueue.mail.model import ClaimedEmail, EmailContent, Parcel, Recipient
+from mailqueue.mail.send.outcomes import Handed
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SENDER = Mailbox("Shop", parse_address("shop@example.com"))

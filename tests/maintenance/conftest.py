@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.core.config import ArchiveSettings, DatabaseSettings
-from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.tasks import desk_of
+from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores
 
 

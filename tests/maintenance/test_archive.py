@@ -8,14 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.core.config import ArchiveSettings, DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.maintenance import archive, manifest, partitions, tasks
-from mailqueue.maintenance.desk import Desk
-from mailqueue.maintenance.manifest import Wanted
+from mailqueue.maintenance import partitions, tasks
+from mailqueue.maintenance.archive import manifest
+from mailqueue.maintenance.archive import task as archive_task
+from mailqueue.maintenance.archive.manifest import Wanted
+from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.model import Task
 from mailqueue.maintenance.months import span_of
+from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores
 from tests import make
 from tests.concurrency.running import until
@@ -36,7 +38,7 @@ async def test_old_mail_leaves_whole_and_the_books_add_up(desk: Desk, warm: Path
     await old(desk.conn, 30)
     before = await seeing.everything(desk.conn)
 
-    report = await archive.run(desk)
+    report = await archive_task.run(desk)
 
     assert report.needs == ()
     assert set((await seeing.in_tables(desk.conn)).values()) == {0}
@@ -69,7 +71,7 @@ async def test_mail_beyond_a_reader_leaves_as_it_is_and_comes_back_so(
     query = "SELECT id, custom_data::text, expires_at::text FROM mailqueue.email_history"
     before = set(await make.rows(desk.conn, query))
 
-    report = await archive.run(desk)
+    report = await archive_task.run(desk)
 
     assert report.needs == ()
     assert await make.rows(desk.conn, query) == []
@@ -82,7 +84,7 @@ async def test_mail_beyond_a_reader_leaves_as_it_is_and_comes_back_so(
 async def test_who_asks_for_archived_mail_is_told_where_to_look(desk: Desk) -> None:
     await old(desk.conn, 1)
     mail = await make.scalar(desk.conn, "SELECT id FROM mailqueue.email_history")
-    await archive.run(desk)
+    await archive_task.run(desk)
 
     told = await make.scalar(desk.conn, "SELECT mailqueue.why(%s)", mail)
 
@@ -94,10 +96,10 @@ async def test_who_asks_for_archived_mail_is_told_where_to_look(desk: Desk) -> N
 
 async def test_a_second_run_finds_nothing_to_do(desk: Desk, warm: Path) -> None:
     await old(desk.conn, 5)
-    await archive.run(desk)
+    await archive_task.run(desk)
     before = seeing.lines(warm)
 
-    report = await archive.run(desk)
+    report = await archive_task.run(desk)
 
     assert report.counts["files"] == 0
     assert seeing.lines(warm) == before
@@ -106,7 +108,7 @@ async def test_a_second_run_finds_nothing_to_do(desk: Desk, warm: Path) -> None:
 async def test_young_mail_stays(desk: Desk, warm: Path) -> None:
     await sent(desk.conn, 5)
 
-    await archive.run(desk)
+    await archive_task.run(desk)
 
     assert (await seeing.in_tables(desk.conn))["email_history"] == 5
     assert seeing.files(warm) == []
@@ -118,7 +120,7 @@ async def test_each_file_has_one_project_and_one_month(desk: Desk, warm: Path) -
     await old(desk.conn, 4)
     await old(desk.conn, 3, project="shop", days=240)
 
-    await archive.run(desk)
+    await archive_task.run(desk)
 
     for path in seeing.files(warm):
         kind = path.parent.parent.name
@@ -137,7 +139,7 @@ async def test_each_file_has_one_project_and_one_month(desk: Desk, warm: Path) -
 async def test_the_manifest_has_counts_and_hash_of_each_file(desk: Desk, warm: Path) -> None:
     await old(desk.conn, 7)
 
-    await archive.run(desk)
+    await archive_task.run(desk)
 
     for path, records, size, sha256, first, last, month in await make.rows(
         desk.conn,
@@ -160,7 +162,7 @@ async def test_a_project_may_keep_its_mail_longer_and_another_shorter(desk: Desk
         "SELECT * FROM mailqueue.change_retention('short', 'email_history', 30, NULL, NULL, 'test')"
     )
 
-    await archive.run(desk)
+    await archive_task.run(desk)
 
     left = await make.rows(
         desk.conn,
@@ -173,7 +175,7 @@ async def test_a_project_may_keep_its_mail_longer_and_another_shorter(desk: Desk
 
 async def test_months_of_which_nothing_is_left_are_retired(desk: Desk) -> None:
     await old(desk.conn, 5)
-    await archive.run(desk)
+    await archive_task.run(desk)
 
     report = await partitions.run(desk)
 
@@ -196,7 +198,7 @@ async def test_a_body_stays_while_a_mail_that_uses_it_is_queued(desk: Desk) -> N
         " WHERE status = 'sent' LIMIT 1"
     )
 
-    report = await archive.run(desk)
+    report = await archive_task.run(desk)
 
     assert (await seeing.in_tables(desk.conn))["email_contents"] == 1
     assert report.needs == ()
@@ -234,7 +236,7 @@ async def test_a_body_that_is_about_to_be_used_again_does_not_leave(
     async with connect(database) as hand:
         async with hand.transaction():
             await hand.execute(resent.encode())
-            leaving = asyncio.create_task(archive.run(desk))
+            leaving = asyncio.create_task(archive_task.run(desk))
             await until(lambda: is_waiting(hand), seconds=60)
         report = await leaving
 
@@ -257,7 +259,7 @@ async def test_without_a_place_nothing_leaves_and_a_person_is_told(desk: Desk) -
     before = await seeing.in_tables(desk.conn)
     homeless = replace(desk, stores=ArchiveStores(ArchiveSettings(None, None)))
 
-    report = await archive.run(homeless)
+    report = await archive_task.run(homeless)
 
     assert "MAILQUEUE_ARCHIVE" in report.needs[0]
     assert await seeing.in_tables(desk.conn) == before

@@ -7,13 +7,16 @@ import pytest
 
 from mailqueue.core.errors import Conflict, NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.maintenance import archive, manifest, partitions, store_archives
-from mailqueue.maintenance.desk import Desk
-from mailqueue.maintenance.files import Record
-from mailqueue.maintenance.manifest import Wanted
+from mailqueue.maintenance import partitions
+from mailqueue.maintenance.archive import manifest
+from mailqueue.maintenance.archive import task as archive_task
+from mailqueue.maintenance.archive.file_format import Record
+from mailqueue.maintenance.archive.manifest import Wanted
+from mailqueue.maintenance.archive.restore import restore
+from mailqueue.maintenance.archive.rewrite import rewrite
+from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.model import Archive
-from mailqueue.maintenance.restoring import restore
-from mailqueue.maintenance.rewriting import rewrite
+from mailqueue.maintenance.store import archives as archives_store
 from tests import make
 from tests.maintenance import seeing
 from tests.maintenance.old_mail import old
@@ -33,7 +36,7 @@ async def verified(desk: Desk) -> list[str | None]:
 
 
 async def the_file(desk: Desk, kind: str = "email_history") -> Archive:
-    [found] = await store_archives.in_states(
+    [found] = await archives_store.in_states(
         desk.conn, ["archived", "verified", "restored"], kind=kind
     )
     return found
@@ -48,7 +51,7 @@ async def test_what_is_restored_is_what_was_there(desk: Desk) -> None:
     odd = '{"big": 12345678901234567890123.456, "tiny": 1e-400, "text": "\\ud83d\\ude00 \\n"}'
     await desk.conn.execute("UPDATE mailqueue.email_history SET custom_data = %s::jsonb", (odd,))
     before = await seeing.everything(desk.conn)
-    await archive.run(desk)
+    await archive_task.run(desk)
     await partitions.run(desk)
 
     count = await restored(desk)
@@ -60,14 +63,14 @@ async def test_what_is_restored_is_what_was_there(desk: Desk) -> None:
 
 async def test_restored_records_leave_again_when_the_time_is_over(desk: Desk, warm: Path) -> None:
     await old(desk.conn, 6)
-    await archive.run(desk)
+    await archive_task.run(desk)
     before = seeing.lines(warm)
     await restored(desk)
 
-    await archive.run(desk)
+    await archive_task.run(desk)
     assert (await seeing.in_tables(desk.conn))["email_history"] == 6
     await time_is_over(desk.conn)
-    report = await archive.run(desk)
+    report = await archive_task.run(desk)
 
     assert report.needs == ()
     assert set((await seeing.in_tables(desk.conn)).values()) == {0}
@@ -77,7 +80,7 @@ async def test_restored_records_leave_again_when_the_time_is_over(desk: Desk, wa
 
 async def test_restoring_twice_restores_once(desk: Desk) -> None:
     await old(desk.conn, 5)
-    await archive.run(desk)
+    await archive_task.run(desk)
 
     assert await restored(desk) > 0
     assert await restored(desk) == 0
@@ -89,7 +92,7 @@ async def test_mail_requeued_from_the_archive_is_in_no_file_any_more(
 ) -> None:
     """It is unfinished again, and will be archived with its new outcome."""
     await old(desk.conn, 12)
-    await archive.run(desk)
+    await archive_task.run(desk)
     await restored(desk)
     [(mail, project)] = await make.rows(
         desk.conn, "SELECT id, project_id FROM mailqueue.email_history WHERE status = 'failed'"
@@ -97,7 +100,7 @@ async def test_mail_requeued_from_the_archive_is_in_no_file_any_more(
     await desk.conn.execute("SELECT mailqueue.requeue_emails(%s, ARRAY[%s])", (project, mail))
     await time_is_over(desk.conn)
 
-    report = await archive.run(desk)
+    report = await archive_task.run(desk)
 
     assert report.needs == ()
     assert str(mail) not in {each["id"] for each in seeing.records(warm, "email_history")}
@@ -110,14 +113,14 @@ async def test_mail_requeued_from_the_archive_is_in_no_file_any_more(
 async def test_what_somebody_deleted_by_hand_stays_in_the_file(desk: Desk, warm: Path) -> None:
     """And the books say that rows were deleted: nobody took them out in good order."""
     await old(desk.conn, 5)
-    await archive.run(desk)
+    await archive_task.run(desk)
     await restored(desk)
     await desk.conn.execute(
         "DELETE FROM mailqueue.email_history WHERE recipient_email = 'person1@example.com'"
     )
     await time_is_over(desk.conn)
 
-    await archive.run(desk)
+    await archive_task.run(desk)
 
     assert len(seeing.records(warm, "email_history")) == 5
     assert await seeing.differences(desk.conn) == [1]
@@ -128,7 +131,7 @@ async def test_records_are_changed_and_left_out_and_the_old_file_is_gone(
 ) -> None:
     """The door for erasing a person from the archive."""
     await old(desk.conn, 8)
-    await archive.run(desk)
+    await archive_task.run(desk)
     before = await the_file(desk)
 
     def change(_: int, record: Record) -> bytes | None:
@@ -153,7 +156,7 @@ async def test_records_are_changed_and_left_out_and_the_old_file_is_gone(
 
 async def test_a_rewrite_that_changes_nothing_keeps_the_file(desk: Desk) -> None:
     await old(desk.conn, 3)
-    await archive.run(desk)
+    await archive_task.run(desk)
     before = await the_file(desk)
 
     assert await rewrite(desk, before, lambda _, record: record.line) == 0
@@ -163,7 +166,7 @@ async def test_a_rewrite_that_changes_nothing_keeps_the_file(desk: Desk) -> None
 
 async def test_a_file_that_is_not_whole_is_found(desk: Desk, warm: Path) -> None:
     await old(desk.conn, 5)
-    await archive.run(desk)
+    await archive_task.run(desk)
     path = warm / (await the_file(desk)).path
     other = next(each for each in seeing.files(warm) if each != path)
 
@@ -177,7 +180,7 @@ async def test_a_file_that_is_not_whole_is_found(desk: Desk, warm: Path) -> None
 async def test_nothing_leaves_because_of_a_file_that_is_not_whole(desk: Desk, warm: Path) -> None:
     """The file is looked at right before, also when another run has verified it."""
     await old(desk.conn, 5)
-    await archive.run(desk)
+    await archive_task.run(desk)
     await restored(desk)
     await time_is_over(desk.conn)
     path = warm / (await the_file(desk)).path
@@ -185,10 +188,10 @@ async def test_nothing_leaves_because_of_a_file_that_is_not_whole(desk: Desk, wa
 
     for fault in seeing.FAULTS:
         with seeing.damaged(path, fault, other=other):
-            report = await archive.run(desk)
+            report = await archive_task.run(desk)
             assert any("email_history" in need for need in report.needs)
             assert (await seeing.in_tables(desk.conn))["email_history"] == 5
-    assert (await archive.run(desk)).needs == ()
+    assert (await archive_task.run(desk)).needs == ()
     assert (await seeing.in_tables(desk.conn))["email_history"] == 0
 
 
@@ -196,13 +199,13 @@ async def test_files_old_enough_are_purged_and_the_books_still_add_up(
     desk: Desk, warm: Path
 ) -> None:
     await old(desk.conn, 5, days=300)
-    await archive.run(desk)
+    await archive_task.run(desk)
     await desk.conn.execute(
         "UPDATE mailqueue.retention_rules SET warm_days = NULL, keep_days = 200"
         " WHERE keep_days > 400 AND hot_days = 90"
     )
 
-    report = await archive.run(desk)
+    report = await archive_task.run(desk)
 
     assert report.counts["purged"] > 0
     assert seeing.files(warm) == []
@@ -214,7 +217,7 @@ async def test_files_old_enough_are_purged_and_the_books_still_add_up(
 
 async def test_a_file_on_its_way_out_is_not_restored(desk: Desk) -> None:
     await old(desk.conn, 3)
-    await archive.run(desk)
+    await archive_task.run(desk)
     found = await the_file(desk)
     await desk.conn.execute(
         "UPDATE mailqueue.archives SET state = 'verified' WHERE id = %s", (found.id,)
@@ -228,7 +231,7 @@ async def test_a_file_on_its_way_out_is_not_restored(desk: Desk) -> None:
 
 async def test_records_are_read_straight_from_the_files(desk: Desk) -> None:
     await old(desk.conn, 5)
-    await archive.run(desk)
+    await archive_task.run(desk)
 
     wanted = Wanted(project="default", kind="email_history")
     found = [line async for line in manifest.read(desk, wanted, having="PERSON2@example.com")]

@@ -5,11 +5,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.maintenance import partitions, store
-from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance import partitions
+from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.store import tasks as tasks_store
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 
 pytestmark = pytest.mark.anyio
@@ -74,27 +75,29 @@ async def test_a_month_that_was_kept_is_retired_when_the_reader_is_gone(
 
 
 async def test_this_month_and_those_around_it_stay_though_empty(desk: Desk) -> None:
-    before = [each.name for each in await store.partitions(desk.conn)]
+    before = [each.name for each in await tasks_store.partitions(desk.conn)]
 
     await partitions.run(desk)
 
-    assert [each.name for each in await store.partitions(desk.conn)] == before
+    assert [each.name for each in await tasks_store.partitions(desk.conn)] == before
 
 
 async def test_missing_months_are_made(desk: Desk) -> None:
-    last = (await store.partitions(desk.conn))[-1]
+    last = (await tasks_store.partitions(desk.conn))[-1]
     await desk.conn.execute(f"DROP TABLE mailqueue.{last.name}".encode())
 
     report = await partitions.run(desk)
 
     assert report.counts["made"] == 1
-    assert await store.days_ahead(desk.conn) > partitions.TOO_FEW_DAYS
+    assert await tasks_store.days_ahead(desk.conn) > partitions.TOO_FEW_DAYS
 
 
 async def test_rows_that_came_at_the_last_moment_bring_their_month_back(desk: Desk) -> None:
     await old_month(desk.conn)
-    month = next(each for each in await store.partitions(desk.conn) if each.parent == "send_logs")
-    await store.detach(desk.conn, month)
+    month = next(
+        each for each in await tasks_store.partitions(desk.conn) if each.parent == "send_logs"
+    )
+    await tasks_store.detach(desk.conn, month)
     await desk.conn.execute(
         f"INSERT INTO mailqueue.{month.name} (id, sent_at, email_id, project_id, attempt, status,"
         " recipient_email) SELECT 1, %s::date + interval '1 d', gen_random_uuid(), id, 1, 'sent',"

@@ -11,21 +11,21 @@ from pathlib import Path
 import pytest
 
 from mailqueue.adapters.filestores.s3 import S3Store
-from mailqueue.core.config import ArchiveSettings, DatabaseSettings
 from mailqueue.core.errors import ConfigError, Unavailable
-from mailqueue.core.places import AttachmentSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.embedded.ports import free_port
-from mailqueue.mail.attachments import NewFile, keep
-from mailqueue.mail.files import octets_of
+from mailqueue.mail.accept.attachments import NewFile, keep
+from mailqueue.mail.message.attachments import octets_of
 from mailqueue.mail.model import FileFault
-from mailqueue.mail.store import read_attachments
-from mailqueue.maintenance import archive
-from mailqueue.maintenance.desk import Desk
-from mailqueue.maintenance.manifest import Wanted, bring_back, verify
+from mailqueue.mail.send.store.claims import read_attachments
+from mailqueue.maintenance.archive import task as archive_task
+from mailqueue.maintenance.archive.manifest import Wanted, bring_back, verify
+from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.tasks import desk_of
 from mailqueue.ports.filestore import FileMissing
+from mailqueue.settings.attachments import AttachmentSettings
+from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores, shelf_of
 from tests import make
 from tests.concurrency.running import until
@@ -84,12 +84,12 @@ async def desk(database: DatabaseSettings, endpoint: str) -> AsyncIterator[Desk]
 async def test_records_leave_for_a_bucket_grow_cold_and_come_back(desk: Desk) -> None:
     await old(desk.conn, 12)
     before = await seeing.everything(desk.conn)
-    await archive.run(desk)
+    await archive_task.run(desk)
     await desk.conn.execute(
         "UPDATE mailqueue.retention_rules SET warm_days = hot_days WHERE keep_days > 1000"
     )
 
-    report = await archive.run(desk)
+    report = await archive_task.run(desk)
 
     assert report.needs == ()
     assert report.counts["cooled"] == 4

@@ -10,13 +10,13 @@ from uuid import uuid4
 
 import pytest
 
-from mailqueue.core.config import ArchiveSettings, DatabaseSettings
-from mailqueue.core.places import AttachmentSettings
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.intact import check_files
+from mailqueue.mail.message.verify_files import check_files
 from mailqueue.maintenance import retention
-from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.tasks import desk_of
+from mailqueue.settings.attachments import AttachmentSettings
+from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores
 from tests import make
 from tests.maintenance import seeing

@@ -4,13 +4,13 @@ from datetime import timedelta
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings, Pooler
 from mailqueue.core.errors import ConfigError, Conflict
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.maintenance import counters, keys, retention, statistics, tasks, warm_up
-from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.model import Finished, Task, WarmUp
+from mailqueue.settings.environment import DatabaseSettings, Pooler
 from mailqueue.wiring.files import ArchiveStores
 from tests import make
 from tests.maintenance import seeing

@@ -6,9 +6,9 @@ import pytest
 from psycopg import errors
 from psycopg.types.json import Jsonb
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.operations.operating import aged, audit, count, finished, matching
 

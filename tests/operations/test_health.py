@@ -8,12 +8,12 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.mail.model import Ending
 from mailqueue.operations.model import PRIORITIES
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.conftest import Server
 from tests.operations.pausing import pause, set_aside

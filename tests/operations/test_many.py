@@ -4,9 +4,9 @@ import pytest
 from psycopg import errors
 from psycopg.types.json import Jsonb
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, MarkVerdict
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.operations.operating import audit, finished, matching
 from tests.queue.acting import claim, mark, opened

@@ -2,11 +2,11 @@
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.mail.model import Ending
 from mailqueue.operations.overview import look
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.queue.acting import claim, settle
 

@@ -3,9 +3,9 @@
 import pytest
 from psycopg import errors
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import MarkVerdict
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.operations.pausing import HOUR, let_it_end, pause, resume, set_aside, verdict, why
 from tests.queue.acting import claim, counted, difference, mark, opened, row, sent

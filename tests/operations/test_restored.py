@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from psycopg import errors
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.queue.acting import SILENCE, claim, counted, difference, mark, opened, until_waiting
 

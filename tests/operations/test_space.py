@@ -9,17 +9,23 @@ from pathlib import Path
 import pytest
 from psycopg import errors
 
-from mailqueue.core.config import DatabaseSettings, DatabaseSource, load_settings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.operations import store_health
-from mailqueue.operations.health_space import is_short, look, places_of, report_once, watching_space
-from mailqueue.operations.store_health import Room, ServerProcess, SpaceVerdict
+from mailqueue.operations.doctor.disk_space import (
+    is_short,
+    look,
+    places_of,
+    report_once,
+    watching_space,
+)
+from mailqueue.operations.store import health as health_store
+from mailqueue.operations.store.health import Room, ServerProcess, SpaceVerdict
+from mailqueue.settings.environment import DatabaseSettings, DatabaseSource, load_settings
 from tests import make
-from tests.api.calling import calling, error_of, settings_for
-from tests.chaos.disks import _mounted, _small_server, _unmounted
+from tests.api.support.calling import calling, error_of, settings_for
+from tests.chaos.scenarios.disks import _mounted, _small_server, _unmounted
 from tests.chaos.server import fresh_database
-from tests.cli.invoked import Cli
+from tests.cli.support.invoked import Cli
 from tests.concurrency.running import until
 from tests.queue.acting import claim, settle
 from tests.rules.logins import mail
@@ -39,7 +45,7 @@ WAYS = (
 
 async def told(conn: Conn, free: int, total: int = 50 * GB) -> bool:
     """Report so much room; say whether mail is refused then."""
-    verdict = await store_health.report_space(conn, "db-1", [Room("data", free, total)])
+    verdict = await health_store.report_space(conn, "db-1", [Room("data", free, total)])
     return verdict.is_refused
 
 
@@ -97,7 +103,7 @@ async def test_a_report_that_is_not_renewed_refuses_nothing_for_long(conn: Conn)
 
 async def test_the_database_is_kept_below_its_size_limit(conn: Conn) -> None:
     await limit(conn, "1 MB")
-    assert (await store_health.report_space(conn, "far", [])).is_refused
+    assert (await health_store.report_space(conn, "far", [])).is_refused
     assert "database_size_limit is 1024 kB" in await make.scalar(
         conn, "SELECT mailqueue.refusal_now()"
     )
@@ -106,11 +112,11 @@ async def test_the_database_is_kept_below_its_size_limit(conn: Conn) -> None:
     )
 
     await limit(conn, "100 GB")
-    assert not (await store_health.report_space(conn, "far", [])).is_refused
+    assert not (await health_store.report_space(conn, "far", [])).is_refused
     await limit(conn, "1 MB")
-    assert (await store_health.report_space(conn, "far", [])).is_refused
+    assert (await health_store.report_space(conn, "far", [])).is_refused
     await limit(conn, "0")
-    assert not (await store_health.report_space(conn, "far", [])).is_refused
+    assert not (await health_store.report_space(conn, "far", [])).is_refused
 
 
 async def limit(conn: Conn, size: str) -> None:

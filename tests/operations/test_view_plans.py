@@ -4,9 +4,9 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.queue.acting import claim, settle
 

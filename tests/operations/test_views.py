@@ -6,10 +6,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.mail.model import Ending, LogStatus
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.operations.pausing import pause, set_aside
 from tests.queue.acting import claim, settle

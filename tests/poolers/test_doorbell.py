@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings, Pooler
 from mailqueue.core.secret import Secret
 from mailqueue.db.link import Link
-from mailqueue.queue.doorbell import Doorbell
+from mailqueue.queue.wakeup import Doorbell
+from mailqueue.settings.environment import DatabaseSettings, Pooler
 from tests.concurrency.running import until
 
 pytestmark = pytest.mark.anyio

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings, Pooler
+from mailqueue.settings.environment import DatabaseSettings, Pooler
 from tests.poolers.direct import DIRECT
 
 OPTION = "--pooler"

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.core.config import ArchiveSettings, DatabaseSettings
-from mailqueue.core.places import AttachmentSettings
-from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.tasks import desk_of
+from mailqueue.settings.attachments import AttachmentSettings
+from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores
 
 

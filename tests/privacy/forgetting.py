@@ -4,7 +4,7 @@ from uuid import UUID
 
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus
-from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.context import Desk
 from mailqueue.privacy import erasing, persons
 from mailqueue.privacy.model import Progress
 from tests import make

@@ -6,7 +6,7 @@ import pytest
 
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus
-from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.context import Desk
 from mailqueue.privacy import persons
 from mailqueue.suppression import entries
 from tests import make

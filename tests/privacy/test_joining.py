@@ -6,13 +6,13 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
-from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.tasks import desk_of
 from mailqueue.privacy import erasing, persons, store
 from mailqueue.privacy.model import Stage
 from mailqueue.privacy.tenure import Tenure
 from mailqueue.privacy.unfinished import finish_all
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.privacy.forgetting import sent
 from tests.privacy.planting import ANN

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.maintenance import archive
-from mailqueue.maintenance.desk import Desk
+from mailqueue.maintenance.archive import task as archive_task
+from mailqueue.maintenance.context import Desk
 from mailqueue.privacy import erasing, persons
 from mailqueue.privacy.exporting import export_person
 from mailqueue.privacy.unfinished import finish_all
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 async def test_files_wait_for_whoever_can_write_them(desk: Desk, warm: Path) -> None:
     await sent(desk.conn)
     await aged(desk.conn)
-    await archive.run(desk)
+    await archive_task.run(desk)
     lend = persons.lending(desk.conn)
     project_id = await make.project_named(desk.conn)
     begun = await erasing.begin(lend, project_id, persons.spellings_of(ANN), by="tests")
@@ -41,7 +41,7 @@ async def test_an_export_has_mail_events_archives_and_what_names_them(
     conn = desk.conn
     await sent(conn, subject="Long ago", text_body="Your illness")
     await aged(conn)
-    await archive.run(desk)
+    await archive_task.run(desk)
     await sent(conn, subject="Hello", recipient_name="Ann Smith")
     await sent(conn, recipient_email="bob@example.com", text_body=f"Ask {ANN}")
     await conn.execute(

@@ -8,13 +8,13 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.mail import store
 from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, Mark, Settlement
-from mailqueue.mail.store_outcomes import write_down
+from mailqueue.mail.send.store import claims as claims_store
+from mailqueue.mail.send.store.outcomes import write_down
 from mailqueue.queue import store as kernel
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 
 LEASE = timedelta(minutes=15)
@@ -34,8 +34,8 @@ async def opened(database: DatabaseSettings, count: int) -> AsyncIterator[list[C
 
 async def claim(conn: Conn, worker: int, *, limit: int = 100) -> list[ClaimedEmail]:
     """Wake lanes and claim, as workers do."""
-    await store.gather_lanes(conn)
-    return await store.claim(conn, worker, limit=limit, lease=LEASE)
+    await claims_store.gather_lanes(conn)
+    return await claims_store.claim(conn, worker, limit=limit, lease=LEASE)
 
 
 async def mark(

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from psycopg.errors import ActiveSqlTransaction
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
-from mailqueue.mail import store
 from mailqueue.mail.model import Ending
+from mailqueue.mail.send.store import claims as claims_store
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.queue.acting import LEASE, claim, counted, lane, opened, row, settle
 
@@ -98,7 +98,7 @@ async def test_mail_due_later_wakes_its_lane_by_itself(database: DatabaseSetting
             " RETURNING id",
         )
         assert await claim(conn, worker) == []
-        gathered = await store.gather_lanes(conn)
+        gathered = await claims_store.gather_lanes(conn)
         assert gathered.next_wake is not None
         assert 0 < gathered.next_wake <= 3600
 
@@ -138,13 +138,13 @@ async def test_rows_another_worker_is_claiming_are_skipped_not_waited_for(
         mine = await make.queued_emails(one, 5)
         yours = await make.queued_emails(one, 5, project_id=other, project=None)
         workers = [await make.worker(one), await make.worker(one)]
-        await store.gather_lanes(one)
+        await claims_store.gather_lanes(one)
         await one.execute("UPDATE mailqueue.lanes SET vtime = 9 WHERE project_id = %s", (other,))
 
         async with one.transaction():
-            first = await store.claim(one, workers[0], limit=5, lease=LEASE)
+            first = await claims_store.claim(one, workers[0], limit=5, lease=LEASE)
             async with asyncio.timeout(30):
-                second = await store.claim(two, workers[1], limit=10, lease=LEASE)
+                second = await claims_store.claim(two, workers[1], limit=10, lease=LEASE)
 
         assert {email.id for email in first} <= {*mine, *yours}
         assert {email.id for email in first}.isdisjoint(email.id for email in second)
@@ -235,7 +235,7 @@ async def test_claiming_needs_to_see_the_newest_commits(database: DatabaseSettin
         await conn.execute("SET default_transaction_isolation = 'repeatable read'")
 
         with pytest.raises(ActiveSqlTransaction, match="READ COMMITTED"):
-            await store.claim(conn, worker, limit=1, lease=LEASE)
+            await claims_store.claim(conn, worker, limit=1, lease=LEASE)
 
 
 async def test_who_claimed_nothing_is_told_whether_others_held_it(
@@ -245,12 +245,12 @@ async def test_who_claimed_nothing_is_told_whether_others_held_it(
         await make.sender_account(one)
         worker, other = await make.worker(one), await make.worker(one)
         await make.queued_emails(one, 5)
-        await store.gather_lanes(one)
+        await claims_store.gather_lanes(one)
 
         async with one.transaction():
-            await store.claim(one, worker, limit=2, lease=LEASE)
-            assert await store.claim(two, other, limit=10, lease=LEASE) == []
-            assert await store.are_lanes_ready(two, avoid=())
+            await claims_store.claim(one, worker, limit=2, lease=LEASE)
+            assert await claims_store.claim(two, other, limit=10, lease=LEASE) == []
+            assert await claims_store.are_lanes_ready(two, avoid=())
 
-        assert len(await store.claim(two, other, limit=10, lease=LEASE)) == 3
-        assert not await store.are_lanes_ready(two, avoid=())
+        assert len(await claims_store.claim(two, other, limit=10, lease=LEASE)) == 3
+        assert not await claims_store.are_lanes_ready(two, avoid=())

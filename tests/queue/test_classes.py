@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from mailqueue.db.fetch import Conn
-from mailqueue.mail import store
 from mailqueue.mail.model import ClaimedEmail
+from mailqueue.mail.send.store import claims as claims_store
 from tests import make
 from tests.queue.acting import LEASE, claim
 from tests.queue.filling import fill
@@ -50,11 +50,13 @@ async def test_every_class_that_waits_gets_a_twentieth_of_the_claims(conn: Conn)
     for priority in (CRITICAL, HIGH, NORMAL, LOW):
         await fill(conn, 1000, project=project, priority=priority)
     worker = await make.worker(conn)
-    await store.gather_lanes(conn)
+    await claims_store.gather_lanes(conn)
 
     got: Counter[int] = Counter()
     for _ in range(200):
-        got.update(await priorities(conn, await store.claim(conn, worker, limit=4, lease=LEASE)))
+        got.update(
+            await priorities(conn, await claims_store.claim(conn, worker, limit=4, lease=LEASE))
+        )
 
     assert {p: got[p] / 800 >= 0.05 for p in (HIGH, NORMAL, LOW)} == {1: True, 2: True, 3: True}
     assert got[CRITICAL] / 800 >= 0.8
@@ -64,9 +66,9 @@ async def test_a_class_without_mail_gives_its_turn_away(conn: Conn) -> None:
     project = await tenant(conn)
     await fill(conn, 200, project=project, priority=CRITICAL)
     worker = await make.worker(conn)
-    await store.gather_lanes(conn)
+    await claims_store.gather_lanes(conn)
 
-    sizes = [len(await store.claim(conn, worker, limit=5, lease=LEASE)) for _ in range(40)]
+    sizes = [len(await claims_store.claim(conn, worker, limit=5, lease=LEASE)) for _ in range(40)]
 
     assert sizes == [5] * 40
 
@@ -131,11 +133,11 @@ async def test_projects_take_turns_by_weight(conn: Conn) -> None:
     await fill(conn, 2000, project=heavy, priority=NORMAL)
     await fill(conn, 2000, project=light, priority=NORMAL)
     worker = await make.worker(conn)
-    await store.gather_lanes(conn)
+    await claims_store.gather_lanes(conn)
 
     by_project: Counter[UUID] = Counter()
     for _ in range(40):
-        some = await store.claim(conn, worker, limit=20, lease=LEASE)
+        some = await claims_store.claim(conn, worker, limit=20, lease=LEASE)
         by_project.update(email.project_id for email in some)
 
     assert by_project[heavy] / by_project[light] == pytest.approx(3, rel=0.1)

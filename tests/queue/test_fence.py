@@ -5,12 +5,12 @@ import asyncio
 import pytest
 from psycopg import OperationalError
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import LeaseLost
 from mailqueue.db.fetch import Conn
-from mailqueue.mail import store
 from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, MarkVerdict
+from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.queue import store as kernel
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.queue.acting import (
     LEASE,
@@ -97,7 +97,7 @@ async def test_a_worker_declared_lost_is_told_so_when_it_claims(conn: Conn) -> N
 
     with pytest.raises(LeaseLost):
         async with conn.transaction():
-            await store.claim(conn, late, limit=1, lease=LEASE)
+            await claims_store.claim(conn, late, limit=1, lease=LEASE)
 
 
 async def test_a_rescue_waits_for_a_mark_being_written_and_honours_it(
@@ -172,10 +172,10 @@ async def test_a_claim_being_made_is_not_stranded_by_its_workers_end(
         await make.sender_account(observer)
         await make.queued_emails(observer, 3)
         worker = await make.worker(observer)
-        await store.gather_lanes(observer)
+        await claims_store.gather_lanes(observer)
 
         async with claiming.transaction():
-            taken = await store.claim(claiming, worker, limit=10, lease=LEASE)
+            taken = await claims_store.claim(claiming, worker, limit=10, lease=LEASE)
             assert len(taken) == 3
             leaving = asyncio.create_task(kernel.stop_worker(stopping, worker))
             await until_waiting(observer, stopping)
@@ -184,7 +184,7 @@ async def test_a_claim_being_made_is_not_stranded_by_its_workers_end(
         statuses = await make.rows(observer, "SELECT DISTINCT status FROM mailqueue.email_queue")
         assert statuses == [("pending",)]
         with pytest.raises((LeaseLost, OperationalError)):
-            await store.claim(claiming, worker, limit=10, lease=LEASE)
+            await claims_store.claim(claiming, worker, limit=10, lease=LEASE)
 
 
 async def test_proof_of_sending_finishes_a_marked_mail_given_back(conn: Conn) -> None:

@@ -7,10 +7,10 @@ from uuid import UUID
 import pytest
 
 from mailqueue.db.fetch import Conn
-from mailqueue.mail import store
+from mailqueue.mail.send.store import claims as claims_store
 from tests import make
 from tests.queue.acting import claim, lane, sent
-from tests.queue.test_circuits import circuit, waits
+from tests.queue.routing.test_circuits import circuit, waits
 
 pytestmark = pytest.mark.anyio
 
@@ -19,7 +19,7 @@ async def limited(
     conn: Conn, account: int, *, wait: timedelta | None = None, is_quota: bool = False
 ) -> int:
     """Have a provider name a limit; give the wait in seconds."""
-    await store.rest_sender_for(conn, account, "quota used up", wait=wait, is_quota=is_quota)
+    await claims_store.rest_sender_for(conn, account, "quota used up", wait=wait, is_quota=is_quota)
     return round(await waits(conn, account))
 
 
@@ -91,7 +91,7 @@ async def test_a_connection_that_is_accepted_ends_no_limit(conn: Conn) -> None:
     account = await make.sender_account(conn)
     await limited(conn, account, is_quota=True)
 
-    await store.sender_answered(conn, account)
+    await claims_store.sender_answered(conn, account)
 
     assert await circuit(conn, account) == "open"
     assert round(await waits(conn, account)) == 60
@@ -110,7 +110,7 @@ async def test_a_process_of_the_version_before_says_the_same(conn: Conn) -> None
 
 async def refuse(conn: Conn, account: int, email: UUID, refusal: str | None = "418") -> None:
     """Report a refusal that nobody recognizes."""
-    await store.report_failures(
+    await claims_store.report_failures(
         conn,
         account,
         kinds=["unrecognized"],

@@ -2,10 +2,10 @@
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
-from mailqueue.mail import store
 from mailqueue.mail.model import Ending
+from mailqueue.mail.send.store import claims as claims_store
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.queue.acting import LEASE, claim, mark, opened, sent, settle
 
@@ -60,9 +60,9 @@ async def scanned(conn: Conn) -> int:
 
 async def claim_pages(conn: Conn, worker: int) -> tuple[int, int]:
     """Claim; give how many mails came and how many pages it took."""
-    await store.gather_lanes(conn)
+    await claims_store.gather_lanes(conn)
     before, seen = await pages(conn), await scanned(conn)
-    taken = await store.claim(conn, worker, limit=CLAIMED, lease=LEASE)
+    taken = await claims_store.claim(conn, worker, limit=CLAIMED, lease=LEASE)
     after = await pages(conn) - before
     assert await scanned(conn) == seen, "the claim walked through the queue"
     return len(taken), after

@@ -5,9 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
-from mailqueue.mail import store
+from mailqueue.mail.send.store import claims as claims_store
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.queue.acting import LEASE, opened, sent
 from tests.queue.filling import fill
@@ -29,8 +29,8 @@ async def tenant(conn: Conn, **columns: object) -> UUID:
 
 
 async def claim_of(conn: Conn, worker: int) -> list[UUID]:
-    await store.gather_lanes(conn)
-    taken = await store.claim(conn, worker, limit=BATCH, lease=LEASE)
+    await claims_store.gather_lanes(conn)
+    taken = await claims_store.claim(conn, worker, limit=BATCH, lease=LEASE)
     return [email.project_id for email in taken]
 
 
@@ -60,10 +60,10 @@ async def usual_cost(conn: Conn, worker: int) -> float:
     """Give the buffers that a claim of a full batch touches, most of the time."""
     costs = []
     for _ in range(9):
-        await store.gather_lanes(conn)
+        await claims_store.gather_lanes(conn)
         async with conn.transaction():  # what was counted is kept until its end
             before = await buffers(conn)
-            taken = await store.claim(conn, worker, limit=BATCH, lease=LEASE)
+            taken = await claims_store.claim(conn, worker, limit=BATCH, lease=LEASE)
             costs.append(await buffers(conn) - before)
         assert len(taken) == BATCH
     return median(costs)
@@ -126,8 +126,8 @@ async def test_a_used_up_backlog_leaves_the_cost_of_other_claims_as_it_was(
 
 
 async def sent_all(conn: Conn, worker: int) -> None:
-    await store.gather_lanes(conn)
-    await sent(conn, await store.claim(conn, worker, limit=BATCH, lease=LEASE))
+    await claims_store.gather_lanes(conn)
+    await sent(conn, await claims_store.claim(conn, worker, limit=BATCH, lease=LEASE))
 
 
 async def test_many_projects_with_a_few_mails_each_drain(

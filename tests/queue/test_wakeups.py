@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
-from mailqueue.mail import store
+from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.queue import store as kernel
-from mailqueue.queue.doorbell import POLL_SECONDS, Doorbell
+from mailqueue.queue.wakeup import POLL_SECONDS, Doorbell
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.queue.acting import LEASE, claim, difference, lane, opened, until_waiting
 
@@ -30,18 +30,18 @@ async def test_mail_accepted_while_a_claim_drains_its_lane_is_found(
         await make.sender_account(producing)
         await make.queued_email(producing)
         worker = await make.worker(producing)
-        await store.gather_lanes(gathering)
+        await claims_store.gather_lanes(gathering)
         await sweep(producing)
 
         async with claiming.transaction():
-            assert len(await store.claim(claiming, worker, limit=10, lease=LEASE)) == 1
+            assert len(await claims_store.claim(claiming, worker, limit=10, lease=LEASE)) == 1
             second = await make.queued_email(producing)
-            waking = asyncio.create_task(store.gather_lanes(gathering))
+            waking = asyncio.create_task(claims_store.gather_lanes(gathering))
             await until_waiting(producing, gathering)
         await waking
 
         assert await lane(producing) == (True, None)
-        found = await store.claim(claiming, worker, limit=10, lease=LEASE)
+        found = await claims_store.claim(claiming, worker, limit=10, lease=LEASE)
         assert [email.id for email in found] == [second]
 
 
@@ -82,9 +82,9 @@ async def test_one_gathers_and_the_others_go_on(database: DatabaseSettings) -> N
         await make.sender_account(one)
         await make.queued_email(one)
         async with one.transaction():
-            await store.gather_lanes(one)
+            await claims_store.gather_lanes(one)
             async with asyncio.timeout(30):
-                assert (await store.gather_lanes(two)).woken == -1
+                assert (await claims_store.gather_lanes(two)).woken == -1
 
 
 async def test_a_queue_at_rest_is_looked_at_without_writing(database: DatabaseSettings) -> None:
@@ -92,9 +92,9 @@ async def test_a_queue_at_rest_is_looked_at_without_writing(database: DatabaseSe
         await make.sender_account(conn)
         await make.queued_emails(conn, 3)
         await claim(conn, await make.worker(conn))
-        await store.gather_lanes(conn)
+        await claims_store.gather_lanes(conn)
         async with conn.transaction():
-            assert (await store.gather_lanes(conn)).woken == 0
+            assert (await claims_store.gather_lanes(conn)).woken == 0
             written = "SELECT pg_current_xact_id_if_assigned() IS NOT NULL"
             assert await make.scalar(conn, written) is False
 
@@ -106,14 +106,14 @@ async def test_gathering_leaves_no_dead_row_behind_while_a_snapshot_is_held(
     async with opened(database, 2) as (conn, looking):
         await make.sender_account(conn)
         await make.queued_email(conn)
-        await store.gather_lanes(conn)  # the first sets the floor, as one in a thousand does
+        await claims_store.gather_lanes(conn)  # the first sets the floor, as one in a thousand does
         await looking.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         await looking.execute("SELECT FROM mailqueue.lane_gather")
         place = "SELECT ctid::text FROM mailqueue.lane_gather"
         before = await make.scalar(conn, place)
         for _ in range(20):
             await make.queued_email(conn)
-            assert (await store.gather_lanes(conn)).woken >= 1
+            assert (await claims_store.gather_lanes(conn)).woken >= 1
         assert await make.scalar(conn, place) == before
         await looking.execute("ROLLBACK")
 
@@ -125,8 +125,8 @@ async def test_mail_accepted_is_counted_once_for_the_books(database: DatabaseSet
         await make.queued_emails(conn, 7)
         assert await difference(conn) == 0  # still carried by the signals
 
-        await store.gather_lanes(conn)
-        await store.gather_lanes(conn)
+        await claims_store.gather_lanes(conn)
+        await claims_store.gather_lanes(conn)
 
         assert await difference(conn) == 0
         assert await make.scalar(conn, "SELECT sum(emails) FROM mailqueue.accepted_days") == 7
@@ -136,7 +136,7 @@ async def test_no_disk_is_waited_for_when_lanes_are_woken(database: DatabaseSett
     async with opened(database, 1) as (conn,):
         await conn.execute("SET synchronous_commit = on")
         async with conn.transaction():
-            await store.gather_lanes(conn)
+            await claims_store.gather_lanes(conn)
             assert await make.scalar(conn, "SHOW synchronous_commit") == "off"
         assert await make.scalar(conn, "SHOW synchronous_commit") == "on"
 
@@ -193,9 +193,9 @@ async def test_producers_wait_for_no_claim_and_no_settling(database: DatabaseSet
         await make.sender_account(working, daily_limit=100)
         await make.queued_emails(working, 3)
         worker = await make.worker(working)
-        await store.gather_lanes(working)
+        await claims_store.gather_lanes(working)
         async with working.transaction():
-            await store.claim(working, worker, limit=10, lease=LEASE)
+            await claims_store.claim(working, worker, limit=10, lease=LEASE)
             async with asyncio.timeout(30):
                 assert len(await make.queued_emails(producing, 3)) == 3
 

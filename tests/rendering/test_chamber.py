@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mailqueue.rendering.chamber import Chamber
 from mailqueue.rendering.faults import Exceeded, TemplateFault
+from mailqueue.rendering.process.host import Chamber
 
 pytestmark = pytest.mark.anyio
 

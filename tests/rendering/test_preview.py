@@ -2,8 +2,8 @@
 
 import pytest
 
+from mailqueue.rendering.compiled import Source
 from mailqueue.rendering.preview import CLIPPED_BYTES, preview
-from mailqueue.rendering.stencil import Source
 
 
 def warnings(html: str, *, subject: str = "s", category: str = "transactional") -> list[str]:

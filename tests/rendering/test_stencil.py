@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from mailqueue.rendering.compiled import Press, Source
 from mailqueue.rendering.faults import Exceeded, TemplateFault
-from mailqueue.rendering.stencil import Press, Source
 
 LONG = "a" * 60_000
 WALL = "t" * 9_999

@@ -7,10 +7,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 from psycopg import AsyncConnection, sql
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
 
 MAIL = (
     "INSERT INTO mailqueue.email_queue (recipient_email, subject, text_body{more})"

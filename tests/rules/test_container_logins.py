@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from mailqueue.embedded.binaries import find_binaries
-from mailqueue.smtp.selfmade import keep_certificate
+from mailqueue.smtp.server.self_signed import keep_certificate
 from tests.conftest import Server
 from tests.rules.source import ROOT
 from tests.rules.test_containers import ours

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from mailqueue.cli.main import main
-from mailqueue.core.config import Environment
+from mailqueue.settings.environment import Environment
 from tests.rules.source import ROOT
 
 VARIABLES = {f"MAILQUEUE_{field.upper()}" for field in Environment.model_fields}

@@ -10,14 +10,14 @@ from urllib.parse import urlsplit
 import pytest
 from psycopg import errors
 
-from mailqueue.core.config import ArchiveSettings, DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.migrate import migrate
 from mailqueue.db.sql import sql_folder
-from mailqueue.mail import store
+from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.maintenance import tasks
 from mailqueue.maintenance.model import Task
 from mailqueue.maintenance.tasks import desk_of
+from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores
 from tests import make
 from tests.conftest import Server
@@ -72,7 +72,7 @@ async def test_mail_is_claimed_whatever_a_login_holds(
         await conn.execute("SET statement_timeout = '20s'")
         await make.sender_account(conn)
         await make.queued_emails(conn, 3)
-        assert (await store.gather_lanes(conn)).woken >= 1
+        assert (await claims_store.gather_lanes(conn)).woken >= 1
         assert len(await claim(conn, await make.worker(conn))) == 3
         await conn.execute("SELECT mailqueue.ensure_partitions(4)")
         await conn.execute("SELECT mailqueue.set_max_send_rate(50)")

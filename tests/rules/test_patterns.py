@@ -25,9 +25,9 @@ LINEAR_ALL_THE_SAME = {
 """Expressions that are refused by the rule, and why they are none the slower."""
 
 MADE_WHILE_RUNNING = {
-    ("mailqueue.api.shapes.routing", "_add"): "from the table of endpoints",
-    ("mailqueue.api.shapes.sendgrid_faults", "_wrong"): "from _WORDS, on a name cut at 300",
-    ("mailqueue.api.shapes.sendgrid_tags", "_pattern"): "words with | between them; see MOST_WORK",
+    ("mailqueue.api.compat.routing", "_add"): "from the table of endpoints",
+    ("mailqueue.api.compat.sendgrid.faults", "_wrong"): "from _WORDS, on a name cut at 300",
+    ("mailqueue.api.compat.sendgrid.tags", "_pattern"): "words with | between them; see MOST_WORK",
     ("mailqueue.mime.rawhead", "first_field"): "a name of ours",
     ("mailqueue.privacy.pattern", "matcher_of"): "words with | between them",
     ("mailqueue.tracking.pattern", "__init__"): "letters of ours and counted repeats",

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 
 pytestmark = pytest.mark.anyio

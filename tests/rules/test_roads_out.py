@@ -7,11 +7,11 @@ import pytest
 
 from tests.rules.source import ROOT, files, modules, parsed
 
-GUARD = "mailqueue.smtp.dial"
+GUARD = "mailqueue.smtp.client.dial"
 
 # Who may look up, open or listen besides the guard, and why it is nobody's way in.
 OWN_REASONS = {
-    "mailqueue.api.listening": "binds where the operator says",
+    "mailqueue.api.http.server": "binds where the operator says",
     "mailqueue.client.asynchronous": "runs at the user's, who says where the API is",
     "mailqueue.client.exchange": "runs at the user's",
     "mailqueue.client.synchronous": "runs at the user's",

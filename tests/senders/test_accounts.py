@@ -8,7 +8,7 @@ import pytest
 from mailqueue.core.errors import ConfigError, Conflict, InvalidField, NotFound, SealBroken
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
-from mailqueue.senders import accounts, store
+from mailqueue.senders import accounts
 from mailqueue.senders.model import (
     Limits,
     LimitsChange,
@@ -18,6 +18,7 @@ from mailqueue.senders.model import (
     SenderStatus,
     Tls,
 )
+from mailqueue.senders.store import accounts as accounts_store
 from mailqueue.vault.masterkey import MasterKey
 
 pytestmark = pytest.mark.anyio
@@ -59,7 +60,7 @@ async def test_an_added_account_is_stored_as_asked(conn: Conn) -> None:
     account = await added(conn, new)
 
     assert account == await accounts.find(conn, "default", name="relay")
-    assert account == await store.find_by_id(conn, account.id)
+    assert account == await accounts_store.find_by_id(conn, account.id)
     assert account.limits == limits
     assert (account.provider, account.smtp_tls) == (Provider.SMTP, Tls.IMPLICIT)
     assert account.status is SenderStatus.ACTIVE
@@ -89,7 +90,7 @@ async def test_a_password_needs_a_master_key_and_nothing_is_stored_without(conn:
     with pytest.raises(ConfigError, match="MAILQUEUE_MASTER_KEY"):
         await accounts.add(conn, WITH_PASSWORD, project="default", master=None)
 
-    assert await store.find(conn, "default", name="relay") is None
+    assert await accounts_store.find(conn, "default", name="relay") is None
 
 
 async def test_an_account_without_a_password_needs_no_master_key(conn: Conn) -> None:

@@ -4,10 +4,10 @@ import pytest
 
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.mail import store
+from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.senders import health
 from tests import make
-from tests.queue.test_circuits import fail
+from tests.queue.routing.test_circuits import fail
 
 pytestmark = pytest.mark.anyio
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 async def test_health_says_what_failed_and_what_to_do(conn: Conn) -> None:
     account = await make.sender_account(conn, name="main")
     await fail(conn, account, 20)
-    await store.rest_sender(conn, account, "connection refused")
+    await claims_store.rest_sender(conn, account, "connection refused")
 
     said = await health.of_account(conn, "default", name="main")
 
@@ -47,7 +47,7 @@ async def test_an_account_that_is_not_there_has_no_health(conn: Conn) -> None:
 
 async def test_a_suspended_account_is_told_how_to_come_back(conn: Conn) -> None:
     account = await make.sender_account(conn, name="main")
-    await store.suspend_sender(conn, account, "535 wrong password")
+    await claims_store.suspend_sender(conn, account, "535 wrong password")
 
     said = await health.of_account(conn, "default", name="main")
 

@@ -10,9 +10,9 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpTransport
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Rejected, Stage
-from mailqueue.smtp.session import TlsMode
-from mailqueue.smtp.timeouts import SmtpTimeouts
-from tests.smtp.sending import PATIENT
+from mailqueue.smtp.client.session import TlsMode
+from mailqueue.smtp.client.timeouts import SmtpTimeouts
+from tests.smtp.client.sending import PATIENT
 
 PASSWORD = "correct horse"
 

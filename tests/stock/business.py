@@ -7,13 +7,15 @@ from uuid import uuid4
 from mailqueue.db.fetch import Conn
 from mailqueue.events.model import Event, Type
 from mailqueue.events.store import record_events
-from mailqueue.mail import store, store_batches, store_enqueue
+from mailqueue.mail.accept.raw import RawEmail, accept_raw
+from mailqueue.mail.accept.store import batches as batches_store
+from mailqueue.mail.accept.store import enqueue as enqueue_store
 from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, RecipientSettlement
-from mailqueue.mail.rawmail import RawEmail, accept_raw
+from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.queue import store as kernel
 from tests import make
-from tests.mail.messages import simple
-from tests.mail.ways import WAYS, plain
+from tests.mail.accept.messages import simple
+from tests.mail.accept.ways import WAYS, plain
 from tests.operations.pausing import pause
 from tests.queue.acting import SILENCE, claim, due_now, lose, mark, sent, settle
 from tests.webhooks.delivering import webhook
@@ -56,7 +58,7 @@ async def grow(conn: Conn) -> None:
         await make.project(conn)
     messages = [_MESSAGE | {"recipient": f"p{n}@example.com"} for n in range(MAILS)]
     for n in range(0, MAILS, 500):
-        await store_enqueue.enqueue_batch(conn, "default", messages[n : n + 500])
+        await enqueue_store.enqueue_batch(conn, "default", messages[n : n + 500])
     await conn.execute(
         "INSERT INTO mailqueue.suppressions (project_id, address, reason)"
         " SELECT p.id, 'gone' || n || '@example.com', 'manual'"
@@ -89,12 +91,12 @@ async def _copied(conn: Conn) -> None:
 async def _batch(conn: Conn) -> None:
     for _ in range(AGAIN):
         message = _MESSAGE | {"to": ["bo@example.com", LISTED]}
-        await store_enqueue.enqueue_batch(conn, "default", [_MESSAGE, message] * MANY)
+        await enqueue_store.enqueue_batch(conn, "default", [_MESSAGE, message] * MANY)
 
 
 async def _shared(conn: Conn) -> None:
     for _ in range(AGAIN):
-        await store_batches.enqueue_shared(
+        await batches_store.enqueue_shared(
             conn,
             "default",
             contents=[{"subject": "Hello", "text": "Hello"}],
@@ -125,11 +127,11 @@ async def _worker(conn: Conn) -> None:
     worker, emails = await _held(conn)
     await kernel.park(conn, "email_queue", worker)
     await kernel.beat(conn, worker, is_stopping=False)
-    await store.are_lanes_ready(conn, avoid=[1])
-    await store.find_claims(conn, worker, after=0)
+    await claims_store.are_lanes_ready(conn, avoid=[1])
+    await claims_store.find_claims(conn, worker, after=0)
     days = sorted({email.content_on for email in emails})
-    await store.read_contents(conn, [email.content_id for email in emails], days=days)
-    await store.read_recipients(conn, [email.id for email in emails])
+    await claims_store.read_contents(conn, [email.content_id for email in emails], days=days)
+    await claims_store.read_recipients(conn, [email.id for email in emails])
     await kernel.stop_worker(conn, worker)
 
 

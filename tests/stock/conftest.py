@@ -7,12 +7,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from mailqueue.core.config import DatabaseSettings, Pooler
 from mailqueue.core.secret import Secret
 from mailqueue.db.migrate import migrate
 from mailqueue.db.pool import connect
 from mailqueue.db.provision import provision
 from mailqueue.embedded.service_user import Account
+from mailqueue.settings.environment import DatabaseSettings, Pooler
 from tests.conftest import ROLE, Server
 from tests.stock.business import grow, set_up
 from tests.stock.debian import debian_server

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.stock.business import ACTS
 from tests.stock.plans import Plan, told

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mailqueue.smtp.server import smtp_server
-from mailqueue.smtp.server_answer import Answer
-from mailqueue.smtp.server_handler import Attempt, LoggedIn, Received
+from mailqueue.smtp.server.answer import Answer
+from mailqueue.smtp.server.handler import Attempt, LoggedIn, Received
+from mailqueue.smtp.server.listener import smtp_server
 from mailqueue.submission.server import LIMITS
 
 

@@ -8,13 +8,13 @@ import pytest
 
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.fetch import Conn
-from mailqueue.smtp.server_answer import Answer
-from mailqueue.smtp.server_handler import Attempt, LoggedIn
+from mailqueue.smtp.server.answer import Answer
+from mailqueue.smtp.server.handler import Attempt, LoggedIn
 from mailqueue.submission import gate as gate_module
 from mailqueue.submission.gate import MOST_FAILURES, WINDOW_SECONDS, Gate, network_of
 from mailqueue.submission.model import Program
-from mailqueue.tenants.callers import Callers
-from mailqueue.tenants.keys import issue_key
+from mailqueue.tenants.keys.cache import Callers
+from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tenants.model import Scope
 from tests.logged import log_of
 

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from psycopg import AsyncConnection, sql
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import MailqueueError, NoRoom, NotFound, Unavailable
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.submission.handler import trouble
-from mailqueue.tenants.keys import not_in_force
+from mailqueue.tenants.keys.manage import not_in_force
 from tests import make
 from tests.conftest import Server
-from tests.smtp.serving import Client
+from tests.smtp.server.serving import Client
 from tests.submission.handing import Running, answered, beside, handed_in, running
 
 pytestmark = pytest.mark.anyio

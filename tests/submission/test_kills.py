@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect
-from mailqueue.tenants.keys import issue_key
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.submission.dying import Answers, Server, hand_in
 from tests.submission.handing import beside

@@ -9,11 +9,11 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.tenants.keys import issue_key
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.submission.dying import Server
 from tests.submission.handing import QUEUED, Running, beside, message

@@ -4,8 +4,9 @@ import io
 from typing import Any
 
 from mailqueue.db.fetch import Conn
-from mailqueue.suppression import entries, importing
+from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import wanted_of
+from mailqueue.suppression.lists import importing
 from mailqueue.suppression.model import Outcome, Tally
 from tests import make
 

@@ -10,11 +10,12 @@ from datetime import UTC, datetime, timedelta
 import orjson
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.suppression import entries, importing
-from mailqueue.suppression.exporting import Format, export
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.suppression import entries
+from mailqueue.suppression.lists import importing
+from mailqueue.suppression.lists.exporting import Format, export
 from mailqueue.suppression.model import Reason, Tally
 from tests import make
 from tests.suppression.listing import added, audits, imported

@@ -8,11 +8,11 @@ import psycopg
 import pytest
 from psycopg.errors import FeatureNotSupported
 
-from mailqueue.core.config import DatabaseSettings, Pooler
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.migrate import migrate
 from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings, Pooler
 from mailqueue.suppression import entries
 from tests import make
 from tests.conftest import ROLE, Server

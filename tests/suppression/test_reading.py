@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from mailqueue.core.address import parse_address
 from mailqueue.core.errors import InvalidField
-from mailqueue.suppression.formula import harmless, plain
-from mailqueue.suppression.jsonlist import MOST_CHARACTERS
+from mailqueue.suppression.lists.formula import harmless, plain
+from mailqueue.suppression.lists.json_list import MOST_CHARACTERS
+from mailqueue.suppression.lists.reading import read_lines
 from mailqueue.suppression.model import BadLine, Line, Reason
-from mailqueue.suppression.reading import read_lines
 
 
 def read(content: str | bytes, *, otherwise: Reason | None = None) -> list[Line | BadLine]:

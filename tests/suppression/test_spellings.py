@@ -6,23 +6,24 @@ from uuid import uuid4
 import pytest
 from psycopg.errors import InvalidParameterValue
 
-from mailqueue.api import store_emails
+from mailqueue.api.emails import store as emails_store
 from mailqueue.db.fetch import Conn
 from mailqueue.events import listing
 from mailqueue.events.model import Type
-from mailqueue.mail.enqueue import NewEmail, enqueue, enqueue_batch
-from mailqueue.mail.rawmail import RawEmail, accept_raw
+from mailqueue.mail.accept.enqueue import NewEmail, enqueue, enqueue_batch
+from mailqueue.mail.accept.raw import RawEmail, accept_raw
 from mailqueue.operations import pausing
 from mailqueue.privacy import persons
 from mailqueue.producer.enqueueing import enqueue as enqueue_by_hand
-from mailqueue.senders import rates, routes
-from mailqueue.senders.model_routes import NewRoute
+from mailqueue.senders import rates
+from mailqueue.senders.routes import manage as routes_manage
+from mailqueue.senders.routes.model import NewRoute
 from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import address_of
 from mailqueue.suppression.model import NewSuppression, Reason
 from tests import make
 from tests.events.office import event, left, told
-from tests.mail.ways import WAYS, Refused, Way, plain
+from tests.mail.accept.ways import WAYS, Refused, Way, plain
 from tests.privacy.forgetting import sent
 from tests.queue.acting import claim, mark
 
@@ -200,7 +201,7 @@ async def test_rates_rules_and_pauses_of_a_domain_hold_for_it_in_every_spelling(
     conn: Conn, spelled: str
 ) -> None:
     await make.sender_account(conn, name="relay")
-    rule = await routes.add(
+    rule = await routes_manage.add(
         conn, "default", new=NewRoute(("relay",), None, None, spelled, None, None), by="tests"
     )
     await rates.set_domain_rate(conn, spelled, rate=1, burst=1, note=None)
@@ -268,7 +269,7 @@ async def test_mail_is_found_by_its_recipient_in_every_spelling(conn: Conn) -> N
 
     for spelled in [*SPELLED, DECOMPOSED, BOOKS]:
         asked = dict.fromkeys(names) | {"project_id": project, "to": spelled, "limit": 9}
-        assert [one.id for one in await store_emails.list_page(conn, asked)] == [mail]
+        assert [one.id for one in await emails_store.list_page(conn, asked)] == [mail]
         moments = await listing.list_recipient(
             conn, project, spelled, before=(now.replace(year=2099), uuid4()), limit=9
         )

@@ -7,7 +7,7 @@ import pytest
 from mailqueue.telemetry.log import keep_private, mask
 
 SAYS = """
-from mailqueue.core.config import LogFormat, LogLevel, LogSettings
+from mailqueue.settings.environment import LogFormat, LogLevel, LogSettings
 from mailqueue.telemetry.log import bound, configure_logging, get_logger
 
 configure_logging(LogSettings(LogLevel.INFO, LogFormat.{format}))

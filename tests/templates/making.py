@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.db.fetch import Conn
-from mailqueue.rendering.chamber import Chamber
+from mailqueue.rendering.process.host import Chamber
 from mailqueue.templates import versions, writing
 from mailqueue.templates.model import NewTemplate, NewVersion, Template, Version, Words
 

@@ -8,10 +8,10 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.enqueue import NewEmail, enqueue, enqueue_batch
+from mailqueue.mail.accept.enqueue import NewEmail, enqueue, enqueue_batch
 from mailqueue.templates.accepting import choose
+from mailqueue.templates.cache import Sheets
 from mailqueue.templates.model import Words
-from mailqueue.templates.sheets import Sheets
 from tests import make
 from tests.templates.making import published, version_of
 

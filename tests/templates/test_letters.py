@@ -5,11 +5,11 @@ from uuid import uuid4
 
 import pytest
 
-from mailqueue.mail.letter import CannotCompose, Letter, Skeletons, write_letter
-from mailqueue.rendering.stencil import Press
+from mailqueue.mail.message.build import CannotCompose, Letter, Skeletons, write_letter
+from mailqueue.rendering.compiled import Press
 from mailqueue.senders.model import Identity
+from mailqueue.templates.cache import Sheet
 from mailqueue.templates.model import StencilSource
-from mailqueue.templates.sheets import Sheet
 from tests.mail.claims import NOW, SENDER, parcel
 
 SEPARATORS = (

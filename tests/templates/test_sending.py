@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
-from mailqueue.mail.enqueue import NewEmail, enqueue, enqueue_batch
+from mailqueue.mail.accept.enqueue import NewEmail, enqueue, enqueue_batch
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.templates.model import Words
 from tests import make
 from tests.concurrency.running import account_at, session, until_nothing_is_queued
-from tests.mail.test_courier import courier
-from tests.smtp.scripted import ScriptedServer, scripted
+from tests.mail.send.test_worker import courier
+from tests.smtp.client.scripted import ScriptedServer, scripted
 from tests.templates.making import published
 
 pytestmark = pytest.mark.anyio

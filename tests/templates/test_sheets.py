@@ -5,10 +5,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from mailqueue.db.fetch import Conn
+from mailqueue.rendering.compiled import Press
 from mailqueue.rendering.faults import Exceeded, TemplateFault
-from mailqueue.rendering.stencil import Press
+from mailqueue.templates.cache import MOST_STRIKES, RESTED, Sheet, Sheets
 from mailqueue.templates.model import StencilSource, Words
-from mailqueue.templates.sheets import MOST_STRIKES, RESTED, Sheet, Sheets
 from tests import make
 from tests.templates.making import published
 

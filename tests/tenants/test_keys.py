@@ -7,7 +7,7 @@ import pytest
 
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants.keys import find_key, issue_key, list_keys, revoke_key
+from mailqueue.tenants.keys.manage import find_key, issue_key, list_keys, revoke_key
 from mailqueue.tenants.model import Caller
 from tests import make
 

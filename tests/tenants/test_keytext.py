@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mailqueue.tenants.keytext import hash_of, hint_of, is_well_formed, new_key
+from mailqueue.tenants.keys.text import hash_of, hint_of, is_well_formed, new_key
 
 
 @pytest.mark.parametrize(("is_test", "prefix"), [(True, "mq_test_"), (False, "mq_live_")])

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants.keys import find_key
-from mailqueue.tenants.local_key import FILE_NAME, keep_local_key
+from mailqueue.tenants.keys.local import FILE_NAME, keep_local_key
+from mailqueue.tenants.keys.manage import find_key
 
 pytestmark = pytest.mark.anyio
 

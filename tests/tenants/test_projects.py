@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from psycopg import errors
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import Conflict, InvalidField, MailqueueError, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.mail.enqueue import NewEmail, enqueue_batch
-from mailqueue.tenants import projects
+from mailqueue.mail.accept.enqueue import NewEmail, enqueue_batch
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.tenants.projects import manage as projects_manage
 from tests import make
 
 pytestmark = pytest.mark.anyio
@@ -38,13 +38,13 @@ SETTINGS: dict[str, Any] = {
 
 
 async def audit_of(conn: Conn, name: str) -> list[tuple[str, str]]:
-    found = await projects.find(conn, name)
-    events = await projects.audit(conn, found.id, most=100)
+    found = await projects_manage.find(conn, name)
+    events = await projects_manage.audit(conn, found.id, most=100)
     return [(event.action, event.actor) for event in reversed(events)]
 
 
 async def test_a_project_is_what_its_settings_say(conn: Conn) -> None:
-    made = await projects.add(conn, "shop", settings=SETTINGS, by="ann")
+    made = await projects_manage.add(conn, "shop", settings=SETTINGS, by="ann")
 
     assert {key: getattr(made, key) for key in SETTINGS} == SETTINGS
     limit = await make.rows(
@@ -57,10 +57,10 @@ async def test_a_project_is_what_its_settings_say(conn: Conn) -> None:
 
 
 async def test_null_takes_every_setting_back(conn: Conn) -> None:
-    bare = await projects.add(conn, "bare", by="ann")
-    await projects.add(conn, "shop", settings=SETTINGS, by="ann")
+    bare = await projects_manage.add(conn, "bare", by="ann")
+    await projects_manage.add(conn, "shop", settings=SETTINGS, by="ann")
 
-    back = await projects.change(conn, "shop", changes=dict.fromkeys(SETTINGS), by="ann")
+    back = await projects_manage.change(conn, "shop", changes=dict.fromkeys(SETTINGS), by="ann")
 
     assert {key: getattr(back, key) for key in SETTINGS} == {
         key: getattr(bare, key) for key in SETTINGS
@@ -103,20 +103,22 @@ async def test_what_a_project_cannot_be_is_refused_by_name(
 ) -> None:
     with pytest.raises(InvalidField) as refused:
         async with conn.transaction():
-            await projects.change(conn, "default", changes={setting: value}, by="ann")
+            await projects_manage.change(conn, "default", changes={setting: value}, by="ann")
 
     assert refused.value.field == setting
 
 
 async def test_every_change_names_who_made_it_and_what_was_before(conn: Conn) -> None:
-    await projects.add(conn, "shop", by="ann")
-    await projects.change(conn, "shop", changes={"daily_limit": 5}, by="ben")
-    await projects.change(conn, "shop", changes={"daily_limit": 5}, by="nobody, as it was so")
-    await projects.suspend(conn, "shop", reason="unpaid", by="cem")
-    await projects.suspend(conn, "shop", reason="unpaid", by="nobody, as it was so")
-    await projects.activate(conn, "shop", by="dee")
-    await projects.delete(conn, "shop", by="eve")
-    await projects.activate(conn, "shop", by="fay")
+    await projects_manage.add(conn, "shop", by="ann")
+    await projects_manage.change(conn, "shop", changes={"daily_limit": 5}, by="ben")
+    await projects_manage.change(
+        conn, "shop", changes={"daily_limit": 5}, by="nobody, as it was so"
+    )
+    await projects_manage.suspend(conn, "shop", reason="unpaid", by="cem")
+    await projects_manage.suspend(conn, "shop", reason="unpaid", by="nobody, as it was so")
+    await projects_manage.activate(conn, "shop", by="dee")
+    await projects_manage.delete(conn, "shop", by="eve")
+    await projects_manage.activate(conn, "shop", by="fay")
 
     assert await audit_of(conn, "shop") == [
         ("project.added", "ann"),
@@ -135,26 +137,26 @@ async def test_every_change_names_who_made_it_and_what_was_before(conn: Conn) ->
 
 
 async def test_a_suspended_project_takes_mail_and_sends_none_until_it_is_active(conn: Conn) -> None:
-    shop = await projects.add(conn, "shop", by="ann")
+    shop = await projects_manage.add(conn, "shop", by="ann")
     await make.sender_account(conn, project_id=shop.id)
     worker = await make.worker(conn)
-    await projects.suspend(conn, "shop", reason="unpaid since May", by="ann")
+    await projects_manage.suspend(conn, "shop", reason="unpaid since May", by="ann")
 
     mail = await make.queued_email(conn, project="shop")
 
     assert await make.claimed(conn, worker) == []
     assert "unpaid since May" in await make.scalar(conn, "SELECT mailqueue.why(%s)", mail)
-    await projects.activate(conn, "shop", by="ann")
+    await projects_manage.activate(conn, "shop", by="ann")
     assert [found for found, _ in await make.claimed(conn, worker)] == [mail]
 
 
 async def test_a_deleted_project_takes_and_sends_nothing_and_its_mail_waits(conn: Conn) -> None:
-    shop = await projects.add(conn, "shop", by="ann")
+    shop = await projects_manage.add(conn, "shop", by="ann")
     await make.sender_account(conn, project_id=shop.id)
     worker = await make.worker(conn)
     mail = await make.queued_email(conn, project="shop")
 
-    deleted = await projects.delete(conn, "shop", by="ann")
+    deleted = await projects_manage.delete(conn, "shop", by="ann")
 
     assert (deleted.status, deleted.deleted_at is not None) == ("deleted", True)
     assert await make.claimed(conn, worker) == []
@@ -167,20 +169,20 @@ async def test_a_deleted_project_takes_and_sends_nothing_and_its_mail_waits(conn
     with pytest.raises(MailqueueError, match="is deleted"):
         async with conn.transaction():
             await enqueue_batch(conn, [hello], project="shop")
-    await projects.activate(conn, "shop", by="ann")
+    await projects_manage.activate(conn, "shop", by="ann")
     assert [found for found, _ in await make.claimed(conn, worker)] == [mail]
 
 
 async def test_deleting_revokes_the_keys_for_good(conn: Conn) -> None:
-    shop = await projects.add(conn, "shop", by="ann")
+    shop = await projects_manage.add(conn, "shop", by="ann")
     columns = {"project_id": shop.id, "hint": "mq_live_", "is_test": False}
     await make.inserted(conn, "api_keys", {**columns, "name": "web", "key_hash": b"one"})
 
-    await projects.delete(conn, "shop", by="ann")
+    await projects_manage.delete(conn, "shop", by="ann")
     with pytest.raises(errors.InvalidParameterValue, match="is deleted"):
         async with conn.transaction():
             await make.inserted(conn, "api_keys", {**columns, "name": "new", "key_hash": b"two"})
-    await projects.activate(conn, "shop", by="ann")
+    await projects_manage.activate(conn, "shop", by="ann")
 
     in_force = "SELECT count(*) FROM mailqueue.api_keys WHERE revoked_at IS NULL"
     assert await make.scalar(conn, in_force) == 0
@@ -191,10 +193,10 @@ async def test_a_key_made_while_its_project_is_deleted_is_not_in_force(
 ) -> None:
     """Whoever comes second waits, and is refused or revoked: no key wakes with the project."""
     async with connect(database) as one, connect(database) as other:
-        shop = await projects.add(one, "shop", by="ann")
+        shop = await projects_manage.add(one, "shop", by="ann")
         key = {"project_id": shop.id, "name": "web", "key_hash": b"x", "hint": "x", "is_test": True}
         async with one.transaction():
-            await projects.delete(one, "shop", by="ann")
+            await projects_manage.delete(one, "shop", by="ann")
             inserting = asyncio.create_task(make.inserted(other, "api_keys", key))
             waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
             async with connect(database) as third:
@@ -207,33 +209,35 @@ async def test_a_key_made_while_its_project_is_deleted_is_not_in_force(
 
 
 async def test_the_name_of_a_deleted_project_stays_taken(conn: Conn) -> None:
-    await projects.add(conn, "shop", by="ann")
-    await projects.delete(conn, "shop", by="ann")
+    await projects_manage.add(conn, "shop", by="ann")
+    await projects_manage.delete(conn, "shop", by="ann")
 
     with pytest.raises(Conflict, match="there is a project shop already, deleted at"):
-        await projects.add(conn, "shop", by="ann")
+        await projects_manage.add(conn, "shop", by="ann")
     with pytest.raises(Conflict, match="project shop is deleted"):
-        await projects.suspend(conn, "shop", reason="why not", by="ann")
+        await projects_manage.suspend(conn, "shop", reason="why not", by="ann")
     with pytest.raises(Conflict, match="default: it stays"):
         async with conn.transaction():
-            await projects.delete(conn, "default", by="ann")
+            await projects_manage.delete(conn, "default", by="ann")
     with pytest.raises(NotFound):
-        await projects.delete(conn, "away", by="ann")
+        await projects_manage.delete(conn, "away", by="ann")
 
 
 async def test_a_name_that_reads_as_an_id_is_refused(conn: Conn) -> None:
     with pytest.raises(InvalidField, match="would be taken for an id"):
-        await projects.add(conn, "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11", by="ann")
+        await projects_manage.add(conn, "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11", by="ann")
 
 
 async def test_projects_are_listed_by_page_status_and_words(conn: Conn) -> None:
     for name in ("ape", "bee", "cat"):
-        await projects.add(conn, name, settings={"description": f"The {name.upper()}"}, by="ann")
-    await projects.suspend(conn, "bee", reason="unpaid", by="ann")
-    await projects.delete(conn, "cat", by="ann")
+        await projects_manage.add(
+            conn, name, settings={"description": f"The {name.upper()}"}, by="ann"
+        )
+    await projects_manage.suspend(conn, "bee", reason="unpaid", by="ann")
+    await projects_manage.delete(conn, "cat", by="ann")
 
     async def names(**given: Any) -> list[str]:
-        found = await projects.list_page(conn, **{"most": 100} | given)
+        found = await projects_manage.list_page(conn, **{"most": 100} | given)
         return [each.name for each in found]
 
     assert await names() == ["ape", "bee", "default"]
@@ -247,7 +251,7 @@ async def test_projects_are_listed_by_page_status_and_words(conn: Conn) -> None:
 
 
 async def test_mail_that_names_no_delivery_has_its_projects(conn: Conn) -> None:
-    shop = await projects.add(conn, "shop", settings={"delivery": "hold"}, by="ann")
+    shop = await projects_manage.add(conn, "shop", settings={"delivery": "hold"}, by="ann")
     await make.sender_account(conn, project_id=shop.id)
     one = await make.queued_email(conn, project="shop")
     other = await make.queued_email(conn, project="shop", delivery="resend")
@@ -267,7 +271,7 @@ async def test_mail_that_names_no_delivery_has_its_projects(conn: Conn) -> None:
 
 async def test_the_mail_of_a_deleted_project_alarms_nobody_and_the_books_add_up(conn: Conn) -> None:
     """It waits for good: health would warn of it for ever."""
-    shop = await projects.add(conn, "shop", by="ann")
+    shop = await projects_manage.add(conn, "shop", by="ann")
     await make.sender_account(conn, project_id=shop.id)
     long_ago = "UPDATE mailqueue.email_queue SET run_at = now() - interval '3 d' WHERE id = %s"
     await conn.execute(long_ago, (await make.queued_email(conn, project="shop"),))
@@ -276,7 +280,7 @@ async def test_the_mail_of_a_deleted_project_alarms_nobody_and_the_books_add_up(
     health += " ('movement', 'sending', 'sender accounts', 'stopped accounts'))"
     assert await make.rows(conn, health) != []
 
-    await projects.delete(conn, "shop", by="ann")
+    await projects_manage.delete(conn, "shop", by="ann")
 
     assert await make.rows(conn, health) == []
     assert await make.rows(conn, "SELECT difference::int FROM mailqueue.books") == [(0,)]

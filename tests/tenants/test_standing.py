@@ -6,15 +6,16 @@ import pytest
 
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants import projects, standing
 from mailqueue.tenants.model import ProjectDay
+from mailqueue.tenants.projects import manage as projects_manage
+from mailqueue.tenants.projects import stats as projects_stats
 from tests import make
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_project_stands_by_what_it_sent_today_and_before(conn: Conn) -> None:
-    shop = await projects.add(conn, "shop", settings={"daily_limit": 10}, by="ann")
+    shop = await projects_manage.add(conn, "shop", settings={"daily_limit": 10}, by="ann")
     await make.sender_account(conn, project_id=shop.id)
     worker = await make.worker(conn)
     await make.queued_emails(conn, 3, project="shop")
@@ -26,7 +27,7 @@ async def test_a_project_stands_by_what_it_sent_today_and_before(conn: Conn) -> 
         conn, "email_events", event | {"project_id": await make.project_named(conn)}
     )
 
-    stood = await standing.look(conn, shop.id, days=2)
+    stood = await projects_stats.look(conn, shop.id, days=2)
 
     today = stood.today
     assert (today.daily_limit, today.sent, today.reserved, today.headroom) == (10, 0, 2, 8)
@@ -35,13 +36,13 @@ async def test_a_project_stands_by_what_it_sent_today_and_before(conn: Conn) -> 
     assert stood.rates.delivery is None
     for days in (0, 91):
         with pytest.raises(InvalidField, match="1 to 90"):
-            await standing.look(conn, shop.id, days=days)
+            await projects_stats.look(conn, shop.id, days=days)
 
 
 def test_shares_are_of_what_was_tried() -> None:
     day = ProjectDay.__dataclass_fields__
     zero: dict[str, Any] = dict.fromkeys(day, 0)
-    found = standing.rates_of(
+    found = projects_stats.rates_of(
         [
             ProjectDay(**zero | {"sent": 90, "failed": 5, "hard_bounces": 5, "complaints": 9}),
             ProjectDay(**zero | {"failed": 5}),

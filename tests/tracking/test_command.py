@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests import make
-from tests.api.wired import MASTER
-from tests.cli.invoked import Cli
+from tests.api.support.wired import MASTER
+from tests.cli.support.invoked import Cli
 
 URL = "https://mail.example.com"
 

@@ -6,14 +6,14 @@ import httpx2
 import pytest
 
 from mailqueue.api.app import create_app
-from mailqueue.core.config import DatabaseSettings
-from mailqueue.core.links import TrackingSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import borrow, open_pool
-from mailqueue.tenants.keys import issue_key
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.settings.tracking import TrackingSettings
+from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.wiring.serving import build_services
-from tests.api.calling import ORIGIN, settings_for
-from tests.api.wired import MASTER
+from tests.api.support.calling import ORIGIN, settings_for
+from tests.api.support.wired import MASTER
 from tests.deliverability.nameserver import Zone, serving
 
 pytestmark = pytest.mark.anyio

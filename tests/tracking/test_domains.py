@@ -5,12 +5,12 @@ from uuid import uuid4
 import pytest
 
 from mailqueue.core.errors import Conflict, NotFound
-from mailqueue.core.links import TrackingSettings
 from mailqueue.db.fetch import Conn
-from mailqueue.maintenance import store_files
+from mailqueue.maintenance.store import files as files_store
 from mailqueue.mime.skeleton import Content
+from mailqueue.settings.tracking import TrackingSettings
 from mailqueue.tracking import domains, store
-from mailqueue.tracking.dresser import Dresser, Undressed
+from mailqueue.tracking.injector import Dresser, Undressed
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.model import TrackedLink
 from mailqueue.tracking.pattern import Ground, Wants
@@ -177,8 +177,8 @@ async def test_links_no_mail_has_named_for_two_years_are_forgotten(conn: Conn) -
             (shop, bytes([number]) * 12, days),
         )
 
-    assert await store_files.sweep_tracked_links(conn) == 1
-    assert await store_files.sweep_tracked_links(conn) == 0
+    assert await files_store.sweep_tracked_links(conn) == 1
+    assert await files_store.sweep_tracked_links(conn) == 0
     assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.tracked_links") == 2
 
 
@@ -190,4 +190,4 @@ async def test_a_link_that_goes_on_being_sent_is_kept(conn: Conn) -> None:
 
     await store.keep_links(conn, [link])
 
-    assert await store_files.sweep_tracked_links(conn) == 0
+    assert await files_store.sweep_tracked_links(conn) == 0

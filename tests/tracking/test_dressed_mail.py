@@ -15,24 +15,24 @@ import httpx2
 import pytest
 
 from mailqueue.api.app import create_app
-from mailqueue.core.config import DatabaseSettings, load_settings
-from mailqueue.core.links import TrackingSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import borrow, open_pool
-from mailqueue.mail.enqueue import NewEmail, enqueue, enqueue_batch
+from mailqueue.mail.accept.enqueue import NewEmail, enqueue, enqueue_batch
+from mailqueue.settings.environment import DatabaseSettings, load_settings
+from mailqueue.settings.tracking import TrackingSettings
 from mailqueue.templates.model import Words
-from mailqueue.tenants.keys import issue_key
+from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.tokens import Kind, Token
 from mailqueue.vault.masterkey import MasterKey, parse_master_key
 from mailqueue.wiring import sending
 from mailqueue.wiring.serving import build_services
 from tests import make
-from tests.api.calling import ORIGIN, settings_for
-from tests.api.wired import MASTER
+from tests.api.support.calling import ORIGIN, settings_for
+from tests.api.support.wired import MASTER
 from tests.concurrency.running import account_at, session, until_nothing_is_queued
-from tests.smtp.scripted import ScriptedServer, scripted
+from tests.smtp.client.scripted import ScriptedServer, scripted
 from tests.templates.making import published
 from tests.templates.test_sending import arrived, part
 

@@ -12,9 +12,9 @@ import pytest
 from mailqueue.api.app import create_app
 from mailqueue.api.public.tracked import Repeats
 from mailqueue.api.public.tracking import GIF, header_of
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import Pool, borrow, open_pool
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tracking import store
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.model import TrackedLink
@@ -22,8 +22,8 @@ from mailqueue.tracking.tokens import LINK_BYTES, Kind, Seals, Token
 from mailqueue.vault.masterkey import parse_master_key
 from mailqueue.wiring.serving import build_services
 from tests import make
-from tests.api.calling import ORIGIN, settings_for
-from tests.api.wired import MASTER
+from tests.api.support.calling import ORIGIN, settings_for
+from tests.api.support.wired import MASTER
 
 pytestmark = pytest.mark.anyio
 

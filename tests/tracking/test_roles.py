@@ -5,13 +5,13 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
-from mailqueue.core.links import TrackingSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.mime.skeleton import Content
-from mailqueue.tracking.dresser import Dress, Dresser, Undressed
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.settings.tracking import TrackingSettings
+from mailqueue.tracking.injector import Dress, Dresser, Undressed
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.pattern import Ground, Wants
 from tests import make

@@ -5,10 +5,10 @@ from uuid import UUID
 import pytest
 
 from mailqueue.dkim.signer import Signers
-from mailqueue.mail.letter import Skeletons, write_letter
+from mailqueue.mail.message.build import Skeletons, write_letter
 from mailqueue.mime.skeleton import Content
 from mailqueue.senders.model import Identity
-from mailqueue.tracking.dresser import Dress
+from mailqueue.tracking.injector import Dress
 from mailqueue.tracking.pattern import Ground, Pattern, Wants, unsubscribe_headers
 from mailqueue.tracking.tokens import Kind, Seals, TrackingKey
 from mailqueue.tracking.urls import Addresses

@@ -9,11 +9,11 @@ import pytest
 from playwright.async_api import Browser, Page, async_playwright
 
 from mailqueue.api.app import create_app
-from mailqueue.api.listening import bind, listening
-from mailqueue.core.config import DatabaseSettings
+from mailqueue.api.http.server import bind, listening
 from mailqueue.db.pool import open_pool
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.trap.server import TrapServer, trap_server
-from tests.api.calling import settings_for
+from tests.api.support.calling import settings_for
 from tests.trap.trapping import HTML, mail_to
 
 pytestmark = [pytest.mark.anyio, pytest.mark.browser]

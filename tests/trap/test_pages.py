@@ -9,9 +9,9 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import Pool, borrow, open_pool
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.trap import store
 from mailqueue.trap.pages import PATHS, trap_pages
 from mailqueue.trap.summary import caught

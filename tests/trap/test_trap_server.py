@@ -7,14 +7,14 @@ from datetime import timedelta
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect, open_pool
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.trap import inbox
 from mailqueue.trap.model import TrapMessage
 from mailqueue.trap.simulator import BEHAVIOUR_BY_NAME
-from tests.smtp.serving import connected, mail
+from tests.smtp.server.serving import connected, mail
 from tests.trap.trapping import HTML, mail_to, on, trapping
 
 pytestmark = pytest.mark.anyio

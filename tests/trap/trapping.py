@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.pool import Pool, open_pool
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.trap.server import TrapServer, trap_server
 
 HTML = b"""\

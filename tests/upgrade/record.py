@@ -13,8 +13,8 @@ from tests.upgrade.answers import ANSWERS, RECORDED, answers
 
 # Not those of commands: they look at the schema first and refuse one they do not know.
 SPOKEN_BY_WHAT_RUNS_ON = (
-    *("mail", "queue", "enqueue", "api", "trap"),
-    *("tenants", "senders", "vault", "rates", "ladders"),
+    *("mail/send", "mail/enqueue", "mail/retry_schedule", "queue", "emails/api", "trap"),
+    *("tenants/projects", "senders/accounts", "senders/rates", "vault"),
 )
 
 
@@ -22,7 +22,8 @@ def record(url: str) -> None:
     """Copy the statements, and write down what the server answers to each."""
     RECORDED.mkdir(exist_ok=True)
     for name in SPOKEN_BY_WHAT_RUNS_ON:
-        shutil.copy(sql_folder() / "queries" / f"{name}.sql", RECORDED)
+        recorded = RECORDED / f"{name.replace('/', '_')}.sql"
+        shutil.copy(sql_folder() / "queries" / f"{name}.sql", recorded)
     found = answers(url, read_statements(RECORDED).values())
     document = {name: asdict(answer) for name, answer in sorted(found.items())}
     ANSWERS.write_text(json.dumps(document, indent=1) + "\n", "utf-8")

@@ -9,10 +9,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.migrate import migrate
 from mailqueue.db.migrations import read_schema
 from mailqueue.db.sql import sql_folder
+from mailqueue.settings.environment import DatabaseSettings
 from tests.concurrency.running import (
     account_at,
     enqueue,
@@ -22,7 +22,7 @@ from tests.concurrency.running import (
     until_nothing_is_queued,
     workers,
 )
-from tests.smtp.scripted import scripted
+from tests.smtp.client.scripted import scripted
 from tests.whole.running import eventually, is_running
 
 pytestmark = pytest.mark.anyio
@@ -43,7 +43,7 @@ def next_release(tmp_path: Path) -> Path:
     """The SQL of a release to come: one more migration, and functions that changed."""
     folder = shutil.copytree(sql_folder(), tmp_path / "sql")
     (folder / "migrations" / "9999_next.sql").write_text(NEXT)
-    for path in (folder / "functions").glob("*.sql"):
+    for path in (folder / "functions").rglob("*.sql"):
         path.write_text(path.read_text("utf-8") + "\n-- changed\n", "utf-8")
     return folder
 

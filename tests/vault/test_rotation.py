@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import ConfigError, NotFound, SealBroken
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault import rotation, store
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.rotation import SEALED_COLUMNS, Rotated, rotate

@@ -5,12 +5,12 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import ConfigError, SealBroken
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.senders import store as senders_store
+from mailqueue.senders.store import accounts as senders_store
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault import store
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.sealing import Place

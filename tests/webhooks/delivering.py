@@ -11,14 +11,14 @@ from uuid import UUID
 
 from mailqueue.adapters.http.model import Reach
 from mailqueue.adapters.http.posting import HttpPoster
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault.masterkey import MasterKey, parse_master_key
 from mailqueue.webhooks import endpoints
 from mailqueue.webhooks.signing import key_of, secret_of
 from mailqueue.webhooks.worker import Tools, WebhookWorker
 from tests import make
-from tests.api.wired import MASTER
+from tests.api.support.wired import MASTER
 
 LOOPBACK = Reach(allowed_networks=(ip_network("127.0.0.0/8"), ip_network("::1/128")))
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

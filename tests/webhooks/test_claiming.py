@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 
 from mailqueue.db.fetch import Conn
-from mailqueue.webhooks import store_deliveries as store
 from mailqueue.webhooks.model import Claimed, Ending, Settled
+from mailqueue.webhooks.store import deliveries as store
 from tests import make
 from tests.webhooks.delivering import due_now, states, told, webhook
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.crashpoints import VARIABLE
 from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.adapters.sending.fake import Reply, fake
-from tests.api.wired import MASTER
+from tests.api.support.wired import MASTER
 from tests.webhooks.delivering import PATIENCE, delivering, states, told, until, webhook
 
 pytestmark = pytest.mark.anyio

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.pool import connect
-from mailqueue.webhooks.slots import Slots
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.webhooks.concurrency import Slots
 from mailqueue.webhooks.worker import WebhookWorker
 from tests import make
 from tests.webhooks.delivering import states, told, tools, webhook

@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 import standardwebhooks
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.webhooks import endpoints, store_deliveries
-from mailqueue.webhooks.lane import MOST_CALLS
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.webhooks import endpoints
+from mailqueue.webhooks.dispatcher import MOST_CALLS
+from mailqueue.webhooks.store import deliveries as deliveries_store
 from mailqueue.webhooks.worker import WebhookWorker
 from tests import make
 from tests.adapters.sending.fake import CLOSES, SILENT, Fake, Reply, fake
@@ -171,7 +172,7 @@ async def test_what_a_dead_worker_had_is_delivered_by_another(
     async with fake([Reply(200)]) as server:
         hook = await webhook(db, url_of(server))
         await told(db, 3)
-        dead = await store_deliveries.claim(
+        dead = await deliveries_store.claim(
             db, by="dead", limit=10, lease=LEASED_OUT, first=10, room={}
         )
         assert len(dead) == 3

@@ -9,13 +9,13 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.secret import Secret
 from mailqueue.db.provision import provision
 from mailqueue.embedded.binaries import Binaries, find_binaries
 from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.service_user import Account
+from mailqueue.settings.environment import DatabaseSettings
 from tests.conftest import THROWAWAY
 from tests.whole.letters import inserts, letters, read
 from tests.whole.running import Home, eventually, up

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from mailqueue.core.outbound import Network, normal_host
+from mailqueue.core.outbound_guard import Network, normal_host
 
 USUAL_PORT_BY_SCHEME = {"https": 443, "http": 80}
 

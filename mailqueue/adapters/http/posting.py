@@ -13,7 +13,7 @@ from mailqueue.adapters.http.model import Answer, Call, HttpTimeouts, Reach, Rea
 from mailqueue.adapters.http.wire import Wire, connect
 from mailqueue.core.verdict import Rejected
 from mailqueue.ports.webhook import Headers, Posted
-from mailqueue.smtp.trust import system_trust
+from mailqueue.smtp.client.trust import system_trust
 
 TOTAL_SECONDS = 15.0
 """For all of a call: name, connection, TLS, request and answer."""

@@ -21,9 +21,9 @@ from mailqueue.adapters.http.model import (
     Reading,
     Site,
 )
-from mailqueue.core.outbound import is_public
+from mailqueue.core.outbound_guard import is_public
 from mailqueue.core.verdict import Kind, Rejected, Stage
-from mailqueue.smtp.dial import dial
+from mailqueue.smtp.client.dial import dial
 
 MOST_HEAD_BYTES = 64 * 1024
 USER_AGENT = f"mailqueue/{__version__}"

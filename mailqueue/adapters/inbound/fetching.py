@@ -8,7 +8,7 @@ from mailqueue.adapters.http.model import NOWHERE_INSIDE, Call, HttpTimeouts, Re
 from mailqueue.adapters.http.wire import connect
 from mailqueue.core.errors import Unavailable
 from mailqueue.core.verdict import Rejected
-from mailqueue.smtp.trust import system_trust
+from mailqueue.smtp.client.trust import system_trust
 
 MOST_BYTES = 64 * 1024
 TIMEOUTS = HttpTimeouts(connect_s=5.0, read_s=5.0, call_s=10.0)

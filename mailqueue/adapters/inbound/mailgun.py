@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from mailqueue.adapters.inbound.proof import digest_of, is_fresh, is_one_of, seconds_of
-from mailqueue.adapters.inbound.said import (
+from mailqueue.adapters.inbound.json_values import (
     MOST_URL,
     Json,
     address,
@@ -23,6 +22,7 @@ from mailqueue.adapters.inbound.said import (
     part,
     text,
 )
+from mailqueue.adapters.inbound.proof import digest_of, is_fresh, is_one_of, seconds_of
 from mailqueue.adapters.inbound.words import ID_NAME, Because, Happened
 from mailqueue.ports.inbound import (
     BadEvent,

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from mailqueue.adapters.inbound.proof import digest_of, refusal_by_secret
-from mailqueue.adapters.inbound.said import (
+from mailqueue.adapters.inbound.json_values import (
     MOST_URL,
     Json,
     address,
@@ -22,6 +21,7 @@ from mailqueue.adapters.inbound.said import (
     part,
     text,
 )
+from mailqueue.adapters.inbound.proof import digest_of, refusal_by_secret
 from mailqueue.adapters.inbound.words import ID_NAME, Because, Happened
 from mailqueue.ports.inbound import (
     BadEvent,

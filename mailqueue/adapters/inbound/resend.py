@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from mailqueue.adapters.inbound.proof import digest_of, is_fresh, is_one_of, seconds_of
-from mailqueue.adapters.inbound.said import (
+from mailqueue.adapters.inbound.json_values import (
     MOST_URL,
     Json,
     address,
@@ -25,6 +24,7 @@ from mailqueue.adapters.inbound.said import (
     text,
     texts,
 )
+from mailqueue.adapters.inbound.proof import digest_of, is_fresh, is_one_of, seconds_of
 from mailqueue.adapters.inbound.words import ID_HEADER, ID_NAME, Because, Happened
 from mailqueue.ports.inbound import (
     BadEvent,

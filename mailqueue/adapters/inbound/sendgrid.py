@@ -14,8 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, Ellip
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 
-from mailqueue.adapters.inbound.proof import base64_of, digest_of, is_fresh, seconds_of
-from mailqueue.adapters.inbound.said import (
+from mailqueue.adapters.inbound.json_values import (
     MOST_URL,
     Json,
     address,
@@ -26,6 +25,7 @@ from mailqueue.adapters.inbound.said import (
     network,
     text,
 )
+from mailqueue.adapters.inbound.proof import base64_of, digest_of, is_fresh, seconds_of
 from mailqueue.adapters.inbound.words import ID_NAME, Because, Happened
 from mailqueue.ports.inbound import (
     BadEvent,

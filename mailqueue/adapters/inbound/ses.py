@@ -18,9 +18,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
+from mailqueue.adapters.inbound.json_values import loaded, text
 from mailqueue.adapters.inbound.proof import base64_of, digest_of
-from mailqueue.adapters.inbound.said import loaded, text
-from mailqueue.adapters.inbound.ses_events import events_of
+from mailqueue.adapters.inbound.sns_payload import events_of
 from mailqueue.ports.inbound import (
     BadEvent,
     InboundRequest,

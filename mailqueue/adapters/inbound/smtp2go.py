@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from urllib.parse import parse_qsl
 
-from mailqueue.adapters.inbound.proof import digest_of, refusal_by_secret
-from mailqueue.adapters.inbound.said import (
+from mailqueue.adapters.inbound.json_values import (
     MOST_URL,
     Json,
     address,
@@ -20,6 +19,7 @@ from mailqueue.adapters.inbound.said import (
     text,
     texts,
 )
+from mailqueue.adapters.inbound.proof import digest_of, refusal_by_secret
 from mailqueue.adapters.inbound.words import ID_HEADER, Happened
 from mailqueue.ports.inbound import (
     BadEvent,

@@ -6,7 +6,7 @@ Follows RFC 7519 section 4.1 and RFC 8725; read in November 2026.
 import math
 from typing import Any
 
-from mailqueue.core.oidc import OidcSettings
+from mailqueue.settings.oidc import OidcSettings
 
 LEEWAY_SECONDS = 60
 """Clocks differ."""

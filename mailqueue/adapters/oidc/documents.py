@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 from mailqueue.adapters.http.model import Call, HttpTimeouts, Reach, site_of
 from mailqueue.adapters.http.wire import connect
 from mailqueue.core.errors import Unavailable
-from mailqueue.core.oidc import check_address
 from mailqueue.core.verdict import Rejected
-from mailqueue.smtp.trust import system_trust
+from mailqueue.settings.oidc import check_address
+from mailqueue.smtp.client.trust import system_trust
 
 TIMEOUTS = HttpTimeouts(connect_s=5.0, read_s=5.0, call_s=10.0)
 MOST_BYTES = 256 * 1024

@@ -18,8 +18,8 @@ from joserfc.jws import JWSRegistry
 from mailqueue.adapters.oidc.claims import called, fault_of, has_role
 from mailqueue.adapters.oidc.keys import KINDS, IssuerKeys, one_name
 from mailqueue.core.errors import Forbidden, Unauthorized
-from mailqueue.core.oidc import OidcSettings
 from mailqueue.ports.identity import Identity
+from mailqueue.settings.oidc import OidcSettings
 
 MOST_CHARACTERS = 16 * 1024
 _COMPACT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")

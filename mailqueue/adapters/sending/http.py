@@ -13,7 +13,7 @@ from mailqueue.adapters.sending.parts import copies_of
 from mailqueue.adapters.sending.service import Service, Written
 from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
 from mailqueue.ports.transport import Outgoing, Report
-from mailqueue.smtp.trust import system_trust
+from mailqueue.smtp.client.trust import system_trust
 
 RATE_LIMIT_REST = timedelta(seconds=30)
 """How long nothing is asked after being too fast, where the provider names no time."""

@@ -22,7 +22,7 @@ from mailqueue.adapters.sending.outcomes import cleaned, clock_of, plain, retry_
 from mailqueue.core.limits import limit_in
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Kind, Rejected, Stage
-from mailqueue.smtp.trust import system_trust
+from mailqueue.smtp.client.trust import system_trust
 
 GOOGLE_TOKENS = "https://oauth2.googleapis.com/token"
 SEND_MAIL = "https://www.googleapis.com/auth/gmail.send"

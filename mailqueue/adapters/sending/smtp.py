@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from mailqueue.adapters.sending.oauth import Tokens
-from mailqueue.core.outbound import Network
+from mailqueue.core.outbound_guard import Network
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Kind, Rejected
 from mailqueue.ports.transport import Outgoing, Report
-from mailqueue.smtp.conversation import Conversation
-from mailqueue.smtp.dial import dial
-from mailqueue.smtp.session import NO_PASSWORD, Login, TlsMode, open_session
-from mailqueue.smtp.timeouts import USUAL, SmtpTimeouts
-from mailqueue.smtp.transcript import Transcript
-from mailqueue.smtp.trust import system_trust
+from mailqueue.smtp.client.conversation import Conversation
+from mailqueue.smtp.client.dial import dial
+from mailqueue.smtp.client.session import NO_PASSWORD, Login, TlsMode, open_session
+from mailqueue.smtp.client.timeouts import USUAL, SmtpTimeouts
+from mailqueue.smtp.client.transcript import Transcript
+from mailqueue.smtp.client.trust import system_trust
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from mailqueue.api.answers import error_answer, json_answer
-from mailqueue.api.runtime import Runtime
+from mailqueue.api.http.responses import error_answer, json_answer
+from mailqueue.api.http.runtime import Runtime
 from mailqueue.core.errors import Conflict, Locked, NotFound, Unavailable
 from mailqueue.inbound.keeping import Keeping
 from mailqueue.inbound.receiving import Answer, Reception

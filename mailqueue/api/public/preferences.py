@@ -8,8 +8,8 @@ from starlette.responses import Response
 
 from mailqueue.api.public.rendering import page
 from mailqueue.api.public.visiting import Visit, form_of
-from mailqueue.suppression import subscriptions
-from mailqueue.suppression.model_subscriptions import (
+from mailqueue.suppression.subscriptions import choices as subscriptions_choices
+from mailqueue.suppression.subscriptions.model import (
     EVERYTHING,
     Choice,
     Said,
@@ -43,13 +43,13 @@ async def preferences(visit: Visit) -> Response:
     said = Said(Source.CENTRE, visit.user_agent)
     if form.get("action") == "leave":
         async with visit.connection() as conn:
-            await subscriptions.unsubscribe(conn, visit.reader, from_all=True, said=said)
+            await subscriptions_choices.unsubscribe(conn, visit.reader, from_all=True, said=said)
         return await _shown(visit, is_saved=True)
     async with visit.connection() as conn:
-        found = await subscriptions.subscriptions_of(conn, visit.reader)
+        found = await subscriptions_choices.subscriptions_of(conn, visit.reader)
         choices = _choices(found, form, today=datetime.now(UTC).date())
         if choices is not None:
-            await subscriptions.save(conn, visit.reader, choices, said=said)
+            await subscriptions_choices.save(conn, visit.reader, choices, said=said)
     if choices is None:
         return await _shown(visit, form=form)
     return await _shown(visit, is_saved=True)
@@ -92,7 +92,7 @@ async def _shown(
 ) -> Response:
     """Show what holds, or, where a form was at fault, what it said."""
     async with visit.connection() as conn:
-        found = await subscriptions.subscriptions_of(conn, visit.reader)
+        found = await subscriptions_choices.subscriptions_of(conn, visit.reader)
     today = datetime.now(UTC).date()
     given = form or {}
     rows = [

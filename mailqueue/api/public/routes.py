@@ -2,10 +2,10 @@
 
 from starlette.routing import BaseRoute, Route
 
+from mailqueue.api.http.runtime import Runtime
 from mailqueue.api.public.preferences import preferences
 from mailqueue.api.public.unsubscribe import unsubscribe
 from mailqueue.api.public.visiting import Visiting
-from mailqueue.api.runtime import Runtime
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.tokens import Kind
 from mailqueue.vault.masterkey import master_key_of

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from mailqueue.api.runtime import Runtime
+from mailqueue.api.http.runtime import Runtime
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.events.model import Event, Type

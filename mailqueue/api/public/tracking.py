@@ -10,9 +10,9 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
-from mailqueue.api.answers import HEAD
+from mailqueue.api.http.responses import HEAD
+from mailqueue.api.http.runtime import Runtime
 from mailqueue.api.public.tracked import Asked, NowhereToGo, Recorder, Repeats
-from mailqueue.api.runtime import Runtime
 from mailqueue.core.errors import ConfigError, Locked, SealBroken, Unavailable
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking.keyring import Keyring

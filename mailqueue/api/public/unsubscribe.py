@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from mailqueue.api.public.rendering import page
 from mailqueue.api.public.visiting import Visit, form_of
-from mailqueue.suppression import subscriptions
-from mailqueue.suppression.model_subscriptions import Said, Source, Subscriptions
+from mailqueue.suppression.subscriptions import choices
+from mailqueue.suppression.subscriptions.model import Said, Source, Subscriptions
 from mailqueue.tracking.tokens import Kind
 
 # RFC 8058 3.1: the one pair that mail programs send.
@@ -33,7 +33,7 @@ async def unsubscribe(visit: Visit) -> Response:
         case "subscribe":
             async with visit.connection() as conn:
                 said = Said(Source.PAGE, visit.user_agent)
-                await subscriptions.subscribe_again(conn, visit.reader, said=said)
+                await choices.subscribe_again(conn, visit.reader, said=said)
             return await _shown(visit, "again")
         case _:  # whoever sent this must not take it for done
             return await _shown(visit, "ask", status=HTTPStatus.BAD_REQUEST)
@@ -50,14 +50,14 @@ def _is_one_click(form: dict[str, str]) -> bool:
 async def _leave(visit: Visit, *, from_all: bool, source: Source) -> None:
     said = Said(source, visit.user_agent)
     async with visit.connection() as conn:
-        await subscriptions.unsubscribe(conn, visit.reader, from_all=from_all, said=said)
+        await choices.unsubscribe(conn, visit.reader, from_all=from_all, said=said)
 
 
 async def _shown(
     visit: Visit, what: str, *, was_all: bool = False, status: HTTPStatus = HTTPStatus.OK
 ) -> Response:
     async with visit.connection() as conn:
-        found = await subscriptions.subscriptions_of(conn, visit.reader)
+        found = await choices.subscriptions_of(conn, visit.reader)
     words = visit.words
     name = _name_of_mail(visit, found)
     return page(

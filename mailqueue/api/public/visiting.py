@@ -11,14 +11,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message
 
+from mailqueue.api.http.body import body_of
+from mailqueue.api.http.runtime import Runtime
 from mailqueue.api.public.rendering import page
 from mailqueue.api.public.wording import Words, words_for
-from mailqueue.api.reading import body_of
-from mailqueue.api.runtime import Runtime
 from mailqueue.core.errors import ConfigError, Locked, SealBroken, Unavailable
 from mailqueue.db.fetch import Conn
-from mailqueue.suppression import subscriptions
-from mailqueue.suppression.model_subscriptions import Reader
+from mailqueue.suppression.subscriptions import choices
+from mailqueue.suppression.subscriptions.model import Reader
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.tokens import InvalidToken, Kind, Seals, Token
@@ -96,7 +96,7 @@ class Visiting:
         async with self._runtime.borrow() as conn:
             seals = await self._keyring.opener(conn, text)
             token = seals.open(text, self._kind)
-            reader = await subscriptions.reader_of(conn, token.email_id, recipient=token.recipient)
+            reader = await choices.reader_of(conn, token.email_id, recipient=token.recipient)
         if reader is None or reader.project_id != seals.project_id:
             raise InvalidToken
         return Visit(request, self._runtime, seals, reader, token)

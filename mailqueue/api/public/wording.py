@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from markupsafe import Markup, escape
 
-from mailqueue.suppression.model_subscriptions import MARKETING, Subscription
+from mailqueue.suppression.subscriptions.model import MARKETING, Subscription
 
 OTHERWISE = "en"
 _MOST_TAGS = 20

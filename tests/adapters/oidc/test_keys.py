@@ -13,7 +13,7 @@ from mailqueue.adapters.oidc.documents import MOST_BYTES, Fetcher
 from mailqueue.adapters.oidc.keys import IssuerKeys, chosen
 from mailqueue.adapters.oidc.tokens import SignedTokens
 from mailqueue.core.errors import Unauthorized, Unavailable
-from mailqueue.core.oidc import OidcSettings
+from mailqueue.settings.oidc import OidcSettings
 from tests.adapters.oidc.issuer import (
     AUDIENCE,
     WELL_KNOWN,

@@ -17,8 +17,8 @@ from mailqueue.adapters.oidc.documents import Fetcher
 from mailqueue.adapters.oidc.keys import IssuerKeys
 from mailqueue.adapters.oidc.tokens import SignedTokens
 from mailqueue.core.errors import Forbidden, MailqueueError, Unauthorized
-from mailqueue.core.oidc import OidcSettings
 from mailqueue.ports.identity import Identity
+from mailqueue.settings.oidc import OidcSettings
 from tests.adapters.oidc.issuer import (
     AUDIENCE,
     Issuer,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.adapters.sending.fake import fake, says
 from tests.adapters.sending.providers import SENDGRID

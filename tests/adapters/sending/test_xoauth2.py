@@ -9,11 +9,11 @@ from mailqueue.adapters.sending.oauth import RefreshToken, Tokens
 from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpChannel, SmtpTransport
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
-from mailqueue.smtp.session import TlsMode
+from mailqueue.smtp.client.session import TlsMode
 from tests.adapters.sending.fake import Fake, Reply, fake, says
 from tests.adapters.sending.mails import PATIENT as PATIENT_HTTP
-from tests.smtp.scripted import ScriptedServer, scripted
-from tests.smtp.sending import PATIENT, mails, send
+from tests.smtp.client.scripted import ScriptedServer, scripted
+from tests.smtp.client.sending import PATIENT, mails, send
 
 pytestmark = [pytest.mark.anyio]
 EHLO = ("PIPELINING", "8BITMIME", "AUTH XOAUTH2 PLAIN")

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tracking.keyring import Keyring
 from tests.inbound.bounces.post import MASTER, PostOffice
 

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.db.fetch import Conn
 from mailqueue.inbound.model import Kept
 from mailqueue.inbound.store import keep
 from mailqueue.inbound.worker import InboundWorker, Tools
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.returnpath import return_path
 from mailqueue.vault.masterkey import MasterKey

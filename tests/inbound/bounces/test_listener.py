@@ -8,15 +8,15 @@ from uuid import uuid4
 
 import pytest
 
-from mailqueue.core.bounces import BounceSettings
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, connect, open_pool
 from mailqueue.inbound.listener import LIMITS, Domains, bounce_listener, bounces_beside, run
+from mailqueue.settings.bounces import BounceSettings
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.smtp.serving import Client, connected
+from tests.smtp.server.serving import Client, connected
 
 pytestmark = pytest.mark.anyio
 

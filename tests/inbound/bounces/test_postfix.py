@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.core.bounces import BounceSettings
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect, open_pool
 from mailqueue.inbound.listener import bounce_listener
+from mailqueue.settings.bounces import BounceSettings
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tracking.keyring import Keyring
 from tests import make
 from tests.events.office import left
 from tests.inbound.bounces.post import DOMAIN, MASTER, PostOffice
 from tests.inbound.bounces.postfixed import GONE, bouncing
-from tests.smtp.serving import serving
+from tests.smtp.server.serving import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.postfix]
 

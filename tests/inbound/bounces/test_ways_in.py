@@ -8,18 +8,18 @@ import httpx2
 import pytest
 
 from mailqueue.api.app import create_app
-from mailqueue.core.config import DatabaseSettings
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect, open_pool
 from mailqueue.inbound import endpoints
 from mailqueue.inbound.endpoints import NO_CHANGE, SecretsChange
 from mailqueue.senders import accounts
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.wiring.sending import SenderDirectory
 from mailqueue.wiring.serving import build_services
 from tests import make
-from tests.api.calling import ORIGIN, settings_for
+from tests.api.support.calling import ORIGIN, settings_for
 from tests.events.office import left
 from tests.inbound.bounces.post import MASTER, PostOffice, failed, report
 

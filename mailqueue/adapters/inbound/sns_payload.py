@@ -1,0 +1,211 @@
+"""What SES tells of a mail, by a configuration set or by an identity. Pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from mailqueue.adapters.inbound.json_values import (
+    MOST_RECIPIENTS,
+    MOST_URL,
+    Json,
+    address,
+    instant,
+    known,
+    mail_id,
+    network,
+    part,
+    text,
+    texts,
+)
+from mailqueue.adapters.inbound.words import ID_HEADER, ID_NAME, Because, Happened
+from mailqueue.ports.inbound import BadEvent, ProviderEvent
+
+SUPPRESSED = frozenset({"Suppressed", "OnAccountSuppressionList", "UnsubscribedRecipient"})
+"""SES did not try; other names of the same have "suppress" in them."""
+
+
+class _Told(NamedTuple):
+    """What an event says of one recipient, "" of all of them."""
+
+    type: str | None
+    recipient: Any = None
+    code: str | None = None
+    detail: str | None = None
+    suppress: str | None = None
+    data: Json = MappingProxyType({})
+
+
+def events_of(said: Json, event_id: str) -> Sequence[ProviderEvent | BadEvent]:
+    """Read one event; `event_id` is that of the notification."""
+    kind = text(said.get("eventType")) or text(said.get("notificationType")) or ""
+    name, read = READ_BY_KIND.get(kind, ("", _unknown))
+    body = said.get(name)
+    if name and not isinstance(body, Mapping):
+        return [BadEvent(f"{kind} without {name}")]
+    body = body if isinstance(body, Mapping) else {}
+    mail = said.get("mail")
+    told = read(body, mail if isinstance(mail, Mapping) else {})
+    at = instant(body.get("timestamp")) or instant(part(mail, "timestamp"))
+    return [
+        ProviderEvent(
+            type=one.type,
+            kind=kind or "unknown",
+            event_id=event_id if len(told) == 1 else f"{event_id}:{n}",
+            email_id=_mail_id(mail),
+            provider_message_id=text(part(mail, "messageId")),
+            message_id=_message_id(mail),
+            recipient=address(one.recipient),
+            occurred_at=at,
+            code=one.code,
+            detail=one.detail,
+            suppress=one.suppress,
+            data=one.data,
+        )
+        for n, one in enumerate(told)
+    ]
+
+
+def _mail_id(mail: Any) -> Any:
+    found = mail_id(part(mail, "tags", ID_NAME))
+    return found or mail_id(_header(mail, ID_HEADER))
+
+
+def _message_id(mail: Any) -> str | None:
+    return text(part(mail, "commonHeaders", "messageId")) or _header(mail, "message-id")
+
+
+def _header(mail: Any, wanted: str) -> str | None:
+    headers = part(mail, "headers")
+    if not isinstance(headers, list):
+        return None
+    for one in headers[:500]:
+        if (text(part(one, "name")) or "").lower() == wanted:
+            return text(part(one, "value"))
+    return None
+
+
+def _several(value: Any) -> list[Any]:
+    return value[:MOST_RECIPIENTS] if isinstance(value, list) else []
+
+
+def _sent(_body: Json, mail: Json) -> list[_Told]:
+    return _each(Happened.SENT, mail)
+
+
+def _delivered(body: Json, mail: Json) -> list[_Told]:
+    detail = text(body.get("smtpResponse"))
+    recipients = texts(body.get("recipients")) or texts(mail.get("destination"))
+    return [_Told(Happened.DELIVERED, one, detail=detail) for one in recipients or [""]]
+
+
+def _bounced(body: Json, _mail: Json) -> list[_Told]:
+    group, sub = text(body.get("bounceType")), text(body.get("bounceSubType"))
+    told = []
+    for one in _several(body.get("bouncedRecipients")) or [{}]:
+        code = text(part(one, "status"), 20)
+        detail = text(part(one, "diagnosticCode")) or f"{group} {sub}"
+        what, suppress = _of_bounce(group, sub)
+        data = known(bounce_type=group, bounce_sub_type=sub)
+        told.append(_Told(what, part(one, "emailAddress"), code, detail, suppress, data))
+    return told
+
+
+def _of_bounce(group: str | None, sub: str | None) -> tuple[str, str | None]:
+    if sub in SUPPRESSED or (sub and "suppress" in sub.lower()):
+        is_wish = sub == "UnsubscribedRecipient"
+        return Happened.FAILED, Because.UNSUBSCRIBED if is_wish else Because.HARD_BOUNCE
+    return (Happened.HARD_BOUNCE if group == "Permanent" else Happened.SOFT_BOUNCE), None
+
+
+def _complained(body: Json, _mail: Json) -> list[_Told]:
+    feedback = text(body.get("complaintFeedbackType"))
+    sub = text(body.get("complaintSubType"))
+    if feedback == "not-spam":
+        return [_Told(None, detail=feedback)]
+    recipients = [part(one, "emailAddress") for one in _several(body.get("complainedRecipients"))]
+    data = known(feedback_type=feedback, sub_type=sub, user_agent=text(body.get("userAgent"), 300))
+    if sub == "OnAccountSuppressionList":  # it was not sent for an earlier complaint
+        return [
+            _Told(Happened.FAILED, one, detail=sub, suppress=Because.COMPLAINT, data=data)
+            for one in recipients or [""]
+        ]
+    if len(recipients) > 1:  # all it may have been at that mailbox provider
+        data["one_of"] = [found for one in recipients if (found := address(one))]
+        return [_Told(Happened.COMPLAINT, detail=feedback, data=data)]
+    return [
+        _Told(Happened.COMPLAINT, one, detail=feedback, data=data) for one in recipients or [""]
+    ]
+
+
+def _rejected(body: Json, mail: Json) -> list[_Told]:
+    return _each(Happened.FAILED, mail, detail=text(body.get("reason")))
+
+
+def _not_rendered(body: Json, mail: Json) -> list[_Told]:
+    return _each(Happened.FAILED, mail, detail=text(body.get("errorMessage")))
+
+
+def _opened(body: Json, mail: Json) -> list[_Told]:
+    return [_Told(Happened.OPENED, _only(mail), data=_visit(body))]
+
+
+def _clicked(body: Json, mail: Json) -> list[_Told]:
+    data = _visit(body) | known(url=text(body.get("link"), MOST_URL))
+    return [_Told(Happened.CLICKED, _only(mail), data=data)]
+
+
+def _delayed(body: Json, _mail: Json) -> list[_Told]:
+    kind = text(body.get("delayType"))
+    return [
+        _Told(
+            Happened.DEFERRED,
+            part(one, "emailAddress"),
+            text(part(one, "status"), 20),
+            text(part(one, "diagnosticCode")) or kind,
+            data=known(delay_type=kind),
+        )
+        for one in _several(body.get("delayedRecipients")) or [{}]
+    ]
+
+
+def _subscription(body: Json, mail: Json) -> list[_Told]:
+    chosen = body.get("newTopicPreferences")
+    topics = part(chosen, "topicSubscriptionStatus")
+    statuses = [text(part(one, "subscriptionStatus")) for one in _several(topics)]
+    is_over = part(chosen, "unsubscribeAll") is True or (
+        bool(statuses) and all((one or "").lower() == "optout" for one in statuses)
+    )
+    data = known(contact_list=text(body.get("contactList")), source=text(body.get("source")))
+    return [_Told(Happened.UNSUBSCRIBED if is_over else None, _only(mail), data=data)]
+
+
+def _unknown(_body: Json, _mail: Json) -> list[_Told]:
+    return [_Told(None)]
+
+
+def _each(what: str, mail: Json, *, detail: str | None = None) -> list[_Told]:
+    return [_Told(what, one, detail=detail) for one in texts(mail.get("destination")) or [""]]
+
+
+def _only(mail: Json) -> str:
+    """Opens and clicks name nobody: it is known where there was one."""
+    recipients = texts(mail.get("destination"))
+    return recipients[0] if len(recipients) == 1 else ""
+
+
+def _visit(body: Json) -> dict[str, Any]:
+    return known(ip=network(body.get("ipAddress")), user_agent=text(body.get("userAgent"), 300))
+
+
+READ_BY_KIND: Mapping[str, tuple[str, Callable[[Json, Json], list[_Told]]]] = {
+    "Send": ("send", _sent),
+    "Delivery": ("delivery", _delivered),
+    "Bounce": ("bounce", _bounced),
+    "Complaint": ("complaint", _complained),
+    "Reject": ("reject", _rejected),
+    "Open": ("open", _opened),
+    "Click": ("click", _clicked),
+    "Rendering Failure": ("failure", _not_rendered),
+    "DeliveryDelay": ("deliveryDelay", _delayed),
+    "Subscription": ("subscription", _subscription),
+}

@@ -1,0 +1,243 @@
+"""The endpoints of the whole installation, for administrators."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from mailqueue.administration import boards, events, revoking, settings
+from mailqueue.administration.events import Place, Search
+from mailqueue.administration.model import (
+    Event,
+    ProviderBoard,
+    QueueBoard,
+    Setting,
+    WorkerBoard,
+)
+from mailqueue.api.admin.schema import (
+    ChangeFlags,
+    ChangeSettings,
+    EventsQuery,
+    Health,
+    Revoked,
+    RevokeKeys,
+    ShownEvent,
+    ShownWorker,
+)
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, Handler
+from mailqueue.api.http.pagination import Page, cursor_of, key_of, page_of
+from mailqueue.api.projects.endpoints import named
+from mailqueue.api.projects.schema import AuditQuery
+from mailqueue.tenants.model import AuditEvent
+from mailqueue.tenants.projects import manage as projects_manage
+
+PATH = "/admin"
+_LONG = timedelta(days=7)
+_STATES = ("ok", "warning", "alarm")
+# A cursor holds no null: behind these comes everything.
+_NO_EVENT = UUID(int=2**128 - 1)
+_NO_ATTEMPT = 2**63 - 1
+
+
+async def show_settings(call: Call) -> Page[Setting]:
+    """List the settings."""
+    async with call.connection() as conn:
+        return Page(await settings.list_all(conn), None)
+
+
+async def change_settings(call: Call) -> Page[Setting]:
+    """Change settings, all or none."""
+    wanted: ChangeSettings = call.body
+    changes = {name: str(value) for name, value in wanted.settings.items()}
+    async with call.connection() as conn:
+        return Page(await settings.change(conn, changes, by=call.by), None)
+
+
+async def show_flags(call: Call) -> Page[Setting]:
+    """List the flags."""
+    async with call.connection() as conn:
+        return Page(await settings.list_flags(conn), None)
+
+
+async def switch_flags(call: Call) -> Page[Setting]:
+    """Switch flags, all or none."""
+    wanted: ChangeFlags = call.body
+    async with call.connection() as conn:
+        return Page(await settings.switch(conn, wanted.flags, by=call.by), None)
+
+
+async def revoke_keys(call: Call) -> Revoked:
+    """Put keys out of force."""
+    wanted: RevokeKeys = call.body
+    async with call.connection() as conn:
+        project = None if wanted.project is None else (await named(conn, wanted.project)).name
+        gone = await revoking.revoke(
+            conn,
+            by=call.by,
+            reason=wanted.reason,
+            project=project,
+            prefix=wanted.prefix,
+            key=wanted.key,
+            is_all=wanted.all,
+        )
+    call.runtime.callers.forget()
+    return Revoked(len(gone), gone)
+
+
+async def find_events(call: Call) -> Page[ShownEvent]:
+    """Find what happened to mail."""
+    query: EventsQuery = call.query
+    event_id, attempt_id = key_of(query.cursor, UUID, int)
+    until = query.until or datetime.now(UTC)
+    async with call.connection() as conn:
+        only = None if query.project is None else (await named(conn, query.project)).id
+        wanted = Search(
+            since=query.since or until - _LONG,
+            until=until,
+            project_id=only,
+            type=query.type,
+            recipient=query.recipient,
+        )
+        found = await events.search(
+            conn, wanted, after=Place(event_id, attempt_id), most=query.limit
+        )
+    return Page([_event(each) for each in found.events], _cursor(found.next))
+
+
+async def audit_log(call: Call) -> Page[AuditEvent]:
+    """List what was changed anywhere, newest first."""
+    query: AuditQuery = call.query
+    (before,) = key_of(query.cursor, int)
+    async with call.connection() as conn:
+        found = await projects_manage.audit(
+            conn, None, action=query.action, before=before, most=query.limit + 1
+        )
+    return page_of(found, query.limit, key=lambda each: (each.id,))
+
+
+async def queue(call: Call) -> QueueBoard:
+    """Show what waits."""
+    async with call.connection() as conn:
+        return await boards.queue(conn)
+
+
+async def workers(call: Call) -> Page[ShownWorker]:
+    """List workers."""
+    async with call.connection() as conn:
+        return Page([_worker(each) for each in await boards.workers(conn)], None)
+
+
+async def providers(call: Call) -> Page[ProviderBoard]:
+    """List sender accounts."""
+    async with call.connection() as conn:
+        return Page(await boards.providers(conn), None)
+
+
+async def health(call: Call) -> Health:
+    """Say how everything is."""
+    async with call.connection() as conn:
+        checks = await boards.health(conn)
+    return Health(max((each.state for each in checks), key=_STATES.index, default="ok"), checks)
+
+
+def _event(event: Event) -> ShownEvent:
+    return ShownEvent(
+        id=str(event.event_id or event.attempt_id),
+        source=event.source,
+        type=event.type,
+        occurred_at=event.occurred_at,
+        project=event.project,
+        email_id=event.email_id,
+        recipient=event.recipient,
+        sender=event.sender,
+        detail=event.detail,
+    )
+
+
+def _cursor(place: Place | None) -> str | None:
+    if place is None:
+        return None
+    attempt_id = _NO_ATTEMPT if place.attempt_id is None else place.attempt_id
+    return cursor_of(place.event_id or _NO_EVENT, attempt_id)
+
+
+def _worker(worker: WorkerBoard) -> ShownWorker:
+    fields = asdict(worker)
+    return ShownWorker(silent_seconds=fields.pop("silence").total_seconds(), **fields)
+
+
+def _endpoint(method: str, path: str, summary: str, handler: Handler, **more: object) -> Endpoint:
+    return Endpoint(
+        method,
+        PATH + path,
+        None,
+        summary,
+        handler,
+        superadmin=True,
+        tag="Installation",
+        **more,  # type: ignore[arg-type]
+    )
+
+
+ENDPOINTS = (
+    _endpoint("GET", "/settings", "List settings.", show_settings, response=Page[Setting]),
+    _endpoint(
+        "PUT",
+        "/settings",
+        "Change settings.",
+        change_settings,
+        request=ChangeSettings,
+        response=Page[Setting],
+        description="All that are named, or none where one cannot be so. They hold at once.",
+        example={"settings": {"max_send_rate": 200, "attachment_bytes_most": "10 MB"}},
+    ),
+    _endpoint("GET", "/flags", "List flags.", show_flags, response=Page[Setting]),
+    _endpoint(
+        "PUT",
+        "/flags",
+        "Switch flags.",
+        switch_flags,
+        request=ChangeFlags,
+        response=Page[Setting],
+        example={"flags": {"accept_mail": False}},
+    ),
+    _endpoint(
+        "POST",
+        "/keys/revoke",
+        "Put keys of any project out of force.",
+        revoke_keys,
+        request=RevokeKeys,
+        response=Revoked,
+        description="Those that fit all that is named: a project, the first characters, or one "
+        "whole key that was found somewhere. `all` has to be said where nothing else is.",
+        example={"project": "simplify-hiring", "reason": "A laptop was stolen"},
+    ),
+    _endpoint(
+        "GET",
+        "/events",
+        "Find what happened to mail, over all projects.",
+        find_events,
+        query=EventsQuery,
+        response=Page[ShownEvent],
+        description="Events and attempts to hand mail over, newest first; of the last seven days "
+        "unless `since` says otherwise.",
+    ),
+    _endpoint(
+        "GET",
+        "/audit-log",
+        "List what was changed anywhere.",
+        audit_log,
+        query=AuditQuery,
+        response=Page[AuditEvent],
+    ),
+    _endpoint("GET", "/queue", "Show what waits, and why.", queue, response=QueueBoard),
+    _endpoint("GET", "/workers", "List workers.", workers, response=Page[ShownWorker]),
+    _endpoint(
+        "GET",
+        "/providers",
+        "List sender accounts and how they fare.",
+        providers,
+        response=Page[ProviderBoard],
+    ),
+    _endpoint("GET", "/health", "Say how everything is.", health, response=Health),
+)

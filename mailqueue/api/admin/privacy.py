@@ -1,0 +1,141 @@
+"""The endpoints by which a person's data is given out, and erased."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
+from mailqueue.api.http.schema_base import Given
+from mailqueue.privacy import erasing, persons
+from mailqueue.privacy.exporting import export_person
+from mailqueue.privacy.model import Erasure, ProjectName
+from mailqueue.tenants.model import Scope
+
+SECONDS = 10.0
+"""So long a request goes on; what is left is done in the background."""
+_TAG = "Suppressions"
+PATH = "/v1/suppressions/{email_hash}"
+
+
+class EraseQuery(Given):
+    """What holds afterwards."""
+
+    suppress: bool = False
+    """Whether nothing is ever sent to the address again; else what suppresses it now goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownErasure:
+    """How far an erasure is: `done`, or `running` while files or mail being sent are left.
+
+    `rows` counts what was changed or deleted, by table.
+    """
+
+    id: UUID
+    email_hash: str
+    state: str
+    rows: dict[str, int]
+    requested_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedPerson:
+    """All that the project stores about a person."""
+
+    email: str
+    mails: list[dict[str, Any]]
+    records: dict[str, list[dict[str, Any]]]
+    archives: str | dict[str, Any]
+
+
+async def erase(call: Call) -> ShownErasure:
+    """Erase a person."""
+    query: EraseQuery = call.query
+    project = _project(call)
+    async with call.connection() as conn:
+        spellings = await persons.find(conn, project, call.path["email_hash"])
+    erasure_id = await erasing.begin(
+        call.connection, project.id, spellings, suppress=query.suppress, by=call.by
+    )
+    loop = asyncio.get_running_loop()
+    until = loop.time() + SECONDS
+    await erasing.go_on(
+        call.connection, erasure_id, by=call.by, may_go_on=lambda: loop.time() < until
+    )
+    async with call.connection() as conn:
+        return _shown(await erasing.get(conn, erasure_id))
+
+
+async def show(call: Call) -> ShownErasure:
+    """Say how far an erasure is."""
+    async with call.connection() as conn:
+        return _shown(await persons.last_erasure(conn, _project(call), call.path["email_hash"]))
+
+
+async def export(call: Call) -> ExportedPerson:
+    """Give out all that is stored about a person."""
+    project = _project(call)
+    async with call.connection() as conn:
+        spellings = await persons.find(conn, project, call.path["email_hash"])
+    found = await export_person(call.connection, project, spellings)
+    return ExportedPerson(spellings[0], found["mails"], found["records"], found["archives"])
+
+
+def _project(call: Call) -> ProjectName:
+    return ProjectName(call.caller.project_id, call.caller.project)
+
+
+def _shown(one: Erasure) -> ShownErasure:
+    return ShownErasure(
+        id=one.id,
+        email_hash=one.address_hash,
+        state="done" if one.finished_at is not None else "running",
+        rows=dict(one.found),
+        requested_at=one.requested_at,
+        finished_at=one.finished_at,
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        "DELETE",
+        PATH + "/erase",
+        Scope.SUPPRESSION_MANAGE,
+        "Erase all that is stored about a person.",
+        erase,
+        query=EraseQuery,
+        response=ShownErasure,
+        once=Once.NEVER,
+        tag=_TAG,
+        description="By the hash of the address, or the address itself. Unfinished mail to them is "
+        "cancelled; what suppresses them goes on by the hash. Files of the archive are written "
+        "anew in the background: until then the state is `running`.",
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "GET",
+        PATH + "/erase",
+        Scope.SUPPRESSION_MANAGE,
+        "Say how far the erasure of a person is.",
+        show,
+        response=ShownErasure,
+        tag=_TAG,
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "GET",
+        PATH + "/export",
+        Scope.SUPPRESSION_MANAGE,
+        "Give out all that is stored about a person.",
+        export,
+        response=ExportedPerson,
+        tag=_TAG,
+        description="By the hash of the address, or the address itself. Files of the archive are "
+        "read by `mailqueue export-person` only; `archives` says whether there are any.",
+        test_keys=ForTestKeys.REFUSED,
+    ),
+)

@@ -1,0 +1,216 @@
+"""Accepts what clients of other APIs send as POST /v1/send accepts its mail: the same rules."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from mailqueue.api.emails.schema import Sent
+from mailqueue.api.http.context import Call
+from mailqueue.api.sending import service as sending_service
+from mailqueue.api.sending.override import said_by
+from mailqueue.api.sending.prepare import shelved_files
+from mailqueue.api.sending.schema import SendRequest, TemplateRequest
+from mailqueue.api.sending.templates import chosen_for
+from mailqueue.core.errors import InputError, InvalidField, NotFound
+from mailqueue.mail.accept.enqueue import NewEmail
+from mailqueue.templates import versions, writing
+from mailqueue.templates.accepting import Chosen
+
+STATEMENT_CHARACTERS = 8 * 1024 * 1024
+"""Of the mails that are handed to PostgreSQL in one statement, unless one alone has more."""
+Wanted = SendRequest | TemplateRequest
+Judged = Sent | InvalidField
+"""What became of one mail of several: accepted, or why not."""
+
+
+class ShapedRequest(TemplateRequest):
+    """A mail from a template with what others may say of one.
+
+    With a `subject` of its own it is rendered now, not when it is sent. `inline_css` not None: the
+    style sheets of the template have to be inlined, or not to be.
+    """
+
+    subject: str | None = None
+    inline_css: bool | None = None
+
+
+class OneRefused(InputError):
+    """One of several mails was refused, and so nothing was accepted; `index` from 0."""
+
+    def __init__(self, index: int, fault: InvalidField) -> None:
+        self.index = index
+        self.fault = fault
+        super().__init__(f"{index}: {fault}")
+
+
+async def readied(call: Call, wanted: Wanted) -> Wanted:
+    """Give a mail with its template looked at, and its large files kept where they are to lie.
+
+    Raises:
+        InvalidField: there is no such template, its variables will not do, or a file will not.
+    """
+    (ready,) = await readied_all(call, [wanted])
+    if isinstance(ready, InvalidField):
+        raise ready
+    return ready
+
+
+async def readied_all(
+    call: Call, wanted: Sequence[Wanted | InvalidField]
+) -> list[Wanted | InvalidField]:
+    """Give mails as `readied` does, each refused by itself."""
+    templates = _Templates(call)
+    ready: list[Wanted | InvalidField] = []
+    for one in wanted:
+        try:
+            match one:
+                case InvalidField():
+                    ready.append(one)
+                case TemplateRequest():
+                    looked_at = await templates.looked_at(one)
+                    ready.append(await _shelved(call, looked_at))
+                case SendRequest():
+                    ready.append(await shelved_files(call, one))
+        except InvalidField as exc:
+            ready.append(exc)
+    return ready
+
+
+async def _shelved(call: Call, wanted: Wanted) -> Wanted:
+    if isinstance(wanted, SendRequest):
+        return await shelved_files(call, wanted)
+    return await shelved_files(call, wanted)
+
+
+class _Templates:
+    """The templates that mails of one request name, each looked up once."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._known: dict[tuple[str, str | None], Chosen | InvalidField] = {}
+        self._slugs: dict[str, str] = {}
+        self._styled: dict[UUID, bool] = {}
+
+    async def looked_at(self, wanted: TemplateRequest) -> Wanted:
+        """Give a mail from a template that exists, by its slug, with variables that will do."""
+        wanted = wanted.model_copy(update={"template_slug": await self._slug(wanted.template_slug)})
+        named = (wanted.template, wanted.language)
+        if named not in self._known:
+            try:
+                self._known[named] = await chosen_for(self._call, *named)
+            except InvalidField as exc:
+                self._known[named] = exc
+        chosen = self._known[named]
+        if isinstance(chosen, InvalidField):
+            raise chosen
+        chosen.check(wanted.variables)
+        if not isinstance(wanted, ShapedRequest):
+            return wanted
+        if wanted.inline_css is not None:
+            await self._check_css(chosen, wanted.inline_css)
+        if wanted.subject is None:
+            return wanted
+        return said_by(chosen, wanted).model_copy(update={"subject": wanted.subject})
+
+    async def _check_css(self, chosen: Chosen, is_wanted: bool) -> None:
+        version = chosen.version
+        if is_wanted == version.is_css_inlined:
+            return
+        if version.id not in self._styled:
+            async with self._call.connection() as conn:
+                texts = await versions.texts_of(conn, version)
+            self._styled[version.id] = any("<style" in (one.html_body or "") for one in texts)
+        if self._styled[version.id]:
+            how = "with" if is_wanted else "without"
+            why = f'"{chosen.template.slug}" has to be published {how} inline_css'
+            raise InvalidField("inline_css", why)
+
+    async def _slug(self, given: str) -> str:
+        """Give the slug of a template that may be named by its id."""
+        if given in self._slugs:
+            return self._slugs[given]
+        found = given
+        try:
+            template_id = UUID(given)
+            async with self._call.connection() as conn:
+                project_id = self._call.caller.project_id
+                found = (await writing.find(conn, project_id, template_id=template_id)).slug
+        except NotFound:
+            why = f'there is no template "{given[:100]}"'
+            raise InvalidField("template_slug", why) from None
+        except ValueError:
+            pass  # no id
+        self._slugs[given] = found
+        return found
+
+
+async def accepted(call: Call, wanted: Wanted) -> Sent:
+    """Accept one mail, together with those of other requests that wait.
+
+    Raises:
+        InvalidField: the rules of mail refuse it.
+    """
+    return await call.runtime.intake.send(call.caller, wanted, size=call.size)
+
+
+async def accepted_now(call: Call, wanted: Wanted) -> Sent:
+    """Accept one mail in a transaction of the call, for requests that are answered once.
+
+    Raises:
+        InvalidField: the rules of mail refuse it.
+    """
+    (judged,) = await accepted_all(call, [wanted], is_strict=False)
+    if isinstance(judged, InvalidField):
+        raise judged
+    return judged
+
+
+async def accepted_all(
+    call: Call, wanted: Sequence[Wanted | InvalidField], *, is_strict: bool
+) -> list[Judged]:
+    """Accept mails in one transaction, in order; those refused already stay refused.
+
+    Raises:
+        OneRefused: `is_strict`, and one of them was; nothing is accepted.
+    """
+    judged: dict[int, Judged] = {}
+    emails: dict[int, NewEmail] = {}
+    for index, one in enumerate(wanted):
+        try:
+            if isinstance(one, InvalidField):
+                raise one
+            emails[index] = sending_service.new_email(call.caller, one)
+        except InvalidField as exc:
+            if is_strict:
+                raise OneRefused(index, exc) from None
+            judged[index] = exc
+    if emails:
+        async with call.connection() as conn:
+            for places in _portions(emails):
+                some = [emails[index] for index in places]
+                found = await sending_service.accept(conn, call.caller.project, some)
+                for index, result in zip(places, found, strict=True):
+                    if is_strict and isinstance(result, InvalidField):
+                        raise OneRefused(index, result)
+                    judged[index] = result
+    return [judged[index] for index in range(len(wanted))]
+
+
+def _portions(emails: Mapping[int, NewEmail]) -> Iterator[list[int]]:
+    """Give the places of mails in groups that are handed to PostgreSQL in one statement."""
+    places: list[int] = []
+    characters = 0
+    for index, email in emails.items():
+        size = _characters(email)
+        if places and characters + size > STATEMENT_CHARACTERS:
+            yield places
+            places, characters = [], 0
+        places.append(index)
+        characters += size
+    yield places
+
+
+def _characters(email: NewEmail) -> int:
+    files: Any = email.options.get("attachments", ())
+    carried = sum(len(one.get("content") or "") for one in files)
+    return len(email.html or "") + len(email.text or "") + carried

@@ -1,0 +1,191 @@
+"""Accepts the many mails that one request of another API means: all of them, or none."""
+
+import base64
+import binascii
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from mailqueue.api.compat import store as compat_store
+from mailqueue.api.compat.accepting import OneRefused, Wanted, accepted, readied_all
+from mailqueue.api.emails.schema import Sent
+from mailqueue.api.http.context import Call
+from mailqueue.api.sending import service as sending_service
+from mailqueue.api.sending.schema import AttachedFile, SendRequest
+from mailqueue.core.errors import InvalidField
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.accept.attachments import NewFile, keep
+from mailqueue.mail.accept.enqueue import NewEmail, enqueue_batch, split
+from mailqueue.mail.accept.shares import MOST_OF_MAIL
+
+STATEMENT_CHARACTERS = 8 * 1024 * 1024
+"""Of the mails that are handed to PostgreSQL in one statement, unless one alone has more."""
+STATEMENT_MAILS = 500
+MOST_CHARACTERS = 256 * 1024 * 1024
+"""Of all mails of one request, however much of it they share."""
+
+
+async def accepted_together(call: Call, wanted: Sequence[Wanted]) -> list[Sent]:
+    """Accept mails in one transaction, in order; one alone together with those of others.
+
+    One to many recipients is sent as several, of which the first is given. All mails of the
+    request are a batch under the id of the first.
+
+    Raises:
+        OneRefused: nothing is accepted.
+    """
+    is_alone = len(wanted) == 1 and _recipients(wanted[0]) <= MOST_OF_MAIL
+    _check_size(wanted)
+    ready = await _ready(call, wanted if is_alone else await _with_kept_files(call, wanted))
+    if is_alone:
+        try:
+            return [await accepted(call, ready[0])]
+        except InvalidField as exc:
+            raise OneRefused(0, exc) from None
+    places, emails = _emails(call, ready)
+    sent: dict[int, Sent] = {}
+    ids: list[UUID] = []
+    async with call.connection() as conn:
+        for some in _portions(emails):
+            for result in await sending_service.accept(conn, call.caller.project, some):
+                place = places[len(ids)]
+                if isinstance(result, InvalidField):
+                    raise OneRefused(place, result)
+                sent.setdefault(place, result)
+                ids.append(result.id)
+        owner, subject = call.caller.project_id, emails[0].subject
+        await compat_store.keep_batch(conn, owner, ids, subject=subject, by=call.by)
+    return list(sent.values())
+
+
+async def tried_together(call: Call, wanted: Sequence[Wanted]) -> None:
+    """Look at mails all the way, and send and keep nothing.
+
+    Raises:
+        OneRefused: one of them would be refused.
+    """
+    _check_size(wanted)
+    first, *others = await _ready(call, wanted)
+    # They carry the same files: to look at those once is enough.
+    bare = [one.model_copy(update={"attachments": []}) for one in others]
+    places, emails = _emails(call, [first, *bare])
+    async with call.connection() as conn:
+        await _try(conn, places, emails, project=call.caller.project)
+
+
+def _recipients(one: Wanted) -> int:
+    return len(one.to) + len(one.cc) + len(one.bcc)
+
+
+def _check_size(wanted: Sequence[Wanted]) -> None:
+    budget = Budget(MOST_CHARACTERS)
+    for index, one in enumerate(wanted):
+        if isinstance(one, SendRequest):
+            mails = -(-_recipients(one) // MOST_OF_MAIL)
+            try:
+                size = len(one.html_body or "") + len(one.text_body or "")
+                budget.take(size * mails, "html_body")
+            except InvalidField as exc:
+                raise OneRefused(index, exc) from None
+
+
+async def _try(
+    conn: Conn, places: Sequence[int], emails: Sequence[NewEmail], *, project: str
+) -> None:
+    tried = iter(places)
+    for some in _portions(emails):
+        for row in await enqueue_batch(conn, some, project=project, is_trial=True):
+            place = next(tried)
+            if row.id is None:
+                raise OneRefused(place, sending_service.refusal(row.reason or ""))
+
+
+async def _ready(call: Call, wanted: Sequence[Wanted]) -> list[Wanted]:
+    ready: list[Wanted] = []
+    for index, one in enumerate(await readied_all(call, wanted)):
+        if isinstance(one, InvalidField):
+            raise OneRefused(index, one)
+        ready.append(one)
+    return ready
+
+
+def _emails(call: Call, ready: Sequence[Wanted]) -> tuple[list[int], list[NewEmail]]:
+    """Return the mails, and for each the place of the one that was asked for."""
+    places: list[int] = []
+    emails: list[NewEmail] = []
+    for index, one in enumerate(ready):
+        try:
+            some = split(sending_service.new_email(call.caller, one))
+        except InvalidField as exc:
+            raise OneRefused(index, exc) from None
+        places += [index] * len(some)
+        emails += some
+    return places, emails
+
+
+def _portions(emails: Sequence[NewEmail]) -> Iterator[list[NewEmail]]:
+    some: list[NewEmail] = []
+    characters = 0
+    for email in emails:
+        size = len(email.html or "") + len(email.text or "")
+        if some and (characters + size > STATEMENT_CHARACTERS or len(some) == STATEMENT_MAILS):
+            yield some
+            some, characters = [], 0
+        some.append(email)
+        characters += size
+    if some:
+        yield some
+
+
+async def _with_kept_files(call: Call, wanted: Sequence[Wanted]) -> list[Wanted]:
+    """Give mails that carry the same files with those kept once, and named by their ids."""
+    files = wanted[0].attachments
+    if not files:
+        return list(wanted)
+    kept = []
+    try:
+        for one in files:
+            kept.append(await _kept(call, one))
+    except InvalidField as exc:
+        raise OneRefused(0, sending_service.renamed(exc)) from None
+    return [one.model_copy(update={"attachments": kept}) for one in wanted]
+
+
+async def _kept(call: Call, file: AttachedFile) -> AttachedFile:
+    kind, octets = (file.content_type or "").strip().lower(), octets_of(file.content or "")
+    found = await keep(
+        call.connection,
+        call.services.shelf,
+        project_id=call.caller.project_id,
+        file=NewFile(file.filename, kind, octets),
+    )
+    return AttachedFile(id=str(found.id), filename=file.filename, content_id=file.content_id)
+
+
+def octets_of(content: str) -> bytes:
+    """Read base64, whose lines may be broken.
+
+    Raises:
+        InvalidField: it is none.
+    """
+    try:
+        return base64.b64decode("".join(content.split()), validate=True)
+    except (binascii.Error, ValueError):
+        raise InvalidField("attachments", "the content is not base64") from None
+
+
+@dataclass(slots=True)
+class Budget:
+    """How many characters what one request says may grow to, over all its mails."""
+
+    left: int
+
+    def take(self, characters: int, field: str) -> None:
+        """Count characters.
+
+        Raises:
+            InvalidField: there would be too many.
+        """
+        self.left -= characters
+        if self.left < 0:
+            raise InvalidField(field, "its mails together are too large for one request")

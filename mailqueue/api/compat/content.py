@@ -1,0 +1,74 @@
+"""What a mail says, for those who ask by another API: rendered, where a template says it."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from mailqueue.api.compat.mailboxes import framed
+from mailqueue.api.http.context import Call
+from mailqueue.mail.message.preview import Shown, find_letter
+from mailqueue.mail.message.render import VARIABLES, key_of, sheets_of
+from mailqueue.rendering.faults import TemplateFault
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Words of one mail; None: they were deleted, or cannot be rendered."""
+
+    sender: str
+    subject: str | None
+    html: str | None
+    text: str | None
+    reply_to: str | None
+    headers: dict[str, str]
+    files: list[dict[str, Any]]
+
+
+async def said_of(call: Call, email_id: UUID) -> Said:
+    """Give what a mail of the caller's project says.
+
+    Raises:
+        NotFound: there is none.
+    """
+    project_id = call.caller.project_id
+    shown = await find_letter(call.connection, project_id=project_id, email_id=email_id)
+    content = shown.parcel.content
+    sender = _sender(shown)
+    if content is None:
+        return Said(sender, None, None, None, None, {}, [])
+    subject, html, text = await _words(call, shown)
+    return Said(
+        sender=sender,
+        subject=subject,
+        html=html,
+        text=text,
+        reply_to=content.reply_to,
+        headers=content.headers or {},
+        files=[one for one in content.files or () if not one.get("raw")],
+    )
+
+
+def _sender(shown: Shown) -> str:
+    content = shown.parcel.content
+    if content is None or content.from_email is None:
+        return framed(shown.identity.sender.name, shown.identity.sender.address.sent)
+    return framed(content.from_name, content.from_email)
+
+
+async def _words(call: Call, shown: Shown) -> tuple[str | None, str | None, str | None]:
+    content = shown.parcel.content
+    assert content is not None, "a mail without content says nothing"
+    key = key_of(content)
+    if key is None:
+        return content.subject, content.html_body, content.text_body
+    async with call.connection() as conn:
+        sheet = (await sheets_of(conn, call.services.sheets, [content])).get(key)
+    custom = shown.parcel.email.custom_data
+    variables = custom.get(VARIABLES) if isinstance(custom, dict) else None
+    if sheet is None:
+        return content.subject, None, None
+    try:
+        said = sheet.render(variables if isinstance(variables, dict) else {})
+    except TemplateFault:
+        return content.subject, None, None
+    return said.subject, said.html, said.text

@@ -1,0 +1,57 @@
+"""Sees to it that requests of a shape under one idempotency key take effect once.
+
+Key, effect and answer are one transaction: whoever comes at the same moment waits for it, and is
+answered alike for 24 hours. What is refused leaves its key to be used again.
+"""
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import orjson
+from starlette.responses import Response
+
+from mailqueue.api.http import store
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.idempotency import REPLAYED
+from mailqueue.api.http.responses import json_bytes_answer
+from mailqueue.core.errors import InputError
+
+Answering = Callable[[], Awaitable[Response]]
+
+
+class AnotherRequest(InputError):
+    """The idempotency key was used for another request within 24 hours."""
+
+
+async def answered_once(call: Call, key: str, document: Any, *, answering: Answering) -> Response:
+    """Answer a request that has this key and says this, or give again what was answered.
+
+    `answering` opens its connections by the call.
+
+    Raises:
+        AnotherRequest: the key was used for another request.
+        Busy: the same request is being answered, and that takes long.
+    """
+    owner = call.caller.project_id
+    asked = f"{call.request.method} {call.request.url.path}\n"
+    said = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
+    fingerprint = hashlib.sha256(asked.encode() + said).digest()
+    # What those APIs take as keys may be longer than ours, and no key of theirs is one of /v1.
+    kept = call.kept_key("shape-" + hashlib.sha256(key.encode()).hexdigest())
+    async with call.in_one_transaction() as conn:
+        earlier = await store.claim_answer(conn, owner, kept, fingerprint=fingerprint)
+        if earlier is None:
+            response = await answering()
+            await store.keep_answer(
+                conn,
+                owner,
+                kept,
+                status=response.status_code,
+                content_type=response.headers.get("content-type"),
+                body=bytes(response.body),
+            )
+            return response
+    if earlier.fingerprint != fingerprint or earlier.status is None:
+        raise AnotherRequest("this idempotency key was used for another request within 24 hours")
+    return json_bytes_answer(earlier.body or b"", status=earlier.status, headers={REPLAYED: "true"})

@@ -1,0 +1,67 @@
+"""Decides which domains a project has, as Mailgun's API knows them: those it may write as."""
+
+from collections.abc import Sequence
+
+from starlette.responses import Response
+
+from mailqueue.api.compat.mailgun import store as mailgun_store
+from mailqueue.api.compat.mailgun.faults import DomainNotFound
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.responses import json_answer
+from mailqueue.core.address import InvalidAddress, parse_address
+from mailqueue.core.errors import InvalidField
+
+MOST_LISTED = 1_000
+
+
+async def check_domain(call: Call) -> None:
+    """Refuse a domain of the path that the project may not write as.
+
+    Raises:
+        DomainNotFound: it may not.
+    """
+    given = call.path["domain"]
+    missing = DomainNotFound(f"Domain not found: {given[:253]}")
+    try:
+        domain = parse_address(f"x@{given}").domain
+    except InvalidAddress:
+        raise missing from None
+    allowed = await _allowed(call)
+    if allowed is not None and not any(_covers(one, domain) for one in allowed):
+        raise missing
+
+
+async def index(call: Call) -> Response:
+    """List the domains; clients ask for one to see whether their key is good."""
+    limit, skip = (_whole(call, name, most) for name, most in (("limit", 100), ("skip", 0)))
+    names = names_of(await _allowed(call) or [])
+    shown = names[skip : skip + min(limit, MOST_LISTED)]
+    items = [{"name": name, "state": "active", "type": "custom"} for name in shown]
+    return json_answer({"total_count": len(names), "items": items})
+
+
+async def _allowed(call: Call) -> list[str] | None:
+    async with call.connection() as conn:
+        found = await mailgun_store.grounds_of(conn, call.caller.project_id)
+    return None if found is None else found.allowed_from
+
+
+def names_of(allowed: Sequence[str]) -> list[str]:
+    """Give the domains of patterns that name one. Pure."""
+    owns = (one.lower().rpartition("@")[2] for one in allowed)
+    return sorted({own for own in owns if not own.startswith("*.")})
+
+
+def _covers(pattern: str, domain: str) -> bool:
+    """Say whether a pattern of addresses has any in a domain. Pure."""
+    own = pattern.lower().rpartition("@")[2]
+    return domain.endswith(own[1:]) if own.startswith("*.") else domain == own
+
+
+def _whole(call: Call, name: str, otherwise: int) -> int:
+    given = call.request.query_params.get(name)
+    if given is None:
+        return otherwise
+    if not (given.isascii() and given.isdigit() and len(given) < 10):
+        raise InvalidField(name, f"a number is needed, got {given[:100]!r}")
+    return int(given)

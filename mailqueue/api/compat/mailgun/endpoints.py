@@ -1,0 +1,143 @@
+"""Mailgun's API: POST /v3/{domain}/messages and messages.mime, over the same acceptance."""
+
+import base64
+import binascii
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mailqueue.api.compat.batch import accepted_together
+from mailqueue.api.compat.mailboxes import parted
+from mailqueue.api.compat.mailgun import domains
+from mailqueue.api.compat.mailgun import store as mailgun_store
+from mailqueue.api.compat.mailgun.domains import check_domain
+from mailqueue.api.compat.mailgun.faults import refused
+from mailqueue.api.compat.mailgun.form import form_of
+from mailqueue.api.compat.mailgun.mime import accepted_message
+from mailqueue.api.compat.mailgun.options import Options, options_of
+from mailqueue.api.compat.mailgun.wanted import meant_by, wanted_of
+from mailqueue.api.compat.model import Shape
+from mailqueue.api.emails.schema import Sent
+from mailqueue.api.http.body import head_of
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
+from mailqueue.api.http.responses import json_answer
+from mailqueue.core.address import parse_address
+from mailqueue.core.errors import InvalidField, Unauthorized
+from mailqueue.mime.compose import message_id
+from mailqueue.tenants.model import Scope
+
+MOST_KEY_CHARACTERS = 200
+
+
+async def send(call: Call) -> Response:
+    """Accept one mail, or one for each recipient who has variables; all or none."""
+    await check_domain(call)
+    form = await form_of(call.request)
+    call.size = form.size
+    options = await _options(call, options_of(form, datetime.now(UTC)))
+    meant = meant_by(form, options)
+    sent = await accepted_together(call, wanted_of(meant, _key(call)))
+    return _queued(_message_id(sent[0], meant.sender))
+
+
+async def send_mime(call: Call) -> Response:
+    """Accept a finished message."""
+    await check_domain(call)
+    form = await form_of(call.request)
+    call.size = form.size
+    options = await _options(call, options_of(form, datetime.now(UTC)))
+    return _queued(await accepted_message(call, form, options, _key(call)))
+
+
+def _queued(mail_id: str) -> Response:
+    return json_answer({"id": mail_id, "message": "Queued. Thank you."})
+
+
+def _message_id(sent: Sent, sender: str) -> str:
+    """Give the Message-ID the mail will have; of several, that of the first."""
+    return message_id(sent.id, parse_address(parted(sender)[1]).domain)
+
+
+async def _options(call: Call, options: Options) -> Options:
+    """Give the options, with the trap for mail that is only tried.
+
+    Raises:
+        InvalidField: there is no trap.
+    """
+    if not options.is_test:
+        return options
+    async with call.connection() as conn:
+        found = await mailgun_store.grounds_of(conn, call.caller.project_id)
+    if found is None or found.trap is None:
+        raise InvalidField("o:testmode", "this project has no trap, where such mail would go")
+    return replace(options, fields=options.fields | {"smtp_config_id": found.trap})
+
+
+def _key(call: Call) -> str | None:
+    key = call.idempotency_key
+    if key is not None and not 1 <= len(key) <= MOST_KEY_CHARACTERS:
+        raise InvalidField("Idempotency-Key", f"has 1 to {MOST_KEY_CHARACTERS} characters")
+    return key
+
+
+def key_of(request: Request) -> str:
+    """Give the API key, which is the password of user `api`.
+
+    Raises:
+        Unauthorized: there is none.
+    """
+    given = head_of(request).get(b"authorization", b"")
+    scheme, _, coded = given.partition(b" ")
+    try:
+        pair = base64.b64decode(coded.strip(), validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        pair = ""
+    user, _, key = pair.partition(":")
+    if scheme.lower() != b"basic" or user != "api" or not key:
+        raise Unauthorized("an API key is needed: user api, the key as its password")
+    return key
+
+
+def is_mailguns(request: Request) -> bool:
+    """Know a request by its user `api`. Pure."""
+    given = head_of(request).get(b"authorization", b"")
+    return given[:6].lower() == b"basic " and given[6:].strip()[:5] == b"YXBpO"
+
+
+def _endpoint(path: str, summary: str, handler: Callable[[Call], Awaitable[Response]]) -> Endpoint:
+    return Endpoint(
+        "POST",
+        path,
+        Scope.EMAIL_SEND,
+        summary,
+        handler,
+        status=HTTPStatus.OK,
+        once=Once.ITSELF,
+        test_keys=ForTestKeys.OWN,
+    )
+
+
+MAILGUN = Shape(
+    name="mailgun",
+    endpoints=(
+        _endpoint("/v3/{domain}/messages", "Send an email.", send),
+        _endpoint("/v3/{domain}/messages.mime", "Send a finished message.", send_mime),
+        Endpoint(
+            "GET",
+            "/v3/domains",
+            Scope.EMAIL_SEND,
+            "List domains.",
+            domains.index,
+            test_keys=ForTestKeys.READ,
+        ),
+    ),
+    credential_of=key_of,
+    refused=refused,
+    roots=(),
+    is_known_by_head=is_mailguns,
+)

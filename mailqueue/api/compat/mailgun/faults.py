@@ -1,0 +1,107 @@
+"""Decides how Mailgun's API words what is wrong: status and message."""
+
+from http import HTTPStatus
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from mailqueue.api.compat.accepting import OneRefused
+from mailqueue.api.compat.model import Fault
+from mailqueue.api.http.responses import json_answer
+from mailqueue.core.errors import (
+    Conflict,
+    Forbidden,
+    InputError,
+    InvalidField,
+    LimitReached,
+    NotFound,
+    TooManyRequests,
+    Unauthorized,
+    Unavailable,
+)
+
+NO_ADDRESS = "is not a valid address. please check documentation"
+NO_JSON = "is not a valid JSON"
+MISSING = "is missing"
+NO_BODY = "Need at least one of 'text', 'html', 'amp-html' or 'template' parameters specified"
+# What the rules of mail call a field that has another name here.
+_FIELD = {
+    "from_email": "from",
+    "from_name": "from",
+    "html_body": "html",
+    "text_body": "text",
+    "tags": "o:tag",
+    "scheduled_at": "o:deliverytime",
+    "smtp_config_id": "o:sending-ip-pool",
+    "template_slug": "template",
+    "template_version": "t:version",
+    "variables": "t:variables",
+    "custom_data": "v:",
+    "headers": "h:",
+    "reply_to": "h:Reply-To",
+    "attachments": "attachment",
+    "idempotency_key": "Idempotency-Key",
+}
+
+
+class DomainNotFound(InputError):
+    """The path names a domain that the project does not write as."""
+
+
+class NoBody(InputError):
+    """The mail says nothing."""
+
+
+def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
+    """Answer a fault."""
+    status, message = worded(exc)
+    if status is HTTPStatus.UNAUTHORIZED:  # as Mailgun does: no JSON
+        headers = {"WWW-Authenticate": 'Basic realm="MG API"', "Cache-Control": "no-store"}
+        return PlainTextResponse(message, status, headers)
+    more: dict[str, str] = {}
+    if isinstance(exc, HTTPException):
+        more = dict(exc.headers or {})
+    elif isinstance(exc, LimitReached | TooManyRequests):
+        more["retry-after"] = str(max(1, -int(-exc.retry_after.total_seconds() // 1)))
+    elif isinstance(exc, Unavailable):
+        more["retry-after"] = "5"
+    return json_answer({"message": message}, status=status, headers=more)
+
+
+def worded(exc: Fault) -> tuple[HTTPStatus, str]:
+    """Give status and message of a fault. Pure."""
+    match exc:
+        case HTTPException():
+            return HTTPStatus(exc.status_code), exc.detail
+        case OneRefused():
+            return worded(exc.fault)
+        case InvalidField():
+            return HTTPStatus.BAD_REQUEST, field_worded(exc)
+        case DomainNotFound():
+            return HTTPStatus.NOT_FOUND, str(exc)
+        case Unauthorized():
+            return HTTPStatus.UNAUTHORIZED, "Forbidden"
+        case Forbidden():
+            return HTTPStatus.FORBIDDEN, f"Forbidden: this key lacks {exc.needed}"
+        case NotFound():
+            return HTTPStatus.NOT_FOUND, f"{exc.kind.capitalize()} not found"
+        case TooManyRequests() | LimitReached():
+            return HTTPStatus.TOO_MANY_REQUESTS, f"Too many requests: {exc.limit}"
+        case Conflict() | InputError():
+            return HTTPStatus.BAD_REQUEST, str(exc)
+        case Unavailable():
+            return HTTPStatus.SERVICE_UNAVAILABLE, exc.told
+        case _:
+            return HTTPStatus.INTERNAL_SERVER_ERROR, "Internal Server Error"
+
+
+def field_worded(exc: InvalidField) -> str:
+    """Give the message for a field that is refused. Pure."""
+    name, dot, rest = exc.field.partition(".")
+    field = _FIELD.get(name, name) + dot + rest
+    if exc.why == MISSING:
+        return f"{field} parameter {MISSING}"
+    if exc.why in (NO_ADDRESS, NO_JSON):
+        return f"'{field}' parameter {exc.why}"
+    return f"'{field}' parameter: {exc.why}"

@@ -1,0 +1,135 @@
+"""Reads what clients of Mailgun's API send: forms, by either of the two types that HTML has."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from email.message import Message
+from http import HTTPStatus
+
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from mailqueue.api.compat.drain import heard_out
+from mailqueue.api.http.body import head_of
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.storable_text import unstorable
+
+BODY_BYTES = 26 * 1024 * 1024
+"""Of a message of 25 MB, and the form around it."""
+MOST_FILES = 100
+MOST_FIELDS = 5_000
+MOST_OPTION_BYTES = 16 * 1024
+MOST_TYPE_BYTES = 1_000
+"""Of the Content-Type, of which only the boundary counts."""
+_TYPES = (b"multipart/form-data", b"application/x-www-form-urlencoded")
+_OPTIONS = ("o:", "h:", "v:", "t:")
+
+
+@dataclass(frozen=True, slots=True)
+class FormFile:
+    """A file of a form; its type is empty where the form says none."""
+
+    field: str
+    filename: str
+    content_type: str
+    octets: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Fields and files in the order they came; a name may stand several times."""
+
+    fields: tuple[tuple[str, str], ...]
+    files: tuple[FormFile, ...]
+    size: int
+
+    def all(self, name: str) -> list[str]:
+        """Give every value of a field that says something."""
+        return [text for given, text in self.fields if given == name and text.strip()]
+
+    def one(self, name: str) -> str | None:
+        """Give the value of a field.
+
+        Raises:
+            InvalidField: it has several.
+        """
+        found = self.all(name)
+        if len(found) > 1:
+            raise InvalidField(name, "may stand once")
+        return found[0] if found else None
+
+    def below(self, prefix: str) -> dict[str, list[str]]:
+        """Give the fields whose names begin so, by the rest of the name."""
+        found: dict[str, list[str]] = {}
+        for name, text in self.fields:
+            if name.startswith(prefix):
+                found.setdefault(name.removeprefix(prefix), []).append(text)
+        return found
+
+    def check_names(self, known: Iterable[str]) -> None:
+        """Refuse what has another name than these, or those of options.
+
+        Raises:
+            InvalidField: for the first.
+        """
+        names = frozenset(known)
+        for name in (*(name for name, _ in self.fields), *(one.field for one in self.files)):
+            if name not in names and not name.startswith(_OPTIONS):
+                raise InvalidField(name[:100], "is not supported, or there is none of this name")
+
+
+async def form_of(request: Request) -> Form:
+    """Read the form.
+
+    Raises:
+        HTTPException: it is none, is too large or comes too slowly.
+        InvalidField: a field cannot be kept, or options are too large.
+    """
+    given = head_of(request).get(b"content-type", b"")
+    if len(given) > MOST_TYPE_BYTES:
+        why = f"the Content-Type has more than {MOST_TYPE_BYTES} bytes"
+        raise HTTPException(HTTPStatus.BAD_REQUEST, why)
+    kind = given.lower()
+    body = await heard_out(request, most=BODY_BYTES)
+    if body and not kind.startswith(_TYPES):
+        why = "the body must be multipart/form-data or application/x-www-form-urlencoded"
+        raise HTTPException(HTTPStatus.BAD_REQUEST, why)
+    if kind.startswith(_TYPES[0]) and not _is_closed(body, given.decode("latin-1")):
+        raise HTTPException(HTTPStatus.BAD_REQUEST, "the form ends before its last boundary")
+    request._body = body  # where reading the form finds it
+    fields: list[tuple[str, str]] = []
+    files: list[FormFile] = []
+    async with request.form(
+        max_files=MOST_FILES, max_fields=MOST_FIELDS, max_part_size=BODY_BYTES
+    ) as form:
+        for name, value in form.multi_items():
+            if isinstance(value, UploadFile):
+                kept = FormFile(
+                    name, value.filename or "", value.content_type or "", await value.read()
+                )
+                files.append(kept)
+            else:
+                fields.append((name, value))
+    found = Form(tuple(fields), tuple(files), len(body))
+    _check(found)
+    return found
+
+
+def _is_closed(body: bytes, content_type: str) -> bool:
+    # A part that is cut off is left out by the parser without a word.
+    head = Message()
+    head["content-type"] = content_type
+    boundary = str(head.get_boundary("")).encode("latin-1", "replace")
+    return not body or b"\r\n--%b--" % boundary in b"\r\n" + body
+
+
+def _check(form: Form) -> None:
+    options = 0
+    for name, text in form.fields:
+        fault = unstorable(name.replace("\0", "?")[:100], [name, text])
+        if fault is not None:
+            raise fault
+        if name.startswith(_OPTIONS):
+            options += len(name) + len(text.encode())
+    if options > MOST_OPTION_BYTES:
+        raise InvalidField("o:", f"with h:, v: and t: may have {MOST_OPTION_BYTES} bytes together")

@@ -1,0 +1,100 @@
+"""Mailgun's messages.mime: finished messages, which are sent as they came."""
+
+import re
+from typing import Any
+from uuid import uuid5
+
+from mailqueue.api.compat.mailboxes import parted
+from mailqueue.api.compat.mailgun.faults import MISSING
+from mailqueue.api.compat.mailgun.form import Form
+from mailqueue.api.compat.mailgun.options import Options, custom_data
+from mailqueue.api.compat.mailgun.recipients import boxes_of
+from mailqueue.api.http.context import Call
+from mailqueue.api.sending import service as sending_service
+from mailqueue.core.address import parse_address
+from mailqueue.core.errors import InvalidField
+from mailqueue.mail.accept.raw import RawEmail, accept_prepared, prepared, with_crlf
+from mailqueue.mime.rawhead import first_field
+
+FIELDS = ("from", "to", "cc", "bcc", "subject", "message")
+_FIELD = re.compile(rb"[!-9;-~]{1,200}[ \t]*:|[ \t]")
+# What a request calls options has other names where a finished message is handed in.
+_OPTION = {"scheduled_at": "run_at", "smtp_config_id": "sender"}
+
+
+async def accepted_message(call: Call, form: Form, options: Options, key: str | None) -> str:
+    """Accept the message of a form and give its Message-ID.
+
+    Raises:
+        InvalidField: nothing is stored.
+    """
+    form.check_names(FIELDS)
+    if options.headers or options.reply_to:
+        raise InvalidField("h:", "the message has its headers, which are sent as they are")
+    if form.below("t:") or form.one("recipient-variables"):
+        raise InvalidField("t:", "a finished message has no template")
+    if options.fields.get("track_opens") or options.fields.get("track_clicks"):
+        raise InvalidField("o:tracking", "a finished message is sent as it is")
+    for name in ("from", "cc", "bcc"):
+        boxes_of(form, name)
+    recipients = boxes_of(form, "to") + boxes_of(form, "cc") + boxes_of(form, "bcc")
+    if not boxes_of(form, "to"):
+        raise InvalidField("to", MISSING)
+    given: dict[str, Any] = {
+        _OPTION.get(name, name): value
+        for name, value in options.fields.items()
+        if not name.startswith("track_")
+    }
+    if at := given.get("run_at"):
+        given["run_at"] = at.isoformat()
+    if kept := custom_data(options.variables):
+        given["custom_data"] = kept
+    if key is not None:
+        given["idempotency_key"] = key
+    octets = with_separator(with_crlf(_message(form)))
+    if key is not None and not first_field(octets, "message-id"):
+        octets = _own_id(call, key) + octets
+    raw = RawEmail(
+        octets=octets,
+        recipients=tuple(dict.fromkeys(parted(one)[1] for one in recipients)),
+        options=sending_service.with_trap(call.caller, given),
+        by=call.by,
+    )
+    try:
+        ready = prepared(raw)
+        async with call.connection() as conn:
+            await accept_prepared(conn, [ready], project=call.caller.project)
+    except InvalidField as exc:
+        raise sending_service.renamed(exc) from None
+    return first_field(ready.octets, "message-id")
+
+
+def _own_id(call: Call, key: str) -> bytes:
+    """Give a Message-ID that the same request has again, so that it is answered alike."""
+    own = uuid5(call.caller.project_id, key).hex
+    return f"Message-ID: <{own}@{parse_address('x@' + call.path['domain']).domain}>\r\n".encode()
+
+
+def _message(form: Form) -> bytes:
+    files = [one.octets for one in form.files if one.field == "message"]
+    if text := form.one("message"):
+        files.append(text.encode())
+    if len(files) != 1 or len(form.files) > 1:
+        raise InvalidField("message", "is needed once" if files else MISSING)
+    return files[0]
+
+
+def with_separator(raw: bytes) -> bytes:
+    """Give a message with an empty line before its body, where it has forgotten it.
+
+    Empty lines before its header do not count either. Lines end in CRLF. Pure.
+    """
+    raw = raw.lstrip(b"\r\n")
+    at = 0
+    while at < len(raw):
+        if raw.startswith(b"\r\n", at):
+            return raw
+        if _FIELD.match(raw, at) is None:
+            return raw[:at] + b"\r\n" + raw[at:] if at else raw
+        at = raw.index(b"\r\n", at) + 2
+    return raw

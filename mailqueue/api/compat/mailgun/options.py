@@ -1,0 +1,184 @@
+"""Decides what the options of a request to Mailgun's API mean, or that we cannot do it. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import mktime_tz, parsedate_tz
+from typing import Any
+
+import orjson
+
+from mailqueue.api.compat.mailboxes import split_mailboxes
+from mailqueue.api.compat.mailgun.form import Form
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.jsonsize import values_in
+
+MOST_DAYS = 3
+MOST_TAGS = 10
+USER_VARIABLES = "user_variables"
+"""Where in a mail's custom_data its v: fields stand."""
+_YES = frozenset({"yes", "true", "y", "1", "on"})
+_NO = frozenset({"no", "false", "n", "0", "off"})
+# What we cannot do, and always do: refused unless it is switched to what holds here anyway.
+_NEVER = {
+    "require-tls": "TLS is a matter of the sender account",
+    "skip-verification": "certificates are a matter of the sender account",
+    "secondary-dkim-public": "keys are those of the domain",
+    "tracking-pixel-location-top": "the pixel stands at the end",
+}
+_ALWAYS = {"dkim": "mail is signed by the keys of its domain"}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What holds for all mails of a request; `fields` are those of POST /v1/send."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    reply_to: str | None = None
+    is_test: bool = False
+
+
+def options_of(form: Form, now: datetime) -> Options:
+    """Read the fields o:, h: and v:.
+
+    Raises:
+        InvalidField: for the first that is wrong, or means what we cannot do.
+    """
+    fields: dict[str, Any] = {}
+    given = form.below("o:")
+    is_test = "testmode" in given and _is_yes("o:testmode", given.pop("testmode"))
+    is_tracked = _is_tracked(given.pop("tracking", None))
+    for name, values in given.items():
+        fields |= _option(name, values, now)
+    if is_tracked is True:
+        fields = {"track_opens": True, "track_clicks": True} | fields
+    elif is_tracked is False:
+        fields |= {"track_opens": False, "track_clicks": False}
+    headers, variables = _headers(form), {}
+    for name, values in form.below("v:").items():
+        variables[name] = _only(f"v:{name}", values)
+    variables |= _embedded(headers)
+    reply_to = headers.pop("reply-to", None)
+    answers = ", ".join(split_mailboxes(reply_to or "")) or None
+    return Options(fields, headers, variables, answers, is_test)
+
+
+def _option(name: str, values: list[str], now: datetime) -> dict[str, Any]:
+    path = f"o:{name}"
+    match name:
+        case "tag":
+            return {"tags": _tags(values)}
+        case "deliverytime":
+            return {"scheduled_at": _instant(path, _only(path, values), now)}
+        case "tracking-opens":
+            return {"track_opens": _is_yes(path, values)}
+        case "tracking-clicks":
+            # Links of the text are never rewritten here.
+            is_html = _only(path, values).lower() == "htmlonly"
+            return {"track_clicks": is_html or _is_yes(path, values)}
+        case "sending-ip-pool":
+            return {"smtp_config_id": _only(path, values)}
+        case _ if name in _NEVER or name in _ALWAYS:
+            if _is_yes(path, values) is not (name in _ALWAYS):
+                why = _NEVER.get(name) or _ALWAYS[name]
+                raise InvalidField(path, f"is not supported: {why}")
+            return {}
+    raise InvalidField(path[:100], "is not supported, or there is none of this name")
+
+
+def _is_tracked(values: list[str] | None) -> bool | None:
+    if values is None:
+        return None
+    return _only("o:tracking", values).lower() == "htmlonly" or _is_yes("o:tracking", values)
+
+
+def _tags(values: list[str]) -> list[str]:
+    tags = list(dict.fromkeys(values))
+    if len(tags) > MOST_TAGS:
+        raise InvalidField("o:tag", f"at most {MOST_TAGS} tags")
+    return tags
+
+
+def _instant(path: str, text: str, now: datetime) -> datetime:
+    """Read a date of RFC 2822, which has a zone."""
+    parts = parsedate_tz(text)
+    try:
+        if parts is None or parts[9] is None:
+            raise ValueError("no date, or none with a zone")
+        found = datetime.fromtimestamp(mktime_tz(parts), UTC)
+    except (ValueError, OverflowError, OSError):
+        why = f"a date as in RFC 2822 is needed, got {text[:100]!r}"
+        raise InvalidField(path, why) from None
+    if (found - now).total_seconds() > MOST_DAYS * 86_400:
+        raise InvalidField(path, f"at most {MOST_DAYS} days from now")
+    return found
+
+
+def _is_yes(path: str, values: list[str]) -> bool:
+    text = _only(path, values).strip().lower()
+    if text not in _YES | _NO:
+        raise InvalidField(path, f"yes or no, got {text[:100]!r}")
+    return text in _YES
+
+
+def _only(path: str, values: list[str]) -> str:
+    if len(values) > 1:
+        raise InvalidField(path[:100], "may stand once")
+    return values[0]
+
+
+def _headers(form: Form) -> dict[str, str]:
+    """Give headers by name; those that mean something to us in lower case."""
+    found: dict[str, str] = {}
+    for name, values in form.below("h:").items():
+        own = name.lower()
+        kept = own if own in ("reply-to", "x-mailgun-variables") else name
+        if kept.lower() in (each.lower() for each in found):
+            raise InvalidField(f"h:{name[:100]}", "may stand once")
+        found[kept] = _only(f"h:{name}", values)
+    return found
+
+
+def _embedded(headers: dict[str, str]) -> dict[str, str]:
+    """Give the variables that stand in a header for Mailgun; nobody else gets it."""
+    given = headers.pop("x-mailgun-variables", None)
+    if given is None:
+        return {}
+    return {
+        name: written(value) for name, value in object_of("h:X-Mailgun-Variables", given).items()
+    }
+
+
+MOST_VALUES = 100_000
+"""Of one field in JSON: a hundred variables of each of 1,000 recipients."""
+
+
+def object_of(path: str, text: str) -> dict[str, Any]:
+    """Read a JSON object.
+
+    Raises:
+        InvalidField: it is none, or holds too many values.
+    """
+    if values_in(text.encode("utf-8", "replace"), few=MOST_VALUES, most=MOST_VALUES) > MOST_VALUES:
+        raise InvalidField(path, f"holds too many values: {MOST_VALUES} are allowed")
+    try:
+        found = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        found = None
+    if not isinstance(found, dict):
+        raise InvalidField(path, "a JSON object is needed")
+    return found
+
+
+def written(value: Any) -> str:
+    """Give a value as it is put into words."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else orjson.dumps(value).decode()
+
+
+def custom_data(variables: Mapping[str, str]) -> dict[str, Any] | None:
+    """Give what is kept with a mail for its variables."""
+    return {USER_VARIABLES: dict(variables)} if variables else None

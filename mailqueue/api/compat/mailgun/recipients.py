@@ -1,0 +1,178 @@
+"""Decides what a request to Mailgun's API says to each of its recipients. Pure."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mailqueue.api.compat.batch import Budget
+from mailqueue.api.compat.mailboxes import mailbox, parted, split_mailboxes
+from mailqueue.api.compat.mailgun.faults import MISSING, NO_ADDRESS, NO_JSON
+from mailqueue.api.compat.mailgun.form import Form
+from mailqueue.api.compat.mailgun.options import object_of, written
+from mailqueue.core.address import InvalidAddress, parse_address
+from mailqueue.core.errors import InvalidField
+from mailqueue.mail.accept.shares import MOST_OF_MAIL, MOST_RECIPIENTS
+
+MOST_BOX_CHARACTERS = 2_000_000
+"""Of all mailboxes of a field."""
+MOST_CHARACTERS = 64 * 1024 * 1024
+"""Of all mails of a request whose words have values put in."""
+PLACE = "{{ unsubscribe_url }}"
+"""Where the link stands by which the recipient unsubscribes."""
+TAG = "%recipient"
+"""How each tag of a recipient's begins."""
+_TAG = re.compile(r"%recipient(?:\.([^%\r\n]{1,200})|_email)?%")
+_UNSUBSCRIBE = re.compile(r"%(?:mailing_list_|tag_)?unsubscribe_(?:url|email)%")
+
+
+@dataclass(frozen=True, slots=True)
+class Recipients:
+    """Whom a request writes to; `variables` by address, None where all get one mail."""
+
+    to: list[str]
+    cc: list[str]
+    bcc: list[str]
+    variables: Mapping[str, Mapping[str, Any]] | None
+
+
+def recipients_of(form: Form) -> Recipients:
+    """Read whom a request writes to.
+
+    Raises:
+        InvalidField: one of them is no address, or there are too many or none.
+    """
+    found = {name: boxes_of(form, name) for name in ("to", "cc", "bcc")}
+    if not found["to"]:
+        raise InvalidField("to", MISSING)
+    if sum(map(len, found.values())) > MOST_RECIPIENTS:
+        raise InvalidField("to", f"at most {MOST_RECIPIENTS} recipients")
+    variables = _variables(form.one("recipient-variables"))
+    if variables is not None:  # each gets one copy, however often he stands there
+        if (copies := len(found["cc"]) + len(found["bcc"])) >= MOST_OF_MAIL:
+            # Each of a thousand mails would go to all of them.
+            why = f"with recipient-variables at most {MOST_OF_MAIL - 1} in cc and bcc, got {copies}"
+            raise InvalidField("cc" if found["cc"] else "bcc", why)
+        by_address: dict[str, str] = {}
+        for one in found["to"]:
+            by_address.setdefault(parted(one)[1].lower(), one)
+        found["to"] = list(by_address.values())
+    return Recipients(found["to"], found["cc"], found["bcc"], variables)
+
+
+def boxes_of(form: Form, name: str) -> list[str]:
+    """Give the mailboxes of a field, which may stand several times and hold lists.
+
+    Raises:
+        InvalidField: one has no address.
+    """
+    texts = form.all(name)
+    if sum(map(len, texts)) > MOST_BOX_CHARACTERS:
+        raise InvalidField(name, f"has more than {MOST_BOX_CHARACTERS} characters")
+    boxes = [box for text in texts for box in split_mailboxes(text)]
+    for box in boxes:
+        check_box(name, box)
+    return boxes
+
+
+def check_box(name: str, box: str) -> None:
+    """Refuse a mailbox without an address.
+
+    Raises:
+        InvalidField: naming the field.
+    """
+    try:
+        parse_address(parted(box)[1])
+    except InvalidAddress:
+        raise InvalidField(name, NO_ADDRESS) from None
+
+
+def sender_of(form: Form) -> str:
+    """Give the mailbox mail is from.
+
+    Raises:
+        InvalidField: there is none, or several.
+    """
+    given = form.all("from")
+    if not given:
+        raise InvalidField("from", MISSING)
+    boxes = [box for text in given for box in split_mailboxes(text)]
+    if len(boxes) > 1:
+        # A name with a comma that is not in quotes: Mailgun takes it.
+        boxes = [mailbox(_quoted(given[0]))] if len(given) == 1 else boxes
+    if len(boxes) != 1:
+        raise InvalidField("from", NO_ADDRESS)
+    check_box("from", boxes[0])
+    return boxes[0]
+
+
+def _quoted(text: str) -> str:
+    name, address = parted(text)
+    return text if "@" in name or not name else f'"{name}" <{address}>'
+
+
+def _variables(text: str | None) -> Mapping[str, Mapping[str, Any]] | None:
+    if text is None:
+        return None
+    try:
+        given = object_of("recipient-variables", text)
+    except InvalidField:
+        raise InvalidField("recipient-variables", NO_JSON) from None
+    for address, values in given.items():
+        if not isinstance(values, dict):
+            why = f"an object of variables is needed for {address[:320]}"
+            raise InvalidField("recipient-variables", why)
+    return {address.strip().lower(): values for address, values in given.items()}
+
+
+class Putting:
+    """Puts a recipient's variables in the place of their tags; what has none stays as it is."""
+
+    def __init__(self, address: str, values: Mapping[str, Any], budget: Budget) -> None:
+        self._address, self._values, self._budget = address, values, budget
+
+    def into(self, text: str, field: str) -> str:
+        """Give a text with the values put in.
+
+        Raises:
+            InvalidField: it would be too large.
+        """
+        if TAG not in text:
+            return text
+
+        def value(found: re.Match[str]) -> str:
+            name = found[1]
+            if name is not None and name not in self._values:
+                return found[0]
+            put = self._address if name is None else written(self._values[name])
+            self._budget.take(len(put), field)
+            return put
+
+        self._budget.take(len(text), field)
+        return _TAG.sub(value, text)
+
+    def into_all(self, given: Any, field: str) -> Any:
+        """Give a JSON value with the values put into all its texts."""
+        match given:
+            case str():
+                return self.into(given, field)
+            case list():
+                return [self.into_all(one, field) for one in given]
+            case dict():
+                return {name: self.into_all(one, field) for name, one in given.items()}
+        return given
+
+
+def with_links(text: str | None, field: str) -> str | None:
+    """Give a body with the tag of the unsubscribe link as our mail has it.
+
+    Raises:
+        InvalidField: it has a tag of a link there is none of here.
+    """
+
+    def link(found: re.Match[str]) -> str:
+        if found[0] != "%unsubscribe_url%":
+            raise InvalidField(field, f"{found[0]} is not supported")
+        return PLACE
+
+    return None if text is None else _UNSUBSCRIBE.sub(link, text)

@@ -1,0 +1,208 @@
+"""Postmark's API: what its clients ask for, over the acceptance that POST /v1/send has."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mailqueue.api.compat import store as compat_store
+from mailqueue.api.compat.accepting import (
+    Judged,
+    Wanted,
+    accepted,
+    accepted_all,
+    accepted_now,
+    readied,
+    readied_all,
+)
+from mailqueue.api.compat.idempotency import answered_once
+from mailqueue.api.compat.model import Shape
+from mailqueue.api.compat.postmark.faults import (
+    UNPROCESSABLE,
+    ErrorCode,
+    MissingToken,
+    error_of,
+    field_worded,
+    inactive,
+    partly_inactive,
+    refused,
+)
+from mailqueue.api.compat.postmark.messages import MESSAGE_ENDPOINTS
+from mailqueue.api.compat.postmark.model import Message, TemplatedMessage
+from mailqueue.api.compat.postmark.reading import (
+    AnyMessage,
+    check_headers,
+    listed,
+    message_of,
+    messages_of,
+    sent_at,
+)
+from mailqueue.api.compat.postmark.trial import TEST_TOKEN, tried
+from mailqueue.api.compat.reading import document_of
+from mailqueue.api.emails.schema import Sent
+from mailqueue.api.http.body import head_of
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
+from mailqueue.api.http.responses import json_answer
+from mailqueue.core.errors import InvalidField
+from mailqueue.tenants.model import Scope
+
+TOKEN = b"x-postmark-server-token"
+MESSAGE_BYTES = 10 * 1024 * 1024
+BATCH_BYTES = 50 * 1024 * 1024
+
+
+def sending_one(model: type[AnyMessage]) -> Callable[[Call], Awaitable[Response]]:
+    """Give the handler that accepts one message."""
+
+    async def send(call: Call) -> Response:
+        check_headers(call.request)
+        document = await document_of(call, most=MESSAGE_BYTES)
+        message = await call.in_turn(lambda: message_of(model, document, call.values))
+        ready = await readied(call, await call.in_turn(message.wanted))
+
+        async def answer() -> Response:
+            return await _told(call, message, await accepted_now(call, ready))
+
+        if call.idempotency_key is None:
+            return await _told(call, message, await accepted(call, ready))
+        return await answered_once(call, call.idempotency_key, document, answering=answer)
+
+    return send
+
+
+def sending_many(model: type[AnyMessage]) -> Callable[[Call], Awaitable[Response]]:
+    """Give the handler that accepts a batch, each message by itself."""
+
+    async def send(call: Call) -> Response:
+        check_headers(call.request)
+        document = await document_of(call, most=BATCH_BYTES)
+        documents = listed(model, document)
+        messages = await call.in_turn(lambda: messages_of(model, documents, call.values))
+        wanted = await call.in_turn(lambda: [_wanted(one) for one in messages])
+        ready = await readied_all(call, wanted)
+
+        async def answer() -> Response:
+            judged = await accepted_all(call, ready, is_strict=False)
+            gone = await _suppressed(call, messages, judged)
+            return json_answer([outcome(m, j, gone) for m, j in zip(messages, judged, strict=True)])
+
+        if call.idempotency_key is None:
+            return await answer()
+        return await answered_once(call, call.idempotency_key, document, answering=answer)
+
+    return send
+
+
+def _wanted(message: AnyMessage | InvalidField) -> Wanted | InvalidField:
+    if isinstance(message, InvalidField):
+        return message
+    try:
+        return message.wanted()
+    except InvalidField as exc:
+        return exc
+
+
+async def _told(call: Call, message: AnyMessage, sent: Sent) -> Response:
+    document = outcome(message, sent, await _suppressed(call, [message], [sent]))
+    return json_answer(document, status=UNPROCESSABLE if document["ErrorCode"] else 200)
+
+
+async def _suppressed(
+    call: Call, messages: Sequence[AnyMessage | InvalidField], judged: Sequence[Judged]
+) -> dict[Any, list[str]]:
+    """Give the addresses of each mail that are not written to, where it has several."""
+    ids = [
+        one.id
+        for message, one in zip(messages, judged, strict=True)
+        if isinstance(one, Sent) and not isinstance(message, InvalidField) and message.is_to_several
+    ]
+    if not ids:
+        return {}
+    async with call.connection() as conn:
+        project_id = call.caller.project_id
+        found = await compat_store.list_recipients(conn, ids, project_id=project_id)
+    gone: dict[Any, list[str]] = {}
+    for one in found:
+        if one.status == "suppressed":
+            gone.setdefault(one.email_id, []).append(one.address)
+    return gone
+
+
+def outcome(
+    message: AnyMessage | InvalidField, judged: Judged, gone: dict[Any, list[str]]
+) -> dict[str, Any]:
+    """Give what became of one message. Pure."""
+    if isinstance(message, InvalidField) or isinstance(judged, InvalidField):
+        fault = judged if isinstance(judged, InvalidField) else message
+        assert isinstance(fault, InvalidField), "what was refused has no mail"
+        return error_of(*field_worded(fault))
+    addresses = gone.get(judged.id, [])
+    if judged.status == "suppressed":
+        return error_of(ErrorCode.INACTIVE_RECIPIENT, inactive(addresses or message.addresses))
+    return {
+        "To": message.to,
+        "SubmittedAt": sent_at(),
+        "MessageID": judged.id,
+        **error_of(ErrorCode.OK, partly_inactive(addresses) if addresses else "OK"),
+    }
+
+
+def token_of(request: Request) -> str:
+    """Give the API key of `X-Postmark-Server-Token`.
+
+    Raises:
+        Unauthorized: there is none.
+    """
+    given = head_of(request).get(TOKEN, b"").decode("latin-1").strip()
+    if not given:
+        raise MissingToken("an API key is needed: X-Postmark-Server-Token")
+    return given
+
+
+def is_postmarks(request: Request) -> bool:
+    """Know a request by its token."""
+    return TOKEN in head_of(request)
+
+
+async def tried_without_key(request: Request) -> Response | None:
+    """Answer who only wants to know whether his messages are right."""
+    if head_of(request).get(TOKEN, b"").strip().upper() != TEST_TOKEN:
+        return None
+    return await tried(request)
+
+
+def _endpoint(path: str, summary: str, handler: Callable[[Call], Awaitable[Response]]) -> Endpoint:
+    return Endpoint(
+        "POST",
+        path,
+        Scope.EMAIL_SEND,
+        summary,
+        handler,
+        once=Once.ITSELF,
+        test_keys=ForTestKeys.OWN,
+    )
+
+
+POSTMARK = Shape(
+    name="postmark",
+    endpoints=(
+        _endpoint("/email", "Send a message.", sending_one(Message)),
+        _endpoint("/email/batch", "Send up to 500 messages.", sending_many(Message)),
+        _endpoint(
+            "/email/withTemplate", "Send a message from a template.", sending_one(TemplatedMessage)
+        ),
+        _endpoint(
+            "/email/batchWithTemplates",
+            "Send up to 500 messages from templates.",
+            sending_many(TemplatedMessage),
+        ),
+        *MESSAGE_ENDPOINTS,
+    ),
+    credential_of=token_of,
+    refused=refused,
+    roots=("/email",),
+    is_known_by_head=is_postmarks,
+    without_key=tried_without_key,
+)

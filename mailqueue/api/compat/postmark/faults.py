@@ -1,0 +1,224 @@
+"""Decides how Postmark's API words what is wrong: HTTP status, ErrorCode, Message."""
+
+from collections.abc import Sequence
+from enum import IntEnum
+from http import HTTPStatus
+from typing import Any
+
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mailqueue.api.compat.model import Fault
+from mailqueue.api.compat.postmark.model import NoStream, NotAnAddress
+from mailqueue.api.http.responses import BadJson, Busy, json_answer
+from mailqueue.core.errors import (
+    Forbidden,
+    InputError,
+    InvalidField,
+    LimitReached,
+    NotFound,
+    TooManyRequests,
+    Unauthorized,
+    Unavailable,
+)
+
+UNPROCESSABLE = HTTPStatus.UNPROCESSABLE_ENTITY
+INACTIVE = (
+    "Inactive recipients are ones that have generated a hard bounce, a spam complaint, or a "
+    "manual suppression."
+)
+_NOT_GIVEN = (
+    "No Account or Server API tokens were supplied in the HTTP headers. Please add a header for "
+    "either X-Postmark-Server-Token or X-Postmark-Account-Token."
+)
+_NOT_VALID = (
+    "The Server Token you provided in the X-Postmark-Server-Token request header was invalid. "
+    "Please verify that you are using a valid token."
+)
+# What the rules of mail call a field that has another name here.
+_FIELD = {
+    "from_email": "From",
+    "from_name": "From",
+    "to": "To",
+    "cc": "Cc",
+    "bcc": "Bcc",
+    "reply_to": "ReplyTo",
+    "subject": "Subject",
+    "html_body": "HtmlBody",
+    "text_body": "TextBody",
+    "headers": "Headers",
+    "tags": "Tag",
+    "custom_data": "Metadata",
+    "attachments": "Attachments",
+    "template_slug": "TemplateAlias",
+    "template_version": "TemplateAlias",
+    "inline_css": "InlineCss",
+    "category": "MessageStream",
+}
+_FORBIDDEN_FILE = ("is not allowed in this project", "declared as", "is not a content type")
+
+
+class ErrorCode(IntEnum):
+    """Their numbers, which are no statuses of HTTP though they look like them."""
+
+    OK = 0
+    BAD_TOKEN = 10
+    MAINTENANCE = 100
+    INVALID_EMAIL = 300
+    NO_SENDER = 400
+    INVALID_JSON = 402
+    INCOMPATIBLE_JSON = 403
+    NOT_FOUND = 404
+    NOT_ALLOWED = 405
+    INACTIVE_RECIPIENT = 406
+    JSON_REQUIRED = 409
+    TOO_MANY_MESSAGES = 410
+    FORBIDDEN_FILE = 411
+    RATE_LIMIT = 429
+    INTERNAL = 500
+    NO_MESSAGE = 701
+    NO_TEMPLATE = 1101
+    NO_STREAM = 1235
+    STREAM_NOT_FOR_SENDING = 1236
+
+
+class MissingToken(Unauthorized):
+    """No token was given."""
+
+
+class NotJson(InputError):
+    """The headers say that this is no JSON, or none is wanted."""
+
+
+class TooManyMessages(InputError):
+    """A batch has more than it may."""
+
+
+class NoFormat(InvalidField):
+    """The body is JSON of another form."""
+
+
+def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
+    """Answer a fault."""
+    status, code, message = worded(exc)
+    headers: dict[str, str] = {}
+    if isinstance(exc, HTTPException):
+        headers = dict(exc.headers or {})
+    elif isinstance(exc, LimitReached | TooManyRequests):
+        headers["retry-after"] = str(max(1, -int(-exc.retry_after.total_seconds() // 1)))
+    elif isinstance(exc, Unavailable):
+        headers["retry-after"] = "5"
+    return json_answer(error_of(code, message), status=status, headers=headers)
+
+
+def error_of(code: ErrorCode, message: str) -> dict[str, Any]:
+    """Give the body of an error, or of one message of a batch. Pure."""
+    return {"ErrorCode": int(code), "Message": message}
+
+
+def worded(exc: Fault) -> tuple[HTTPStatus, ErrorCode, str]:
+    """Give status, code and message of a fault. Pure."""
+    match exc:
+        case HTTPException():
+            return _http_worded(exc)
+        case MissingToken():
+            return HTTPStatus.UNAUTHORIZED, ErrorCode.BAD_TOKEN, _NOT_GIVEN
+        case Unauthorized():
+            return HTTPStatus.UNAUTHORIZED, ErrorCode.BAD_TOKEN, _NOT_VALID
+        case Forbidden():
+            return UNPROCESSABLE, ErrorCode.NOT_ALLOWED, f"This token lacks {exc.needed}."
+        case BadJson():
+            return UNPROCESSABLE, ErrorCode.INVALID_JSON, f"Invalid JSON: {exc}."
+        case NotJson():
+            return UNPROCESSABLE, ErrorCode.JSON_REQUIRED, str(exc)
+        case TooManyMessages():
+            return UNPROCESSABLE, ErrorCode.TOO_MANY_MESSAGES, str(exc)
+        case InvalidField():
+            code, message = field_worded(exc)
+            return UNPROCESSABLE, code, message
+        case NotFound():
+            return UNPROCESSABLE, ErrorCode.NO_MESSAGE, "This message was not found."
+        case LimitReached():
+            return UNPROCESSABLE, ErrorCode.NOT_ALLOWED, f"Not allowed to send: {exc}."
+        case TooManyRequests():
+            why = f"Rate limit exceeded: {exc.limit}."
+            return HTTPStatus.TOO_MANY_REQUESTS, ErrorCode.RATE_LIMIT, why
+        case Busy():
+            why = "The same request is being answered."
+            return HTTPStatus.TOO_MANY_REQUESTS, ErrorCode.RATE_LIMIT, why
+        case InputError():
+            return UNPROCESSABLE, ErrorCode.INVALID_EMAIL, str(exc)
+        case Unavailable():
+            return HTTPStatus.SERVICE_UNAVAILABLE, ErrorCode.MAINTENANCE, exc.told
+        case _:
+            why = "Something is wrong here."
+            return HTTPStatus.INTERNAL_SERVER_ERROR, ErrorCode.INTERNAL, why
+
+
+def _http_worded(exc: HTTPException) -> tuple[HTTPStatus, ErrorCode, str]:
+    status = HTTPStatus(exc.status_code)
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return status, ErrorCode.INTERNAL, exc.detail
+    if status == HTTPStatus.NOT_FOUND:
+        return status, ErrorCode.NOT_FOUND, "There is no such path."
+    return status, ErrorCode.INVALID_EMAIL, exc.detail
+
+
+def field_worded(exc: InvalidField) -> tuple[ErrorCode, str]:
+    """Give code and message of a field that is refused. Pure."""
+    field = _FIELD.get(exc.field, exc.field)
+    match exc:
+        case NoFormat():
+            return ErrorCode.INCOMPATIBLE_JSON, exc.why
+        case NotAnAddress():
+            return ErrorCode.INVALID_EMAIL, exc.why
+        case NoStream():
+            is_inbound = "not for sending" in exc.why
+            code = ErrorCode.STREAM_NOT_FOR_SENDING if is_inbound else ErrorCode.NO_STREAM
+            return code, f"The 'MessageStream' provided {exc.why}."
+    if exc.field in ("template_slug", "template_version"):
+        return ErrorCode.NO_TEMPLATE, (
+            "The 'TemplateId' or 'TemplateAlias' associated with this request is not valid or was "
+            f"not found: {exc.why}."
+        )
+    if field == "From" and "is not allowed in this project" in exc.why:
+        return ErrorCode.NO_SENDER, f"The 'From' address {exc.why}."
+    if field == "Attachments" and any(words in exc.why for words in _FORBIDDEN_FILE):
+        return ErrorCode.FORBIDDEN_FILE, f"Forbidden attachment: {exc.why}."
+    if exc.field in _FIELD:
+        return ErrorCode.INVALID_EMAIL, f"'{field}': {exc.why}."
+    if field.startswith("variables"):
+        return ErrorCode.INVALID_EMAIL, f"'TemplateModel{field[9:]}': {exc.why}."
+    return ErrorCode.INVALID_EMAIL, exc.why
+
+
+def invalid_document(exc: ValidationError) -> InvalidField:
+    """Give the first thing that is wrong with a message. Pure."""
+    first = exc.errors(include_input=False, include_url=False, include_context=False)[0]
+    field = ".".join(str(part) for part in first["loc"] if "[" not in str(part))[:200]
+    match first["type"]:
+        case "missing":
+            return InvalidField(field, f"'{field}' is needed.")
+        case "extra_forbidden":
+            return NoFormat(field, f"'{field}': there is no such field, or it is not supported.")
+        case "value_error":
+            why = first["msg"].removeprefix("Value error, ")
+            return InvalidField(field, f"'{field}': {why}.")
+    return NoFormat(field, f"'{field or 'body'}': {first['msg']}.")
+
+
+def inactive(addresses: Sequence[str]) -> str:
+    """Say that nobody was written to. Pure."""
+    found = ", ".join(address.lower() for address in addresses)
+    return (
+        "You tried to send to recipient(s) that have been marked as inactive. "
+        f"Found inactive addresses: {found}. {INACTIVE}"
+    )
+
+
+def partly_inactive(addresses: Sequence[str]) -> str:
+    """Say that some were not written to. Pure."""
+    found = ", ".join(address.lower() for address in addresses)
+    return f"Message OK, but will not deliver to these inactive addresses: {found}. {INACTIVE}"

@@ -1,0 +1,150 @@
+"""Postmark's API for messages that were handed in, and for the server they were handed to."""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from starlette.responses import Response
+
+from mailqueue.api.compat import store as compat_store
+from mailqueue.api.compat.content import said_of
+from mailqueue.api.compat.postmark.model import METADATA
+from mailqueue.api.emails.schema import EmailDetail, Event
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.responses import json_answer
+from mailqueue.api.sending import service as sending_service
+from mailqueue.core.errors import Conflict, Unavailable
+from mailqueue.mail.message.preview import Library, composed, find_letter
+from mailqueue.tenants.model import Scope
+
+_EVENTS: Mapping[str, str] = MappingProxyType(
+    {
+        "delivered": "Delivered",
+        "hard_bounce": "Bounced",
+        "complaint": "Bounced",
+        "soft_bounce": "Transient",
+        "deferred": "Transient",
+        "opened": "Opened",
+        "clicked": "LinkClicked",
+        "unsubscribed": "SubscriptionChanged",
+    }
+)
+_STREAM_BY_CATEGORY = {"transactional": "outbound", "marketing": "broadcast"}
+
+
+async def details(call: Call) -> Response:
+    """Show a message and what became of it."""
+    email_id = call.id("message_id")
+    async with call.connection() as conn:
+        found = await sending_service.look_up(conn, call.caller, email_id)
+        recipients = await compat_store.list_recipients(
+            conn, [email_id], project_id=call.caller.project_id
+        )
+    said = await said_of(call, email_id)
+    email = found.email
+    custom = email.custom_data if isinstance(email.custom_data, dict) else {}
+    boxes = [(one.kind, one.address, one.name) for one in recipients]
+    boxes = boxes or [("to", email.recipient_email, email.recipient_name)]
+    return json_answer(
+        {
+            "MessageID": email.id,
+            "MessageStream": _STREAM_BY_CATEGORY.get(email.category, email.category),
+            **{name: _kind(boxes, name.lower()) for name in ("To", "Cc", "Bcc")},
+            "Recipients": [address for _, address, _ in boxes],
+            "From": said.sender,
+            "Subject": said.subject,
+            "TextBody": said.text,
+            "HtmlBody": said.html,
+            "Body": await _source(call),
+            "Tag": email.tags[0] if email.tags else "",
+            "Metadata": custom.get(METADATA, {}),
+            "Attachments": [one["name"] for one in said.files],
+            "ReceivedAt": email.created_at,
+            "Status": "Sent"
+            if email.status == "sent"
+            else "Queued"
+            if email.finished_at is None
+            else "Processed",
+            "Sandboxed": call.caller.is_test,
+            "MessageEvents": [_event(found, one) for one in found.events if one.type in _EVENTS],
+        }
+    )
+
+
+async def dump(call: Call) -> Response:
+    """Show the message itself, but for signatures."""
+    return json_answer({"Body": await _source(call)})
+
+
+async def _source(call: Call) -> str:
+    email_id = call.id("message_id")
+    shown = await find_letter(call.connection, project_id=call.caller.project_id, email_id=email_id)
+    library = Library(call.services.shelf, call.services.sheets)
+    try:
+        letter = await composed(call.connection, library, shown)
+    except (ValueError, Conflict, Unavailable):
+        return ""  # it says nothing any more, or not now
+    return letter.outgoing.message.decode("utf-8", "replace")
+
+
+def _kind(boxes: Iterable[tuple[str, str, str | None]], kind: str) -> list[dict[str, Any]]:
+    return [{"Email": address, "Name": name} for each, address, name in boxes if each == kind]
+
+
+def _event(found: EmailDetail, event: Event) -> dict[str, Any]:
+    kind = _EVENTS[event.type]
+    names = {"Delivered": "DeliveryMessage", "Transient": "DeliveryMessage", "Bounced": "Summary"}
+    name = names.get(kind, "Summary")
+    return {
+        "Recipient": event.recipient_email or found.email.recipient_email,
+        "Type": kind,
+        "ReceivedAt": event.occurred_at,
+        "Details": {name: event.detail or ""},
+    }
+
+
+async def server(call: Call) -> Response:
+    """Show what a token stands for: a project, as the server it is to its clients."""
+    return json_answer(
+        {
+            "ID": 1,
+            "Name": call.caller.project,
+            "ApiTokens": [],
+            "Color": "blue",
+            "SmtpApiActivated": True,
+            "RawEmailEnabled": False,
+            "DeliveryType": "Sandbox" if call.caller.is_test else "Live",
+            "ServerLink": "",
+            "TrackOpens": False,
+            "TrackLinks": "None",
+        }
+    )
+
+
+MESSAGE_ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/messages/outbound/{message_id}/details",
+        Scope.EMAIL_READ,
+        "Show a message.",
+        details,
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "GET",
+        "/messages/outbound/{message_id}/dump",
+        Scope.EMAIL_READ,
+        "Show its source.",
+        dump,
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "GET",
+        "/server",
+        None,
+        "Show what the token stands for.",
+        server,
+        test_keys=ForTestKeys.READ,
+    ),
+)

@@ -1,0 +1,249 @@
+"""What clients of Postmark's API send, and the mail it means. Values only."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.alias_generators import to_pascal
+
+from mailqueue.api.compat.accepting import ShapedRequest
+from mailqueue.api.compat.mailboxes import framed, parted, split_mailboxes
+from mailqueue.api.emails.schema import JsonObject, Text, Whole
+from mailqueue.api.http.schema_base import StrictlyGiven
+from mailqueue.api.sending.schema import AttachedFile, SendRequest, TemplateRequest
+from mailqueue.core.address import INPUT_CHARACTERS, InvalidAddress, Reason, parse_address
+from mailqueue.core.errors import InvalidField
+
+MOST_RECIPIENTS = 50
+MOST_BODY_BYTES = 5 * 1024 * 1024
+MOST_TAG_CHARACTERS = 128
+MOST_METADATA = 10
+METADATA = "postmark_metadata"
+"""Where in a mail's custom_data its metadata stands."""
+STREAMS = {"outbound": None, "broadcast": "marketing"}
+"""Their streams that are always there, as our categories; another is one by its name."""
+_STREAM = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+_DOMAIN_FAULTS = (Reason.BAD_DOMAIN, Reason.NO_DOT, Reason.IP_LITERAL)
+
+
+class NotAnAddress(InvalidField):
+    """A field has a text that is no address; worded as Postmark does, which clients read."""
+
+    def __init__(self, field: str, address: str, reason: Reason) -> None:
+        if reason in _DOMAIN_FAULTS and field != "From":
+            domain = address.rpartition("@")[2]
+            why = f"Illegal email domain '{domain}' in address '{address}'."
+            super().__init__(field, f"Error parsing '{field}': {why}")
+        else:
+            super().__init__(field, f"Invalid '{field}' address: '{address}'.")
+
+
+class NoStream(InvalidField):
+    """The message stream is none that mail is sent by."""
+
+
+class _Given(StrictlyGiven):
+    model_config = ConfigDict(alias_generator=to_pascal)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, given: Any) -> Any:
+        if isinstance(given, Mapping):
+            return {name: value for name, value in given.items() if value is not None}
+        return given
+
+
+class Header(_Given):
+    """One more header."""
+
+    name: Text
+    value: Text
+
+
+class File(_Given):
+    """A file, in base64; one with a ContentID is shown by the HTML."""
+
+    name: Text
+    content: str
+    content_type: Text = "application/octet-stream"
+    content_id: Text | None = Field(default=None, alias="ContentID")
+
+    def attached(self) -> AttachedFile:
+        """Give it as POST /v1/send takes a file."""
+        shown = self.content_id
+        return AttachedFile.model_construct(
+            filename=self.name,
+            content=self.content,
+            # Parameters such as a charset are the reader's business: octets go as they are.
+            content_type=self.content_type.partition(";")[0].strip(),
+            content_id=None if not shown else shown.strip("<>").removeprefix("cid:"),
+        )
+
+
+class _Message(_Given):
+    """What every message may say."""
+
+    sender: Text = Field(alias="From")
+    to: Text = ""
+    cc: Text = ""
+    bcc: Text = ""
+    reply_to: Text = ""
+    tag: Text = ""
+    headers: list[Header] = Field(default_factory=list)
+    metadata: dict[Text, Text | int | float | bool] = Field(default_factory=dict)
+    attachments: list[File] = Field(default_factory=list)
+    message_stream: Text = "outbound"
+    track_opens: bool | None = None
+    track_links: Literal["None", "HtmlAndText", "HtmlOnly", "TextOnly"] | None = None
+
+    @property
+    def addresses(self) -> list[str]:
+        """Give the addresses of all recipients."""
+        boxes = (box for each in (self.to, self.cc, self.bcc) for box in split_mailboxes(each))
+        return [parted(box)[1] for box in boxes]
+
+    @property
+    def is_to_several(self) -> bool:
+        """Say whether it may have more than one recipient."""
+        return bool(self.cc or self.bcc or "," in self.to)
+
+    def _shared(self) -> dict[str, Any]:
+        to, cc, bcc = (_boxes(name, getattr(self, name.lower())) for name in ("To", "Cc", "Bcc"))
+        if not to:
+            raise InvalidField("To", "Provide at least one recipient in 'To'.")
+        if len(to) + len(cc) + len(bcc) > MOST_RECIPIENTS:
+            why = f"Maximum of {MOST_RECIPIENTS} recipients allowed per email message."
+            raise InvalidField("To", why)
+        if len(self.tag) > MOST_TAG_CHARACTERS:
+            raise InvalidField("Tag", f"'Tag' may have {MOST_TAG_CHARACTERS} characters.")
+        answers = _boxes("ReplyTo", self.reply_to)
+        senders = _boxes("From", self.sender)
+        if len(senders) != 1:
+            raise InvalidField("From", "Provide one address in 'From'.")
+        return {
+            "from_email": senders[0],
+            "to": to,
+            "cc": cc,
+            "bcc": bcc,
+            "reply_to": ", ".join(answers) or None,
+            "headers": _by_name(self.headers),
+            "tags": [self.tag] if self.tag else [],
+            "attachments": [one.attached() for one in self.attachments],
+            "custom_data": _checked(self.metadata),
+            "category": category_of(self.message_stream),
+            **self._tracked(),
+        }
+
+    def _tracked(self) -> dict[str, Any]:
+        tracked: dict[str, Any] = {"track_opens": self.track_opens}
+        if self.track_links == "TextOnly":
+            raise InvalidField("TrackLinks", "'TrackLinks': links in text are not tracked.")
+        if self.track_links is not None:
+            tracked["track_clicks"] = self.track_links != "None"
+        return tracked
+
+
+class Message(_Message):
+    """The body of POST /email."""
+
+    subject: Text = ""
+    html_body: Text = ""
+    text_body: Text = ""
+
+    def wanted(self) -> SendRequest:
+        """Give the mail it means.
+
+        Raises:
+            InvalidField: it says what we cannot do.
+        """
+        if not self.html_body and not self.text_body:
+            why = "Provide either email TextBody or HtmlBody or both."
+            raise InvalidField("HtmlBody", why)
+        if not self.html_body and self.track_links in ("HtmlOnly", "HtmlAndText"):
+            raise InvalidField("TrackLinks", "'TrackLinks': links in text are not tracked.")
+        for name, body in (("HtmlBody", self.html_body), ("TextBody", self.text_body)):
+            if len(body.encode()) > MOST_BODY_BYTES:
+                raise InvalidField(name, f"'{name}' may have 5 MB.")
+        return SendRequest.model_construct(
+            **self._shared(),
+            subject=self.subject,
+            html_body=self.html_body or None,
+            text_body=self.text_body or None,
+        )
+
+
+class TemplatedMessage(_Message):
+    """The body of POST /email/withTemplate; id and alias are both the slug of a template here."""
+
+    template_id: Whole | Text | None = None
+    template_alias: Text | None = None
+    template_model: JsonObject
+    inline_css: bool | None = None
+
+    def wanted(self) -> TemplateRequest:
+        """Give the mail it means.
+
+        Raises:
+            InvalidField: it says what we cannot do.
+        """
+        if (self.template_id is None) == (self.template_alias is None):
+            why = "Provide either 'TemplateId' or 'TemplateAlias'."
+            raise InvalidField("TemplateId", why)
+        named = self.template_alias if self.template_id is None else str(self.template_id)
+        slug, _, version = (named or "").partition("@")
+        return ShapedRequest.model_construct(
+            template_slug=slug,
+            template_version=version or None,
+            variables=self.template_model,
+            inline_css=self.inline_css,
+            **self._shared(),
+        )
+
+
+def category_of(stream: str) -> str | None:
+    """Give the category that mail of a stream has here. Pure.
+
+    Raises:
+        NoStream: it is none, or none that sends.
+    """
+    if stream in STREAMS:
+        return STREAMS[stream]
+    if stream == "inbound":
+        raise NoStream("MessageStream", "is not for sending")
+    if not _STREAM.fullmatch(stream):
+        raise NoStream("MessageStream", f"{stream[:100]!r} does not exist")
+    return stream
+
+
+def _boxes(field: str, given: str) -> list[str]:
+    if len(given) > MOST_RECIPIENTS * INPUT_CHARACTERS:
+        raise InvalidField(field, f"'{field}' is too long.")
+    boxes = []
+    for text in split_mailboxes(given):
+        name, address = parted(text)
+        try:
+            parse_address(address)
+        except InvalidAddress as exc:
+            raise NotAnAddress(field, address[:300], exc.reason) from None
+        boxes.append(framed(name, address))
+    return boxes
+
+
+def _by_name(headers: Sequence[Header]) -> dict[str, str]:
+    found = {one.name: one.value for one in headers}
+    if len({name.lower() for name in found}) < len(headers):
+        raise InvalidField("Headers", "a header that stands there twice is not supported")
+    return found
+
+
+def _checked(metadata: Mapping[str, object]) -> dict[str, Any] | None:
+    if len(metadata) > MOST_METADATA:
+        why = f"Invalid metadata content. At most {MOST_METADATA} pairs are allowed."
+        raise InvalidField("Metadata", why)
+    texts = {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in metadata.items()
+    }
+    return {METADATA: texts} if texts else None

@@ -1,0 +1,89 @@
+"""Reads what clients of Postmark's API send: one message, or a batch of them."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import ValidationError
+from starlette.requests import Request
+
+from mailqueue.api.compat.postmark.faults import (
+    NoFormat,
+    NotJson,
+    TooManyMessages,
+    invalid_document,
+)
+from mailqueue.api.compat.postmark.model import Message, TemplatedMessage
+from mailqueue.api.http.body import head_of
+from mailqueue.api.http.validation import validated
+from mailqueue.core.errors import InvalidField
+
+AnyMessage = Message | TemplatedMessage
+MOST_MESSAGES = 500
+_NOT_JSON = (
+    "Your HTTP request does not have the Accept and Content-Type headers set to application/json."
+)
+
+
+def check_headers(request: Request) -> None:
+    """Refuse what says of itself that it is no JSON, or wants another answer.
+
+    Raises:
+        NotJson: it is none.
+    """
+    head = head_of(request)
+    kind = head.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    wanted = head.get(b"accept", b"*/*").lower()
+    if kind != b"application/json" or not any(
+        each in wanted for each in (b"application/json", b"application/*", b"*/*")
+    ):
+        raise NotJson(_NOT_JSON)
+
+
+def listed(model: type[AnyMessage], document: Any) -> list[Any]:
+    """Give the messages of a batch.
+
+    Raises:
+        NoFormat: it is none.
+        TooManyMessages: it has more than 500.
+    """
+    if model is TemplatedMessage:
+        if not isinstance(document, dict) or set(document) != {"Messages"}:
+            raise NoFormat("Messages", "An object with 'Messages' is needed, and nothing else.")
+        document = document["Messages"]
+    if not isinstance(document, list):
+        raise NoFormat("Messages", "A list of messages is needed.")
+    if len(document) > MOST_MESSAGES:
+        why = f"Too many batch messages: at most {MOST_MESSAGES}, got {len(document)}."
+        raise TooManyMessages(why)
+    return document
+
+
+def message_of(model: type[AnyMessage], document: Any, values: int) -> AnyMessage:
+    """Return one message of a body of so many values.
+
+    Raises:
+        InvalidField: it is none.
+    """
+    try:
+        return validated(model, document, values)
+    except ValidationError as exc:
+        raise invalid_document(exc) from None
+
+
+def messages_of(
+    model: type[AnyMessage], documents: Sequence[Any], values: int
+) -> list[AnyMessage | InvalidField]:
+    """Give messages, each refused by itself."""
+    found: list[AnyMessage | InvalidField] = []
+    for document in documents:
+        try:
+            found.append(message_of(model, document, values))
+        except InvalidField as exc:
+            found.append(exc)
+    return found
+
+
+def sent_at() -> str:
+    """Give the instant of now as they write it."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")

@@ -1,0 +1,81 @@
+"""Postmark's test token: messages are looked at by their form, and nothing is accepted.
+
+It is nobody's key. So no database is asked for it, and little is read.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mailqueue.api.compat.postmark.faults import ErrorCode, error_of, field_worded
+from mailqueue.api.compat.postmark.model import Message, TemplatedMessage
+from mailqueue.api.compat.postmark.reading import (
+    AnyMessage,
+    check_headers,
+    listed,
+    message_of,
+    messages_of,
+    sent_at,
+)
+from mailqueue.api.compat.reading import parsed_json
+from mailqueue.api.http.body import body_of
+from mailqueue.api.http.responses import json_answer
+from mailqueue.core.errors import InvalidField, Unauthorized
+from mailqueue.core.jsonsize import values_in
+
+TEST_TOKEN = b"POSTMARK_API_TEST"
+TRIED_BYTES = 1024 * 1024
+MOST_TRIED = 20_000
+"""Values of a body."""
+_ONE: Mapping[str, type[AnyMessage]] = {"/email": Message, "/email/withTemplate": TemplatedMessage}
+_MANY: Mapping[str, type[AnyMessage]] = {
+    "/email/batch": Message,
+    "/email/batchWithTemplates": TemplatedMessage,
+}
+
+
+async def tried(request: Request) -> Response:
+    """Say whether messages are right.
+
+    Raises:
+        Unauthorized: this is not about sending.
+        InvalidField: a message is not right.
+    """
+    path = request.scope["path"].rstrip("/")
+    if path not in _ONE and path not in _MANY:
+        raise Unauthorized("the test token sends only")
+    check_headers(request)
+    body = await body_of(request, most=TRIED_BYTES)
+    if (values := values_in(body, few=MOST_TRIED, most=MOST_TRIED)) > MOST_TRIED:
+        raise InvalidField("body", f"at most {MOST_TRIED} values are looked at without a key")
+    document = parsed_json(body)
+    if (model := _ONE.get(path)) is not None:
+        message = message_of(model, document, values)
+        message.wanted()
+        return json_answer(_right(message))
+    model = _MANY[path]
+    return json_answer(
+        [_judged(one) for one in messages_of(model, listed(model, document), values)]
+    )
+
+
+def _judged(message: AnyMessage | InvalidField) -> dict[str, Any]:
+    try:
+        if isinstance(message, InvalidField):
+            raise message
+        message.wanted()
+    except InvalidField as exc:
+        return error_of(*field_worded(exc))
+    return _right(message)
+
+
+def _right(message: AnyMessage) -> dict[str, Any]:
+    return {
+        "To": message.to,
+        "SubmittedAt": sent_at(),
+        "MessageID": uuid4(),
+        **error_of(ErrorCode.OK, "Test job accepted"),
+    }

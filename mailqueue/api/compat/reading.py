@@ -1,0 +1,48 @@
+"""Reads the JSON that clients of other APIs send."""
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from mailqueue.api.compat.drain import heard_out
+from mailqueue.api.http.body import is_heavy
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.large_bodies import in_turn
+from mailqueue.api.http.responses import BadJson
+from mailqueue.api.http.validation import count_values
+
+
+async def document_of(
+    call: Call, *, most: int, prepared: Callable[[bytes], bytes] | None = None
+) -> Any:
+    """Return the body as JSON, after `prepared`; no body is an empty object.
+
+    The call knows its size afterwards, and how many values it holds.
+
+    Raises:
+        BadJson: it is none.
+        InvalidField: it holds too many values.
+        HTTPException: it is larger than `most` bytes, comes too slowly, or is compressed.
+    """
+    body = await heard_out(call.request, most=most)
+    call.size = len(body)
+
+    def read() -> tuple[int, Any]:
+        text = body if prepared is None else prepared(body)
+        return count_values(text), parsed_json(text)
+
+    call.values, document = await in_turn(call.request, read, is_large=is_heavy(body))
+    return document
+
+
+def parsed_json(body: bytes) -> Any:
+    """Return a body as JSON; none is an empty object.
+
+    Raises:
+        BadJson: it is none.
+    """
+    try:
+        return orjson.loads(body or b"{}")
+    except orjson.JSONDecodeError as exc:
+        raise BadJson(f"the body is not JSON: {exc.msg}") from None

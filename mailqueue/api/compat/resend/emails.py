@@ -1,0 +1,159 @@
+"""Resend's API for mail that was handed in: show it, list it, put it off, cancel it."""
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+from pydantic import Field, ValidationError
+from starlette.responses import Response
+
+from mailqueue.api.compat import store as compat_store
+from mailqueue.api.compat.reading import document_of
+from mailqueue.api.compat.resend.faults import Finished, invalid_document
+from mailqueue.api.compat.resend.shown import listed, whole
+from mailqueue.api.compat.resend.times import instant_of
+from mailqueue.api.emails import store as emails_store
+from mailqueue.api.emails.schema import Text
+from mailqueue.api.http.body import asked
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
+from mailqueue.api.http.responses import json_answer
+from mailqueue.api.http.schema_base import Given, StrictlyGiven
+from mailqueue.api.http.validation import validated
+from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.tenants.model import Scope
+
+SMALL_BYTES = 64 * 1024
+MOST_LISTED = 100
+
+
+class Change(StrictlyGiven):
+    """The body of PATCH /emails/{id}."""
+
+    id: Text | None = None  # Python's client repeats it
+    scheduled_at: Text
+
+
+class Query(Given):
+    """The query of GET /emails."""
+
+    limit: int = Field(default=20, ge=1, le=MOST_LISTED)
+    after: UUID | None = None
+    before: UUID | None = None
+
+
+async def show(call: Call) -> Response:
+    """Show a mail."""
+    return json_answer(await whole(call, call.id("email_id")))
+
+
+async def index(call: Call) -> Response:
+    """List mail, the newest first."""
+    query = asked(Query, call.request)
+    assert isinstance(query, Query)
+    if query.after is not None and query.before is not None:
+        raise InvalidField("before", "cannot be given together with `after`")
+    project_id = call.caller.project_id
+    async with call.connection() as conn:
+        ids = await _page(conn, query, project_id=project_id)
+        has_more = len(ids) > query.limit
+        shown = ids[: query.limit]
+        emails = await compat_store.list_named(conn, shown, project_id=project_id)
+        recipients = await compat_store.list_recipients(conn, shown, project_id=project_id)
+    found = listed(emails, recipients, datetime.now(UTC))
+    return json_answer({"object": "list", "has_more": has_more, "data": found})
+
+
+async def _page(conn: Conn, query: Query, *, project_id: UUID) -> list[UUID]:
+    """Give the ids of a page, and one more where there is."""
+    limit = query.limit + 1
+    if query.before is not None:
+        return await compat_store.list_newer_ids(
+            conn, query.before, project_id=project_id, limit=limit
+        )
+    filters = ("status", "tag", "from", "to", "campaign", "category", "batch", "since", "until")
+    wanted = dict.fromkeys(filters) | {
+        "project_id": project_id,
+        "before": query.after,
+        "limit": limit,
+    }
+    return [one.id for one in await emails_store.list_page(conn, wanted)]
+
+
+async def change(call: Call) -> Response:
+    """Give a mail that was not tried yet another instant."""
+    email_id = call.id("email_id")
+    document = await document_of(call, most=SMALL_BYTES)
+    try:
+        wanted = validated(Change, document, call.values)
+    except ValidationError as exc:
+        raise invalid_document(exc) from None
+    if wanted.id not in (None, call.path["email_id"]):
+        raise InvalidField("id", "the path names another email")
+    at = instant_of(wanted.scheduled_at, datetime.now(UTC))
+    async with call.connection() as conn:
+        done = await compat_store.reschedule(
+            conn, email_id, project_id=call.caller.project_id, at=at, by=call.by
+        )
+    if done is None:
+        raise NotFound("email", email_id)
+    if done.outcome is None:
+        raise Finished(f"Only emails that wait can be updated, this one is {done.state}")
+    return json_answer({"object": "email", "id": email_id})
+
+
+async def cancel(call: Call) -> Response:
+    """Cancel a mail that was not sent yet."""
+    email_id = call.id("email_id")
+    async with call.connection() as conn:
+        done = await emails_store.act(
+            conn,
+            email_id,
+            project_id=call.caller.project_id,
+            action="cancel",
+            reason="by the API",
+            by=call.by,
+        )
+    if done is None:
+        raise NotFound("email", email_id)
+    if done.outcome is None:
+        raise Finished(f"Only emails that were not sent can be canceled, this one is {done.state}")
+    return json_answer({"object": "email", "id": email_id})
+
+
+EMAIL_ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/emails",
+        Scope.EMAIL_READ,
+        "List emails.",
+        index,
+        once=Once.NEVER,
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "GET",
+        "/emails/{email_id}",
+        Scope.EMAIL_READ,
+        "Show an email.",
+        show,
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "PATCH",
+        "/emails/{email_id}",
+        Scope.EMAIL_SEND,
+        "Put an email off.",
+        change,
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "POST",
+        "/emails/{email_id}/cancel",
+        Scope.EMAIL_SEND,
+        "Cancel an email.",
+        cancel,
+        once=Once.NEVER,
+        test_keys=ForTestKeys.OWN,
+    ),
+)

@@ -1,0 +1,174 @@
+"""Resend's API: what its clients ask for, over the acceptance that POST /v1/send has."""
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mailqueue.api.compat.accepting import (
+    OneRefused,
+    Wanted,
+    accepted,
+    accepted_all,
+    accepted_now,
+    readied,
+    readied_all,
+)
+from mailqueue.api.compat.idempotency import answered_once
+from mailqueue.api.compat.model import Shape
+from mailqueue.api.compat.reading import document_of
+from mailqueue.api.compat.resend.emails import EMAIL_ENDPOINTS
+from mailqueue.api.compat.resend.faults import (
+    InvalidKey,
+    MissingKey,
+    field_worded,
+    invalid_document,
+    rates,
+    refused,
+)
+from mailqueue.api.compat.resend.files import FILE_ENDPOINTS
+from mailqueue.api.compat.resend.model import ResendEmail
+from mailqueue.api.emails.schema import Sent
+from mailqueue.api.http.body import head_of
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
+from mailqueue.api.http.responses import BadJson, json_answer
+from mailqueue.api.http.validation import validated
+from mailqueue.api.shapes.resend_octets import octets_as_text
+from mailqueue.core.errors import InvalidField
+from mailqueue.tenants.model import Scope
+
+BODY_BYTES = 60 * 1024 * 1024
+"""Of a mail with attachments of 40 MB in base64."""
+MOST_IN_BATCH = 100
+MOST_KEY_CHARACTERS = 256
+PERMISSIVE = "permissive"
+
+
+async def send(call: Call) -> Response:
+    """Accept one mail."""
+    document = await document_of(call, most=BODY_BYTES, prepared=octets_as_text)
+    key = _idempotency_key(call)
+    ready = await readied(call, await call.in_turn(lambda: _wanted(document, call.values)))
+    if key is None:
+        return _one(await accepted(call, ready))
+
+    async def answer() -> Response:
+        return _one(await accepted_now(call, ready))
+
+    return await answered_once(call, key, document, answering=answer)
+
+
+async def send_batch(call: Call) -> Response:
+    """Accept up to 100 mails: all or none, or those that can be, as `x-batch-validation` says."""
+    document = await document_of(call, most=BODY_BYTES, prepared=octets_as_text)
+    is_strict = _is_strict(call)
+    key = _idempotency_key(call)
+    if not isinstance(document, list):
+        raise BadJson("the body must be a list of emails")
+    if not 1 <= len(document) <= MOST_IN_BATCH:
+        why = f"a batch has 1 to {MOST_IN_BATCH} emails, got {len(document)}"
+        raise InvalidField("emails", why)
+    wanted = await call.in_turn(lambda: [_judged(each, call.values) for each in document])
+    ready = await readied_all(call, wanted)
+    if is_strict:
+        for index, one in enumerate(ready):
+            if isinstance(one, InvalidField):
+                raise OneRefused(index, one)
+
+    async def answer() -> Response:
+        judged = await accepted_all(call, ready, is_strict=is_strict)
+        shown: dict[str, Any] = {
+            "data": [{"id": one.id} for one in judged if isinstance(one, Sent)]
+        }
+        if not is_strict:
+            shown["errors"] = [
+                {"index": index, "message": field_worded(one)[2]}
+                for index, one in enumerate(judged)
+                if isinstance(one, InvalidField)
+            ]
+        return json_answer(shown)
+
+    if key is None:
+        return await answer()
+    return await answered_once(call, key, [is_strict, document], answering=answer)
+
+
+def _wanted(document: Any, values: int) -> Wanted:
+    try:
+        email = validated(ResendEmail, document, values)
+    except ValidationError as exc:
+        if not isinstance(document, dict):
+            raise BadJson("the body must be a JSON object") from None
+        raise invalid_document(exc) from None
+    return email.wanted(datetime.now(UTC))
+
+
+def _judged(document: Any, values: int) -> Wanted | InvalidField:
+    try:
+        return _wanted(document, values)
+    except InvalidField as exc:
+        return exc
+    except BadJson:
+        return InvalidField("emails", "each must be an object")
+
+
+def _one(sent: Sent) -> Response:
+    return json_answer({"id": sent.id})
+
+
+def _is_strict(call: Call) -> bool:
+    given = head_of(call.request).get(b"x-batch-validation", b"strict").decode("latin-1")
+    if given not in ("strict", PERMISSIVE):
+        raise InvalidField("x-batch-validation", f"strict or permissive, got {given[:100]!r}")
+    return given == "strict"
+
+
+def _idempotency_key(call: Call) -> str | None:
+    key = call.idempotency_key
+    if key is not None and not 1 <= len(key) <= MOST_KEY_CHARACTERS:
+        raise InvalidKey(f"The key must be between 1-{MOST_KEY_CHARACTERS} chars.")
+    return key
+
+
+def key_of(request: Request) -> str:
+    """Give the API key of `Authorization: Bearer`.
+
+    Raises:
+        Unauthorized: there is none.
+    """
+    given = head_of(request).get(b"authorization", b"").decode("latin-1")
+    scheme, _, key = given.partition(" ")
+    if scheme.lower() != "bearer" or not key.strip():
+        raise MissingKey("an API key is needed: Authorization: Bearer")
+    return key.strip()
+
+
+def _endpoint(path: str, summary: str, handler: Callable[[Call], Awaitable[Response]]) -> Endpoint:
+    return Endpoint(
+        "POST",
+        path,
+        Scope.EMAIL_SEND,
+        summary,
+        handler,
+        once=Once.ITSELF,
+        test_keys=ForTestKeys.OWN,
+    )
+
+
+RESEND = Shape(
+    name="resend",
+    endpoints=(
+        _endpoint("/emails", "Send an email.", send),
+        _endpoint("/emails/batch", "Send up to 100 emails.", send_batch),
+        *EMAIL_ENDPOINTS,
+        *FILE_ENDPOINTS,
+    ),
+    credential_of=key_of,
+    refused=refused,
+    roots=("/emails",),
+    rates=rates,
+)

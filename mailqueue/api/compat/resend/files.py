@@ -1,0 +1,99 @@
+"""Resend's API for the files of mail that was handed in."""
+
+from typing import Any
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from mailqueue.api.compat.content import said_of
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.responses import json_answer
+from mailqueue.core.errors import NotFound, Unavailable
+from mailqueue.mail.message.preview import fetched, find_letter
+from mailqueue.tenants.model import Scope
+
+_PATH = "/emails/{email_id}/attachments"
+
+
+async def index(call: Call) -> Response:
+    """List the files of a mail; there are 50 at most, so one page has them all."""
+    data = [shown for shown, _ in await _all(call)]
+    return json_answer({"object": "list", "has_more": False, "data": data})
+
+
+async def show(call: Call) -> Response:
+    """Show one file of a mail."""
+    shown, _ = await _one(call)
+    return json_answer({"object": "attachment", **shown})
+
+
+async def download(call: Call) -> Response:
+    """Give one file itself, to who has the key."""
+    shown, place = await _one(call)
+    project_id, email_id = call.caller.project_id, call.id("email_id")
+    letter = await find_letter(call.connection, project_id=project_id, email_id=email_id)
+    shelf = call.services.shelf
+    parcel = await fetched(call.connection, shelf, letter.parcel, project_id=project_id)
+    if parcel.fault is not None:
+        raise Unavailable(parcel.fault.reason)
+    name = quote(shown["filename"])
+    return Response(
+        parcel.files[place].octets,
+        media_type="application/octet-stream",  # whatever it is, no browser is to show it here
+        headers={
+            "Content-Disposition": f"attachment; filename*=UTF-8''{name}",
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+        },
+    )
+
+
+async def _all(call: Call) -> list[tuple[dict[str, Any], int]]:
+    """Give the files of a mail, each with its place among them."""
+    email_id = call.id("email_id")
+    said = await said_of(call, email_id)
+    base = f"{str(call.request.base_url).rstrip('/')}/emails/{email_id}/attachments"
+    return [(_shown(one, base), place) for place, one in enumerate(said.files)]
+
+
+async def _one(call: Call) -> tuple[dict[str, Any], int]:
+    wanted = call.id("attachment_id")
+    for shown, place in await _all(call):
+        if shown["id"] == str(wanted):
+            return shown, place
+    raise NotFound("attachment", wanted)
+
+
+def _shown(one: dict[str, Any], base: str) -> dict[str, Any]:
+    return {
+        "id": one["id"],
+        "filename": one["name"],
+        "content_type": one["type"],
+        "content_disposition": "inline" if one.get("cid") else "attachment",
+        "content_id": one.get("cid"),
+        "size": one["bytes"],
+        "download_url": f"{base}/{one['id']}/content",
+        "expires_at": None,
+    }
+
+
+FILE_ENDPOINTS = (
+    Endpoint("GET", _PATH, Scope.EMAIL_READ, "List its files.", index, test_keys=ForTestKeys.OWN),
+    Endpoint(
+        "GET",
+        f"{_PATH}/{{attachment_id}}",
+        Scope.EMAIL_READ,
+        "Show a file.",
+        show,
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "GET",
+        f"{_PATH}/{{attachment_id}}/content",
+        Scope.EMAIL_READ,
+        "Give a file.",
+        download,
+        test_keys=ForTestKeys.OWN,
+    ),
+)

@@ -1,0 +1,210 @@
+"""What clients of Resend's API send, and the mail it means. Values only."""
+
+import base64
+import binascii
+import mimetypes
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from mailqueue.api.compat.accepting import ShapedRequest
+from mailqueue.api.compat.mailboxes import mailbox
+from mailqueue.api.compat.resend.times import instant_of
+from mailqueue.api.emails.schema import JsonObject, Text
+from mailqueue.api.http.schema_base import StrictlyGiven
+from mailqueue.api.sending.schema import AttachedFile, SendRequest, TemplateRequest
+from mailqueue.core.errors import InvalidField
+
+MOST_ADDRESSES = 50
+MOST_TAG_CHARACTERS = 256
+MOST_FILES = 50
+MOST_WORDS = 20
+MOST_WORD_CHARACTERS = 128
+TAGS = "resend_tags"
+"""Where in a mail's custom_data its tags stand."""
+_TAG = re.compile(r"[A-Za-z0-9_-]*")
+
+
+def _tag_text(given: str) -> str:
+    if len(given) > MOST_TAG_CHARACTERS or not _TAG.fullmatch(given):
+        raise ValueError(
+            "Tags should only contain ASCII letters, numbers, underscores, or dashes, "
+            f"at most {MOST_TAG_CHARACTERS}"
+        )
+    return given
+
+
+TagText = Annotated[Text, AfterValidator(_tag_text)]
+Boxes = Text | Annotated[list[Text], Field(max_length=MOST_ADDRESSES)]
+
+
+class Missing(InvalidField):
+    """A field is missing that is needed."""
+
+    def __init__(self, field: str) -> None:
+        super().__init__(field, f"Missing `{field}` field.")
+
+
+class Tag(StrictlyGiven):
+    """A name and what it is for this mail."""
+
+    name: Annotated[TagText, Field(min_length=1)]
+    value: TagText = ""
+
+
+class Octets(StrictlyGiven):
+    """A Buffer of Node as it writes itself in JSON."""
+
+    type: Literal["Buffer"]
+    data: list[int] | str
+
+
+class File(StrictlyGiven):
+    """A file: base64, or its octets as numbers, which is how Python's and Node's buffers come."""
+
+    content: str | list[int] | Octets | None = None
+    filename: Text | None = None
+    path: Text | None = None
+    content_type: Text | None = None
+    content_id: Text | None = None
+    inline_content_id: Text | None = None
+
+    def attached(self) -> dict[str, str]:
+        """Give it as POST /v1/send takes a file.
+
+        Raises:
+            InvalidField: it has no content or no name, or would have to be fetched.
+        """
+        if self.path is not None:
+            why = "`path` is not supported: nothing is fetched from elsewhere, send the content"
+            raise InvalidField("attachments", why)
+        if self.content is None:
+            raise InvalidField("attachments", "Attachment must have either a `content` or `path`")
+        if self.filename is None:
+            raise InvalidField("attachments", "Attachment must have a `filename`")
+        kind = self.content_type or mimetypes.guess_type(self.filename)[0]
+        taken = {
+            "filename": self.filename,
+            "content": _base64(self.content),
+            # Parameters such as a charset are the reader's business: octets go as they are.
+            "content_type": (kind or "application/octet-stream").partition(";")[0].strip(),
+        }
+        shown = self.content_id or self.inline_content_id
+        return taken if shown is None else taken | {"content_id": shown}
+
+
+def _base64(content: str | list[int] | Octets) -> str:
+    try:
+        if isinstance(content, Octets):
+            content = content.data
+        if isinstance(content, str):
+            base64.b64decode("".join(content.split()), validate=True)
+            return content
+        octets = bytes(content)
+    except (ValueError, binascii.Error):
+        why = "The `content` of an attachment must be base64, or a list of octets"
+        raise InvalidField("attachments", why) from None
+    return base64.b64encode(octets).decode()
+
+
+class Template(StrictlyGiven):
+    """One of our templates, by slug or id, optionally with @version."""
+
+    id: Text
+    variables: JsonObject = Field(default_factory=dict)
+
+
+class ResendEmail(StrictlyGiven):
+    """The body of POST /emails."""
+
+    sender: Text | None = Field(default=None, alias="from")
+    to: Annotated[Boxes, Field(min_length=1)]
+    subject: Text | None = None
+    cc: Boxes | None = None
+    bcc: Boxes | None = None
+    reply_to: Boxes | None = None
+    html: Text | None = None
+    text: Text | None = None
+    headers: dict[Text, Text] | None = None
+    attachments: list[File] | None = None
+    tags: list[Tag] | None = None
+    scheduled_at: Text | None = None
+    template: Template | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, given: Any) -> Any:
+        if isinstance(given, Mapping):
+            return {name: value for name, value in given.items() if value is not None}
+        return given
+
+    def wanted(self, now: datetime) -> SendRequest | TemplateRequest:
+        """Give the mail it means.
+
+        Raises:
+            InvalidField: it says what we cannot do.
+        """
+        if self.template is not None:
+            return self._from_template(self.template, now)
+        if self.sender is None:
+            raise Missing("from")
+        if not self.subject:
+            raise Missing("subject")
+        if not self.html and not self.text:
+            raise Missing("html` or `text")
+        return SendRequest.model_construct(
+            **self._shared(now),
+            subject=self.subject,
+            html_body=self.html,
+            text_body=self.text,
+        )
+
+    def _from_template(self, template: Template, now: datetime) -> TemplateRequest:
+        for name in ("html", "text"):
+            if getattr(self, name) is not None:
+                raise InvalidField(name, "cannot be given together with a `template`")
+        slug, _, version = template.id.partition("@")
+        named: dict[str, Any] = {
+            "template_slug": slug,
+            "template_version": version or None,
+            "variables": template.variables,
+        }
+        if self.subject:
+            named["subject"] = self.subject
+        return ShapedRequest.model_construct(**named, **self._shared(now))
+
+    def _shared(self, now: datetime) -> dict[str, Any]:
+        answers = [mailbox(one) for one in _listed(self.reply_to)]
+        if len(self.attachments or ()) > MOST_FILES:
+            raise InvalidField("attachments", f"at most {MOST_FILES} files")
+        at = None if self.scheduled_at is None else instant_of(self.scheduled_at, now)
+        tags = [one.model_dump() for one in self.tags or ()]
+        return {
+            "from_email": None if self.sender is None else mailbox(self.sender),
+            "to": [mailbox(one) for one in _listed(self.to)],
+            "cc": [mailbox(one) for one in _listed(self.cc)],
+            "bcc": [mailbox(one) for one in _listed(self.bcc)],
+            "reply_to": ", ".join(answers) or None,
+            "headers": self.headers or {},
+            "attachments": [AttachedFile(**one.attached()) for one in self.attachments or ()],
+            "tags": [word_of(one) for one in self.tags or ()][:MOST_WORDS],
+            "custom_data": {TAGS: tags} if tags else None,
+            "scheduled_at": at,
+        }
+
+
+def word_of(tag: Tag) -> str:
+    """Give the word such mail is found by: `name:value`, or what of it is short enough. Pure."""
+    for word in (f"{tag.name}:{tag.value}" if tag.value else tag.name, tag.name):
+        if len(word) <= MOST_WORD_CHARACTERS:
+            return word
+    return tag.name[:MOST_WORD_CHARACTERS]
+
+
+def _listed(given: str | list[str] | None) -> list[str]:
+    if given is None:
+        return []
+    return [given] if isinstance(given, str) else given

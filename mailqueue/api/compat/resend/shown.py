@@ -1,0 +1,118 @@
+"""How mail looks in Resend's API: what it says, whom it goes to, and the last that was heard."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from mailqueue.api.compat import store as compat_store
+from mailqueue.api.compat.content import said_of
+from mailqueue.api.compat.mailboxes import framed, split_mailboxes
+from mailqueue.api.compat.resend.model import TAGS
+from mailqueue.api.compat.store import NamedEmail, OneRecipient
+from mailqueue.api.http.context import Call
+from mailqueue.api.sending import service as sending_service
+
+# The last event of a mail, in their words; what is missing says nothing of a mail.
+EVENTS = {
+    "delivered": "delivered",
+    "hard_bounce": "bounced",
+    "soft_bounce": "delivery_delayed",
+    "deferred": "delivery_delayed",
+    "complaint": "complained",
+    "opened": "opened",
+    "clicked": "clicked",
+    "failed": "failed",
+}
+_STATES = {
+    "sent": "sent",
+    "failed": "failed",
+    "expired": "failed",
+    "suppressed": "suppressed",
+    "cancelled": "canceled",
+}
+
+
+def last_event(status: str, event: str | None, *, run_at: datetime | None, now: datetime) -> str:
+    """Give a mail's state in one word of theirs. Pure."""
+    heard = EVENTS.get(event or "")
+    if status in ("sent", "failed") and heard is not None:
+        return heard
+    if status in _STATES:
+        return _STATES[status]
+    return "scheduled" if run_at is not None and run_at > now else "queued"
+
+
+def listed(
+    emails: Sequence[NamedEmail], recipients: Iterable[OneRecipient], now: datetime
+) -> list[dict[str, Any]]:
+    """Give mails as a list shows them. Pure."""
+    by_email: dict[UUID, list[OneRecipient]] = {}
+    for one in recipients:
+        by_email.setdefault(one.email_id, []).append(one)
+    return [_listed(each, by_email.get(each.id, []), now) for each in emails]
+
+
+def _listed(one: NamedEmail, recipients: Sequence[OneRecipient], now: datetime) -> dict[str, Any]:
+    boxes = [(each.kind, each.name, each.address) for each in recipients]
+    return {
+        "id": one.id,
+        "from": framed(one.from_name, one.from_email) if one.from_email is not None else None,
+        **addressed(boxes or [("to", one.recipient_name, one.recipient_email)]),
+        "reply_to": None if one.reply_to is None else split_mailboxes(one.reply_to),
+        "subject": one.subject,
+        "created_at": stamp(one.created_at),
+        "scheduled_at": _scheduled(one.status, one.run_at, now),
+        "last_event": last_event(one.status, one.last_event, run_at=one.run_at, now=now),
+    }
+
+
+def addressed(boxes: Iterable[tuple[str, str | None, str]]) -> dict[str, list[str]]:
+    """Give mailboxes by the kind of their recipient. Pure."""
+    shown: dict[str, list[str]] = {"to": [], "cc": [], "bcc": []}
+    for kind, name, address in boxes:
+        shown[kind].append(framed(name, address))
+    return shown
+
+
+def stamp(at: datetime) -> str:
+    """Give an instant as they write it. Pure."""
+    return at.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _scheduled(status: str, run_at: datetime | None, now: datetime) -> str | None:
+    is_waiting = status == "pending" and run_at is not None and run_at > now
+    return stamp(run_at) if is_waiting and run_at is not None else None
+
+
+async def whole(call: Call, email_id: UUID) -> dict[str, Any]:
+    """Give one mail with what it says.
+
+    Raises:
+        NotFound: the project has none.
+    """
+    async with call.connection() as conn:
+        found = await sending_service.look_up(conn, call.caller, email_id)
+        recipients = await compat_store.list_recipients(
+            conn, [email_id], project_id=call.caller.project_id
+        )
+    email, now = found.email, datetime.now(UTC)
+    said = await said_of(call, email_id)
+    event = found.events[-1].type if found.events else None
+    custom = email.custom_data if isinstance(email.custom_data, dict) else {}
+    boxes = [(each.kind, each.name, each.address) for each in recipients]
+    return {
+        "object": "email",
+        "id": email.id,
+        "message_id": email.message_id,
+        "from": said.sender,
+        **addressed(boxes or [("to", email.recipient_name, email.recipient_email)]),
+        "reply_to": split_mailboxes(email.reply_to or ""),
+        "subject": said.subject,
+        "html": said.html,
+        "text": said.text,
+        "created_at": stamp(email.created_at),
+        "scheduled_at": _scheduled(email.status, email.run_at, now),
+        "last_event": last_event(email.status, event, run_at=email.run_at, now=now),
+        "tags": custom.get(TAGS, []),
+    }

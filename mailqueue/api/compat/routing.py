@@ -1,0 +1,159 @@
+"""Finds the shape and endpoint of a request, and answers it: who asks, how often, then the handler.
+
+A path that ends in a slash is the same path without it: clients disagree about that.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match
+from starlette.types import Receive, Scope, Send
+
+from mailqueue.api.compat.model import Headers, Shape
+from mailqueue.api.http.auth import caller_of, let_in, reads_only
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint
+from mailqueue.api.http.large_bodies import admit, release
+from mailqueue.api.http.responses import answer_fault, note_away
+from mailqueue.api.http.router import variables
+from mailqueue.api.http.runtime import Runtime
+from mailqueue.core.errors import MailqueueError
+from mailqueue.tenants.rate_limit.limiter import RanOut
+
+Methods = dict[str, Endpoint]
+_SHAPE = "mailqueue.shape"
+_METHODS = "mailqueue.shape.methods"
+_VARIABLE = re.compile(r"\\\{[a-z_]+\\\}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    shape: Shape
+    pattern: re.Pattern[str]
+    methods: Methods
+
+
+class ShapeRouting(BaseRoute):
+    """All endpoints of all shapes as one route of starlette."""
+
+    def __init__(self, shapes: Sequence[Shape], runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._shapes = shapes
+        self._named: dict[str, tuple[Shape, Methods]] = {}
+        self._patterns: list[_Path] = []
+        for shape in shapes:
+            for path in dict.fromkeys(each.path for each in shape.endpoints):
+                self._add(shape, path)
+
+    def _add(self, shape: Shape, path: str) -> None:
+        methods = {each.method: each for each in shape.endpoints if each.path == path}
+        if path in self._named:
+            raise ValueError(f"{path} belongs to {self._named[path][0].name} already")
+        if "{" not in path:
+            self._named[path] = (shape, methods)
+            return
+        pattern = re.compile(_VARIABLE.sub(r"[^/\\0]+", re.escape(path)))
+        self._patterns.append(_Path(shape, pattern, methods))
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Say for starlette whether a path is a shape's; whether anything is there, comes later."""
+        if scope["type"] != "http":
+            return Match.NONE, {}
+        shape, methods = self._found(scope)
+        if shape is None:
+            return Match.NONE, {}
+        return Match.FULL, {_SHAPE: shape, _METHODS: methods}
+
+    def _found(self, scope: Scope) -> tuple[Shape | None, Methods]:
+        path = trimmed(scope["path"])
+        if path in self._named:
+            return self._named[path]
+        for each in self._patterns:
+            if each.pattern.fullmatch(path):
+                return each.shape, each.methods
+        request = Request(scope)
+        for shape in self._shapes:
+            if is_below(path, shape.roots) or shape.is_known_by_head(request):
+                return shape, {}
+        return None, {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request."""
+        shape: Shape = scope[_SHAPE]
+        try:
+            response = await self._answered(shape, Request(scope, receive, send))
+            await response(scope, receive, send)
+        finally:
+            release(scope)
+
+    async def _answered(self, shape: Shape, request: Request) -> Response:
+        headers: Headers = []
+        try:
+            response = await self._handled(shape, request, headers)
+        except (MailqueueError, HTTPException) as exc:
+            note_away(request.scope, exc)
+            response = shape.refused(request, exc)
+            if isinstance(exc, RanOut):
+                headers = shape.rates(exc.standing)
+        response.raw_headers += headers
+        return response
+
+    async def _handled(self, shape: Shape, request: Request, headers: Headers) -> Response:
+        endpoint = endpoint_of(request.scope)
+        aside = await shape.without_key(request)
+        if aside is not None:
+            return aside
+        given = shape.credential_of(request)
+        caller = await caller_of(self._runtime, request, given, endpoint)
+        standing = await let_in(caller, self._runtime.allowance)
+        if standing is not None:
+            headers += shape.rates(standing)
+        admit(request.scope, self._runtime.bodies, caller)
+        path = variables(endpoint, trimmed(request.scope["path"]))
+        call = Call(
+            self._runtime, request, path, who=caller, is_read_only=reads_only(endpoint, caller)
+        )
+        answer = await endpoint.handler(call)
+        assert isinstance(answer, Response), "a handler of a shape gives its answer as it is"
+        return answer
+
+
+def endpoint_of(scope: Scope) -> Endpoint:
+    """Give the endpoint of a request.
+
+    Raises:
+        HTTPException: 404 where there is no such path, 405 where it has no such method.
+    """
+    methods: Methods = scope[_METHODS]
+    if not methods:
+        raise HTTPException(HTTPStatus.NOT_FOUND, "there is no such path")
+    method = "GET" if scope["method"] == "HEAD" else scope["method"]
+    if method not in methods:
+        allowed = ", ".join(sorted(methods))
+        why = f"{scope['method'][:20]} is not allowed here, {allowed} is"
+        raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, why, {"Allow": allowed})
+    return methods[method]
+
+
+def trimmed(path: str) -> str:
+    """Give a path without a slash at its end. Pure."""
+    return path.rstrip("/") or "/"
+
+
+def is_below(path: str, roots: Iterable[str]) -> bool:
+    """Say whether a path is one of these, or lies below one. Pure."""
+    return any(path == root or path.startswith(f"{root}/") for root in roots)
+
+
+async def answer_any_fault(request: Request, exc: Exception) -> Response:
+    """Answer a fault of ours as the shape does that was asked, if one was."""
+    shape: Shape | None = request.scope.get(_SHAPE)
+    if shape is None:
+        return await answer_fault(request, exc)
+    why = "something is wrong here"
+    return shape.refused(request, HTTPException(HTTPStatus.INTERNAL_SERVER_ERROR, why))

@@ -1,0 +1,130 @@
+"""SendGrid's API: POST /v3/mail/send, over the acceptance that POST /v1/send has."""
+
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any
+
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mailqueue.api.compat.accepting import OneRefused
+from mailqueue.api.compat.batch import accepted_together, tried_together
+from mailqueue.api.compat.model import Shape
+from mailqueue.api.compat.reading import document_of
+from mailqueue.api.compat.sendgrid.checks import check
+from mailqueue.api.compat.sendgrid.faults import (
+    SendGridRefused,
+    Wrong,
+    invalid_document,
+    located,
+    rates,
+    refused,
+)
+from mailqueue.api.compat.sendgrid.model import SendGridMail
+from mailqueue.api.compat.sendgrid.wanted import wanted_of
+from mailqueue.api.emails.schema import Sent
+from mailqueue.api.http.body import check_type, head_of
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
+from mailqueue.api.http.responses import BadJson, json_bytes_answer
+from mailqueue.api.http.validation import validated
+from mailqueue.core.errors import Unauthorized
+from mailqueue.tenants.model import Scope
+
+BODY_BYTES = 30 * 1024 * 1024
+MOST_KEY_CHARACTERS = 200
+
+
+async def send(call: Call) -> Response:
+    """Accept a mail for each personalization, all or none; in the sandbox only look at them."""
+    _refuse_subuser(call.request)
+    check_type(call.request)
+    document = await document_of(call, most=BODY_BYTES)
+    mail = await call.in_turn(lambda: _checked(document, call.values))
+    key = _idempotency_key(call)
+    try:
+        wanted = await call.in_turn(lambda: wanted_of(mail, key))
+        if mail.is_sandboxed:
+            await tried_together(call, wanted)
+            return _empty(HTTPStatus.OK)
+        sent = await accepted_together(call, wanted)
+    except OneRefused as exc:
+        raise located(mail, exc) from None
+    return _empty(HTTPStatus.ACCEPTED, sent[0])
+
+
+def _checked(document: Any, values: int) -> SendGridMail:
+    mail = _mail(document, values)
+    check(mail, datetime.now(UTC))
+    return mail
+
+
+def _mail(document: Any, values: int) -> SendGridMail:
+    if not isinstance(document, dict):
+        raise BadJson("the body must be a JSON object")
+    given = {name: value for name, value in document.items() if value is not None}
+    try:
+        return validated(SendGridMail, given, values)
+    except ValidationError as exc:
+        raise invalid_document(exc) from None
+
+
+def _empty(status: HTTPStatus, sent: Sent | None = None) -> Response:
+    """Answer nothing; X-Message-Id is the id of the mail, of several that of the first."""
+    headers = {} if sent is None else {"X-Message-Id": str(sent.id)}
+    return json_bytes_answer(b"", status=status, headers=headers, content_type="text/plain")
+
+
+def _refuse_subuser(request: Request) -> None:
+    if b"on-behalf-of" in head_of(request):
+        raise HTTPException(HTTPStatus.FORBIDDEN, "on-behalf-of: there are no subusers here")
+
+
+def _idempotency_key(call: Call) -> str | None:
+    key = call.idempotency_key
+    if key is not None and not 1 <= len(key) <= MOST_KEY_CHARACTERS:
+        why = f"An Idempotency-Key has 1 to {MOST_KEY_CHARACTERS} characters."
+        raise SendGridRefused([Wrong(why)])
+    return key
+
+
+def key_of(request: Request) -> str:
+    """Give the API key of `Authorization: Bearer`.
+
+    Raises:
+        Unauthorized: there is none.
+    """
+    given = head_of(request).get(b"authorization", b"").decode("latin-1")
+    scheme, _, key = given.partition(" ")
+    if scheme.lower() != "bearer" or not key.strip():
+        raise Unauthorized("an API key is needed: Authorization: Bearer")
+    return key.strip()
+
+
+def is_sendgrids(request: Request) -> bool:
+    """Know a request by its path of version 3 and its kind of key. Pure."""
+    is_bearer = head_of(request).get(b"authorization", b"")[:7].lower() == b"bearer "
+    return is_bearer and request.scope["path"].startswith("/v3/")
+
+
+SENDGRID = Shape(
+    name="sendgrid",
+    endpoints=(
+        Endpoint(
+            "POST",
+            "/v3/mail/send",
+            Scope.EMAIL_SEND,
+            "Send up to 1,000 emails.",
+            send,
+            once=Once.ITSELF,
+            test_keys=ForTestKeys.OWN,
+        ),
+    ),
+    credential_of=key_of,
+    refused=refused,
+    roots=("/v3/mail",),
+    is_known_by_head=is_sendgrids,
+    rates=rates,
+)

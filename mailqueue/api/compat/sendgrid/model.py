@@ -1,0 +1,120 @@
+"""What clients of SendGrid's API send, as it stands in their requests. Values only."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from mailqueue.api.emails.schema import JsonObject, Text, Whole
+from mailqueue.api.http.schema_base import StrictlyGiven
+
+MOST_PERSONALIZATIONS = 1_000
+MOST_RECIPIENTS = 1_000
+
+NonEmpty = Annotated[Text, Field(min_length=1)]
+
+
+class Box(StrictlyGiven):
+    """A mailbox."""
+
+    email: Text
+    name: Text | None = None
+
+
+class Personalization(StrictlyGiven):
+    """One mail: whom it goes to, and what is said to them alone."""
+
+    to: Annotated[list[Box], Field(min_length=1)]
+    cc: list[Box] = Field(default_factory=list)
+    bcc: list[Box] = Field(default_factory=list)
+    sender: Box | None = Field(default=None, alias="from")
+    subject: Text | None = None
+    headers: dict[Text, Text] = Field(default_factory=dict)
+    substitutions: dict[NonEmpty, Text | None] = Field(default_factory=dict)
+    dynamic_template_data: JsonObject = Field(default_factory=dict)
+    custom_args: dict[Text, Text] = Field(default_factory=dict)
+    send_at: Whole | None = None
+
+
+class Content(StrictlyGiven):
+    """What the mail says in one type."""
+
+    type: NonEmpty
+    value: NonEmpty
+
+
+class File(StrictlyGiven):
+    """A file, its content in base64; one that is inline is shown by its `content_id`."""
+
+    content: NonEmpty
+    filename: NonEmpty
+    type: Text | None = None
+    disposition: Text | None = None
+    content_id: Text | None = None
+    name: Text | None = None
+
+
+class Asm(StrictlyGiven):
+    """The group of unsubscribes that counts."""
+
+    group_id: Whole
+    groups_to_display: list[Whole] = Field(default_factory=list)
+
+
+Setting = dict[str, Any]
+
+
+class MailSettings(StrictlyGiven):
+    """Settings of mail, each with `enable`."""
+
+    bcc: Setting | None = None
+    bypass_bounce_management: Setting | None = None
+    bypass_list_management: Setting | None = None
+    bypass_spam_management: Setting | None = None
+    bypass_unsubscribe_management: Setting | None = None
+    footer: Setting | None = None
+    sandbox_mode: Setting | None = None
+    spam_check: Setting | None = None
+
+
+class TrackingSettings(StrictlyGiven):
+    """Settings of tracking, each with `enable`."""
+
+    click_tracking: Setting | None = None
+    open_tracking: Setting | None = None
+    subscription_tracking: Setting | None = None
+    ganalytics: Setting | None = None
+
+
+class SendGridMail(StrictlyGiven):
+    """The body of POST /v3/mail/send."""
+
+    personalizations: Annotated[
+        list[Personalization], Field(min_length=1, max_length=MOST_PERSONALIZATIONS)
+    ]
+    sender: Box = Field(alias="from")
+    reply_to: Box | None = None
+    reply_to_list: list[Box] | None = None
+    subject: Text | None = None
+    content: list[Content] = Field(default_factory=list)
+    attachments: list[File] = Field(default_factory=list)
+    template_id: Text | None = None
+    sections: dict[NonEmpty, Text] = Field(default_factory=dict)
+    headers: dict[Text, Text] = Field(default_factory=dict)
+    categories: list[Text] = Field(default_factory=list)
+    custom_args: dict[Text, Text] = Field(default_factory=dict)
+    send_at: Whole | None = None
+    batch_id: Text | None = None
+    asm: Asm | None = None
+    ip_pool_name: Text | None = None
+    mail_settings: MailSettings = Field(default_factory=MailSettings)
+    tracking_settings: TrackingSettings = Field(default_factory=TrackingSettings)
+
+    @property
+    def is_sandboxed(self) -> bool:
+        """Say whether it is only to be looked at."""
+        return is_on(self.mail_settings.sandbox_mode)
+
+
+def is_on(setting: Setting | None) -> bool:
+    """Say whether a setting is enabled. Pure."""
+    return setting is not None and setting.get("enable") is True

@@ -1,0 +1,299 @@
+"""The endpoints of DKIM keys, and of what DNS says of a domain."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
+from mailqueue.api.http.kek_header import lent_key, own_key_of, platform_key
+from mailqueue.api.http.schema_base import Given
+from mailqueue.deliverability import checking, keys, publication
+from mailqueue.deliverability.findings import Finding, Report
+from mailqueue.deliverability.model import DkimKey, KeyStatus
+from mailqueue.deliverability.resolver import Resolver
+from mailqueue.dkim.keys import Algorithm
+from mailqueue.dkim.record import strings, zone_line
+from mailqueue.tenants.model import Scope
+
+PATH = "/v1/dkim"
+ONE = "/v1/dkim/{key_id}"
+_TAG = "DKIM"
+_ALGORITHM_BY_WORD = {each.key_type: each for each in Algorithm}
+Domain = Annotated[str, Field(min_length=1, max_length=300)]
+
+
+class NewDkimKey(Given):
+    """A key for a domain; a domain may have one of each kind."""
+
+    domain: Domain
+    """Domain of the From addresses it signs, such as `example.com`."""
+    algorithm: Literal["rsa", "ed25519"] = "rsa"
+    """`rsa` is understood everywhere, `ed25519` is shorter: have one of each."""
+    selector: Annotated[str, Field(max_length=100)] | None = None
+    """Its name in DNS: 1 to 63 lower-case letters, digits and hyphens; a free one if left out."""
+
+
+class ListQuery(Given):
+    """Which keys are listed."""
+
+    domain: Domain | None = None
+    """Only keys of this domain."""
+
+
+class CheckQuery(Given):
+    """Which domain is looked at, and by which address its mail leaves."""
+
+    domain: Domain
+    """The domain to look at, such as `example.com`."""
+    ip: Annotated[str, Field(max_length=100)] | None = None
+    """The IP address mail leaves from: has SPF and its reverse name looked at too."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDkimKey:
+    """A key and the record to publish: as one value, as strings, and as a line of a zone."""
+
+    id: UUID
+    domain: str
+    selector: str
+    algorithm: str
+    status: KeyStatus
+    verified: bool
+    dns_name: str
+    dns_type: str
+    dns_txt_record: str
+    dns_strings: list[str]
+    zone_line: str
+    public_key: str
+    created_at: datetime
+    verified_at: datetime | None
+    active_at: datetime | None
+    retired_at: datetime | None
+    needed_until: datetime | None
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDkimKeys:
+    """The keys of a project, oldest first."""
+
+    data: list[ShownDkimKey]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What DNS says of a key, and the key as it is then."""
+
+    in_dns: str
+    found: list[str]
+    why: str | None
+    key: ShownDkimKey
+
+
+@dataclass(frozen=True, slots=True)
+class ShownReport:
+    """What receivers find when they look at a domain."""
+
+    domain: str
+    is_good: bool
+    findings: list[Finding]
+
+
+async def create(call: Call) -> ShownDkimKey:
+    """Make a key, pending until its record is in DNS."""
+    body: NewDkimKey = call.body
+    algorithm = _ALGORITHM_BY_WORD[body.algorithm]
+    domain, master, own = keys.domain_of(body.domain), platform_key(call), own_key_of(call.request)
+    made = await keys.new_keys([algorithm])
+    async with call.connection() as conn, lent_key(call, own, conn):
+        [key] = await keys.create(
+            conn,
+            call.caller.project,
+            domain=domain,
+            algorithms=[algorithm],
+            selector=body.selector,
+            master=master,
+            by=call.by,
+            made=made,
+        )
+    return _shown(key)
+
+
+async def index(call: Call) -> ShownDkimKeys:
+    """List keys."""
+    query: ListQuery | None = call.query
+    domain = None if query is None or query.domain is None else keys.domain_of(query.domain)
+    async with call.connection() as conn:
+        found = await keys.list_keys(conn, project=call.caller.project)
+    return ShownDkimKeys([_shown(key) for key in found if domain in (None, key.domain)])
+
+
+async def show(call: Call) -> ShownDkimKey:
+    """Show a key and its record."""
+    return _shown(await _key(call))
+
+
+async def verify(call: Call) -> Verified:
+    """Look a key up; if it waited for its record and that is there, it signs from now on."""
+    key = await _key(call)
+    looked = await publication.look_up([key], Resolver(call.settings.name_servers))
+    async with call.connection() as conn:
+        [found] = await publication.settle(conn, looked, by=call.by)
+    return Verified(found.in_dns, list(found.found), found.why, _shown(found.key))
+
+
+async def rotate(call: Call) -> ShownDkimKeys:
+    """Make a successor of each key that signs for the domain of this one."""
+    key, master, own = await _key(call), platform_key(call), own_key_of(call.request)
+    made = await keys.new_keys(Algorithm)
+    async with call.connection() as conn, lent_key(call, own, conn):
+        found = await keys.rotate(
+            conn, call.caller.project, domain=key.domain, master=master, by=call.by, made=made
+        )
+    return ShownDkimKeys([_shown(each) for each in found])
+
+
+async def revoke(call: Call) -> ShownDkimKey:
+    """Destroy a private key; what to publish then is in the answer."""
+    key_id = call.id("key_id")
+    async with call.connection() as conn:
+        key = await keys.get(conn, call.caller.project, key_id=key_id)
+        gone = await keys.revoke(
+            conn, call.caller.project, domain=key.domain, selector=key.selector, by=call.by
+        )
+    return _shown(gone)
+
+
+async def check(call: Call) -> ShownReport:
+    """Look at SPF, DKIM, DMARC and MX of a domain, and keep what was found for a live key."""
+    query: CheckQuery = call.query
+    domain, project = keys.domain_of(query.domain), call.caller.project
+    async with call.connection() as conn:
+        mine = await keys.list_keys(conn, project=project)
+    of_domain = [key for key in mine if key.domain == domain]
+    findings = await checking.look(
+        domain, of_domain, Resolver(call.settings.name_servers), address=query.ip
+    )
+    report = Report(project, domain, findings)
+    if not call.is_read_only:
+        async with call.connection() as conn:
+            await checking.record(conn, report)
+    return ShownReport(report.domain, report.is_good, list(report.findings))
+
+
+async def _key(call: Call) -> DkimKey:
+    key_id = call.id("key_id")
+    async with call.connection() as conn:
+        return await keys.get(conn, call.caller.project, key_id=key_id)
+
+
+def _shown(key: DkimKey) -> ShownDkimKey:
+    return ShownDkimKey(
+        id=key.id,
+        domain=key.domain,
+        selector=key.selector,
+        algorithm=key.algorithm.key_type,
+        status=key.status,
+        verified=key.seen_at is not None,
+        dns_name=key.name,
+        dns_type="TXT",
+        dns_txt_record=key.text,
+        dns_strings=strings(key.text),
+        zone_line=zone_line(key.name, key.text),
+        public_key=key.public_key,
+        created_at=key.created_at,
+        verified_at=key.seen_at,
+        active_at=key.active_at,
+        retired_at=key.retired_at,
+        needed_until=key.needed_until,
+        revoked_at=key.revoked_at,
+    )
+
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    Endpoint(
+        "POST",
+        PATH,
+        Scope.PROJECT_WRITE,
+        "Make a DKIM key for a domain; it signs once its record is in DNS.",
+        create,
+        request=NewDkimKey,
+        response=ShownDkimKey,
+        status=HTTPStatus.CREATED,
+        tag=_TAG,
+        once=Once.APART,
+        example={"domain": "example.com"},
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "GET",
+        PATH,
+        Scope.PROJECT_READ,
+        "List DKIM keys and their records.",
+        index,
+        query=ListQuery,
+        response=ShownDkimKeys,
+        tag=_TAG,
+        test_keys=ForTestKeys.READ,
+    ),
+    Endpoint(
+        "GET",
+        f"{PATH}/check",
+        Scope.PROJECT_READ,
+        "Check SPF, DKIM, DMARC and MX of a domain, and say what to publish instead.",
+        check,
+        query=CheckQuery,
+        response=ShownReport,
+        tag=_TAG,
+        test_keys=ForTestKeys.READ,
+    ),
+    Endpoint(
+        "GET",
+        ONE,
+        Scope.PROJECT_READ,
+        "Show a DKIM key and the record to publish.",
+        show,
+        response=ShownDkimKey,
+        tag=_TAG,
+        test_keys=ForTestKeys.READ,
+    ),
+    Endpoint(
+        "POST",
+        f"{ONE}/verify",
+        Scope.PROJECT_WRITE,
+        "Look a key's record up; if it is there, the key signs from now on.",
+        verify,
+        response=Verified,
+        tag=_TAG,
+        once=Once.NEVER,
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "POST",
+        f"{ONE}/rotate",
+        Scope.PROJECT_WRITE,
+        "Make a successor of each key that signs for the domain of this one.",
+        rotate,
+        response=ShownDkimKeys,
+        status=HTTPStatus.CREATED,
+        tag=_TAG,
+        once=Once.APART,
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "DELETE",
+        ONE,
+        Scope.PROJECT_WRITE,
+        "Revoke a DKIM key: its private half is destroyed.",
+        revoke,
+        response=ShownDkimKey,
+        tag=_TAG,
+        test_keys=ForTestKeys.REFUSED,
+    ),
+)

@@ -1,0 +1,90 @@
+"""The endpoints that lay a hand on mail: cancel it, release it, send it once more."""
+
+from dataclasses import dataclass
+from functools import partial
+from uuid import UUID
+
+from pydantic import Field
+
+from mailqueue.api.emails import store as emails_store
+from mailqueue.api.emails.schema import Text
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.schema_base import StrictlyGiven
+from mailqueue.core.errors import Conflict, NotFound
+from mailqueue.tenants.model import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """What was done; `id` is that of the mail that is queued now, another where it was resent."""
+
+    id: UUID
+    result: str
+
+
+class ReasonGiven(StrictlyGiven):
+    """Why, for whoever reads the audit."""
+
+    reason: Text = Field(default="by the API", min_length=1, max_length=500)
+    """Why, for whoever reads the audit."""
+
+
+async def act(call: Call, *, action: str) -> Acted:
+    """Do it, where the state of the mail allows it."""
+    email_id = call.id("email_id")
+    async with call.connection() as conn:
+        found = await emails_store.act(
+            conn,
+            email_id,
+            project_id=call.caller.project_id,
+            action=action,
+            reason=call.body.reason,
+            by=call.by,
+        )
+    if found is None:
+        raise NotFound("email", email_id)
+    if found.outcome is None:
+        raise Conflict(f"email {email_id} is {found.state}: {_NEEDED[action]}")
+    return Acted(found.email_id, _WORDS.get(found.outcome, found.outcome))
+
+
+_NEEDED = {
+    "cancel": "only mail that is pending, held or being sent can be cancelled",
+    "release": "only mail that is held can be released",
+    "resend": "only mail that was sent, or failed, expired or was cancelled can be resent, "
+    "while what it says is kept",
+}
+_WORDS = {"asked": "cancelling"}
+
+
+def _endpoint(action: str, summary: str, description: str) -> Endpoint:
+    return Endpoint(
+        "POST",
+        f"/v1/emails/{{email_id}}/{action}",
+        Scope.EMAIL_SEND,
+        summary,
+        partial(act, action=action),
+        request=ReasonGiven,
+        response=Acted,
+        tag="Emails",
+        description=description,
+        example={"reason": "ordered twice"},
+        test_keys=ForTestKeys.OWN,
+    )
+
+
+ACTING_ENDPOINTS = (
+    _endpoint(
+        "cancel",
+        "Cancel an email that was not sent yet.",
+        "`cancelling`: a worker has it, and stops unless it was handed over already.",
+    ),
+    _endpoint("release", "Let an email go that is held.", "It goes back into its lane."),
+    _endpoint(
+        "resend",
+        "Send an email once more.",
+        "`resent`: as a new email with the `id` of the answer. `requeued`: it had not been sent, "
+        "and is queued again under its own.",
+    ),
+)

@@ -1,0 +1,214 @@
+"""The endpoints that show mail and what became of it."""
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import AliasChoices, AwareDatetime, Field
+from starlette.responses import Response
+
+from mailqueue.api.emails import store as emails_store
+from mailqueue.api.emails.actions import ACTING_ENDPOINTS
+from mailqueue.api.emails.schema import EmailDetail, Event, ShownEmail
+from mailqueue.api.emails.store import ListedEmail
+from mailqueue.api.http import store
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.pagination import Page, PageQuery, key_of, page_of
+from mailqueue.api.sending import service as sending_service
+from mailqueue.core.errors import Conflict, NotFound
+from mailqueue.mail.message.preview import Library, composed, find_letter
+from mailqueue.tenants.model import Scope
+
+_TAG = "Emails"
+Status = Literal[
+    "queued",
+    "pending",
+    "sending",
+    "assigned",
+    "held",
+    "sent",
+    "failed",
+    "suppressed",
+    "expired",
+    "cancelled",
+]
+# What callers call a state that has another word in the queue.
+_STATUS_BY_WORD = {"queued": "pending", "sending": "assigned"}
+
+
+class EmailsQuery(PageQuery):
+    """The filters of a list of mail; those that are given must all fit."""
+
+    status: Status | None = None
+    """Its state; queued is pending, and sending assigned."""
+    tag: str | None = None
+    """One of its tags."""
+    sent_from: str | None = Field(default=None, validation_alias=AliasChoices("from"))
+    """Its From address, of mail that names one itself."""
+    to: str | None = None
+    """Address of one of its recipients."""
+    campaign: str | None = None
+    """Its `campaign_id`."""
+    category: str | None = None
+    """Its category, such as `marketing`."""
+    batch: UUID | None = None
+    """Id of the batch it came with."""
+    since: AwareDatetime | None = None
+    """Accepted at this instant or later: RFC 3339 with offset, `2030-05-01T08:00:00+02:00`."""
+    until: AwareDatetime | None = None
+    """Accepted before this instant, written in the same way."""
+
+
+async def list_(call: Call) -> Page[ListedEmail]:
+    """List mail, the newest first."""
+    query: EmailsQuery = call.query
+    (before,) = key_of(query.cursor, UUID)
+    asked = {
+        "project_id": call.caller.project_id,
+        "status": _STATUS_BY_WORD.get(query.status or "", query.status),
+        "tag": query.tag,
+        "from": query.sent_from,
+        "to": query.to,
+        "campaign": query.campaign,
+        "category": query.category,
+        "batch": query.batch,
+        "since": query.since,
+        "until": query.until,
+        "before": before,
+        "limit": query.limit + 1,
+    }
+    async with call.connection() as conn:
+        found = await emails_store.list_page(conn, asked)
+    return page_of(found, query.limit, key=lambda one: (one.id,))
+
+
+async def email(call: Call) -> dict[str, Any]:
+    """Give one mail with its recipients, attempts and events."""
+    email_id = call.id("email_id")
+    async with call.connection() as conn:
+        found = await sending_service.look_up(conn, call.caller, email_id)
+    # The attempts themselves take the name; how many there were is their count.
+    return asdict(found.email) | {
+        "scheduled_at": found.email.run_at,
+        "attempt_count": found.email.attempts,
+        "recipients": found.recipients,
+        "attempts": found.attempts,
+        "events": found.events,
+        "timeline": timeline(found),
+    }
+
+
+def timeline(found: EmailDetail) -> list[dict[str, Any]]:
+    """Give what happened to a mail in one list, oldest first. Pure."""
+    one = found.email
+    happened: list[tuple[datetime, str, str | None, str | None]] = [
+        (one.created_at, "accepted", None, None),
+        *((a.sent_at, f"attempt_{a.status}", a.recipient_email, a.reply) for a in found.attempts),
+        *((e.occurred_at, e.type, e.recipient_email, _told(e)) for e in found.events),
+    ]
+    is_told = any(what == one.status for _, what, _, _ in happened)
+    if one.finished_at is not None and not is_told:
+        happened.append((one.finished_at, one.status, None, one.reason))
+    happened.sort(key=lambda each: each[0])
+    return [
+        {"at": at, "what": what, "recipient": recipient, "detail": detail}
+        for at, what, recipient, detail in happened
+    ]
+
+
+def _told(event: Event) -> str | None:
+    if event.detail is None and isinstance(event.data, dict):
+        return event.data.get("url")
+    return event.detail
+
+
+async def events(call: Call) -> Page[Event]:
+    """List what happened to a mail after it was handed over."""
+    email_id = call.id("email_id")
+    query: PageQuery = call.query
+    after, after_id = key_of(query.cursor, datetime, UUID)
+    async with call.connection() as conn:
+        found = await store.find_email(conn, email_id, project_id=call.caller.project_id)
+        if found is None:
+            raise NotFound("email", email_id)
+        listed = await store.list_events(
+            conn, email_id, after=(after, after_id), limit=query.limit + 1
+        )
+    return page_of(listed, query.limit, key=lambda one: (one.occurred_at, one.id))
+
+
+async def source(call: Call) -> Response:
+    """Give the message as a server gets it, but for signatures."""
+    email_id = call.id("email_id")
+    shown = await find_letter(call.connection, project_id=call.caller.project_id, email_id=email_id)
+    try:
+        letter = await composed(call.connection, _library(call), shown)
+    except ValueError as exc:
+        raise Conflict(f"this email cannot be composed: {exc}") from exc
+    return Response(
+        letter.outgoing.message,
+        media_type="message/rfc822",
+        headers={
+            "Content-Disposition": f'attachment; filename="{email_id}.eml"',
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+        },
+    )
+
+
+def _library(call: Call) -> Library:
+    return Library(call.services.shelf, call.services.sheets, call.services.dresses)
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/v1/emails",
+        Scope.EMAIL_READ,
+        "List emails, the newest first.",
+        list_,
+        query=EmailsQuery,
+        response=Page[ListedEmail],
+        tag=_TAG,
+        description="Statuses are pending, assigned, held, sent, failed, suppressed, expired "
+        "and cancelled; queued means pending.",
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "GET",
+        "/v1/emails/{email_id}",
+        Scope.EMAIL_READ,
+        "Show an email and what became of it.",
+        email,
+        response=ShownEmail,
+        tag=_TAG,
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "GET",
+        "/v1/emails/{email_id}/events",
+        Scope.EMAIL_READ,
+        "List what happened to an email after it was handed over.",
+        events,
+        query=PageQuery,
+        response=Page[Event],
+        tag=_TAG,
+        description="Oldest first: what became of it, and what its provider, its recipients and "
+        "bounce mail told of it. Attempts to hand it over are with the email itself.",
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "GET",
+        "/v1/emails/{email_id}/source",
+        Scope.EMAIL_READ,
+        "Show the message itself.",
+        source,
+        tag=_TAG,
+        description="The raw message (message/rfc822) as it is composed for a server, without "
+        "DKIM signatures.",
+        test_keys=ForTestKeys.OWN,
+    ),
+    *ACTING_ENDPOINTS,
+)

@@ -1,0 +1,49 @@
+"""The endpoint that shows what happened to all mail of one address."""
+
+from datetime import datetime
+from uuid import UUID
+
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.pagination import Page, PageQuery, key_of, page_of
+from mailqueue.core.address import InvalidAddress, parse_address
+from mailqueue.core.errors import InvalidField
+from mailqueue.events import listing
+from mailqueue.events.model import RecipientMoment
+from mailqueue.tenants.model import Scope
+
+
+async def events(call: Call) -> Page[RecipientMoment]:
+    """List everything that happened to mail to an address, the newest first."""
+    try:
+        address = parse_address(call.path["email"])
+    except InvalidAddress as exc:
+        raise InvalidField("email", str(exc)) from exc
+    query: PageQuery = call.query
+    before, before_id = key_of(query.cursor, datetime, UUID)
+    async with call.connection() as conn:
+        found = await listing.list_recipient(
+            conn,
+            call.caller.project_id,
+            address.sent,
+            before=(before, before_id),
+            limit=query.limit + 1,
+        )
+    return page_of(found, query.limit, key=lambda one: (one.occurred_at, one.id))
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/v1/recipients/{email}/events",
+        Scope.EMAIL_READ,
+        "List what happened to all emails to an address.",
+        events,
+        query=PageQuery,
+        response=Page[RecipientMoment],
+        tag="Emails",
+        description="The newest first: `accepted`, `sent`, and each event of every email to it, "
+        "each with the `email_id`. An address nothing was sent to has an empty list.",
+        test_keys=ForTestKeys.OWN,
+    ),
+)

@@ -1,0 +1,38 @@
+"""Decides who bears the token of an administrator: one of ours, or one an issuer signed."""
+
+from dataclasses import dataclass
+
+from mailqueue.administration import administrators
+from mailqueue.core.errors import Unauthorized
+from mailqueue.db.pool import Pool, borrow
+from mailqueue.ports.identity import TokenReader
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.tenants.model import Admin
+
+
+@dataclass(frozen=True, slots=True)
+class Administrators:
+    """Knows administrators by their tokens; `reader` None: by tokens of ours only."""
+
+    pool: Pool
+    database: DatabaseSettings
+    reader: TokenReader | None = None
+
+    async def of(self, token: str) -> Admin:
+        """Say who bears a token.
+
+        Raises:
+            Unauthorized: it is not in force.
+            Forbidden: it is somebody's who may not administer.
+            Unavailable: the issuer's keys, or PostgreSQL, cannot be had now.
+        """
+        if administrators.may_be_token(token):
+            async with borrow(self.pool, self.database) as conn:
+                name = await administrators.find(conn, token)
+            if name is not None:
+                return Admin(name, "token")
+        elif self.reader is not None and token.count(".") == 2:
+            found = await self.reader.read(token)
+            subject = found.subject.encode("ascii", "backslashreplace").decode()
+            return Admin(f"{found.called} {subject}" if found.called else subject, "oidc")
+        raise Unauthorized("this token is not valid")

@@ -1,0 +1,91 @@
+"""Decides who asks, and whether they may: key or token, scope, and the project in the path."""
+
+from collections.abc import Mapping
+
+from starlette.requests import Request
+
+from mailqueue.api.http.body import head_of
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.runtime import Runtime
+from mailqueue.core.errors import Forbidden, NotFound, Unauthorized
+from mailqueue.tenants.keys.manage import not_in_force
+from mailqueue.tenants.model import Admin, Caller
+from mailqueue.tenants.rate_limit.limiter import Allowance, Standing
+
+KEY = "this key"
+PROJECT = "the keys of a project together"
+NEEDS_LIVE = "a live key"
+OWN_ONLY = "a test key sees and changes test things only"
+
+
+def credential_of(request: Request) -> str:
+    """Give the key or token of X-API-Key or Authorization: Bearer.
+
+    Raises:
+        Unauthorized: there is none.
+    """
+    head = head_of(request)
+    given = head.get(b"x-api-key", b"").decode("latin-1")
+    if not given:
+        scheme, _, token = head.get(b"authorization", b"").decode("latin-1").partition(" ")
+        given = token.strip() if scheme.lower() == "bearer" else ""
+    if not given:
+        raise Unauthorized("an API key is needed: X-API-Key or Authorization: Bearer")
+    return given
+
+
+async def admitted(
+    endpoint: Endpoint, runtime: Runtime, request: Request, *, path: Mapping[str, str]
+) -> Caller | Admin:
+    """Say who asks.
+
+    Raises:
+        Unauthorized: key or token is missing or not in force.
+        Forbidden: the key lacks the endpoint's scope, or is a test key and may not.
+        NotFound: the path names another project than the key's.
+    """
+    given = credential_of(request)
+    if endpoint.superadmin:
+        return await runtime.services.admin_of(given)
+    caller = await caller_of(runtime, request, given, endpoint)
+    project = path.get("pid")
+    if project is not None and project not in (str(caller.project_id), caller.project):
+        raise NotFound("project", project[:100])
+    return caller
+
+
+async def caller_of(runtime: Runtime, request: Request, key: str, endpoint: Endpoint) -> Caller:
+    """Return whom a key speaks for, once it is known to open an endpoint.
+
+    Raises:
+        Unauthorized: it is not in force.
+        Forbidden: it lacks the scope, or is a test key and may not.
+    """
+    client = request.scope.get("client")
+    caller = await runtime.callers.find(key, address=client[0] if client else None)
+    if caller is None:
+        raise not_in_force()
+    if endpoint.scope is not None and endpoint.scope not in caller.scopes:
+        raise Forbidden(f"scope {endpoint.scope}")
+    if caller.is_test and endpoint.test_keys in (None, ForTestKeys.REFUSED):
+        raise Forbidden(NEEDS_LIVE, OWN_ONLY)
+    return caller
+
+
+def reads_only(endpoint: Endpoint, who: Caller | Admin) -> bool:
+    """Return whether the transactions of a request may write nothing. Pure."""
+    return isinstance(who, Caller) and who.is_test and endpoint.test_keys is ForTestKeys.READ
+
+
+async def let_in(caller: Caller, allowance: Allowance) -> Standing | None:
+    """Count a request of a key and its project; give how the key stands, None without a bound.
+
+    Raises:
+        RanOut: says which of both, and when to come again.
+    """
+    standing = None
+    if (rate := caller.project_requests_per_second) is not None:
+        await allowance.take(caller.project_bucket, rate, what=PROJECT)
+    if (rate := caller.requests_per_second) is not None:
+        standing = await allowance.take(caller.id, rate, what=KEY)
+    return standing

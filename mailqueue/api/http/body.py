@@ -1,0 +1,196 @@
+"""Reads what a request holds: a body of bounded size and time, JSON, and the query."""
+
+import asyncio
+from collections.abc import Coroutine, Iterator
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+
+from mailqueue.api.http.large_bodies import LARGE_BYTES, expect, in_turn, receive
+from mailqueue.api.http.responses import HEAD, Violations, invalid_request
+from mailqueue.api.http.validation import count_values, validated_json
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.jsonsize import most_values_in
+
+BODY_BYTES = 30 * 1024 * 1024
+BODY_SECONDS = 60.0
+HEAVY_VALUES = 20_000
+"""Values from which on a small body is read beside the event loop, as a large one is."""
+_JSON = b"application/json"
+_NOT_JSON = (b"multipart/", b"text/xml", b"application/xml", b"image/", b"audio/", b"video/")
+_NUL = b"\\u0000"
+
+
+async def body_of(request: Request, *, most: int = BODY_BYTES) -> bytes:
+    """Read the body.
+
+    Raises:
+        HTTPException: 413 beyond `most` bytes, without reading further; 408 when it takes longer
+            than BODY_SECONDS; 415 when it is compressed; 503 where memory is short.
+        TooManyRequests: the key or project sends large bodies too fast.
+    """
+    head = head_of(request)
+    length = head.get(b"content-length", b"")
+    declared = int(length[:20]) if length.isdigit() else 0
+    if declared > most:
+        raise _too_large(most)
+    if head.get(b"content-encoding", b"identity").lower() != b"identity":
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the body must not be compressed")
+    try:
+        return await _in_time(_bounded(request, most, declared))
+    except ClientDisconnect:
+        raise HTTPException(HTTPStatus.BAD_REQUEST, "the body ended early") from None
+
+
+def head_of(request: Request) -> dict[bytes, bytes]:
+    """Give the headers by name; put together once, for those who look several up."""
+    found: dict[bytes, bytes] | None = request.scope.get(HEAD)
+    if found is None:
+        found = request.scope[HEAD] = dict(request.scope["headers"])
+    return found
+
+
+async def _in_time(reading: Coroutine[Any, Any, bytes]) -> bytes:
+    """Read within BODY_SECONDS, at a quarter of what asyncio.timeout costs: mostly all is there."""
+    task, is_late = asyncio.current_task(), False
+    assert task is not None
+
+    def cut() -> None:
+        nonlocal is_late
+        is_late = True
+        task.cancel()
+
+    timer = asyncio.get_running_loop().call_later(BODY_SECONDS, cut)
+    try:
+        return await reading
+    except asyncio.CancelledError:
+        if is_late and task.uncancel() == 0:
+            why = f"the body took longer than {BODY_SECONDS:.0f} s"
+            raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, why, {"Connection": "close"}) from None
+        raise
+    finally:
+        timer.cancel()
+
+
+async def _bounded(request: Request, most: int, declared: int) -> bytes:
+    chunks: list[bytes] = []
+    size = counted = 0
+    if declared > LARGE_BYTES:
+        await expect(request.scope, declared)
+    while True:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        chunk: bytes = message.get("body", b"")
+        size += len(chunk)
+        if size > most:
+            raise _too_large(most)
+        if size > LARGE_BYTES:
+            if not counted:
+                await expect(request.scope, declared or most)
+            receive(request.scope, size - counted)
+            counted = size
+        if not message.get("more_body", False):
+            return b"".join([*chunks, chunk]) if chunks else chunk  # nearly always: all at once
+        chunks.append(chunk)
+
+
+def _too_large(most: int) -> HTTPException:
+    shown = f"{most // (1024 * 1024)} MiB" if most >= 1024 * 1024 else f"{most} bytes"
+    return HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request may have {shown}")
+
+
+def check_type(request: Request) -> None:
+    """Refuse what says of itself that it is no JSON; everything else is read as JSON.
+
+    Raises:
+        HTTPException: 415.
+    """
+    given = head_of(request).get(b"content-type", b"")
+    if given != _JSON and given.lower().startswith(_NOT_JSON):
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the body must be application/json")
+
+
+async def read_as(model: type[BaseModel], request: Request, body: bytes) -> BaseModel:
+    """Return the body of a request as the model; what takes long holds nobody up.
+
+    Raises:
+        InputError: it is no JSON, or a field is wrong; the first is named.
+    """
+    return await in_turn(request, lambda: parsed(model, body), is_large=is_heavy(body))
+
+
+def is_heavy(body: bytes) -> bool:
+    """Say whether reading a body takes so long that others would notice."""
+    return len(body) > LARGE_BYTES or most_values_in(body) > HEAVY_VALUES
+
+
+def parsed(model: type[BaseModel], body: bytes) -> BaseModel:
+    """Return the body as the model; no body is an empty object.
+
+    Raises:
+        InputError: it is no JSON, or a field is wrong; the first is named.
+    """
+    count = count_values(body)
+    if _NUL in body:
+        _refuse_nul(body)
+    if not body and not any(field.is_required() for field in model.model_fields.values()):
+        body = b"{}"
+    try:
+        return validated_json(model, body or b"{}", count)
+    except ValidationError as exc:
+        raise invalid_request(exc) from None
+
+
+def asked(model: type[BaseModel] | None, request: Request) -> BaseModel | None:
+    """Give the query as the model; a name that stands twice is a list.
+
+    Raises:
+        InvalidField: a parameter is wrong or unknown.
+    """
+    found: dict[str, Any] = {}
+    for name, value in request.query_params.multi_items():
+        if "\0" in value:
+            raise InvalidField(name[:100], "the character NUL is not allowed")
+        found[name] = value if name not in found else [*_listed(found[name]), value]
+    if model is None:
+        if found:
+            raise Violations([(next(iter(found))[:100], "there is no such parameter")])
+        return None
+    try:
+        return model.model_validate(found)
+    except ValidationError as exc:
+        raise invalid_request(exc) from None
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return value if isinstance(value, list) else [value]
+
+
+def _refuse_nul(body: bytes) -> None:
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return  # told in better words by the model
+    if isinstance(document, dict):
+        for name, value in document.items():
+            if any("\0" in text for text in _texts([name, value])):
+                raise InvalidField(
+                    name.replace("\0", "?")[:100], "the character NUL is not allowed"
+                )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case str() as text:
+                yield text
+            case list() as some:
+                waiting += some
+            case dict() as fields:
+                waiting += [*fields, *fields.values()]

@@ -1,0 +1,167 @@
+"""What a handler is given: who asks, what for, and a connection that shows only theirs."""
+
+import hashlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+from uuid import UUID
+
+from starlette.requests import Request
+
+from mailqueue.api.http.body import HEAVY_VALUES, head_of
+from mailqueue.api.http.dependencies import Services
+from mailqueue.api.http.large_bodies import LARGE_BYTES, in_turn
+from mailqueue.api.http.runtime import Runtime
+from mailqueue.core.errors import NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.settings.environment import Settings
+from mailqueue.tenants.model import Admin, Caller
+
+LONGEST_TEST_KEY = 250
+"""Characters of a test key's idempotency key that is kept as it is."""
+T = TypeVar("T")
+
+
+class Call:
+    """One request, after key, scope and shape were found right.
+
+    `body` and `query` are the endpoint's models, `path` its variables as text, `size` the bytes of
+    the body and `values` how many values it holds, where a handler reads it. `caller` is only there
+    for keys, `admin` only for administrators.
+    """
+
+    __slots__ = (
+        "_admin",
+        "_caller",
+        "_conn",
+        "body",
+        "is_read_only",
+        "path",
+        "query",
+        "request",
+        "runtime",
+        "size",
+        "values",
+    )
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        request: Request,
+        path: Mapping[str, str],
+        *,
+        who: Caller | Admin,
+        is_read_only: bool = False,
+    ) -> None:
+        self.runtime = runtime
+        self.request = request
+        self.path = path
+        self._caller = who if isinstance(who, Caller) else None
+        self._admin = who if isinstance(who, Admin) else None
+        self.body: Any = None
+        self.query: Any = None
+        self.size = self.values = 0
+        self.is_read_only = is_read_only
+        self._conn: Conn | None = None
+
+    @property
+    def caller(self) -> Caller:
+        """Say whose key asks."""
+        assert self._caller is not None, "an endpoint for administrators has no caller"
+        return self._caller
+
+    @property
+    def admin(self) -> Admin:
+        """Say which administrator asks."""
+        assert self._admin is not None, "an endpoint for keys has no administrator"
+        return self._admin
+
+    @property
+    def by(self) -> str:
+        """Name who asks as the audit log does."""
+        if self._admin is not None:
+            return f"{self._admin.name} ({self._admin.means})"
+        return f"key {self.caller.name}"
+
+    @property
+    def tenant(self) -> UUID | None:
+        """Give the project that may be seen; None for administrators, who see all."""
+        return self._caller.project_id if self._caller is not None else None
+
+    @property
+    def is_test(self) -> bool | None:
+        """Return the mode of the caller's key; None for administrators, who see both."""
+        return self._caller.is_test if self._caller is not None else None
+
+    @property
+    def settings(self) -> Settings:
+        return self.runtime.settings
+
+    @property
+    def services(self) -> Services:
+        return self.runtime.services
+
+    async def in_turn(self, work: Callable[[], T]) -> T:
+        """Do work on what was sent: where that is much, in a thread, one request after another."""
+        is_heavy = self.size > LARGE_BYTES or self.values > HEAVY_VALUES
+        return await in_turn(self.request, work, is_large=is_heavy)
+
+    @property
+    def idempotency_key(self) -> str | None:
+        """Give the header Idempotency-Key."""
+        given = head_of(self.request).get(b"idempotency-key")
+        return None if given is None else given.decode("latin-1")
+
+    def kept_key(self, key: str) -> str:
+        """Return an idempotency key as it is kept: those of test keys are no live key's."""
+        if not self.is_test:
+            return key
+        # Keys have no spaces. A long one is kept as its hash, with the other word before it.
+        if len(key) <= LONGEST_TEST_KEY:
+            return f"test {key}"
+        return f"test sha256 {hashlib.sha256(key.encode()).hexdigest()}"
+
+    def id(self, name: str) -> UUID:
+        """Give a variable of the path as the id of a thing, named `email_id` for an email.
+
+        Raises:
+            NotFound: it is no id, so there is no such thing.
+        """
+        given = self.path[name]
+        try:
+            return UUID(given)
+        except ValueError:
+            raise NotFound(name.removesuffix("_id").replace("_", " "), given[:100]) from None
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Conn]:
+        """Lend a connection in a transaction that acts as role mailqueue_api for the caller.
+
+        It commits when the block ends. Inside, row-level security shows the caller's project only,
+        all projects for administrators, and test things only to a test key. Do not hash, render or
+        talk to anybody inside. Where the request has an idempotency key that is kept TOGETHER, this
+        is the one transaction of it.
+        """
+        if self._conn is not None:
+            async with self._conn.transaction():  # by itself all or nothing, as it would be alone
+                yield self._conn
+            return
+        key_id = self._caller.id if self._caller is not None else None
+        async with self.runtime.transaction(
+            self.tenant,
+            by=self.by,
+            key_id=key_id,
+            is_test=self.is_test,
+            is_read_only=self.is_read_only,
+        ) as conn:
+            yield conn
+
+    @asynccontextmanager
+    async def in_one_transaction(self) -> AsyncIterator[Conn]:
+        """Have every connection of this call be one; for the machinery around handlers."""
+        async with self.connection() as conn:
+            self._conn = conn
+            try:
+                yield conn
+            finally:
+                self._conn = None

@@ -1,0 +1,71 @@
+"""What endpoints need from outside the API; the wiring puts it in. Values only."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from mailqueue.core.errors import Conflict, Unauthorized
+from mailqueue.core.secret import Secret
+from mailqueue.mail.message.file_storage import FileShelf
+from mailqueue.mail.message.tracking import Dresses
+from mailqueue.ports.inbound import Provider
+from mailqueue.ports.transport import Transport
+from mailqueue.ports.webhook import Poster
+from mailqueue.rendering.process.host import Chamber
+from mailqueue.senders.inline import InlineServer
+from mailqueue.senders.model import SenderAccount
+from mailqueue.smtp.client.transcript import Transcript
+from mailqueue.templates.cache import Sheets
+from mailqueue.tenants.model import Admin
+from mailqueue.tracking.keyring import Keyring
+
+AdminOf = Callable[[str], Awaitable[Admin]]
+"""Say who bears a token; raises Unauthorized for one that is not in force."""
+
+
+TransportOf = Callable[[InlineServer], Transport]
+
+
+def no_way(server: InlineServer) -> Transport:  # noqa: ARG001
+    """Know no way to any server."""
+    raise Conflict("no mail is sent from here")
+
+
+OpenWay = Callable[[SenderAccount, Secret | None, Transcript], Transport]
+"""Give the way out of a sender account, password opened; what is said goes to the transcript."""
+
+
+def no_account(
+    account: SenderAccount,
+    password: Secret | None,  # noqa: ARG001
+    transcript: Transcript,  # noqa: ARG001
+) -> Transport:
+    """Know no way out of any account."""
+    raise Conflict(f"sender account {account.name} is not tried from here")
+
+
+def no_poster() -> Poster:
+    """Know no way to any endpoint."""
+    raise Conflict("no webhook is called from here")
+
+
+async def nobody(token: str) -> Admin:  # noqa: ARG001
+    """Know no administrator."""
+    raise Unauthorized("this token is not valid")
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """A field for each outside thing, with what holds where nothing was wired."""
+
+    admin_of: AdminOf = nobody
+    open_way: OpenWay = no_account
+    transport_of: TransportOf = no_way  # to a server that is named for one mail
+    make_poster: Callable[[], Poster] = no_poster  # calls endpoints of webhooks
+    shelf: FileShelf = field(default_factory=FileShelf)  # where large attachments lie
+    chamber: Chamber = field(default_factory=Chamber)  # where templates are compiled and tried
+    keyring: Keyring = field(default_factory=lambda: Keyring(lambda: None))  # of tokens in links
+    dresses: Dresses = field(
+        default_factory=Dresses
+    )  # what is put into mail that is sent from here
+    inbound: Mapping[str, Provider] = field(default_factory=dict)  # who may tell what came back
+    sheets: Sheets = field(default_factory=Sheets)  # versions that mail is accepted from

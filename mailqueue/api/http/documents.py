@@ -1,0 +1,46 @@
+"""The routes that describe the API: `/openapi.json` for programs, `/docs` for people."""
+
+from collections.abc import Sequence
+from functools import cache
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from mailqueue.api.http.endpoint import Endpoint
+from mailqueue.api.http.openapi import Json, openapi
+from mailqueue.api.http.reference import reference_page
+from mailqueue.api.http.responses import json_bytes_answer
+
+
+def document_routes(endpoints: Sequence[Endpoint]) -> list[BaseRoute]:
+    """Give both; they are made when they are first asked for, and need no key."""
+
+    @cache
+    def document() -> Json:
+        return openapi(endpoints)
+
+    @cache
+    def written() -> bytes:
+        return orjson.dumps(document())
+
+    async def show_json(request: Request) -> Response:  # noqa: ARG001
+        return json_bytes_answer(written())
+
+    async def show_page(request: Request) -> Response:
+        origin = f"{request.url.scheme}://{request.url.netloc}"
+        page = reference_page(document(), origin=origin)
+        return Response(
+            page.html,
+            media_type="text/html",
+            headers={
+                "Content-Security-Policy": page.policy,
+                "Cache-Control": "no-cache",
+                "Referrer-Policy": "no-referrer",
+                "X-Content-Type-Options": "nosniff",
+                "X-Frame-Options": "DENY",
+            },
+        )
+
+    return [Route("/openapi.json", show_json), Route("/docs", show_page)]

@@ -1,0 +1,144 @@
+"""Sees to it that requests under one Idempotency-Key take effect once, and are answered alike.
+
+Key, effect and answer are one transaction (Once.TOGETHER): whoever comes at the same moment waits
+for it, and a crash leaves nothing or everything. Where a handler talks to others it must not hold a
+transaction meanwhile (Once.APART): the key is committed first, and where no answer follows nobody
+is told to try again.
+"""
+
+import hashlib
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+import orjson
+from starlette.responses import Response
+
+from mailqueue.api.http import store
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, Once
+from mailqueue.api.http.large_bodies import LARGE_BYTES, in_turn
+from mailqueue.api.http.responses import Busy, json_bytes_answer
+from mailqueue.api.http.validation import MOST_VALUES
+from mailqueue.core.errors import Conflict, InvalidField, MailqueueError
+from mailqueue.core.jsonsize import values_in
+
+NOBODYS = UUID(int=0)
+REPLAYED = "Idempotent-Replayed"
+FIELD = "Idempotency-Key"
+STILL_RUNNING = timedelta(minutes=2)
+_KEY = re.compile(r"[!-~]{1,255}")
+Answering = Callable[[], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    owner: UUID
+    key: str
+    fingerprint: bytes
+
+
+async def answered_once(
+    endpoint: Endpoint, call: Call, body: bytes, *, answering: Answering
+) -> Response:
+    """Answer a request, or give again what was answered under its key.
+
+    Raises:
+        InvalidField: the key is none, or was used for another request.
+        Busy: the same request is being answered now.
+    """
+    given = call.idempotency_key
+    once = endpoint.once_is
+    if given is None or once in (Once.NEVER, Once.ITSELF):
+        return await answering()
+    if not _KEY.fullmatch(given):
+        raise InvalidField(FIELD, "must be 1 to 255 visible ASCII characters")
+    is_heavy = len(body) > LARGE_BYTES
+    found = await in_turn(call.request, lambda: _fingerprint(call, body), is_large=is_heavy)
+    kept = _Kept(call.tenant or NOBODYS, call.kept_key(given), found)
+    if once is Once.TOGETHER:
+        return await _together(endpoint, call, kept, answering)
+    return await _apart(endpoint, call, kept, answering)
+
+
+async def _together(endpoint: Endpoint, call: Call, kept: _Kept, answering: Answering) -> Response:
+    async with call.in_one_transaction() as conn:
+        earlier = await store.claim_answer(conn, kept.owner, kept.key, fingerprint=kept.fingerprint)
+        if earlier is not None:
+            return _again(kept, earlier)
+        response = await answering()
+        await _keep(endpoint, call, kept, response)
+    return response
+
+
+async def _apart(endpoint: Endpoint, call: Call, kept: _Kept, answering: Answering) -> Response:
+    async with call.connection() as conn:
+        earlier = await store.claim_answer(conn, kept.owner, kept.key, fingerprint=kept.fingerprint)
+    if earlier is not None:
+        return _again(kept, earlier)
+    try:
+        response = await answering()
+    except MailqueueError:
+        # Refused before anything was done.
+        async with call.connection() as conn:
+            await store.give_back_answer(conn, kept.owner, kept.key)
+        raise
+    await _keep(endpoint, call, kept, response)
+    return response
+
+
+async def _keep(endpoint: Endpoint, call: Call, kept: _Kept, response: Response) -> None:
+    async with call.connection() as conn:
+        await store.keep_answer(
+            conn,
+            kept.owner,
+            kept.key,
+            status=response.status_code,
+            content_type=response.headers.get("content-type"),
+            body=_without(bytes(getattr(response, "body", b"")), endpoint.hidden),
+        )
+
+
+def _again(kept: _Kept, earlier: store.Earlier) -> Response:
+    if earlier.fingerprint != kept.fingerprint:
+        raise InvalidField(FIELD, "was used for another request within 24 hours")
+    if earlier.status is None:
+        if earlier.age < STILL_RUNNING:
+            raise Busy("a request under this Idempotency-Key is being answered")
+        raise Conflict(
+            "a request under this Idempotency-Key was begun and never answered: see whether it "
+            "took effect, and use another key to ask anew"
+        )
+    return json_bytes_answer(
+        earlier.body or b"",
+        status=earlier.status,
+        headers={REPLAYED: "true"},
+        content_type=earlier.content_type,
+    )
+
+
+def _fingerprint(call: Call, body: bytes) -> bytes:
+    """Give what two requests have in common that ask the same."""
+    request = call.request
+    digest = hashlib.sha256(f"{request.method} {request.url.path}?{request.url.query}\n".encode())
+    digest.update(_canonical(body))
+    return digest.digest()
+
+
+def _canonical(body: bytes) -> bytes:
+    if values_in(body, few=MOST_VALUES, most=MOST_VALUES) > MOST_VALUES:
+        return body  # no handler reads it as JSON
+    try:
+        return orjson.dumps(orjson.loads(body), option=orjson.OPT_SORT_KEYS)
+    except (ValueError, TypeError):  # a file, or what only Python can hold
+        return body
+
+
+def _without(body: bytes, hidden: tuple[str, ...]) -> bytes:
+    """Leave out secrets that are shown once."""
+    if not hidden:
+        return body
+    document = orjson.loads(body)
+    return orjson.dumps(document | {name: None for name in hidden if name in document})

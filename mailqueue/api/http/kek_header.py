@@ -1,0 +1,98 @@
+"""The key that a project keeps itself, as it comes in a header: used once and kept nowhere."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import timedelta
+
+from starlette.requests import Request
+
+from mailqueue.api.http.context import Call
+from mailqueue.core.errors import ConfigError, Conflict, InvalidField
+from mailqueue.db.fetch import Conn
+from mailqueue.vault import ownkey
+from mailqueue.vault.masterkey import MasterKey, master_key_of, parse_key
+from mailqueue.vault.model import OwnKey
+
+KEK = "X-Project-KEK"
+NEW_KEK = "X-Project-New-KEK"
+_MOST_CHARACTERS = 200
+_MOMENT = timedelta(minutes=1)
+
+
+def own_key_of(request: Request, name: str = KEK) -> OwnKey | None:
+    """Take the key out of the headers: whoever looks at them later finds none.
+
+    Raises:
+        InvalidField: it is no key; what it is is not repeated.
+    """
+    wanted = name.lower().encode()
+    given = [text for header, text in request.scope["headers"] if header == wanted]
+    if not given:
+        return None
+    request.scope["headers"] = [
+        (header, b"***" if header == wanted else text) for header, text in request.scope["headers"]
+    ]
+    try:
+        text = given[0].decode("ascii")
+        if len(given) == 1 and len(text) <= _MOST_CHARACTERS:
+            return OwnKey(parse_key(text, source=name))
+    except (UnicodeDecodeError, ConfigError):
+        pass
+    raise InvalidField(name, "must be 32 bytes in base64 or hexadecimal digits") from None
+
+
+def needed_key(request: Request, name: str = KEK) -> OwnKey:
+    """Take the key out of the headers.
+
+    Raises:
+        InvalidField: there is none.
+    """
+    found = own_key_of(request, name)
+    if found is None:
+        raise InvalidField(name, "is needed: the project's own key")
+    return found
+
+
+def platform_key(call: Call) -> MasterKey:
+    """Give the master key of this installation.
+
+    Raises:
+        Conflict: it has none, so that nothing can be sealed.
+    """
+    found = master_key_of(call.settings)
+    if found is None:
+        raise Conflict("this installation has no master key, without which nothing is sealed")
+    return found
+
+
+@contextmanager
+def refused_as_header() -> Iterator[None]:
+    """Say of a wrong key in which header it stands."""
+    try:
+        yield
+    except InvalidField as exc:
+        if exc.field != "key":
+            raise
+        raise InvalidField(KEK, exc.why) from None
+
+
+@asynccontextmanager
+async def lent_key(call: Call, own: OwnKey | None, conn: Conn) -> AsyncIterator[None]:
+    """Have a locked project's secrets open for a block, and for nobody outside its transaction.
+
+    Without a key, and in a project that is not locked, nothing is done.
+
+    Raises:
+        InvalidField: this is not the project's key.
+    """
+    project = call.caller.project
+    vaults = await ownkey.list_vaults(conn, project=project) if own is not None else []
+    if own is None or not any(vault.is_locked for vault in vaults):
+        yield
+        return
+    with refused_as_header():
+        await ownkey.unlock(
+            conn, project, own=own, master=platform_key(call), lasts=_MOMENT, by=call.by
+        )
+    yield
+    await ownkey.lock(conn, project, by=call.by)

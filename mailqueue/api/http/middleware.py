@@ -1,0 +1,77 @@
+"""What every request gets at the edge: an id, a line in the log, and nothing secret in it."""
+
+import logging
+import os
+import re
+import time
+from collections.abc import MutableMapping
+from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mailqueue.api.http.responses import AWAY, HEAD, REQUEST_ID
+from mailqueue.telemetry.log import get_logger
+
+_TOKEN = re.compile(r"^(/(?:inbound/[^/]{1,40}|t/[a-z]|pref)/).+")
+_ADDRESS = re.compile(r"(?<![^/])[^/]+@[^/]*")
+_GIVEN = re.compile(rb"[A-Za-z0-9._-]{8,64}")
+log = get_logger(__name__)
+
+
+class Edge:
+    """Wraps an application of HTTP."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = _request_id(scope)
+        scope[REQUEST_ID] = request_id
+        began = time.perf_counter()
+        status = 0
+
+        async def answer(message: MutableMapping[str, Any]) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = int(message["status"])
+                message["headers"] = [
+                    *message.get("headers", ()),
+                    (b"x-request-id", request_id.encode()),
+                ]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, answer)
+        finally:
+            _note(scope, status, request_id=request_id, seconds=time.perf_counter() - began)
+
+
+def _request_id(scope: Scope) -> str:
+    """Take the caller's own id, or make one."""
+    head = scope[HEAD] = dict(scope["headers"])
+    given = head.get(b"x-request-id")
+    if given is not None and _GIVEN.fullmatch(given):
+        return str(given, "ascii")
+    return os.urandom(9).hex()
+
+
+def _note(scope: Scope, status: int, *, request_id: str, seconds: float) -> None:
+    """Write the line: what is answered well is a matter of debugging, there is much of it."""
+    if status < 400 and not log.is_enabled_for(logging.DEBUG):
+        return
+    write = log.debug if status < 400 else log.info if status < 500 else log.error
+    write(
+        "request.answered",
+        method=scope["method"],
+        # Not the query: it may hold addresses.
+        # Whose link it is, and who is asked about, nobody needs to know.
+        path=_ADDRESS.sub("…", _TOKEN.sub(r"\1…", scope["path"][:200])),
+        status=status,
+        response_ms=round(1000 * seconds, 1),
+        request_id=request_id,
+        client=(scope.get("client") or ("",))[0],
+        **({"why": scope[AWAY]} if AWAY in scope else {}),
+    )

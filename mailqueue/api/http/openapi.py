@@ -1,0 +1,254 @@
+"""Describes the table of endpoints as an OpenAPI 3.1 document, from the models that validate."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
+
+import mailqueue
+from mailqueue.api.http.endpoint import Endpoint, Once
+
+Json = dict[str, Any]
+REF = "#/components/schemas/{model}"
+INTRODUCTION = (
+    "Hand mail in, and look at what became of it. Every request names a key in `X-API-Key` or in "
+    "`Authorization: Bearer`. Errors have one shape, the schema Error. `RateLimit` says how many "
+    "requests are left. A POST with an `Idempotency-Key` takes effect once within 24 hours."
+)
+ERROR: Json = {
+    "type": "object",
+    "required": ["statusCode", "name", "message", "request_id"],
+    "properties": {
+        "statusCode": {
+            "type": "integer",
+            "description": "The status of the answer.",
+            "examples": [422],
+        },
+        "name": {
+            "type": "string",
+            "description": "What is wrong, for programs.",
+            "examples": ["invalid_field"],
+        },
+        "message": {
+            "type": "string",
+            "description": "What is wrong, for people.",
+            "examples": ["to.0: is no address"],
+        },
+        "field": {"type": "string", "description": "The first field that is wrong."},
+        "violations": {
+            "type": "array",
+            "description": "All that is wrong in a body or query.",
+            "items": {
+                "type": "object",
+                "properties": {"field": {"type": "string"}, "message": {"type": "string"}},
+            },
+        },
+        "needed": {"type": "string", "description": "What the key lacks, as scope email:send."},
+        "request_id": {
+            "type": ["string", "null"],
+            "description": "Finds the request in the log.",
+        },
+    },
+}
+WHY_BY_STATUS: Mapping[int, str] = {
+    400: "The body is no JSON object.",
+    401: "Key or token is missing, unknown, revoked or expired.",
+    403: "The key lacks the scope, or the token the role, that `needed` names.",
+    404: "There is no such thing in the key's project.",
+    409: "Something that exists stands in the way.",
+    413: "The body is too large.",
+    415: "The body is no JSON, or compressed.",
+    422: "A field or parameter is wrong; `field` names it.",
+    429: "Requests come too fast, or a quota is used up; try again after `Retry-After`.",
+    503: "The database is away or full; try again after `Retry-After`.",
+}
+_UUIDS = frozenset(("batch_id", "email_id", "key_id", "webhook_id", "delivery_id"))
+_ABOUT_BY_VARIABLE: Mapping[str, str] = {
+    "pid": "Id or name of the key's own project, such as `default`.",
+    "id": "Id or slug of the project.",
+    "batch_id": "Id of the batch, from the answer that accepted it.",
+    "email_id": "Id of the mail, from the answer that accepted it.",
+    "key_id": "Id of the key, from the list of keys; not the key itself.",
+    "config_id": "Id of the sender account, a number from the list of accounts.",
+    "email_hash": "Hash of the address: `email_hash` in the list and in a check; or the address.",
+    "email": "Address of a recipient.",
+    "slug": "Category, as mail names it.",
+    "template": "Id or slug of the template, such as `welcome`.",
+    "version": "Id or number of the version, such as `3`.",
+    "name": "Name of the layout or partial, such as `footer`.",
+    "webhook_id": "Id of the webhook, from the list of webhooks.",
+    "delivery_id": "Id of the delivery, from the log of its webhook.",
+}
+IDEMPOTENCY_KEY: Json = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "Makes this request take effect once, however often it is sent within 24 hours.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+}
+
+
+def openapi(endpoints: Sequence[Endpoint]) -> Json:
+    """Give the document."""
+    schemas, components = _schemas(endpoints)
+    paths: dict[str, Json] = {}
+    for endpoint in endpoints:
+        operation = _operation(endpoint, schemas, components)
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "mailqueue",
+            "version": mailqueue.__version__,
+            "description": INTRODUCTION,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "tags": [{"name": tag} for tag in dict.fromkeys(each.tag for each in endpoints)],
+        "paths": paths,
+        "components": {
+            "schemas": {"Error": ERROR, **components},
+            "responses": {str(status): _error(why) for status, why in WHY_BY_STATUS.items()},
+            "headers": _HEADERS,
+            "securitySchemes": _SECURITY,
+        },
+    }
+
+
+def _schemas(endpoints: Sequence[Endpoint]) -> tuple[Mapping[Any, Json], Json]:
+    """Give the schema of each endpoint's body and answer, and what those refer to."""
+    adapters = []
+    for number, endpoint in enumerate(endpoints):
+        if endpoint.request is not None:
+            adapters.append(((number, "in"), "validation", TypeAdapter(endpoint.request)))
+        if endpoint.response is not None:
+            adapters.append(((number, "out"), "serialization", TypeAdapter(endpoint.response)))
+    found, shared = TypeAdapter.json_schemas(adapters, ref_template=REF)  # type: ignore[arg-type]
+    by_endpoint = {
+        (endpoints[number].method, endpoints[number].path, way): schema
+        for ((number, way), _), schema in found.items()
+    }
+    return by_endpoint, shared.get("$defs", {})
+
+
+def _operation(endpoint: Endpoint, schemas: Mapping[Any, Json], components: Json) -> Json:
+    at = (endpoint.method, endpoint.path)
+    parameters = [*_path_parameters(endpoint), *_query_parameters(endpoint.query, components)]
+    if endpoint.method == "POST" and endpoint.once_is is not Once.NEVER:
+        parameters.append(IDEMPOTENCY_KEY)
+    operation: Json = {
+        "operationId": operation_id(endpoint),
+        "summary": endpoint.summary.rstrip("."),
+        "tags": [endpoint.tag],
+        "security": [{"administrator": []}]
+        if endpoint.superadmin
+        else [{"key": []}, {"bearer": []}],
+        "responses": _responses(endpoint, schemas.get((*at, "out"))),
+    }
+    if endpoint.description or endpoint.scope is not None:
+        operation["description"] = _described(endpoint)
+    if endpoint.scope is not None:
+        operation["x-scope"] = str(endpoint.scope)
+    if parameters:
+        operation["parameters"] = parameters
+    if endpoint.request is not None:
+        content: Json = {"schema": schemas[(*at, "in")]}
+        if endpoint.example is not None:
+            content["example"] = endpoint.example
+        operation["requestBody"] = {"required": True, "content": {"application/json": content}}
+    return operation
+
+
+def operation_id(endpoint: Endpoint) -> str:
+    """Name an operation for programs: by method and path, which no two share."""
+    words = re.sub(r"[^a-z0-9]+", "_", endpoint.path.lower().removeprefix("/v1")).strip("_")
+    return f"{endpoint.method.lower()}_{words}"
+
+
+def _described(endpoint: Endpoint) -> str:
+    scope = f"Needs scope `{endpoint.scope}`." if endpoint.scope is not None else ""
+    return " ".join(part for part in (endpoint.description, scope) if part)
+
+
+def _path_parameters(endpoint: Endpoint) -> list[Json]:
+    return [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "description": _ABOUT_BY_VARIABLE[name],
+            "schema": {"type": "string", **({"format": "uuid"} if name in _UUIDS else {})},
+        }
+        for name in re.findall(r"{(\w+)}", endpoint.path)
+    ]
+
+
+def _query_parameters(model: type[BaseModel] | None, components: Json) -> list[Json]:
+    if model is None:
+        return []
+    schema = model.model_json_schema(ref_template=REF)
+    components |= schema.get("$defs", {})
+    needed = schema.get("required", ())
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "required": name in needed,
+            "description": each.pop("description", ""),
+            "schema": each,
+        }
+        for name, each in schema.get("properties", {}).items()
+    ]
+
+
+def _responses(endpoint: Endpoint, answer: Json | None) -> Json:
+    good: Json = {"description": endpoint.summary, "headers": _SENT_HEADERS}
+    if answer is not None:
+        good["content"] = {"application/json": {"schema": answer}}
+    statuses = {401, 429, 503}
+    if endpoint.scope is not None or endpoint.superadmin:
+        statuses.add(403)
+    if "{" in endpoint.path:
+        statuses.add(404)
+    if endpoint.method != "GET":
+        statuses.add(409)
+    if endpoint.request is not None:
+        statuses |= {400, 413, 415, 422}
+    if endpoint.query is not None or endpoint.method != "DELETE":
+        statuses.add(422)
+    errors = {
+        str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)
+    }
+    return {str(int(endpoint.status)): good, **errors, "default": _error("Any other error.")}
+
+
+def _error(why: str) -> Json:
+    schema = {"$ref": "#/components/schemas/Error"}
+    return {
+        "description": why,
+        "headers": {"X-Request-Id": {"$ref": "#/components/headers/X-Request-Id"}},
+        "content": {"application/json": {"schema": schema}},
+    }
+
+
+_HEADERS: Json = {
+    "X-Request-Id": {"description": "To be found in the log by.", "schema": {"type": "string"}},
+    "RateLimit": {
+        "description": 'Requests left, and seconds until all are: `"key";r=99;t=1`.',
+        "schema": {"type": "string"},
+    },
+    "RateLimit-Policy": {
+        "description": 'Requests a key may make in how many seconds: `"key";q=100;w=10`.',
+        "schema": {"type": "string"},
+    },
+}
+_SENT_HEADERS: Json = {name: {"$ref": f"#/components/headers/{name}"} for name in _HEADERS}
+_SECURITY: Json = {
+    "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+    "bearer": {"type": "http", "scheme": "bearer", "description": "The API key."},
+    "administrator": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A token of `mailqueue admin create`, or of the OIDC issuer.",
+    },
+}

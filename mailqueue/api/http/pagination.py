@@ -1,0 +1,86 @@
+"""How lists are read page by page: by the key of the last row, in a cursor callers pass back."""
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Generic, TypeVar
+from uuid import UUID
+
+import orjson
+from pydantic import Field
+
+from mailqueue.api.http.schema_base import Given
+from mailqueue.core.errors import InvalidField
+
+T = TypeVar("T")
+LARGEST_PAGE = 200
+_LARGEST_CURSOR = 1000
+
+
+class PageQuery(Given):
+    """The query of a list; lists with filters add theirs in a subclass."""
+
+    limit: Annotated[int, Field(ge=1, le=LARGEST_PAGE)] = 50
+    """How many come at once."""
+    cursor: str | None = None
+    """The `next_cursor` of the page before; the first page if left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """A part of a list; `next_cursor` is null where nothing comes after."""
+
+    data: list[T]
+    next_cursor: str | None
+
+
+def page_of(rows: Sequence[T], limit: int, *, key: Callable[[T], Sequence[Any]]) -> Page[T]:
+    """Give the page of rows read with `limit + 1`; `key` is what the statement pages by."""
+    shown = list(rows[:limit])
+    more = len(rows) > limit
+    return Page(shown, cursor_of(*key(shown[-1])) if more else None)
+
+
+def cursor_of(*key: Any) -> str:
+    """Write the key of a row as a cursor."""
+    return base64.urlsafe_b64encode(orjson.dumps(list(key))).rstrip(b"=").decode()
+
+
+def key_of(cursor: str | None, *kinds: type) -> tuple[Any, ...]:
+    """Read a cursor: a value for each of `kinds` (str, int, UUID, datetime); all None without one.
+
+    Raises:
+        InvalidField: it is none of ours.
+    """
+    if cursor is None:
+        return (None,) * len(kinds)
+    try:
+        octets = cursor[:_LARGEST_CURSOR].encode("ascii")
+        padded = octets + b"=" * (-len(octets) % 4)
+        found = orjson.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        if not isinstance(found, list) or len(found) != len(kinds):
+            raise ValueError("another list's")
+        return tuple(_read(kind, given) for kind, given in zip(kinds, found, strict=True))
+    except (ValueError, binascii.Error):
+        raise InvalidField("cursor", "is none that a list here gave") from None
+
+
+def _read(kind: type, given: object) -> Any:
+    if kind is int and type(given) is int and abs(given) < 2**63:
+        return given
+    if isinstance(given, str) and "\0" not in given:
+        if kind is str:
+            return given
+        if kind is UUID:
+            return UUID(given)
+        if kind is datetime:
+            return _aware(datetime.fromisoformat(given))
+    raise ValueError("another kind")
+
+
+def _aware(instant: datetime) -> datetime:
+    if instant.tzinfo is None:
+        raise ValueError("no zone")
+    return instant

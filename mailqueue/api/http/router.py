@@ -1,0 +1,171 @@
+"""Finds the endpoint of a request, and answers it: admit, validate, handle, answer."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match
+from starlette.types import Receive, Scope, Send
+
+from mailqueue.api.emails.schema import Repeated
+from mailqueue.api.http.auth import PROJECT, admitted, let_in, reads_only
+from mailqueue.api.http.body import asked, body_of, check_type, read_as
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, Once
+from mailqueue.api.http.idempotency import REPLAYED, answered_once
+from mailqueue.api.http.large_bodies import admit, release
+from mailqueue.api.http.responses import error_answer, http_refusal, json_answer, refusal
+from mailqueue.api.http.runtime import Runtime
+from mailqueue.core.errors import MailqueueError
+from mailqueue.tenants.model import Caller
+from mailqueue.tenants.rate_limit.limiter import WINDOW_SECONDS, RanOut, Standing
+
+Methods = dict[str, Endpoint]
+Limits = list[tuple[bytes, bytes]]
+_FOUND = "mailqueue.endpoints"
+
+
+@dataclass(slots=True)
+class _Branch:
+    """Paths that begin alike: by their next part, or by any (a variable)."""
+
+    by_part: dict[str, "_Branch"] = field(default_factory=dict)
+    variable: "_Branch | None" = None
+    methods: Methods = field(default_factory=dict)
+
+
+class Routing(BaseRoute):
+    """All endpoints of a table as one route of starlette."""
+
+    def __init__(self, endpoints: Iterable[Endpoint], runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._root = _Branch()
+        self._by_path: dict[str, Methods] = {}
+        for endpoint in endpoints:
+            methods = self._grown(endpoint.path)
+            if endpoint.method in methods:
+                raise ValueError(f"{endpoint.method} {endpoint.path} stands twice in the table")
+            methods[endpoint.method] = endpoint
+            if "{" not in endpoint.path:
+                self._by_path[endpoint.path] = methods
+
+    def _grown(self, path: str) -> Methods:
+        branch = self._root
+        for part in path.split("/"):
+            if not part.startswith("{"):
+                branch = branch.by_part.setdefault(part, _Branch())
+                continue
+            if branch.variable is None:
+                branch.variable = _Branch()
+            branch = branch.variable
+        return branch.methods
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Say for starlette whether a path is ours; whether the method is, too, comes later."""
+        if scope["type"] != "http":
+            return Match.NONE, {}
+        path = scope["path"]
+        methods = self._by_path.get(path) or _walk(self._root, path.split("/"))
+        return (Match.FULL, {_FOUND: methods}) if methods else (Match.NONE, {})
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request."""
+        methods: Methods = scope[_FOUND]
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        endpoint = methods.get(method)
+        try:
+            if endpoint is None:
+                response = _no_such_method(scope, methods)
+            else:
+                response = await self._answered(endpoint, Request(scope, receive, send))
+            await response(scope, receive, send)
+        finally:
+            release(scope)
+
+    async def _answered(self, endpoint: Endpoint, request: Request) -> Response:
+        limits: Limits = []
+        try:
+            response = await self._handled(endpoint, request, limits)
+        except RanOut as exc:
+            limits = limit_headers(exc.standing, b"project" if exc.what == PROJECT else b"key")
+            response = refusal(request.scope, exc)
+        except MailqueueError as exc:
+            response = refusal(request.scope, exc)
+        except HTTPException as exc:
+            response = http_refusal(request.scope, exc)
+        response.raw_headers += limits
+        return response
+
+    async def _handled(self, endpoint: Endpoint, request: Request, limits: Limits) -> Response:
+        path = variables(endpoint, request.scope["path"])
+        who = await admitted(endpoint, self._runtime, request, path=path)
+        if isinstance(who, Caller):
+            limits += limit_headers(await let_in(who, self._runtime.allowance))
+            admit(request.scope, self._runtime.bodies, who)
+        call = Call(self._runtime, request, path, who=who, is_read_only=reads_only(endpoint, who))
+        if endpoint.query is not None or request.scope["query_string"]:
+            call.query = asked(endpoint.query, request)
+        body = b""
+        if endpoint.request is not None:
+            check_type(request)
+            body = await body_of(request)
+            call.size = len(body)
+            call.body = await read_as(endpoint.request, request, body)
+        if endpoint.once_is in (Once.NEVER, Once.ITSELF) or call.idempotency_key is None:
+            return await _answer(endpoint, call)
+        if endpoint.request is None:
+            body = request._body = await body_of(request)  # where a handler's own reading finds it
+        return await answered_once(endpoint, call, body, answering=lambda: _answer(endpoint, call))
+
+
+async def _answer(endpoint: Endpoint, call: Call) -> Response:
+    answer = await endpoint.handler(call)
+    if isinstance(answer, Response):
+        return answer
+    headers = {REPLAYED: "true"} if isinstance(answer, Repeated) else None
+    return json_answer(answer, status=endpoint.status, headers=headers)
+
+
+def limit_headers(standing: Standing | None, of: bytes = b"key") -> Limits:
+    """Tell how a key or project stands (draft-ietf-httpapi-ratelimit-headers-10)."""
+    if standing is None:
+        return []
+    policy = b'"%b";q=%d;w=%d' % (of, standing.limit, WINDOW_SECONDS)
+    left = b'"%b";r=%d;t=%d' % (of, standing.left, standing.full_seconds)
+    return [(b"ratelimit-policy", policy), (b"ratelimit", left)]
+
+
+def variables(endpoint: Endpoint, path: str) -> Mapping[str, str]:
+    """Give what stands in the path for each variable of the endpoint's."""
+    if "{" not in endpoint.path:
+        return {}
+    both = zip(endpoint.path.split("/"), path.split("/"), strict=True)
+    return {name[1:-1]: given for name, given in both if name.startswith("{")}
+
+
+def _walk(branch: _Branch, parts: list[str]) -> Methods | None:
+    """Find the methods of a path; a part that is named wins over a variable."""
+    if not parts:
+        return branch.methods or None
+    first, *rest = parts
+    named = branch.by_part.get(first)
+    if named is not None and (found := _walk(named, rest)):
+        return found
+    if branch.variable is None or not first or "\0" in first:
+        return None
+    return _walk(branch.variable, rest)
+
+
+def _no_such_method(scope: Scope, methods: Methods) -> Response:
+    allowed = sorted({*methods, *(["HEAD"] if "GET" in methods else [])})
+    status = HTTPStatus.METHOD_NOT_ALLOWED
+    return error_answer(
+        scope,
+        status,
+        "method_not_allowed",
+        f"{scope['method'][:20]} is not allowed here, {', '.join(allowed)} is",
+        headers={"Allow": ", ".join(allowed)},
+    )

@@ -1,0 +1,66 @@
+"""What lives as long as the API serves: pool, settings, and transactions that act for a tenant."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from mailqueue.api.http import store
+from mailqueue.api.http.dependencies import Services
+from mailqueue.api.http.large_bodies import Bodies
+from mailqueue.api.sending.intake import Intake
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import Pool, borrow
+from mailqueue.settings.environment import Settings
+from mailqueue.tenants.keys.cache import Callers
+from mailqueue.tenants.keys.manage import not_in_force
+from mailqueue.tenants.rate_limit.limiter import Allowance
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """The parts that all requests share."""
+
+    settings: Settings
+    pool: Pool
+    services: Services
+    intake: Intake = field(init=False)
+    callers: Callers = field(init=False)
+    allowance: Allowance = field(init=False)
+    bodies: Bodies = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "intake", Intake(self.pool, self.settings.database))
+        object.__setattr__(self, "callers", Callers(self.borrow))
+        object.__setattr__(self, "allowance", Allowance(self.borrow))
+        object.__setattr__(self, "bodies", Bodies(self.allowance))
+
+    @asynccontextmanager
+    async def borrow(self) -> AsyncIterator[Conn]:
+        """Lend a connection as it is, with the rights of our login; it commits each statement."""
+        async with borrow(self.pool, self.settings.database) as conn:
+            yield conn
+
+    @asynccontextmanager
+    async def transaction(
+        self,
+        tenant: UUID | None,
+        *,
+        by: str,
+        key_id: UUID | None = None,
+        is_test: bool | None = None,
+        is_read_only: bool = False,
+    ) -> AsyncIterator[Conn]:
+        """Lend a connection in a transaction for one project, or for all of them (None).
+
+        It acts for the mode of the key; `is_test` None: for both. The audit names `by`.
+
+        Raises:
+            Unauthorized: the key was put out of force meanwhile.
+        """
+        async with self.borrow() as conn, conn.transaction():
+            if not await store.act_for(
+                conn, tenant, by=by, key_id=key_id, is_test=is_test, is_read_only=is_read_only
+            ):
+                raise not_in_force()
+            yield conn

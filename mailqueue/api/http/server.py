@@ -1,0 +1,77 @@
+"""Serves an ASGI app inside a running program, on a port that is surely ours."""
+
+import asyncio
+import errno
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from mailqueue.api.http.header_limits import BoundedHeads
+from mailqueue.core.errors import ConfigError
+
+GRACE_SECONDS = 5
+
+
+def bind(host: str, port: int, *, option: str) -> socket.socket:
+    """Open the socket to listen on; port 0 takes a free one.
+
+    Raises:
+        ConfigError: the port is taken or the host is not ours; names the option.
+    """
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(address)
+        sock.listen(1024)
+    except OSError as exc:
+        if exc.errno == errno.EADDRINUSE:
+            raise ConfigError(
+                f"{option} {port}: the port is in use on {host}; choose another, "
+                "or 0 for a free one"
+            ) from exc
+        raise ConfigError(f"{option} {port}: cannot listen on {host}: {exc.strerror}") from exc
+    return sock
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to the program around."""
+        yield
+
+
+@asynccontextmanager
+async def listening(
+    app: ASGIApp, sock: socket.socket, *, connections: type[BoundedHeads] = BoundedHeads
+) -> AsyncIterator[str]:
+    """Serve the app on the socket while the block runs; gives its URL."""
+    config = uvicorn.Config(
+        app,
+        loop="none",
+        http=connections,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    server = _Server(config)
+    serving = asyncio.create_task(server.serve(sockets=[sock]), name="api")
+    try:
+        host, port = sock.getsockname()[:2]
+        yield local_url("http", host, port)
+    finally:
+        server.should_exit = True
+        await serving
+
+
+def local_url(scheme: str, host: str, port: int) -> str:
+    """Give the URL a program on this machine reaches a server by."""
+    if host in ("0.0.0.0", "::"):  # noqa: S104
+        host = "127.0.0.1"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

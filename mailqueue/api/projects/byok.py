@@ -1,0 +1,206 @@
+"""The endpoints of projects that keep the key to their secrets themselves."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated
+
+from pydantic import Field
+
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
+from mailqueue.api.http.kek_header import (
+    KEK,
+    NEW_KEK,
+    needed_key,
+    own_key_of,
+    platform_key,
+    refused_as_header,
+)
+from mailqueue.api.http.schema_base import Given
+from mailqueue.core.errors import InvalidField
+from mailqueue.tenants.model import Scope
+from mailqueue.vault import ownkey
+from mailqueue.vault.model import ProjectVault, WrappedBy
+
+PATH = "/v1/projects/{pid}/byok"
+_TAG = "Own keys"
+_MOST_SECONDS = int(ownkey.MOST.total_seconds())
+Seconds = Annotated[int, Field(ge=1, le=_MOST_SECONDS)]
+
+
+class SetOwnKey(Given):
+    """For how long the project is unlocked at once; without, it is locked."""
+
+    unlock_for_seconds: Seconds | None = None
+    """Seconds from now for which mail goes out; if left out, it waits until you unlock."""
+
+
+class Unlock(Given):
+    """For how long from now on."""
+
+    for_seconds: Seconds
+    """Seconds from now on, up to 366 days; 28800 are eight hours."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownVault:
+    """Who holds the key to a project's secrets, and until when they are unlocked.
+
+    `key_id` names the project's own key by a hash; null where the platform holds it.
+    """
+
+    managed_by: str
+    key_id: str | None
+    is_locked: bool
+    unlocked_until: datetime | None
+
+
+async def show(call: Call) -> ShownVault:
+    """Say who holds the key."""
+    async with call.connection() as conn:
+        return _shown(
+            await ownkey.list_vaults(
+                conn, project=call.caller.project, is_read_only=call.is_read_only
+            )
+        )
+
+
+async def set_own(call: Call) -> ShownVault:
+    """Wrap the project's data keys by the key in the header, and by no other."""
+    body: SetOwnKey = call.body
+    own, master = needed_key(call.request), platform_key(call)
+    lasts = body.unlock_for_seconds
+    async with call.connection() as conn:
+        with refused_as_header():
+            found = await ownkey.set_own(
+                conn,
+                call.caller.project,
+                own=own,
+                master=master,
+                unlock_for=None if lasts is None else timedelta(seconds=lasts),
+                by=call.by,
+            )
+    return _shown(found)
+
+
+async def unlock(call: Call) -> ShownVault:
+    """Let the project's mail go out for a time."""
+    body: Unlock = call.body
+    own, master = needed_key(call.request), platform_key(call)
+    async with call.connection() as conn:
+        with refused_as_header():
+            found = await ownkey.unlock(
+                conn,
+                call.caller.project,
+                own=own,
+                master=master,
+                lasts=timedelta(seconds=body.for_seconds),
+                by=call.by,
+            )
+    return _shown(found)
+
+
+async def lock(call: Call) -> ShownVault:
+    """End the project's time at once."""
+    async with call.connection() as conn:
+        return _shown(await ownkey.lock(conn, call.caller.project, by=call.by))
+
+
+async def rewrap(call: Call) -> ShownVault:
+    """Give the data keys to the new key, or back to the platform."""
+    body: SetOwnKey = call.body
+    own, new = needed_key(call.request), own_key_of(call.request, NEW_KEK)
+    master = platform_key(call)
+    if new is not None and new.id == own.id:
+        raise InvalidField(NEW_KEK, f"is the key in {KEK}")
+    if new is None and body.unlock_for_seconds is not None:
+        raise InvalidField("unlock_for_seconds", f"has no meaning without {NEW_KEK}")
+    project, lasts = call.caller.project, body.unlock_for_seconds
+    async with call.connection() as conn, conn.transaction():
+        with refused_as_header():
+            found = await ownkey.release(conn, project, own=own, master=master, by=call.by)
+        if new is not None:
+            found = await ownkey.set_own(
+                conn,
+                project,
+                own=new,
+                master=master,
+                unlock_for=None if lasts is None else timedelta(seconds=lasts),
+                by=call.by,
+            )
+    return _shown(found)
+
+
+def _shown(found: list[ProjectVault]) -> ShownVault:
+    own = next((one for one in found if one.wrapped_by is WrappedBy.OWN), None)
+    if own is None:
+        return ShownVault("platform", None, is_locked=False, unlocked_until=None)
+    return ShownVault("project", own.master_key_id, own.is_locked, own.unlocked_until)
+
+
+_DESCRIPTION = (
+    f"The key, 32 bytes in base64 or hexadecimal digits, is in the header {KEK}. It is used and "
+    "forgotten: whoever loses it loses the project's secrets."
+)
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        PATH,
+        Scope.PROJECT_READ,
+        "Say who holds the key to the project's secrets.",
+        show,
+        response=ShownVault,
+        tag=_TAG,
+        test_keys=ForTestKeys.READ,
+    ),
+    Endpoint(
+        "POST",
+        PATH,
+        Scope.PROJECT_WRITE,
+        "Keep the key to the project's secrets yourself.",
+        set_own,
+        request=SetOwnKey,
+        response=ShownVault,
+        tag=_TAG,
+        description=_DESCRIPTION,
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "POST",
+        f"{PATH}/unlock",
+        Scope.PROJECT_WRITE,
+        "Let the project's mail go out for a time; afterwards it waits.",
+        unlock,
+        request=Unlock,
+        response=ShownVault,
+        tag=_TAG,
+        once=Once.NEVER,
+        example={"for_seconds": 28_800},
+        description=_DESCRIPTION,
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "POST",
+        f"{PATH}/lock",
+        Scope.PROJECT_WRITE,
+        "End the project's time at once.",
+        lock,
+        response=ShownVault,
+        tag=_TAG,
+        once=Once.NEVER,
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "POST",
+        f"{PATH}/rewrap",
+        Scope.PROJECT_WRITE,
+        "Give the data keys to another key of yours, or back to the platform.",
+        rewrap,
+        request=SetOwnKey,
+        response=ShownVault,
+        tag=_TAG,
+        description=f"{_DESCRIPTION} With {NEW_KEK} the keys go to that one; without, to the "
+        "platform's.",
+        test_keys=ForTestKeys.REFUSED,
+    ),
+)

@@ -1,0 +1,259 @@
+"""The endpoints of projects, for administrators."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from uuid import UUID
+
+from mailqueue.administration import settings
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, Handler
+from mailqueue.api.http.pagination import Page, key_of, page_of
+from mailqueue.api.projects.schema import (
+    FIELD_BY_SETTING,
+    AuditQuery,
+    NewProject,
+    ProjectSettings,
+    ProjectsQuery,
+    ShownProject,
+    ShownStats,
+    StatsQuery,
+    Suspension,
+    shown,
+    shown_stats,
+)
+from mailqueue.core.errors import InvalidField
+from mailqueue.db.fetch import Conn
+from mailqueue.maintenance.archive import manifest
+from mailqueue.maintenance.model import Retention
+from mailqueue.tenants.model import AuditEvent, Project
+from mailqueue.tenants.projects import manage as projects_manage
+from mailqueue.tenants.projects import stats as projects_stats
+
+PATH = "/admin/projects"
+
+
+async def create(call: Call) -> ShownProject:
+    """Make a project."""
+    wanted: NewProject = call.body
+    async with call.connection() as conn:
+        with _worded():
+            made = await projects_manage.add(
+                conn, wanted.slug, settings=wanted.settings(), by=call.by
+            )
+        await _keep(conn, made, wanted, by=call.by)
+        return await _detail(conn, made)
+
+
+async def index(call: Call) -> Page[ShownProject]:
+    """List projects by slug."""
+    query: ProjectsQuery = call.query
+    (after,) = key_of(query.cursor, str)
+    async with call.connection() as conn:
+        found = await projects_manage.list_page(
+            conn, after=after, status=query.status, text=query.q, most=query.limit + 1
+        )
+    page = page_of(found, query.limit, key=lambda each: (each.name,))
+    return Page([shown(each) for each in page.data], page.next_cursor)
+
+
+async def show(call: Call) -> ShownProject:
+    """Show a project."""
+    async with call.connection() as conn:
+        return await _detail(conn, await named(conn, call.path["id"]))
+
+
+async def change(call: Call) -> ShownProject:
+    """Change what was said, and nothing else."""
+    wanted: ProjectSettings = call.body
+    async with call.connection() as conn:
+        found = await named(conn, call.path["id"])
+        with _worded():
+            found = await projects_manage.change(
+                conn, found.name, changes=wanted.settings(), by=call.by
+            )
+        await _keep(conn, found, wanted, by=call.by)
+        return await _detail(conn, found)
+
+
+async def delete(call: Call) -> ShownProject:
+    """Delete a project softly."""
+    async with call.connection() as conn:
+        found = await named(conn, call.path["id"])
+        deleted = await projects_manage.delete(conn, found.name, by=call.by)
+    call.runtime.callers.forget()
+    return shown(deleted)
+
+
+async def suspend(call: Call) -> ShownProject:
+    """Let nothing of a project be sent."""
+    wanted: Suspension = call.body
+    async with call.connection() as conn:
+        found = await named(conn, call.path["id"])
+        return shown(
+            await projects_manage.suspend(conn, found.name, reason=wanted.reason, by=call.by)
+        )
+
+
+async def activate(call: Call) -> ShownProject:
+    """Let a project send again."""
+    async with call.connection() as conn:
+        found = await named(conn, call.path["id"])
+        return shown(await projects_manage.activate(conn, found.name, by=call.by))
+
+
+async def stats(call: Call) -> ShownStats:
+    """Say what was sent, and what may still be."""
+    query: StatsQuery = call.query
+    async with call.connection() as conn:
+        found = await named(conn, call.path["id"])
+        return shown_stats(await projects_stats.look(conn, found.id, days=query.days))
+
+
+async def audit_log(call: Call) -> Page[AuditEvent]:
+    """List what was changed in a project, newest first."""
+    query: AuditQuery = call.query
+    (before,) = key_of(query.cursor, int)
+    async with call.connection() as conn:
+        found = await named(conn, call.path["id"])
+        events = await projects_manage.audit(
+            conn, found.id, action=query.action, before=before, most=query.limit + 1
+        )
+    return page_of(events, query.limit, key=lambda each: (each.id,))
+
+
+async def named(conn: Conn, text: str) -> Project:
+    """Find a project by its id or slug; no slug reads as an id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    try:
+        project_id = UUID(text)
+    except ValueError:
+        return await projects_manage.find(conn, text[:100])
+    return await projects_manage.find_by_id(conn, project_id)
+
+
+async def _detail(conn: Conn, project: Project) -> ShownProject:
+    return shown(project, await settings.retention_of(conn, project.id))
+
+
+async def _keep(conn: Conn, project: Project, wanted: ProjectSettings, *, by: str) -> None:
+    """Set for how long records are kept; null lets what holds for all hold again."""
+    known = {each.kind for each in await settings.retention_of(conn, project.id)}
+    for kind, keep in sorted((wanted.retention or {}).items()):
+        if kind not in known:
+            raise InvalidField("retention", f"there is only {', '.join(sorted(known))}")
+        if keep is None:
+            await manifest.reset(conn, kind, project=project.name, by=by)
+            continue
+        rule = Retention(
+            project.name, kind, keep.hot_days, keep.warm_days, keep.keep_days, is_own=True
+        )
+        try:
+            await manifest.keep(conn, rule, by=by)
+        except InvalidField as exc:
+            raise InvalidField("retention", exc.why) from None
+
+
+@contextmanager
+def _worded() -> Iterator[None]:
+    """Name a field that is wrong as callers do."""
+    try:
+        yield
+    except InvalidField as exc:
+        raise InvalidField(FIELD_BY_SETTING.get(exc.field, exc.field), exc.why) from None
+
+
+def _endpoint(method: str, path: str, summary: str, handler: Handler, **more: object) -> Endpoint:
+    return Endpoint(method, PATH + path, None, summary, handler, superadmin=True, **more)  # type: ignore[arg-type]
+
+
+ENDPOINTS = (
+    _endpoint(
+        "POST",
+        "",
+        "Create a project.",
+        create,
+        request=NewProject,
+        response=ShownProject,
+        status=HTTPStatus.CREATED,
+        description="What is left out is as if it was null, but the two limits: those are what the "
+        "installation gives new projects.",
+        example={
+            "slug": "simplify-hiring",
+            "name": "Simplify Hiring",
+            "from_name": "Simplify Hiring",
+            "from_email": "noreply@example.com",
+            "reply_to": "support@example.com",
+            "timezone": "Asia/Kolkata",
+            "daily_send_limit": 500_000,
+            "rate_limit_per_sec": 2_000,
+        },
+    ),
+    _endpoint(
+        "GET",
+        "",
+        "List projects.",
+        index,
+        query=ProjectsQuery,
+        response=Page[ShownProject],
+        description="By slug. `q` is looked for in slug, name, description and From; deleted "
+        "projects are listed with `status=deleted` only.",
+    ),
+    _endpoint("GET", "/{id}", "Show a project.", show, response=ShownProject),
+    _endpoint(
+        "PUT",
+        "/{id}",
+        "Change settings of a project.",
+        change,
+        request=ProjectSettings,
+        response=ShownProject,
+        description="What is not named stays as it is; null takes a setting back.",
+        example={"daily_send_limit": 100_000, "postal_address": "1 High Street, Oxford"},
+    ),
+    _endpoint(
+        "DELETE",
+        "/{id}",
+        "Delete a project softly.",
+        delete,
+        response=ShownProject,
+        description="It takes no mail and sends none; its keys are revoked. What is queued waits, "
+        "records stay as long as any, and the slug is not used again. Activating it brings it "
+        "back, without its keys.",
+    ),
+    _endpoint(
+        "POST",
+        "/{id}/suspend",
+        "Suspend a project.",
+        suspend,
+        request=Suspension,
+        response=ShownProject,
+        description="Nothing of it is sent. Mail is accepted, and waits until it is activated.",
+        example={"reason": "Unpaid since May"},
+    ),
+    _endpoint(
+        "POST",
+        "/{id}/activate",
+        "Let a suspended, paused or deleted project send again.",
+        activate,
+        response=ShownProject,
+    ),
+    _endpoint(
+        "GET",
+        "/{id}/stats",
+        "Show what a project sent and may still send.",
+        stats,
+        query=StatsQuery,
+        response=ShownStats,
+    ),
+    _endpoint(
+        "GET",
+        "/{id}/audit-log",
+        "List what was changed in a project.",
+        audit_log,
+        query=AuditQuery,
+        response=Page[AuditEvent],
+    ),
+)

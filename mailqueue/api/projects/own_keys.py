@@ -1,0 +1,298 @@
+"""The endpoints of API keys. Nobody gives another key more than their own may do."""
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field
+
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.pagination import Page, PageQuery, key_of, page_of
+from mailqueue.api.http.schema_base import Given, StrictlyGiven
+from mailqueue.core.errors import Forbidden
+from mailqueue.tenants.keys import manage as keys_manage
+from mailqueue.tenants.model import ApiKey, Caller, IssuedKey, Scope
+
+PATH = "/v1/projects/{pid}/api-keys"
+WARNING = "Store this key securely. It will not be shown again."
+
+Name = Annotated[str, Field(min_length=1, max_length=keys_manage.NAME_CHARACTERS)]
+Rate = Annotated[int, Field(ge=1, le=keys_manage.MOST_REQUESTS_PER_SECOND)]
+
+
+class NewKey(StrictlyGiven):
+    """What a new key is to be; without a rate, the usual one of the installation."""
+
+    name: Name
+    """What people call the key, such as Billing."""
+    scopes: Annotated[list[str], Field(min_length=1, max_length=20)]
+    """What it may do: `email:send`, `email:read`, `template:read`, `template:write`,
+    `analytics:read`, `suppression:manage`, `webhook:manage`, `project:read`, `project:write`.
+    """
+    expires_in_days: Annotated[int, Field(ge=1, le=3_650)] | None = None
+    """Days from now until it stops by itself; never if left out."""
+    rate_limit_per_sec: Rate | None = None
+    """Requests a second of this key; the usual rate of the installation if left out."""
+    is_test: bool | None = None
+    """Whether its mail goes to the mail trap only; if left out, as with the key that makes it."""
+
+
+class KeyChange(StrictlyGiven):
+    """What of a key changes; null takes its own rate back."""
+
+    name: Name | None = None
+    """What people call it from now on; as it was if left out."""
+    rate_limit_per_sec: Rate | None = None
+    """Requests a second; null takes its own rate back, left out keeps it."""
+
+
+class Rotation(StrictlyGiven):
+    """For how long the old key goes on."""
+
+    grace_hours: Annotated[int, Field(ge=0, le=keys_manage.MOST_GRACE.days * 24)] = 24
+    """Hours for which the old key goes on beside the new one; 0 ends it at once."""
+
+
+class RevokeQuery(Given):
+    """Why a key is revoked, for the audit."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=500)] | None = None
+    """Why, for the audit, such as `it was in a commit`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownKey:
+    """A key without the key."""
+
+    id: UUID
+    name: str
+    prefix: str
+    status: str
+    is_test: bool
+    scopes: list[str]
+    rate_limit_per_sec: int | None
+    created_at: datetime
+    created_by: str
+    expires_at: datetime | None
+    rotated_at: datetime | None
+    revoked_at: datetime | None
+    revoked_reason: str | None
+    last_used_at: datetime | None
+    last_used_ip: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MadeKey:
+    """A new key; `key` is null when the answer is repeated for an Idempotency-Key."""
+
+    id: UUID
+    key: str | None
+    name: str
+    prefix: str
+    is_test: bool
+    scopes: list[str]
+    rate_limit_per_sec: int | None
+    expires_at: datetime | None
+    warning: str
+
+
+async def create(call: Call) -> MadeKey:
+    """Make a key."""
+    wanted: NewKey = call.body
+    is_test = call.caller.is_test if wanted.is_test is None else wanted.is_test
+    _check_reach(call.caller, wanted.scopes, is_test=is_test)
+    days = wanted.expires_in_days
+    async with call.connection() as conn:
+        issued = await keys_manage.issue_key(
+            conn,
+            call.caller.project,
+            wanted.name,
+            is_test=is_test,
+            scopes=wanted.scopes,
+            expires_at=None if days is None else datetime.now(UTC) + timedelta(days=days),
+            requests_per_second=wanted.rate_limit_per_sec,
+        )
+    return made(issued)
+
+
+async def index(call: Call) -> Page[ShownKey]:
+    """List the project's keys."""
+    asked: PageQuery = call.query
+    at, key_id = key_of(asked.cursor, datetime, UUID)
+    async with call.connection() as conn:
+        found = await keys_manage.page_of_keys(
+            conn,
+            call.caller.project_id,
+            most=asked.limit + 1,
+            before=None if at is None else (at, key_id),
+        )
+    listed = [shown(key) for key in found]
+    return page_of(listed, asked.limit, key=lambda key: (key.created_at, key.id))
+
+
+async def show(call: Call) -> ShownKey:
+    """Show a key."""
+    async with call.connection() as conn:
+        return shown(await keys_manage.show_key(conn, call.caller.project_id, call.id("key_id")))
+
+
+async def change(call: Call) -> ShownKey:
+    """Change name or rate of a key."""
+    wanted: KeyChange = call.body
+    changes: dict[str, object] = {}
+    if wanted.name is not None:
+        changes["name"] = wanted.name
+    if "rate_limit_per_sec" in wanted.model_fields_set:
+        changes["requests_per_second"] = wanted.rate_limit_per_sec
+    async with call.connection() as conn:
+        key = await keys_manage.change_key(
+            conn, call.caller.project_id, call.id("key_id"), changes=changes
+        )
+    call.runtime.callers.forget()
+    return shown(key)
+
+
+async def rotate(call: Call) -> MadeKey:
+    """Put a new key in the place of one."""
+    project_id, key_id = call.caller.project_id, call.id("key_id")
+    grace = timedelta(hours=call.body.grace_hours)
+    async with call.connection() as conn:
+        old = await keys_manage.show_key(conn, project_id, key_id)
+        _check_reach(call.caller, old.scopes, is_test=old.is_test)
+        issued = await keys_manage.rotate_key(conn, project_id, key_id, grace=grace)
+    call.runtime.callers.forget()
+    return made(issued)
+
+
+async def revoke(call: Call) -> None:
+    """Put a key out of force."""
+    async with call.connection() as conn:
+        await keys_manage.revoke_key_by_id(
+            conn, call.caller.project_id, call.id("key_id"), reason=call.query.reason
+        )
+    call.runtime.callers.forget()
+
+
+def _check_reach(caller: Caller, scopes: list[str], *, is_test: bool) -> None:
+    """Refuse a key that may do what the caller's may not."""
+    missing = [scope for scope in keys_manage.checked_scopes(scopes) if scope not in caller.scopes]
+    if missing:
+        raise Forbidden(f"scope {missing[0]}")
+    if caller.is_test and not is_test:
+        raise Forbidden("a live key")
+
+
+def shown(key: ApiKey) -> ShownKey:
+    """Give a key as it may be shown."""
+    fields = asdict(key)
+    return ShownKey(
+        prefix=fields.pop("hint"),
+        status=key.status(datetime.now(UTC)),
+        rate_limit_per_sec=fields.pop("requests_per_second"),
+        last_used_ip=fields.pop("last_used_from"),
+        **fields,
+    )
+
+
+def made(issued: IssuedKey) -> MadeKey:
+    """Give a new key as it is shown once."""
+    key = issued.record
+    return MadeKey(
+        id=key.id,
+        key=issued.key.reveal(),
+        name=key.name,
+        prefix=key.hint,
+        is_test=key.is_test,
+        scopes=key.scopes,
+        rate_limit_per_sec=key.requests_per_second,
+        expires_at=key.expires_at,
+        warning=WARNING,
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        PATH,
+        Scope.PROJECT_WRITE,
+        "Create a key.",
+        create,
+        request=NewKey,
+        response=MadeKey,
+        status=HTTPStatus.CREATED,
+        tag="API keys",
+        hidden=("key",),
+        description="The whole key is in this answer and nowhere else. It may do no more than the "
+        "key that makes it. `rate_limit_per_sec` requests a second may come in bursts of ten times "
+        "as many.",
+        example={
+            "name": "Production Send Key",
+            "scopes": ["email:send", "analytics:read"],
+            "expires_in_days": 365,
+            "rate_limit_per_sec": 500,
+        },
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "GET",
+        PATH,
+        Scope.PROJECT_READ,
+        "List keys, newest first.",
+        index,
+        query=PageQuery,
+        response=Page[ShownKey],
+        tag="API keys",
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "GET",
+        PATH + "/{key_id}",
+        Scope.PROJECT_READ,
+        "Show a key.",
+        show,
+        response=ShownKey,
+        tag="API keys",
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "PUT",
+        PATH + "/{key_id}",
+        Scope.PROJECT_WRITE,
+        "Change the name or rate of a key.",
+        change,
+        request=KeyChange,
+        response=ShownKey,
+        tag="API keys",
+        example={"name": "Billing"},
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "POST",
+        PATH + "/{key_id}/rotate",
+        Scope.PROJECT_WRITE,
+        "Put a new key in the place of one.",
+        rotate,
+        request=Rotation,
+        response=MadeKey,
+        status=HTTPStatus.CREATED,
+        tag="API keys",
+        hidden=("key",),
+        description="The old key goes on for 24 hours unless another grace is asked for.",
+        example={"grace_hours": 24},
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "DELETE",
+        PATH + "/{key_id}",
+        Scope.PROJECT_WRITE,
+        "Revoke a key at once.",
+        revoke,
+        query=RevokeQuery,
+        status=HTTPStatus.NO_CONTENT,
+        tag="API keys",
+        test_keys=ForTestKeys.OWN,
+    ),
+)

@@ -1,0 +1,60 @@
+"""The endpoint by which administrators copy a template from one project to another."""
+
+from http import HTTPStatus
+from uuid import UUID
+
+from pydantic import Field
+
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint
+from mailqueue.api.projects.endpoints import PATH as PROJECTS
+from mailqueue.api.projects.endpoints import named
+from mailqueue.api.templates.schema import CloneTemplate, ShownTemplate
+from mailqueue.api.templates.views import shown
+from mailqueue.core.errors import Conflict
+from mailqueue.templates import cloning, writing
+
+PATH = PROJECTS + "/{id}/templates/{template}/clone"
+
+
+class CopyTemplate(CloneTemplate):
+    """Where the copy is, and what it is called; without a slug it keeps the one it has."""
+
+    project_id: str = Field(min_length=1, max_length=100)
+    """Id or slug of the project that gets the copy."""
+
+
+async def copy(call: Call) -> ShownTemplate:
+    """Copy a template with its published version to a project."""
+    wanted: CopyTemplate = call.body
+    given = call.path["template"]
+    async with call.connection() as conn:
+        source, target = await named(conn, call.path["id"]), await named(conn, wanted.project_id)
+        if target.deleted_at is not None:
+            raise Conflict(f"project {target.name} is deleted")
+        try:
+            template = await writing.find(conn, source.id, template_id=UUID(given))
+        except ValueError:
+            template = await writing.find(conn, source.id, slug=given[:100])
+        made = await cloning.clone(
+            conn, template, to=target.id, slug=wanted.slug, name=wanted.name, by=call.by
+        )
+        return shown(made)
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        PATH,
+        None,
+        "Copy a template of a project to another.",
+        copy,
+        request=CopyTemplate,
+        response=ShownTemplate,
+        status=HTTPStatus.CREATED,
+        superadmin=True,
+        description="With its published version, and the layouts and partials it was made with. "
+        "A key of one project cannot reach another: administrators can.",
+        example={"project_id": "shop", "slug": "welcome-email"},
+    ),
+)

@@ -1,0 +1,245 @@
+"""What is asked and answered about sender accounts."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from mailqueue.api.http.schema_base import Given
+from mailqueue.api.senders.credentials import Credentials, Text
+from mailqueue.senders.model import LimitsChange
+
+ProviderWord = Literal[
+    "ses", "sendgrid", "mailgun", "postmark", "resend", "smtp2go", "smtp", "gmail"
+]
+Words = Annotated[list[Text], Field(min_length=1, max_length=20)]
+LIMIT_NAMES = (
+    "daily_limit",
+    "rate_limit_per_sec",
+    "burst",
+    "batch_size",
+    "send_delay_ms",
+    "max_connections",
+    "time_zone",
+    "warm_up",
+)
+
+
+def _kept() -> Any:
+    """Describe a field that is kept where it is left out: its default means nothing."""
+    return Field(json_schema_extra=_without_default)
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+
+
+class RoutingRules(Given):
+    """Mail that takes the account: of these categories, to these recipient domains."""
+
+    category: Words | Text | None = None
+    """Category of the mail, such as `marketing`, or several; any if left out."""
+    domain_pattern: Words | Text | None = None
+    """Domain of the recipient: `example.com`, `*.example.com` for all below it, or several; any
+    if left out.
+    """
+
+    @property
+    def categories(self) -> list[str] | None:
+        return [self.category] if isinstance(self.category, str) else self.category
+
+    @property
+    def domains(self) -> list[str] | None:
+        given = self.domain_pattern
+        return [given] if isinstance(given, str) else given
+
+
+class _Config(Given):
+    from_email: Text | None = None
+    """From address of mail that names none, such as `shop@example.com`."""
+    from_name: Text | None = None
+    """Name beside that address."""
+    routing_rules: RoutingRules | None = None
+    """Which mail takes this account before others; null: it takes its turn by priority."""
+    notes: Text | None = None
+    """For people."""
+    daily_limit: int | None = None
+    """Recipients a day; null is no limit."""
+    rate_limit_per_sec: float | None = None
+    """Recipients a second; null is no limit."""
+    warm_up: list[int] | None = None
+    """Recipients it may have on its 1st, 2nd, … day, such as `[200, 1000, 5000]`; null is
+    no warm-up.
+    """
+
+    def limits(self) -> LimitsChange:
+        """Give the limits that are named."""
+        named = {name: getattr(self, name) for name in LIMIT_NAMES if name in self.model_fields_set}
+        if "rate_limit_per_sec" in named:
+            named["rate_per_second"] = named.pop("rate_limit_per_sec")
+        if named.get("warm_up") is not None:
+            named["warm_up"] = tuple(named["warm_up"])
+        return LimitsChange(**named)
+
+
+class NewConfig(_Config):
+    """A new account. What is reached is checked when it is tried or first sends."""
+
+    name: Text
+    """What mail and people name it by, such as `ses`; it never changes."""
+    provider_type: ProviderWord
+    """`smtp` for a server, or the provider whose API sends."""
+    credentials: Credentials
+    """What the provider needs: each has fields of its own. Secrets are sealed and never shown."""
+    priority: int = 100
+    """Accounts are tried in this order, the lowest first."""
+    is_fallback: bool = False
+    """Used only while no other account may send."""
+    is_active: bool = True
+    """Whether it sends; false pauses it."""
+    burst: int = 200
+    """Recipients the rate may be ahead of itself."""
+    batch_size: int = 200
+    """Mails a worker takes in one go."""
+    send_delay_ms: int = 0
+    """Milliseconds between two mails."""
+    max_connections: int = 4
+    """Connections of one worker process."""
+    time_zone: Text = "UTC"
+    """Where its day begins at midnight, such as `Europe/Berlin`."""
+
+
+class ConfigChange(_Config):
+    """What of an account changes; what is left out is kept.
+
+    Credentials are replaced as a whole: none is kept for another server.
+    """
+
+    name: Annotated[Text, _kept()] = ""
+    """As it is, where it is given: names do not change."""
+    provider_type: Annotated[ProviderWord, _kept()] = "smtp"
+    """As it is, where it is given: it does not change."""
+    credentials: Annotated[Credentials, _kept()] = Field(default_factory=dict)
+    """All of them anew, or none: no secret is kept for another server. Left out: as they are."""
+    priority: Annotated[int, _kept()] = 0
+    """Accounts are tried in this order, the lowest first."""
+    is_fallback: Annotated[bool, _kept()] = False
+    """Used only while no other account may send."""
+    is_active: Annotated[bool, _kept()] = True
+    """Whether it sends; false pauses it."""
+    burst: Annotated[int, _kept()] = 0
+    """Recipients the rate may be ahead of itself."""
+    batch_size: Annotated[int, _kept()] = 0
+    """Mails a worker takes in one go."""
+    send_delay_ms: Annotated[int, _kept()] = 0
+    """Milliseconds between two mails."""
+    max_connections: Annotated[int, _kept()] = 0
+    """Connections of one worker process."""
+    time_zone: Annotated[Text, _kept()] = ""
+    """Where its day begins at midnight, such as `Europe/Berlin`."""
+
+    def named(self, *names: str) -> dict[str, Any]:
+        """Give those of these fields that the request names."""
+        return {name: getattr(self, name) for name in names if name in self.model_fields_set}
+
+
+class TestRequest(Given):
+    """Whom to send a mail to; without, the account connects and logs in only."""
+
+    to: Text | None = None
+    """Address to send a mail to; if left out, it only connects and logs in."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRouting:
+    """Mail that takes the account by a rule; None: any."""
+
+    category: list[str] | None
+    domain_pattern: list[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownConfig:
+    """An account; its credentials are masked. Counts are recipients."""
+
+    id: int
+    project_id: UUID
+    name: str
+    provider_type: str
+    credentials: dict[str, Any]
+    priority: int
+    is_primary: bool
+    is_fallback: bool
+    is_active: bool
+    status: str
+    status_reason: str | None
+    status_until: datetime | None
+    circuit_state: str
+    routing_rules: ShownRouting | None
+    from_email: str | None
+    from_name: str | None
+    daily_limit: int | None
+    sent_today: int
+    headroom: int | None
+    rate_limit_per_sec: float | None
+    burst: int
+    batch_size: int
+    send_delay_ms: int
+    max_connections: int
+    time_zone: str
+    warm_up: list[int] | None
+    notes: str | None
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ShownConfigs:
+    """The accounts of a project, in the order they are tried."""
+
+    data: list[ShownConfig]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownHealth:
+    """How an account fares; `failures` counts the last hour by class, errors are newest first."""
+
+    status: str
+    status_reason: str | None
+    circuit_state: str
+    circuit_since: datetime | None
+    next_probe_at: datetime | None
+    openings: int
+    recent_failures: int
+    recent_domains: int
+    recent_sent: int
+    failures: dict[str, int]
+    last_errors: list[str]
+    last_failed_at: datetime | None
+    recommendation: str
+
+
+@dataclass(frozen=True, slots=True)
+class SaidLine:
+    """One line of the conversation with a server, without secrets."""
+
+    by: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of a try; `sent` is null where no mail was asked for."""
+
+    success: bool
+    sent: bool | None
+    connect_ms: int
+    send_ms: int | None
+    kind: str | None
+    code: str | None
+    detail: str | None
+    stage: str | None
+    transcript: list[SaidLine]

@@ -1,0 +1,189 @@
+"""The endpoints of what comes back to a sender account: its rates, and its provider's webhook."""
+
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, SecretStr
+
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.kek_header import lent_key, own_key_of
+from mailqueue.api.http.schema_base import Given
+from mailqueue.api.senders.views import account_of
+from mailqueue.events.model import Rates
+from mailqueue.events.rates.thresholds import ThresholdsChange, rates_of, set_thresholds
+from mailqueue.inbound import endpoints
+from mailqueue.inbound.endpoints import SecretsChange
+from mailqueue.inbound.model import EndpointShown
+from mailqueue.tenants.model import Scope
+from mailqueue.vault.masterkey import master_key_of
+
+ONE = "/v1/projects/{pid}/smtp-configs/{config_id}"
+_TAG = "Sender accounts"
+_Percent = Annotated[float, Field(ge=0, le=100)]
+_Secret = Annotated[SecretStr, Field(max_length=4096)]
+_Provider = Literal["ses", "sendgrid", "mailgun", "postmark", "resend", "smtp2go", "smtp"]
+
+
+class Thresholds(Given):
+    """From when on rates warn and pause, in percent; what is left out stays, 0 is never."""
+
+    bounce_warn: _Percent | None = None
+    """Hard bounces that warn, in percent of what was sent; 2 unless set."""
+    bounce_pause: _Percent | None = None
+    """Hard bounces that pause the account; 5 unless set."""
+    complaint_warn: _Percent | None = None
+    """Complaints that warn; 0.1 unless set."""
+    complaint_pause: _Percent | None = None
+    """Complaints that pause the account; 0.3 unless set."""
+
+
+class WebhookQuery(Given):
+    """Whose webhook is meant."""
+
+    provider: _Provider | None = None
+    """Who tells; the account's own provider if left out."""
+
+
+class WebhookSecrets(Given):
+    """What the provider proves itself by; what is left out stays, an empty value takes it away."""
+
+    provider: _Provider | None = None
+    """Who tells; the account's own provider if left out."""
+    signing: Annotated[list[_Secret], Field(max_length=20)] | None = None
+    """Its signing secrets or public keys: several while one is replaced."""
+    user: Annotated[str, Field(max_length=4096)] | None = None
+    """Name it gives in Basic authentication."""
+    password: _Secret | None = None
+    """Password to that name."""
+    topics: Annotated[list[Annotated[str, Field(max_length=4096)]], Field(max_length=20)] | None = (
+        None
+    )
+    """Names its events may come under, such as ARNs of SNS topics."""
+    settings: dict[str, Any] | None = None
+    """What else is known of it, such as `header`: the name of the header with the secret."""
+    rotate: bool = False
+    """Give it another URL; the old one is gone at once."""
+
+
+async def show_rates(call: Call) -> Rates:
+    """Show the rates of an account."""
+    async with call.connection() as conn:
+        return await rates_of(conn, await account_of(conn, call))
+
+
+async def change_rates(call: Call) -> Rates:
+    """Change the thresholds of an account."""
+    change = ThresholdsChange(**call.body.model_dump())
+    async with call.connection() as conn:
+        account = await account_of(conn, call)
+        return await set_thresholds(conn, account, change=change, by=call.by)
+
+
+async def put_webhook(call: Call) -> EndpointShown:
+    """Make the URL of a provider's webhook, or change what is known of it."""
+    body: WebhookSecrets = call.body
+    change = SecretsChange(
+        signing=None if body.signing is None else [one.get_secret_value() for one in body.signing],
+        user=body.user,
+        password=None if body.password is None else body.password.get_secret_value(),
+        topics=body.topics,
+        settings=body.settings,
+    )
+    async with call.connection() as conn, lent_key(call, own_key_of(call.request), conn):
+        account = await account_of(conn, call)
+        return await endpoints.put(
+            conn,
+            account,
+            provider=endpoints.provider_of(account, body.provider),
+            change=change,
+            is_rotated=body.rotate,
+            master=master_key_of(call.settings),
+            base_url=call.settings.tracking.public_url,
+            by=call.by,
+        )
+
+
+async def show_webhook(call: Call) -> EndpointShown:
+    """Show the URL of a provider's webhook."""
+    query: WebhookQuery = call.query
+    async with call.connection() as conn, lent_key(call, own_key_of(call.request), conn):
+        account = await account_of(conn, call)
+        return await endpoints.show(
+            conn,
+            account,
+            provider=endpoints.provider_of(account, query.provider),
+            master=master_key_of(call.settings),
+            base_url=call.settings.tracking.public_url,
+        )
+
+
+async def remove_webhook(call: Call) -> None:
+    """Take the URL of a provider's webhook away."""
+    query: WebhookQuery = call.query
+    async with call.connection() as conn:
+        account = await account_of(conn, call)
+        provider = endpoints.provider_of(account, query.provider)
+        await endpoints.remove(conn, account, provider=provider, by=call.by)
+
+
+RETURNS_ENDPOINTS = (
+    Endpoint(
+        "GET",
+        f"{ONE}/rates",
+        Scope.PROJECT_READ,
+        "Show how much of what a sender account sends bounces.",
+        show_rates,
+        response=Rates,
+        tag=_TAG,
+        test_keys=ForTestKeys.READ,
+    ),
+    Endpoint(
+        "PUT",
+        f"{ONE}/rates",
+        Scope.PROJECT_WRITE,
+        "Set when bounces and complaints pause a sender account.",
+        change_rates,
+        request=Thresholds,
+        response=Rates,
+        tag=_TAG,
+        example={"bounce_pause": 8},
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "GET",
+        f"{ONE}/webhook",
+        Scope.PROJECT_WRITE,
+        "Show the URL a sender account's provider tells its events to.",
+        show_webhook,
+        query=WebhookQuery,
+        response=EndpointShown,
+        tag=_TAG,
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "PUT",
+        f"{ONE}/webhook",
+        Scope.PROJECT_WRITE,
+        "Make that URL, or change what the provider proves itself by.",
+        put_webhook,
+        request=WebhookSecrets,
+        response=EndpointShown,
+        tag=_TAG,
+        description="Secrets are sealed and never shown again. The URL holds a token: keep it "
+        "from others, and `rotate` it if they have seen it.",
+        example={"provider": "mailgun", "signing": ["the webhook signing key"]},
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "DELETE",
+        f"{ONE}/webhook",
+        Scope.PROJECT_WRITE,
+        "Take that URL away.",
+        remove_webhook,
+        query=WebhookQuery,
+        status=HTTPStatus.NO_CONTENT,
+        tag=_TAG,
+        test_keys=ForTestKeys.REFUSED,
+    ),
+)

@@ -1,0 +1,86 @@
+"""The endpoint that takes files for mails to come."""
+
+import hashlib
+from dataclasses import dataclass
+from http import HTTPStatus
+from uuid import UUID
+
+from pydantic import Field
+from starlette.exceptions import HTTPException
+
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
+from mailqueue.api.http.schema_base import Given
+from mailqueue.api.http.spool import spooled
+from mailqueue.api.sending.service import renamed
+from mailqueue.core.errors import InvalidField
+from mailqueue.mail.accept.attachments import NewFile, keep
+from mailqueue.tenants.model import Scope
+
+MOST_BYTES = 26_214_400
+"""What a project can allow at most; what it does allow is looked at afterwards."""
+
+
+class UploadQuery(Given):
+    """What an upload is called."""
+
+    filename: str = Field(min_length=1, max_length=255)
+    """Name that recipients see, such as `bill.pdf`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """A file that mails can carry by its `id`."""
+
+    id: UUID
+    filename: str
+    content_type: str
+    bytes: int
+    sha256: str
+
+
+async def upload(call: Call) -> Uploaded:
+    """Take a file."""
+    query: UploadQuery = call.query
+    kind = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not kind:
+        why = "Content-Type says what the file is, as application/pdf"
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, why)
+    async with spooled(call.request, most=MOST_BYTES) as file:
+        octets = file.read()
+    try:
+        kept = await keep(
+            call.connection,
+            call.services.shelf,
+            project_id=call.caller.project_id,
+            file=NewFile(query.filename, kind, octets),
+        )
+    except InvalidField as exc:
+        raise renamed(exc) from None
+    return Uploaded(
+        id=kept.id,
+        filename=query.filename,
+        content_type=kind,
+        bytes=len(octets),
+        sha256=hashlib.sha256(octets).hexdigest(),
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/v1/attachments",
+        Scope.EMAIL_SEND,
+        "Upload a file, to be sent by its id.",
+        upload,
+        query=UploadQuery,
+        response=Uploaded,
+        status=HTTPStatus.CREATED,
+        tag="Sending",
+        once=Once.NEVER,
+        description="The body is the file itself, Content-Type what it is, at most 25 MiB. The "
+        "same file under the same name has the same id. It is kept as long as emails use it, and "
+        "after that as long as the project keeps attachments.",
+        test_keys=ForTestKeys.OWN,
+    ),
+)

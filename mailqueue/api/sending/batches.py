@@ -1,0 +1,189 @@
+"""The endpoints that send one content to many, and show what became of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any
+from uuid import UUID
+
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.responses import Violations
+from mailqueue.api.sending import service as sending_service
+from mailqueue.api.sending.prepare import routed
+from mailqueue.api.sending.schema import BatchRecipient, BatchRequest
+from mailqueue.core.errors import InvalidField
+from mailqueue.mail.accept.batch import BatchItem
+from mailqueue.mail.accept.batches import NewBatch, enqueue_shared, find_batch
+from mailqueue.tenants.model import Scope
+
+# Of the options, what all share: it is stored once.
+_SHARED = ("from_email", "from_name", "reply_to", "headers", "attachments")
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """What became of one recipient: queued, suppressed or rejected."""
+
+    index: int
+    email: str
+    id: UUID | None
+    status: str
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SentBatch:
+    """What became of a batch; `results` has every recipient, in order."""
+
+    batch_id: UUID
+    accepted: int
+    rejected: int
+    suppressed: int
+    email_ids: list[UUID]
+    results: list[BatchResult]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBatch:
+    """A batch, and how many of its mails are in each state by now."""
+
+    id: UUID
+    created_at: datetime
+    created_by: str
+    subject: str | None
+    recipients: int
+    rejected: int
+    counts: dict[str, int]
+
+
+async def send_batch(call: Call) -> SentBatch:
+    """Accept one content for many recipients."""
+    wanted: BatchRequest = await routed(call, call.body)
+    content = {"subject": wanted.subject, "html": wanted.html_body, "text": wanted.text_body}
+    return await sent_to_many(call, wanted, [content], [own_of(one) for one in wanted.recipients])
+
+
+async def sent_to_many(
+    call: Call,
+    wanted: Any,
+    contents: Sequence[dict[str, Any]],
+    recipients: Sequence[dict[str, Any]],
+    *,
+    category: str | None = None,
+) -> SentBatch:
+    """Accept contents for recipients, with the options of the request.
+
+    `category` is that of mail that says none.
+
+    Raises:
+        InvalidField: what they share is refused, or one of them where the mode is strict.
+    """
+    options = sending_service.with_trap(call.caller, wanted.options())
+    shared = {name: options.pop(name) for name in _SHARED if name in options}
+    if category is not None:
+        options.setdefault("category", category)
+    batch = NewBatch([content | shared for content in contents], options, recipients)
+    is_strict = wanted.mode == "strict"
+    try:
+        async with call.connection() as conn:
+            items = await enqueue_shared(
+                conn, batch, project=call.caller.project, is_strict=is_strict, by=call.by
+            )
+    except InvalidField as exc:
+        raise sending_service.renamed(exc) from None
+    if is_strict:
+        _refuse_any(items)
+    return _answer(items, [one.email for one in wanted.recipients])
+
+
+def own_of(one: BatchRecipient) -> dict[str, Any]:
+    """Give what stands in the message of one recipient."""
+    own: dict[str, Any] = {"recipient": one.email}
+    if one.name is not None:
+        own["name"] = one.name
+    if one.custom_data is not None:
+        own["custom_data"] = one.custom_data
+    if one.tags is not None:
+        own["tags"] = one.tags
+    return own
+
+
+def _refuse_any(items: Sequence[BatchItem]) -> None:
+    refused = [item for item in items if item.status == "rejected"]
+    if refused:
+        faults = [(item.place, sending_service.refusal(item.reason or "")) for item in refused]
+        raise Violations(
+            [(f"recipients.{place}.{_own(fault.field)}", fault.why) for place, fault in faults]
+        )
+
+
+def _own(field: str) -> str:
+    return "email" if field == "to" else field
+
+
+def _answer(items: Sequence[BatchItem], addresses: Sequence[str]) -> SentBatch:
+    counts = {"queued": 0, "rejected": 0, "suppressed": 0}
+    for item in items:
+        counts[item.status] = counts.get(item.status, 0) + 1
+    batch_id = items[0].batch_id
+    assert batch_id is not None, "only a strict batch is refused as a whole"
+    return SentBatch(
+        batch_id=batch_id,
+        accepted=counts["queued"],
+        rejected=counts["rejected"],
+        suppressed=counts["suppressed"],
+        email_ids=[item.id for item in items if item.id is not None],
+        results=[
+            BatchResult(item.place, address, item.id, item.status, item.reason)
+            for item, address in zip(items, addresses, strict=True)
+        ],
+    )
+
+
+async def batch(call: Call) -> ShownBatch:
+    """Show a batch."""
+    batch_id = call.id("batch_id")
+    async with call.connection() as conn:
+        found = await find_batch(conn, call.caller.project_id, batch_id)
+    return ShownBatch(
+        id=found.id,
+        created_at=found.created_at,
+        created_by=found.created_by,
+        subject=found.subject,
+        recipients=found.recipients,
+        rejected=found.rejected,
+        counts=found.counts,
+    )
+
+
+BATCH_ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/v1/send/batch",
+        Scope.EMAIL_SEND,
+        "Send the same email to up to 10,000 recipients, each by itself.",
+        send_batch,
+        request=BatchRequest,
+        response=SentBatch,
+        status=HTTPStatus.ACCEPTED,
+        tag="Sending",
+        example={
+            "subject": "We moved",
+            "text_body": "Our new address is …",
+            "recipients": [{"email": "ann@example.com"}, {"email": "bob@example.com"}],
+        },
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "GET",
+        "/v1/batches/{batch_id}",
+        Scope.EMAIL_READ,
+        "Show a batch and how many of its emails are in each state.",
+        batch,
+        response=ShownBatch,
+        tag="Emails",
+        test_keys=ForTestKeys.OWN,
+    ),
+)

@@ -1,0 +1,83 @@
+"""What would become of a mail: route, limits, recipients, message and warnings."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mailqueue.api.http.context import Call
+from mailqueue.api.sending import service as sending_service
+from mailqueue.api.sending.schema import SendRequest, TemplateRequest
+from mailqueue.core.errors import InvalidField
+from mailqueue.mail.accept.dry_run import Trial, try_email
+from mailqueue.mail.message.preview import Library
+
+SHOWN_BYTES = 1024 * 1024
+"""Of a larger message only so much is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class TriedRecipient:
+    """One recipient, and why it would not be written to."""
+
+    kind: str
+    address: str
+    name: str | None
+    status: str
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What would become of it; `mime` is the message without signatures."""
+
+    dry_run: bool
+    status: str
+    reason: str | None
+    recipients: list[TriedRecipient]
+    route: dict[str, Any] | None
+    limit: dict[str, Any] | None
+    size: int | None
+    mime: str | None
+    warnings: list[str]
+
+
+async def tried(call: Call, wanted: SendRequest | TemplateRequest) -> Tried:
+    """Try a mail and take it back.
+
+    Raises:
+        InvalidField: it would be refused.
+    """
+    if wanted.smtp_override is not None:
+        raise InvalidField("dry_run", "has no meaning together with smtp_override")
+    email = sending_service.new_email(call.caller, wanted)
+    caller = call.caller
+    try:
+        found = await try_email(
+            call.connection,
+            Library(call.services.shelf, call.services.sheets, call.services.dresses),
+            email,
+            project=caller.project,
+            project_id=caller.project_id,
+        )
+    except InvalidField as exc:
+        raise sending_service.renamed(exc) from None
+    if found.status == "rejected":
+        raise sending_service.refusal(found.reason or "")
+    return _shown(found)
+
+
+def _shown(found: Trial) -> Tried:
+    message = found.message
+    return Tried(
+        dry_run=True,
+        status=found.status,
+        reason=found.reason,
+        recipients=[
+            TriedRecipient(**{name: one[name] for name in TriedRecipient.__slots__})
+            for one in found.recipients
+        ],
+        route=found.route,
+        limit=found.limit,
+        size=None if message is None else len(message),
+        mime=None if message is None else message[:SHOWN_BYTES].decode("utf-8", "replace"),
+        warnings=found.warnings,
+    )

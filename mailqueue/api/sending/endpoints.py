@@ -1,0 +1,60 @@
+"""The endpoints that send mail."""
+
+from http import HTTPStatus
+
+from starlette.responses import Response
+
+from mailqueue.api.emails.schema import Sent
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
+from mailqueue.api.http.responses import json_answer
+from mailqueue.api.sending.batches import BATCH_ENDPOINTS
+from mailqueue.api.sending.dry_run import tried
+from mailqueue.api.sending.keys import with_key
+from mailqueue.api.sending.override import sent_by_override
+from mailqueue.api.sending.prepare import routed, shelved_files
+from mailqueue.api.sending.schema import SendRequest
+from mailqueue.api.sending.templates import TEMPLATE_ENDPOINTS
+from mailqueue.tenants.model import Scope
+
+
+async def send(call: Call) -> Sent | Response:
+    """Accept one mail, or send it at once, or say what would become of it."""
+    wanted = with_key(call.body, call.idempotency_key)
+    if wanted.is_plain:  # nearly every mail
+        return await call.runtime.intake.send(call.caller, wanted, size=call.size)
+    wanted = await routed(call, wanted)
+    if wanted.dry_run:
+        return json_answer(await tried(call, wanted))
+    wanted = await shelved_files(call, wanted)
+    if wanted.smtp_override is not None:
+        return await sent_by_override(call, wanted, wanted.smtp_override, None)
+    return await call.runtime.intake.send(call.caller, wanted, size=call.size)
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/v1/send",
+        Scope.EMAIL_SEND,
+        "Send an email.",
+        send,
+        request=SendRequest,
+        response=Sent,
+        status=HTTPStatus.ACCEPTED,
+        tag="Sending",
+        once=Once.ITSELF,
+        description=(
+            "202: it is queued, and committed. With `dry_run` or `smtp_override` the answer is "
+            "200, and says what would become of it, or what became of it."
+        ),
+        example={
+            "to": ["ann@example.com"],
+            "subject": "Your order 81",
+            "text_body": "It is on its way.",
+        },
+        test_keys=ForTestKeys.OWN,
+    ),
+    *TEMPLATE_ENDPOINTS,
+    *BATCH_ENDPOINTS,
+)

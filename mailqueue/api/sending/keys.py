@@ -1,0 +1,21 @@
+"""Which idempotency key a mail has: that of its header, or of its body."""
+
+from typing import TypeVar
+
+from mailqueue.api.sending.schema import SendRequest, TemplateRequest
+from mailqueue.core.errors import InvalidField
+
+OneMail = TypeVar("OneMail", SendRequest, TemplateRequest)
+
+
+def with_key(wanted: OneMail, idempotency_key: str | None) -> OneMail:
+    """Give a request with the key that its header names.
+
+    Raises:
+        InvalidField: the body names another.
+    """
+    if idempotency_key is None:
+        return wanted
+    if wanted.idempotency_key not in (None, idempotency_key):
+        raise InvalidField("idempotency_key", "the header Idempotency-Key says another")
+    return wanted.model_copy(update={"idempotency_key": idempotency_key})

@@ -1,0 +1,139 @@
+"""Mail that is sent by a server the caller names: while he waits, or queued with it."""
+
+from functools import partial
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import SecretStr
+from starlette.responses import Response
+
+from mailqueue.api.emails.schema import Sent
+from mailqueue.api.http import store
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.responses import json_answer
+from mailqueue.api.sending import service as sending_service
+from mailqueue.api.sending.schema import SendRequest, SmtpOverride, TemplateRequest
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.secret import Secret
+from mailqueue.mail.accept.enqueue import NewEmail
+from mailqueue.mail.direct.queued import queue_for
+from mailqueue.mail.direct.send_now import send_now
+from mailqueue.mail.message.preview import fetched
+from mailqueue.senders.inline import FIELD, InlineServer, inline_server
+from mailqueue.senders.model import Tls
+from mailqueue.templates.accepting import Chosen
+from mailqueue.vault.masterkey import master_key_of
+
+_TLS_BY_MODE = MappingProxyType(
+    {
+        "starttls": Tls.STARTTLS,
+        "implicit": Tls.IMPLICIT,
+        "tls": Tls.IMPLICIT,
+        "ssl": Tls.IMPLICIT,
+        "none": Tls.NONE,
+        "plain": Tls.NONE,
+    }
+)
+_FIELD_BY_NAME = MappingProxyType(
+    {f"{FIELD}.tls": f"{FIELD}.tls_mode", f"{FIELD}.smtp_tls": f"{FIELD}.tls_mode"}
+)
+
+
+async def sent_by_override(
+    call: Call, wanted: SendRequest | TemplateRequest, override: SmtpOverride, chosen: Chosen | None
+) -> Response:
+    """Send a mail and say what became of it, or queue it with its server.
+
+    `chosen` is the template of a mail that has one: what is sent at once is rendered at once.
+
+    Raises:
+        InvalidField: nothing is sent.
+        Conflict: the project sends nothing this way.
+        LimitReached: it has no headroom.
+    """
+    if call.caller.is_test:
+        raise InvalidField(FIELD, "a test key sends to the trap only")
+    server = server_of(override)
+    try:
+        if override.queue:
+            queued = await _queued(call, sending_service.new_email(call.caller, wanted), server)
+            return json_answer(queued, status=HTTPStatus.ACCEPTED)
+        said = wanted if isinstance(wanted, SendRequest) else said_by(chosen, wanted)
+        return json_answer(
+            await _sent_now(call, sending_service.new_email(call.caller, said), server)
+        )
+    except InvalidField as exc:
+        raise sending_service.renamed(exc) from None
+
+
+async def _queued(call: Call, email: NewEmail, server: InlineServer) -> Sent:
+    master = master_key_of(call.settings)
+    async with call.connection() as conn:
+        done = await queue_for(conn, email, server, caller=call.caller, master=master)
+        if done.status != "duplicate":
+            return Sent(done.id, done.status, done.reason)
+        reason = await store.find_suppression(conn, done.id)  # the same answer as the first time
+        return Sent(done.id, "queued" if reason is None else "suppressed", reason)
+
+
+async def _sent_now(call: Call, email: NewEmail, server: InlineServer) -> Sent:
+    """Say sent, failed, suppressed, or held as unknown."""
+    lend = call.runtime.borrow
+    fetch = partial(fetched, lend, call.services.shelf, project_id=call.caller.project_id)
+    done = await send_now(
+        lend,
+        email,
+        project=call.caller.project,
+        transport=call.services.transport_of(server),
+        hidden=server.hidden,
+        fetch=fetch,
+        dresses=call.services.dresses,
+    )
+    if done.status != "duplicate":
+        return Sent(done.id, done.status, done.reason)
+    async with call.connection() as conn:
+        before = await store.find_email(conn, done.id, project_id=call.caller.project_id)
+    status = "duplicate" if before is None else before.status
+    return Sent(done.id, status, None if before is None else before.reason)
+
+
+def said_by(chosen: Chosen | None, wanted: TemplateRequest) -> SendRequest:
+    """Give a mail from a template with what it says, rendered now.
+
+    Raises:
+        InvalidField: it cannot be rendered with these variables.
+    """
+    assert chosen is not None, "a mail from a template has one"
+    said = chosen.render(wanted.variables)
+    given: dict[str, Any] = {
+        name: getattr(wanted, name) for name in TemplateRequest.model_fields if name not in _NAMES
+    }
+    given["category"] = wanted.category or chosen.template.category
+    given |= {"subject": said.subject, "html_body": said.html, "text_body": said.text}
+    return SendRequest.model_construct(**given)
+
+
+_NAMES = frozenset({"template_slug", "template_version", "language", "variables"})
+
+
+def server_of(override: SmtpOverride) -> InlineServer:
+    """Give the server, after the rules of saved accounts.
+
+    Raises:
+        InvalidField: named smtp_override.host and so on; nothing secret is repeated.
+    """
+    try:
+        return inline_server(
+            host=override.host,
+            port=override.port,
+            tls=_TLS_BY_MODE[override.tls_mode],
+            username=_secret(override.username),
+            password=_secret(override.password),
+        )
+    except InvalidField as exc:
+        raise InvalidField(_FIELD_BY_NAME.get(exc.field, exc.field), exc.why) from None
+
+
+def _secret(given: SecretStr | None) -> Secret | None:
+    return None if given is None else Secret(given.get_secret_value())

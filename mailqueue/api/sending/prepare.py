@@ -1,0 +1,45 @@
+"""What is seen to before a mail is accepted: which account it names, where its large files lie."""
+
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from mailqueue.api.emails import store as emails_store
+from mailqueue.api.http.context import Call
+from mailqueue.api.sending.keys import OneMail
+from mailqueue.api.sending.schema import AttachedFile
+from mailqueue.api.sending.service import renamed
+from mailqueue.core.errors import InvalidField
+from mailqueue.mail.accept.attachments import shelved
+
+AnyMail = TypeVar("AnyMail", bound=BaseModel)
+
+
+async def routed(call: Call, request: AnyMail) -> AnyMail:
+    """Give the request with its sender account by name."""
+    given: str | None = getattr(request, "smtp_config_id", None)
+    if given is None:
+        return request
+    async with call.connection() as conn:
+        name = await emails_store.find_sender_name(conn, given, project_id=call.caller.project_id)
+    # What is no account is refused by the rules of mail.
+    return request.model_copy(update={"smtp_config_id": name or given})
+
+
+async def shelved_files(call: Call, request: OneMail) -> OneMail:
+    """Give the request with its large files kept where they are to lie.
+
+    Raises:
+        InvalidField: the project does not allow one of them.
+    """
+    if not request.attachments or not call.services.shelf.places:
+        return request
+    given = [one.model_dump(exclude_none=True) for one in request.attachments]
+    try:
+        kept = await shelved(
+            call.runtime.borrow, call.services.shelf, given, project_id=call.caller.project_id
+        )
+    except InvalidField as exc:
+        raise renamed(exc) from None
+    files = [AttachedFile.model_construct(**one) for one in kept]
+    return request.model_copy(update={"attachments": files})

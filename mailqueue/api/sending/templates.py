@@ -1,0 +1,137 @@
+"""The endpoints that send mail from templates: to one, and to many with variables of their own."""
+
+from http import HTTPStatus
+from typing import Any
+
+from starlette.responses import Response
+
+from mailqueue.api.emails.schema import Sent
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
+from mailqueue.api.http.responses import json_answer
+from mailqueue.api.sending.batches import SentBatch, own_of, sent_to_many
+from mailqueue.api.sending.dry_run import tried
+from mailqueue.api.sending.keys import with_key
+from mailqueue.api.sending.override import sent_by_override
+from mailqueue.api.sending.prepare import routed, shelved_files
+from mailqueue.api.sending.schema import TemplateBatchRequest, TemplateRecipient, TemplateRequest
+from mailqueue.api.sending.service import renamed
+from mailqueue.core.errors import InvalidField
+from mailqueue.templates.accepting import Chosen, choose
+from mailqueue.tenants.model import Scope
+
+MOST_LANGUAGES = 50
+
+
+async def send_template(call: Call) -> Sent | Response:
+    """Accept one mail from a template, or send it at once, or say what would become of it."""
+    wanted = await routed(call, with_key(call.body, call.idempotency_key))
+    chosen = await chosen_for(call, wanted.template, wanted.language)
+    chosen.check(wanted.variables)
+    if wanted.dry_run:
+        return json_answer(await tried(call, wanted))
+    wanted = await shelved_files(call, wanted)
+    if wanted.smtp_override is not None:
+        return await sent_by_override(call, wanted, wanted.smtp_override, chosen)
+    return await call.runtime.intake.send(call.caller, wanted, size=call.size)
+
+
+async def send_template_batch(call: Call) -> SentBatch:
+    """Accept a template for many recipients, each with variables of its own."""
+    wanted: TemplateBatchRequest = await routed(call, call.body)
+    choice = [await chosen_for(call, wanted.template, wanted.language)]
+    place_by_language: dict[str | None, int] = {None: 0, wanted.language: 0}
+    recipients = []
+    for one in wanted.recipients:
+        if one.language not in place_by_language:
+            found = await chosen_for(call, wanted.template, one.language)
+            place_by_language[one.language] = _place(choice, found)
+        place = place_by_language[one.language]
+        recipients.append(_own(one, wanted, choice[place], place))
+    contents = [_content(chosen) for chosen in choice]
+    category = choice[0].template.category
+    return await sent_to_many(call, wanted, contents, recipients, category=category)
+
+
+async def chosen_for(call: Call, template: str, language: str | None) -> Chosen:
+    """Find what a mail names as its template.
+
+    Raises:
+        InvalidField: there is no such template or version, or it is a draft.
+    """
+    project_id = call.caller.project_id
+    try:
+        async with call.connection() as conn:
+            return await choose(
+                conn, call.services.sheets, project_id, template=template, language=language
+            )
+    except InvalidField as exc:
+        raise renamed(exc) from None
+
+
+def _place(choice: list[Chosen], found: Chosen) -> int:
+    """Give the place of a language among those that are sent; it may be another's fallback."""
+    for place, known in enumerate(choice):
+        if known.language == found.language:
+            return place
+    if len(choice) == MOST_LANGUAGES:
+        raise InvalidField("recipients", f"at most {MOST_LANGUAGES} languages in one call")
+    choice.append(found)
+    return len(choice) - 1
+
+
+def _own(
+    one: TemplateRecipient, wanted: TemplateBatchRequest, chosen: Chosen, place: int
+) -> dict[str, Any]:
+    variables = wanted.variables | one.variables
+    own = own_of(one)
+    try:
+        chosen.check(variables)
+        if "variables" in own.setdefault("custom_data", {}):
+            raise InvalidField("custom_data", "variables stand there already: name it otherwise")
+    except InvalidField as exc:
+        return {"refused": str(exc)}
+    own["custom_data"] = own["custom_data"] | {"variables": variables}
+    return own if place == 0 else own | {"content": place}
+
+
+def _content(chosen: Chosen) -> dict[str, Any]:
+    return {
+        "template_version_id": str(chosen.version.id),
+        "template_language": chosen.language,
+    }
+
+
+_WELCOME = {"template_slug": "welcome-email", "template_version": "published"}
+
+TEMPLATE_ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/v1/send/template",
+        Scope.EMAIL_SEND,
+        "Send an email from a template.",
+        send_template,
+        request=TemplateRequest,
+        response=Sent,
+        status=HTTPStatus.ACCEPTED,
+        tag="Sending",
+        once=Once.ITSELF,
+        description="The template is rendered when it is sent; its variables are checked now.",
+        example=_WELCOME | {"to": ["ann@example.com"], "variables": {"FirstName": "Ann"}},
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "POST",
+        "/v1/send/template/batch",
+        Scope.EMAIL_SEND,
+        "Send a template to up to 10,000 recipients, each with variables of its own.",
+        send_template_batch,
+        request=TemplateBatchRequest,
+        response=SentBatch,
+        status=HTTPStatus.ACCEPTED,
+        tag="Sending",
+        example=_WELCOME
+        | {"recipients": [{"email": "ann@example.com", "variables": {"FirstName": "Ann"}}]},
+        test_keys=ForTestKeys.OWN,
+    ),
+)

@@ -1,0 +1,208 @@
+"""The endpoints of subscription categories: what people find in the preference centre."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
+from typing import Annotated
+
+from pydantic import Field
+
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.schema_base import StrictlyGiven
+from mailqueue.suppression.subscriptions import categories
+from mailqueue.suppression.subscriptions.model import Category
+from mailqueue.tenants.model import Scope
+
+_TAG = "Subscriptions"
+PATH = "/v1/categories"
+
+Slug = Annotated[str, Field(max_length=63)]
+Name = Annotated[str, Field(min_length=1, max_length=100)]
+Description = Annotated[str, Field(max_length=300)]
+
+
+class CategoryWords(StrictlyGiven):
+    """How a category reads in one language."""
+
+    name: Name | None = None
+    """What people read; the name of the category if left out."""
+    description: Description | None = None
+    """One sentence more."""
+
+
+Translations = Annotated[dict[str, CategoryWords], Field(max_length=categories.MOST_LANGUAGES)]
+
+
+class CategoryChange(StrictlyGiven):
+    """What of a category changes; what is left out stays."""
+
+    name: Name | None = None
+    """What people read, such as Product updates."""
+    description: Description | None = None
+    """One sentence more; null takes it back."""
+    translations: Translations | None = None
+    """Name and description by language: `{"de": {"name": "Neues"}}`; replaces all there were."""
+    is_required: bool | None = None
+    """Whether nobody can unsubscribe from it, as from receipts."""
+    place: Annotated[int, Field(ge=0, le=10_000)] | None = None
+    """Lower is shown first; 100 unless given."""
+
+
+class NewCategory(CategoryChange):
+    """A kind of mail, by the category that mail names."""
+
+    slug: Slug
+    """The `category` of the mail: lower-case letters, digits, `-` and `_`."""
+    name: Name
+    """What people read, such as Product updates."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCategoryWords:
+    """How a category reads in one language."""
+
+    name: str | None
+    description: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCategory:
+    """A category, as people find it in the preference centre."""
+
+    slug: str
+    name: str
+    description: str | None
+    translations: dict[str, ShownCategoryWords]
+    is_required: bool
+    place: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCategories:
+    """All categories of a project, in the order people see them."""
+
+    data: list[ShownCategory]
+
+
+async def list_(call: Call) -> ShownCategories:
+    """List all."""
+    async with call.connection() as conn:
+        found = await categories.list_(conn, call.caller.project)
+    return ShownCategories([_shown(one) for one in found])
+
+
+async def get(call: Call) -> ShownCategory:
+    """Give one."""
+    async with call.connection() as conn:
+        return _shown(await categories.get(conn, call.caller.project, slug=call.path["slug"]))
+
+
+async def add(call: Call) -> ShownCategory:
+    """Add one."""
+    given = call.body.model_dump(exclude_unset=True)
+    slug = given.pop("slug")
+    async with call.connection() as conn:
+        made = await categories.add(conn, call.caller.project, slug=slug, given=given, by=call.by)
+    return _shown(made)
+
+
+async def change(call: Call) -> ShownCategory:
+    """Change one."""
+    given = call.body.model_dump(exclude_unset=True)
+    slug, project = call.path["slug"], call.caller.project
+    async with call.connection() as conn:
+        made = await categories.change(conn, project, slug=slug, given=given, by=call.by)
+    return _shown(made)
+
+
+async def remove(call: Call) -> None:
+    """Show one no more."""
+    slug, project = call.path["slug"], call.caller.project
+    async with call.connection() as conn:
+        await categories.remove(conn, project, slug=slug, by=call.by)
+
+
+def _shown(one: Category) -> ShownCategory:
+    return ShownCategory(
+        slug=one.slug,
+        name=one.name,
+        description=one.description,
+        translations={
+            tag: ShownCategoryWords(words.get("name"), words.get("description"))
+            for tag, words in one.translations.items()
+        },
+        is_required=one.is_required,
+        place=one.place,
+        created_at=one.created_at,
+        updated_at=one.updated_at,
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        PATH,
+        Scope.SUPPRESSION_MANAGE,
+        "List the categories people can choose from.",
+        list_,
+        response=ShownCategories,
+        tag=_TAG,
+        test_keys=ForTestKeys.READ,
+    ),
+    Endpoint(
+        "POST",
+        PATH,
+        Scope.SUPPRESSION_MANAGE,
+        "Add a category.",
+        add,
+        request=NewCategory,
+        response=ShownCategory,
+        status=HTTPStatus.CREATED,
+        tag=_TAG,
+        example={
+            "slug": "product-updates",
+            "name": "Product updates",
+            "description": "What is new, about once a month.",
+            "translations": {"de": {"name": "Neues vom Produkt"}},
+        },
+        description="Mail that names it as its category can then be stopped or paused by its "
+        "recipients, alone or with all others.",
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "GET",
+        PATH + "/{slug}",
+        Scope.SUPPRESSION_MANAGE,
+        "Show a category.",
+        get,
+        response=ShownCategory,
+        tag=_TAG,
+        test_keys=ForTestKeys.READ,
+    ),
+    Endpoint(
+        "PUT",
+        PATH + "/{slug}",
+        Scope.SUPPRESSION_MANAGE,
+        "Change a category.",
+        change,
+        request=CategoryChange,
+        response=ShownCategory,
+        tag=_TAG,
+        example={"name": "News", "place": 10},
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "DELETE",
+        PATH + "/{slug}",
+        Scope.SUPPRESSION_MANAGE,
+        "Show a category no more.",
+        remove,
+        status=HTTPStatus.NO_CONTENT,
+        tag=_TAG,
+        description="Who unsubscribed from it stays unsubscribed.",
+        test_keys=ForTestKeys.REFUSED,
+    ),
+)

@@ -1,0 +1,211 @@
+"""The endpoints of addresses that are not written to, one by one."""
+
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.pagination import Page, key_of, page_of
+from mailqueue.api.suppression.lists import LIST_ENDPOINTS
+from mailqueue.api.suppression.schema import (
+    AddedSuppression,
+    AddedSuppressions,
+    AddSuppressions,
+    CheckedSuppression,
+    CheckQuery,
+    EndedSuppression,
+    KnownSuppression,
+    RemovedSuppression,
+    RemoveQuery,
+    ShownSuppression,
+    SuppressionItem,
+    SuppressionsQuery,
+)
+from mailqueue.core.errors import InvalidField
+from mailqueue.suppression import entries
+from mailqueue.suppression.acceptable import reason_of, wanted_of
+from mailqueue.suppression.model import NewSuppression, PastSuppression, Suppression
+from mailqueue.tenants.model import Scope
+
+_TAG = "Suppressions"
+
+
+async def add(call: Call) -> AddedSuppressions:
+    """Write to addresses no more."""
+    wanted = _wanted(call.body)
+    async with call.connection() as conn:
+        found = await entries.add(conn, call.caller.project, wanted=wanted, by=call.by)
+    return AddedSuppressions(
+        [AddedSuppression(one.address, one.address_hash, one.outcome) for one in found]
+    )
+
+
+def _wanted(body: AddSuppressions) -> list[NewSuppression]:
+    given: list[str | SuppressionItem] = [body.email] if body.email is not None else [*body.emails]
+    wanted = []
+    for place, item in enumerate(given):
+        one = SuppressionItem(email=item) if isinstance(item, str) else item
+        try:
+            wanted.append(
+                wanted_of(
+                    one.email,
+                    reason=one.reason or body.reason,
+                    category=one.category if one.category is not None else body.category,
+                    detail=one.detail or body.detail,
+                    expires_at=one.until or body.until,
+                )
+            )
+        except InvalidField as exc:
+            field = exc.field if body.email is not None else f"emails.{place}.{exc.field}"
+            raise InvalidField(field, exc.why) from None
+    return wanted
+
+
+async def list_(call: Call) -> Page[ShownSuppression]:
+    """List who is not written to, the newest first."""
+    query: SuppressionsQuery = call.query
+    (before,) = key_of(query.cursor, int)
+    async with call.connection() as conn:
+        found = await entries.list_page(
+            conn,
+            call.caller.project,
+            before=before,
+            limit=query.limit + 1,
+            reason=None if query.reason is None else reason_of(query.reason),
+            category=query.category,
+            having=query.q,
+        )
+    page = page_of(found, query.limit, key=lambda one: (one.id,))
+    return Page([shown(one) for one in page.data], page.next_cursor)
+
+
+async def check(call: Call) -> CheckedSuppression:
+    """Say whether an address is written to."""
+    query: CheckQuery = call.query
+    async with call.connection() as conn:
+        found = await entries.check(
+            conn, call.caller.project, email=query.email, category=query.category
+        )
+    return CheckedSuppression(
+        email=found.address,
+        email_hash=found.address_hash,
+        suppressed=found.is_suppressed,
+        reason=found.reason,
+        suppressions=[shown(one) for one in found.found],
+    )
+
+
+async def remove(call: Call) -> RemovedSuppression:
+    """Write to an address again."""
+    query: RemoveQuery = call.query
+    who, project = call.path["email_hash"], call.caller.project
+    said = {"category": query.category, "why": query.why}
+    async with call.connection() as conn:
+        if "@" in who:
+            gone = await entries.remove(conn, project, email=who, by=call.by, **said)
+        else:
+            gone = await entries.remove_by_hash(conn, project, address_hash=who, by=call.by, **said)
+    return RemovedSuppression(gone.address, gone.address_hash, gone.count)
+
+
+async def show(call: Call) -> KnownSuppression:
+    """Show what holds and held for an address."""
+    async with call.connection() as conn:
+        found = await entries.show(conn, call.caller.project, who=call.path["email_hash"])
+    return KnownSuppression(
+        email=found.address,
+        email_hash=found.address_hash,
+        suppressions=[shown(one) for one in found.now],
+        history=[_past(one) for one in found.before],
+    )
+
+
+def _past(one: PastSuppression) -> EndedSuppression:
+    return EndedSuppression(
+        reason=one.reason,
+        category=one.category,
+        detail=one.detail,
+        created_at=one.created_at,
+        expires_at=one.expires_at,
+        email_id=one.email_id,
+        source=one.source,
+        ended_at=one.ended_at,
+        ended_by=one.ended_by,
+        ended_why=one.ended_why,
+    )
+
+
+def shown(one: Suppression) -> ShownSuppression:
+    """Give a suppression as callers see it."""
+    return ShownSuppression(
+        email=one.address,
+        email_hash=one.address_hash,
+        reason=one.reason,
+        category=one.category,
+        detail=one.detail,
+        created_at=one.created_at,
+        expires_at=one.expires_at,
+        email_id=one.email_id,
+        source=one.source,
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/v1/suppressions",
+        Scope.SUPPRESSION_MANAGE,
+        "Write to one or more addresses no more.",
+        add,
+        request=AddSuppressions,
+        response=AddedSuppressions,
+        tag=_TAG,
+        example={"emails": ["ann@example.com", "bob@example.com"], "reason": "manual"},
+        description="Queued mail to them is not sent either. Up to 1,000; for more, import a list.",
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "GET",
+        "/v1/suppressions",
+        Scope.SUPPRESSION_MANAGE,
+        "List who is not written to, the newest first.",
+        list_,
+        query=SuppressionsQuery,
+        response=Page[ShownSuppression],
+        tag=_TAG,
+        test_keys=ForTestKeys.READ,
+    ),
+    Endpoint(
+        "GET",
+        "/v1/suppressions/check",
+        Scope.SUPPRESSION_MANAGE,
+        "Say whether an address is written to.",
+        check,
+        query=CheckQuery,
+        response=CheckedSuppression,
+        tag=_TAG,
+        test_keys=ForTestKeys.READ,
+    ),
+    *LIST_ENDPOINTS,
+    Endpoint(
+        "GET",
+        "/v1/suppressions/{email_hash}",
+        Scope.SUPPRESSION_MANAGE,
+        "Show why an address is not written to, and what held before.",
+        show,
+        response=KnownSuppression,
+        tag=_TAG,
+        description="The address itself is taken too. What was taken off stays in the history.",
+        test_keys=ForTestKeys.READ,
+    ),
+    Endpoint(
+        "DELETE",
+        "/v1/suppressions/{email_hash}",
+        Scope.SUPPRESSION_MANAGE,
+        "Write to an address again.",
+        remove,
+        query=RemoveQuery,
+        response=RemovedSuppression,
+        tag=_TAG,
+        description="The list and check give the hash. The address itself is taken too, and then "
+        "stands in the logs of what is in between.",
+        test_keys=ForTestKeys.REFUSED,
+    ),
+)

@@ -1,0 +1,95 @@
+"""The endpoints that take whole lists of addresses in and give them out."""
+
+from starlette.responses import StreamingResponse
+
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.spool import spooled
+from mailqueue.api.suppression.schema import ExportQuery, ImportedSuppressions, ImportQuery
+from mailqueue.suppression.acceptable import category_of, reason_of
+from mailqueue.suppression.lists.exporting import Format, export
+from mailqueue.suppression.lists.importing import import_list
+from mailqueue.suppression.model import Tally
+from mailqueue.tenants.model import Scope
+
+IMPORT_BYTES = 64 * 1024 * 1024
+_TAG = "Suppressions"
+_TYPE_BY_FORMAT = {
+    Format.CSV: "text/csv; charset=utf-8; header=present",
+    Format.JSON: "application/json",
+}
+
+
+async def import_(call: Call) -> ImportedSuppressions:
+    """Take a list in: the whole of it, or nothing where it is no list."""
+    query: ImportQuery = call.query
+    tally = Tally()
+    # Read to its end first: who sends slowly must not hold a connection meanwhile.
+    async with spooled(call.request, most=IMPORT_BYTES) as file, call.connection() as conn:
+        await import_list(
+            conn,
+            call.caller.project,
+            file=file,
+            otherwise=None if query.reason is None else reason_of(query.reason),
+            is_trial=query.dry_run,
+            by=call.by,
+            tally=tally,
+        )
+    return ImportedSuppressions(
+        added=tally.added,
+        renewed=tally.renewed,
+        there_already=tally.there_already,
+        bad=tally.bad,
+        errors=tally.errors,
+        dry_run=query.dry_run,
+    )
+
+
+async def export_(call: Call) -> StreamingResponse:
+    """Give the list out, page by page."""
+    query: ExportQuery = call.query
+    category = None if query.category is None else category_of(query.category)
+    pieces = export(
+        call.connection,
+        call.caller.project,
+        form=query.format,
+        reason=None if query.reason is None else reason_of(query.reason),
+        category=category,
+    )
+    return StreamingResponse(
+        pieces,
+        media_type=_TYPE_BY_FORMAT[query.format],
+        headers={
+            "Content-Disposition": f'attachment; filename="suppressions.{query.format}"',
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+        },
+    )
+
+
+LIST_ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/v1/suppressions/import",
+        Scope.SUPPRESSION_MANAGE,
+        "Take a list of addresses in.",
+        import_,
+        query=ImportQuery,
+        response=ImportedSuppressions,
+        tag=_TAG,
+        description="The body is CSV with a header that names a column email, or JSON: an array of "
+        "addresses or of objects, or an object a line. Bad lines are told with their number and do "
+        "not stop the others. It may have 64 MiB, 30 with an Idempotency-Key.",
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "GET",
+        "/v1/suppressions/export",
+        Scope.SUPPRESSION_MANAGE,
+        "Give out everybody who is not written to, as CSV or JSON.",
+        export_,
+        query=ExportQuery,
+        tag=_TAG,
+        test_keys=ForTestKeys.READ,
+    ),
+)

@@ -1,0 +1,215 @@
+"""The endpoints of templates themselves; those of their versions and parts are joined to them."""
+
+from http import HTTPStatus
+
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
+from mailqueue.api.http.pagination import Page, key_of, page_of
+from mailqueue.api.templates.parts import PART_ENDPOINTS
+from mailqueue.api.templates.schema import (
+    AskPreview,
+    ChangeTemplate,
+    CloneTemplate,
+    CreateTemplate,
+    ShownPreview,
+    ShownTemplate,
+    TemplatesQuery,
+)
+from mailqueue.api.templates.versions import VERSION_ENDPOINTS
+from mailqueue.api.templates.views import shown, template_of
+from mailqueue.core.errors import NotFound
+from mailqueue.templates import cloning, trying, versions, writing
+from mailqueue.templates.model import NewTemplate
+from mailqueue.tenants.model import Scope
+
+PATH = "/v1/projects/{pid}/templates"
+_ONE = PATH + "/{template}"
+_TAG = "Templates"
+
+
+async def create(call: Call) -> ShownTemplate:
+    """Make a template."""
+    wanted: CreateTemplate = call.body
+    new = NewTemplate(
+        slug=wanted.slug,
+        name=wanted.name,
+        description=wanted.description,
+        category=wanted.category,
+        language=None if wanted.language is None else wanted.language.lower().replace("_", "-"),
+    )
+    async with call.connection() as conn:
+        return shown(await writing.create(conn, call.caller.project_id, new=new, by=call.by))
+
+
+async def index(call: Call) -> Page[ShownTemplate]:
+    """List templates by slug."""
+    query: TemplatesQuery = call.query
+    (after,) = key_of(query.cursor, str)
+    async with call.connection() as conn:
+        found = await writing.list_all(
+            conn,
+            call.caller.project_id,
+            category=query.category,
+            status=query.status,
+            q=query.q,
+            after=after,
+            limit=query.limit + 1,
+        )
+    return page_of([shown(one) for one in found], query.limit, key=lambda one: (one.slug,))
+
+
+async def show(call: Call) -> ShownTemplate:
+    """Show a template."""
+    async with call.connection() as conn:
+        return shown(await template_of(call, conn))
+
+
+async def change(call: Call) -> ShownTemplate:
+    """Change what is said about a template."""
+    wanted: ChangeTemplate = call.body
+    changes = wanted.model_dump(exclude_unset=True)
+    if isinstance(tag := changes.get("language"), str):
+        changes["language"] = tag.lower().replace("_", "-")
+    async with call.connection() as conn:
+        template = await template_of(call, conn, to_change=True)
+        return shown(await writing.change(conn, template, changes=changes, by=call.by))
+
+
+async def remove(call: Call) -> None:
+    """Delete a template."""
+    async with call.connection() as conn:
+        template = await template_of(call, conn, to_change=True)
+        await writing.remove(conn, template, by=call.by)
+
+
+async def clone(call: Call) -> ShownTemplate:
+    """Copy a template with its published version."""
+    wanted: CloneTemplate = call.body
+    own = call.caller.project_id
+    if wanted.project_id is not None and wanted.project_id != str(own):
+        raise NotFound("project", wanted.project_id[:100])
+    async with call.connection() as conn:
+        template = await template_of(call, conn)
+        copy = await cloning.clone(
+            conn, template, to=own, slug=wanted.slug, name=wanted.name, by=call.by
+        )
+        return shown(copy)
+
+
+async def preview(call: Call) -> ShownPreview:
+    """Render a version with sample data."""
+    asked: AskPreview = call.body
+    async with call.connection() as conn:
+        template = await template_of(call, conn)
+        if asked.version is not None:
+            version = await versions.find(conn, template, number=asked.version)
+        else:
+            version = await trying.usual(conn, template)
+        words = await trying.words_of(conn, template, version, asked.language)
+    made = await trying.preview(
+        call.services.chamber, template, version, words, variables=asked.variables
+    )
+    return ShownPreview(
+        version=made.version,
+        language=made.language,
+        subject=made.subject,
+        html_body=made.html,
+        text_body=made.text,
+        size_bytes=made.size_bytes,
+        warnings=made.warnings,
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        PATH,
+        Scope.TEMPLATE_WRITE,
+        "Create a template.",
+        create,
+        request=CreateTemplate,
+        response=ShownTemplate,
+        status=HTTPStatus.CREATED,
+        tag=_TAG,
+        description="It says nothing before a version of it is published.",
+        example={"slug": "welcome-email", "name": "Welcome", "category": "onboarding"},
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "GET",
+        PATH,
+        Scope.TEMPLATE_READ,
+        "List templates by slug, those of the platform among them.",
+        index,
+        query=TemplatesQuery,
+        response=Page[ShownTemplate],
+        tag=_TAG,
+        description="A template of the project stands for the platform's of the same slug.",
+        test_keys=ForTestKeys.READ,
+    ),
+    Endpoint(
+        "GET",
+        _ONE,
+        Scope.TEMPLATE_READ,
+        "Show a template, by id or slug.",
+        show,
+        response=ShownTemplate,
+        tag=_TAG,
+        test_keys=ForTestKeys.READ,
+    ),
+    Endpoint(
+        "PUT",
+        _ONE,
+        Scope.TEMPLATE_WRITE,
+        "Change what is said about a template.",
+        change,
+        request=ChangeTemplate,
+        response=ShownTemplate,
+        tag=_TAG,
+        description="What is left out stays as it is.",
+        example={"name": "Welcome aboard"},
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "DELETE",
+        _ONE,
+        Scope.TEMPLATE_WRITE,
+        "Delete a template with its versions.",
+        remove,
+        status=HTTPStatus.NO_CONTENT,
+        tag=_TAG,
+        description="Mail that was accepted before is still rendered from it.",
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "POST",
+        _ONE + "/clone",
+        Scope.TEMPLATE_WRITE,
+        "Copy a template with its published version.",
+        clone,
+        request=CloneTemplate,
+        response=ShownTemplate,
+        status=HTTPStatus.CREATED,
+        tag=_TAG,
+        description="A template of the platform is changed by copying it under its own slug.",
+        example={"slug": "welcome-email-2"},
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "POST",
+        _ONE + "/preview",
+        Scope.TEMPLATE_READ,
+        "Render a version with sample data.",
+        preview,
+        request=AskPreview,
+        response=ShownPreview,
+        tag=_TAG,
+        once=Once.NEVER,
+        description="The published version, or the newest draft where none is published, unless "
+        "one is named.",
+        example={"variables": {"FirstName": "Alice", "CompanyName": "Acme Corp"}},
+        test_keys=ForTestKeys.READ,
+    ),
+    *VERSION_ENDPOINTS,
+    *PART_ENDPOINTS,
+)

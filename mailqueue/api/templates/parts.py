@@ -1,0 +1,101 @@
+"""The endpoints of layouts and partials, which templates share."""
+
+from http import HTTPStatus
+
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.pagination import Page
+from mailqueue.api.templates.schema import PutPart, ShownPart
+from mailqueue.api.templates.views import shown_part
+from mailqueue.core.errors import NotFound
+from mailqueue.templates import writing
+from mailqueue.tenants.model import Scope
+
+_PATH = "/v1/projects/{pid}/template-parts"
+_ONE = _PATH + "/{name}"
+_TAG = "Templates"
+
+
+async def index(call: Call) -> Page[ShownPart]:
+    """List layouts and partials by name."""
+    async with call.connection() as conn:
+        found = await writing.list_parts(conn, call.caller.project_id)
+    return Page([shown_part(one) for one in found], None)
+
+
+async def show(call: Call) -> ShownPart:
+    """Show a layout or partial: the project's, else the platform's."""
+    name = call.path["name"]
+    async with call.connection() as conn:
+        found = await writing.list_parts(conn, call.caller.project_id)
+    for one in found:
+        if one.name == name:
+            return shown_part(one)
+    raise NotFound("layout or partial", name[:100])
+
+
+async def put(call: Call) -> ShownPart:
+    """Make or replace a layout or partial."""
+    wanted: PutPart = call.body
+    own, name = call.caller.project_id, call.path["name"]
+    async with call.connection() as conn:
+        await writing.put_part(
+            conn, own, name=name, kind=wanted.kind, source=wanted.source, by=call.by
+        )
+        found = await writing.list_parts(conn, own)
+    return next(shown_part(one) for one in found if one.name == name)
+
+
+async def remove(call: Call) -> None:
+    """Delete a layout or partial."""
+    async with call.connection() as conn:
+        own = call.caller.project_id
+        await writing.remove_part(conn, own, name=call.path["name"], by=call.by)
+
+
+PART_ENDPOINTS = (
+    Endpoint(
+        "GET",
+        _PATH,
+        Scope.TEMPLATE_READ,
+        "List layouts and partials by name, those of the platform among them.",
+        index,
+        response=Page[ShownPart],
+        tag=_TAG,
+        test_keys=ForTestKeys.READ,
+    ),
+    Endpoint(
+        "GET",
+        _ONE,
+        Scope.TEMPLATE_READ,
+        "Show a layout or partial.",
+        show,
+        response=ShownPart,
+        tag=_TAG,
+        test_keys=ForTestKeys.READ,
+    ),
+    Endpoint(
+        "PUT",
+        _ONE,
+        Scope.TEMPLATE_WRITE,
+        "Make or replace a layout or partial.",
+        put,
+        request=PutPart,
+        response=ShownPart,
+        tag=_TAG,
+        description="A version keeps those it was made with: make another to have it changed.",
+        example={"kind": "partial", "source": "<p>Acme Corp, Main Street 1</p>"},
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "DELETE",
+        _ONE,
+        Scope.TEMPLATE_WRITE,
+        "Delete a layout or partial.",
+        remove,
+        status=HTTPStatus.NO_CONTENT,
+        tag=_TAG,
+        description="Versions that were made with it keep it.",
+        test_keys=ForTestKeys.REFUSED,
+    ),
+)

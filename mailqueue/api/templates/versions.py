@@ -1,0 +1,174 @@
+"""The endpoints of the versions of a template."""
+
+from http import HTTPStatus
+
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
+from mailqueue.api.http.pagination import Page, PageQuery, key_of, page_of
+from mailqueue.api.templates.schema import (
+    CreateVersion,
+    DiffQuery,
+    ShownDiff,
+    ShownVersion,
+    ShownWords,
+)
+from mailqueue.api.templates.views import shown_version, shown_words, template_of, version_of
+from mailqueue.core.errors import InvalidField
+from mailqueue.templates import trying, versions
+from mailqueue.templates.model import NewVersion, Words
+from mailqueue.tenants.model import Scope
+
+_PATH = "/v1/projects/{pid}/templates/{template}/versions"
+_ONE = _PATH + "/{version}"
+_TAG = "Templates"
+
+
+async def create(call: Call) -> ShownVersion:
+    """Make a draft."""
+    wanted: CreateVersion = call.body
+    async with call.connection() as conn:
+        template = await template_of(call, conn, to_change=True)
+    words = {"": Words(wanted.subject, wanted.html_body, wanted.text_body)}
+    for tag, said in wanted.translations.items():
+        language = tag.lower().replace("_", "-")
+        if language == template.language or language in words:
+            raise InvalidField("translations", f"{language} is said twice")
+        words[language] = Words(said.subject, said.html_body, said.text_body)
+    new = NewVersion(words, wanted.variables_schema, wanted.inline_css, wanted.note)
+    made = await versions.add(call.connection, call.services.chamber, template, new=new, by=call.by)
+    return shown_version(made)
+
+
+async def index(call: Call) -> Page[ShownVersion]:
+    """List versions, newest first."""
+    query: PageQuery = call.query
+    (before,) = key_of(query.cursor, int)
+    async with call.connection() as conn:
+        template = await template_of(call, conn)
+        found = await versions.list_all(conn, template, before=before, limit=query.limit + 1)
+    shown = [shown_version(one) for one in found]
+    return page_of(shown, query.limit, key=lambda one: (one.version,))
+
+
+async def show(call: Call) -> ShownWords:
+    """Show a version with what it says."""
+    async with call.connection() as conn:
+        template = await template_of(call, conn)
+        version = await version_of(call, conn, template)
+        return shown_words(template, version, await versions.texts_of(conn, version))
+
+
+async def publish(call: Call) -> ShownVersion:
+    """Have mail say what a version says."""
+    async with call.connection() as conn:
+        template = await template_of(call, conn, to_change=True)
+        version = await version_of(call, conn, template)
+    made = await versions.publish(
+        call.connection, call.services.chamber, template, version, by=call.by
+    )
+    return shown_version(made)
+
+
+async def archive(call: Call) -> ShownVersion:
+    """Put a version away."""
+    async with call.connection() as conn:
+        template = await template_of(call, conn, to_change=True)
+        version = await version_of(call, conn, template)
+        return shown_version(await versions.archive(conn, template, version, by=call.by))
+
+
+async def diff(call: Call) -> ShownDiff:
+    """Show what two versions say differently."""
+    asked: DiffQuery = call.query
+    async with call.connection() as conn:
+        template = await template_of(call, conn)
+        old = await versions.find(conn, template, number=asked.from_)
+        new = await versions.find(conn, template, number=asked.to)
+        return ShownDiff(await trying.diff(conn, template, old, new, language=asked.language))
+
+
+VERSION_ENDPOINTS = (
+    Endpoint(
+        "POST",
+        _PATH,
+        Scope.TEMPLATE_WRITE,
+        "Create a version, as a draft.",
+        create,
+        request=CreateVersion,
+        response=ShownVersion,
+        status=HTTPStatus.CREATED,
+        tag=_TAG,
+        once=Once.APART,
+        description="It is compiled before it is kept, with the layouts and partials it names. "
+        "What a version says never changes.",
+        example={
+            "subject": "Welcome to {{ CompanyName }}, {{ FirstName }}!",
+            "html_body": "<html><body>Hi {{ FirstName }}, …</body></html>",
+            "text_body": "Hi {{ FirstName }}, …",
+            "variables_schema": {
+                "type": "object",
+                "required": ["FirstName", "CompanyName"],
+                "properties": {
+                    "FirstName": {"type": "string"},
+                    "CompanyName": {"type": "string"},
+                },
+            },
+        },
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "GET",
+        _PATH,
+        Scope.TEMPLATE_READ,
+        "List versions, newest first.",
+        index,
+        query=PageQuery,
+        response=Page[ShownVersion],
+        tag=_TAG,
+        test_keys=ForTestKeys.READ,
+    ),
+    Endpoint(
+        "GET",
+        _PATH + "/diff",
+        Scope.TEMPLATE_READ,
+        "Show what two versions say differently.",
+        diff,
+        query=DiffQuery,
+        response=ShownDiff,
+        tag=_TAG,
+        test_keys=ForTestKeys.READ,
+    ),
+    Endpoint(
+        "GET",
+        _ONE,
+        Scope.TEMPLATE_READ,
+        "Show a version with what it says, by id or number.",
+        show,
+        response=ShownWords,
+        tag=_TAG,
+        test_keys=ForTestKeys.READ,
+    ),
+    Endpoint(
+        "POST",
+        _ONE + "/publish",
+        Scope.TEMPLATE_WRITE,
+        "Have mail say what a version says.",
+        publish,
+        response=ShownVersion,
+        tag=_TAG,
+        once=Once.APART,
+        description="The version published before is archived, and can be published again.",
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "POST",
+        _ONE + "/archive",
+        Scope.TEMPLATE_WRITE,
+        "Put a version away.",
+        archive,
+        response=ShownVersion,
+        tag=_TAG,
+        description="Where it was the published one, nothing more is accepted from the template.",
+        test_keys=ForTestKeys.REFUSED,
+    ),
+)

@@ -1,0 +1,104 @@
+"""How templates and their versions look to callers, and how their paths name them."""
+
+from uuid import UUID
+
+from mailqueue.api.http.context import Call
+from mailqueue.api.templates.schema import (
+    ShownPart,
+    ShownTemplate,
+    ShownTranslation,
+    ShownVersion,
+    ShownWords,
+)
+from mailqueue.core.errors import NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.templates import versions, writing
+from mailqueue.templates.model import Part, Template, Text, Version
+
+_DIGITS = 9
+
+
+async def template_of(call: Call, conn: Conn, *, to_change: bool = False) -> Template:
+    """Find the template a path names by id or slug."""
+    find = writing.find_own if to_change else writing.find
+    given = call.path["template"]
+    own = call.caller.project_id
+    try:
+        return await find(conn, own, template_id=UUID(given))
+    except ValueError:
+        return await find(conn, own, slug=given[:100])
+
+
+async def version_of(call: Call, conn: Conn, template: Template) -> Version:
+    """Find the version a path names by id or number."""
+    given = call.path["version"]
+    if given.isascii() and given.isdigit() and len(given) <= _DIGITS:
+        return await versions.find(conn, template, number=int(given))
+    try:
+        return await versions.find(conn, template, version_id=UUID(given))
+    except ValueError:
+        raise NotFound("version", given[:100]) from None
+
+
+def shown(one: Template) -> ShownTemplate:
+    """Give a template as callers see it."""
+    return ShownTemplate(
+        id=one.id,
+        slug=one.slug,
+        name=one.name,
+        description=one.description,
+        category=one.category,
+        language=one.language,
+        is_platform=one.project_id is None,
+        published_version=one.published,
+        newest_version=one.newest,
+        created_by=one.created_by,
+        created_at=one.created_at,
+        updated_at=one.updated_at,
+    )
+
+
+def shown_version(one: Version) -> ShownVersion:
+    """Give a version as callers see it."""
+    return ShownVersion(
+        id=one.id,
+        version=one.version,
+        status=one.status,
+        languages=one.languages,
+        variables_schema=one.variables_schema,
+        inline_css=one.is_css_inlined,
+        note=one.note,
+        created_by=one.created_by,
+        created_at=one.created_at,
+        published_at=one.published_at,
+        archived_at=one.archived_at,
+    )
+
+
+def shown_words(template: Template, version: Version, texts: list[Text]) -> ShownWords:
+    """Give a version with what it says."""
+    said = {
+        text.language: ShownTranslation(text.subject, text.html_body, text.text_body)
+        for text in texts
+    }
+    # The language of a template may have changed since.
+    main = said.get(template.language) or next(iter(said.values()))
+    return ShownWords(
+        version=shown_version(version),
+        subject=main.subject,
+        html_body=main.html_body,
+        text_body=main.text_body,
+        translations=said,
+    )
+
+
+def shown_part(one: Part) -> ShownPart:
+    """Give a layout or partial as callers see it."""
+    return ShownPart(
+        name=one.name,
+        kind=one.kind,
+        source=one.source,
+        is_platform=one.project_id is None,
+        updated_by=one.updated_by,
+        updated_at=one.updated_at,
+    )

@@ -1,0 +1,222 @@
+"""The endpoints that say what a webhook was told and answered, and tell it again."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
+from mailqueue.api.http.kek_header import lent_key, own_key_of
+from mailqueue.api.http.pagination import Page, key_of, page_of
+from mailqueue.api.webhooks.schema import (
+    HookTried,
+    LogQuery,
+    RangeRetry,
+    Retried,
+    ShownAttempt,
+    ShownDelivery,
+    ShownLog,
+    TestAsked,
+)
+from mailqueue.db.fetch import Conn
+from mailqueue.tenants.model import Scope
+from mailqueue.vault.masterkey import master_key_of
+from mailqueue.webhooks import deliveries, trial
+from mailqueue.webhooks.model import Attempt, Delivery, Filter, Status
+
+_TAG = "Webhooks"
+_ONE = "/v1/webhooks/{webhook_id}"
+
+
+async def index(call: Call) -> Page[ShownDelivery]:
+    """List deliveries, the newest first."""
+    query: LogQuery = call.query
+    (before,) = key_of(query.cursor, UUID)
+    wanted = Filter(
+        status=query.status,
+        type=query.type,
+        since=query.since,
+        until=query.until,
+        email_id=query.email_id,
+    )
+    async with call.connection() as conn:
+        found = await deliveries.list_page(
+            conn,
+            call.caller.project_id,
+            call.id("webhook_id"),
+            wanted=wanted,
+            before=before,
+            limit=query.limit + 1,
+        )
+    page = page_of(found, query.limit, key=lambda one: (one.id,))
+    return Page([shown(one) for one in page.data], page.next_cursor)
+
+
+async def show(call: Call) -> ShownLog:
+    """Show a delivery with what was told and every attempt."""
+    async with call.connection() as conn:
+        found = await deliveries.show(
+            conn, call.caller.project_id, call.id("webhook_id"), call.id("delivery_id")
+        )
+    payload = None if found.payload is None else dict(found.payload)
+    return ShownLog(shown(found.delivery), payload, [_shown_attempt(one) for one in found.attempts])
+
+
+async def retry(call: Call) -> ShownDelivery:
+    """Deliver one again."""
+    async with call.connection() as conn:
+        found = await deliveries.retry(
+            conn,
+            call.caller.project_id,
+            call.id("webhook_id"),
+            call.id("delivery_id"),
+            by=call.by,
+        )
+    return shown(found)
+
+
+async def retry_many(call: Call) -> Retried:
+    """Deliver again what was told in a time."""
+    body: RangeRetry = call.body
+    async with call.connection() as conn:
+        count = await deliveries.retry_many(
+            conn,
+            call.caller.project_id,
+            call.id("webhook_id"),
+            since=body.since,
+            until=body.until,
+            statuses=body.statuses,
+            types=list(body.types),
+            most=body.limit,
+            by=call.by,
+        )
+    return Retried(count)
+
+
+async def test(call: Call) -> HookTried:
+    """Send a made-up event and say what came back."""
+    body: TestAsked = call.body
+    own = own_key_of(call.request)
+
+    @asynccontextmanager
+    async def lend() -> AsyncIterator[Conn]:
+        async with call.connection() as conn, lent_key(call, own, conn):
+            yield conn
+
+    poster = call.services.make_poster()
+    try:
+        done = await trial.try_out(
+            lend,
+            call.caller.project_id,
+            call.id("webhook_id"),
+            event_type=body.type,
+            poster=poster,
+            master=master_key_of(call.settings),
+        )
+    finally:
+        poster.close()
+    return HookTried(
+        success=done.is_delivered,
+        delivery_id=done.delivery_id,
+        event_id=done.event_id,
+        type=done.type,
+        response_status=done.status_code,
+        error=done.error,
+        latency_ms=done.took_ms,
+        response_body=done.response,
+    )
+
+
+def shown(one: Delivery) -> ShownDelivery:
+    """Give a delivery as callers see it."""
+    return ShownDelivery(
+        id=one.id,
+        webhook_id=one.webhook_id,
+        event_id=one.event_id,
+        type=one.type,
+        status=one.status,
+        attempts=one.attempts,
+        max_attempts=one.max_attempts,
+        next_attempt_at=one.run_at if one.status == Status.PENDING else None,
+        response_status=one.last_code,
+        error=one.last_error,
+        email_id=one.email_id,
+        is_test=one.is_test,
+        created_at=one.created_at,
+        finished_at=one.finished_at,
+    )
+
+
+def _shown_attempt(one: Attempt) -> ShownAttempt:
+    return ShownAttempt(
+        attempt=one.attempt,
+        tried_at=one.tried_at,
+        response_status=one.status_code,
+        error=one.error,
+        latency_ms=one.took_ms,
+        request_headers=one.request_headers,
+        response_body=one.response,
+    )
+
+
+LOG_ENDPOINTS = (
+    Endpoint(
+        "POST",
+        f"{_ONE}/test",
+        Scope.WEBHOOK_MANAGE,
+        "Send a made-up event to a webhook and say what came back.",
+        test,
+        request=TestAsked,
+        response=HookTried,
+        tag=_TAG,
+        once=Once.APART,
+        example={"type": "email.delivered"},
+        description="It is signed like any other and stands in the log; it is not tried again.",
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "GET",
+        f"{_ONE}/deliveries",
+        Scope.WEBHOOK_MANAGE,
+        "List deliveries, the newest first.",
+        index,
+        query=LogQuery,
+        response=Page[ShownDelivery],
+        tag=_TAG,
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "POST",
+        f"{_ONE}/deliveries/retry",
+        Scope.WEBHOOK_MANAGE,
+        "Deliver again what was told in a time.",
+        retry_many,
+        request=RangeRetry,
+        response=Retried,
+        tag=_TAG,
+        example={"since": "2026-11-20T08:00:00Z", "until": "2026-11-20T12:00:00Z"},
+        description="What failed or was cancelled, unless other states are named. At most 10,000 "
+        "at once: ask again until none is left.",
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "GET",
+        f"{_ONE}/deliveries/{{delivery_id}}",
+        Scope.WEBHOOK_MANAGE,
+        "Show a delivery with what was told and every attempt.",
+        show,
+        response=ShownLog,
+        tag=_TAG,
+        test_keys=ForTestKeys.OWN,
+    ),
+    Endpoint(
+        "POST",
+        f"{_ONE}/deliveries/{{delivery_id}}/retry",
+        Scope.WEBHOOK_MANAGE,
+        "Deliver one again, from the first attempt.",
+        retry,
+        response=ShownDelivery,
+        tag=_TAG,
+        test_keys=ForTestKeys.OWN,
+    ),
+)

@@ -1,0 +1,281 @@
+"""The endpoints of webhooks: where a project wants to hear what happens to its mail."""
+
+from datetime import timedelta
+from http import HTTPStatus
+from uuid import UUID
+
+from mailqueue.api.http.context import Call
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.kek_header import lent_key, own_key_of
+from mailqueue.api.http.pagination import Page, PageQuery, key_of, page_of
+from mailqueue.api.webhooks.deliveries import LOG_ENDPOINTS
+from mailqueue.api.webhooks.schema import (
+    HookChange,
+    MadeHook,
+    NewHook,
+    SecretRotation,
+    ShownHook,
+    ShownType,
+    ShownTypes,
+)
+from mailqueue.tenants.model import Scope
+from mailqueue.vault.masterkey import master_key_of
+from mailqueue.webhooks import endpoints
+from mailqueue.webhooks.model import MEANING_BY_TYPE, Webhook, WithSecret
+
+_TAG = "Webhooks"
+_ONE = "/v1/webhooks/{webhook_id}"
+_WARNING = "Keep the secret now: it is not shown again."
+
+
+async def create(call: Call) -> MadeHook:
+    """Register a webhook."""
+    body: NewHook = call.body
+    master, own = master_key_of(call.settings), own_key_of(call.request)
+    async with call.connection() as conn, lent_key(call, own, conn):
+        added = await endpoints.add(
+            conn,
+            call.caller.project_id,
+            url=body.url,
+            event_types=list(body.event_types),
+            description=body.description,
+            secret=body.secret,
+            may_be_plain=bool(call.settings.allowed_hosts),
+            master=master,
+            by=call.by,
+        )
+        if not body.is_enabled:
+            off = await _switched(call, added.webhook.id, is_enabled=False)
+            added = WithSecret(off, added.secret)
+    return _made(added)
+
+
+async def index(call: Call) -> Page[ShownHook]:
+    """List the project's webhooks in the order they were made."""
+    query: PageQuery = call.query
+    (after,) = key_of(query.cursor, UUID)
+    async with call.connection() as conn:
+        found = await endpoints.list_page(
+            conn, call.caller.project_id, after=after, limit=query.limit + 1
+        )
+    page = page_of(found, query.limit, key=lambda one: (one.id,))
+    return Page([shown(one) for one in page.data], page.next_cursor)
+
+
+async def list_types(call: Call) -> ShownTypes:  # noqa: ARG001
+    """List what a webhook can be told."""
+    return ShownTypes([ShownType(one, words) for one, words in MEANING_BY_TYPE.items()])
+
+
+async def show(call: Call) -> ShownHook:
+    """Show one."""
+    async with call.connection() as conn:
+        return shown(await endpoints.find(conn, call.caller.project_id, call.id("webhook_id")))
+
+
+async def change(call: Call) -> ShownHook:
+    """Change one; what is left out stays."""
+    body: HookChange = call.body
+    project_id, webhook_id = call.caller.project_id, call.id("webhook_id")
+    master, own = master_key_of(call.settings), own_key_of(call.request)
+    async with call.connection() as conn, lent_key(call, own, conn):
+        now = await endpoints.find(conn, project_id, webhook_id)
+        if body.model_fields_set & {"url", "event_types", "description"}:
+            has_words = "description" in body.model_fields_set
+            now = await endpoints.change(
+                conn,
+                project_id,
+                webhook_id,
+                url=now.url if body.url is None else body.url,
+                event_types=now.event_types if body.event_types is None else [*body.event_types],
+                description=body.description if has_words else now.description,
+                may_be_plain=bool(call.settings.allowed_hosts),
+                by=call.by,
+            )
+        if body.secret is not None:
+            rotated = await endpoints.rotate(
+                conn,
+                project_id,
+                webhook_id,
+                secret=body.secret,
+                overlap=endpoints.USUAL_OVERLAP,
+                master=master,
+                by=call.by,
+            )
+            now = rotated.webhook
+        if body.is_enabled is not None:
+            now = await _switched(call, webhook_id, is_enabled=body.is_enabled)
+    return shown(now)
+
+
+async def enable(call: Call) -> ShownHook:
+    """Tell a webhook again."""
+    return shown(await _switched(call, call.id("webhook_id"), is_enabled=True))
+
+
+async def disable(call: Call) -> ShownHook:
+    """Tell a webhook nothing for now."""
+    return shown(await _switched(call, call.id("webhook_id"), is_enabled=False))
+
+
+async def remove(call: Call) -> None:
+    """Take a webhook away."""
+    async with call.connection() as conn:
+        await endpoints.remove(conn, call.caller.project_id, call.id("webhook_id"), by=call.by)
+
+
+async def rotate(call: Call) -> MadeHook:
+    """Have another secret sign."""
+    body: SecretRotation = call.body
+    master, own = master_key_of(call.settings), own_key_of(call.request)
+    async with call.connection() as conn, lent_key(call, own, conn):
+        rotated = await endpoints.rotate(
+            conn,
+            call.caller.project_id,
+            call.id("webhook_id"),
+            secret=body.secret,
+            overlap=timedelta(hours=body.overlap_hours),
+            master=master,
+            by=call.by,
+        )
+    return _made(rotated)
+
+
+async def _switched(call: Call, webhook_id: UUID, *, is_enabled: bool) -> Webhook:
+    async with call.connection() as conn:
+        return await endpoints.switch(
+            conn, call.caller.project_id, webhook_id, is_enabled=is_enabled, by=call.by
+        )
+
+
+def shown(one: Webhook) -> ShownHook:
+    """Give a webhook as callers see it."""
+    return ShownHook(
+        id=one.id,
+        url=one.url,
+        description=one.description,
+        event_types=one.event_types,
+        is_enabled=one.is_enabled,
+        disabled_at=one.disabled_at,
+        disabled_reason=one.disabled_reason,
+        circuit=one.circuit,
+        failures=one.failures,
+        failing_since=one.failing_since,
+        blocked_until=one.blocked_until,
+        previous_secret_until=one.previous_until,
+        created_at=one.created_at,
+        updated_at=one.updated_at,
+    )
+
+
+def _made(one: WithSecret) -> MadeHook:
+    return MadeHook(shown(one.webhook), one.secret.reveal(), _WARNING)
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/v1/webhooks",
+        Scope.WEBHOOK_MANAGE,
+        "Register a webhook.",
+        create,
+        request=NewHook,
+        response=MadeHook,
+        status=HTTPStatus.CREATED,
+        tag=_TAG,
+        hidden=("secret",),
+        example={
+            "url": "https://app.example.com/hooks/mail",
+            "event_types": ["email.delivered", "email.hard_bounce", "email.complaint"],
+        },
+        description="The secret is in this answer and nowhere else.",
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "GET",
+        "/v1/webhooks",
+        Scope.WEBHOOK_MANAGE,
+        "List webhooks.",
+        index,
+        query=PageQuery,
+        response=Page[ShownHook],
+        tag=_TAG,
+        test_keys=ForTestKeys.READ,
+    ),
+    Endpoint(
+        "GET",
+        "/v1/webhooks/event-types",
+        Scope.WEBHOOK_MANAGE,
+        "List what webhooks can be told.",
+        list_types,
+        response=ShownTypes,
+        tag=_TAG,
+        test_keys=ForTestKeys.READ,
+    ),
+    Endpoint(
+        "GET",
+        _ONE,
+        Scope.WEBHOOK_MANAGE,
+        "Show a webhook.",
+        show,
+        response=ShownHook,
+        tag=_TAG,
+        test_keys=ForTestKeys.READ,
+    ),
+    Endpoint(
+        "PUT",
+        _ONE,
+        Scope.WEBHOOK_MANAGE,
+        "Change a webhook.",
+        change,
+        request=HookChange,
+        response=ShownHook,
+        tag=_TAG,
+        example={"event_types": ["email.hard_bounce", "email.complaint"]},
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "DELETE",
+        _ONE,
+        Scope.WEBHOOK_MANAGE,
+        "Remove a webhook and its log.",
+        remove,
+        status=HTTPStatus.NO_CONTENT,
+        tag=_TAG,
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "POST",
+        f"{_ONE}/rotate-secret",
+        Scope.WEBHOOK_MANAGE,
+        "Have another secret sign; both sign for a while.",
+        rotate,
+        request=SecretRotation,
+        response=MadeHook,
+        tag=_TAG,
+        hidden=("secret",),
+        example={"overlap_hours": 24},
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "POST",
+        f"{_ONE}/enable",
+        Scope.WEBHOOK_MANAGE,
+        "Tell a webhook again.",
+        enable,
+        response=ShownHook,
+        tag=_TAG,
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "POST",
+        f"{_ONE}/disable",
+        Scope.WEBHOOK_MANAGE,
+        "Tell a webhook nothing for now.",
+        disable,
+        response=ShownHook,
+        tag=_TAG,
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    *LOG_ENDPOINTS,
+)

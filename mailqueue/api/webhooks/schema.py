@@ -1,0 +1,222 @@
+"""What is asked and answered about webhooks and their log."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import AwareDatetime, Field, model_validator
+
+from mailqueue.api.http.pagination import PageQuery
+from mailqueue.api.http.schema_base import StrictlyGiven
+from mailqueue.webhooks.model import EventType, Status
+
+Word = Annotated[str, Field(max_length=2000)]
+Types = Annotated[list[EventType], Field(max_length=50, strict=False)]
+Ended = Literal["delivered", "failed", "cancelled"]
+OneType = Annotated[EventType, Field(strict=False)]
+
+
+def _not_delivered() -> list[Ended]:
+    return ["failed", "cancelled"]
+
+
+class NewHook(StrictlyGiven):
+    """A webhook to register."""
+
+    url: Word
+    """Where events go: an address by HTTPS, of a host that is public."""
+    event_types: Types = Field(default_factory=list)
+    """Which events; all of them if left out or empty."""
+    description: Word | None = None
+    """A note for people."""
+    secret: Annotated[str, Field(max_length=200)] | None = None
+    """What signs: `whsec_` and the base64 of 24 to 64 random bytes. Made if left out."""
+    is_enabled: bool = True
+    """Whether it is told anything yet."""
+
+
+class HookChange(StrictlyGiven):
+    """What is to be different; what is left out stays."""
+
+    url: Word | None = None
+    """Where events go; what waits goes there, too."""
+    event_types: Types | None = None
+    """Which events; an empty list is all of them."""
+    description: Word | None = None
+    """A note for people; null takes it away."""
+    secret: Annotated[str, Field(max_length=200)] | None = None
+    """Another secret of yours; the one before signs beside it for 24 hours."""
+    is_enabled: bool | None = None
+    """False: nothing is told, and what waits goes on waiting. True: it is told again."""
+
+    @model_validator(mode="after")
+    def _has_some(self) -> "HookChange":
+        if not self.model_fields_set:
+            raise ValueError("give at least one field")
+        for name in ("url", "event_types", "secret", "is_enabled"):
+            if name in self.model_fields_set and getattr(self, name) is None:
+                raise ValueError(f"{name} cannot be null")
+        return self
+
+
+class SecretRotation(StrictlyGiven):
+    """How a secret is replaced."""
+
+    overlap_hours: Annotated[float, Field(ge=0, le=720, strict=False)] = 24
+    """So long both secrets sign; 0: the old one signs no more."""
+    secret: Annotated[str, Field(max_length=200)] | None = None
+    """A secret of yours, as in registering. Made if left out."""
+
+
+class TestAsked(StrictlyGiven):
+    """What a test tells."""
+
+    __test__ = False  # for pytest
+
+    type: OneType | Literal["webhook.test"] | None = None
+    """The type of the made-up event; `webhook.test` if left out."""
+
+
+class LogQuery(PageQuery):
+    """Which deliveries are listed."""
+
+    status: Status | None = None
+    """Only those that are so far."""
+    type: EventType | Literal["webhook.test"] | None = None
+    """Only events of this type."""
+    since: AwareDatetime | None = None
+    """Only those made at or after this instant."""
+    until: AwareDatetime | None = None
+    """Only those made before this instant."""
+    email_id: UUID | None = None
+    """Only events of this mail."""
+
+
+class RangeRetry(StrictlyGiven):
+    """What is delivered again."""
+
+    since: Annotated[AwareDatetime, Field(strict=False)] | None = None
+    """Only what was told at or after this instant."""
+    until: Annotated[AwareDatetime, Field(strict=False)] | None = None
+    """Only what was told before this instant."""
+    statuses: Annotated[list[Ended], Field(min_length=1, max_length=3)] = Field(
+        default_factory=_not_delivered
+    )
+    """Only what ended so; `failed` and `cancelled` if left out."""
+    types: Types = Field(default_factory=list)
+    """Only events of these types; of all if left out."""
+    limit: Annotated[int, Field(ge=1, le=10_000)] = 10_000
+    """So many at most, the oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownHook:
+    """A webhook. `circuit`: closed (all is well), open (it failed and is left alone until
+    `blocked_until`), half_open (one delivery finds out), resting (it asked for a pause), disabled.
+    """
+
+    id: UUID
+    url: str
+    description: str | None
+    event_types: list[str]
+    is_enabled: bool
+    disabled_at: datetime | None
+    disabled_reason: str | None
+    circuit: str
+    failures: int
+    failing_since: datetime | None
+    blocked_until: datetime | None
+    previous_secret_until: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MadeHook:
+    """A webhook and what signs for it, shown this once."""
+
+    webhook: ShownHook
+    secret: str | None
+    warning: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownType:
+    """One type of events."""
+
+    type: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTypes:
+    """All types of events."""
+
+    data: list[ShownType]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDelivery:
+    """One event on its way, or what became of it; `next_attempt_at` null: none follows.
+
+    `is_test`: it tells of test mail.
+    """
+
+    id: UUID
+    webhook_id: UUID
+    event_id: UUID
+    type: str
+    status: str
+    attempts: int
+    max_attempts: int
+    next_attempt_at: datetime | None
+    response_status: int | None
+    error: str | None
+    email_id: UUID | None
+    is_test: bool
+    created_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAttempt:
+    """One call: headers without signatures, and the first 4 kB of the answer's body."""
+
+    attempt: int
+    tried_at: datetime
+    response_status: int | None
+    error: str | None
+    latency_ms: int
+    request_headers: dict[str, str]
+    response_body: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLog:
+    """A delivery, what was told, and every attempt; `payload` null: it is not kept any more."""
+
+    delivery: ShownDelivery
+    payload: dict[str, Any] | None
+    attempts: list[ShownAttempt]
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """How many deliveries were begun anew."""
+
+    retried: int
+
+
+@dataclass(frozen=True, slots=True)
+class HookTried:
+    """What a test met; `response_status` null: no answer came, and `error` says why."""
+
+    success: bool
+    delivery_id: UUID | None
+    event_id: UUID
+    type: str
+    response_status: int | None
+    error: str | None
+    latency_ms: int
+    response_body: str | None

@@ -1,0 +1,94 @@
+"""`mailqueue admin`: who administers the installation over HTTP by a token of ours."""
+
+from datetime import UTC, datetime, timedelta
+
+import click
+
+from mailqueue.administration import administrators
+from mailqueue.administration.model import Administrator, NewAdministrator
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.units import parse_duration
+
+_COLUMNS = (
+    Column("name", "ADMINISTRATOR"),
+    Column("hint", "TOKEN"),
+    Column("created_at", "SINCE"),
+    Column("expires_at", "UNTIL"),
+    Column("revoked_at", "REVOKED"),
+    Column("last_used_at", "LAST USED"),
+)
+
+
+@click.group(
+    epilog=examples(
+        "mailqueue admin create ann",
+        "mailqueue admin list",
+        "mailqueue admin revoke ann",
+    )
+)
+def admin() -> None:
+    """Let people administer the installation over HTTP (/admin/…), or stop them."""
+
+
+@admin.command(epilog=examples("mailqueue admin create ann", "mailqueue admin create ci --for 30d"))
+@click.argument("name")
+@click.option("--for", "lasting", metavar="TIME", help="How long the token holds.  [default: ever]")
+@json_option
+def create(*, name: str, lasting: str | None, as_json: bool) -> None:
+    """Make an administrator. The token is shown once: `Authorization: Bearer …`."""
+    expires_at = None if lasting is None else datetime.now(UTC) + _time(lasting)
+
+    async def created() -> NewAdministrator:
+        async with opened() as app, app.conn.transaction():
+            return await administrators.create(app.conn, name, by=operator(), expires_at=expires_at)
+
+    made = run(created())
+    token = made.token.reveal()
+    if as_json:
+        emit({"name": made.record.name, "token": token, "expires_at": made.record.expires_at})
+        return
+    facts((("administrator", made.record.name), ("until", made.record.expires_at)))
+    click.echo(f"\n  {token}\n\nKeep it now: it is not shown again.")
+
+
+@admin.command(name="list", epilog=examples("mailqueue admin list"))
+@json_option
+def list_(*, as_json: bool) -> None:
+    """List administrators, newest first, revoked ones too."""
+
+    async def listed() -> list[Administrator]:
+        async with opened() as app:
+            return await administrators.list_all(app.conn)
+
+    found = run(listed())
+    if as_json:
+        emit(found)
+    else:
+        table(found, _COLUMNS)
+
+
+@admin.command(epilog=examples("mailqueue admin revoke ann"))
+@click.argument("name")
+@json_option
+def revoke(*, name: str, as_json: bool) -> None:
+    """Put an administrator's token out of force, at once."""
+
+    async def revoked() -> None:
+        async with opened() as app:
+            await administrators.revoke(app.conn, name, by=operator())
+
+    run(revoked())
+    if as_json:
+        emit({"name": name, "is_revoked": True})
+    else:
+        click.echo(f"{name} is no administrator any more")
+
+
+def _time(text: str) -> timedelta:
+    try:
+        return parse_duration(text)
+    except ValueError as exc:
+        raise InvalidField("for", str(exc)) from None

@@ -1,0 +1,64 @@
+"""`mailqueue platform events`: what happened to mail, over all projects."""
+
+from datetime import UTC, datetime
+
+import click
+
+from mailqueue.administration import events as finding
+from mailqueue.administration.events import Search
+from mailqueue.administration.model import Event
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, emit, examples, json_option, table
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.units import parse_duration
+from mailqueue.tenants.projects import manage as projects_manage
+
+_COLUMNS = (
+    Column("occurred_at", "WHEN"),
+    Column("project", "PROJECT"),
+    Column("type", "WHAT"),
+    Column("recipient", "RECIPIENT"),
+    Column("email_id", "EMAIL"),
+    Column("detail", "DETAIL"),
+)
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue platform events --recipient ann@example.com",
+        "mailqueue platform events --project shop --type hard_bounce --within 30d",
+    )
+)
+@click.option("--project", help="Only of this project.")
+@click.option("--type", "kind", type=click.Choice(finding.TYPES), help="Only these.")
+@click.option("--recipient", metavar="ADDRESS", help="Only of mail to this address.")
+@click.option("--within", metavar="TIME", default="7d", show_default=True, help="How far back.")
+@click.option("--limit", "most", type=click.IntRange(1, 1000), default=50, show_default=True)
+@json_option
+def events(
+    *,
+    project: str | None,
+    kind: str | None,
+    recipient: str | None,
+    within: str,
+    most: int,
+    as_json: bool,
+) -> None:
+    """Find events and attempts of mail, newest first."""
+    until = datetime.now(UTC)
+    try:
+        since = until - parse_duration(within)
+    except ValueError as exc:
+        raise InvalidField("within", str(exc)) from None
+
+    async def found() -> list[Event]:
+        async with opened() as app:
+            only = None if project is None else (await projects_manage.find(app.conn, project)).id
+            wanted = Search(since, until, project_id=only, type=kind, recipient=recipient)
+            return (await finding.search(app.conn, wanted, after=None, most=most)).events
+
+    listed = run(found())
+    if as_json:
+        emit(listed)
+    else:
+        table(listed, _COLUMNS)

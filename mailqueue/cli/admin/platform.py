@@ -1,0 +1,161 @@
+"""`mailqueue platform`: settings, flags, audit and keys of the whole installation."""
+
+from dataclasses import asdict
+
+import click
+
+from mailqueue.administration import revoking, settings
+from mailqueue.administration.model import RevokedKey, Setting
+from mailqueue.cli.admin.events import events
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, emit, examples, json_option, table
+from mailqueue.tenants.model import AuditEvent
+from mailqueue.tenants.projects import manage as projects_manage
+
+_SETTINGS = (Column("name", "SETTING"), Column("value", "VALUE"), Column("meaning", "MEANING"))
+_KEYS = (Column("project", "PROJECT"), Column("name", "KEY"), Column("hint", "BEGINS WITH"))
+_AUDIT = (
+    Column("id", "ID", numeric=True),
+    Column("occurred_at", "WHEN"),
+    Column("project", "PROJECT"),
+    Column("actor", "WHO"),
+    Column("action", "DID"),
+    Column("subject", "TO"),
+)
+
+
+@click.group(
+    epilog=examples(
+        "mailqueue platform settings",
+        "mailqueue platform flag accept_mail off",
+        "mailqueue platform revoke-keys --prefix mq_live_a7Qz --reason 'seen in a public log'",
+    )
+)
+def platform() -> None:
+    """Look at and change what holds for the whole installation."""
+
+
+platform.add_command(events)
+
+
+@platform.command(name="settings", epilog=examples("mailqueue platform settings"))
+@json_option
+def settings_(*, as_json: bool) -> None:
+    """List the settings and what each means."""
+
+    async def listed() -> list[Setting]:
+        async with opened() as app:
+            return await settings.list_all(app.conn)
+
+    _print(run(listed()), as_json=as_json)
+
+
+@platform.command(
+    name="set",
+    epilog=examples(
+        "mailqueue platform set max_send_rate 200",
+        "mailqueue platform set attachment_bytes_most '10 MB'",
+    ),
+)
+@click.argument("name", metavar="SETTING")
+@click.argument("value")
+@json_option
+def set_(*, name: str, value: str, as_json: bool) -> None:
+    """Change a setting; it holds at once."""
+
+    async def changed() -> list[Setting]:
+        async with opened() as app, app.conn.transaction():
+            return await settings.change(app.conn, {name: value}, by=operator())
+
+    _print([each for each in run(changed()) if each.name == name], as_json=as_json)
+
+
+@platform.command(epilog=examples("mailqueue platform flags"))
+@json_option
+def flags(*, as_json: bool) -> None:
+    """List the flags and what each does."""
+
+    async def listed() -> list[Setting]:
+        async with opened() as app:
+            return await settings.list_flags(app.conn)
+
+    _print(run(listed()), as_json=as_json)
+
+
+@platform.command(epilog=examples("mailqueue platform flag accept_mail off"))
+@click.argument("name", metavar="FLAG")
+@click.argument("to", type=click.Choice(["on", "off"]))
+@json_option
+def flag(*, name: str, to: str, as_json: bool) -> None:
+    """Switch a flag; it holds at once."""
+
+    async def switched() -> list[Setting]:
+        async with opened() as app, app.conn.transaction():
+            return await settings.switch(app.conn, {name: to == "on"}, by=operator())
+
+    _print([each for each in run(switched()) if each.name == name], as_json=as_json)
+
+
+@platform.command(epilog=examples("mailqueue platform audit --action project.suspended"))
+@click.option("--action", help="Only these, such as setting.changed.")
+@click.option("--limit", "most", type=click.IntRange(1, 1000), default=50, show_default=True)
+@click.option("--before", type=int, help="Older than this ID.")
+@json_option
+def audit(*, action: str | None, most: int, before: int | None, as_json: bool) -> None:
+    """List what was changed anywhere and by whom, newest first."""
+
+    async def found() -> list[AuditEvent]:
+        async with opened() as app:
+            return await projects_manage.audit(
+                app.conn, None, action=action, before=before, most=most
+            )
+
+    listed = run(found())
+    if as_json:
+        emit([asdict(each) for each in listed])
+    else:
+        table(listed, _AUDIT)
+
+
+@platform.command(
+    name="revoke-keys",
+    epilog=examples(
+        "mailqueue platform revoke-keys --project shop --reason 'laptop stolen'",
+        "mailqueue platform revoke-keys --prefix mq_test_ --reason 'end of the trial'",
+        "mailqueue platform revoke-keys --all --reason 'database copied by a stranger'",
+    ),
+)
+@click.option("--project", help="Only keys of this project.")
+@click.option("--prefix", help="Only keys that begin so.")
+@click.option("--all", "is_all", is_flag=True, help="Every key of every project.")
+@click.option("--reason", required=True, help="Kept in the audit.")
+@json_option
+def revoke_keys(
+    *, project: str | None, prefix: str | None, is_all: bool, reason: str, as_json: bool
+) -> None:
+    """Put API keys out of force, at once; lists them."""
+
+    async def revoked() -> list[RevokedKey]:
+        async with opened() as app:
+            return await revoking.revoke(
+                app.conn,
+                project=project,
+                prefix=prefix,
+                is_all=is_all,
+                reason=reason,
+                by=operator(),
+            )
+
+    gone = run(revoked())
+    if as_json:
+        emit(gone)
+    else:
+        table(gone, _KEYS)
+
+
+def _print(found: list[Setting], *, as_json: bool) -> None:
+    if as_json:
+        emit(found)
+    else:
+        table(found, _SETTINGS)

@@ -1,0 +1,50 @@
+"""A mail sink in a process of its own, so that measuring the worker does not measure the sink."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+
+import uvloop
+
+from mailqueue.smtp.server.answer import Answer
+from mailqueue.smtp.server.handler import Received
+from mailqueue.smtp.server.listener import smtp_server
+
+
+class Nowhere:
+    """Takes every mail and keeps none."""
+
+    def check_recipient(self, address: str) -> Answer | None:  # noqa: ARG002
+        """Take everybody."""
+        return None
+
+    async def accept(self, envelope: Received, raw: bytes) -> Answer | None:  # noqa: ARG002
+        """Say yes."""
+        return Answer(250, "2.0.0", "Ok")
+
+
+@contextmanager
+def sink() -> Iterator[int]:
+    """Have a sink on loopback; gives its port."""
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_run, args=(theirs,), daemon=True)
+    process.start()
+    try:
+        port: int = ours.recv()
+        yield port
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _run(told: Connection) -> None:
+    uvloop.run(_serve(told))
+
+
+async def _serve(told: Connection) -> None:
+    async with smtp_server(Nowhere(), host="127.0.0.1", port=0) as port:
+        told.send(port)
+        await asyncio.Event().wait()

@@ -1,0 +1,79 @@
+"""`mailqueue domain`: how fast a recipient domain may be written to."""
+
+import click
+
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, emit, examples, json_option, table
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.units import parse_rate
+from mailqueue.senders import rates
+from mailqueue.senders.model import Rate
+
+_COLUMNS = (
+    Column("holds_for", "FOR"),
+    Column("rate_per_second", "A SECOND", numeric=True),
+    Column("burst", "BURST", numeric=True),
+    Column("used_up_until", "USED UP UNTIL"),
+    Column("note", "NOTE"),
+)
+
+
+@click.group(epilog=examples("mailqueue domain rate example.com 5/s", "mailqueue domain list"))
+def domain() -> None:
+    """Hold recipient domains to a rate, whoever sends there."""
+
+
+@domain.command(
+    epilog=examples(
+        "mailqueue domain rate example.com 5/s --note 'they throttle us'",
+        "mailqueue domain rate example.com 300/min --burst 20",
+        "mailqueue domain rate example.com none",
+    )
+)
+@click.argument("name", metavar="DOMAIN")
+@click.argument("to", metavar="RATE|none")
+@click.option("--burst", type=int, help="Recipients ahead of the rate.  [default: a second's]")
+@click.option("--note", help="Why, for people.")
+@json_option
+def rate(*, name: str, to: str, burst: int | None, note: str | None, as_json: bool) -> None:
+    """Write to a domain no faster than RATE (5/s, 300/min, 1000/h), all projects together.
+
+    Mail above it waits without being tried; mail to other domains goes on.
+    """
+    _show(run(_changed(name, to, burst, note)), as_json=as_json)
+
+
+@domain.command("list", epilog=examples("mailqueue domain list", "mailqueue domain list --json"))
+@json_option
+def list_(*, as_json: bool) -> None:
+    """List the rates that hold for all projects, that of the whole installation included."""
+    _show(run(_listed()), as_json=as_json)
+
+
+async def _changed(name: str, to: str, burst: int | None, note: str | None) -> list[Rate]:
+    per_second = None if to.lower() == "none" else _per_second(to)
+    async with opened() as app:
+        if per_second is None:
+            await rates.lift_domain_rate(app.conn, name)
+        else:
+            await rates.set_domain_rate(app.conn, name, rate=per_second, burst=burst, note=note)
+        return await rates.list_rates(app.conn)
+
+
+async def _listed() -> list[Rate]:
+    async with opened() as app:
+        return await rates.list_rates(app.conn)
+
+
+def _per_second(text: str) -> float:
+    try:
+        return parse_rate(text)
+    except ValueError as exc:
+        raise InvalidField("rate", f"{exc}, or none") from None
+
+
+def _show(found: list[Rate], *, as_json: bool) -> None:
+    if as_json:
+        emit(found)
+    else:
+        table(found, _COLUMNS)

@@ -1,0 +1,83 @@
+"""`mailqueue dkim check`: a domain as receivers see it."""
+
+from dataclasses import asdict
+
+import click
+
+from mailqueue.cli.domains.dkim.options import name_servers, project_option, resolver_option
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import emit, examples, json_option, paint, show
+from mailqueue.deliverability import checking
+from mailqueue.deliverability.findings import Finding, Report, Status
+from mailqueue.deliverability.resolver import Resolver
+from mailqueue.dkim.record import zone_line
+
+EXIT_NOT_GOOD = 1
+_COLOURS = {
+    Status.PASS: "green",
+    Status.WARN: "yellow",
+    Status.FAIL: "red",
+    Status.UNKNOWN: "yellow",
+}
+_WIDTH = max(map(len, Status))
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue dkim check example.com",
+        "mailqueue dkim check example.com --ip 192.0.2.1 --json",
+        "mailqueue dkim check example.com --resolver 127.0.0.1:5353",
+    )
+)
+@click.argument("domain")
+@project_option
+@click.option("--ip", metavar="ADDRESS", help="Address mail leaves from: its SPF and reverse name.")
+@resolver_option
+@json_option
+@click.pass_context
+def check(
+    ctx: click.Context,
+    *,
+    domain: str,
+    project: str,
+    ip: str | None,
+    resolver: str | None,
+    as_json: bool,
+) -> None:
+    """Check SPF, DKIM, DMARC and MX of DOMAIN in DNS, and say what to publish instead.
+
+    Exit 1 when something failed or nobody answered. What was found is kept in the table
+    mailqueue.domain_checks.
+    """
+
+    async def work() -> Report:
+        async with opened() as app:
+            return await checking.check(
+                app.conn,
+                project,
+                domain=domain,
+                resolver=Resolver(name_servers(resolver, app.settings.name_servers)),
+                address=ip,
+            )
+
+    report = run(work())
+    if as_json:
+        emit({**asdict(report), "is_good": report.is_good})
+    else:
+        for finding in report.findings:
+            _print(finding)
+    if not report.is_good:
+        ctx.exit(EXIT_NOT_GOOD)
+
+
+def _print(finding: Finding) -> None:
+    word = paint(finding.status.ljust(_WIDTH), colour=_COLOURS[finding.status], bold=True)
+    click.echo(f"{word}  {finding.topic}: {show(finding.says)}")
+    margin = " " * (_WIDTH + 2)
+    for each in finding.found:
+        click.echo(f"{margin}found    {show(each)}")
+    for wanted in finding.publish:
+        line = f"{wanted.name}. IN {wanted.type} {wanted.value}"
+        if wanted.type == "TXT":
+            line = zone_line(wanted.name, wanted.value)
+        click.echo(f"{margin}publish  {line}")

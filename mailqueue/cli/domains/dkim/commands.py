@@ -1,0 +1,220 @@
+"""`mailqueue dkim`: the keys a domain's mail is signed with."""
+
+import click
+
+from mailqueue.cli.domains.dkim.check import check
+from mailqueue.cli.domains.dkim.options import name_servers, project_option, resolver_option
+from mailqueue.cli.domains.dkim.view import FINE, print_keys, print_publications, print_records
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import emit, examples, facts, json_option
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.units import parse_duration
+from mailqueue.deliverability import keys, publication
+from mailqueue.deliverability.model import DkimKey, SigningProject
+from mailqueue.deliverability.publication import Publication
+from mailqueue.deliverability.resolver import Resolver
+from mailqueue.dkim.keys import Algorithm
+
+EXIT_NOT_PUBLISHED = 1
+_ALGORITHMS = {
+    "rsa": (Algorithm.RSA,),
+    "ed25519": (Algorithm.ED25519,),
+    "both": (Algorithm.RSA, Algorithm.ED25519),
+}
+
+
+@click.group(
+    epilog=examples(
+        "mailqueue dkim create example.com --algorithm both",
+        "mailqueue dkim verify example.com",
+        "mailqueue dkim check example.com",
+        "mailqueue dkim COMMAND --help",
+    )
+)
+def dkim() -> None:
+    """Make, publish and replace the keys that sign a domain's mail; check its DNS."""
+
+
+dkim.add_command(check)
+
+
+@dkim.command(
+    epilog=examples(
+        "mailqueue dkim create example.com",
+        "mailqueue dkim create example.com --algorithm both",
+        "mailqueue dkim create example.com --project shop --selector shop1 --json",
+    )
+)
+@click.argument("domain")
+@project_option
+@click.option(
+    "--algorithm",
+    type=click.Choice(list(_ALGORITHMS)),
+    default="rsa",
+    show_default=True,
+    help="Kind of key; both: mail carries two signatures.",
+)
+@click.option("--selector", help="Name of the key in DNS.  [default: made of the date]")
+@json_option
+def create(
+    *, domain: str, project: str, algorithm: str, selector: str | None, as_json: bool
+) -> None:
+    """Make the first keys of DOMAIN and print the records to publish.
+
+    They sign once `mailqueue dkim verify` has seen the records.
+    """
+
+    async def work() -> list[DkimKey]:
+        async with opened() as app:
+            return await keys.create(
+                app.conn,
+                project,
+                domain=domain,
+                algorithms=_ALGORITHMS[algorithm],
+                selector=selector,
+                master=app.master_key(),
+                by=operator(),
+            )
+
+    print_records(run(work()), as_json=as_json)
+
+
+@dkim.command(epilog=examples("mailqueue dkim rotate example.com"))
+@click.argument("domain")
+@project_option
+@json_option
+def rotate(*, domain: str, project: str, as_json: bool) -> None:
+    """Make a successor of each key that signs for DOMAIN.
+
+    The old key signs until `mailqueue dkim verify` has seen the new record.
+    """
+
+    async def work() -> list[DkimKey]:
+        async with opened() as app:
+            return await keys.rotate(
+                app.conn, project, domain=domain, master=app.master_key(), by=operator()
+            )
+
+    print_records(run(work()), as_json=as_json)
+
+
+@dkim.command("list", epilog=examples("mailqueue dkim list", "mailqueue dkim list --json"))
+@click.option("--project", help="Only this project's keys.")
+@json_option
+def list_(*, project: str | None, as_json: bool) -> None:
+    """List keys with their state; the private ones are never shown."""
+    print_keys(run(_listed(project, None)), as_json=as_json)
+
+
+@dkim.command(
+    epilog=examples("mailqueue dkim show example.com", "mailqueue dkim show example.com --json")
+)
+@click.argument("domain")
+@project_option
+@json_option
+def show(*, domain: str, project: str, as_json: bool) -> None:
+    """Print the records of DOMAIN's keys, ready to paste into its zone."""
+    print_records(run(_listed(project, domain)), as_json=as_json)
+
+
+@dkim.command(
+    epilog=examples(
+        "mailqueue dkim verify example.com",
+        "mailqueue dkim verify example.com --resolver 192.0.2.53",
+        "mailqueue dkim verify example.com --force",
+    )
+)
+@click.argument("domain")
+@project_option
+@click.option("--force", is_flag=True, help="Sign with pending keys without looking at DNS.")
+@click.option(
+    "--keep", default="7d", show_default=True, help="How long a replaced key's record must stay."
+)
+@resolver_option
+@json_option
+@click.pass_context
+def verify(
+    ctx: click.Context,
+    *,
+    domain: str,
+    project: str,
+    force: bool,
+    keep: str,
+    resolver: str | None,
+    as_json: bool,
+) -> None:
+    """Look DOMAIN's keys up in DNS; those that waited for their records sign from now on.
+
+    Exit 1 when a record is missing or wrong.
+    """
+    try:
+        kept = parse_duration(keep)
+    except ValueError as exc:
+        raise InvalidField("keep", str(exc)) from None
+
+    async def forced() -> list[DkimKey]:
+        async with opened() as app:
+            return await publication.force(
+                app.conn, project, domain=domain, keep=kept, by=operator()
+            )
+
+    async def looked_up() -> list[Publication]:
+        async with opened() as app:
+            return await publication.verify(
+                app.conn,
+                project,
+                domain=domain,
+                resolver=Resolver(name_servers(resolver, app.settings.name_servers)),
+                keep=kept,
+                by=operator(),
+            )
+
+    if force:
+        print_keys(run(forced()), as_json=as_json)
+        return
+    found = run(looked_up())
+    print_publications(found, as_json=as_json)
+    if any(each.in_dns not in FINE for each in found):
+        ctx.exit(EXIT_NOT_PUBLISHED)
+
+
+@dkim.command(epilog=examples("mailqueue dkim revoke example.com mq20260301-rsa"))
+@click.argument("domain")
+@click.argument("selector")
+@project_option
+@json_option
+def revoke(*, domain: str, selector: str, project: str, as_json: bool) -> None:
+    """Destroy a private key at once and print the record that tells the world."""
+
+    async def work() -> DkimKey:
+        async with opened() as app:
+            return await keys.revoke(
+                app.conn, project, domain=domain, selector=selector, by=operator()
+            )
+
+    print_records([run(work())], as_json=as_json)
+
+
+@dkim.command(epilog=examples("mailqueue dkim require shop", "mailqueue dkim require shop off"))
+@click.argument("project")
+@click.argument("wanted", metavar="[on|off]", type=click.Choice(["on", "off"]), default="on")
+@json_option
+def require(*, project: str, wanted: str, as_json: bool) -> None:
+    """Let mail of PROJECT wait rather than go out unsigned."""
+
+    async def work() -> SigningProject:
+        async with opened() as app:
+            is_required = wanted == "on"
+            return await keys.require(app.conn, project, is_required=is_required, by=operator())
+
+    found = run(work())
+    if as_json:
+        emit({"project": found.name, "is_dkim_required": found.is_dkim_required})
+    else:
+        facts([("project", found.name), ("signed mail only", found.is_dkim_required)])
+
+
+async def _listed(project: str | None, domain: str | None) -> list[DkimKey]:
+    async with opened() as app:
+        return await keys.list_keys(app.conn, project=project, domain=domain)

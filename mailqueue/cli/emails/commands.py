@@ -1,0 +1,146 @@
+"""`mailqueue email`: look at mails; cancel, hold, release, requeue, resend or move them."""
+
+from uuid import UUID
+
+import click
+
+from mailqueue.cli.emails.many import Deed, lay_hand
+from mailqueue.cli.emails.selection import Selection, selection_options
+from mailqueue.cli.emails.view import print_explained
+from mailqueue.cli.emails.why import explained
+from mailqueue.cli.support.app import run
+from mailqueue.cli.support.output import emit, examples, json_option
+from mailqueue.operations import emails
+from mailqueue.operations.model import PRIORITIES
+
+_ID = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
+
+
+@click.group(
+    epilog=examples(
+        f"mailqueue email show {_ID}",
+        f"mailqueue email cancel {_ID} --reason 'sent by mistake'",
+        "mailqueue email cancel --project default --campaign spring --older-than 2d --dry-run",
+        "mailqueue email requeue --project default --status failed --newer-than 4h",
+    )
+)
+def email() -> None:
+    """Show emails; cancel, hold, release, requeue, resend or move some or all that match."""
+
+
+@email.command(epilog=examples(f"mailqueue email show {_ID}"))
+@click.argument("email_id", metavar="ID", type=click.UUID)
+@json_option
+def show(*, email_id: UUID, as_json: bool) -> None:
+    """Show one email, its recipients, its attempts and what came back."""
+    found = run(explained(email_id))
+    if as_json:
+        emit(found)
+    else:
+        print_explained(found)
+
+
+@email.command(
+    epilog=examples(
+        f"mailqueue email cancel {_ID}",
+        "mailqueue email cancel --project default --campaign spring --dry-run",
+    )
+)
+@selection_options
+@click.option("--reason", default="cancelled by an operator", show_default=True)
+@json_option
+def cancel(*, selection: Selection, reason: str, as_json: bool) -> None:
+    """Cancel unfinished emails; those a worker has are stopped if not handed over yet."""
+    deed = Deed(
+        "cancel",
+        "cancelled",
+        {"reason": reason},
+        lambda conn, hand: emails.cancel(conn, hand, reason=reason),
+    )
+    lay_hand(selection, deed, as_json=as_json)
+
+
+@email.command(
+    epilog=examples(
+        f"mailqueue email hold {_ID} --reason 'wait for legal'",
+        "mailqueue email hold --project default --domain example.com --yes",
+    )
+)
+@selection_options
+@click.option("--reason", default="held by an operator", show_default=True)
+@json_option
+def hold(*, selection: Selection, reason: str, as_json: bool) -> None:
+    """Keep pending emails until they are released."""
+    deed = Deed(
+        "hold",
+        "held",
+        {"reason": reason},
+        lambda conn, hand: emails.hold(conn, hand, reason=reason),
+    )
+    lay_hand(selection, deed, as_json=as_json)
+
+
+@email.command(
+    epilog=examples(
+        f"mailqueue email release {_ID}",
+        "mailqueue email release --project default --campaign spring",
+    )
+)
+@selection_options
+@json_option
+def release(*, selection: Selection, as_json: bool) -> None:
+    """Send held emails after all."""
+    lay_hand(selection, Deed("release", "released", {}, emails.release), as_json=as_json)
+
+
+@email.command(
+    epilog=examples(
+        f"mailqueue email requeue {_ID}",
+        "mailqueue email requeue --project default --status failed --newer-than 4h",
+    )
+)
+@selection_options
+@json_option
+def requeue(*, selection: Selection, as_json: bool) -> None:
+    """Queue failed, expired or cancelled emails again, under the same ids."""
+    lay_hand(selection, Deed("requeue", "requeued", {}, emails.requeue), as_json=as_json)
+
+
+@email.command(
+    epilog=examples(
+        f"mailqueue email resend {_ID} --reason 'she deleted it'",
+        "mailqueue email resend --project default --domain example.com --newer-than 1d --dry-run",
+    )
+)
+@selection_options
+@click.option("--reason", default="resent by an operator", show_default=True)
+@json_option
+def resend(*, selection: Selection, reason: str, as_json: bool) -> None:
+    """Send emails that were sent once more, each as a new email with a new id."""
+    deed = Deed(
+        "resend",
+        "resent",
+        {"reason": reason},
+        lambda conn, hand: emails.resend(conn, hand, reason=reason),
+    )
+    lay_hand(selection, deed, as_json=as_json)
+
+
+@email.command(
+    epilog=examples(
+        f"mailqueue email reprioritise {_ID} --priority critical",
+        "mailqueue email reprioritise --project default --lane normal --priority low",
+    )
+)
+@selection_options
+@click.option("--priority", required=True, type=click.Choice(PRIORITIES))
+@json_option
+def reprioritise(*, selection: Selection, priority: str, as_json: bool) -> None:
+    """Move unfinished emails to the lane of another priority."""
+    deed = Deed(
+        "reprioritise",
+        "moved",
+        {"priority": priority},
+        lambda conn, hand: emails.reprioritise(conn, hand, priority=priority),
+    )
+    lay_hand(selection, deed, as_json=as_json)

@@ -1,0 +1,94 @@
+"""Lays an operator's hand on emails: single ones with a line each, or all that match, counted."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import click
+
+from mailqueue.cli.emails.selection import Selection
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, emit, table
+from mailqueue.cli.support.progress import progress
+from mailqueue.db.fetch import Conn
+from mailqueue.operations import bulk
+from mailqueue.operations.emails import Hand
+from mailqueue.operations.model import Done, Handled, Order
+
+EXIT_UNCHANGED = 1
+
+_HANDLED = (Column("id", "ID"), Column("result", "RESULT"))
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """One verb, as it is done to single mails and to all that match."""
+
+    verb: str
+    past: str  # what is told: 3 cancelled
+    argument: dict[str, str]
+    act: Callable[[Conn, Hand], Awaitable[list[Handled]]]
+
+
+def lay_hand(selection: Selection, deed: Deed, *, as_json: bool) -> None:
+    """Do it to what was selected and print what was done."""
+    if selection.ids:
+        hand = Hand(selection.ids, operator(), is_trial=selection.is_trial)
+        print_handled(run(_acted(deed, hand)), as_json=as_json)
+        return
+    order = Order(deed.verb, selection.where, deed.argument)
+    found = run(_counted(order))
+    if selection.is_trial:
+        _print(deed, found=found, done=None, as_json=as_json)
+        return
+    if found and not selection.is_sure:
+        question = f"{found} emails will be {deed.past}. Go on?"
+        click.confirm(question, abort=True, err=as_json)
+    done = run(_carried_out(order, found)) if found else None
+    _print(deed, found=found, done=done or Done(0, 0), as_json=as_json)
+
+
+def print_handled(handled: list[Handled], *, as_json: bool) -> None:
+    """Print what was done to each; exit 1 when something was left as it was."""
+    if as_json:
+        emit(handled)
+    else:
+        table(handled, _HANDLED)
+        words = ("resent" if each.result.startswith("resent") else each.result for each in handled)
+        counted = Counter(word.partition(":")[0] for word in words)
+        click.echo(", ".join(f"{count} {result}" for result, count in counted.items()))
+    if any(each.result == "unknown" or each.result.startswith("unchanged") for each in handled):
+        click.get_current_context().exit(EXIT_UNCHANGED)
+
+
+def _print(deed: Deed, *, found: int, done: Done | None, as_json: bool) -> None:
+    if as_json:
+        emit(
+            {
+                "matched": found,
+                "emails": done.emails if done else 0,
+                "operation": (done and done.operation) or None,
+                "dry_run": done is None,
+            }
+        )
+    elif done is None:
+        click.echo(f"{found} would be {deed.past}")
+    else:
+        click.echo(f"{done.emails} {deed.past}")
+
+
+async def _acted(deed: Deed, hand: Hand) -> list[Handled]:
+    async with opened() as app:
+        return await deed.act(app.conn, hand)
+
+
+async def _counted(order: Order) -> int:
+    async with opened() as app:
+        return await bulk.count(app.conn, order)
+
+
+async def _carried_out(order: Order, found: int) -> Done:
+    with progress(order.verb, found) as advance:
+        async with opened() as app:
+            return await bulk.carry_out(app.conn, order, by=operator(), advance=advance)

@@ -1,0 +1,127 @@
+"""`mailqueue pause`, `resume` and `pauses`: let mail wait for a time and with a reason."""
+
+from datetime import timedelta
+
+import click
+
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, Command, emit, examples, json_option, show, table
+from mailqueue.cli.support.progress import progress
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.units import parse_duration
+from mailqueue.operations import pausing
+from mailqueue.operations.model import Done, Pause
+from mailqueue.operations.pausing import Kind, Target
+
+_PAUSES = (
+    Column("project", "PROJECT"),
+    Column("kind", "KIND"),
+    Column("name", "NAME"),
+    Column("until", "UNTIL"),
+    Column("reason", "REASON"),
+    Column("actor", "BY"),
+)
+
+
+def _target_arguments(command: Command) -> Command:
+    kind = click.argument("kind", type=click.Choice([each.value for each in Kind]))
+    name = click.argument("name", metavar="NAME")
+    project = click.option(
+        "--project", default="default", show_default=True, help="The project it belongs to."
+    )
+    return kind(name(project(command)))
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue pause campaign spring --for 2h --reason 'wrong price'",
+        "mailqueue pause domain example.com --for 30min --reason 'they throttle us'",
+        "mailqueue pause project shop --reason 'moving house'",
+        "mailqueue pause sender relay --project shop",
+    )
+)
+@_target_arguments
+@click.option("--for", "wait", metavar="DURATION", help="Such as 30min, 2h or 3d. Default: no end.")
+@click.option("--reason", help="Shown to whoever asks why mail waits.")
+@json_option
+def pause(
+    *, kind: str, name: str, project: str, wait: str | None, reason: str | None, as_json: bool
+) -> None:
+    """Let the mail of a project, sender account, campaign or recipient domain wait.
+
+    It takes effect at once, for queued mail and for mail that comes later. Mail keeps its place
+    and its expiry, and goes on by itself when the time is over.
+    """
+    done = run(_paused(_target(kind, name, project), _duration(wait), reason))
+    if as_json:
+        emit(done)
+    else:
+        click.echo(f"paused; {done.emails} queued emails set aside" if done.emails else "paused")
+
+
+@click.command(epilog=examples("mailqueue resume campaign spring", "mailqueue resume sender relay"))
+@_target_arguments
+@json_option
+def resume(*, kind: str, name: str, project: str, as_json: bool) -> None:
+    """End a pause: the mail that waits goes on."""
+    target = _target(kind, name, project)
+    run(_resumed(target))
+    if as_json:
+        emit({"resumed": True})
+    else:
+        click.echo("resumed")
+
+
+@click.command(epilog=examples("mailqueue pauses", "mailqueue pauses --project shop --json"))
+@click.option("--project", help="Only this project's.")
+@json_option
+def pauses(*, project: str | None, as_json: bool) -> None:
+    """List what is paused now, until when and why."""
+    found = run(_listed(project))
+    if as_json:
+        emit(found)
+    elif not found:
+        click.echo("nothing is paused")
+    else:
+        table([_told(each) for each in found], _PAUSES)
+
+
+def _target(kind: str, name: str, project: str) -> Target:
+    return Target(Kind(kind), name if kind == Kind.PROJECT else project, name)
+
+
+def _duration(text: str | None) -> timedelta | None:
+    try:
+        return None if text is None else parse_duration(text)
+    except ValueError as exc:
+        raise InvalidField("for", str(exc)) from None
+
+
+def _told(one: Pause) -> dict[str, object]:
+    return {
+        "project": one.project,
+        "kind": one.kind,
+        "name": one.name,
+        "until": show(one.until) if one.until else "somebody resumes it",
+        "reason": one.reason,
+        "actor": one.actor,
+    }
+
+
+async def _paused(target: Target, wait: timedelta | None, reason: str | None) -> Done:
+    with progress("setting aside", None) as advance:
+        async with opened() as app:
+            return await pausing.pause(
+                app.conn, target, until=wait, reason=reason, by=operator(), advance=advance
+            )
+
+
+async def _resumed(target: Target) -> None:
+    async with opened() as app:
+        await pausing.resume(app.conn, target, by=operator())
+
+
+async def _listed(project: str | None) -> list[Pause]:
+    async with opened() as app:
+        return await pausing.list_all(app.conn, project=project)

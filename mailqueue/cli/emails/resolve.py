@@ -1,0 +1,43 @@
+"""`mailqueue resolve`: say of emails in doubt whether they were sent."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import click
+
+from mailqueue.cli.emails.many import print_handled
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import examples, json_option
+from mailqueue.operations import emails
+from mailqueue.operations.emails import Hand
+from mailqueue.operations.model import Handled
+
+_ID = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
+
+
+@click.command(
+    epilog=examples(
+        f"mailqueue resolve {_ID} --sent --note 'she confirmed by phone'",
+        f"mailqueue resolve {_ID} --not-sent",
+    )
+)
+@click.argument("ids", metavar="ID...", type=click.UUID, nargs=-1, required=True)
+@click.option("--sent/--not-sent", "was_sent", default=None, help="What became of it.")
+@click.option("--note", help="How you know; kept with the email.")
+@json_option
+def resolve(*, ids: Sequence[UUID], was_sent: bool | None, note: str | None, as_json: bool) -> None:
+    """Decide about held emails of which nobody knows whether they were sent.
+
+    `mailqueue status` counts them as held; the view mailqueue.held shows each with its reason.
+    Sent: it is finished. Not sent: it is queued again, and held again if it comes into doubt again.
+    """
+    if was_sent is None:
+        raise click.UsageError("say --sent or --not-sent")
+    print_handled(run(_resolved(ids, was_sent=was_sent, note=note)), as_json=as_json)
+
+
+async def _resolved(ids: Sequence[UUID], *, was_sent: bool, note: str | None) -> list[Handled]:
+    async with opened() as app:
+        hand = Hand(ids, operator())
+        return await emails.resolve(app.conn, hand, was_sent=was_sent, note=note)

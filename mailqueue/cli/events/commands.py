@@ -1,0 +1,157 @@
+"""`mailqueue event`: what came back about mail that left."""
+
+from uuid import UUID
+
+import click
+
+from mailqueue.cli.events.received import raw, received, retry
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.events import listing
+from mailqueue.events.model import Asked, Notice, RecipientMoment, Told, Type
+
+_TYPES = sorted(
+    {*(one.value for one in Type), "suppressed", "expired", "cancelled", "held", "resolved"}
+)
+_COLUMNS = (
+    Column("occurred_at", "WHEN"),
+    Column("type", "WHAT"),
+    Column("recipient_email", "RECIPIENT"),
+    Column("source", "SAYS"),
+    Column("code", "CODE"),
+    Column("detail", "DETAIL"),
+    Column("email_id", "EMAIL"),
+)
+_MOMENTS = (
+    Column("occurred_at", "WHEN"),
+    Column("type", "WHAT"),
+    Column("subject", "SUBJECT"),
+    Column("source", "SAYS"),
+    Column("detail", "DETAIL"),
+    Column("email_id", "EMAIL"),
+)
+_NOTICES = (
+    Column("noticed_at", "WHEN"),
+    Column("project", "PROJECT"),
+    Column("kind", "WHAT"),
+    Column("sender", "SENDER"),
+    Column("told", "TOLD"),
+    Column("email_id", "EMAIL"),
+)
+
+
+@click.group(
+    epilog=examples(
+        "mailqueue event list --type hard_bounce",
+        "mailqueue event list --address ann@example.com",
+        "mailqueue event notices",
+        "mailqueue event received --status failed",
+    )
+)
+def event() -> None:
+    """Show deliveries, bounces, complaints, opens and clicks, and what providers told."""
+
+
+@event.command(
+    "list",
+    epilog=examples(
+        "mailqueue event list --type complaint --limit 10",
+        "mailqueue event list --email 01a1fa63-f208-77fe-bf7d-a53999e93a6e",
+        "mailqueue event list --address ann@example.com --project shop --json",
+    ),
+)
+@click.option("--project", help="Only this project's.  [with --address: default]")
+@click.option("--email", type=click.UUID, help="Only what happened to this email.")
+@click.option("--address", help="All that happened to email to this address.")
+@click.option("--type", "type_", type=click.Choice(_TYPES), help="Only events of this type.")
+@click.option(
+    "--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many."
+)
+@json_option
+def list_(
+    *,
+    project: str | None,
+    email: UUID | None,
+    address: str | None,
+    type_: str | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """List events, the latest first."""
+    if address is not None and (email is not None or type_ is not None):
+        raise click.UsageError("--address goes with --project and --limit only")
+    found: list[Told] | list[RecipientMoment]
+    if address is not None:
+        found = run(_of_address(project or "default", address, limit))
+    else:
+        found = run(_listed(Asked(email_id=email, project=project, type=type_, limit=limit)))
+    if as_json:
+        emit(found)
+    else:
+        table(found, _COLUMNS if address is None else _MOMENTS)
+
+
+async def _listed(asked: Asked) -> list[Told]:
+    async with opened() as app:
+        return await listing.list_events(app.conn, asked)
+
+
+async def _of_address(project: str, address: str, limit: int) -> list[RecipientMoment]:
+    async with opened() as app:
+        project_id = await listing.id_of(app.conn, project)
+        return await listing.list_recipient(app.conn, project_id, address.strip(), limit=limit)
+
+
+@event.command(epilog=examples("mailqueue event show 01a1fa63-f231-72bd-9015-82ebfa2ea787 --json"))
+@click.argument("event_id", type=click.UUID)
+@json_option
+def show(*, event_id: UUID, as_json: bool) -> None:
+    """Show one event with all that is known of it."""
+
+    async def found() -> Told:
+        async with opened() as app:
+            return await listing.find_event(app.conn, event_id)
+
+    one = run(found())
+    if as_json:
+        emit(one)
+        return
+    data = one.data if isinstance(one.data, dict) else {}
+    names = ("id", "occurred_at", "type", "project", "email_id", "recipient_email", "sender")
+    more = ("source", "code", "detail", "suppresses")
+    facts([*((name, getattr(one, name)) for name in (*names, *more)), *sorted(data.items())])
+
+
+@event.command(
+    epilog=examples("mailqueue event notices", "mailqueue event notices --seen --project shop")
+)
+@click.option("--project", help="Only this project's.")
+@click.option("--all", "is_all", is_flag=True, help="Also those somebody has looked at.")
+@click.option("--seen", is_flag=True, help="Say that you have looked at them.")
+@click.option(
+    "--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many."
+)
+@json_option
+def notices(*, project: str | None, is_all: bool, seen: bool, limit: int, as_json: bool) -> None:
+    """List complaints, and accounts whose rates are too high, for whoever administers a project."""
+    found = run(_noticed(project, is_all=is_all, seen=seen, limit=limit))
+    if as_json:
+        emit(found)
+    else:
+        table(found, _NOTICES)
+
+
+async def _noticed(project: str | None, *, is_all: bool, seen: bool, limit: int) -> list[Notice]:
+    async with opened() as app:
+        if project is not None:
+            await listing.id_of(app.conn, project)
+        found = await listing.list_notices(app.conn, project=project, is_all=is_all, limit=limit)
+        if seen:
+            await listing.see_notices(app.conn, project=project, by=operator())
+        return found
+
+
+event.add_command(received)
+event.add_command(raw)
+event.add_command(retry)

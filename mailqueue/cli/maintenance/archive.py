@@ -1,0 +1,211 @@
+"""`mailqueue archive`: the files of old records: list, verify, read, bring back, and their ages."""
+
+from datetime import date, datetime, timedelta
+
+import click
+
+from mailqueue.cli.maintenance.context import at_desk
+from mailqueue.cli.maintenance.days import days, keep
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, Command, emit, examples, json_option, table
+from mailqueue.cli.support.progress import progress
+from mailqueue.core.units import parse_duration
+from mailqueue.maintenance import tasks
+from mailqueue.maintenance.archive import manifest
+from mailqueue.maintenance.archive.manifest import Looked, Restored, Wanted
+from mailqueue.maintenance.model import ArchiveFile, Kind, Task
+
+EXIT_BROKEN = 1
+_COLUMNS = (
+    Column("id", "ID", numeric=True),
+    Column("project", "PROJECT"),
+    Column("kind", "KIND"),
+    Column("month", "MONTH"),
+    Column("state", "STATE"),
+    Column("tier", "TIER"),
+    Column("records", "RECORDS", numeric=True),
+    Column("bytes", "BYTES", numeric=True),
+    Column("path", "PATH"),
+)
+
+
+def _choice(command: Command) -> Command:
+    """Add what says which files are meant."""
+    for add in (
+        click.option(
+            "--kind",
+            type=click.Choice([each.value for each in Kind]),
+            help="Only this kind of record.",
+        ),
+        click.option("--month", metavar="YYYY-MM", callback=_month, help="Only this month."),
+        click.option("--project", help="Only this project's."),
+        click.argument("ids", metavar="[ID]...", nargs=-1, type=int),
+    ):
+        command = add(command)
+    return command
+
+
+def _month(_: click.Context, __: click.Parameter, value: str | None) -> date | None:
+    if value is None:
+        return None
+    try:
+        return datetime.strptime(value, "%Y-%m").date()  # noqa: DTZ007
+    except ValueError:
+        raise click.BadParameter(f"a month such as 2026-05, got {value!r}") from None
+
+
+@click.group(epilog=examples("mailqueue archive list", "mailqueue archive verify"))
+def archive() -> None:
+    """Files of old records: which there are, whether they are whole, and having them back.
+
+    `mailqueue maintain archive` writes them.
+    """
+
+
+archive.add_command(days)
+archive.add_command(keep)
+
+
+@archive.command(
+    "list",
+    epilog=examples(
+        "mailqueue archive list", "mailqueue archive list --project shop --month 2026-05 --json"
+    ),
+)
+@_choice
+@click.option("--purged", is_flag=True, help="Those whose files are deleted, too.")
+@json_option
+def list_(
+    *,
+    ids: tuple[int, ...],
+    project: str | None,
+    month: date | None,
+    kind: str | None,
+    purged: bool,
+    as_json: bool,
+) -> None:
+    """List files of the archive, oldest month first."""
+    found = run(_listed(Wanted(ids, project, month, kind), with_purged=purged))
+    if as_json:
+        emit({"archives": found})
+    elif found:
+        table([_row(each) for each in found], _COLUMNS)
+    else:
+        click.echo("no archives")
+
+
+@archive.command(epilog=examples("mailqueue archive verify", "mailqueue archive verify 12 13"))
+@_choice
+@json_option
+@click.pass_context
+def verify(
+    ctx: click.Context,
+    *,
+    ids: tuple[int, ...],
+    project: str | None,
+    month: date | None,
+    kind: str | None,
+    as_json: bool,
+) -> None:
+    """Read files back and compare them with the manifest; exit 1 when one is not whole."""
+    found = run(_verified(Wanted(ids, project, month, kind)))
+    faults = [each for each in found if each.fault]
+    if as_json:
+        emit({"whole": not faults, "archives": found})
+    else:
+        for each in faults:
+            click.echo(f"error: {each.fault}", err=True)
+        records = sum(each.records for each in found if not each.fault)
+        click.echo(f"{len(found) - len(faults)} files are whole, with {records} records")
+    if faults:
+        ctx.exit(EXIT_BROKEN)
+
+
+@archive.command(
+    epilog=examples(
+        "mailqueue archive restore 12 --for 7d",
+        "mailqueue archive restore --project shop --month 2026-05",
+    )
+)
+@_choice
+@click.option(
+    "--for",
+    "duration",
+    metavar="DURATION",
+    default="7d",
+    show_default=True,
+    help="Afterwards `mailqueue maintain archive` takes the records out again.",
+)
+@json_option
+def restore(
+    *,
+    ids: tuple[int, ...],
+    project: str | None,
+    month: date | None,
+    kind: str | None,
+    duration: str,
+    as_json: bool,
+) -> None:
+    """Bring the records of files back into their tables for a time. The files stay."""
+    wanted = Wanted(ids, project, month, kind)
+    if wanted == Wanted():
+        raise click.UsageError("name files by ID, --project, --month or --kind")
+    try:
+        kept = parse_duration(duration)
+    except ValueError as exc:
+        raise click.BadParameter(str(exc), param_hint="--for") from None
+    found = run(_restored(wanted, keep=kept))
+    if as_json:
+        emit({"archives": found})
+    else:
+        records = sum(each.records for each in found)
+        click.echo(f"{records} records of {len(found)} files are back")
+
+
+@archive.command(
+    epilog=examples(
+        "mailqueue archive read 12",
+        "mailqueue archive read --project shop --kind email_history --having ann@example.com",
+    )
+)
+@_choice
+@click.option("--having", metavar="TEXT", help="Only records with this text in them.")
+def read(
+    *,
+    ids: tuple[int, ...],
+    project: str | None,
+    month: date | None,
+    kind: str | None,
+    having: str | None,
+) -> None:
+    """Print records as lines of JSON, straight from the files."""
+    run(_read(Wanted(ids, project, month, kind), having))
+
+
+async def _listed(wanted: Wanted, *, with_purged: bool) -> list[ArchiveFile]:
+    async with opened() as app:
+        return await manifest.listed(app.conn, wanted, with_purged=with_purged)
+
+
+async def _verified(wanted: Wanted) -> list[Looked]:
+    with progress("reading", None) as advance:
+        async with at_desk(advance) as desk:
+            return [each async for each in manifest.verify(desk, wanted)]
+
+
+async def _restored(wanted: Wanted, *, keep: timedelta) -> list[Restored]:
+    with progress("restoring", None) as advance:
+        async with at_desk(advance) as desk, tasks.locked(desk, Task.ARCHIVE):
+            return [each async for each in manifest.bring_back(desk, wanted, keep=keep)]
+
+
+async def _read(wanted: Wanted, having: str | None) -> None:
+    async with at_desk(lambda _: None) as desk:
+        async for line in manifest.read(desk, wanted, having=having):
+            click.echo(line.decode())
+
+
+def _row(each: ArchiveFile) -> dict[str, object]:
+    return {column.key: getattr(each, column.key) for column in _COLUMNS} | {
+        "month": f"{each.month:%Y-%m}"
+    }

@@ -1,0 +1,29 @@
+"""What the commands of maintenance share: settings, and a desk to work at."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from mailqueue.cli.support.actor import operator
+from mailqueue.maintenance import tasks
+from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.model import Advance
+from mailqueue.settings.environment import load_settings
+from mailqueue.wiring.files import ArchiveStores
+
+
+@asynccontextmanager
+async def at_desk(advance: Advance) -> AsyncIterator[Desk]:
+    """Read the settings and open what tasks work with.
+
+    Raises:
+        ConfigError, Unavailable: as every command does.
+    """
+    settings = load_settings()
+    opened = tasks.desk_of(
+        settings.database,
+        ArchiveStores(settings.archive, settings.attachments),
+        operator=operator(),
+        advance=advance,
+    )
+    async with opened as desk:
+        yield desk

@@ -1,0 +1,121 @@
+"""`mailqueue archive days` and `keep`: how long everything is kept."""
+
+import click
+
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import NOTHING, Column, emit, examples, json_option, table
+from mailqueue.core.errors import InvalidField
+from mailqueue.maintenance.archive import manifest
+from mailqueue.maintenance.model import Retention
+
+_COLUMNS = (
+    Column("project", "PROJECT"),
+    Column("kind", "KIND"),
+    Column("hot_days", "HOT DAYS", numeric=True),
+    Column("warm_days", "WARM UNTIL", numeric=True),
+    Column("keep_days", "KEPT UNTIL", numeric=True),
+)
+_NO_END = "ever"
+
+
+@click.command(epilog=examples("mailqueue archive days", "mailqueue archive days --project shop"))
+@click.option("--project", help="Only this project's, beside what holds for all.")
+@json_option
+def days(*, project: str | None, as_json: bool) -> None:
+    """Show for how many days everything is kept: in its table, warm, and at all.
+
+    Projects stand in the list where they have rules of their own.
+    """
+    found = run(_days(project))
+    if as_json:
+        emit({"days": found})
+    else:
+        table([_row(each) for each in found], _COLUMNS)
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue archive keep email_history --project shop --hot 30 --warm 365 --until 2557",
+        "mailqueue archive keep email_contents --project shop --hot 14 --until 14",
+        "mailqueue archive keep opens_clicks --hot 365 --until 365",
+        "mailqueue archive keep email_history --project shop --as-all",
+    )
+)
+@click.argument("kind")
+@click.option("--project", help="One project; without it, all that have no rule of their own.")
+@click.option("--hot", type=int, metavar="DAYS", help="At least so long in its table.")
+@click.option("--warm", type=int, metavar="DAYS", help="Age at which files move to the cold place.")
+@click.option(
+    "--until",
+    metavar="DAYS",
+    help="Age at which it is deleted for good, or `ever`; as --hot: no archive.",
+)
+@click.option("--as-all", is_flag=True, help="Take the project's own rule away.")
+@json_option
+def keep(
+    *,
+    kind: str,
+    project: str | None,
+    hot: int | None,
+    warm: int | None,
+    until: str | None,
+    as_all: bool,
+    as_json: bool,
+) -> None:
+    """Set for how many days a kind of record is kept; ages count from the end of its month."""
+    if as_all:
+        if project is None:
+            raise click.UsageError("--as-all takes a rule of a --project away")
+        changed = run(_reset(kind, project))
+        emit({"reset": changed}) if as_json else click.echo("as for all" if changed else "no rule")
+        return
+    if hot is None or until is None:
+        raise click.UsageError("--hot and --until are needed")
+    rule = Retention(project or manifest.EVERYBODY, kind, hot, warm, _end(until), is_own=True)
+    before = run(_keep(rule))
+    if as_json:
+        emit({"before": before, "after": rule})
+    else:
+        click.echo(f"{rule.project}, {kind}: {_said(before)} before, now {_said(rule)}")
+
+
+def _end(text: str) -> int | None:
+    if text == _NO_END:
+        return None
+    if not text.isdigit():
+        raise InvalidField("--until", f"a number of days or {_NO_END}, got {text!r}")
+    return int(text)
+
+
+def _said(rule: Retention | None) -> str:
+    if rule is None:
+        return "as for all"
+    end = _NO_END if rule.keep_days is None else rule.keep_days
+    return f"{rule.hot_days} days hot, kept until {end}"
+
+
+def _row(rule: Retention) -> dict[str, object]:
+    return {
+        "project": rule.project,
+        "kind": rule.kind,
+        "hot_days": rule.hot_days,
+        "warm_days": NOTHING if rule.warm_days is None else rule.warm_days,
+        "keep_days": _NO_END if rule.keep_days is None else rule.keep_days,
+    }
+
+
+async def _days(project: str | None) -> list[Retention]:
+    async with opened() as app:
+        found = await manifest.days(app.conn, project)
+    return [each for each in found if each.is_own]
+
+
+async def _keep(rule: Retention) -> Retention | None:
+    async with opened() as app, app.conn.transaction():
+        return await manifest.keep(app.conn, rule, by=operator())
+
+
+async def _reset(kind: str, project: str) -> bool:
+    async with opened() as app, app.conn.transaction():
+        return await manifest.reset(app.conn, kind, project=project, by=operator())

@@ -1,0 +1,81 @@
+"""`mailqueue maintain`: what keeps the database well, from cron or by hand."""
+
+import click
+
+from mailqueue.cli.maintenance.context import at_desk
+from mailqueue.cli.support.app import run
+from mailqueue.cli.support.output import Column, emit, examples, json_option, paint, table
+from mailqueue.cli.support.progress import progress
+from mailqueue.maintenance import tasks
+from mailqueue.maintenance.model import Finished, Task
+
+EXIT_NEEDS_PERSON = 1
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue maintain",
+        "mailqueue maintain partitions archive",
+        "mailqueue maintain --list",
+        "0 3 * * *  mailqueue maintain    # in a crontab",
+    )
+)
+@click.argument(
+    "names", metavar="[TASK]...", nargs=-1, type=click.Choice([each.value for each in Task])
+)
+@click.option("--list", "only_list", is_flag=True, help="Say what the tasks are, and do nothing.")
+@json_option
+@click.pass_context
+def maintain(ctx: click.Context, *, names: tuple[str, ...], only_list: bool, as_json: bool) -> None:
+    """Run maintenance tasks, all of them unless some are named; exit 1 when a person is needed.
+
+    Safe to run twice and from two hosts at once: each task is done by one process at a time, and
+    goes on where an earlier run was interrupted. Prints a line for each task.
+    """
+    if only_list:
+        _list(as_json=as_json)
+        return
+    wanted = [task for task in Task if task in names] if names else list(Task)
+    done = run(_run(wanted, as_json=as_json))
+    if as_json:
+        emit({"needs_person": _needs_person(done), "tasks": [_document(each) for each in done]})
+    if _needs_person(done):
+        ctx.exit(EXIT_NEEDS_PERSON)
+
+
+async def _run(wanted: list[Task], *, as_json: bool) -> list[Finished]:
+    with progress("maintenance", None) as advance:
+        async with at_desk(advance) as desk:
+            return await tasks.run(desk, wanted, tell=_silent if as_json else _tell)
+
+
+def _tell(done: Finished) -> None:
+    click.echo(f"{paint(done.task, bold=True)}: {done.report.summary}")
+    for need in done.report.needs:
+        click.echo(f"{paint('needs you', colour='red')}: {need}", err=True)
+
+
+def _silent(_: Finished) -> None:
+    return
+
+
+def _needs_person(done: list[Finished]) -> bool:
+    return any(each.needs_person for each in done)
+
+
+def _document(done: Finished) -> dict[str, object]:
+    return {
+        "task": done.task,
+        "was_busy": done.is_busy,
+        "summary": done.report.summary,
+        "counts": done.report.counts,
+        "needs": done.report.needs,
+    }
+
+
+def _list(*, as_json: bool) -> None:
+    rows = [{"task": task, "purpose": tasks.PURPOSE_BY_TASK[task]} for task in Task]
+    if as_json:
+        emit({"tasks": rows})
+    else:
+        table(rows, [Column("task", "TASK"), Column("purpose", "WHAT IT DOES")])

@@ -1,0 +1,165 @@
+"""`mailqueue erase`: has everything forgotten that is stored about a person."""
+
+from uuid import UUID
+
+import click
+
+from mailqueue.cli.maintenance.context import at_desk
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import run
+from mailqueue.cli.support.output import Column, emit, examples, json_option, show, table
+from mailqueue.maintenance.context import Desk
+from mailqueue.privacy import erasing, persons
+from mailqueue.privacy.model import Counted, Progress
+from mailqueue.privacy.unfinished import finish_all
+
+EXIT_LEFT = 1
+_COUNTED = (
+    Column("project", "PROJECT"),
+    Column("table", "TABLE"),
+    Column("rows", "ROWS", numeric=True),
+)
+_DONE = (
+    Column("project", "PROJECT"),
+    Column("state", "STATE"),
+    Column("mails", "MAILS", numeric=True),
+    Column("rows", "ROWS", numeric=True),
+)
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue erase ann@example.com",
+        "mailqueue erase ann@example.com --yes",
+        "mailqueue erase ann@example.com --project shop --suppress --yes",
+        "mailqueue erase --unfinished",
+    )
+)
+@click.argument("email", metavar="ADDRESS", required=False)
+@click.option("--project", help="Only in this project.  [default: in all]")
+@click.option("--suppress", is_flag=True, help="Write to the address never again.")
+@click.option("--yes", is_flag=True, help="Erase. Without it, only count.")
+@click.option("--unfinished", is_flag=True, help="Go on with what was begun, here or by the API.")
+@click.option(
+    "--wait",
+    type=float,
+    default=60.0,
+    show_default=True,
+    help="Seconds to wait for mail that is being sent.",
+)
+@json_option
+@click.pass_context
+def erase(
+    ctx: click.Context,
+    *,
+    email: str | None,
+    project: str | None,
+    suppress: bool,
+    yes: bool,
+    unfinished: bool,
+    wait: float,
+    as_json: bool,
+) -> None:
+    """Erase all that is stored about the person who has ADDRESS.
+
+    Tables, what only they were sent, attachments and files of the archive. Unfinished mail to them
+    is cancelled. What suppresses them goes on by a hash. Without --yes the rows that name them are
+    counted. Begun and stopped, it goes on where it was.
+    """
+    if unfinished == (email is not None):
+        raise click.UsageError("give an ADDRESS, or --unfinished")
+    if email is not None and not yes:
+        _print_counted(run(_counted(email, project)), as_json=as_json)
+        return
+    done = run(_finished() if email is None else _erased(email, project, suppress, wait))
+    _print_done(done, as_json=as_json)
+    if not all(each.is_done for _, each in done):
+        ctx.exit(EXIT_LEFT)
+
+
+async def _counted(email: str, project: str | None) -> list[Counted]:
+    spellings = persons.spellings_of(email)
+    async with at_desk(lambda _: None) as desk:
+        found = list[Counted]()
+        for one in await persons.concerned(desk.conn, project, spellings):
+            found += await persons.count(persons.lending(desk.conn), one, spellings)
+        return found
+
+
+async def _erased(
+    email: str, project: str | None, suppress: bool, wait: float
+) -> list[tuple[str, Progress]]:
+    spellings = persons.spellings_of(email)
+    async with at_desk(lambda _: None) as desk:
+        lend, by = persons.lending(desk.conn), operator()
+        # All are begun first: no mail of another project leaves meanwhile.
+        begun = [
+            (
+                one.name,
+                await erasing.begin(lend, one.id, spellings, suppress=suppress, by=by),
+            )
+            for one in await persons.concerned(desk.conn, project, spellings)
+        ]
+        return [(name, await _gone(desk, erasure_id, wait)) for name, erasure_id in begun]
+
+
+async def _gone(desk: Desk, erasure_id: UUID, wait: float) -> Progress:
+    return await erasing.go_on(
+        persons.lending(desk.conn), erasure_id, desk=desk, by=operator(), patience_seconds=wait
+    )
+
+
+async def _finished() -> list[tuple[str, Progress]]:
+    async with at_desk(lambda _: None) as desk:
+        names = {one.id: one.name for one in await persons.projects(desk.conn, None)}
+        done = await finish_all(desk, by=operator())
+        return [(names.get(each.erasure.project_id, "-"), each) for each in done]
+
+
+def _print_counted(found: list[Counted], *, as_json: bool) -> None:
+    if as_json:
+        emit({"erased": False, "rows": found})
+        return
+    named = [one for one in found if not one.is_settings]
+    if not named:
+        click.echo("no row names this address")
+    else:
+        table(named, _COUNTED)
+        click.echo("nothing was changed: run it again with --yes", err=True)
+    _warn(found)
+
+
+def _warn(found: list[Counted]) -> None:
+    for one in found:
+        if one.is_settings:
+            click.echo(
+                f"note: {one.table} of project {show(one.project)} names this address in "
+                f"{one.rows} rows of settings, which are not changed",
+                err=True,
+            )
+
+
+def _print_done(done: list[tuple[str, Progress]], *, as_json: bool) -> None:
+    rows = [
+        {
+            "project": name,
+            "state": each.erasure.stage,
+            "mails": int(each.erasure.found.get("mails", 0)),
+            "rows": sum(n for what, n in each.erasure.found.items() if what != "mails"),
+            "waiting": each.waiting,
+        }
+        for name, each in done
+    ]
+    if as_json:
+        emit({"erased": all(each.is_done for _, each in done), "projects": rows})
+        return
+    table([row for row in rows if row["mails"] or row["rows"] or row["state"] != "done"], _DONE)
+    for row in rows:
+        if row["waiting"]:
+            click.echo(
+                f"project {show(row['project'])}: {row['waiting']} mails are being sent at this "
+                "moment; `mailqueue erase --unfinished` goes on",
+                err=True,
+            )
+    if all(each.is_done for _, each in done):
+        click.echo("erased")

@@ -1,0 +1,36 @@
+"""`mailqueue export-person`: all that is stored about a person, as one JSON document."""
+
+from typing import Any
+
+import click
+
+from mailqueue.cli.maintenance.context import at_desk
+from mailqueue.cli.support.app import run
+from mailqueue.cli.support.output import emit, examples
+from mailqueue.privacy import persons
+from mailqueue.privacy.exporting import export_person
+
+
+@click.command(
+    "export-person",
+    epilog=examples(
+        "mailqueue export-person ann@example.com > ann.json",
+        "mailqueue export-person ann@example.com --project shop",
+    ),
+)
+@click.argument("email", metavar="ADDRESS")
+@click.option("--project", help="Only of this project.  [default: of all]")
+def export(*, email: str, project: str | None) -> None:
+    """Print all that is stored about the person who has ADDRESS, archives included."""
+    emit(run(_exported(email, project)))
+
+
+async def _exported(email: str, project: str | None) -> dict[str, Any]:
+    spellings = persons.spellings_of(email)
+    async with at_desk(lambda _: None) as desk:
+        found = [
+            await export_person(persons.lending(desk.conn), one, spellings, desk=desk)
+            for one in await persons.concerned(desk.conn, project, spellings)
+        ]
+    told = [one for one in found if one["mails"] or one["records"] or one["archives"]]
+    return {"address": spellings[0], "projects": told}

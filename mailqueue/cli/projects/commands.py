@@ -1,0 +1,140 @@
+"""`mailqueue project`: what holds for all mail of a project."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import click
+
+from mailqueue.cli.projects.settings import add, list_, set_, show
+from mailqueue.cli.projects.status import activate, audit, delete, stats, suspend
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, emit, examples, json_option, table
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.units import parse_duration
+from mailqueue.mail.accept import retry_schedule
+from mailqueue.mail.accept.retry_schedule import LADDERS, Ladder, OfCategory
+
+_COLUMNS = (
+    Column("category", "CATEGORY"),
+    Column("steps", "WAITS"),
+    Column("max_attempts", "ATTEMPTS", numeric=True),
+    Column("soft", "SOFT BOUNCES"),
+)
+
+
+@click.group(
+    epilog=examples(
+        "mailqueue project add shop",
+        "mailqueue project set shop --from shop@example.com",
+        "mailqueue project suspend shop --reason 'unpaid since May'",
+        "mailqueue project ladder shop documents --category marketing",
+    )
+)
+def project() -> None:
+    """Make projects, change what holds for all mail of one, suspend and delete them."""
+
+
+for _command in (add, list_, show, set_, suspend, activate, delete, stats, audit):
+    project.add_command(_command)
+
+
+@project.command(
+    epilog=examples(
+        "mailqueue project ladder shop",
+        "mailqueue project ladder shop documents",
+        "mailqueue project ladder shop --category otp --steps 10s,30s,2min --max-attempts 4",
+        "mailqueue project ladder shop default --category otp",
+    )
+)
+@click.argument("name", metavar="PROJECT")
+@click.argument("known", metavar="[default|documents]", required=False)
+@click.option("--category", default="", help="Only this category.  [default: all others]")
+@click.option("--steps", metavar="WAIT,WAIT,…", help="Waits after each attempt; the last repeats.")
+@click.option("--max-attempts", type=int, help="Given up after so many.  [default: at expiry]")
+@click.option("--soft-wait", help="After a full mailbox; none for --steps.  [default: 24h]")
+@click.option("--soft-retries", type=int, help="Full mailboxes tried again.  [default: 3]")
+@json_option
+def ladder(
+    *,
+    name: str,
+    known: str | None,
+    category: str,
+    steps: str | None,
+    max_attempts: int | None,
+    soft_wait: str | None,
+    soft_retries: int | None,
+    as_json: bool,
+) -> None:
+    """Show or choose when mail refused for now is tried again.
+
+    Each wait is a fifth shorter or longer by chance. A mail is given up at its own max_attempts
+    and when it expires, whatever the ladder says.
+    """
+    options = (steps, max_attempts, soft_wait, soft_retries)
+    chosen = _chosen(known, *options)
+    is_change = any(given is not None for given in (known, *options))
+    found = run(_done(name, category, chosen, is_change=is_change))
+    if as_json:
+        emit([_document(each) for each in found])
+    else:
+        table([_row(each) for each in found], _COLUMNS)
+
+
+async def _done(
+    name: str, category: str, chosen: Ladder | None, *, is_change: bool
+) -> list[OfCategory]:
+    async with opened() as app:
+        if is_change:
+            await retry_schedule.choose(app.conn, name, category=category, ladder=chosen)
+        return await retry_schedule.list_all(app.conn, name)
+
+
+def _chosen(
+    known: str | None,
+    steps: str | None,
+    max_attempts: int | None,
+    soft_wait: str | None,
+    soft_retries: int | None,
+) -> Ladder | None:
+    """Put the ladder together; None is the usual one, which needs no row."""
+    if known is not None and known not in LADDERS:
+        raise InvalidField("ladder", f"must be {' or '.join(LADDERS)}, got {known!r}")
+    asked = LADDERS[known or "default"]
+    if steps is not None:
+        asked = replace(asked, steps=tuple(_wait("steps", word) for word in steps.split(",")))
+    if max_attempts is not None:
+        asked = replace(asked, max_attempts=max_attempts)
+    if soft_wait is not None:
+        wait = None if soft_wait == "none" else _wait("soft_wait", soft_wait)
+        asked = replace(asked, soft_wait=wait)
+    if soft_retries is not None:
+        asked = replace(asked, soft_retries=soft_retries)
+    return None if asked == retry_schedule.DEFAULT else asked
+
+
+def _wait(field: str, text: str) -> timedelta:
+    try:
+        return parse_duration(text)
+    except ValueError as exc:
+        raise InvalidField(field, str(exc)) from None
+
+
+def _document(each: OfCategory) -> dict[str, object]:
+    wait = each.ladder.soft_wait
+    return {
+        "category": each.category or None,
+        "steps_seconds": [step.total_seconds() for step in each.ladder.steps],
+        "max_attempts": each.ladder.max_attempts,
+        "soft_wait_seconds": None if wait is None else wait.total_seconds(),
+        "soft_retries": each.ladder.soft_retries,
+    }
+
+
+def _row(each: OfCategory) -> dict[str, object]:
+    soft = each.ladder.soft_wait
+    return {
+        "category": each.category or "all others",
+        "steps": ", ".join(str(step) for step in each.ladder.steps) + ", …",
+        "max_attempts": each.ladder.max_attempts,
+        "soft": None if soft is None else f"after {soft}, {each.ladder.soft_retries} times",
+    }

@@ -1,0 +1,196 @@
+"""`mailqueue key`: the keys of the HTTP API."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+
+import click
+
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, show, table
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.units import parse_duration
+from mailqueue.tenants.actor import acting
+from mailqueue.tenants.keys import manage as keys_manage
+from mailqueue.tenants.model import EVERY_SCOPE, ApiKey, IssuedKey, Scope
+
+_COLUMNS = (
+    Column("name", "KEY"),
+    Column("hint", "BEGINS"),
+    Column("status", "STATUS"),
+    Column("kind", "KIND"),
+    Column("scopes", "SCOPES"),
+    Column("expires_at", "EXPIRES"),
+    Column("last_used_at", "LAST USED"),
+)
+project_option = click.option(
+    "--project", default="default", show_default=True, help="The project whose key it is."
+)
+
+
+@click.group(
+    epilog=examples(
+        "mailqueue key create web --scope email:send --scope email:read",
+        "mailqueue key list --project shop",
+        "mailqueue key rotate web --grace 7d",
+        "mailqueue key revoke web --reason 'it was in a commit'",
+    )
+)
+def key() -> None:
+    """Make, replace and revoke keys of the HTTP API."""
+
+
+@key.command(
+    epilog=examples(
+        "mailqueue key create web",
+        "mailqueue key create web --project shop --scope email:send --expires 90d",
+        "mailqueue key create trial --test --rate 5",
+    )
+)
+@click.argument("name")
+@project_option
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    type=click.Choice([str(scope) for scope in Scope]),
+    help="What it may do; may be repeated.  [default: everything]",
+)
+@click.option("--test", "is_test", is_flag=True, help="Its mail goes to the trap only.")
+@click.option("--expires", metavar="DURATION", help="Its end from now, as 90d.  [default: never]")
+@click.option(
+    "--rate",
+    type=click.IntRange(1, keys_manage.MOST_REQUESTS_PER_SECOND),
+    metavar="N",
+    help="Requests a second, ten times as many at once.  [default: setting requests_per_key]",
+)
+@json_option
+def create(
+    *,
+    name: str,
+    project: str,
+    scopes: Sequence[str],
+    is_test: bool,
+    expires: str | None,
+    rate: int | None,
+    as_json: bool,
+) -> None:
+    """Make a key and show it, once."""
+    lasts = None if expires is None else _span("expires", expires)
+
+    async def issued() -> IssuedKey:
+        async with opened() as app, acting(app.conn, by=operator()):
+            return await keys_manage.issue_key(
+                app.conn,
+                project,
+                name,
+                is_test=is_test,
+                scopes=scopes or EVERY_SCOPE,
+                expires_at=None if lasts is None else datetime.now(UTC) + lasts,
+                requests_per_second=rate,
+            )
+
+    _print_issued(run(issued()), as_json=as_json)
+
+
+@key.command(
+    name="list",
+    epilog=examples("mailqueue key list", "mailqueue key list --project shop --all --json"),
+)
+@project_option
+@click.option("--all", "with_ended", is_flag=True, help="Revoked and expired ones too.")
+@json_option
+def list_(*, project: str, with_ended: bool, as_json: bool) -> None:
+    """List the keys of a project, newest first."""
+
+    async def listed() -> list[ApiKey]:
+        async with opened() as app:
+            return await keys_manage.list_keys(app.conn, project)
+
+    shown = [_document(each) for each in run(listed())]
+    wanted = [each for each in shown if with_ended or each["status"] in ("active", "rotated")]
+    if as_json:
+        emit(wanted)
+    else:
+        table([each | {"kind": "test" if each["is_test"] else "live"} for each in wanted], _COLUMNS)
+
+
+@key.command(
+    name="show", epilog=examples("mailqueue key show web", "mailqueue key show web --json")
+)
+@click.argument("name")
+@project_option
+@json_option
+def show_(*, name: str, project: str, as_json: bool) -> None:
+    """Show a key: everything but the key."""
+
+    async def found() -> ApiKey:
+        async with opened() as app:
+            project_id = await keys_manage.id_of_project(app.conn, project)
+            key_id = await keys_manage.id_of_key(app.conn, project_id, name)
+            return await keys_manage.show_key(app.conn, project_id, key_id)
+
+    document = _document(run(found()))
+    if as_json:
+        emit(document)
+    else:
+        facts((word.replace("_", " "), value) for word, value in document.items())
+
+
+@key.command(
+    epilog=examples("mailqueue key rotate web", "mailqueue key rotate web --grace 0s --json")
+)
+@click.argument("name")
+@project_option
+@click.option("--grace", default="24h", show_default=True, help="How long the old key goes on.")
+@json_option
+def rotate(*, name: str, project: str, grace: str, as_json: bool) -> None:
+    """Put a new key in the place of one, and show it, once."""
+    wait = _span("grace", grace)
+
+    async def issued() -> IssuedKey:
+        async with opened() as app, acting(app.conn, by=operator()):
+            project_id = await keys_manage.id_of_project(app.conn, project)
+            key_id = await keys_manage.id_of_key(app.conn, project_id, name)
+            return await keys_manage.rotate_key(app.conn, project_id, key_id, grace=wait)
+
+    _print_issued(run(issued()), as_json=as_json)
+
+
+@key.command(epilog=examples("mailqueue key revoke web --reason 'it was in a commit'"))
+@click.argument("name")
+@project_option
+@click.option("--reason", help="Why, for the audit.")
+@json_option
+def revoke(*, name: str, project: str, reason: str | None, as_json: bool) -> None:
+    """Put a key out of force. Every process of the API refuses it within a second."""
+
+    async def revoked() -> None:
+        async with opened() as app, acting(app.conn, by=operator()):
+            await keys_manage.revoke_key(app.conn, project, name, reason=reason)
+
+    run(revoked())
+    if as_json:
+        emit({"name": name, "project": project, "status": "revoked"})
+    else:
+        click.echo(f"key {show(name)} of project {show(project)} is revoked")
+
+
+def _document(found: ApiKey) -> dict[str, object]:
+    return {"status": found.status(datetime.now(UTC))} | asdict(found)
+
+
+def _print_issued(issued: IssuedKey, *, as_json: bool) -> None:
+    if as_json:
+        emit(_document(issued.record) | {"key": issued.key.reveal()})
+        return
+    click.echo(issued.key.reveal())
+    click.echo("Keep it: it is shown this once, and only its hash is stored.", err=True)
+
+
+def _span(field: str, text: str) -> timedelta:
+    try:
+        return parse_duration(text)
+    except (ValueError, OverflowError) as exc:
+        raise InvalidField(field, str(exc)) from None

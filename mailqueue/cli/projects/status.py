@@ -1,0 +1,114 @@
+"""`mailqueue project suspend|activate|delete|stats|audit`: whether it may send, and what it did."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+
+import click
+
+from mailqueue.cli.projects.settings import print_project
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.db.fetch import Conn
+from mailqueue.tenants.model import AuditEvent, Project
+from mailqueue.tenants.projects import manage as projects_manage
+from mailqueue.tenants.projects import stats as projects_stats
+from mailqueue.tenants.projects.stats import Standing
+
+_DAYS = (
+    Column("day", "DAY (UTC)"),
+    Column("accepted", "ACCEPTED", numeric=True),
+    Column("sent", "SENT", numeric=True),
+    Column("failed", "FAILED", numeric=True),
+    Column("suppressed", "SUPPRESSED", numeric=True),
+    Column("hard_bounces", "HARD BOUNCES", numeric=True),
+    Column("complaints", "COMPLAINTS", numeric=True),
+)
+_AUDIT = (
+    Column("id", "ID", numeric=True),
+    Column("occurred_at", "WHEN"),
+    Column("actor", "WHO"),
+    Column("action", "DID"),
+    Column("subject", "TO"),
+)
+
+
+@click.command(epilog=examples("mailqueue project suspend shop --reason 'unpaid since May'"))
+@click.argument("name", metavar="PROJECT")
+@click.option("--reason", required=True, help="Shown wherever its mail is asked after.")
+@json_option
+def suspend(*, name: str, reason: str, as_json: bool) -> None:
+    """Let nothing of a project be sent. Its mail is accepted and waits."""
+    _do(
+        lambda conn: projects_manage.suspend(conn, name, reason=reason, by=operator()),
+        as_json=as_json,
+    )
+
+
+@click.command(epilog=examples("mailqueue project activate shop"))
+@click.argument("name", metavar="PROJECT")
+@json_option
+def activate(*, name: str, as_json: bool) -> None:
+    """Let a suspended, paused or deleted project send again."""
+    _do(lambda conn: projects_manage.activate(conn, name, by=operator()), as_json=as_json)
+
+
+@click.command(epilog=examples("mailqueue project delete shop"))
+@click.argument("name", metavar="PROJECT")
+@json_option
+def delete(*, name: str, as_json: bool) -> None:
+    """Delete a project: no mail in, none out, no keys. `activate` brings it back without keys.
+
+    Its mail waits, its records stay as long as any, and its name is not used again.
+    """
+    _do(lambda conn: projects_manage.delete(conn, name, by=operator()), as_json=as_json)
+
+
+@click.command(epilog=examples("mailqueue project stats shop", "mailqueue project stats --days 30"))
+@click.argument("name", metavar="PROJECT", default="default")
+@click.option("--days", type=int, default=7, show_default=True)
+@json_option
+def stats(*, name: str, days: int, as_json: bool) -> None:
+    """Show what a project sent today and on the last days, and what it may still send."""
+
+    async def found() -> Standing:
+        async with opened() as app:
+            project = await projects_manage.find(app.conn, name)
+            return await projects_stats.look(app.conn, project.id, days=days)
+
+    stood = run(found())
+    if as_json:
+        emit(asdict(stood))
+        return
+    facts((key.replace("_", " "), value) for key, value in asdict(stood.today).items())
+    facts((f"{key} rate".replace("_", " "), rate) for key, rate in asdict(stood.rates).items())
+    click.echo()
+    table(stood.days, _DAYS)
+
+
+@click.command(epilog=examples("mailqueue project audit shop --limit 20"))
+@click.argument("name", metavar="PROJECT", default="default")
+@click.option("--limit", "most", type=click.IntRange(1, 1000), default=50, show_default=True)
+@click.option("--before", type=int, help="Older than this ID.")
+@json_option
+def audit(*, name: str, most: int, before: int | None, as_json: bool) -> None:
+    """List what was changed in a project and by whom, newest first."""
+
+    async def found() -> list[AuditEvent]:
+        async with opened() as app:
+            project = await projects_manage.find(app.conn, name)
+            return await projects_manage.audit(app.conn, project.id, before=before, most=most)
+
+    events = run(found())
+    if as_json:
+        emit([asdict(each) for each in events])
+    else:
+        table(events, _AUDIT)
+
+
+def _do(work: Callable[[Conn], Awaitable[Project]], *, as_json: bool) -> None:
+    async def done() -> Project:
+        async with opened() as app:
+            return await work(app.conn)
+
+    print_project(run(done()), as_json=as_json)

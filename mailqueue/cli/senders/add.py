@@ -1,0 +1,168 @@
+"""`mailqueue sender add`: what a new account is made of."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mailqueue.cli.senders.key import secret_of, settings_of
+from mailqueue.cli.senders.view import print_outcome
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import examples, json_option
+from mailqueue.cli.support.warm_up_option import warm_up_option
+from mailqueue.core.address import InvalidAddress, parse_mailbox
+from mailqueue.core.errors import InvalidField
+from mailqueue.senders import accounts
+from mailqueue.senders.model import KEEP, NewSender, Provider, Tls
+from mailqueue.senders.presets import PRESETS, Preset
+from mailqueue.vault.masterkey import MasterKey
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue sender add --name relay --host smtp.example.com --port 25 --tls none",
+        "RELAY_PASSWORD=… mailqueue sender add --name relay --host smtp.example.com \\",
+        "    --username ann --password-env RELAY_PASSWORD --from 'Ann <ann@example.com>'",
+        "mailqueue sender add --name gmail --preset gmail --username ann@example.com",
+        "mailqueue sender add --name fresh --host smtp.example.com --warm-up 200,1000,5000",
+        "SG=… mailqueue sender add --name sg --provider sendgrid --api-key-env SG \\",
+        "    --from 'Shop <shop@example.com>'",
+        "SES=… mailqueue sender add --name ses --provider ses --username AKID --api-key-env SES \\",
+        "    --setting region=eu-west-1 --setting configuration_set=events",
+    )
+)
+@click.option(
+    "--project", default="default", show_default=True, help="Project the account belongs to."
+)
+@click.option("--name", required=True, help="Name of the account, unique in its project.")
+@click.option(
+    "--provider",
+    type=click.Choice([provider.value for provider in Provider]),
+    default=Provider.SMTP.value,
+    show_default=True,
+    help="What stands behind the account.",
+)
+@click.option(
+    "--preset", type=click.Choice(list(PRESETS)), help="Start from what a provider is known for."
+)
+@click.option("--host", help="Host name or address of the server; a private one is allowed.")
+@click.option("--port", type=int, help="Port.  [default: 25 none, 587 starttls, 465 implicit]")
+@click.option(
+    "--tls",
+    type=click.Choice([tls.value for tls in Tls]),
+    help="How to secure.  [default: starttls]",
+)
+@click.option("--username", help="Name to log in with; the id of a key, or the mailbox.")
+@click.option(
+    "--password-env",
+    metavar="VAR",
+    help="Environment variable that holds the password; asked for on a terminal if not named.",
+)
+@click.option(
+    "--api-key-env",
+    metavar="VAR",
+    help="Environment variable that holds the key of a provider with an HTTP API.",
+)
+@click.option(
+    "--api-key-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File that holds the key, such as a service account's.",
+)
+@click.option("--api-url", help="Where the provider's API is, where not at its usual place.")
+@click.option(
+    "--setting",
+    "setting",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting of the provider, such as region=eu-west-1; may be given again.",
+)
+@click.option("--from", "from_", metavar="MAILBOX", help="Sender of mail that names none.")
+@click.option("--priority", type=int, default=100, show_default=True, help="Lower is tried first.")
+@click.option("--fallback", is_flag=True, help="Use it only while no other account may send.")
+@click.option("--daily-limit", type=int, help="Recipients a day.")
+@click.option("--rate-per-second", type=float, help="Recipients a second.")
+@click.option("--burst", type=int, help="Recipients the rate may be ahead of itself.")
+@click.option("--batch-size", type=int, help="Mails taken in one go.")
+@click.option("--send-delay-ms", type=int, help="Milliseconds between two mails.")
+@click.option("--max-connections", type=int, help="Connections of one worker process.")
+@click.option("--time-zone", help="Where its day begins at midnight.  [default: UTC]")
+@warm_up_option
+@click.option("--notes", help="For people.")
+@json_option
+def add(*, project: str, as_json: bool, **given: Any) -> None:
+    """Add a sender account. Running workers use it within a second."""
+    new = requested(**given)
+    print_outcome(
+        lambda app: accounts.add(app.conn, new, project=project, master=_master(app, new)),
+        as_json=as_json,
+    )
+
+
+def _master(app: Opened, new: NewSender) -> MasterKey | None:
+    # Not looked at unless needed: a faulty key file must not stop an account without a password.
+    return app.master_key() if new.password else None
+
+
+def requested(
+    *,
+    name: str,
+    provider: str,
+    preset: str | None,
+    host: str | None,
+    port: int | None,
+    tls: str | None,
+    username: str | None,
+    password_env: str | None,
+    api_key_env: str | None,
+    api_key_file: Path | None,
+    api_url: str | None,
+    setting: tuple[str, ...],
+    from_: str | None,
+    priority: int,
+    fallback: bool,
+    notes: str | None,
+    **limits: Any,
+) -> NewSender:
+    """Put together what the options and the preset ask for; an option wins."""
+    known = PRESETS[preset] if preset else Preset()
+    secured = Tls(tls) if tls else known.tls
+    if port is None and secured is known.tls:
+        port = known.port
+    username = username or known.username
+    display_name, email = _sender(from_)
+    chosen = Provider(provider)
+    return NewSender(
+        name=name,
+        provider=chosen,
+        email=email,
+        display_name=display_name,
+        host=host or known.host,
+        port=port,
+        tls=secured,
+        username=username,
+        password=secret_of(
+            chosen,
+            username,
+            password_env=password_env,
+            api_key_env=api_key_env,
+            api_key_file=api_key_file,
+        ),
+        api_url=api_url,
+        settings=settings_of(setting),
+        is_private_ok=True,
+        priority=priority,
+        is_fallback=fallback,
+        limits=replace(known.limits, **{k: v for k, v in limits.items() if v not in (None, KEEP)}),
+        notes=notes,
+    )
+
+
+def _sender(text: str | None) -> tuple[str | None, str | None]:
+    if text is None:
+        return None, None
+    try:
+        mailbox = parse_mailbox(text)
+    except InvalidAddress as exc:
+        raise InvalidField("from", str(exc)) from exc
+    return mailbox.name or None, mailbox.address.sent

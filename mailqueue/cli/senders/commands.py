@@ -1,0 +1,188 @@
+"""`mailqueue sender`: look at sender accounts and change what they may do."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import click
+
+from mailqueue.cli.senders.add import add
+from mailqueue.cli.senders.health import health
+from mailqueue.cli.senders.place import prefer, remove
+from mailqueue.cli.senders.rates import rates
+from mailqueue.cli.senders.trial import test
+from mailqueue.cli.senders.view import print_accounts, print_outcome
+from mailqueue.cli.senders.webhook import webhook
+from mailqueue.cli.support.output import examples, json_option
+from mailqueue.cli.support.warm_up_option import warm_up_option
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.units import parse_duration
+from mailqueue.senders import accounts
+from mailqueue.senders.model import KEEP, Kept, LimitsChange
+
+project_option = click.option(
+    "--project", default="default", show_default=True, help="Project the account belongs to."
+)
+
+
+@click.group(
+    epilog=examples(
+        "mailqueue sender add --name relay --host smtp.example.com --tls starttls",
+        "mailqueue sender list",
+        "mailqueue sender COMMAND --help",
+    )
+)
+def sender() -> None:
+    """Add, change and try sender accounts."""
+
+
+@sender.command(
+    "list",
+    epilog=examples("mailqueue sender list", "mailqueue sender list --project shop --json"),
+)
+@click.option("--project", help="Only this project's accounts.")
+@json_option
+def list_(*, project: str | None, as_json: bool) -> None:
+    """List accounts in the order they are tried."""
+    print_accounts(project, as_json=as_json)
+
+
+@sender.command(
+    epilog=examples("mailqueue sender show relay", "mailqueue sender show relay --json")
+)
+@click.argument("name")
+@project_option
+@json_option
+def show(*, name: str, project: str, as_json: bool) -> None:
+    """Show one account; its password is never shown."""
+    print_outcome(lambda app: accounts.find(app.conn, project, name=name), as_json=as_json)
+
+
+@sender.command(
+    epilog=examples(
+        "mailqueue sender pause relay --reason 'moving to another host'",
+        "mailqueue sender pause relay --until 2h",
+        "mailqueue sender pause relay --until 2030-01-31T08:00+01:00",
+    )
+)
+@click.argument("name")
+@project_option
+@click.option("--reason", help="Shown to whoever asks why mail waits.")
+@click.option("--until", help="An instant, or a duration such as 30min or 2h. Default: no end.")
+@json_option
+def pause(*, name: str, project: str, reason: str | None, until: str | None, as_json: bool) -> None:
+    """Keep an account from sending; its mail waits or takes another account."""
+    end = None if until is None else _end(until)
+    print_outcome(
+        lambda app: accounts.pause(app.conn, project, name=name, reason=reason, until=end),
+        as_json=as_json,
+    )
+
+
+@sender.command(epilog=examples("mailqueue sender resume relay"))
+@click.argument("name")
+@project_option
+@json_option
+def resume(*, name: str, project: str, as_json: bool) -> None:
+    """Let a paused or suspended account send again."""
+    print_outcome(lambda app: accounts.resume(app.conn, project, name=name), as_json=as_json)
+
+
+@sender.command(
+    epilog=examples("mailqueue sender fallback spare", "mailqueue sender fallback spare --off")
+)
+@click.argument("name")
+@project_option
+@click.option("--off", is_flag=True, help="Use it like any other account again.")
+@json_option
+def fallback(*, name: str, project: str, off: bool, as_json: bool) -> None:
+    """Use an account only while no account before it may send."""
+    print_outcome(
+        lambda app: accounts.set_fallback(app.conn, project, name=name, is_fallback=not off),
+        as_json=as_json,
+    )
+
+
+def _or_none(kind: Callable[[str], Any]) -> Callable[[Any, Any, str | None], Any]:
+    """Read a number, or `none` for no limit; an option that is not given keeps what is."""
+
+    def read(_ctx: click.Context, _option: click.Parameter, text: str | None) -> Any:
+        if text is None:
+            return KEEP
+        if text.lower() == "none":
+            return None
+        try:
+            return kind(text)
+        except ValueError:
+            raise click.BadParameter(f"{text!r} is neither a number nor none") from None
+
+    return read
+
+
+@sender.command(
+    epilog=examples(
+        "mailqueue sender limits relay --daily-limit 1000",
+        "mailqueue sender limits relay --daily-limit none --rate-per-second 14",
+        "mailqueue sender limits relay --warm-up default",
+        "mailqueue sender limits relay --warm-up 200,1000,5000,20000",
+    )
+)
+@click.argument("name")
+@project_option
+@click.option("--daily-limit", callback=_or_none(int), metavar="N|none", help="Recipients a day.")
+@click.option(
+    "--rate-per-second", callback=_or_none(float), metavar="N|none", help="Recipients a second."
+)
+@click.option("--burst", type=int, help="Recipients the rate may be ahead of itself.")
+@click.option("--batch-size", type=int, help="Mails taken in one go.")
+@click.option("--send-delay-ms", type=int, help="Milliseconds between two mails.")
+@click.option("--max-connections", type=int, help="Connections of one worker process.")
+@click.option("--time-zone", help="Where its day begins at midnight, such as Europe/Berlin.")
+@warm_up_option
+@json_option
+def limits(
+    *,
+    name: str,
+    project: str,
+    daily_limit: int | Kept | None,
+    rate_per_second: float | Kept | None,
+    warm_up: tuple[int, ...] | Kept | None,
+    as_json: bool,
+    **others: Any,
+) -> None:
+    """Change limits; those not named stay as they are."""
+    named = {field: given for field, given in others.items() if given is not None}
+    change = LimitsChange(
+        daily_limit=daily_limit, rate_per_second=rate_per_second, warm_up=warm_up, **named
+    )
+    if change == LimitsChange():
+        raise click.UsageError("name at least one limit to change")
+    print_outcome(
+        lambda app: accounts.set_limits(app.conn, project, name=name, change=change),
+        as_json=as_json,
+    )
+
+
+def _end(text: str) -> datetime | timedelta:
+    """Read when a pause ends: a duration, or an instant (local time unless it says otherwise)."""
+    try:
+        return parse_duration(text)
+    except ValueError:
+        pass
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        raise InvalidField(
+            "until",
+            f"must be a duration such as 2h or an instant such as "
+            f"2030-01-31T08:00+01:00, got {text!r}",
+        ) from None
+
+
+sender.add_command(add)
+sender.add_command(test)
+sender.add_command(health)
+sender.add_command(prefer)
+sender.add_command(remove)
+sender.add_command(rates)
+sender.add_command(webhook)

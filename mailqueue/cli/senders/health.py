@@ -1,0 +1,82 @@
+"""`mailqueue sender health`: circuits, failures by class, last errors and what to do."""
+
+import click
+
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.senders import health as health_of
+from mailqueue.senders.model import SenderHealth
+
+_COLUMNS = (
+    Column("project", "PROJECT"),
+    Column("sender", "NAME"),
+    Column("status", "STATUS"),
+    Column("circuit", "CIRCUIT"),
+    Column("circuit_since", "SINCE"),
+    Column("failed", "FAILED 1 H"),
+    Column("recommendation", "RECOMMENDATION"),
+)
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue sender health",
+        "mailqueue sender health relay",
+        "mailqueue sender health relay --project shop --json",
+    )
+)
+@click.argument("name", required=False)
+@click.option("--project", help="Project of the account; for NAME, default is meant.")
+@json_option
+def health(*, name: str | None, project: str | None, as_json: bool) -> None:
+    """Show how accounts fare: circuit, failures by class, last errors, what to do."""
+
+    async def asked() -> list[SenderHealth]:
+        async with opened() as app:
+            if name is None:
+                return await health_of.of_all(app.conn, project=project)
+            return [await health_of.of_account(app.conn, project or "default", name=name)]
+
+    found = run(asked())
+    if as_json:
+        emit(found if name is None else found[0])
+    elif name is None:
+        table([_line(one) for one in found], _COLUMNS)
+    else:
+        facts(_facts(found[0]))
+
+
+def _line(one: SenderHealth) -> dict[str, object]:
+    return {
+        "project": one.project,
+        "sender": one.sender,
+        "status": one.status,
+        "circuit": one.circuit,
+        "circuit_since": one.circuit_since,
+        "failed": _by_class(one),
+        "recommendation": one.recommendation,
+    }
+
+
+def _facts(one: SenderHealth) -> list[tuple[str, object]]:
+    errors = [(f"error {place}", error) for place, error in enumerate(one.last_errors, 1)]
+    return [
+        ("name", one.sender),
+        ("project", one.project),
+        ("status", one.status),
+        ("reason", one.status_reason),
+        ("circuit", one.circuit),
+        ("since", one.circuit_since),
+        ("next probe", one.next_probe_at),
+        ("opened in a row", one.openings),
+        ("failed in 5 min", f"{one.recent_failures} mails to {one.recent_domains} domains"),
+        ("sent meanwhile", one.recent_sent),
+        ("failed in 1 h", _by_class(one)),
+        ("last failure", one.last_failed_at),
+        *errors,
+        ("recommendation", one.recommendation),
+    ]
+
+
+def _by_class(one: SenderHealth) -> str | None:
+    return ", ".join(f"{kind} {count}" for kind, count in sorted(one.failures.items())) or None

@@ -1,0 +1,55 @@
+"""`mailqueue sender prefer` and `remove`: which account comes first, and which goes for good."""
+
+import click
+
+from mailqueue.cli.senders.view import print_outcome
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import Opened, opened, run
+from mailqueue.cli.support.output import emit, examples, json_option, show
+from mailqueue.senders import accounts, changing
+from mailqueue.senders.model import SenderAccount
+
+_project = click.option(
+    "--project", default="default", show_default=True, help="Project the account belongs to."
+)
+
+
+@click.command(
+    epilog=examples("mailqueue sender prefer spare", "mailqueue sender prefer ses --json")
+)
+@click.argument("name")
+@_project
+@json_option
+def prefer(*, name: str, project: str, as_json: bool) -> None:
+    """Have an account be the first that mail tries which names none, and let it send."""
+
+    async def preferred(app: Opened) -> SenderAccount:
+        account = await accounts.find(app.conn, project, name=name)
+        return await changing.prefer(app.conn, project, account_id=account.id, by=operator())
+
+    print_outcome(preferred, as_json=as_json)
+
+
+@click.command(
+    epilog=examples("mailqueue sender remove relay", "mailqueue sender remove relay --project shop")
+)
+@click.argument("name")
+@_project
+@json_option
+def remove(*, name: str, project: str, as_json: bool) -> None:
+    """Delete an account and its password for good; its queued mail takes the others.
+
+    It has to have nothing in hand, and no routing rule that names no other account.
+    """
+
+    async def removed() -> SenderAccount:
+        async with opened() as app:
+            account = await accounts.find(app.conn, project, name=name)
+            await changing.remove(app.conn, project, account_id=account.id, by=operator())
+            return account
+
+    gone = run(removed())
+    if as_json:
+        emit({"removed": gone.name, "id": gone.id})
+    else:
+        click.echo(f"{show(gone.name)} is removed")

@@ -1,0 +1,64 @@
+"""`mailqueue sender rates`: how much of what accounts send bounces, and when that stops them."""
+
+import click
+
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, emit, examples, json_option, table
+from mailqueue.events.model import Rates
+from mailqueue.events.rates.thresholds import ThresholdsChange, list_rates, rates_of, set_thresholds
+from mailqueue.senders import accounts
+
+_COLUMNS = (
+    Column("project", "PROJECT"),
+    Column("sender", "SENDER"),
+    Column("status", "STATUS"),
+    Column("sent", "SENT", numeric=True),
+    Column("hard_bounces", "BOUNCED", numeric=True),
+    Column("bounce_rate", "%", numeric=True),
+    Column("complaints", "COMPLAINTS", numeric=True),
+    Column("complaint_rate", "%", numeric=True),
+    Column("about_us", "BLAME US", numeric=True),
+    Column("state", "STATE"),
+    Column("since", "SINCE"),
+)
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue sender rates",
+        "mailqueue sender rates relay --json",
+        "mailqueue sender rates relay --bounce-pause 8 --complaint-warn 0.05",
+        "mailqueue sender rates relay --bounce-pause 0",
+    )
+)
+@click.argument("name", required=False)
+@click.option("--project", help="Project of the account.  [default: default, or all without NAME]")
+@click.option("--bounce-warn", type=float, metavar="PERCENT", help="Hard bounces that warn.")
+@click.option("--bounce-pause", type=float, metavar="PERCENT", help="Those that pause it.")
+@click.option("--complaint-warn", type=float, metavar="PERCENT", help="Complaints that warn.")
+@click.option("--complaint-pause", type=float, metavar="PERCENT", help="Those that pause it.")
+@json_option
+def rates(*, name: str | None, project: str | None, as_json: bool, **given: float | None) -> None:
+    """Show bounce and complaint rates, or set from when on they warn and pause; 0 is never.
+
+    An account that was paused goes on with `mailqueue sender resume`, and is counted anew.
+    """
+    change = ThresholdsChange(**given)
+    if name is None and change != ThresholdsChange():
+        raise click.UsageError("name the account whose thresholds change")
+    found = run(_rates(name, project, change))
+    if as_json:
+        emit(found if name is None else found[0])
+    else:
+        table(found, _COLUMNS)
+
+
+async def _rates(name: str | None, project: str | None, change: ThresholdsChange) -> list[Rates]:
+    async with opened() as app:
+        if name is None:
+            return await list_rates(app.conn, project=project)
+        account = await accounts.find(app.conn, project or "default", name=name)
+        if change == ThresholdsChange():
+            return [await rates_of(app.conn, account)]
+        return [await set_thresholds(app.conn, account, change=change, by=operator())]

@@ -1,0 +1,143 @@
+"""`mailqueue route`: which sender accounts mail takes that names none."""
+
+import click
+
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, emit, examples, json_option, table
+from mailqueue.senders.routes import manage as routes_manage
+from mailqueue.senders.routes.model import Candidate, NewRoute, Route
+
+_RULES = (
+    Column("project", "PROJECT"),
+    Column("position", "POSITION", numeric=True),
+    Column("rule_id", "RULE", numeric=True),
+    Column("category", "CATEGORY"),
+    Column("tag", "TAG"),
+    Column("domain", "DOMAIN"),
+    Column("senders", "SENDERS"),
+    Column("note", "NOTE"),
+)
+_CANDIDATES = (
+    Column("rule_id", "RULE", numeric=True),
+    Column("sender", "SENDER"),
+    Column("is_fallback", "FALLBACK"),
+    Column("blocked_reason", "WAITS FOR"),
+    Column("blocked_until", "UNTIL"),
+)
+_project = click.option(
+    "--project", default="default", show_default=True, help="Project the rule belongs to."
+)
+
+
+@click.group(
+    epilog=examples(
+        "mailqueue route add --category marketing --sender bulk",
+        "mailqueue route list",
+        "mailqueue route test --recipient ann@example.com",
+    )
+)
+def route() -> None:
+    """Choose sender accounts by category, tag or recipient domain."""
+
+
+@route.command(
+    epilog=examples(
+        "mailqueue route add --category marketing --sender bulk --sender spare",
+        "mailqueue route add --domain '*.example.com' --sender relay --position 1",
+        "mailqueue route add --tag invoice --sender relay --note 'they want one sender'",
+    )
+)
+@click.option("--category", help="Only mail of this category.")
+@click.option("--tag", help="Only mail that has this tag.")
+@click.option("--domain", help="Only mail to example.com, or *.example.com for its subdomains.")
+@click.option(
+    "--sender", "senders", multiple=True, required=True, help="Account; the next if given again."
+)
+@click.option("--position", type=int, help="Its place among the rules.  [default: the last]")
+@click.option("--note", help="Why, for people.")
+@_project
+@json_option
+def add(
+    *,
+    category: str | None,
+    tag: str | None,
+    domain: str | None,
+    senders: tuple[str, ...],
+    position: int | None,
+    note: str | None,
+    project: str,
+    as_json: bool,
+) -> None:
+    """Add a rule. The first that fits counts; mail accepted from now on follows it."""
+    new = NewRoute(senders, category, tag, domain, position, note)
+
+    async def added() -> Route:
+        async with opened() as app:
+            return await routes_manage.add(app.conn, project, new=new, by=operator())
+
+    _show([run(added())], as_json=as_json)
+
+
+@route.command("list", epilog=examples("mailqueue route list", "mailqueue route list --json"))
+@click.option("--project", help="Only this project's rules.")
+@json_option
+def list_(*, project: str | None, as_json: bool) -> None:
+    """List rules in the order they are looked at."""
+
+    async def listed() -> list[Route]:
+        async with opened() as app:
+            return await routes_manage.list_all(app.conn, project=project)
+
+    _show(run(listed()), as_json=as_json)
+
+
+@route.command(epilog=examples("mailqueue route remove 7", "mailqueue route remove 7 --json"))
+@click.argument("rule", type=int)
+@_project
+@json_option
+def remove(*, rule: int, project: str, as_json: bool) -> None:
+    """Take rule RULE away; its queued mail takes the accounts of mail without a rule."""
+
+    async def removed() -> list[Route]:
+        async with opened() as app:
+            await routes_manage.remove(app.conn, project, rule_id=rule, by=operator())
+            return await routes_manage.list_all(app.conn, project=project)
+
+    _show(run(removed()), as_json=as_json)
+
+
+@route.command(
+    epilog=examples(
+        "mailqueue route test --recipient ann@example.com",
+        "mailqueue route test --recipient ann@example.com --category marketing --tag spring",
+    )
+)
+@click.option("--recipient", required=True, help="Whom the mail is to.")
+@click.option("--category", default="transactional", show_default=True)
+@click.option("--tag", "tags", multiple=True, help="A tag of the mail; may be given again.")
+@_project
+@json_option
+def test(
+    *, recipient: str, category: str, tags: tuple[str, ...], project: str, as_json: bool
+) -> None:
+    """Say which rule and accounts a mail would take now that names no account."""
+
+    async def asked() -> list[Candidate]:
+        async with opened() as app:
+            return await routes_manage.candidates(
+                app.conn, project, recipient=recipient, category=category, tags=list(tags)
+            )
+
+    found = run(asked())
+    if as_json:
+        emit(found)
+    else:
+        table(found, _CANDIDATES)
+
+
+def _show(found: list[Route], *, as_json: bool) -> None:
+    if as_json:
+        emit(found)
+    else:
+        table(found, _RULES)

@@ -1,0 +1,176 @@
+"""`mailqueue sender webhook`: the URL a provider tells the events of an account to."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from mailqueue.cli.senders.key import MOST_FILE_OCTETS, settings_of
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import emit, examples, facts, json_option
+from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.inbound import endpoints
+from mailqueue.inbound.endpoints import PROVIDERS, SecretsChange
+from mailqueue.inbound.model import EndpointShown
+from mailqueue.senders import accounts
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    change: SecretsChange
+    is_rotated: bool
+
+    @property
+    def is_any(self) -> bool:
+        return self.is_rotated or self.change != endpoints.NO_CHANGE
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue sender webhook relay",
+        "SECRET=… mailqueue sender webhook mg --signing-env SECRET",
+        "mailqueue sender webhook sg --signing-file sendgrid-public-key.txt",
+        "PASSWORD=… mailqueue sender webhook pm --user mailqueue --password-env PASSWORD",
+        "mailqueue sender webhook ses --topic arn:aws:sns:eu-west-1:123456789012:ses-events",
+        "mailqueue sender webhook relay --rotate",
+        "mailqueue sender webhook relay --remove",
+    )
+)
+@click.argument("name")
+@click.option(
+    "--project", default="default", show_default=True, help="Project the account belongs to."
+)
+@click.option(
+    "--provider", type=click.Choice(PROVIDERS), help="Who tells.  [default: the account's own]"
+)
+@click.option(
+    "--signing-env",
+    multiple=True,
+    metavar="VAR",
+    help="Variable that holds its signing secret or public key; again while it is changed.",
+)
+@click.option(
+    "--signing-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File that holds it.",
+)
+@click.option("--user", help="Name it gives in Basic authentication.")
+@click.option("--password-env", metavar="VAR", help="Variable that holds the password to that.")
+@click.option("--topic", multiple=True, help="SNS topic (ARN) it may come by; may be given again.")
+@click.option(
+    "--setting",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="What else is known of it, such as header=x-secret; may be given again.",
+)
+@click.option("--rotate", is_flag=True, help="Give it another URL; the old one is gone at once.")
+@click.option("--remove", is_flag=True, help="Take the URL away.")
+@json_option
+def webhook(
+    *,
+    name: str,
+    project: str,
+    provider: str | None,
+    signing_env: tuple[str, ...],
+    signing_file: Path | None,
+    user: str | None,
+    password_env: str | None,
+    topic: tuple[str, ...],
+    setting: tuple[str, ...],
+    rotate: bool,
+    remove: bool,
+    as_json: bool,
+) -> None:
+    """Make or show the URL for a provider's webhook, and keep what it proves itself by.
+
+    What is not named stays as it is. Secrets are sealed and never shown; the URL is.
+    """
+    signing = [_variable(one, option="signing-env") for one in signing_env]
+    if signing_file is not None:
+        signing.append(_file(signing_file))
+    asked = _Asked(
+        SecretsChange(
+            signing=signing or None,
+            user=user,
+            password=None
+            if password_env is None
+            else _variable(password_env, option="password-env"),
+            topics=topic or None,
+            settings=settings_of(setting),
+        ),
+        rotate,
+    )
+    if remove and asked.is_any:
+        raise click.UsageError("--remove goes with no other change")
+    shown = run(_done(name, project, provider, asked, is_removed=remove))
+    if as_json:
+        emit(shown if shown is not None else {"removed": True})
+    elif shown is None:
+        click.echo(f"removed: what is told to the URL of {name} is refused from now on")
+    else:
+        _print(shown)
+
+
+async def _done(
+    name: str, project: str, provider: str | None, asked: _Asked, *, is_removed: bool
+) -> EndpointShown | None:
+    async with opened() as app:
+        account = await accounts.find(app.conn, project, name=name)
+        word = endpoints.provider_of(account, provider)
+        if is_removed:
+            await endpoints.remove(app.conn, account, provider=word, by=operator())
+            return None
+        base_url = app.settings.tracking.public_url
+        if not asked.is_any:
+            try:
+                return await endpoints.show(
+                    app.conn, account, provider=word, master=app.master_key(), base_url=base_url
+                )
+            except NotFound:
+                pass  # the first time it is asked for
+        return await endpoints.put(
+            app.conn,
+            account,
+            provider=word,
+            change=asked.change,
+            is_rotated=asked.is_rotated,
+            master=app.master_key(),
+            base_url=base_url,
+            by=operator(),
+        )
+
+
+def _print(shown: EndpointShown) -> None:
+    facts(
+        (
+            ("provider", shown.provider),
+            ("url", shown.url),
+            ("signing secret", "kept" if shown.has_signing_secret else "none"),
+            ("user", shown.user),
+            ("password", "kept" if shown.has_password else "none"),
+            ("topics", ", ".join(shown.topics) or None),
+            (
+                "settings",
+                ", ".join(f"{one}={value}" for one, value in shown.settings.items()) or None,
+            ),
+        )
+    )
+
+
+def _variable(name: str, *, option: str) -> str:
+    text = os.environ.get(name)
+    if not text:
+        raise InvalidField(option, f"the environment has no variable {name!r}")
+    return text
+
+
+def _file(path: Path) -> str:
+    try:
+        text = path.read_bytes()[: MOST_FILE_OCTETS + 1].decode().strip()
+    except (OSError, UnicodeDecodeError) as exc:
+        raise InvalidField("signing-file", f"{path} cannot be read: {exc}") from exc
+    if not text or len(text) > MOST_FILE_OCTETS:
+        raise InvalidField("signing-file", f"{path} must hold text")
+    return text

@@ -1,0 +1,93 @@
+"""Makes the mail of one line: subject and bodies from templates with the line's columns."""
+
+from dataclasses import dataclass
+
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from mailqueue.cli.sending.enqueue.file import BadLine, Line
+from mailqueue.core.errors import InvalidField
+from mailqueue.mail.accept.enqueue import NewEmail
+
+# What an expression of a template may raise when it meets a line's values.
+_RENDERING = (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """The compiled templates of one command; None where none was given."""
+
+    subject: Template
+    html: Template | None
+    text: Template | None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A template that is kept in the database; every column is a variable of it."""
+
+    template: str
+    language: str | None
+
+
+def named(line: Line, kept: Kept, *, options: dict[str, object], key: str) -> NewEmail:
+    """Give the mail of one line, rendered from a kept template when it is sent."""
+    said = {"template": kept.template, "variables": line.values, "idempotency_key": key}
+    if kept.language is not None:
+        said["language"] = kept.language
+    return NewEmail(recipient=_mailbox(line), subject=None, options={**options, **said})
+
+
+def compiled(*, subject: str, html: str | None, text: str | None) -> Templates:
+    """Compile the templates; only HTML has its values escaped.
+
+    Raises:
+        InvalidField: a template is malformed; names which, and the line.
+    """
+    return Templates(
+        subject=_compiled("subject", subject, is_html=False),
+        html=None if html is None else _compiled("template-file", html, is_html=True),
+        text=None if text is None else _compiled("text-template-file", text, is_html=False),
+    )
+
+
+def rendered(
+    line: Line, templates: Templates, *, options: dict[str, object], key: str
+) -> NewEmail | BadLine:
+    """Fill the templates with one line."""
+    parts: dict[str, str | None] = {}
+    for name in ("subject", "html", "text"):
+        template: Template | None = getattr(templates, name)
+        try:
+            parts[name] = None if template is None else template.render(line.values)
+        except _RENDERING as exc:
+            return BadLine(line.number, f"{name}: {_said(exc)}")
+    return NewEmail(
+        recipient=_mailbox(line),
+        subject=parts["subject"] or "",
+        html=parts["html"],
+        text=parts["text"],
+        options={**options, "idempotency_key": key},
+    )
+
+
+def _compiled(name: str, source: str, *, is_html: bool) -> Template:
+    # Immutable: one line's template may not change what the next one sees.
+    environment = ImmutableSandboxedEnvironment(
+        autoescape=is_html, undefined=StrictUndefined, keep_trailing_newline=True
+    )
+    try:
+        return environment.from_string(source)
+    except TemplateSyntaxError as exc:
+        raise InvalidField(name, f"line {exc.lineno}: {exc.message}") from None
+
+
+def _said(exc: Exception) -> str:
+    return " ".join(str(exc).split()) or type(exc).__name__
+
+
+def _mailbox(line: Line) -> str:
+    if not line.name or "<" in line.address:
+        return line.address  # it brings its own name, or will be refused as it is
+    quoted = line.name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{quoted}" <{line.address}>'

@@ -1,0 +1,134 @@
+"""Queues the lines of a file in batches that commit one by one, so that it can be run again."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from mailqueue.cli.sending.enqueue.file import BadLine, Line, Source, records
+from mailqueue.cli.sending.enqueue.render import Kept, Templates, named, rendered
+from mailqueue.cli.support.retrying import Insistent
+from mailqueue.core.crashpoints import reach
+from mailqueue.mail.accept.enqueue import NewEmail, enqueue_batch
+from mailqueue.mail.accept.templates import faults_of
+from mailqueue.templates.cache import Sheets
+
+BATCH_LINES = 500
+BATCH_CHARACTERS = 8 * 1024 * 1024
+
+Numbered = tuple[int, NewEmail]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be queued, and under which keys."""
+
+    source: Source
+    words: Templates | Kept
+    options: dict[str, object]
+    project: str
+    prefix: str  # of the idempotency keys; the line's number follows
+    is_trial: bool
+    sheets: Sheets = field(default_factory=Sheets)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What has been done so far."""
+
+    queued: int = 0
+    suppressed: int = 0
+    there_already: int = 0
+    bad: list[BadLine] = field(default_factory=list)
+
+
+def key_prefix(source: Source, *words: str | None) -> str:
+    """Give the same prefix for the same file and templates, and another for any other."""
+    digest = hashlib.sha256(source.sha256.encode())
+    for part in words:
+        digest.update(b"\0-" if part is None else b"\0+" + hashlib.sha256(part.encode()).digest())
+    return digest.hexdigest()[:32]
+
+
+async def enqueue_file(
+    database: Insistent,
+    job: Job,
+    *,
+    tally: Tally,
+    tell: Callable[[BadLine], None],
+    advance: Callable[[int], None],
+) -> None:
+    """Queue every good line, counted in `tally` once it is committed.
+
+    `tell` hears of each bad line, `advance` of the last line of each batch.
+    """
+
+    def refuse(bad: BadLine) -> None:
+        tally.bad.append(bad)
+        tell(bad)
+
+    for batch in _batches(_mails(job, refuse)):
+        for bad in await _commit(database, job, batch, tally=tally):
+            refuse(bad)
+        reach("enqueue.committed")
+        advance(batch[-1][0])
+
+
+async def _commit(
+    database: Insistent, job: Job, batch: list[Numbered], *, tally: Tally
+) -> list[BadLine]:
+    refused = []
+    if isinstance(job.words, Kept):
+        emails = [email for _, email in batch]
+        look = partial(faults_of, sheets=job.sheets, emails=emails, project=job.project)
+        faults = await database.call(look)
+        good = []
+        for numbered, fault in zip(batch, faults, strict=True):
+            if fault is None:
+                good.append(numbered)
+            else:
+                refused.append(BadLine(numbered[0], str(fault)))
+        batch = good
+    emails = [email for _, email in batch]
+    accept = partial(enqueue_batch, emails=emails, project=job.project, is_trial=job.is_trial)
+    for row in await database.call(accept):
+        match row.status:
+            case "rejected":
+                refused.append(BadLine(batch[row.index][0], row.reason or "it was refused"))
+            case "duplicate":
+                tally.there_already += 1
+            case "suppressed":
+                tally.suppressed += 1
+            case _:
+                tally.queued += 1
+    return refused
+
+
+def _mails(job: Job, refuse: Callable[[BadLine], None]) -> Iterator[Numbered]:
+    for record in records(job.source):
+        made = _mail(record, job) if isinstance(record, Line) else record
+        if isinstance(made, BadLine):
+            refuse(made)
+        else:
+            yield made
+
+
+def _mail(line: Line, job: Job) -> Numbered | BadLine:
+    key = f"{job.prefix}:{line.number}"
+    if isinstance(job.words, Kept):
+        return line.number, named(line, job.words, options=job.options, key=key)
+    made = rendered(line, job.words, options=job.options, key=key)
+    return made if isinstance(made, BadLine) else (line.number, made)
+
+
+def _batches(mails: Iterator[Numbered]) -> Iterator[list[Numbered]]:
+    batch: list[Numbered] = []
+    characters = 0
+    for number, email in mails:
+        batch.append((number, email))
+        characters += len(email.html or "") + len(email.text or "")
+        if len(batch) == BATCH_LINES or characters >= BATCH_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,132 @@
+"""`mailqueue send`: queue one mail, and follow it if wanted."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from functools import partial
+from uuid import UUID, uuid4
+
+import click
+
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.attachment_options import attachment_options
+from mailqueue.cli.support.mail_options import given_only, mail_options
+from mailqueue.cli.support.output import emit, examples, json_option
+from mailqueue.cli.support.retrying import Insistent, insisting
+from mailqueue.cli.support.text_file import text_file_option
+from mailqueue.cli.templates.options import template_options
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.accept.enqueue import NewEmail, enqueue
+from mailqueue.mail.accept.templates import faults_of
+from mailqueue.operations.emails import explain
+from mailqueue.operations.model import Explained
+from mailqueue.templates.cache import Sheets
+
+EXIT_NOT_SENT = 1
+
+_LOOK_SECONDS = 0.2
+_DIGITS = re.compile(r"\d+")
+_QUEUED = ("pending", "assigned")
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue send --to ann@example.com --subject Hello --text 'Hello Ann'",
+        "mailqueue send --to 'Ann <ann@example.com>' --subject Bill --html-file bill.html --wait",
+        "mailqueue send --to ann@example.com --subject Hi --text Hi --run-at 'tomorrow 08:00'",
+        "mailqueue send --to ann@example.com --subject Bill --text 'See there.' --attach bill.pdf",
+        "mailqueue send --to ann@example.com --template welcome --var name=Ann",
+    )
+)
+@click.option("--to", multiple=True, required=True, metavar="ADDRESS", help="May be repeated.")
+@click.option("--cc", multiple=True, metavar="ADDRESS", help="May be repeated.")
+@click.option("--bcc", multiple=True, metavar="ADDRESS", help="May be repeated.")
+@click.option("--subject", help="Needed, unless a template says it.")
+@text_file_option("--html-file", "html", text="The HTML body; - is standard input.")
+@text_file_option("--text-file", text="The text body; - is standard input.")
+@click.option("--text", help="The text body itself.")
+@click.option("--idempotency-key", metavar="KEY", help="Queue it once, however often this runs.")
+@template_options
+@attachment_options
+@mail_options
+@click.option("--wait", is_flag=True, help="Follow it to its outcome; exit 1 unless it was sent.")
+@json_option
+@click.pass_context
+def send(
+    ctx: click.Context,
+    *,
+    to: tuple[str, ...],
+    cc: tuple[str, ...],
+    bcc: tuple[str, ...],
+    subject: str | None,
+    html: str | None,
+    text_file: str | None,
+    text: str | None,
+    idempotency_key: str | None,
+    template: dict[str, object],
+    attached: list[dict[str, str]],
+    shown: list[dict[str, str]],
+    options: dict[str, object],
+    project: str,
+    wait: bool,
+    as_json: bool,
+) -> None:
+    """Queue one email and print its id."""
+    if text is not None and text_file is not None:
+        raise click.UsageError("give --text or --text-file, not both")
+    if subject is None and not template:
+        raise click.UsageError("give --subject, or --template")
+    recipient, *further = to
+    own = given_only(
+        {
+            "to": tuple(further),
+            "cc": cc,
+            "bcc": bcc,
+            "attachments": (*attached, *shown),
+            # One of its own where none is given: a lost answer is asked for again.
+            "idempotency_key": idempotency_key or str(uuid4()),
+        }
+    )
+    body = text if text is not None else text_file
+    email = NewEmail(recipient, subject, html, body, options | own | template)
+    found = run(_send(email, project, wait=wait, as_json=as_json))
+    if as_json:
+        emit(
+            {
+                "id": found.email.id,
+                "status": found.email.status,
+                "reason": found.email.reason,
+                "why": found.why,
+            }
+        )
+    elif wait or found.email.status != "pending":
+        click.echo(found.why, err=True)
+    if wait and found.email.status != "sent":
+        ctx.exit(EXIT_NOT_SENT)
+
+
+async def _send(email: NewEmail, project: str, *, wait: bool, as_json: bool) -> Explained:
+    async with opened() as app, insisting(app) as database:
+        email_id = await database.call(partial(_accepted, email=email, project=project))
+        if not as_json:
+            click.echo(email_id)
+        look = partial(explain, email_id=email_id)
+        return await (_outcome(database, look) if wait else database.call(look))
+
+
+async def _accepted(conn: Conn, email: NewEmail, project: str) -> UUID:
+    (fault,) = await faults_of(conn, Sheets(), [email], project=project)
+    if fault is not None:
+        raise fault
+    return await enqueue(conn, email, project=project)
+
+
+async def _outcome(database: Insistent, look: Callable[[Conn], Awaitable[Explained]]) -> Explained:
+    """Look until the mail is finished or held; on the way, tell each new reason for waiting."""
+    told = ""
+    while (found := await database.call(look)).email.status in _QUEUED:
+        if _DIGITS.sub("", found.why) != told:  # a queue that gets shorter is no news
+            click.echo(found.why, err=True)
+            told = _DIGITS.sub("", found.why)
+        await asyncio.sleep(_LOOK_SECONDS)
+    return found

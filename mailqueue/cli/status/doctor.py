@@ -1,0 +1,78 @@
+"""`mailqueue doctor`: what is wrong with the set-up, and each fix."""
+
+import click
+
+from mailqueue.cli.support.app import run
+from mailqueue.cli.support.output import emit, examples, json_option, paint, show
+from mailqueue.core.errors import MailqueueError
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+from mailqueue.operations.doctor.checks import examine
+from mailqueue.operations.doctor.context import Patient, unsound
+from mailqueue.operations.model import Finding, State
+from mailqueue.settings.environment import Settings, load_settings
+from mailqueue.vault.masterkey import master_key_of
+from mailqueue.wiring.files import shelf_of
+
+EXIT_UNSOUND = 1
+_WORDS = {
+    State.OK: ("ok   ", "green"),
+    State.WARNING: ("warn ", "yellow"),
+    State.ALARM: ("ALARM", "red"),
+}
+
+
+@click.command(epilog=examples("mailqueue doctor", "mailqueue doctor --json"))
+@json_option
+@click.pass_context
+def doctor(ctx: click.Context, *, as_json: bool) -> None:
+    """Check the server, the schema and the queue; exit 1 when something needs a person.
+
+    Most of it is the view mailqueue.health, with the thresholds of mailqueue.system_settings.
+    A warning needs attention if it stays, an alarm needs a person now.
+    """
+    findings = run(_examine(load_settings()))
+    failed = [finding for finding in findings if not finding.is_ok]
+    if as_json:
+        emit({"is_sound": not failed, "checks": findings})
+    else:
+        _print(findings)
+        click.echo(f"{len(findings)} checks, {_count(failed)}")
+    if failed:
+        ctx.exit(EXIT_UNSOUND)
+
+
+def _patient(settings: Settings, conn: Conn) -> Patient:
+    shelf = shelf_of(settings.attachments)
+    return Patient(settings, conn, lambda: master_key_of(settings), shelf)
+
+
+async def _examine(settings: Settings) -> list[Finding]:
+    try:
+        async with connect(settings.database, application_name="mailqueue/doctor") as conn:
+            return await examine(_patient(settings, conn))
+    except MailqueueError as exc:
+        # The sentence names the fix itself; nothing else can be looked at.
+        return [unsound("server", str(exc), fix="see to that and check again")]
+
+
+def _count(failed: list[Finding]) -> str:
+    alarms = sum(finding.state is State.ALARM for finding in failed)
+    warnings = len(failed) - alarms
+    told = [
+        f"{count} {noun}{'s' if count > 1 else ''}"
+        for count, noun in ((alarms, "alarm"), (warnings, "warning"))
+        if count
+    ]
+    return ", ".join(told) or "all is well"
+
+
+def _print(findings: list[Finding]) -> None:
+    width = max(len(finding.check) for finding in findings)
+    for finding in findings:
+        word, colour = _WORDS[finding.state]
+        click.echo(
+            f"{paint(word, colour=colour)}  {finding.check.ljust(width)}  {show(finding.says)}"
+        )
+        if finding.fix:
+            click.echo(f"{' ' * (width + 9)}fix: {show(finding.fix)}")

@@ -1,0 +1,78 @@
+"""`mailqueue verify`: whether every accepted mail is accounted for, and every file there."""
+
+import click
+
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, emit, examples, json_option, show, table
+from mailqueue.mail.message.verify_files import Checked, check_files
+from mailqueue.operations import books
+from mailqueue.operations.model import BookLine
+from mailqueue.wiring.files import shelf_of
+
+EXIT_DIFFERENCE = 1
+
+# What became of mail; a word that no mail has is left out of the table.
+_OUTCOMES = ("sent", "failed", "suppressed", "expired", "cancelled", "queued", "held")
+
+
+@click.command(
+    epilog=examples("mailqueue verify", "mailqueue verify --json", "mailqueue verify --files")
+)
+@click.option(
+    "--files", "with_files", is_flag=True, help="Read attachments in folders and buckets through."
+)
+@json_option
+@click.pass_context
+def verify(ctx: click.Context, *, with_files: bool, as_json: bool) -> None:
+    """Compare accepted email with what became of it; exit 1 when a difference is not 0.
+
+    Accepted mail is counted by what the accepting transactions wrote, not by the mails
+    themselves, so that a row that was lost is noticed.
+    """
+    lines, checked = run(_read(with_files=with_files))
+    faults = books.faults(lines)
+    damaged = [] if checked is None else list(checked.faults)
+    if as_json:
+        document = {"adds_up": not faults, "faults": faults + damaged, "books": lines}
+        emit(document | ({} if checked is None else {"files": checked.files}))
+    else:
+        _print(lines, faults)
+        _print_files(checked)
+    if faults or damaged:
+        ctx.exit(EXIT_DIFFERENCE)
+
+
+def _print_files(checked: Checked | None) -> None:
+    if checked is None:
+        return
+    for fault in checked.faults:
+        click.echo(f"error: {show(fault)}", err=True)
+    click.echo(f"{checked.files} files read, {len(checked.faults)} missing or damaged")
+
+
+def _print(lines: list[BookLine], faults: list[str]) -> None:
+    if lines:
+        table(lines, _columns(lines))
+    for fault in faults:
+        click.echo(f"error: {fault}", err=True)
+    if not faults:
+        accepted = sum(line.accepted for line in lines)
+        click.echo(f"the books add up: {accepted} emails accepted, each accounted for")
+
+
+def _columns(lines: list[BookLine]) -> list[Column]:
+    outcomes = [word for word in _OUTCOMES if any(getattr(line, word) for line in lines)]
+    counts = ("accepted", *outcomes, "difference")
+    return [
+        Column("project", "PROJECT"),
+        Column("day", "DAY (UTC)"),
+        *(Column(name, name.upper(), numeric=True) for name in counts),
+    ]
+
+
+async def _read(*, with_files: bool) -> tuple[list[BookLine], Checked | None]:
+    async with opened() as app:
+        lines = await books.check(app.conn)
+        if not with_files:
+            return lines, None
+        return lines, await check_files(app.conn, shelf_of(app.settings.attachments))

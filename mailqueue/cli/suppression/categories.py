@@ -1,0 +1,195 @@
+"""`mailqueue category`: the kinds of mail people find in the preference centre."""
+
+import click
+
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, Command, emit, examples, json_option, show, table
+from mailqueue.suppression.subscriptions import categories
+from mailqueue.suppression.subscriptions.model import Category
+
+_COLUMNS = (
+    Column("slug", "CATEGORY"),
+    Column("name", "NAME"),
+    Column("is_required", "REQUIRED"),
+    Column("place", "PLACE", numeric=True),
+    Column("languages", "LANGUAGES"),
+    Column("description", "DESCRIPTION"),
+)
+_project = click.option(
+    "--project", default="default", show_default=True, help="Project the category belongs to."
+)
+
+
+def _words(command: Command) -> Command:
+    """Add what is said of a category."""
+    for add in (
+        click.option("--place", type=int, help="Lower is shown first.  [default: 100]"),
+        click.option(
+            "--required/--optional",
+            "is_required",
+            default=None,
+            help="Whether nobody can unsubscribe from it.  [default: optional]",
+        ),
+        click.option(
+            "--translation",
+            "translations",
+            metavar="LANG=NAME[|DESCRIPTION]",
+            multiple=True,
+            help="How it reads in another language; may be given again.",
+        ),
+        click.option("--description", help="One sentence more."),
+    ):
+        command = add(command)
+    return command
+
+
+@click.group(
+    epilog=examples(
+        "mailqueue category add product-updates --name 'Product updates'",
+        "mailqueue category list",
+    )
+)
+def category() -> None:
+    """Name the kinds of mail that people may stop or pause by themselves."""
+
+
+@category.command(
+    epilog=examples(
+        "mailqueue category add product-updates --name 'Product updates'"
+        " --translation 'de=Neues vom Produkt'",
+        "mailqueue category add receipts --name Receipts --required --place 500",
+    )
+)
+@click.argument("slug", metavar="CATEGORY")
+@click.option("--name", required=True, help="What people read.")
+@_words
+@_project
+@json_option
+def add(
+    *,
+    slug: str,
+    name: str,
+    description: str | None,
+    translations: tuple[str, ...],
+    is_required: bool | None,
+    place: int | None,
+    project: str,
+    as_json: bool,
+) -> None:
+    """Add CATEGORY, which mail names as its category."""
+    given = _given(name, description, translations, is_required=is_required, place=place)
+
+    async def added() -> Category:
+        async with opened() as app:
+            return await categories.add(app.conn, project, slug=slug, given=given, by=operator())
+
+    _print([run(added())], as_json=as_json)
+
+
+@category.command(
+    epilog=examples(
+        "mailqueue category change product-updates --place 1",
+        "mailqueue category change product-updates --translation 'fr=Nouveautés'",
+    )
+)
+@click.argument("slug", metavar="CATEGORY")
+@click.option("--name", help="What people read.")
+@_words
+@_project
+@json_option
+def change(
+    *,
+    slug: str,
+    name: str | None,
+    description: str | None,
+    translations: tuple[str, ...],
+    is_required: bool | None,
+    place: int | None,
+    project: str,
+    as_json: bool,
+) -> None:
+    """Change what is given; translations into other languages stay."""
+    given = _given(name, description, translations, is_required=is_required, place=place)
+
+    async def changed() -> Category:
+        async with opened() as app, app.conn.transaction():
+            if "translations" in given:
+                before = await categories.get(app.conn, project, slug=slug)
+                given["translations"] = {**before.translations, **_read(translations)}
+            return await categories.change(app.conn, project, slug=slug, given=given, by=operator())
+
+    _print([run(changed())], as_json=as_json)
+
+
+@category.command("list", epilog=examples("mailqueue category list --project shop --json"))
+@_project
+@json_option
+def list_(*, project: str, as_json: bool) -> None:
+    """List the categories in the order people see them."""
+
+    async def listed() -> list[Category]:
+        async with opened() as app:
+            return await categories.list_(app.conn, project)
+
+    _print(run(listed()), as_json=as_json)
+
+
+@category.command(epilog=examples("mailqueue category remove product-updates"))
+@click.argument("slug", metavar="CATEGORY")
+@_project
+def remove(*, slug: str, project: str) -> None:
+    """Show CATEGORY no more; who unsubscribed from it stays unsubscribed."""
+
+    async def removed() -> None:
+        async with opened() as app:
+            await categories.remove(app.conn, project, slug=slug, by=operator())
+
+    run(removed())
+    click.echo(f"{show(slug)} is shown no more")
+
+
+def _given(
+    name: str | None,
+    description: str | None,
+    translations: tuple[str, ...],
+    *,
+    is_required: bool | None,
+    place: int | None,
+) -> dict[str, object]:
+    said = {
+        "name": name,
+        "description": description,
+        "is_required": is_required,
+        "place": place,
+        "translations": _read(translations) or None,
+    }
+    return {field: value for field, value in said.items() if value is not None}
+
+
+def _read(translations: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    found = {}
+    for one in translations:
+        tag, _, words = one.partition("=")
+        name, _, description = words.partition("|")
+        texts = {"name": name.strip(), "description": description.strip()}
+        found[tag.strip()] = {field: text for field, text in texts.items() if text}
+    return found
+
+
+def _print(found: list[Category], *, as_json: bool) -> None:
+    if as_json:
+        emit(found)
+    else:
+        rows = [
+            {
+                "slug": one.slug,
+                "name": one.name,
+                "is_required": one.is_required,
+                "place": one.place,
+                "languages": ", ".join(sorted(one.translations)),
+                "description": one.description,
+            }
+            for one in found
+        ]
+        table(rows, _COLUMNS)

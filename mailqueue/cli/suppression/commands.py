@@ -1,0 +1,264 @@
+"""`mailqueue suppression`: who is not written to, one by one."""
+
+from datetime import UTC, datetime
+
+import click
+
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, emit, examples, json_option, show, table
+from mailqueue.cli.suppression.lists import export, import_
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.units import parse_duration
+from mailqueue.suppression import entries
+from mailqueue.suppression.acceptable import wanted_of
+from mailqueue.suppression.model import Added, Checked, Known, Reason, Removed, Suppression
+
+EXIT_SUPPRESSED = 1
+
+_COLUMNS = (
+    Column("address", "ADDRESS"),
+    Column("reason", "REASON"),
+    Column("category", "CATEGORY"),
+    Column("created_at", "SINCE"),
+    Column("expires_at", "UNTIL"),
+    Column("detail", "DETAIL"),
+)
+_CAUSES = (
+    Column("reason", "REASON"),
+    Column("category", "CATEGORY"),
+    Column("created_at", "SINCE"),
+    Column("expires_at", "UNTIL"),
+    Column("email_id", "EMAIL"),
+    Column("source", "BY"),
+    Column("detail", "DETAIL"),
+)
+_ENDED = (
+    *_CAUSES[:3],
+    Column("ended_at", "ENDED"),
+    Column("email_id", "EMAIL"),
+    Column("ended_by", "ENDED BY"),
+    Column("ended_why", "WHY"),
+)
+_ADDED = (Column("address", "ADDRESS"), Column("outcome", "OUTCOME"))
+_project = click.option(
+    "--project", default="default", show_default=True, help="Project the list belongs to."
+)
+_category = click.option("--category", help="Only mail of this category.")
+
+
+@click.group(
+    epilog=examples(
+        "mailqueue suppression add bob@example.com",
+        "mailqueue suppression check bob@example.com",
+        "mailqueue suppression import bounces.csv --reason hard_bounce --dry-run",
+    )
+)
+def suppression() -> None:
+    """Keep the lists of addresses that projects do not write to."""
+
+
+@suppression.command(
+    epilog=examples(
+        "mailqueue suppression add bob@example.com",
+        "mailqueue suppression add a@example.com b@example.com --reason complaint --detail phone",
+        "mailqueue suppression add bob@example.com --category marketing --for 30d",
+    )
+)
+@click.argument("emails", metavar="ADDRESS...", nargs=-1, required=True)
+@click.option(
+    "--reason",
+    type=click.Choice([reason.value for reason in Reason]),
+    default=Reason.MANUAL.value,
+    show_default=True,
+)
+@_category
+@click.option("--detail", help="Why, for people.")
+@click.option("--for", "lasts", metavar="DURATION", help="Such as 30d.  [default: for good]")
+@_project
+@json_option
+def add(
+    *,
+    emails: tuple[str, ...],
+    reason: str,
+    category: str | None,
+    detail: str | None,
+    lasts: str | None,
+    project: str,
+    as_json: bool,
+) -> None:
+    """Write to addresses no more, queued mail included."""
+    until = _end(lasts)
+    wanted = [
+        wanted_of(
+            email,
+            reason=reason,
+            category=category,
+            detail=detail,
+            expires_at=until and until.isoformat(),
+        )
+        for email in emails
+    ]
+
+    async def added() -> list[Added]:
+        async with opened() as app:
+            return await entries.add(app.conn, project, wanted=wanted, by=operator())
+
+    found = run(added())
+    if as_json:
+        emit(found)
+    else:
+        table(found, _ADDED)
+
+
+@suppression.command(
+    "list",
+    epilog=examples(
+        "mailqueue suppression list",
+        "mailqueue suppression list --reason complaint --having @example.com --project shop",
+        "mailqueue suppression list --limit 1000 --json",
+    ),
+)
+@click.option("--reason", type=click.Choice([reason.value for reason in Reason]))
+@_category
+@click.option("--having", metavar="TEXT", help="Only addresses with this text in them.")
+@click.option("--limit", type=int, default=100, show_default=True, help="At most 1000.")
+@click.option("--before", type=int, metavar="ID", help="Only those listed behind this one.")
+@_project
+@json_option
+def list_(
+    *,
+    reason: str | None,
+    category: str | None,
+    having: str | None,
+    limit: int,
+    before: int | None,
+    project: str,
+    as_json: bool,
+) -> None:
+    """List who is not written to, the newest first."""
+
+    async def listed() -> list[Suppression]:
+        async with opened() as app:
+            return await entries.list_page(
+                app.conn,
+                project,
+                before=before,
+                limit=limit,
+                reason=None if reason is None else Reason(reason),
+                category=category,
+                having=having,
+            )
+
+    found = run(listed())
+    if as_json:
+        emit(found)
+    else:
+        table(found, _COLUMNS)
+
+
+@suppression.command(
+    epilog=examples(
+        "mailqueue suppression check bob@example.com",
+        "mailqueue suppression check bob@example.com --category marketing --project shop",
+    )
+)
+@click.argument("email", metavar="ADDRESS")
+@_category
+@_project
+@json_option
+@click.pass_context
+def check(
+    ctx: click.Context, *, email: str, category: str | None, project: str, as_json: bool
+) -> None:
+    """Say whether ADDRESS is written to; ends with 1 if it is not."""
+
+    async def checked() -> Checked:
+        async with opened() as app:
+            return await entries.check(app.conn, project, email=email, category=category)
+
+    found = run(checked())
+    if as_json:
+        emit(found)
+    elif found.found:
+        table(found.found, _COLUMNS)
+    else:
+        click.echo(f"{show(found.address)} is written to")
+    if found.is_suppressed:
+        ctx.exit(EXIT_SUPPRESSED)
+
+
+@suppression.command(
+    epilog=examples(
+        "mailqueue suppression remove bob@example.com",
+        "mailqueue suppression remove bob@example.com --category marketing",
+        "mailqueue suppression remove bob@example.com --why 'his server is mended, he called'",
+    )
+)
+@click.argument("email", metavar="ADDRESS")
+@_category
+@click.option("--why", help="Needed where the address bounced or complained; kept in the audit.")
+@_project
+@json_option
+def remove(
+    *, email: str, category: str | None, why: str | None, project: str, as_json: bool
+) -> None:
+    """Write to ADDRESS again. Mail that was finished as suppressed stays so."""
+
+    async def removed() -> Removed:
+        async with opened() as app:
+            return await entries.remove(
+                app.conn, project, email=email, category=category, why=why, by=operator()
+            )
+
+    found = run(removed())
+    if as_json:
+        emit(found)
+    else:
+        click.echo(f"{show(found.address or email)} is written to again")
+
+
+@suppression.command(
+    "show",
+    epilog=examples(
+        "mailqueue suppression show bob@example.com",
+        "mailqueue suppression show bob@example.com --project shop --json",
+    ),
+)
+@click.argument("who", metavar="ADDRESS")
+@_project
+@json_option
+def show_(*, who: str, project: str, as_json: bool) -> None:
+    """Show why ADDRESS is not written to, by which mail, and what held before.
+
+    The hash of an address is taken too: of persons who were erased nothing else is known.
+    """
+
+    async def known() -> Known:
+        async with opened() as app:
+            return await entries.show(app.conn, project, who=who)
+
+    found = run(known())
+    if as_json:
+        emit(found)
+        return
+    if found.now:
+        table(found.now, _CAUSES)
+    else:
+        click.echo(f"{show(found.address or found.address_hash)} is written to")
+    if found.before:
+        click.echo("\nbefore:")
+        table(found.before, _ENDED)
+
+
+def _end(lasts: str | None) -> datetime | None:
+    if lasts is None:
+        return None
+    try:
+        return datetime.now(UTC) + parse_duration(lasts)
+    except (ValueError, OverflowError) as exc:
+        raise InvalidField("for", str(exc)) from None
+
+
+suppression.add_command(import_)
+suppression.add_command(export)

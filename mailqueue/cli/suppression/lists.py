@@ -1,0 +1,150 @@
+"""`mailqueue suppression import` and `export`: whole lists of addresses."""
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import BinaryIO
+
+import click
+
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import emit, examples, json_option, show
+from mailqueue.cli.support.progress import progress
+from mailqueue.core.errors import MailqueueError
+from mailqueue.db.fetch import Conn
+from mailqueue.suppression.lists import exporting
+from mailqueue.suppression.lists.exporting import Format
+from mailqueue.suppression.lists.importing import import_list
+from mailqueue.suppression.model import BadLine, Reason, Tally
+
+EXIT_BAD_LINES = 1
+
+_project = click.option(
+    "--project", default="default", show_default=True, help="Project the list belongs to."
+)
+_REASONS = click.Choice([reason.value for reason in Reason])
+
+
+@click.command(
+    "import",
+    epilog=examples(
+        "mailqueue suppression import unsubscribed.csv --reason unsubscribed",
+        "mailqueue suppression import bounces.csv --dry-run",
+        "mailqueue suppression export --project shop | mailqueue suppression import -",
+    ),
+)
+@click.argument("file", metavar="FILE", type=click.File("rb"))
+@click.option("--reason", type=_REASONS, help="Of lines that name none.  [default: manual]")
+@click.option("--dry-run", is_flag=True, help="Check every line, count, and change nothing.")
+@_project
+@json_option
+@click.pass_context
+def import_(
+    ctx: click.Context,
+    *,
+    file: BinaryIO,
+    reason: str | None,
+    dry_run: bool,
+    project: str,
+    as_json: bool,
+) -> None:
+    """Add the addresses of a list, CSV with a header or JSON, to those not written to.
+
+    Columns are email, reason, category, detail and expires_at; others are passed over. Bad lines
+    are told with their number and do not stop the others; importing again adds what is missing.
+    """
+    tally = Tally()
+
+    async def imported() -> None:
+        with progress("importing", None) as advance:
+            async with opened() as app:
+                await import_list(
+                    app.conn,
+                    project,
+                    file=file,
+                    otherwise=None if reason is None else Reason(reason),
+                    is_trial=dry_run,
+                    by=operator(),
+                    tally=tally,
+                    tell=_tell,
+                    advance=advance,
+                )
+
+    try:
+        run(imported())
+    except MailqueueError:
+        if tally.added and not dry_run:
+            click.echo(f"{tally.added} addresses were added before this", err=True)
+        raise
+    _print(tally, dry_run=dry_run, as_json=as_json)
+    if tally.bad:
+        ctx.exit(EXIT_BAD_LINES)
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue suppression export > suppressions.csv",
+        "mailqueue suppression export --format json --reason complaint --project shop",
+    )
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([form.value for form in Format]),
+    default=Format.CSV.value,
+    show_default=True,
+)
+@click.option("--reason", type=_REASONS, help="Only those of this reason.")
+@click.option("--category", help="Only those of this category.")
+@_project
+def export(*, form: str, reason: str | None, category: str | None, project: str) -> None:
+    """Print all that are not written to, as `import` reads them.
+
+    Cells that a spreadsheet would take for a formula begin with a mark, which import takes off.
+    """
+
+    async def exported() -> None:
+        out = sys.stdout.buffer
+        async with opened() as app:
+
+            @asynccontextmanager
+            async def lend() -> AsyncIterator[Conn]:
+                yield app.conn
+
+            async for piece in exporting.export(
+                lend,
+                project,
+                form=Format(form),
+                reason=None if reason is None else Reason(reason),
+                category=category,
+            ):
+                out.write(piece)
+        out.flush()
+
+    run(exported())
+
+
+def _tell(bad: BadLine) -> None:
+    click.echo(f"line {bad.line}: {show(bad.reason)}", err=True)
+
+
+def _print(tally: Tally, *, dry_run: bool, as_json: bool) -> None:
+    if as_json:
+        emit(
+            {
+                "added": tally.added,
+                "renewed": tally.renewed,
+                "there_already": tally.there_already,
+                "bad": tally.bad,
+                "errors": tally.errors,
+                "dry_run": dry_run,
+            }
+        )
+        return
+    words = "would be added" if dry_run else "added"
+    lines = "line" if tally.bad == 1 else "lines"
+    click.echo(
+        f"{tally.added} {words}, {tally.renewed} renewed, {tally.there_already} there already, "
+        f"{tally.bad} bad {lines}"
+    )

@@ -1,0 +1,202 @@
+"""`mailqueue template`: what mail says, by name, in versions and languages."""
+
+from typing import Any
+
+import click
+
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.cli.templates.options import found_in, owner_of, owner_options
+from mailqueue.cli.templates.part import part
+from mailqueue.cli.templates.trying import clone, diff, preview
+from mailqueue.cli.templates.version import archive, publish, version
+from mailqueue.templates import versions, writing
+from mailqueue.templates.model import NewTemplate, Template, Version
+
+_COLUMNS = (
+    Column("slug", "TEMPLATE"),
+    Column("name", "NAME"),
+    Column("category", "CATEGORY"),
+    Column("published", "PUBLISHED", numeric=True),
+    Column("newest", "NEWEST", numeric=True),
+    Column("owner", "OF"),
+)
+_VERSIONS = (
+    Column("version", "VERSION", numeric=True),
+    Column("status", "STATUS"),
+    Column("languages", "LANGUAGES"),
+    Column("created_at", "MADE"),
+    Column("created_by", "BY"),
+    Column("note", "NOTE"),
+)
+
+
+@click.group(
+    epilog=examples(
+        "mailqueue template create welcome --category onboarding",
+        "mailqueue template version welcome --subject 'Hi {{ name }}' --html-file hi.html",
+        "mailqueue template preview welcome --var name=Ann",
+        "mailqueue template publish welcome",
+        "mailqueue send --to ann@example.com --template welcome --var name=Ann",
+    )
+)
+def template() -> None:
+    """Write what mail says, try it, and publish it."""
+
+
+for _command in (version, publish, archive, clone, diff, preview, part):
+    template.add_command(_command)
+
+
+@template.command(
+    epilog=examples(
+        "mailqueue template create welcome",
+        "mailqueue template create newsletter --category marketing --language de",
+        "mailqueue template create otp --platform --name 'One-time code'",
+    )
+)
+@click.argument("slug")
+@owner_options
+@click.option("--name", help="For people.  [default: SLUG]")
+@click.option("--description", help="For people.")
+@click.option("--category", metavar="WORD", help="Of its mail.  [default: transactional]")
+@click.option("--language", metavar="TAG", help="Where a mail asks for none.  [default: en]")
+@json_option
+def create(*, slug: str, project: str | None, as_json: bool, **said: str | None) -> None:
+    """Make a template; it says nothing before a version of it is published."""
+
+    async def work() -> Template:
+        async with opened() as app:
+            owner = await owner_of(app, project)
+            return await writing.create(
+                app.conn, owner, new=NewTemplate(slug, **said), by=operator()
+            )
+
+    made = run(work())
+    if as_json:
+        emit(made)
+    else:
+        click.echo(f"{made.slug} is made: write a version with `mailqueue template version`")
+
+
+@template.command(
+    "list",
+    epilog=examples("mailqueue template list", "mailqueue template list --category marketing"),
+)
+@owner_options
+@click.option("--category", metavar="WORD", help="Only of this category.")
+@click.option("--status", type=click.Choice(["draft", "published", "archived"]))
+@click.option("--search", "q", metavar="TEXT", help="In slug, name or description.")
+@json_option
+def list_(
+    *,
+    project: str | None,
+    category: str | None,
+    status: str | None,
+    q: str | None,
+    as_json: bool,
+) -> None:
+    """List templates, those of the platform that the project may send among them."""
+
+    async def work() -> list[Template]:
+        async with opened() as app:
+            owner = await owner_of(app, project)
+            return await writing.list_all(app.conn, owner, category=category, status=status, q=q)
+
+    found = run(work())
+    if as_json:
+        emit(found)
+        return
+    table([_row(one) for one in found], _COLUMNS)
+
+
+@template.command(
+    epilog=examples("mailqueue template show welcome", "mailqueue template show welcome --json")
+)
+@click.argument("slug")
+@owner_options
+@json_option
+def show(*, slug: str, project: str | None, as_json: bool) -> None:
+    """Show a template and its versions, with --json also what they say."""
+
+    async def work() -> tuple[Template, list[tuple[Version, Any]]]:
+        async with opened() as app:
+            found = await found_in(app, project, slug)
+            all_ = await versions.list_all(app.conn, found)
+            return found, [(one, await versions.texts_of(app.conn, one)) for one in all_]
+
+    found, both = run(work())
+    if as_json:
+        emit({"template": found, "versions": [{"version": v, "texts": t} for v, t in both]})
+        return
+    facts(
+        (
+            ("template", found.slug),
+            ("name", found.name),
+            ("description", found.description),
+            ("category", found.category),
+            ("language", found.language),
+            ("of", _row(found)["owner"]),
+            ("published", found.published),
+        )
+    )
+    click.echo()
+    table([one for one, _ in both], _VERSIONS)
+
+
+@template.command(
+    epilog=examples(
+        "mailqueue template change welcome --name 'Welcome aboard'",
+        "mailqueue template change welcome --category marketing",
+    )
+)
+@click.argument("slug")
+@owner_options
+@click.option("--name", help="For people.")
+@click.option("--description", help="For people.")
+@click.option("--category", metavar="WORD", help="Of its mail.")
+@click.option("--language", metavar="TAG", help="Where a mail asks for none.")
+@json_option
+def change(*, slug: str, project: str | None, as_json: bool, **said: str | None) -> None:
+    """Change what is said about a template; what its versions say stays."""
+    changes = {name: value for name, value in said.items() if value is not None}
+    if not changes:
+        raise click.UsageError("say what changes: --name, --description, --category, --language")
+
+    async def work() -> Template:
+        async with opened() as app:
+            found = await found_in(app, project, slug, to_change=True)
+            return await writing.change(app.conn, found, changes=changes, by=operator())
+
+    made = run(work())
+    if as_json:
+        emit(made)
+    else:
+        click.echo(f"{slug} is changed: {', '.join(sorted(changes))}")
+
+
+@template.command(epilog=examples("mailqueue template delete welcome"))
+@click.argument("slug")
+@owner_options
+def delete(*, slug: str, project: str | None) -> None:
+    """Delete a template with its versions; mail accepted before is still rendered."""
+
+    async def work() -> None:
+        async with opened() as app:
+            found = await found_in(app, project, slug, to_change=True)
+            await writing.remove(app.conn, found, by=operator())
+
+    run(work())
+    click.echo(f"{slug} is deleted")
+
+
+def _row(one: Template) -> dict[str, object]:
+    return {
+        "slug": one.slug,
+        "name": one.name,
+        "category": one.category,
+        "published": one.published,
+        "newest": one.newest,
+        "owner": "platform" if one.project_id is None else "project",
+    }

@@ -1,0 +1,95 @@
+"""`mailqueue template part`: layouts and partials, which templates share."""
+
+import click
+
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, emit, examples, json_option, table
+from mailqueue.cli.support.text_file import text_file_option
+from mailqueue.cli.templates.options import owner_of, owner_options
+from mailqueue.templates import writing
+from mailqueue.templates.model import Part, PartKind
+
+_COLUMNS = (
+    Column("name", "NAME"),
+    Column("kind", "KIND"),
+    Column("updated_at", "CHANGED"),
+    Column("updated_by", "BY"),
+)
+
+
+@click.group(
+    epilog=examples(
+        "mailqueue template part put base --kind layout --file base.html",
+        "mailqueue template part list",
+    )
+)
+def part() -> None:
+    """Keep layouts and partials, which bodies extend and include by name."""
+
+
+@part.command(
+    epilog=examples(
+        "mailqueue template part put base --kind layout --file base.html",
+        "mailqueue template part put footer --file footer.html --platform",
+    )
+)
+@click.argument("name")
+@owner_options
+@click.option(
+    "--kind",
+    type=click.Choice([str(kind) for kind in PartKind]),
+    default=str(PartKind.PARTIAL),
+    show_default=True,
+)
+@text_file_option("--file", "source", text="What it says, as Jinja2; - is standard input.")
+def put(*, name: str, project: str | None, kind: str, source: str | None) -> None:
+    """Make or replace a part. A version keeps those it was made with."""
+    if source is None:
+        raise click.UsageError("give --file")
+
+    async def work() -> None:
+        async with opened() as app:
+            await writing.put_part(
+                app.conn,
+                await owner_of(app, project),
+                name=name,
+                kind=PartKind(kind),
+                source=source,
+                by=operator(),
+            )
+
+    run(work())
+    click.echo(f"{kind} {name} is kept")
+
+
+@part.command("list", epilog=examples("mailqueue template part list --json"))
+@owner_options
+@json_option
+def list_(*, project: str | None, as_json: bool) -> None:
+    """List parts by name, those of the platform among them."""
+
+    async def work() -> list[Part]:
+        async with opened() as app:
+            return await writing.list_parts(app.conn, await owner_of(app, project))
+
+    found = run(work())
+    if as_json:
+        emit(found)
+    else:
+        table(found, _COLUMNS)
+
+
+@part.command(epilog=examples("mailqueue template part delete footer"))
+@click.argument("name")
+@owner_options
+def delete(*, name: str, project: str | None) -> None:
+    """Delete a part. Versions that were made with it keep it."""
+
+    async def work() -> None:
+        async with opened() as app:
+            owner = await owner_of(app, project)
+            await writing.remove_part(app.conn, owner, name=name, by=operator())
+
+    run(work())
+    click.echo(f"{name} is deleted")

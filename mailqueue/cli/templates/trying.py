@@ -1,0 +1,144 @@
+"""`mailqueue template preview`, `diff` and `clone`: looking at versions, and copying them."""
+
+import click
+
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import emit, examples, facts, json_option, paint
+from mailqueue.cli.templates.options import (
+    chamber,
+    found_in,
+    language_option,
+    owner_of,
+    owner_options,
+    variables_options,
+)
+from mailqueue.cli.templates.version import number_option
+from mailqueue.templates import cloning, trying, versions
+from mailqueue.templates.model import Template
+from mailqueue.templates.trying import Preview
+
+_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue template preview welcome --var name=Ann",
+        "mailqueue template preview welcome --version 3 --vars '{\"items\": [1, 2]}' --html",
+    )
+)
+@click.argument("slug")
+@owner_options
+@number_option
+@language_option
+@variables_options
+@click.option("--html", "wants_html", is_flag=True, help="Print the HTML alone.")
+@json_option
+def preview(
+    *,
+    slug: str,
+    project: str | None,
+    number: int | None,
+    language: str | None,
+    variables: dict[str, object] | None = None,
+    wants_html: bool,
+    as_json: bool,
+) -> None:
+    """Render the published version, or the newest, with sample data; warn of what looks wrong."""
+
+    async def work() -> Preview:
+        async with opened() as app, chamber() as inside:
+            found = await found_in(app, project, slug)
+            chosen = (
+                await trying.usual(app.conn, found)
+                if number is None
+                else await versions.find(app.conn, found, number=number)
+            )
+            words = await trying.words_of(app.conn, found, chosen, language)
+            return await trying.preview(inside, found, chosen, words, variables=variables or {})
+
+    made = run(work())
+    if as_json:
+        emit(made)
+        return
+    if wants_html:
+        click.echo(made.html or "")
+    else:
+        facts(
+            (
+                ("version", f"{made.version} ({made.language})"),
+                ("subject", made.subject),
+                ("size", f"{made.size_bytes} bytes"),
+            )
+        )
+        click.echo(f"\n{made.text}")
+    for warning in made.warnings:
+        click.echo(f"warning: {warning}", err=True)
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue template diff welcome 2 3", "mailqueue template diff welcome 2 3 --language de"
+    )
+)
+@click.argument("slug")
+@click.argument("old", type=click.IntRange(1))
+@click.argument("new", type=click.IntRange(1))
+@owner_options
+@language_option
+@json_option
+def diff(
+    *,
+    slug: str,
+    old: int,
+    new: int,
+    project: str | None,
+    language: str | None,
+    as_json: bool,
+) -> None:
+    """Show what versions OLD and NEW say differently."""
+
+    async def work() -> str:
+        async with opened() as app:
+            found = await found_in(app, project, slug)
+            before = await versions.find(app.conn, found, number=old)
+            after = await versions.find(app.conn, found, number=new)
+            return await trying.diff(app.conn, found, before, after, language=language)
+
+    lines = run(work())
+    if as_json:
+        emit({"diff": lines})
+        return
+    for line in lines.splitlines():
+        shown = "".join(char if char.isprintable() or char == "\t" else "?" for char in line)
+        click.echo(paint(shown, colour=_COLOURS.get(line[:1])))
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue template clone welcome --as welcome-2",
+        "mailqueue template clone welcome --to shop",
+        "mailqueue template clone otp --to shop --as code",
+    )
+)
+@click.argument("slug")
+@owner_options
+@click.option("--to", metavar="PROJECT", help="Where the copy is.  [default: --project]")
+@click.option("--as", "new_slug", metavar="SLUG", help="What the copy is called.")
+@json_option
+def clone(
+    *, slug: str, project: str | None, to: str | None, new_slug: str | None, as_json: bool
+) -> None:
+    """Copy a template with its published version, which is the copy's first."""
+
+    async def work() -> Template:
+        async with opened() as app:
+            found = await found_in(app, project, slug)
+            owner = await owner_of(app, to or project)
+            return await cloning.clone(app.conn, found, to=owner, slug=new_slug, by=operator())
+
+    made = run(work())
+    if as_json:
+        emit(made)
+    else:
+        click.echo(f"{made.slug} is a copy of {slug}, and published")

@@ -1,0 +1,156 @@
+"""`mailqueue template version`, `publish` and `archive`: the versions of a template."""
+
+import json
+from typing import Any
+
+import click
+
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import emit, examples, json_option
+from mailqueue.cli.support.text_file import text_file_option
+from mailqueue.cli.templates.options import chamber, found_in, lending, owner_options
+from mailqueue.core.errors import InvalidField
+from mailqueue.templates import trying, versions
+from mailqueue.templates.model import NewVersion, Version, Words
+
+number_option = click.option(
+    "--version", "number", type=click.IntRange(1), metavar="N", help="Which version."
+)
+_KEYS = frozenset({"subject", "html_body", "text_body"})
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue template version welcome --subject 'Hi {{ name }}' --html-file hi.html",
+        "mailqueue template version welcome --subject Hi --text 'Hello {{ name }}' --publish",
+        "mailqueue template version news --subject News --html-file n.html --inline-css"
+        " --translation de=german.json",
+    )
+)
+@click.argument("slug")
+@owner_options
+@click.option("--subject", required=True, help="A line of Jinja2.")
+@text_file_option("--html-file", "html", text="The HTML body, as Jinja2; - is standard input.")
+@text_file_option("--text-file", text="The text body, as Jinja2.  [default: made of the HTML]")
+@click.option("--text", help="The text body itself.")
+@text_file_option("--schema-file", "schema", text="JSON Schema of the variables.")
+@click.option(
+    "--translation",
+    "translations",
+    multiple=True,
+    metavar="TAG=FILE.json",
+    callback=lambda _ctx, _param, given: dict(_translation(one) for one in given),
+    help="Another language: an object with subject, html_body, text_body. May be repeated.",
+)
+@click.option("--inline-css", is_flag=True, help="Put the CSS into its elements when published.")
+@click.option("--note", help="Why it was made, for people.")
+@click.option("--publish", "is_published", is_flag=True, help="Publish it at once.")
+@json_option
+def version(
+    *,
+    slug: str,
+    project: str | None,
+    subject: str,
+    html: str | None,
+    text_file: str | None,
+    text: str | None,
+    schema: str | None,
+    translations: dict[str, Words],
+    inline_css: bool,
+    note: str | None,
+    is_published: bool,
+    as_json: bool,
+) -> None:
+    """Make the next version of a template, a draft. What it says never changes."""
+    if text is not None and text_file is not None:
+        raise click.UsageError("give --text or --text-file, not both")
+    words = {"": Words(subject, html, text if text is not None else text_file)}
+    new = NewVersion(words | translations, _schema(schema), inline_css, note)
+
+    async def work() -> Version:
+        async with opened() as app, chamber() as inside:
+            found = await found_in(app, project, slug, to_change=True)
+            made = await versions.add(lending(app), inside, found, new=new, by=operator())
+            if is_published:
+                made = await versions.publish(lending(app), inside, found, made, by=operator())
+            return made
+
+    _print(run(work()), slug, as_json=as_json)
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue template publish welcome", "mailqueue template publish welcome --version 3"
+    )
+)
+@click.argument("slug")
+@owner_options
+@number_option
+@json_option
+def publish(*, slug: str, project: str | None, number: int | None, as_json: bool) -> None:
+    """Have mail say what a version says, the newest unless another is named."""
+
+    async def work() -> Version:
+        async with opened() as app, chamber() as inside:
+            found = await found_in(app, project, slug, to_change=True)
+            chosen = await versions.find(app.conn, found, number=number or found.newest)
+            return await versions.publish(lending(app), inside, found, chosen, by=operator())
+
+    _print(run(work()), slug, as_json=as_json)
+
+
+@click.command(epilog=examples("mailqueue template archive welcome --version 2"))
+@click.argument("slug")
+@owner_options
+@number_option
+@json_option
+def archive(*, slug: str, project: str | None, number: int | None, as_json: bool) -> None:
+    """Put a version away: the published one unless another is named."""
+
+    async def work() -> Version:
+        async with opened() as app:
+            found = await found_in(app, project, slug, to_change=True)
+            chosen = (
+                await trying.usual(app.conn, found)
+                if number is None
+                else await versions.find(app.conn, found, number=number)
+            )
+            return await versions.archive(app.conn, found, chosen, by=operator())
+
+    _print(run(work()), slug, as_json=as_json)
+
+
+def _print(one: Version, slug: str, *, as_json: bool) -> None:
+    if as_json:
+        emit(one)
+    else:
+        click.echo(f"{slug}@{one.version} is {one.status}")
+
+
+def _schema(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as exc:
+        raise InvalidField("variables_schema", f"this is not JSON: {exc}") from None
+    if not isinstance(found, dict):
+        raise InvalidField("variables_schema", "an object is needed")
+    return found
+
+
+def _translation(given: str) -> tuple[str, Words]:
+    tag, equals, path = given.partition("=")
+    if not equals or not tag:
+        raise click.BadParameter(f"write TAG=FILE.json, got {given!r}")
+    try:
+        with open(path, encoding="utf-8") as file:
+            said = json.load(file)
+    except (OSError, ValueError) as exc:
+        raise click.BadParameter(f"{path}: {exc}") from None
+    is_words = isinstance(said, dict) and set(said) <= _KEYS and "subject" in said
+    if not is_words or not all(isinstance(one, str | None) for one in said.values()):
+        raise click.BadParameter(f"{path}: an object with subject, html_body, text_body is needed")
+    words = Words(said["subject"], said.get("html_body"), said.get("text_body"))
+    return tag.lower().replace("_", "-"), words

@@ -1,0 +1,126 @@
+"""`mailqueue trap`: look at caught mail, or run the trap alone."""
+
+import click
+import uvloop
+
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.cli.trap.serve import serve_trap
+from mailqueue.cli.trap.view import document, printed
+from mailqueue.settings.environment import load_settings
+from mailqueue.telemetry.log import configure_logging
+from mailqueue.trap import inbox
+from mailqueue.trap.model import TrapMessage
+
+_COLUMNS = (
+    Column("id", "ID", numeric=True),
+    Column("received_at", "CAUGHT"),
+    Column("from_header", "FROM"),
+    Column("rcpt_to", "TO"),
+    Column("subject", "SUBJECT"),
+    Column("size_bytes", "BYTES", numeric=True),
+)
+
+
+@click.group(
+    epilog=examples(
+        "mailqueue trap list",
+        "mailqueue trap list --search invoice --limit 20",
+        "mailqueue trap show 12 --raw > message.eml",
+        "mailqueue trap clear",
+    )
+)
+def trap() -> None:
+    """Look at mail the built-in trap has caught."""
+
+
+@trap.command(
+    "list",
+    epilog=examples(
+        "mailqueue trap list",
+        "mailqueue trap list --json --limit 10",
+        "mailqueue trap list --json --full --search ann@example.com",
+    ),
+)
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many; by default all.")
+@click.option("--search", default="", metavar="TEXT", help="Only where subject or people have it.")
+@click.option("--full", is_flag=True, help="With --json: text, html and headers too.")
+@json_option
+def list_caught(*, limit: int | None, search: str, full: bool, as_json: bool) -> None:
+    """List caught mail, newest first."""
+    if full and not as_json:
+        raise click.UsageError("--full goes with --json")
+    run(_list(limit=limit, search=search, full=full, as_json=as_json))
+
+
+async def _list(*, limit: int | None, search: str, full: bool, as_json: bool) -> None:
+    async with opened() as app:
+        found = inbox.read_all(app.conn, limit=limit, search=search)
+        if as_json:
+            emit([document(message, full=full) async for message in found])
+        else:
+            table([_row(message) async for message in found], _COLUMNS)
+
+
+def _row(message: TrapMessage) -> dict[str, object]:
+    return {column.key: getattr(message, column.key) for column in _COLUMNS}
+
+
+@trap.command(epilog=examples("mailqueue trap show 12", "mailqueue trap show 12 --raw > m.eml"))
+@click.argument("message_id", metavar="ID", type=int)
+@click.option("--raw", is_flag=True, help="The message exactly as it came.")
+@json_option
+def show(*, message_id: int, raw: bool, as_json: bool) -> None:
+    """Show one caught message."""
+    if raw and as_json:
+        raise click.UsageError("--raw does not go with --json")
+    message = run(_get(message_id))
+    if raw:
+        click.echo(message.raw, nl=False)
+    elif as_json:
+        emit(document(message, full=True))
+    else:
+        shown = printed(message)
+        facts(shown.facts)
+        click.echo(f"\n{shown.text}")
+
+
+async def _get(message_id: int) -> TrapMessage:
+    async with opened() as app:
+        return await inbox.get(app.conn, message_id)
+
+
+@trap.command(epilog=examples("mailqueue trap clear", "mailqueue trap clear --json"))
+@json_option
+def clear(*, as_json: bool) -> None:
+    """Delete all caught mail."""
+    cleared = run(_clear())
+    if as_json:
+        emit({"cleared": cleared})
+    else:
+        click.echo(f"{cleared} caught {'message' if cleared == 1 else 'messages'} deleted")
+
+
+async def _clear() -> int:
+    async with opened() as app:
+        return await inbox.clear(app.conn)
+
+
+@trap.command(
+    epilog=examples(
+        "mailqueue trap serve",
+        "MAILQUEUE_TRAP_PASSWORD=… mailqueue trap serve --host 0.0.0.0",
+    )
+)
+@click.option("--host", help="Where to listen.  [MAILQUEUE_HOST; 127.0.0.1]")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="Port of the page.  [MAILQUEUE_PORT; 8025]"
+)
+@click.option(
+    "--trap-port", type=click.IntRange(0, 65535), help="SMTP port.  [MAILQUEUE_TRAP_PORT; 1025]"
+)
+def serve(*, host: str | None, port: int | None, trap_port: int | None) -> None:
+    """Run the trap alone, SMTP and its page, until SIGTERM or Ctrl-C."""
+    settings = load_settings(host=host, port=port, trap_port=trap_port, no_trap=False)
+    configure_logging(settings.log)
+    uvloop.run(serve_trap(settings))

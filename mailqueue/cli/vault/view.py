@@ -1,0 +1,49 @@
+"""How the state of the vault is shown."""
+
+from collections.abc import Sequence
+
+from mailqueue.cli.support.output import Column, emit, facts, table
+from mailqueue.vault.masterkey import MasterKey
+from mailqueue.vault.model import ProjectVault, WrappedBy
+
+_COLUMNS = (
+    Column("project", "PROJECT"),
+    Column("wrapped_by", "WRAPPED BY"),
+    Column("master_key_id", "KEY"),
+    Column("data_keys", "DATA KEYS", numeric=True),
+    Column("state", "STATE"),
+    Column("unlocked_until", "UNLOCKED UNTIL"),
+)
+
+
+def print_vaults(found: Sequence[ProjectVault], *, master: MasterKey | None, as_json: bool) -> None:
+    """Print the keys at hand, and how each project's data keys are wrapped."""
+    rows = [_row(each, master) for each in found]
+    keys = [] if master is None else list(master.ids)
+    if as_json:
+        emit({"master_keys": keys, "projects": rows})
+        return
+    facts([("master key", keys[:1]), ("the one before", keys[1:])])
+    table(rows, _COLUMNS)
+
+
+def _row(each: ProjectVault, master: MasterKey | None) -> dict[str, object]:
+    return {
+        "project": each.project,
+        "wrapped_by": each.wrapped_by,
+        "master_key_id": each.master_key_id,
+        "data_keys": each.data_keys,
+        "to_clear": each.to_clear,
+        "state": _state(each, master),
+        "unlocked_until": each.unlocked_until,
+    }
+
+
+def _state(each: ProjectVault, master: MasterKey | None) -> str:
+    if each.wrapped_by is WrappedBy.OWN:
+        return "locked" if each.is_locked else "unlocked"
+    if master is None or master.named(each.master_key_id) is None:
+        return "its key is not at hand"
+    if master.id != each.master_key_id or each.to_clear:
+        return "to rotate"
+    return "ready"

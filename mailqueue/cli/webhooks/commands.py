@@ -1,0 +1,266 @@
+"""`mailqueue webhook`: where projects hear what happens to their mail."""
+
+from dataclasses import asdict
+from datetime import timedelta
+from uuid import UUID
+
+import click
+
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.cli.webhooks.log import deliveries_, delivery, retry
+from mailqueue.cli.webhooks.trial import test
+from mailqueue.cli.webhooks.view import fields_of
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.units import parse_duration
+from mailqueue.webhooks import endpoints
+from mailqueue.webhooks.model import MEANING_BY_TYPE, Webhook, WithSecret
+
+_COLUMNS = (
+    Column("id", "WEBHOOK"),
+    Column("project", "PROJECT"),
+    Column("url", "URL"),
+    Column("event_types", "EVENTS"),
+    Column("circuit", "CIRCUIT"),
+    Column("failing_since", "FAILING SINCE"),
+)
+_TYPES = (Column("type", "TYPE"), Column("description", "WHEN"))
+_project = click.option(
+    "--project", default="default", show_default=True, help="The project that is told."
+)
+_id = click.argument("webhook_id", metavar="ID", type=click.UUID)
+_events = click.option(
+    "--event", "events", multiple=True, metavar="TYPE", help="May be repeated.  [default: all]"
+)
+
+
+@click.group(
+    epilog=examples(
+        "mailqueue webhook add https://app.example.com/hooks/mail --event email.hard_bounce",
+        "mailqueue webhook list",
+        "mailqueue webhook types",
+    )
+)
+def webhook() -> None:
+    """Tell applications what happens to their mail, by HTTP."""
+
+
+webhook.add_command(deliveries_)
+webhook.add_command(delivery)
+webhook.add_command(retry)
+webhook.add_command(test)
+
+
+@webhook.command(
+    epilog=examples(
+        "mailqueue webhook add https://app.example.com/hooks/mail",
+        "mailqueue webhook add https://app.example.com/b --event email.hard_bounce"
+        " --event email.complaint --project shop",
+    )
+)
+@click.argument("url")
+@_events
+@click.option("--description", help="A note for people.")
+@_project
+@json_option
+def add(
+    *, url: str, events: tuple[str, ...], description: str | None, project: str, as_json: bool
+) -> None:
+    """Register an endpoint and show its secret, once."""
+
+    async def added() -> WithSecret:
+        async with opened() as app:
+            return await endpoints.add(
+                app.conn,
+                await endpoints.project_named(app.conn, project),
+                url=url,
+                event_types=list(events),
+                description=description,
+                secret=None,
+                may_be_plain=bool(app.settings.allowed_hosts),
+                master=app.master_key(),
+                by=operator(),
+            )
+
+    _print_made(run(added()), as_json=as_json)
+
+
+@webhook.command(
+    "list",
+    epilog=examples("mailqueue webhook list", "mailqueue webhook list --project shop --json"),
+)
+@click.option("--project", help="Only webhooks of this project.  [default: of all]")
+@click.option("--limit", type=int, default=100, show_default=True, help="At most 1000.")
+@json_option
+def list_(*, project: str | None, limit: int, as_json: bool) -> None:
+    """List endpoints and how they answer."""
+
+    async def listed() -> list[Webhook]:
+        async with opened() as app:
+            project_id = None
+            if project is not None:
+                project_id = await endpoints.project_named(app.conn, project)
+            return await endpoints.list_page(app.conn, project_id, limit=limit)
+
+    found = run(listed())
+    if as_json:
+        emit([fields_of(one) for one in found])
+    else:
+        table([asdict(one) | {"event_types": one.event_types or "all"} for one in found], _COLUMNS)
+
+
+@webhook.command(epilog=examples("mailqueue webhook types", "mailqueue webhook types --json"))
+@json_option
+def types(*, as_json: bool) -> None:
+    """List what endpoints can be told."""
+    found = [{"type": one.value, "description": words} for one, words in MEANING_BY_TYPE.items()]
+    if as_json:
+        emit(found)
+    else:
+        table(found, _TYPES)
+
+
+@webhook.command(
+    "show", epilog=examples("mailqueue webhook show 0197b8f0-0000-7000-8000-000000000001")
+)
+@_id
+@json_option
+def show_(*, webhook_id: UUID, as_json: bool) -> None:
+    """Show one endpoint."""
+
+    async def found() -> Webhook:
+        async with opened() as app:
+            return await endpoints.find(app.conn, None, webhook_id)
+
+    _print(run(found()), as_json=as_json)
+
+
+@webhook.command(
+    epilog=examples(
+        "mailqueue webhook change 0197b8f0-0000-7000-8000-000000000001 --url https://b.example.com/",
+        "mailqueue webhook change 0197b8f0-0000-7000-8000-000000000001 --all-events",
+        "mailqueue webhook change 0197b8f0-0000-7000-8000-000000000001 --enable",
+    )
+)
+@_id
+@click.option("--url", help="Where events go; what waits goes there, too.")
+@_events
+@click.option("--all-events", is_flag=True, help="Tell it everything.")
+@click.option("--description", help='A note for people; "" takes it away.')
+@click.option(
+    "--enable/--disable", "is_enabled", default=None, help="Tell it again, or nothing for now."
+)
+@json_option
+def change(
+    *,
+    webhook_id: UUID,
+    url: str | None,
+    events: tuple[str, ...],
+    all_events: bool,
+    description: str | None,
+    is_enabled: bool | None,
+    as_json: bool,
+) -> None:
+    """Have events go elsewhere, or others; or stop and go on telling."""
+    if events and all_events:
+        raise InvalidField("event", "either some events or --all-events")
+
+    async def changed() -> Webhook:
+        async with opened() as app, app.conn.transaction():
+            now = await endpoints.find(app.conn, None, webhook_id)
+            if url is not None or events or all_events or description is not None:
+                now = await endpoints.change(
+                    app.conn,
+                    now.project_id,
+                    webhook_id,
+                    url=url or now.url,
+                    event_types=list(events) if events or all_events else now.event_types,
+                    description=now.description if description is None else description,
+                    may_be_plain=bool(app.settings.allowed_hosts),
+                    by=operator(),
+                )
+            if is_enabled is not None:
+                now = await endpoints.switch(
+                    app.conn, now.project_id, webhook_id, is_enabled=is_enabled, by=operator()
+                )
+            return now
+
+    _print(run(changed()), as_json=as_json)
+
+
+@webhook.command(
+    epilog=examples("mailqueue webhook remove 0197b8f0-0000-7000-8000-000000000001 --yes")
+)
+@_id
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def remove(*, webhook_id: UUID, yes: bool) -> None:
+    """Take an endpoint away; its log is deleted."""
+    if not yes:
+        click.confirm(f"remove webhook {webhook_id} and its log?", abort=True)
+
+    async def removed() -> None:
+        async with opened() as app:
+            found = await endpoints.find(app.conn, None, webhook_id)
+            await endpoints.remove(app.conn, found.project_id, webhook_id, by=operator())
+
+    run(removed())
+    click.echo(f"webhook {webhook_id} is removed")
+
+
+@webhook.command(
+    epilog=examples(
+        "mailqueue webhook rotate 0197b8f0-0000-7000-8000-000000000001",
+        "mailqueue webhook rotate 0197b8f0-0000-7000-8000-000000000001 --overlap 7d",
+    )
+)
+@_id
+@click.option(
+    "--overlap",
+    metavar="DURATION",
+    default="24h",
+    show_default=True,
+    help="So long the old secret signs, too; 0s: no more.",
+)
+@json_option
+def rotate(*, webhook_id: UUID, overlap: str, as_json: bool) -> None:
+    """Have a new secret sign and show it, once."""
+
+    async def rotated() -> WithSecret:
+        async with opened() as app:
+            found = await endpoints.find(app.conn, None, webhook_id)
+            return await endpoints.rotate(
+                app.conn,
+                found.project_id,
+                webhook_id,
+                secret=None,
+                overlap=_span(overlap),
+                master=app.master_key(),
+                by=operator(),
+            )
+
+    _print_made(run(rotated()), as_json=as_json)
+
+
+def _span(text: str) -> timedelta:
+    try:
+        return parse_duration(text)
+    except ValueError as exc:
+        raise InvalidField("overlap", str(exc)) from None
+
+
+def _print_made(made: WithSecret, *, as_json: bool) -> None:
+    if as_json:
+        emit(fields_of(made.webhook) | {"secret": made.secret.reveal()})
+        return
+    facts(
+        [("webhook", made.webhook.id), ("url", made.webhook.url), ("secret", made.secret.reveal())]
+    )
+    click.echo("Keep the secret now: it is not shown again.", err=True)
+
+
+def _print(one: Webhook, *, as_json: bool) -> None:
+    if as_json:
+        emit(fields_of(one))
+    else:
+        facts([(name.replace("_", " "), value) for name, value in fields_of(one).items()])

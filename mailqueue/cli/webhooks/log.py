@@ -1,0 +1,181 @@
+"""`mailqueue webhook deliveries`, `delivery` and `retry`: what endpoints were told and answered."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import click
+import orjson
+
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.cli.webhooks.view import document_of
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.units import parse_duration
+from mailqueue.webhooks import deliveries, endpoints
+from mailqueue.webhooks.model import ENDED, Delivery, DeliveryLog, Filter, Status
+
+_COLUMNS = (
+    Column("id", "DELIVERY"),
+    Column("type", "EVENT"),
+    Column("status", "STATUS"),
+    Column("attempts", "ATTEMPTS", numeric=True),
+    Column("last_code", "CODE", numeric=True),
+    Column("last_error", "ERROR"),
+    Column("created_at", "AT"),
+)
+_CALLS = (
+    Column("attempt", "ATTEMPT", numeric=True),
+    Column("tried_at", "AT"),
+    Column("status_code", "CODE", numeric=True),
+    Column("took_ms", "MS", numeric=True),
+    Column("error", "ERROR"),
+    Column("response", "ANSWER"),
+)
+_id = click.argument("webhook_id", metavar="ID", type=click.UUID)
+_since = click.option("--since", metavar="AGO", help="Only of so long ago and later, as 2h.")
+
+
+@click.command(
+    "deliveries",
+    epilog=examples(
+        "mailqueue webhook deliveries 0197b8f0-0000-7000-8000-000000000001",
+        "mailqueue webhook deliveries 0197b8f0-0000-7000-8000-000000000001 --status failed"
+        " --since 2h --json",
+    ),
+)
+@_id
+@click.option("--status", type=click.Choice([status.value for status in Status]))
+@click.option("--type", "kind", metavar="TYPE", help="Only events of this type.")
+@_since
+@click.option("--limit", type=int, default=100, show_default=True, help="At most 1000.")
+@json_option
+def deliveries_(
+    *,
+    webhook_id: UUID,
+    status: str | None,
+    kind: str | None,
+    since: str | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """List what an endpoint was told, the newest first."""
+    wanted = Filter(status=status, type=kind, since=_ago(since))
+
+    async def listed() -> list[Delivery]:
+        async with opened() as app:
+            found = await endpoints.find(app.conn, None, webhook_id)
+            return await deliveries.list_page(
+                app.conn, found.project_id, webhook_id, wanted=wanted, limit=limit
+            )
+
+    found = run(listed())
+    if as_json:
+        emit(found)
+    else:
+        table(found, _COLUMNS)
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue webhook delivery 0197b8f0-0000-7000-8000-000000000001"
+        " 0197b8f0-0000-7000-8000-000000000002"
+    )
+)
+@_id
+@click.argument("delivery_id", metavar="DELIVERY", type=click.UUID)
+@json_option
+def delivery(*, webhook_id: UUID, delivery_id: UUID, as_json: bool) -> None:
+    """Show one delivery: what was told, and what was answered each time."""
+
+    async def found() -> DeliveryLog:
+        async with opened() as app:
+            webhook = await endpoints.find(app.conn, None, webhook_id)
+            return await deliveries.show(app.conn, webhook.project_id, webhook_id, delivery_id)
+
+    log = run(found())
+    if as_json:
+        emit(document_of(log))
+        return
+    one = log.delivery
+    facts(
+        [
+            ("event", f"{one.type} {one.event_id}"),
+            ("status", one.status),
+            ("email", one.email_id),
+            ("next attempt", one.run_at if one.status == Status.PENDING else None),
+            ("told", None if log.payload is None else orjson.dumps(log.payload).decode()),
+        ]
+    )
+    click.echo()
+    table(log.attempts, _CALLS)
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue webhook retry 0197b8f0-0000-7000-8000-000000000001 --since 6h",
+        "mailqueue webhook retry 0197b8f0-0000-7000-8000-000000000001 --status delivered"
+        " --since 1h --until 30min",
+        "mailqueue webhook retry 0197b8f0-0000-7000-8000-000000000001"
+        " --delivery 0197b8f0-0000-7000-8000-000000000002",
+    )
+)
+@_id
+@click.option("--delivery", "delivery_id", type=click.UUID, metavar="DELIVERY", help="Only this.")
+@click.option(
+    "--status",
+    "statuses",
+    multiple=True,
+    type=click.Choice([status.value for status in ENDED]),
+    help="What ended so; may be repeated.  [default: failed, cancelled]",
+)
+@click.option("--type", "kinds", multiple=True, metavar="TYPE", help="Only events of this type.")
+@_since
+@click.option("--until", metavar="AGO", help="Only of before so long ago, as 30min.")
+@json_option
+def retry(
+    *,
+    webhook_id: UUID,
+    delivery_id: UUID | None,
+    statuses: tuple[str, ...],
+    kinds: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    as_json: bool,
+) -> None:
+    """Tell an endpoint again what it did not take, from the first attempt; 10,000 at once."""
+    begin, end = _ago(since), _ago(until)
+
+    async def retried() -> int:
+        async with opened() as app:
+            project_id = (await endpoints.find(app.conn, None, webhook_id)).project_id
+            if delivery_id is not None:
+                await deliveries.retry(app.conn, project_id, webhook_id, delivery_id, by=operator())
+                return 1
+            return await deliveries.retry_many(
+                app.conn,
+                project_id,
+                webhook_id,
+                since=begin,
+                until=end,
+                statuses=statuses or deliveries.NOT_DELIVERED,
+                types=kinds,
+                by=operator(),
+            )
+
+    count = run(retried())
+    if as_json:
+        emit({"retried": count})
+    else:
+        more = "; run it again for more" if count == deliveries.MOST_RETRIED else ""
+        click.echo(f"{count} deliveries begin anew{more}")
+
+
+def _ago(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        span: timedelta = parse_duration(text)
+    except ValueError as exc:
+        raise InvalidField("since", str(exc)) from None
+    return datetime.now(UTC) - span

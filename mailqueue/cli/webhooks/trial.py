@@ -1,0 +1,57 @@
+"""`mailqueue webhook test`: what an endpoint makes of an event."""
+
+from uuid import UUID
+
+import click
+
+from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.output import emit, examples, json_option, show
+from mailqueue.cli.webhooks.view import lent
+from mailqueue.webhooks import endpoints, trial
+from mailqueue.webhooks.trial import Tried
+from mailqueue.wiring import telling
+
+EXIT_FAILED = 1
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue webhook test 0197b8f0-0000-7000-8000-000000000001",
+        "mailqueue webhook test 0197b8f0-0000-7000-8000-000000000001 --type email.clicked --json",
+    )
+)
+@click.argument("webhook_id", metavar="ID", type=click.UUID)
+@click.option(
+    "--type", "kind", metavar="TYPE", help="Of the made-up event.  [default: webhook.test]"
+)
+@json_option
+@click.pass_context
+def test(ctx: click.Context, *, webhook_id: UUID, kind: str | None, as_json: bool) -> None:
+    """Send a made-up event and say what came back. Exit 1 if the endpoint did not take it."""
+
+    async def tried() -> Tried:
+        async with opened() as app:
+            found = await endpoints.find(app.conn, None, webhook_id)
+        poster = telling.poster_of(app.settings)
+        try:
+            return await trial.try_out(
+                lent,
+                found.project_id,
+                webhook_id,
+                event_type=kind,
+                poster=poster,
+                master=app.master_key(),
+            )
+        finally:
+            poster.close()
+
+    done = run(tried())
+    if as_json:
+        emit(done)
+    elif done.is_delivered:
+        click.echo(f"it answered {done.status_code} in {done.took_ms} ms: {show(done.response)}")
+    else:
+        said = f": {show(done.response)}" if done.response else ""
+        click.echo(f"error: {show(done.error)} after {done.took_ms} ms{said}", err=True)
+    if not done.is_delivered:
+        ctx.exit(EXIT_FAILED)

@@ -1,0 +1,62 @@
+"""`mailqueue worker bounces`: takes in the mail that comes back."""
+
+from pathlib import Path
+
+import click
+import uvloop
+
+from mailqueue.cli.support.output import emit, examples, json_option
+from mailqueue.db.migrate import require_current
+from mailqueue.db.pool import borrow, open_pool
+from mailqueue.inbound.listener import Listener, run
+from mailqueue.process import signals
+from mailqueue.settings.environment import Settings, load_settings
+from mailqueue.telemetry.log import configure_logging
+from mailqueue.telemetry.supervisor import supervised
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue worker bounces",
+        "mailqueue worker bounces --host 0.0.0.0 --port 25 --name bounces.example.com",
+    )
+)
+@click.option("--host", help="Where to listen.  [MAILQUEUE_BOUNCES_HOST; 127.0.0.1]")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="0 is a free one.  [MAILQUEUE_BOUNCES_PORT; 2526]",
+)
+@click.option("--name", help="What it is called.  [MAILQUEUE_BOUNCES_NAME; the machine's]")
+@click.option("--data", type=click.Path(path_type=Path), help="Data folder of `mailqueue up`.")
+@json_option
+def bounces(
+    *, host: str | None, port: int | None, name: str | None, data: Path | None, as_json: bool
+) -> None:
+    """Take bounce mail by SMTP and LMTP, for the bounce domains of all projects, until SIGTERM.
+
+    What it says is read by `mailqueue worker inbound`.
+    """
+    settings = load_settings(bounces_host=host, bounces_port=port, bounces_name=name, data=data)
+    configure_logging(settings.log)
+    uvloop.run(_serve(settings, as_json=as_json))
+
+
+async def _serve(settings: Settings, *, as_json: bool) -> None:
+    database = settings.database
+    async with (
+        signals.stop_signal() as stop,
+        supervised(stop) as tell_ready,
+        open_pool(database, application_name="mailqueue/bounces") as pool,
+    ):
+        async with borrow(pool, database) as conn:
+            await require_current(conn)
+
+        def ready(running: Listener) -> None:
+            if as_json:
+                emit({"ready": True, "host": running.host, "port": running.port})
+            else:
+                click.echo(f"Bounces  smtp://{running.host}:{running.port} (SMTP, LMTP)", err=True)
+            tell_ready()
+
+        await run(settings.bounces, stop, pool=pool, database=database, ready=ready)

@@ -1,0 +1,86 @@
+"""`mailqueue worker send`: send queued mail, in one process or in several."""
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import click
+import uvloop
+
+from mailqueue.cli.support.output import examples
+from mailqueue.db.migrate import require_current
+from mailqueue.db.pool import connect
+from mailqueue.operations.doctor.disk_space import watching_space
+from mailqueue.process import signals
+from mailqueue.process.pool import Fleet
+from mailqueue.queue.rescue import rescuing
+from mailqueue.senders.rates import keep_max_send_rate
+from mailqueue.settings.environment import Settings, load_settings
+from mailqueue.telemetry.log import configure_logging
+from mailqueue.telemetry.supervisor import supervised
+from mailqueue.wiring import sending
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue worker send --processes 4",
+        "DATABASE_URL=postgresql://mailqueue@db.example.com/mailqueue mailqueue worker send",
+    )
+)
+@click.option("--processes", type=click.IntRange(1, 256), help="How many; by default one a core.")
+@click.option("--in-flight", type=click.IntRange(1, 10_000), help="Mails handed over at once.")
+@click.option("--batch", type=click.IntRange(1, 10_000), help="Rows one claim takes.")
+@click.option("--data", type=click.Path(path_type=Path), help="Data folder of `mailqueue up`.")
+@click.option("--public-url", help="Where links in mail lead.  [MAILQUEUE_PUBLIC_URL]")
+@click.option("--child", type=click.UUID, hidden=True, help="Launch id, given by the parent.")
+def send(
+    *,
+    processes: int | None,
+    in_flight: int | None,
+    batch: int | None,
+    data: Path | None,
+    public_url: str | None,
+    child: UUID | None,
+) -> None:
+    """Send queued mail until SIGTERM, then finish what is in flight and give the rest back."""
+    settings = load_settings(
+        workers=processes, in_flight=in_flight, batch=batch, data=data, public_url=public_url
+    )
+    configure_logging(settings.log)
+    if child is not None or settings.workers.processes == 1:
+        uvloop.run(_send_here(settings, child=child))
+        return
+    uvloop.run(_send_in_children(settings))
+
+
+async def _send_here(settings: Settings, *, child: UUID | None) -> None:
+    await _prepare(settings, is_parent=child is None)
+    async with (
+        signals.stop_signal(ends_with_parent=child is not None) as stop,
+        AsyncExitStack() as s,
+    ):
+        if child is None:  # no parent does it
+            await s.enter_async_context(rescuing(settings.database))
+            await s.enter_async_context(watching_space(settings))
+            (await s.enter_async_context(supervised(stop)))()
+        launch_id = child or uuid4()
+        signals.collect_seldom()
+        signals.open_many_files()
+        # Declared lost, we begin anew under another number: nobody has to start us again.
+        while not await sending.build_courier(settings, launch_id=launch_id).run(stop):
+            if stop.is_set():
+                break
+
+
+async def _send_in_children(settings: Settings) -> None:
+    await _prepare(settings, is_parent=True)
+    async with signals.stop_signal() as stop, supervised(stop) as tell_ready:
+        tell_ready()
+        await Fleet(settings, kind="send").run(stop)
+
+
+async def _prepare(settings: Settings, *, is_parent: bool) -> None:
+    async with connect(settings.database, application_name="mailqueue/start") as conn:
+        await require_current(conn, may_be_newer=not is_parent)
+        if is_parent:  # not whenever a child is started again: another host may have its say since
+            await keep_max_send_rate(conn, settings.workers.max_send_rate)

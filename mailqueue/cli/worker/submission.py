@@ -1,0 +1,86 @@
+"""`mailqueue worker submission`: takes mail from programs by SMTP."""
+
+from pathlib import Path
+
+import click
+import uvloop
+
+from mailqueue.cli.support.output import emit, examples, json_option
+from mailqueue.db.migrate import require_current
+from mailqueue.db.pool import borrow, open_pool
+from mailqueue.process import signals
+from mailqueue.settings.environment import Settings, load_settings
+from mailqueue.submission.server import Submission, run
+from mailqueue.telemetry.log import configure_logging
+from mailqueue.telemetry.supervisor import supervised
+
+_PORT = click.IntRange(0, 65535)
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command(
+    epilog=examples(
+        "mailqueue worker submission",
+        "mailqueue worker submission --host 0.0.0.0 --port 587 --tls-port 465"
+        " --certificate /etc/mailqueue/fullchain.pem --key /etc/mailqueue/privkey.pem",
+    )
+)
+@click.option("--host", help="Where to listen.  [MAILQUEUE_SUBMISSION_HOST; 127.0.0.1]")
+@click.option("--port", type=_PORT, help="0 is a free one.  [MAILQUEUE_SUBMISSION_PORT; 2587]")
+@click.option(
+    "--tls-port",
+    type=_PORT,
+    help="Port with TLS from the first byte; 0 is a free one.  [MAILQUEUE_SUBMISSION_TLS_PORT]",
+)
+@click.option(
+    "--certificate", type=_FILE, help="Certificate chain.  [MAILQUEUE_SUBMISSION_CERTIFICATE]"
+)
+@click.option("--key", type=_FILE, help="Its key.  [MAILQUEUE_SUBMISSION_CERTIFICATE_KEY]")
+@click.option("--data", type=click.Path(path_type=Path), help="Data folder of `mailqueue up`.")
+@json_option
+def submission(
+    *,
+    host: str | None,
+    port: int | None,
+    tls_port: int | None,
+    certificate: Path | None,
+    key: Path | None,
+    data: Path | None,
+    as_json: bool,
+) -> None:
+    """Take mail from programs by SMTP, an API key as the password, until SIGTERM."""
+    settings = load_settings(
+        submission_host=host,
+        submission_port=port,
+        submission_tls_port=tls_port,
+        submission_certificate=certificate,
+        submission_certificate_key=key,
+        data=data,
+    )
+    configure_logging(settings.log)
+    uvloop.run(_serve(settings, as_json=as_json))
+
+
+async def _serve(settings: Settings, *, as_json: bool) -> None:
+    async with (
+        signals.stop_signal() as stop,
+        supervised(stop) as tell_ready,
+        open_pool(settings.database, application_name="mailqueue/submission") as pool,
+    ):
+        async with borrow(pool, settings.database) as conn:
+            await require_current(conn)
+
+        def ready(running: Submission) -> None:
+            if as_json:
+                emit({"ready": True} | _document(running))
+            else:
+                click.echo(f"SMTP  smtp://{running.host}:{running.port}", err=True)
+                if running.tls_port is not None:
+                    click.echo(f"TLS   smtps://{running.host}:{running.tls_port}", err=True)
+            tell_ready()
+
+        await run(settings, stop, pool=pool, ready=ready)
+
+
+def _document(running: Submission) -> dict[str, object]:
+    return {"host": running.host, "port": running.port, "tls_port": running.tls_port}

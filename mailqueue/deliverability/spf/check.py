@@ -1,0 +1,174 @@
+"""Decides whether a domain's SPF record is one that receivers can use (RFC 7208)."""
+
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import TypeVar
+
+from mailqueue.deliverability.findings import Finding, Publish, Status
+from mailqueue.deliverability.resolver import Resolver, Unresolved
+from mailqueue.deliverability.spf.record import LOOKED_UP, SpfError, Term, is_spf, read_terms
+
+TOPIC = "SPF"
+MOST_LOOKUPS = 10  # RFC 7208 4.6.4
+MOST_VOID = 2  # lookups without an answer
+MOST_HOSTS = 10  # of one mx
+_GIVE_UP = 40  # lookups: by then it is clear that there are too many
+_RESULTS = {"+": "pass", "-": "fail", "~": "softfail", "?": "neutral"}
+
+Address = IPv4Address | IPv6Address
+T = TypeVar("T")
+
+
+@dataclass
+class Walk:
+    """What following a record and all it includes has cost, and who it speaks for."""
+
+    resolver: Resolver
+    address: Address | None
+    lookups: int = 0
+    void: int = 0
+    has_macros: bool = False
+    under_way: list[str] = field(default_factory=list)
+
+    async def result(self, domain: str, text: str) -> str:
+        """Follow every term of a record; give its result for the address, "neutral" without one.
+
+        Raises:
+            SpfError: receivers cannot use it.
+            Unresolved: nobody could say.
+        """
+        if domain in self.under_way:
+            raise SpfError(f"the record of {domain} includes itself")
+        self.under_way.append(domain)
+        result = None
+        terms = read_terms(text)
+        has_all = any(term.kind == "all" for term in terms)
+        for term in terms:
+            if term.kind == "redirect" and has_all:
+                continue  # RFC 7208 6.1
+            self._count(term)
+            matched = await self._matches(term, domain)
+            if result is None and matched is not None:
+                result = matched
+        self.under_way.pop()
+        return result or "neutral"
+
+    def _count(self, term: Term) -> None:
+        self.lookups += term.kind in LOOKED_UP
+        if self.lookups > _GIVE_UP:
+            raise SpfError(
+                f"it needs more than {_GIVE_UP} DNS lookups, and {MOST_LOOKUPS} are allowed"
+            )
+
+    async def _matches(self, term: Term, domain: str) -> str | None:
+        """Give the result a term leads to for the address, None if it does not match."""
+        name = term.domain or domain
+        if "%" in name:  # a macro: made of each mail's sender
+            self.has_macros = True
+            return None
+        match term.kind:
+            case "all":
+                is_match = True
+            case "ip4" | "ip6":
+                is_match = term.network is not None and self._is_in([str(term.network)], 32, 128)
+            case "a":
+                found = self._answered(await self.resolver.addresses(name))
+                is_match = self._is_in(found, term.prefix4, term.prefix6)
+            case "mx":
+                is_match = await self._is_mail_host(name, term)
+            case "exists":
+                is_match = bool(self._answered(await self.resolver.addresses(name)))
+            case "include" | "redirect":
+                result = await self._other(term.kind, name)
+                if term.kind == "redirect":
+                    return result
+                is_match = result == "pass"
+            case _:  # ptr: receivers should not look
+                is_match = False
+        return _RESULTS[term.qualifier] if is_match and self.address is not None else None
+
+    async def _other(self, kind: str, name: str) -> str:
+        records = [text for text in self._answered(await self.resolver.texts(name)) if is_spf(text)]
+        if len(records) != 1:
+            raise SpfError(f"{kind} names {name}, which has {len(records) or 'no'} SPF records")
+        return await self.result(name, records[0])
+
+    async def _is_mail_host(self, name: str, term: Term) -> bool:
+        hosts = self._answered(await self.resolver.mail_hosts(name))
+        if len(hosts) > MOST_HOSTS:
+            raise SpfError(
+                f"mx names {name}, which has {len(hosts)} mail hosts, not up to {MOST_HOSTS}"
+            )
+        if self.address is None:
+            return False
+        found = [
+            each for host in hosts if host.host for each in await self.resolver.addresses(host.host)
+        ]
+        return self._is_in(found, term.prefix4, term.prefix6)
+
+    def _answered(self, found: list[T]) -> list[T]:
+        self.void += not found
+        return found
+
+    def _is_in(self, networks: list[str], prefix4: int, prefix6: int) -> bool:
+        if self.address is None:
+            return False
+        own = prefix4 if self.address.version == 4 else prefix6
+        for each in networks:
+            network = ip_network(each if "/" in each else f"{each}/{own}", strict=False)
+            if network.version == self.address.version and self.address in network:
+                return True
+        return False
+
+
+async def check_spf(domain: str, resolver: Resolver, *, address: str | None) -> Finding:
+    """Look at the SPF record of a domain; with an address, at what it says of mail from there."""
+    try:
+        records = [text for text in await resolver.texts(domain) if is_spf(text)]
+    except Unresolved as exc:
+        return Finding(TOPIC, Status.UNKNOWN, exc.why)
+    found = tuple(records)
+    wanted = (Publish(domain, "TXT", _suggested(address)),)
+    if not records:
+        return Finding(TOPIC, Status.FAIL, "there is no SPF record", (), wanted)
+    if len(records) > 1:
+        says = f"there are {len(records)} SPF records: receivers use none; make one of them"
+        return Finding(TOPIC, Status.FAIL, says, found)
+    walk = Walk(resolver, None if address is None else ip_address(address))
+    try:
+        result = await walk.result(domain, records[0])
+    except SpfError as exc:
+        return Finding(TOPIC, Status.FAIL, str(exc), found)
+    except Unresolved as exc:
+        return Finding(TOPIC, Status.UNKNOWN, f"{exc}", found)
+    status, says = judged(walk, read_terms(records[0]), result)
+    return Finding(TOPIC, status, says, found)
+
+
+def judged(walk: Walk, terms: list[Term], result: str) -> tuple[Status, str]:
+    """Judge a record that could be followed. Pure."""
+    cost = f"{walk.lookups} of {MOST_LOOKUPS} DNS lookups"
+    ends = {term.kind: term.qualifier for term in terms if term.kind in ("all", "redirect")}
+    if walk.lookups > MOST_LOOKUPS:
+        return Status.FAIL, f"it needs {cost}: name networks (ip4:, ip6:) in place of some"
+    if walk.void > MOST_VOID:
+        return Status.FAIL, f"{walk.void} of its lookups find nothing, and {MOST_VOID} are allowed"
+    if ends.get("all") == "+":
+        return Status.FAIL, "it ends in +all: everybody may send as this domain; end it in ~all"
+    if walk.address is not None and result != "pass":
+        unsure = ", as far as can be told without its macros" if walk.has_macros else ""
+        return Status.FAIL, f"mail from {walk.address} gets {result!r}, not 'pass'{unsure}"
+    if not ends:
+        return Status.WARN, f"it does not say what holds for all others: end it in ~all ({cost})"
+    if ends.get("all") == "?":
+        return Status.WARN, f"it ends in ?all, which says nothing of all others ({cost})"
+    if any(term.kind == "ptr" for term in terms):
+        return Status.WARN, f"it uses ptr, which receivers may pass over ({cost})"
+    passes = "" if walk.address is None else f"mail from {walk.address} passes; "
+    return Status.PASS, f"{passes}it needs {cost}"
+
+
+def _suggested(address: str | None) -> str:
+    if address is None:
+        return "v=spf1 mx ~all"
+    return f"v=spf1 ip{ip_address(address).version}:{address} ~all"

@@ -1,0 +1,131 @@
+"""Says what would become of a mail, and changes nothing."""
+
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from mailqueue.core.errors import MailqueueError
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.accept.enqueue import NewEmail, message_of, unstorable
+from mailqueue.mail.accept.store import enqueue as enqueue_store
+from mailqueue.mail.message.attachments import refs_of
+from mailqueue.mail.message.preview import Lend, Library, Shown, composed, shown_of
+
+LARGE_BYTES = 10 * 1024 * 1024
+"""Many servers refuse larger messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What would become of a mail: queued, suppressed or rejected with the reason."""
+
+    status: str
+    reason: str | None
+    recipients: list[dict[str, Any]]
+    route: dict[str, Any] | None
+    limit: dict[str, Any] | None
+    message: bytes | None  # as a server would get it, but for signatures
+    warnings: list[str]
+
+
+async def try_email(
+    lend: Lend, library: Library, email: NewEmail, *, project: str, project_id: UUID
+) -> Trial:
+    """Accept a mail, look at it and take it back; then compose it, with no connection held.
+
+    Raises:
+        InvalidField: there are characters in it that cannot be stored.
+    """
+    fault = unstorable(email)
+    if fault is not None:
+        raise fault
+    async with lend() as conn:
+        found = await _tried(conn, project, email)
+    if "letter" not in found:
+        return Trial(found["status"], found["reason"], [], None, None, None, [])
+    shown = shown_of(found["letter"], project_id)
+    given = _given(shown, email.options.get("attachments"))
+    message, warnings = await _message(lend, library, shown, given)
+    return Trial(
+        status=found["status"],
+        reason=found["reason"],
+        recipients=_recipients(found),
+        route={name: found[name] for name in _ROUTE},
+        limit=found["limit"],
+        message=message,
+        warnings=[*warnings, *_warnings(found, shown, message)],
+    )
+
+
+_ROUTE = ("rule", "senders", "priority", "scheduled_at", "expires_at", "delivery")
+
+
+async def _tried(conn: Conn, project: str, email: NewEmail) -> dict[str, Any]:
+    return await enqueue_store.try_email(conn, project, message_of(email))
+
+
+def _given(shown: Shown, files: object) -> dict[UUID, bytes]:
+    """Give the octets that came with the mail: what was stored of them was taken back. Pure."""
+    listed = files if isinstance(files, list) else []
+    return {
+        ref.id: b64decode(one["content"])
+        for ref, one in zip(refs_of(shown.parcel), listed, strict=False)
+        if "content" in one
+    }
+
+
+async def _message(
+    lend: Lend, library: Library, shown: Shown, given: Mapping[UUID, bytes]
+) -> tuple[bytes | None, list[str]]:
+    try:
+        letter = await composed(lend, library, shown, given)
+    except (ValueError, MailqueueError) as exc:
+        return None, [f"it cannot be composed: {exc}"]
+    return letter.outgoing.message, []
+
+
+def _recipients(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    letter = found["letter"]
+    is_stopped = found["status"] == "suppressed"
+    only = {
+        "kind": "to",
+        "address": letter["recipient_email"],
+        "name": letter["recipient_name"],
+        "status": "suppressed" if is_stopped else "pending",
+        "reason": found["reason"] if is_stopped else None,
+    }
+    return letter["recipients"] or [only]
+
+
+def _warnings(found: Mapping[str, Any], shown: Shown, message: bytes | None) -> list[str]:
+    """Say what is allowed and may not be meant. Pure."""
+    content, letter = shown.parcel.content, found["letter"]
+    senders = found["senders"] or []
+    to = [one for one in letter["recipients"] or () if one["kind"] == "to"]
+    cases = (
+        (
+            content is not None
+            and content.template_version_id is None  # it makes a text of its HTML
+            and not content.text_body,
+            "there is no text for readers without HTML",
+        ),
+        (
+            letter["category"] == "marketing"
+            and message is not None
+            and b"\r\nlist-unsubscribe:" not in message.partition(b"\r\n\r\n")[0].lower(),
+            "marketing without the header List-Unsubscribe is filed as spam by large providers",
+        ),
+        (len(to) > 1, f"{len(to)} recipients in To see each other's addresses"),
+        (
+            message is not None and len(message) > LARGE_BYTES,
+            "the message has more than 10 MiB, which many servers refuse",
+        ),
+        (not senders, "the project has no sender account: it would wait for one"),
+        (
+            bool(senders) and all(one["why"] for one in senders),
+            f"no sender account may send now: {senders[0]['why'] if senders else ''}",
+        ),
+    )
+    return [says for holds, says in cases if holds]

@@ -1,0 +1,100 @@
+"""Decides what a finished message says to us in its X-Mailqueue fields, which nobody else gets."""
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.storable_text import TOO_DEEP
+from mailqueue.mime.rawhead import RawField, RawHead
+
+PREFIX = "x-mailqueue-"
+# What some providers are given with our mail: it may come back with a mail that is passed on.
+_STAMPS = frozenset({"x-mailqueue-id"})
+
+
+def is_control(name: str) -> bool:
+    """Say whether a field of that name is for us."""
+    return name.lower().startswith(PREFIX)
+
+
+def options_of(head: RawHead) -> dict[str, object]:
+    """Give the options of enqueue() that the fields ask for.
+
+    Raises:
+        InvalidField: one is unknown, stands twice or says nothing that is known.
+    """
+    options: dict[str, object] = {}
+    tags: list[str] = []
+    for field in head.fields:
+        name = field.name.lower()
+        if not name.startswith(PREFIX) or name in _STAMPS:
+            continue
+        if name in ("x-mailqueue-tag", "x-mailqueue-tags"):
+            tags += [tag for each in field.said.split(",") if (tag := each.strip())]
+            continue
+        option, read = _OPTIONS.get(name, (None, _text))
+        if option is None:
+            raise InvalidField(field.name[:80], "there is no such field for mailqueue")
+        if option in options:
+            raise InvalidField(field.name, "stands twice")
+        options[option] = read(field)
+    return options | ({"tags": list(dict.fromkeys(tags))} if tags else {})
+
+
+def _text(field: RawField) -> object:
+    said = field.said
+    if not said:
+        raise InvalidField(field.name, "is empty")
+    return said
+
+
+def _number(field: RawField) -> object:
+    said = field.said
+    if not (said.isascii() and said.isdigit() and len(said) <= 4):
+        raise InvalidField(field.name, f"a number is needed, got {said[:100]!r}")
+    return int(said)
+
+
+def _instant(field: RawField) -> object:
+    """Read an instant as ISO 8601 or RFC 5322 write it; it has to say its zone."""
+    said = field.said
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            found = read(said)
+        except (ValueError, TypeError, OverflowError):
+            continue
+        if found.tzinfo is not None:
+            return found.isoformat()
+    raise InvalidField(
+        field.name, f"a time with its zone is needed, as 2030-01-31T09:00:00Z, got {said[:100]!r}"
+    )
+
+
+def _object(field: RawField) -> object:
+    try:
+        found = json.loads(field.said)
+    except RecursionError:
+        raise InvalidField(field.name, TOO_DEEP) from None
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise InvalidField(field.name, "a JSON object is needed")
+    return found
+
+
+_OPTIONS: Mapping[str, tuple[str, Callable[[RawField], object]]] = {
+    "x-mailqueue-campaign": ("campaign_id", _text),
+    "x-mailqueue-campaign-id": ("campaign_id", _text),
+    "x-mailqueue-category": ("category", _text),
+    "x-mailqueue-custom-data": ("custom_data", _object),
+    "x-mailqueue-delivery": ("delivery", _text),
+    "x-mailqueue-expires-at": ("expires_at", _instant),
+    "x-mailqueue-idempotency-key": ("idempotency_key", _text),
+    "x-mailqueue-max-attempts": ("max_attempts", _number),
+    "x-mailqueue-priority": ("priority", _text),
+    "x-mailqueue-send-at": ("run_at", _instant),
+    "x-mailqueue-sender": ("sender", _text),
+}
+NAMES = tuple(sorted(("x-mailqueue-tag", "x-mailqueue-tags", *_OPTIONS)))

@@ -1,0 +1,271 @@
+"""Accepts finished messages: what is sent is what came, less what is for us and more what it lacks.
+
+A program that can send mail has written it. Bcc and Return-Path go, a missing Date or Message-ID
+comes, our signature goes before it; not another octet changes.
+"""
+
+import hashlib
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from uuid import uuid4
+
+from mailqueue.core.address import InvalidAddress, Mailbox, parse_address
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.storable_text import unstorable
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.accept import message_headers
+from mailqueue.mail.accept.shares import MOST_RECIPIENTS, Share, messages_of
+from mailqueue.mail.accept.store import raw as raw_store
+from mailqueue.mail.model import BatchRow
+from mailqueue.mime.compose import date_header
+from mailqueue.mime.parse import Attachment, Limits, parse_message
+from mailqueue.mime.rawhead import (
+    NotAMessage,
+    RawField,
+    RawHead,
+    addresses_in,
+    check_octets,
+    read_author,
+    read_head,
+)
+
+MOST_OCTETS = 52_428_800
+MOST_HOPS = 50
+"""A mail that passed so many servers goes round in circles."""
+NO_SUBJECT = "(no subject)"
+
+_REMOVED = frozenset({"bcc", "resent-bcc", "return-path"})
+# What the next attempt of a program writes anew; see `fingerprint`.
+_FLEETING = frozenset(
+    {"date", "message-id", "received", "user-agent", "x-mailer", "dkim-signature"}
+)
+_BOUNDARY = re.compile(rb"boundary[ \t]*=[ \t]*\"?([^\";\s]{4,70})", re.IGNORECASE)
+_MOST_BOUNDARIES = 20
+_UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+# Parts that carry no file: signatures, and what a report of a mail server is made of.
+_NO_FILES = frozenset(
+    {
+        "application/pgp-encrypted",
+        "application/pgp-signature",
+        "application/pkcs7-signature",
+        "application/x-pkcs7-signature",
+        "message/delivery-status",
+        "message/disposition-notification",
+        "message/feedback-report",
+        "text/rfc822-headers",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RawEmail:
+    """A finished message and its envelope; lines end in CRLF.
+
+    `options` are those of SQL's enqueue() and stand before what the message's own fields say.
+    `is_once`: the same octets to the same recipients are one mail where they have a Message-ID,
+    as from a program that did not hear our answer and tries again. `by` is who hands it in, for
+    a message of several mails.
+    """
+
+    octets: bytes
+    recipients: tuple[str, ...]
+    has_null_sender: bool = False  # a report: nobody may be told that it did not arrive
+    options: Mapping[str, object] = field(default_factory=dict)
+    is_once: bool = False
+    by: str = "unnamed"
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRaw:
+    """A message as it will be sent, and what SQL's accept_raw() is told of each of its mails."""
+
+    octets: bytes
+    documents: Sequence[Mapping[str, object]]
+
+    @property
+    def key(self) -> str:
+        """Give the idempotency key, or an empty text."""
+        email = self.documents[0]["email"]
+        return str(email.get("idempotency_key") or "") if isinstance(email, dict) else ""
+
+
+async def accept_raw(conn: Conn, email: RawEmail, *, project: str) -> BatchRow:
+    """Accept one finished message in the caller's transaction; return the row of its first mail.
+
+    Raises:
+        InvalidField: nothing is stored.
+    """
+    [row] = await accept_prepared(conn, [prepared(email)], project=project)
+    return row
+
+
+async def accept_prepared(
+    conn: Conn, emails: Sequence[PreparedRaw], *, project: str
+) -> list[BatchRow]:
+    """Accept finished messages in one statement, all or none; return a row for each in order.
+
+    A message to many recipients is several mails, and its row is that of the first of them.
+
+    Raises:
+        InvalidField: one of them is refused, and nothing is stored.
+    """
+    documents = [
+        {**document, "octets": place}
+        for place, email in enumerate(emails)
+        for document in email.documents
+    ]
+    octets = [email.octets for email in emails]
+    rows = iter(await raw_store.accept(conn, project, documents, octets))
+    accepted = []
+    for place, email in enumerate(emails):
+        first, *_ = islice(rows, len(email.documents))
+        accepted.append(replace(first, index=place))
+    return accepted
+
+
+def with_crlf(raw: bytes) -> bytes:
+    """Give a message whose line ends may be those of a file as it goes over the wire. Pure."""
+    ended = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").replace(b"\n", b"\r\n")
+    return ended if ended.endswith(b"\r\n") else ended + b"\r\n"
+
+
+def prepared(email: RawEmail) -> PreparedRaw:
+    """Look at a message and give it as it will be sent. Pure, but for a new Message-ID and Date.
+
+    Raises:
+        InvalidField: naming the field and what is wrong with it.
+    """
+    raw = email.octets
+    if len(raw) > MOST_OCTETS:
+        raise InvalidField("message", f"at most {MOST_OCTETS} octets, got {len(raw)}")
+    try:
+        check_octets(raw)
+        head = read_head(raw)
+    except NotAMessage as exc:
+        raise InvalidField("message", str(exc)) from None
+    if len(head.named("received")) > MOST_HOPS:
+        raise InvalidField("message", f"it passed more than {MOST_HOPS} servers: a loop")
+    author = _author(head)
+    asked = message_headers.options_of(head)
+    options = asked | dict(email.options)
+    if asked.get("sender", options.get("sender")) != options.get("sender"):  # as of a test key
+        why = f"{options['sender']} sends this mail and no other account, got {asked['sender']!r}"
+        raise InvalidField("sender", why)
+    if options.get("is_test"):  # its route is the trap, and names no account
+        options.pop("sender", None)
+    if "idempotency_key" not in options and email.is_once and head.named("message-id"):
+        options["idempotency_key"] = _own_key(email, head)
+    said = options | {"from_email": author.address.sent, "subject": _subject(head)}
+    if author.name:
+        said["from_name"] = _shown(author.name, 320)
+    # What a key was used for is compared by the text; it is not kept.
+    said["text"] = fingerprint(raw, head) if "idempotency_key" in said else "-"
+    everyone = _recipients(email.recipients, head)
+    if fault := unstorable("", said) or unstorable("", everyone._asdict()):
+        raise fault
+    of_all = {"files": _files(raw), "has_null_sender": email.has_null_sender, "by": email.by}
+    documents = [{"email": each} | of_all for each in messages_of(said, everyone)]
+    return PreparedRaw(_finished(raw, head, author), documents)
+
+
+def fingerprint(raw: bytes, head: RawHead) -> str:
+    """Give what two attempts of a program at one mail have in common, hashed. Pure.
+
+    They differ in Date, Message-ID and the boundaries between parts.
+    """
+    digest = hashlib.sha256()
+    names = list(dict.fromkeys(_BOUNDARY.findall(raw)))[:_MOST_BOUNDARIES]
+    fields = [each.octets for each in head.fields if each.name.lower() not in _FLEETING]
+    for octets in (b"".join(fields), raw[head.end :]):
+        for number, name in enumerate(names):
+            octets = octets.replace(name, b"boundary %d" % number)
+        digest.update(b"%d " % len(octets))
+        digest.update(octets)
+    return digest.hexdigest()
+
+
+def _own_key(email: RawEmail, head: RawHead) -> str:
+    digest = hashlib.sha256(b"null" if email.has_null_sender else b"")
+    for address in sorted(set(email.recipients)):
+        digest.update(address.encode() + b"\n")
+    for each in head.fields:
+        if each.name.lower() not in ("received", "return-path"):
+            digest.update(each.octets)
+    digest.update(memoryview(email.octets)[head.end :])
+    return f"message:{digest.hexdigest()}"
+
+
+def _author(head: RawHead) -> Mailbox:
+    found = head.named("from")
+    if len(found) != 1:
+        why = "the field is needed once, with one address" if found else "the field is needed"
+        raise InvalidField("From", why)
+    try:
+        return read_author(found[0])
+    except InvalidAddress as exc:
+        raise InvalidField("From", f"one address is needed: {exc}") from None
+
+
+def _subject(head: RawHead) -> str:
+    return _shown(next((each.said for each in head.named("subject")), ""), 998) or NO_SUBJECT
+
+
+def _shown(text: str, most: int) -> str:
+    return _UNSHOWN.sub(" ", text).strip()[:most]
+
+
+def _recipients(given: Sequence[str], head: RawHead) -> Share:
+    """Part the recipients as the header names them; whom it does not name is a blind copy."""
+    addresses: dict[str, str] = {}
+    for text in given:
+        try:
+            addresses.setdefault(parse_address(text).sent, text.strip(" \t").lower())
+        except InvalidAddress as exc:
+            raise InvalidField("to", str(exc)) from None
+    if not addresses:
+        raise InvalidField("to", "a recipient is needed")
+    if len(addresses) > MOST_RECIPIENTS:
+        why = f"one message may have {MOST_RECIPIENTS} recipients, got {len(addresses)}"
+        raise InvalidField("to", why)
+    to, cc = addresses_in(head.named("to")), addresses_in(head.named("cc"))
+    parted = Share([], [], [])
+    for sent, spelled in addresses.items():
+        names = {sent.lower(), spelled}
+        (parted.to if names & to else parted.cc if names & cc else parted.bcc).append(sent)
+    return parted
+
+
+def _finished(raw: bytes, head: RawHead, author: Mailbox) -> bytes:
+    added = b""
+    if not head.named("date"):
+        added += date_header(int(time.time()))
+    if not head.named("message-id"):
+        added += f"Message-ID: <{uuid4().hex}@{author.address.domain}>\r\n".encode()
+    kept = [each.octets for each in head.fields if not _is_removed(each)]
+    body = raw[head.end :] or b"\r\n"  # a header alone: an empty line ends it
+    whole = b"".join((added, *kept, body))
+    return whole if whole.endswith(b"\r\n") else whole + b"\r\n"
+
+
+def _is_removed(each: RawField) -> bool:
+    return each.name.lower() in _REMOVED or message_headers.is_control(each.name)
+
+
+def _files(raw: bytes) -> list[dict[str, object]]:
+    shown = parse_message(raw, Limits(message_octets=len(raw), text_octets=MOST_OCTETS))
+    if not shown.is_complete:
+        raise InvalidField("message", "it has too many parts, or parts within parts")
+    return [
+        {"type": one.content_type, "bytes": one.size_bytes, "head": one.head.hex()}
+        for one in shown.attachments
+        if _is_file(one)
+    ]
+
+
+def _is_file(one: Attachment) -> bool:
+    if one.content_type in _NO_FILES:
+        return False
+    return one.is_named or not one.content_type.startswith("text/")

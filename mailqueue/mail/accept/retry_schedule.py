@@ -1,0 +1,112 @@
+"""When mail that was refused for now is tried again: the ladders people may choose.
+
+The database walks them, by function `retry_wait`; what it does without one is `default`.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.accept.store import retry_schedule as retry_schedule_store
+from mailqueue.mail.accept.store.retry_schedule import LadderRow
+
+DAY = timedelta(days=1)
+_MOST_STEPS = 50
+_LONGEST = timedelta(days=30)
+_CATEGORY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """Waits after the first, second, ... attempt; the last one repeats.
+
+    `max_attempts` None goes on until the mail expires. A soft bounce waits for `soft_wait`, at most
+    `soft_retries` times; None: like any other failure.
+    """
+
+    steps: tuple[timedelta, ...]
+    max_attempts: int | None = None
+    soft_wait: timedelta | None = DAY
+    soft_retries: int = 3
+
+
+DEFAULT = Ladder(tuple(timedelta(minutes=count) for count in (1, 5, 15, 60)))
+LADDERS: Mapping[str, Ladder] = {
+    "default": DEFAULT,
+    # Five attempts within a day: for mail that may be late, and must not be a burden.
+    "documents": Ladder(tuple(timedelta(minutes=count) for count in (5, 15, 60, 240)), 5),
+}
+"""Ladders by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfCategory:
+    """The ladder of one category; category '' is every one without its own."""
+
+    category: str
+    ladder: Ladder
+
+
+async def choose(conn: Conn, project: str, *, category: str, ladder: Ladder | None) -> None:
+    """Have a project's mail follow a ladder; None drops the one that was chosen before.
+
+    Raises:
+        NotFound: there is no such project.
+        InvalidField: a part of the ladder at fault.
+    """
+    if category and not _CATEGORY.fullmatch(category):
+        raise InvalidField(
+            "category", f"must be lower-case letters, digits, - and _, got {category!r}"
+        )
+    if ladder is not None:
+        _check(ladder)
+    project_id = await _project_id(conn, project)
+    if ladder is None:
+        await retry_schedule_store.drop_ladder(conn, project_id, category=category)
+        return
+    row = LadderRow(
+        category, list(ladder.steps), ladder.max_attempts, ladder.soft_wait, ladder.soft_retries
+    )
+    await retry_schedule_store.set_ladder(conn, project_id, row=row)
+
+
+async def list_all(conn: Conn, project: str) -> list[OfCategory]:
+    """List what a project's mail follows, that of every category first.
+
+    Raises:
+        NotFound: there is no such project.
+    """
+    rows = await retry_schedule_store.list_ladders(conn, await _project_id(conn, project))
+    chosen = [
+        OfCategory(
+            row.category,
+            Ladder(tuple(row.steps), row.max_attempts, row.soft_wait, row.soft_retries),
+        )
+        for row in rows
+    ]
+    if any(each.category == "" for each in chosen):
+        return chosen
+    return [OfCategory("", DEFAULT), *chosen]
+
+
+def _check(ladder: Ladder) -> None:
+    if not 1 <= len(ladder.steps) <= _MOST_STEPS:
+        raise InvalidField("steps", f"must be 1 to {_MOST_STEPS} waits, got {len(ladder.steps)}")
+    for wait in (*ladder.steps, ladder.soft_wait or DAY):
+        if not timedelta(0) < wait <= _LONGEST:
+            raise InvalidField("steps", f"a wait must be above 0 and at most 30d, got {wait}")
+    if ladder.max_attempts is not None and not 1 <= ladder.max_attempts <= 1000:
+        raise InvalidField("max_attempts", f"must be 1 to 1000, got {ladder.max_attempts}")
+    if not 0 <= ladder.soft_retries <= 100:
+        raise InvalidField("soft_retries", f"must be 0 to 100, got {ladder.soft_retries}")
+
+
+async def _project_id(conn: Conn, project: str) -> UUID:
+    found = await retry_schedule_store.find_project(conn, project)
+    if found is None:
+        raise NotFound("project", project)
+    return found

@@ -1,0 +1,19 @@
+"""The statement that hands in finished messages."""
+
+from collections.abc import Mapping, Sequence
+
+from psycopg.types.json import Jsonb
+
+from mailqueue.db import fetch
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.accept.store.enqueue import refusals
+from mailqueue.mail.model import BatchRow
+
+
+async def accept(
+    conn: Conn, project: str, documents: Sequence[Mapping[str, object]], octets: Sequence[bytes]
+) -> list[BatchRow]:
+    """Accept messages, all or none; one row each, in order. An InvalidField says what is wrong."""
+    asked = {"project": project, "documents": Jsonb(list(documents)), "octets": list(octets)}
+    with refusals():
+        return await fetch.many(conn, "accept_raw", asked, BatchRow)

@@ -1,0 +1,55 @@
+"""Looks at mail that names a template before it is handed in: SQL checks names and types only."""
+
+from collections.abc import Sequence
+
+from mailqueue.core.errors import InvalidField
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.accept.enqueue import NewEmail
+from mailqueue.templates.accepting import Chosen, choose
+from mailqueue.templates.cache import Sheets
+from mailqueue.templates.writing import project_of
+
+
+async def faults_of(
+    conn: Conn, sheets: Sheets, emails: Sequence[NewEmail], *, project: str
+) -> list[InvalidField | None]:
+    """Give what is wrong with the template or the variables of each mail; None where nothing is.
+
+    Raises:
+        NotFound: there is no such project.
+    """
+    chosen: dict[tuple[object, object], Chosen | InvalidField] = {}
+    faults: list[InvalidField | None] = []
+    for email in emails:
+        template, language = email.options.get("template"), email.options.get("language")
+        if not isinstance(template, str):
+            faults.append(None)
+            continue
+        key = (template, language)
+        if key not in chosen:
+            chosen[key] = await _chosen(conn, sheets, template, language, project=project)
+        faults.append(_fault(chosen[key], email.options.get("variables", {})))
+    return faults
+
+
+async def _chosen(
+    conn: Conn, sheets: Sheets, template: str, language: object, *, project: str
+) -> Chosen | InvalidField:
+    project_id = await project_of(conn, project)
+    tag = language if isinstance(language, str) else None
+    try:
+        return await choose(conn, sheets, project_id, template=template, language=tag)
+    except InvalidField as exc:
+        return exc
+
+
+def _fault(chosen: Chosen | InvalidField, variables: object) -> InvalidField | None:
+    if isinstance(chosen, InvalidField):
+        return chosen
+    if not isinstance(variables, dict):
+        return InvalidField("variables", "an object of names and values is needed")
+    try:
+        chosen.check(variables)
+    except InvalidField as exc:
+        return exc
+    return None

@@ -1,0 +1,179 @@
+"""Queued mail that has a server of its own: kept sealed, sent by workers, then forgotten."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+import orjson
+
+from mailqueue.core.errors import ConfigError, Conflict, Locked, SealBroken
+from mailqueue.core.secret import Secret
+from mailqueue.db.fetch import Conn
+from mailqueue.db.link import Link
+from mailqueue.mail.accept.enqueue import NewEmail, message_of, unstorable
+from mailqueue.mail.direct import store as direct_store
+from mailqueue.mail.direct.send_now import DEADLINE_SECONDS, LATER, SentNow, handed_over
+from mailqueue.mail.direct.store import ClaimedInline
+from mailqueue.mail.message.attachments import fitting
+from mailqueue.mail.message.tracking import Dresses
+from mailqueue.mail.model import Ending, Parcel, Settlement
+from mailqueue.mail.send.dispatcher import load_parcels
+from mailqueue.ports.transport import Transport
+from mailqueue.senders.inline import InlineServer
+from mailqueue.senders.model import Tls
+from mailqueue.telemetry.log import get_logger
+from mailqueue.templates.cache import Sheets
+from mailqueue.tenants.model import Caller
+from mailqueue.vault import vault
+from mailqueue.vault.masterkey import MasterKey
+from mailqueue.vault.sealing import Place
+
+LOOK_SECONDS = 2.0
+MOST_AT_ONCE = 4
+
+log = get_logger(__name__)
+
+Fetch = Callable[[list[Parcel]], Awaitable[list[Parcel]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How the server of a mail is reached: what opens it, what leads to it."""
+
+    read_master: Callable[[], MasterKey | None]
+    transport_of: Callable[[InlineServer], Transport]
+
+
+async def queue_for(
+    conn: Conn,
+    email: NewEmail,
+    server: InlineServer,
+    *,
+    caller: Caller,
+    master: MasterKey | None,
+) -> SentNow:
+    """Accept one mail with the server it is sent by, sealed until then.
+
+    Call it in a transaction: mail and server commit together.
+
+    Raises:
+        InvalidField: nothing is stored.
+        Conflict: there is no master key to seal with.
+        Locked: the project's own key has to allow it.
+    """
+    fault = unstorable(email)
+    if fault is not None:
+        raise fault
+    if master is None:
+        raise Conflict("no server is kept here: there is no master key to seal it with")
+    place = Place(caller.project_id, "inline_servers", "sealed", uuid4())
+    sealed = await vault.seal(conn, master, place=place, plaintext=_written(server))
+    assert not isinstance(place.row_id, int | str)
+    found = await direct_store.queue(
+        conn, caller.project, message_of(email), server_id=place.row_id, sealed=sealed
+    )
+    return SentNow(found.id, found.state, found.reason)
+
+
+class OwnServers:
+    """Sends mail that has a server of its own, some at a time."""
+
+    def __init__(
+        self,
+        link: Link,
+        ways: Ways,
+        sheets: Sheets,
+        fetch: Fetch,
+        *,
+        dresses: Dresses | None = None,
+    ) -> None:
+        self._link = link
+        self._ways = ways
+        self._sheets = sheets
+        self._fetch = fetch
+        self._dresses = dresses or Dresses()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Look for due mail until told to stop; what is under way then is finished."""
+        while not stop.is_set():
+            while await self.turn() == MOST_AT_ONCE and not stop.is_set():
+                pass
+            try:
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await stop.wait()
+            except TimeoutError:
+                continue
+
+    async def turn(self) -> int:
+        """Send some of what is due; say how many."""
+        claimed = await self._link.call(partial(direct_store.claim, limit=MOST_AT_ONCE))
+        if not claimed:
+            return 0
+        end = time.monotonic() + DEADLINE_SECONDS
+        emails = [one.email for one in claimed]
+        parcels = await load_parcels(self._link.call, emails, self._sheets)
+        parcels = await self._dresses.put_on(parcels, self._link.call)
+        waiting = list(zip(claimed, parcels, strict=True))
+        while waiting:  # no more at once than memory has room for with their files
+            count = fitting([parcel for _, parcel in waiting])
+            await asyncio.gather(*(self._send(*each, end=end) for each in waiting[:count]))
+            del waiting[:count]
+        return len(claimed)
+
+    async def _send(self, one: ClaimedInline, parcel: Parcel, *, end: float) -> None:
+        try:
+            done = await self._sent(one, parcel, end=end)
+        except Exception as exc:  # one bad row must not stop a worker
+            log.exception("inline.failed", email_id=str(one.id))
+            reason = f"{type(exc).__name__} while sending"
+            done = Settlement(one.id, one.claim_no, Ending.UNKNOWN, reason=reason)
+        await self._link.call(partial(direct_store.settle, worker=one.worker_id, done=done))
+
+    async def _sent(self, one: ClaimedInline, parcel: Parcel, *, end: float) -> Settlement:
+        try:
+            server = await self._link.call(partial(self._opened, one=one))
+        except (Locked, ConfigError, SealBroken) as exc:  # perhaps this host has another key
+            deferred = Settlement(one.id, one.claim_no, Ending.DEFER, reason=str(exc))
+            return deferred._replace(wait=LATER)
+        (complete,) = await self._fetch([parcel])
+        return await handed_over(
+            complete,
+            self._ways.transport_of(server),
+            hidden=server.hidden,
+            end=end,
+            is_tried_again=True,
+        )
+
+    async def _opened(self, conn: Conn, one: ClaimedInline) -> InlineServer:
+        master = self._ways.read_master()
+        if master is None:
+            raise ConfigError("its server is sealed, and there is no MAILQUEUE_MASTER_KEY")
+        place = Place(one.project_id, "inline_servers", "sealed", one.server_id)
+        return _read(await vault.open_sealed(conn, master, place=place, sealed=one.sealed))
+
+
+def _written(server: InlineServer) -> bytes:
+    return orjson.dumps(
+        {
+            "host": server.host,
+            "port": server.port,
+            "tls": server.tls,
+            "username": server.username.reveal(),
+            "password": server.password.reveal(),
+        }
+    )
+
+
+def _read(document: bytes) -> InlineServer:
+    found: Mapping[str, Any] = orjson.loads(document)
+    return InlineServer(
+        host=found["host"],
+        port=found["port"],
+        tls=Tls(found["tls"]),
+        username=Secret(found["username"]),
+        password=Secret(found["password"]),
+    )

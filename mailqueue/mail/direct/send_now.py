@@ -1,0 +1,247 @@
+"""Sends one mail while its caller waits, by a server the caller names and nobody keeps."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from mailqueue.core.address import parse_mailbox
+from mailqueue.core.secret import Secret
+from mailqueue.core.verdict import Accepted, AllRefused, Kind, Rejected, Stage, Verdict
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.accept.enqueue import NewEmail, message_of, unstorable
+from mailqueue.mail.direct import store as direct_store
+from mailqueue.mail.direct.store import Begun
+from mailqueue.mail.message.build import Letter, NotYet, Skeletons, write_letter
+from mailqueue.mail.message.tracking import Dresses, calling
+from mailqueue.mail.model import (
+    ClaimedEmail,
+    EmailContent,
+    Ending,
+    LogStatus,
+    Parcel,
+    Recipient,
+    RecipientSettlement,
+    Settlement,
+)
+from mailqueue.mail.send.outcomes import limit_of, settlement_of
+from mailqueue.ports.transport import Transport
+from mailqueue.senders.model import Identity
+from mailqueue.telemetry.log import get_logger
+
+DEADLINE_SECONDS = 20.0
+"""From the mark to the last byte that a server could accept: well inside the silence after which
+others hold the mail as of unknown fate."""
+
+LATER = timedelta(minutes=1)
+"""After so long mail whose server or files cannot be had now looks again."""
+
+log = get_logger(__name__)
+
+Lend = Callable[[], AbstractAsyncContextManager[Conn]]
+Fetch = Callable[[Parcel], Awaitable[Parcel]]
+"""Gives a mail with its files."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentNow:
+    """What became of it: sent, failed, held (nobody knows), suppressed, or duplicate."""
+
+    id: UUID
+    status: str
+    reason: str | None = None
+
+
+async def send_now(
+    lend: Lend,
+    email: NewEmail,
+    *,
+    project: str,
+    transport: Transport,
+    hidden: Sequence[Secret] = (),
+    fetch: Fetch | None = None,
+    dresses: Dresses | None = None,
+    deadline_s: float = DEADLINE_SECONDS,
+) -> SentNow:
+    """Accept one mail, send it once, and say what became of it.
+
+    `lend` gives a connection outside of any transaction; none is held while a server is spoken to.
+    `hidden` are texts that are taken out of all that is recorded; `fetch` gives a mail its files.
+    A call that ends early leaves a mail that is held later on: nobody knows what became of it.
+
+    Raises:
+        InvalidField: nothing is stored.
+        LimitReached: the project has no headroom now.
+        Conflict: the project is paused or locked, or sends signed mail only.
+    """
+    fault = unstorable(email)
+    if fault is not None:
+        raise fault
+    end = time.monotonic() + deadline_s
+    async with lend() as conn:
+        begun, several = await direct_store.begin(conn, project, message_of(email))
+    if begun.worker_id is None:
+        return SentNow(begun.id, begun.state, begun.reason)
+    parcel = _parcel(begun, several)
+    if dresses is not None:
+        (parcel,) = await dresses.put_on([parcel], calling(lend))
+    if fetch is not None and begun.files is not None:
+        parcel = await fetch(parcel)
+    done = await handed_over(parcel, transport, hidden=hidden, end=end, is_tried_again=False)
+    async with lend() as conn:
+        await direct_store.settle(conn, begun.worker_id, done)
+    status = "held" if done.ending is Ending.UNKNOWN else done.ending
+    return SentNow(begun.id, str(status), done.reason)
+
+
+async def handed_over(
+    parcel: Parcel,
+    transport: Transport,
+    *,
+    hidden: Sequence[Secret],
+    end: float,
+    is_tried_again: bool,
+) -> Settlement:
+    """Send one marked mail, at the latest by `end` of the monotonic clock; say what to write.
+
+    `is_tried_again`: what may be better later goes back, where else it would have failed.
+    """
+    try:
+        letter = _letter(parcel)
+    except NotYet as exc:
+        if is_tried_again:
+            return _unsent(parcel, Ending.DEFER, str(exc))._replace(wait=LATER)
+        return _unsent(parcel, Ending.FAILED, f"cannot compose: {exc}")
+    except ValueError as exc:  # an address among them
+        return _unsent(parcel, Ending.FAILED, f"cannot compose: {exc}")
+    except Exception as exc:  # nothing was handed over
+        log.exception("letter.failed", email_id=str(parcel.email.id))
+        return _unsent(parcel, Ending.FAILED, f"{type(exc).__name__} while composing")
+    verdict, took_ms = await _verdict(letter, transport, end=end)
+    done = settlement_of(letter.handed, verdict, took_ms)
+    if (limit := limit_of(verdict)) is not None:  # there is no account that rests
+        done = done._replace(wait=limit.retry_after or LATER)
+    is_refusal = isinstance(verdict, Rejected) and verdict.kind is Kind.ACCOUNT
+    if not is_tried_again or is_refusal:  # nobody mends an account that is kept nowhere
+        done = _once(letter, verdict, done)
+    return _without(hidden, done)
+
+
+def _unsent(parcel: Parcel, ending: Ending, reason: str) -> Settlement:
+    return Settlement(parcel.email.id, parcel.email.claim_no, ending, reason=reason)
+
+
+async def _verdict(letter: Letter, transport: Transport, *, end: float) -> tuple[Verdict, int]:
+    """Hand it over once; past `end` it is of unknown fate if a server may have had it all."""
+    reports: list[tuple[Verdict, int]] = []
+    asked: list[bool] = []
+
+    def may_finish() -> bool:
+        asked.append(time.monotonic() < end)
+        return asked[-1]
+
+    channel = None
+    begun = time.monotonic()
+    try:
+        async with asyncio.timeout(end - time.monotonic()):
+            channel = await transport.open()
+            if isinstance(channel, Rejected):
+                return channel, 0
+            await channel.send(
+                [letter.outgoing],
+                lambda _, verdict, took_ms: reports.append((verdict, took_ms)),
+                may_finish=may_finish,
+            )
+    except TimeoutError:
+        if not reports:
+            kind = Kind.AMBIGUOUS if any(asked) else Kind.TRANSIENT
+            late = Rejected(kind, "", "no answer in time", Stage.DOT if any(asked) else Stage.DATA)
+            reports.append((late, round((time.monotonic() - begun) * 1000)))
+    finally:
+        if channel is not None and not isinstance(channel, Rejected):
+            await channel.close()
+    [found] = reports
+    return found
+
+
+def _once(letter: Letter, verdict: Verdict, done: Settlement) -> Settlement:
+    """Give the outcome of a mail that is not tried again: what would wait has failed. Pure."""
+    if done.ending is Ending.UNKNOWN:
+        return done._replace(wait=None)
+    refused = verdict.refused if isinstance(verdict, Accepted | AllRefused) else ()
+    settled = {one.address for one in done.recipients}
+    later = [
+        RecipientSettlement(one.address, "failed", one.why.detail, one.why.code or None, hard=False)
+        for one in refused
+        if letter.handed.had_several and one.address not in settled
+    ]
+    is_sent = isinstance(verdict, Accepted)
+    log = LogStatus.SENT if is_sent else done.log or LogStatus.FAILED
+    return done._replace(
+        ending=Ending.SENT if is_sent else Ending.FAILED,
+        wait=None,
+        left=None,
+        log=LogStatus.FAILED if log is LogStatus.DEFERRED else log,
+        recipients=(*done.recipients, *later),
+    )
+
+
+def _letter(parcel: Parcel) -> Letter:
+    content = parcel.content
+    assert content is not None
+    assert content.from_email is not None
+    identity = Identity(parse_mailbox(content.from_email))
+    return write_letter(parcel, Skeletons(), identity=identity, now=datetime.now(UTC))
+
+
+def _parcel(begun: Begun, several: Sequence[Recipient]) -> Parcel:
+    now = datetime.now(UTC)
+    email = ClaimedEmail(
+        id=begun.id,
+        claim_no=begun.claim_no or 0,
+        assigned_to=0,
+        account_revision=0,
+        project_id=begun.project_id or begun.id,
+        attempts=1,
+        recipients=begun.recipients or 1,
+        unknowns=0,
+        expires_at=now,
+        category=begun.category or "",
+        recipient_email=begun.recipient_email or "",
+        recipient_name=begun.recipient_name,
+        custom_data=None,
+        content_id=begun.content_id or 0,
+        content_on=begun.content_on or now.date(),
+    )
+    content = EmailContent(
+        id=email.content_id,
+        subject=begun.subject or "",
+        html_body=begun.html_body,
+        text_body=begun.text_body,
+        from_email=begun.from_email,
+        from_name=begun.from_name,
+        reply_to=begun.reply_to,
+        headers=begun.headers,
+        files=begun.files,
+        dressing=begun.dressing,
+    )
+    return Parcel(email, content, tuple(several))
+
+
+def _without(hidden: Sequence[Secret], done: Settlement) -> Settlement:
+    """Take the caller's secrets out of what a server said."""
+
+    def plain(text: str | None) -> str | None:
+        for secret in hidden:
+            if text is not None and secret:
+                text = text.replace(secret.reveal(), "***")
+        return text
+
+    recipients = tuple(
+        RecipientSettlement(one.address, one.status, plain(one.reason), one.code, one.hard)
+        for one in done.recipients
+    )
+    return done._replace(reason=plain(done.reason), reply=plain(done.reply), recipients=recipients)

@@ -1,0 +1,159 @@
+"""The statements of mail that is sent while its caller waits."""
+
+import os
+import socket
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from psycopg.errors import ConfigurationLimitExceeded
+from psycopg.types.json import Jsonb
+
+import mailqueue
+from mailqueue.core.errors import Conflict, LimitReached
+from mailqueue.core.mailboxes import with_wire_domains
+from mailqueue.db import arrays, fetch
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.accept.store.enqueue import refusals
+from mailqueue.mail.model import ClaimedEmail, Recipient, Settlement
+from mailqueue.mail.send.store.claims import read_recipients
+
+
+class Begun(NamedTuple):
+    """What accepting it gave; all from `worker_id` on is None where nothing is to be sent."""
+
+    id: UUID
+    state: str  # sending, suppressed, duplicate
+    reason: str | None
+    worker_id: int | None
+    claim_no: int | None
+    recipients: int | None
+    category: str | None
+    recipient_email: str | None
+    recipient_name: str | None
+    content_id: int | None
+    content_on: date | None
+    subject: str | None
+    html_body: str | None
+    text_body: str | None
+    from_email: str | None
+    from_name: str | None
+    reply_to: str | None
+    headers: dict[str, str] | None
+    files: list[dict[str, Any]] | None
+    dressing: int | None
+    project_id: UUID | None
+
+
+async def begin(
+    conn: Conn, project: str, message: Mapping[str, Any]
+) -> tuple[Begun, list[Recipient]]:
+    """Accept, claim and mark one mail; give it with its recipients where it has several.
+
+    Raises:
+        InvalidField: nothing is stored.
+        LimitReached: the project has no headroom now.
+        Conflict: the project sends nothing by itself now, or nothing that nobody signs.
+    """
+    asked = {"project": project, "message": Jsonb(with_wire_domains(message)), **_here()}
+    try:
+        with refusals():
+            begun = await fetch.one(conn, "begin_inline", asked, Begun)
+    except ConfigurationLimitExceeded as exc:
+        why, seconds = exc.diag.message_primary or "", exc.diag.message_detail
+        if not seconds:
+            raise Conflict(f"project {project} sends nothing this way now: {why}") from None
+        raise LimitReached(why, timedelta(seconds=int(seconds))) from None
+    several = await read_recipients(conn, [begun.id]) if begun.state == "sending" else []
+    return begun, several
+
+
+class ClaimedInline(NamedTuple):
+    """A mail that has a server of its own; `worker_id` stands for this one mail."""
+
+    id: UUID
+    claim_no: int
+    assigned_to: int
+    account_revision: int
+    project_id: UUID
+    attempts: int
+    recipients: int
+    unknowns: int
+    expires_at: datetime
+    category: str
+    recipient_email: str
+    recipient_name: str | None
+    custom_data: Any
+    content_id: int
+    content_on: date
+    worker_id: int
+    server_id: UUID
+    sealed: bytes
+
+    @property
+    def email(self) -> ClaimedEmail:
+        """Give the mail as any claimed one."""
+        return ClaimedEmail._make(self[: len(ClaimedEmail._fields)])
+
+
+class QueuedInline(NamedTuple):
+    """What accepting it gave: queued, suppressed or duplicate."""
+
+    id: UUID
+    state: str
+    reason: str | None
+
+
+async def queue(
+    conn: Conn, project: str, message: Mapping[str, Any], *, server_id: UUID, sealed: bytes
+) -> QueuedInline:
+    """Accept one mail that is sent later by a server of its own.
+
+    Raises:
+        InvalidField: nothing is stored.
+    """
+    asked = {"project": project, "message": Jsonb(message), "id": server_id, "sealed": sealed}
+    with refusals():
+        return await fetch.one(conn, "queue_inline", asked, QueuedInline)
+
+
+async def claim(conn: Conn, limit: int) -> list[ClaimedInline]:
+    """Take some due mail that has a server of its own, each claimed and marked."""
+    return await fetch.many(conn, "claim_inline", _here() | {"limit": limit}, ClaimedInline)
+
+
+async def settle(conn: Conn, worker: int, done: Settlement) -> bool:
+    """Record what became of it; False where a rescue had held it meanwhile."""
+    each = done.recipients
+    asked = {
+        "worker": worker,
+        "id": done.id,
+        "claim": done.claim_no,
+        "outcome": done.ending,
+        "reason": done.reason,
+        "wait": done.wait,
+        "spent": done.spent,
+        "left": done.left,
+        "log": done.log,
+        "message_id": done.message_id,
+        "code": done.code,
+        "enhanced": done.enhanced,
+        "reply": done.reply,
+        "ms": done.response_ms,
+        "hard": done.hard,
+        "addresses": arrays.texts([one.address for one in each]),
+        "statuses": arrays.texts([one.status for one in each]),
+        "reasons": arrays.texts([one.reason for one in each]),
+        "codes": arrays.texts([one.code for one in each]),
+        "hards": arrays.booleans([one.hard for one in each]),
+    }
+    return await fetch.value(conn, "settle_inline", asked, bool)
+
+
+def _here() -> dict[str, Any]:
+    return {
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "version": mailqueue.__version__,
+    }

@@ -1,0 +1,164 @@
+"""Brings the octets of files to the mails that carry them, no more at once than memory allows."""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import date
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from mailqueue.db.faults import concerns_rows
+from mailqueue.mail.message.file_storage import FileShelf
+from mailqueue.mail.model import FileFault, Parcel, RawMessage, StoredFile
+from mailqueue.mime.files import File
+from mailqueue.telemetry.log import get_logger
+
+log = get_logger(__name__)
+
+KEPT_BYTES = 16 * 1024 * 1024
+"""Files that several mails carry are kept for the next ones."""
+GROUP_BYTES = 8 * 1024 * 1024
+"""Mails with files go in groups of so many octets, or alone."""
+
+
+class FileRef(NamedTuple):
+    """What a content says of one of its files; `on` is the day it was stored."""
+
+    id: UUID
+    on: date
+    name: str
+    content_type: str
+    content_id: str
+    bytes: int
+    is_raw: bool = False  # the whole message, not a file of it
+    has_null_sender: bool = False
+
+
+ReadOctets = Callable[[Sequence[FileRef]], Awaitable[Mapping[UUID, bytes | FileFault]]]
+_GONE = FileFault("it was deleted", is_lasting=True)
+
+
+async def octets_of(
+    stored: Sequence[StoredFile], shelf: FileShelf
+) -> dict[UUID, bytes | FileFault]:
+    """Give the octets of files, from the database or from where they lie."""
+    found: dict[UUID, bytes | FileFault] = {}
+    for one in stored:
+        if one.octets is not None:
+            found[one.id] = one.octets
+        elif one.location is not None:
+            found[one.id] = await shelf.fetch(one.location, size=one.bytes, sha256=one.sha256)
+    return found
+
+
+class Files:
+    """Fetches files right before their mails are composed."""
+
+    def __init__(self, read: ReadOctets, most_bytes: int = KEPT_BYTES) -> None:
+        self._read = read
+        self._most_bytes = most_bytes
+        self._kept: OrderedDict[UUID, bytes] = OrderedDict()
+        self._bytes = 0
+
+    async def fetched(self, parcels: Sequence[Parcel]) -> list[Parcel]:
+        """Give the parcels with their files, or with what keeps them from coming."""
+        try:
+            return await self._fetched(parcels)
+        except Exception as exc:
+            if not concerns_rows(exc):
+                raise
+            if len(parcels) == 1:
+                (parcel,) = parcels
+                log.exception("files.failed", email_id=str(parcel.email.id))
+                reason = f"{type(exc).__name__} while its files were fetched"
+                return [parcel._replace(fault=FileFault(reason, is_lasting=False))]
+        # One of them is at fault: by itself it is that one's alone.
+        return [one for parcel in parcels for one in await self.fetched([parcel])]
+
+    async def _fetched(self, parcels: Sequence[Parcel]) -> list[Parcel]:
+        parcels = [_checked(parcel) for parcel in parcels]
+        wanted = {ref.id: ref for parcel in parcels for ref in refs_of(parcel)}
+        octets: dict[UUID, bytes | FileFault] = {
+            found: self._kept[found] for found in wanted if found in self._kept
+        }
+        missing = [ref for ref in wanted.values() if ref.id not in octets]
+        if missing:
+            octets.update(await self._read(missing))
+        self._keep(octets)
+        return [with_files(parcel, octets) for parcel in parcels]
+
+    def _keep(self, octets: Mapping[UUID, bytes | FileFault]) -> None:
+        for found, content in octets.items():
+            if isinstance(content, FileFault):
+                continue
+            if found not in self._kept:
+                self._bytes += len(content)
+            self._kept[found] = content
+            self._kept.move_to_end(found)
+        while self._bytes > self._most_bytes:
+            _, oldest = self._kept.popitem(last=False)
+            self._bytes -= len(oldest)
+
+
+def carries_files(parcel: Parcel) -> bool:
+    """Say whether there is anything to fetch."""
+    return parcel.content is not None and parcel.content.files is not None
+
+
+def fitting(parcels: Sequence[Parcel]) -> int:
+    """Say how many of these, from the first, may be in memory with their files; at least one."""
+    total = 0
+    for place, parcel in enumerate(parcels):
+        total += sum(ref.bytes for ref in refs_of(_checked(parcel)))
+        if total > GROUP_BYTES and place > 0:
+            return place
+    return len(parcels)
+
+
+def with_files(parcel: Parcel, octets: Mapping[UUID, bytes | FileFault]) -> Parcel:
+    """Give the parcel with its files, or with what keeps one of them from coming. Pure."""
+    files: list[File] = []
+    for ref in refs_of(parcel):
+        found = octets.get(ref.id, _GONE)
+        if isinstance(found, FileFault):
+            return parcel._replace(
+                fault=FileFault(f"its file {ref.name}: {found.reason}", found.is_lasting)
+            )
+        if ref.is_raw:
+            return parcel._replace(raw=RawMessage(found, ref.has_null_sender))
+        files.append(File(ref.name, ref.content_type, found, content_id=ref.content_id))
+    return parcel._replace(files=tuple(files))
+
+
+def refs_of(parcel: Parcel) -> list[FileRef]:
+    """Give what its content says of each of its files; nothing where they cannot come. Pure.
+
+    Raises:
+        ValueError: what it says cannot be read.
+    """
+    if parcel.content is None or parcel.content.files is None or parcel.fault is not None:
+        return []
+    try:
+        return [_ref(one) for one in parcel.content.files]
+    except (TypeError, KeyError, AttributeError, ValueError) as exc:
+        raise ValueError("what it says of its files cannot be read") from exc
+
+
+def _checked(parcel: Parcel) -> Parcel:
+    try:
+        refs_of(parcel)
+    except ValueError as exc:
+        return parcel._replace(fault=FileFault(str(exc), is_lasting=True))
+    return parcel
+
+
+def _ref(one: Mapping[str, Any]) -> FileRef:
+    return FileRef(
+        id=UUID(one["id"]),
+        on=date.fromisoformat(one["on"]),
+        name=one["name"],
+        content_type=one["type"],
+        content_id=one.get("cid", ""),
+        bytes=int(one["bytes"]),
+        is_raw=one.get("raw", False),
+        has_null_sender=one.get("null_sender", False),
+    )

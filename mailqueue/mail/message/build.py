@@ -1,0 +1,252 @@
+"""Decides the bytes and the envelope of a claimed mail: who it is from, to whom, in which words."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from mailqueue.core.address import (
+    Address,
+    InvalidAddress,
+    Mailbox,
+    parse_address,
+    parse_mailbox,
+)
+from mailqueue.core.mailboxes import parse_mailboxes
+from mailqueue.dkim.signer import Signers
+from mailqueue.mail.message.render import rendered
+from mailqueue.mail.model import EmailContent, Parcel
+from mailqueue.mail.send.outcomes import Handed
+from mailqueue.mime.compose import PerMail, compose, message_id
+from mailqueue.mime.files import File
+from mailqueue.mime.rawhead import first_field, has_ascii_head
+from mailqueue.mime.skeleton import Content, Skeleton, compile_skeleton
+from mailqueue.ports.transport import Envelope, Outgoing
+from mailqueue.senders.model import Identity
+from mailqueue.tracking.returnpath import return_path
+from mailqueue.tracking.tokens import Seals
+
+KEPT_SKELETONS = 256
+KEPT_BYTES = 32 * 1024 * 1024
+
+
+class CannotCompose(ValueError):
+    """The mail can never become a message; the text says why."""
+
+
+class NotYet(Exception):
+    """Something the mail needs is away for now; the text says what."""
+
+
+class NotSigned(Exception):
+    """The project sends signed mail only, and nobody signs for this domain yet."""
+
+
+class Letter(NamedTuple):
+    """A composed mail and what judging its verdict needs."""
+
+    outgoing: Outgoing
+    handed: Handed
+
+
+class Skeletons:
+    """Contents encoded once; the last few are kept, for mails that share one."""
+
+    def __init__(self, most: int = KEPT_SKELETONS, most_bytes: int = KEPT_BYTES) -> None:
+        self._most = most
+        self._most_bytes = most_bytes
+        self._kept: OrderedDict[int, Skeleton] = OrderedDict()
+        self._bytes = 0
+
+    def of(self, content: EmailContent, files: tuple[File, ...] = ()) -> Skeleton:
+        """Give the skeleton of a content and its files.
+
+        Raises:
+            ValueError: if the content cannot become a message.
+        """
+        found = self._kept.get(content.id)
+        if found is not None:
+            self._kept.move_to_end(content.id)
+            return found
+        headers = content.header_fields
+        made = compile_skeleton(
+            Content(content.subject, content.html_body, content.text_body, headers, files)
+        )
+        self._kept[content.id] = made
+        self._bytes += len(made.mime)
+        while len(self._kept) > self._most or self._bytes > self._most_bytes:
+            _, oldest = self._kept.popitem(last=False)
+            self._bytes -= len(oldest.mime)
+        return made
+
+
+def write_letter(
+    parcel: Parcel,
+    skeletons: Skeletons,
+    *,
+    identity: Identity,
+    now: datetime,
+    stopped: tuple[str, ...] = (),
+    signers: Signers | None = None,
+    returns: Seals | None = None,
+) -> Letter:
+    """Compose one mail. `stopped` recipients stay in the headers and out of the envelope.
+
+    Where the project has a domain for bounces, `returns` signs the way back.
+
+    Raises:
+        CannotCompose: if it never can be; the message names the field.
+        NotYet: one of its files is away for now.
+        NotSigned: it has to be signed, and no key of its domain is in force.
+    """
+    email, content = parcel.email, parcel.content
+    if parcel.fault is not None:
+        raise (CannotCompose if parcel.fault.is_lasting else NotYet)(parcel.fault.reason)
+    if content is None:
+        raise CannotCompose("its content was deleted")
+    try:
+        sender = _sender(content, identity.sender)
+        to, cc, envelope = _recipients(parcel, stopped)
+        if content.header_recipients is not None:
+            to, cc = (_named(content.header_recipients, kind) for kind in ("to", "cc"))
+        reply_to = _reply_to(content, identity)
+        mail_id = message_id(email.id, sender.address.domain)
+        if parcel.raw is not None:
+            message, mail_id = parcel.raw.octets, first_field(parcel.raw.octets, "message-id")
+        else:
+            message = compose(
+                _skeleton(parcel, content, skeletons),
+                PerMail(
+                    sender=sender,
+                    to=to,
+                    cc=cc,
+                    reply_to=reply_to,
+                    written_at=now,
+                    message_id=mail_id,
+                    headers=() if parcel.dress is None else parcel.dress.headers,
+                ),
+            )
+    except ValueError as exc:
+        raise CannotCompose(str(exc)) from exc
+    if signers is not None:
+        message = _signature(message, sender.address.domain, signers, now) + message
+    bounces = _way_back(
+        parcel, identity, sender.address, [given for _, given in envelope], returns, now
+    )
+    needs_smtputf8 = sender.address.needs_smtputf8 or bounces.needs_smtputf8
+    if parcel.raw is not None:
+        needs_smtputf8 = needs_smtputf8 or not has_ascii_head(message)
+    for address, _ in envelope:
+        needs_smtputf8 = needs_smtputf8 or address.needs_smtputf8
+    for mailbox in (*to, *cc, *reply_to):  # in the headers, and perhaps not in the envelope
+        needs_smtputf8 = needs_smtputf8 or mailbox.address.needs_smtputf8
+    return Letter(
+        Outgoing(
+            email.id,
+            Envelope(
+                "" if parcel.raw is not None and parcel.raw.has_null_sender else bounces.sent,
+                tuple([address.sent for address, _ in envelope]),
+                needs_smtputf8=needs_smtputf8,
+            ),
+            message,
+            email.category,
+            parcel.tags,
+        ),
+        Handed(
+            email,
+            mail_id,
+            tuple([given for _, given in envelope]),
+            bool(parcel.recipients),
+            stopped,
+        ),
+    )
+
+
+def _way_back(
+    parcel: Parcel,
+    identity: Identity,
+    sender: Address,
+    envelope: list[str],
+    returns: Seals | None,
+    now: datetime,
+) -> Address:
+    """Give where bounces go: to an address of this mail alone where somebody can sign it."""
+    domain = identity.bounce_domain
+    if domain is None or returns is None:
+        return identity.bounce_address or sender
+    place = _place(parcel, envelope)
+    local = return_path(returns, email_id=parcel.email.id, recipient=place, now=now)
+    return Address(local, domain, needs_smtputf8=False)
+
+
+def _place(parcel: Parcel, envelope: list[str]) -> int:
+    """Give the place of the only recipient that is left among all of the mail; 0: of several."""
+    if len(envelope) != 1:
+        return 0
+    places = (n for n, one in enumerate(parcel.recipients, 1) if one.address == envelope[0])
+    return next(places, 0)
+
+
+def _skeleton(parcel: Parcel, content: EmailContent, skeletons: Skeletons) -> Skeleton:
+    if parcel.dress is not None:
+        return parcel.dress.skeleton_with(parcel.files)
+    if content.template_version_id is None:
+        return skeletons.of(content, parcel.files)
+    return compile_skeleton(rendered(parcel, content.header_fields, parcel.files))
+
+
+def _signature(message: bytes, domain: str, signers: Signers, now: datetime) -> bytes:
+    signer = signers.of(domain)
+    if signer is not None:
+        return signer.sign(message, int(now.timestamp()))
+    if signers.is_required:
+        raise NotSigned(
+            f"no DKIM key of {domain} is in force, and the project sends signed mail only"
+        )
+    return b""
+
+
+def _sender(content: EmailContent, default: Mailbox) -> Mailbox:
+    if content.from_email is None:
+        return Mailbox(content.from_name or default.name, default.address)
+    return Mailbox(content.from_name or "", parse_address(content.from_email))
+
+
+def _reply_to(content: EmailContent, identity: Identity) -> tuple[Mailbox, ...]:
+    if content.reply_to is not None:
+        return parse_mailboxes(content.reply_to)
+    return () if identity.reply_to is None else (identity.reply_to,)
+
+
+def _recipients(
+    parcel: Parcel, stopped: tuple[str, ...]
+) -> tuple[list[Mailbox], list[Mailbox], list[tuple[Address, str]]]:
+    """Give To, Cc and the envelope, each envelope address beside its spelling in the database."""
+    if not parcel.recipients:  # nearly all mail
+        given = parcel.email.recipient_email
+        only = Mailbox(parcel.email.recipient_name or "", _parsed(given))
+        return [only], [], [] if given in stopped else [(only.address, given)]
+    to: list[Mailbox] = []
+    cc: list[Mailbox] = []
+    envelope: dict[str, tuple[Address, str]] = {}
+    for one in parcel.recipients:
+        mailbox = Mailbox(one.name or "", _parsed(one.address))
+        if one.kind == "to":
+            to.append(mailbox)
+        elif one.kind == "cc":
+            cc.append(mailbox)
+        if one.status == "pending" and one.address not in stopped:
+            envelope.setdefault(mailbox.address.sent, (mailbox.address, one.address))
+    return to, cc, list(envelope.values())
+
+
+def _named(named: Mapping[str, list[str]], kind: str) -> list[Mailbox]:
+    """Return those whom a header names of the recipients of a message that is several mails."""
+    return [parse_mailbox(text) for text in named.get(kind, ())]
+
+
+def _parsed(text: str) -> Address:
+    try:
+        return parse_address(text)
+    except InvalidAddress as exc:
+        raise CannotCompose(f"recipient: {exc}") from exc

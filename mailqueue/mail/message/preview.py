@@ -1,0 +1,175 @@
+"""Composes a mail for those who want to see it, as a worker would for a server."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import Any
+from uuid import UUID
+
+from mailqueue.core.address import Mailbox, parse_address, parse_mailbox
+from mailqueue.core.errors import Conflict, NotFound, Unavailable
+from mailqueue.db.fetch import Conn
+from mailqueue.db.reading import PartlyRead
+from mailqueue.mail.accept.store import attachments as attachments_store
+from mailqueue.mail.accept.store import enqueue as enqueue_store
+from mailqueue.mail.message.attachments import octets_of, refs_of, with_files
+from mailqueue.mail.message.build import Letter, NotYet, Skeletons, write_letter
+from mailqueue.mail.message.file_storage import FileShelf
+from mailqueue.mail.message.render import key_of, sheets_of
+from mailqueue.mail.message.tracking import Dresses, calling
+from mailqueue.mail.model import ClaimedEmail, EmailContent, FileFault, Parcel, Recipient
+from mailqueue.senders.identity import LAST_RESORT
+from mailqueue.senders.model import Identity
+from mailqueue.templates.cache import Sheets
+
+Lend = Callable[[], AbstractAsyncContextManager[Conn]]
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Where mails have what their contents only name: files, and versions of templates."""
+
+    shelf: FileShelf
+    sheets: Sheets
+    dresses: Dresses = field(default_factory=Dresses)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A mail with what composing it takes, as SQL's letter_of() gives it."""
+
+    parcel: Parcel
+    identity: Identity
+    written_at: datetime
+    status: str
+
+
+def shown_of(document: Mapping[str, Any], project_id: UUID) -> Shown:
+    """Read what SQL's letter_of() gives. Pure."""
+    found = document["content"]
+    content = None if found is None else _content(found)
+    now = datetime.now(UTC)
+    email = ClaimedEmail(
+        id=UUID(document["id"]),
+        claim_no=0,
+        assigned_to=0,
+        account_revision=0,
+        project_id=project_id,
+        attempts=1,
+        recipients=1,
+        unknowns=0,
+        expires_at=now,
+        category=document["category"],
+        recipient_email=document["recipient_email"],
+        recipient_name=document["recipient_name"],
+        custom_data=_custom_data(document),
+        content_id=0 if content is None else content.id,
+        content_on=now.date() if found is None else date.fromisoformat(found["created_on"]),
+    )
+    recipients = tuple(
+        Recipient(email.id, one["kind"], one["address"], one["name"], "pending")
+        for one in document["recipients"] or ()
+    )
+    at = document["sent_at"] or document["created_at"]
+    parcel = Parcel(email, content, recipients)
+    return Shown(parcel, _identity(document), _instant(at, now), document["status"])
+
+
+def _custom_data(document: Mapping[str, Any]) -> Any:
+    found = document["custom_data"]
+    if isinstance(document, PartlyRead) and isinstance(found, dict):
+        return PartlyRead(found)
+    return found
+
+
+def _instant(text: str, otherwise: datetime) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:  # beyond Python's
+        return otherwise
+
+
+async def find_letter(lend: Lend, *, project_id: UUID, email_id: UUID) -> Shown:
+    """Find a mail of a project with what composing it takes.
+
+    Raises:
+        NotFound: there is none.
+    """
+    async with lend() as conn:
+        found = await enqueue_store.letter_of(conn, project_id, email_id)
+    if found is None:
+        raise NotFound("email", email_id)
+    return shown_of(found, project_id)
+
+
+async def composed(
+    lend: Lend, library: Library, shown: Shown, given: Mapping[UUID, bytes] | None = None
+) -> Letter:
+    """Compose a mail, with its files: those `given`, by id, and those that are kept.
+
+    It is not signed.
+
+    Raises:
+        ValueError: it cannot be composed; the text says why.
+        Conflict: what it says is not here any more.
+        Unavailable: one of its files is away.
+    """
+    content = shown.parcel.content
+    if content is None:
+        raise Conflict("what this email says was deleted, or is in the archive")
+    project_id = shown.parcel.email.project_id
+    parcel = await fetched(lend, library.shelf, shown.parcel, project_id=project_id, given=given)
+    if (key := key_of(content)) is not None:
+        async with lend() as conn:
+            found = await sheets_of(conn, library.sheets, [content])
+        parcel = parcel._replace(sheet=found.get(key))
+    (dressed,) = await library.dresses.put_on([parcel], calling(lend), is_shown=True)
+    if dressed.fault is None:  # else it is shown as it was handed in
+        parcel = dressed
+    try:
+        return write_letter(parcel, Skeletons(), identity=shown.identity, now=shown.written_at)
+    except NotYet as exc:
+        raise Unavailable(str(exc)) from exc
+
+
+async def fetched(
+    lend: Lend,
+    shelf: FileShelf,
+    parcel: Parcel,
+    *,
+    project_id: UUID,
+    given: Mapping[UUID, bytes] | None = None,
+) -> Parcel:
+    """Give a mail of a project with its files."""
+    refs = refs_of(parcel)
+    if not refs:
+        return parcel
+    octets: dict[UUID, bytes | FileFault] = dict(given or {})
+    missing = [ref for ref in refs if ref.id not in octets]
+    if missing:
+        ids, days = [ref.id for ref in missing], sorted({ref.on for ref in missing})
+        async with lend() as conn:
+            stored = await attachments_store.files_of(conn, project_id, ids, days=days)
+        octets |= await octets_of(stored, shelf)
+    return with_files(parcel, octets)
+
+
+def _content(found: Mapping[str, Any]) -> EmailContent:
+    version = found.get("template_version_id")
+    said = EmailContent._make(found.get(name) for name in EmailContent._fields)
+    return said._replace(template_version_id=None if version is None else UUID(version))
+
+
+def _identity(document: Mapping[str, Any]) -> Identity:
+    account, project = document["account"], document["project"]
+    sender = Mailbox("", parse_address(LAST_RESORT))
+    for one in (project, account) if account["is_trap"] else (account, project):
+        if one["email"] is not None:
+            sender = Mailbox(one["name"] or "", parse_address(one["email"]))
+            break
+    return Identity(
+        sender,
+        None if project["reply_to"] is None else parse_mailbox(project["reply_to"]),
+        None if project["bounce_address"] is None else parse_address(project["bounce_address"]),
+    )

@@ -1,0 +1,47 @@
+"""Decides what mail from a template says: its version's words with its own variables."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mailqueue.db.fetch import Conn
+from mailqueue.db.reading import PartlyRead
+from mailqueue.mail.model import EmailContent, Parcel
+from mailqueue.mime.files import File
+from mailqueue.mime.skeleton import Content
+from mailqueue.templates.cache import Key, Sheet, Sheets
+
+VARIABLES = "variables"
+"""Where in a mail's custom_data its variables stand."""
+
+
+async def sheets_of(
+    conn: Conn, sheets: Sheets, contents: Iterable[EmailContent]
+) -> Mapping[Key, Sheet]:
+    """Give the versions these contents are rendered from; nothing is asked where there are none."""
+    wanted = {key for content in contents if (key := key_of(content)) is not None}
+    return await sheets.fetch(conn, wanted) if wanted else {}
+
+
+def key_of(content: EmailContent | None) -> Key | None:
+    """Give the version and language a content is rendered from; None where it says all itself."""
+    if content is None or content.template_version_id is None:
+        return None
+    return content.template_version_id, content.template_language or ""
+
+
+def rendered(
+    parcel: Parcel, headers: tuple[tuple[str, str], ...], files: tuple[File, ...]
+) -> Content:
+    """Give what one mail from a template says.
+
+    Raises:
+        ValueError: it cannot be rendered with its variables, or costs more than a mail may.
+    """
+    if parcel.sheet is None:
+        raise ValueError("its template was deleted")
+    custom: Any = parcel.email.custom_data
+    if isinstance(custom, PartlyRead | list | str):
+        raise ValueError("its variables cannot be read: too deep, or a number beyond a double")
+    variables = custom.get(VARIABLES) if isinstance(custom, dict) else None
+    said = parcel.sheet.render(variables if isinstance(variables, dict) else {})
+    return Content(said.subject, said.html, said.text, headers, files)

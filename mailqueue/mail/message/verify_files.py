@@ -1,0 +1,38 @@
+"""Whether files in folders and buckets are what their rows say."""
+
+from dataclasses import dataclass
+
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.accept.store import attachments as attachments_store
+from mailqueue.mail.message.file_storage import FileShelf
+
+_SOME = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """How many files were read through, and what is wrong with some, a sentence each."""
+
+    files: int
+    faults: tuple[str, ...]
+
+
+async def check_files(conn: Conn, shelf: FileShelf, *, most_bytes: int | None = None) -> Checked:
+    """Read files through, in the order of their places, until so many bytes were read.
+
+    Raises:
+        Unavailable: a place is away.
+    """
+    count, read, after = 0, 0, ""
+    faults: list[str] = []
+    while some := await attachments_store.list_stored(conn, after=after, most=_SOME):
+        for one in some:
+            if most_bytes is not None and read > most_bytes:
+                return Checked(count, tuple(faults))
+            fault = await shelf.check(one.location, size=one.bytes, sha256=one.sha256)
+            if fault is not None:
+                faults.append(f"{one.location} of project {one.project}: {fault}")
+            count += 1
+            read += one.bytes
+            after = one.location
+    return Checked(count, tuple(faults))

@@ -1,0 +1,50 @@
+"""Brings archived records back into their tables for a time."""
+
+from datetime import timedelta
+
+from mailqueue.core.crashpoints import reach
+from mailqueue.core.errors import Conflict
+from mailqueue.maintenance.archive import file_format
+from mailqueue.maintenance.archive.check import check
+from mailqueue.maintenance.archive.file_format import Record
+from mailqueue.maintenance.archive.write_month import BATCH
+from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.model import Archive, State
+from mailqueue.maintenance.partitions import finish_detaching
+from mailqueue.maintenance.store import archives as archives_store
+from mailqueue.maintenance.store import records as records_store
+from mailqueue.maintenance.store import tasks as tasks_store
+
+MAY_COME_BACK = (State.ARCHIVED, State.RESTORED)
+
+
+async def restore(desk: Desk, archive: Archive, *, keep: timedelta) -> int:
+    """Put all records of a file back, for so long; say how many were not there.
+
+    All or nothing, in one transaction. The file stays: afterwards the records leave again.
+
+    Raises:
+        Conflict: the file is just on its way out, or purged.
+        ArchiveBroken: it is not what the manifest says; the table is as before.
+    """
+    if archive.state not in MAY_COME_BACK:
+        raise Conflict(f"{archive.name} is {archive.state}: only archived files can be restored")
+    source = desk.stores.at(archive.store)
+    await check(source, archive)
+    # A month that was being retired is finished and taken back; one that is gone is made anew.
+    await finish_detaching(desk.conn)
+    await tasks_store.make_partitions_of(desk.conn, archive.month)
+    reach("archive.restoring")
+    count, batch = 0, list[Record]()
+    async with desk.conn.transaction():
+        async for record in file_format.records(source, archive):
+            batch.append(record)
+            if len(batch) == BATCH:
+                count += await records_store.restore(desk.conn, archive, batch)
+                desk.advance(len(batch))
+                batch = []
+        count += await records_store.restore(desk.conn, archive, batch)
+        await archives_store.restored(desk.conn, archive.id, keep=keep)
+    desk.advance(len(batch))
+    reach("archive.restored")
+    return count

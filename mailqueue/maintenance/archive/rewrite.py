@@ -1,0 +1,133 @@
+"""Writes a file of the archive anew, records changed or left out, as erasing a person needs."""
+
+from collections.abc import AsyncIterator, Callable
+
+from mailqueue.core.crashpoints import reach
+from mailqueue.maintenance.archive import file_format
+from mailqueue.maintenance.archive.check import check
+from mailqueue.maintenance.archive.file_format import Draft, Record
+from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.model import Archive, ArchiveBroken, Task
+from mailqueue.maintenance.store import archives as archives_store
+from mailqueue.maintenance.store.archives import Place
+from mailqueue.ports.filestore import Store
+
+Change = Callable[[int, Record], bytes | None]
+"""Gives the line a record shall have, or None to leave it out; places count from 1."""
+
+_SUFFIX = ".jsonl.gz"
+
+
+async def rewrite(desk: Desk, archive: Archive, change: Change) -> int:
+    """Let a changed file take the place of one that is complete; say how many records changed.
+
+    The old file is deleted when the new one was read back and the manifest names it. Killed on the
+    way and run again, it does the rest. The caller has the archive's lock.
+
+    Raises:
+        ArchiveBroken: the old file is damaged, or the new one is not what was written.
+        Unavailable: a store is away.
+    """
+    await delete_leftovers(desk)
+    store = desk.stores.at(archive.store)
+    await check(store, archive)
+    kept = _Kept(archive, change)
+    with file_format.drafting(store) as path:
+        draft = await file_format.write(
+            path, archive, kept.records(file_format.records(store, archive))
+        )
+        if not kept.changed:
+            return 0
+        place = Place(archive.store, next_path(archive), archive.tier, archive.revision + 1)
+        await _put(desk, archive, draft, store=store, place=place, kept=kept)
+    return kept.changed
+
+
+async def move(desk: Desk, archive: Archive, *, store: Store, tier: str) -> None:
+    """Bring a file to another place; the old one is deleted when the new one was read back.
+
+    Raises:
+        ArchiveBroken, Unavailable: as for rewrite.
+    """
+    old = desk.stores.at(archive.store)
+    await check(old, archive)
+    kept = _Kept(archive, lambda _, record: record.line)
+    path_there = f"{tier}/{next_path(archive).partition('/')[2]}"
+    with file_format.drafting(store) as path:
+        draft = await file_format.write(
+            path, archive, kept.records(file_format.records(old, archive))
+        )
+        place = Place(store.url, path_there, tier, archive.revision + 1)
+        await _put(desk, archive, draft, store=store, place=place, kept=kept)
+
+
+async def delete_leftovers(desk: Desk) -> int:
+    """Delete the files that others replaced; say how many."""
+    found = await archives_store.leftovers(desk.conn)
+    for leftover in found:
+        await desk.stores.at(leftover.store).delete(leftover.path)
+        reach("archive.deleted")
+        await archives_store.forget_leftover(desk.conn, leftover)
+    return len(found)
+
+
+def next_path(archive: Archive) -> str:
+    """Name the file that will take the place of this one. Pure."""
+    stem = archive.path.removesuffix(_SUFFIX).removesuffix(f".r{archive.revision}")
+    return f"{stem}.r{archive.revision + 1}{_SUFFIX}"
+
+
+class _Kept:
+    """Records on their way into the new file, and where those are whose rows have left."""
+
+    def __init__(self, archive: Archive, change: Change) -> None:
+        self._archive = archive
+        self._change = change
+        self._gone = set(archive.gone_elsewhere)
+        self.changed = 0
+        self.removed = 0
+        self.gone_elsewhere: list[int] = []
+
+    async def records(self, old: AsyncIterator[Record]) -> AsyncIterator[Record]:
+        place, new_place = 0, 0
+        async for record in old:
+            place += 1
+            line = self._change(place, record)
+            self.changed += line != record.line
+            if line is None:
+                continue
+            new_place += 1
+            self.removed += place <= self._archive.removed
+            if place in self._gone:
+                self.gone_elsewhere.append(new_place)
+            yield record if line == record.line else Record(line)
+
+
+async def _put(
+    desk: Desk, archive: Archive, draft: Draft, *, store: Store, place: Place, kept: _Kept
+) -> None:
+    await desk.insist(Task.ARCHIVE)
+    await store.put(place.path, draft.path)
+    reach("archive.replaced")
+    await _check_new(store, archive, draft, place)
+    if not await archives_store.replace(
+        desk.conn,
+        archive,
+        place,
+        draft=draft,
+        removed=kept.removed,
+        gone_elsewhere=kept.gone_elsewhere,
+    ):
+        raise ArchiveBroken(f"{archive.name} was replaced meanwhile: run it again")
+    reach("archive.swapped")
+    await delete_leftovers(desk)
+
+
+async def _check_new(store: Store, archive: Archive, draft: Draft, place: Place) -> None:
+    measured = await file_format.read_back_at(store, place.path, archive)
+    if (measured.records, measured.bytes, measured.sha256) != (
+        draft.records,
+        draft.bytes,
+        draft.sha256,
+    ):
+        raise ArchiveBroken(f"{place.path} in {store.url} is not what was written: run it again")

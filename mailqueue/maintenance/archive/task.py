@@ -1,0 +1,123 @@
+"""The task `archive`: months that are old enough leave, files grow cold, files are purged."""
+
+from collections.abc import Awaitable
+
+from mailqueue.core.errors import MailqueueError
+from mailqueue.maintenance.archive.due import Leaving, leaving
+from mailqueue.maintenance.archive.file_format import forget_drafts
+from mailqueue.maintenance.archive.rewrite import delete_leftovers, move
+from mailqueue.maintenance.archive.write_month import Made, carry_on
+from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.model import Archive, Report
+from mailqueue.maintenance.store import archives as archives_store
+
+
+async def run(desk: Desk) -> Report:
+    """Do all there is to do; what cannot be done now is said and does not stop the rest."""
+    day = _Day(desk)
+    await day.go_on()
+    await day.begin()
+    await day.cool()
+    await day.purge()
+    return day.report()
+
+
+class _Day:
+    """One run, and what it came to."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._files = self._records = self._bytes = self._cooled = self._purged = 0
+        self._needs: list[str] = []
+
+    async def go_on(self) -> None:
+        """Finish what an earlier run left."""
+        store = self._desk.stores.warm
+        if store is not None:
+            forget_drafts(store)
+        await self._tried(delete_leftovers(self._desk))
+        for archive in await archives_store.unfinished(self._desk.conn):
+            await self._carry_on(archive)
+
+    async def begin(self) -> None:
+        """Make files of what became old enough."""
+        waiting = 0
+        async for each in leaving(self._desk.conn):
+            if each.due.is_deleted:
+                continue  # the task `retention` deletes it
+            if self._desk.stores.warm is None:
+                waiting += 1
+            elif not await self._is_held(each):
+                await self._carry_on(await self._started(each, self._desk.stores.warm.url))
+        if waiting:
+            self._needs.append(
+                f"{waiting} months of records are old enough for the archive, which has no place: "
+                "set MAILQUEUE_ARCHIVE to a folder or to s3://bucket/prefix"
+            )
+
+    async def cool(self) -> None:
+        """Bring old files to the cold place."""
+        cold = self._desk.stores.cold
+        if cold is None:
+            return
+        for archive in await archives_store.cooling(self._desk.conn):
+            if await self._tried(move(self._desk, archive, store=cold, tier="cold")):
+                self._cooled += 1
+
+    async def purge(self) -> None:
+        """Delete files whose records are kept no longer."""
+        self._purged = await archives_store.purge(self._desk.conn)
+        await self._tried(delete_leftovers(self._desk))
+
+    def report(self) -> Report:
+        counts = {
+            "files": self._files,
+            "records": self._records,
+            "bytes": self._bytes,
+            "cooled": self._cooled,
+            "purged": self._purged,
+        }
+        said = f"{self._records} records into {self._files} files ({self._bytes} bytes)"
+        if self._cooled:
+            said += f", {self._cooled} files made cold"
+        if self._purged:
+            said += f", {self._purged} files purged"
+        return Report(said, counts, tuple(self._needs))
+
+    async def _carry_on(self, archive: Archive) -> None:
+        was_restored = archive.keep_until is not None
+        try:
+            made = await carry_on(self._desk, archive)
+        except MailqueueError as exc:
+            self._needs.append(str(exc))
+        else:
+            self._count(made, is_new=not was_restored)
+
+    def _count(self, made: Made, *, is_new: bool) -> None:
+        if is_new and made.records:
+            self._files += 1
+            self._records += made.records
+            self._bytes += made.bytes
+
+    async def _started(self, each: Leaving, store: str) -> Archive:
+        return await archives_store.start(
+            self._desk.conn,
+            project_id=each.due.project_id,
+            kind=each.kind,
+            month=each.month,
+            store=store,
+            host=self._desk.host,
+        )
+
+    async def _is_held(self, each: Leaving) -> bool:
+        return await archives_store.is_held_in_table(
+            self._desk.conn, project_id=each.due.project_id, kind=each.kind, month=each.month
+        )
+
+    async def _tried(self, work: Awaitable[object]) -> bool:
+        try:
+            await work
+        except MailqueueError as exc:
+            self._needs.append(str(exc))
+            return False
+        return True

@@ -1,0 +1,153 @@
+"""Takes a month of a project's records out of its table and into a file, step by step.
+
+Killed anywhere and run again, nothing is missing and nothing is twice: a record leaves its table in
+the transaction that counts it as gone, and only when the whole file has been read back.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from mailqueue.core.crashpoints import reach
+from mailqueue.maintenance.archive import file_format
+from mailqueue.maintenance.archive.check import check
+from mailqueue.maintenance.archive.file_format import Record
+from mailqueue.maintenance.archive.rewrite import rewrite
+from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.model import Advance, Archive, ArchiveBroken, State, Task
+from mailqueue.maintenance.months import span_of
+from mailqueue.maintenance.store import archives as archives_store
+from mailqueue.maintenance.store import records as records_store
+from mailqueue.ports.filestore import Store
+
+BATCH = 2000
+"""Records that leave in one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What became of one file; no records where there was nothing to write."""
+
+    records: int
+    bytes: int
+
+
+async def carry_on(desk: Desk, archive: Archive) -> Made:
+    """Do all that is left to do for a file, from wherever an earlier run came to.
+
+    Raises:
+        ArchiveBroken: the file is not what was written; what is in no good file stays.
+        Unavailable: its store is away.
+    """
+    store = desk.stores.at(archive.store)
+    if archive.state == State.WRITING:
+        if not await _write(desk, store, archive):
+            return Made(0, 0)
+        archive = await _again(desk, archive)
+    if archive.state == State.RESTORED:
+        await archives_store.end_restored(desk.conn, archive.id)
+    await _verify(desk, store, archive)
+    await _remove(desk, store, await _again(desk, archive))
+    await _drop_what_went_elsewhere(desk, await _again(desk, archive))
+    reach("archive.removed")
+    await archives_store.archived(desk.conn, archive.id)
+    done = await _again(desk, archive)
+    return Made(done.records or 0, done.bytes or 0)
+
+
+async def _write(desk: Desk, store: Store, archive: Archive) -> bool:
+    """Write the file from the table; False where the table has nothing for it."""
+    span = span_of(archive.month)
+    with file_format.drafting(store) as path:
+        async with records_store.reading(
+            desk.reader, archive.kind, project_id=archive.project_id, span=span
+        ) as lines:
+            draft = await file_format.write(path, archive, _records(lines, desk.advance))
+        reach("archive.drafted")
+        if not draft.records:
+            await store.delete(archive.path)  # of an earlier run, which found some
+            await archives_store.forget_empty(desk.conn, archive.id)
+            return False
+        await desk.insist(Task.ARCHIVE)
+        await store.put(archive.path, path)
+    reach("archive.put")
+    await archives_store.written(desk.conn, archive.id, draft, host=desk.host)
+    reach("archive.written")
+    return True
+
+
+async def _records(lines: AsyncIterator[str], advance: Advance) -> AsyncIterator[Record]:
+    count = 0
+    async for line in lines:
+        yield Record(line.encode())
+        count += 1
+        if count % BATCH == 0:
+            advance(BATCH)
+    advance(count % BATCH)
+
+
+async def _verify(desk: Desk, store: Store, archive: Archive) -> None:
+    """Read the file back, right before anything leaves its table because of it."""
+    try:
+        await check(store, archive)
+    except ArchiveBroken:
+        if archive.state == State.WRITTEN:  # the table has everything yet: made anew next time
+            await archives_store.unwritten(desk.conn, archive.id)
+        raise
+    await archives_store.verified(desk.conn, archive.id)
+    reach("archive.verified")
+
+
+async def _remove(desk: Desk, store: Store, archive: Archive) -> None:
+    """Take out of the table what the file has, from where an earlier run came to."""
+    place, batch = 0, list[Record]()
+    async for record in file_format.records(store, archive):
+        place += 1
+        if place <= archive.removed:
+            continue
+        batch.append(record)
+        if len(batch) == BATCH:
+            await _remove_batch(desk, archive, batch, last=place)
+            batch = []
+    if batch:
+        await _remove_batch(desk, archive, batch, last=place)
+
+
+async def _remove_batch(desk: Desk, archive: Archive, batch: list[Record], *, last: int) -> None:
+    first = last - len(batch) + 1
+    async with desk.conn.transaction():
+        await desk.insist(Task.ARCHIVE)
+        there = await records_store.remove(
+            desk.conn, archive.kind, batch, span=span_of(archive.month)
+        )
+        missing = [n for n in range(len(batch)) if n not in there]
+        gone = await _gone_elsewhere(desk, archive, batch, missing)
+        await archives_store.removed(
+            desk.conn, archive.id, removed=last, gone_elsewhere=[first + n for n in gone]
+        )
+        reach("archive.removing")
+    desk.advance(len(batch))
+    reach("archive.batch")
+
+
+async def _gone_elsewhere(
+    desk: Desk, archive: Archive, batch: list[Record], missing: list[int]
+) -> list[int]:
+    """Give those that are mail or bodies in use again; what somebody deleted stays in the file."""
+    if not missing:
+        return []
+    found = await records_store.elsewhere(desk.conn, archive.kind, [batch[n] for n in missing])
+    return [missing[place] for place in sorted(found)]
+
+
+async def _drop_what_went_elsewhere(desk: Desk, archive: Archive) -> None:
+    """Mail that was requeued after it was written is not archived: it would be there twice."""
+    gone = set(archive.gone_elsewhere)
+    if gone:
+        await rewrite(desk, archive, lambda place, record: None if place in gone else record.line)
+
+
+async def _again(desk: Desk, archive: Archive) -> Archive:
+    found = await archives_store.find(desk.conn, archive.id)
+    if found is None:
+        raise ArchiveBroken(f"{archive.name} was taken out of mailqueue.archives meanwhile")
+    return found

@@ -1,0 +1,86 @@
+"""Attachments in folders and buckets: brought there, forgotten with their mail, deleted."""
+
+import hashlib
+import re
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+from mailqueue.core.errors import MailqueueError
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.message.file_storage import DRAFT, FileShelf
+from mailqueue.maintenance.context import Desk
+from mailqueue.maintenance.store import files as files_store
+from mailqueue.maintenance.store.files import LargeFile
+from mailqueue.ports.filestore import Store
+
+MOVED = "moved"
+"""What is counted under this name is not deleted."""
+YOUNG = timedelta(days=1)
+"""A younger file may belong to mail that is being accepted now."""
+_OURS = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/[0-9a-f]{64}-[0-9a-f]{12}")
+
+
+async def sweep(desk: Desk, *, needs: list[str]) -> dict[str, int]:
+    """Bring large files out of the database, forget what is kept no longer, delete the rest.
+
+    Says how many of each; what cannot be done now is added to `needs`. A file of another database
+    is never deleted: only folders of projects of this one are looked at.
+    """
+    counts = {"attachments": await files_store.sweep(desk.conn), "files": 0, MOVED: 0}
+    shelf = desk.stores.shelf
+    try:
+        async for file in _large(desk.conn, shelf):
+            counts[MOVED] += await _move_out(desk.conn, shelf, file)
+        for store in shelf.places:
+            _forget_drafts(store)
+            counts["files"] += await _delete_unnamed(desk.conn, store)
+    except MailqueueError as exc:
+        needs.append(str(exc))
+    return counts
+
+
+async def _large(conn: Conn, shelf: FileShelf) -> AsyncIterator[LargeFile]:
+    """Give files that were handed in by SQL, which can write no files."""
+    after: LargeFile | None = None
+    while shelf.places and (
+        some := await files_store.list_large(conn, shelf.over_bytes, after=after)
+    ):
+        for one in some:
+            yield one
+        after = some[-1]
+
+
+async def _move_out(conn: Conn, shelf: FileShelf, file: LargeFile) -> int:
+    octets = await files_store.read_octets(conn, file)
+    if octets is None:
+        return 0
+    sha256 = hashlib.sha256(octets).digest()
+    with shelf.draft() as path:
+        path.write_bytes(octets)
+        location = await shelf.put(file.project_id, path, size=len(octets), sha256=sha256)
+    return await files_store.move_out(conn, file, location=location)
+
+
+async def _delete_unnamed(conn: Conn, store: Store) -> int:
+    count = 0
+    for project in await files_store.list_projects(conn):
+        async for some in store.listed(str(project)):
+            before = datetime.now(UTC) - YOUNG
+            ours = [one for one in some if one.changed_at < before and _OURS.fullmatch(one.path)]
+            path_by_place = {f"{store.url}/{one.path}": one.path for one in ours}
+            known = await files_store.known(conn, list(path_by_place))
+            for place, path in path_by_place.items():
+                if place not in known:
+                    await store.delete(path)
+                    count += 1
+    return count
+
+
+def _forget_drafts(store: Store) -> None:
+    """Delete drafts of processes that were killed."""
+    if store.drafts is None:
+        return
+    before = (datetime.now(UTC) - YOUNG).timestamp()
+    for path in store.drafts.glob(f"{DRAFT}*"):
+        if path.stat().st_mtime < before:
+            path.unlink(missing_ok=True)

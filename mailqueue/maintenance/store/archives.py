@@ -1,0 +1,213 @@
+"""The manifest of the archive as rows."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, timedelta
+from uuid import UUID
+
+from psycopg.errors import InvalidParameterValue
+
+from mailqueue.core.errors import InvalidField
+from mailqueue.db import fetch
+from mailqueue.db.fetch import Conn
+from mailqueue.maintenance.archive.file_format import Draft
+from mailqueue.maintenance.model import Archive, ArchiveFile, Leftover, Retention
+
+EVERYBODY = "all"
+"""Stands for the projects that have no rule of their own."""
+
+
+@contextmanager
+def refusals_told() -> Iterator[None]:
+    """Turn input the database refuses into an error that names the field."""
+    try:
+        yield
+    except InvalidParameterValue as exc:
+        field, _, why = (exc.diag.message_primary or "").partition(": ")
+        raise InvalidField(field, why) from exc
+
+
+async def start(
+    conn: Conn, *, project_id: UUID, kind: str, month: date, store: str, host: str
+) -> Archive:
+    """Write down that a file is about to be made."""
+    asked = {"project_id": project_id, "kind": kind, "month": month, "store": store, "host": host}
+    return await fetch.one(conn, "start_archive", asked, Archive)
+
+
+async def forget_empty(conn: Conn, archive_id: int) -> None:
+    """Take that back: there was nothing to write."""
+    await fetch.run(conn, "forget_empty_archive", {"id": archive_id})
+
+
+async def find(conn: Conn, archive_id: int) -> Archive | None:
+    """Find one file of the archive."""
+    return await fetch.maybe(conn, "find_archive", {"id": archive_id}, Archive)
+
+
+async def in_states(
+    conn: Conn,
+    states: Sequence[str],
+    *,
+    project: str | None = None,
+    month: date | None = None,
+    kind: str | None = None,
+) -> list[Archive]:
+    """List files in these states, of one project, month and kind or of all."""
+    asked = {"states": list(states), "project": project, "month": month, "kind": kind}
+    return await fetch.many(conn, "list_archives", asked, Archive)
+
+
+async def files(
+    conn: Conn,
+    *,
+    project: str | None = None,
+    month: date | None = None,
+    kind: str | None = None,
+    with_purged: bool = False,
+) -> list[ArchiveFile]:
+    """List files as people look at them."""
+    asked = {"project": project, "month": month, "kind": kind, "with_purged": with_purged}
+    return await fetch.many(conn, "list_archive_files", asked, ArchiveFile)
+
+
+async def unfinished(conn: Conn) -> list[Archive]:
+    """List files whose records are on their way out."""
+    return await fetch.many(conn, "list_unfinished_archives", None, Archive)
+
+
+async def is_held_in_table(conn: Conn, *, project_id: UUID, kind: str, month: date) -> bool:
+    """Say whether another file of that project, kind and month keeps a new one from being begun."""
+    asked = {"project_id": project_id, "kind": kind, "month": month}
+    return await fetch.value(conn, "is_held_in_table", asked, bool)
+
+
+async def written(conn: Conn, archive_id: int, draft: Draft, *, host: str) -> None:
+    """Record that the file is complete in its store."""
+    await fetch.run(conn, "record_written", {"id": archive_id, "host": host, **_sizes(draft)})
+
+
+async def unwritten(conn: Conn, archive_id: int) -> None:
+    """Record that the file is not what was written."""
+    await fetch.run(conn, "record_unwritten", {"id": archive_id})
+
+
+async def verified(conn: Conn, archive_id: int) -> None:
+    """Record that the whole file was read back."""
+    await fetch.run(conn, "record_verified", {"id": archive_id})
+
+
+async def removed(conn: Conn, archive_id: int, *, removed: int, gone_elsewhere: list[int]) -> None:
+    """Record how far the records have left, and the places of those that left another way."""
+    asked = {"id": archive_id, "removed": removed, "gone_elsewhere": gone_elsewhere}
+    await fetch.run(conn, "record_removed", asked)
+
+
+async def archived(conn: Conn, archive_id: int) -> None:
+    """Record that the table has nothing of the file any more."""
+    await fetch.run(conn, "record_archived", {"id": archive_id})
+
+
+async def restored(conn: Conn, archive_id: int, *, keep: timedelta) -> None:
+    """Record that all records of the file are in the table again, for so long."""
+    await fetch.run(conn, "record_restored", {"id": archive_id, "keep": keep})
+
+
+async def end_restored(conn: Conn, archive_id: int) -> None:
+    """Let restored records leave again."""
+    await fetch.run(conn, "end_restored", {"id": archive_id})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a file lies."""
+
+    store: str
+    path: str
+    tier: str
+    revision: int
+
+
+async def replace(
+    conn: Conn,
+    archive: Archive,
+    place: Place,
+    *,
+    draft: Draft,
+    removed: int,
+    gone_elsewhere: list[int],
+) -> bool:
+    """Let another file take the place of this one; False where it was replaced meanwhile."""
+    asked = {
+        "id": archive.id,
+        "old_revision": archive.revision,
+        "store": place.store,
+        "path": place.path,
+        "tier": place.tier,
+        "revision": place.revision,
+        "removed": removed,
+        "gone_elsewhere": gone_elsewhere,
+        **_sizes(draft),
+    }
+    return await fetch.run(conn, "replace_archive_file", asked) == 1
+
+
+async def leftovers(conn: Conn) -> list[Leftover]:
+    """List files that are still to be deleted."""
+    return await fetch.many(conn, "list_leftovers", None, Leftover)
+
+
+async def forget_leftover(conn: Conn, leftover: Leftover) -> None:
+    """Record that the file is deleted."""
+    await fetch.run(conn, "forget_leftover", {"id": leftover.id, "path": leftover.path})
+
+
+async def cooling(conn: Conn) -> list[Archive]:
+    """List files old enough for the cold place."""
+    return await fetch.many(conn, "list_cooling_archives", None, Archive)
+
+
+async def purge(conn: Conn) -> int:
+    """Forget files whose records are kept no longer; say how many."""
+    return len(await fetch.many(conn, "purge_archives", None, int))
+
+
+async def retention(conn: Conn, project: str | None) -> list[Retention]:
+    """List how long everything is kept."""
+    return await fetch.many(conn, "list_retention", {"project": project}, Retention)
+
+
+async def change_retention(conn: Conn, rule: Retention, *, by: str) -> Retention | None:
+    """Set how long one kind is kept; give what held before.
+
+    Raises:
+        InvalidField: there is no such project, or the days cannot be.
+    """
+    asked = {
+        "project": None if rule.project == EVERYBODY else rule.project,
+        "kind": rule.kind,
+        "hot_days": rule.hot_days,
+        "warm_days": rule.warm_days,
+        "keep_days": rule.keep_days,
+        "by": by,
+    }
+    with refusals_told():
+        return await fetch.maybe(conn, "change_retention", asked, Retention)
+
+
+async def reset_retention(conn: Conn, kind: str, *, project: str, by: str) -> bool:
+    """Take a project's own rule away; False where it had none."""
+    asked = {"project": project, "kind": kind, "by": by}
+    with refusals_told():
+        return await fetch.value(conn, "reset_retention", asked, bool)
+
+
+def _sizes(draft: Draft) -> dict[str, object]:
+    return {
+        "records": draft.records,
+        "bytes": draft.bytes,
+        "sha256": draft.sha256,
+        "first_at": draft.first_at,
+        "last_at": draft.last_at,
+    }

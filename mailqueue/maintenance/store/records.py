@@ -1,0 +1,101 @@
+"""Records on their way out of their tables and back; each kind has statements of its own."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from mailqueue.db import fetch
+from mailqueue.db.fetch import Conn
+from mailqueue.db.stream import texts
+from mailqueue.maintenance.archive.file_format import Record, time_field
+from mailqueue.maintenance.model import Archive, Due, Kind
+from mailqueue.maintenance.months import Span
+
+
+@dataclass(frozen=True, slots=True)
+class _Statements:
+    find: str
+    read: str
+    remove: str
+    restore: str
+    lock: str | None = None
+
+
+_OF_EVENTS = _Statements(
+    "find_due_email_events", "read_email_events", "remove_email_events", "restore_email_events"
+)
+_STATEMENTS: Mapping[str, _Statements] = MappingProxyType(
+    {
+        Kind.HISTORY: _Statements(
+            "find_due_email_history",
+            "read_email_history",
+            "remove_email_history",
+            "restore_email_history",
+        ),
+        Kind.LOGS: _Statements(
+            "find_due_send_logs", "read_send_logs", "remove_send_logs", "restore_send_logs"
+        ),
+        Kind.EVENTS: _OF_EVENTS,
+        Kind.ENGAGEMENT: _OF_EVENTS,
+        Kind.CONTENTS: _Statements(
+            "find_due_email_contents",
+            "read_email_contents",
+            "remove_email_contents",
+            "restore_email_contents",
+            "lock_email_contents",
+        ),
+        Kind.ATTACHMENTS: _Statements(
+            "find_due_attachments",
+            "read_leaving_attachments",
+            "remove_attachments",
+            "restore_attachments",
+        ),
+    }
+)
+
+
+async def find_due(conn: Conn, kind: Kind, *, span: Span) -> list[Due]:
+    """Find the projects whose records of a month are old enough to leave."""
+    return await fetch.many(conn, _STATEMENTS[kind].find, {"kind": kind, **_times(span)}, Due)
+
+
+def reading(
+    conn: Conn, kind: str, *, project_id: object, span: Span
+) -> AbstractAsyncContextManager[Any]:
+    """Read the records that may leave, as lines of JSON, all as of one moment."""
+    params = {"kind": kind, "project_id": project_id, **_times(span)}
+    return texts(conn, _STATEMENTS[kind].read, params)
+
+
+async def remove(conn: Conn, kind: str, records: Sequence[Record], *, span: Span) -> set[int]:
+    """Delete records; give the places, from 0, of those that were there to be deleted.
+
+    Call it in a transaction: it locks first and looks then.
+    """
+    statements, time = _STATEMENTS[kind], time_field(kind)
+    keys = {
+        "ids": [str(each.fields["id"]) for each in records],
+        "times": [str(each.fields[time]) for each in records],
+    }
+    if statements.lock is not None:
+        await fetch.run(conn, statements.lock, keys)
+    gone = await fetch.many(conn, statements.remove, keys | _times(span), int)
+    return {place - 1 for place in gone}
+
+
+async def elsewhere(conn: Conn, kind: str, records: Sequence[Record]) -> set[int]:
+    """Give the places, from 0, of records the database still has: requeued mail, bodies in use."""
+    asked = {"kind": kind, "ids": [str(each.fields["id"]) for each in records]}
+    return {place - 1 for place in await fetch.many(conn, "find_elsewhere", asked, int)}
+
+
+async def restore(conn: Conn, archive: Archive, records: Sequence[Record]) -> int:
+    """Bring records back; say how many were not there."""
+    documents = [each.line.decode() for each in records]
+    return await fetch.value(conn, _STATEMENTS[archive.kind].restore, {"documents": documents}, int)
+
+
+def _times(span: Span) -> dict[str, object]:
+    return {"since": span.since, "until": span.until}

@@ -1,0 +1,59 @@
+"""The checks of an installation, in the order in which their faults explain each other."""
+
+from mailqueue.core.errors import MailqueueError
+from mailqueue.db.reported import reported
+from mailqueue.operations.doctor import mail, server
+from mailqueue.operations.doctor.context import Check, Patient, unsound
+from mailqueue.operations.doctor.disk_space import report_once
+from mailqueue.operations.model import CheckRow, Finding, State
+from mailqueue.operations.store import health as health_store
+
+# What can be said of any server.
+SERVER_CHECKS: tuple[Check, ...] = (
+    server.server_version,
+    server.encoding,
+    server.isolation,
+    server.roles,
+    server.data_folder,
+    server.schema,
+)
+
+
+async def examine(patient: Patient) -> list[Finding]:
+    """Run the checks; those that need the schema only where it is the right one."""
+    findings = [await _run(check, patient) for check in SERVER_CHECKS]
+    if findings[-1].is_ok:
+        findings += await _health(patient)
+        findings.append(await _run(mail.credentials, patient))
+        findings.append(await _run(mail.attachment_files, patient))
+    return findings
+
+
+async def _run(check: Check, patient: Patient) -> Finding:
+    """A check that cannot be made is a finding too: it says what is in the way."""
+    try:
+        with reported(patient.settings.database):
+            return await check(patient)
+    except MailqueueError as exc:
+        return _in_the_way(check.__name__.replace("_", " "), exc)
+
+
+async def _health(patient: Patient) -> list[Finding]:
+    """Read view health, after bringing it what it cannot find out by itself."""
+    try:
+        with reported(patient.settings.database):
+            if await health_store.may_tell(patient.conn):
+                await mail.compare_books(patient)
+                await report_once(patient.conn, patient.settings)
+            return [_finding(row) for row in await health_store.read_health(patient.conn)]
+    except MailqueueError as exc:
+        return [_in_the_way("health", exc)]
+
+
+def _finding(row: CheckRow) -> Finding:
+    state = State(row.state)
+    return Finding(row.name, state is State.OK, row.found, row.fix, state)
+
+
+def _in_the_way(check: str, exc: MailqueueError) -> Finding:
+    return unsound(check, f"cannot be checked: {exc}", fix="see to that and check again")

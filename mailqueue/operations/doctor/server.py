@@ -1,0 +1,115 @@
+"""Whether the server, the schema and this machine are what mailqueue needs."""
+
+import os
+from pathlib import Path
+
+from mailqueue.core.errors import ConfigError
+from mailqueue.db.migrate import status_of
+from mailqueue.db.migrations import read_schema
+from mailqueue.db.roles import ROLES
+from mailqueue.db.sql import sql_folder
+from mailqueue.operations.doctor.context import Patient, some, sound, unsound
+from mailqueue.operations.model import Finding
+from mailqueue.operations.store import overview as overview_store
+
+OLDEST_MAJOR, NEWEST_MAJOR = 15, 18
+
+
+async def server_version(patient: Patient) -> Finding:
+    """PostgreSQL is one of the versions this is tested on."""
+    facts = await overview_store.server_facts(patient.conn)
+    if OLDEST_MAJOR <= facts.version_num // 10_000 <= NEWEST_MAJOR:
+        return sound("server", f"PostgreSQL {facts.version} answers")
+    return unsound(
+        "server",
+        f"PostgreSQL {facts.version} is not between {OLDEST_MAJOR} and {NEWEST_MAJOR}",
+        fix="move the database to a server of one of these versions",
+    )
+
+
+async def encoding(patient: Patient) -> Finding:
+    """The database keeps every character."""
+    facts = await overview_store.server_facts(patient.conn)
+    if facts.encoding == "UTF8":
+        return sound("encoding", "the database is in UTF8")
+    return unsound(
+        "encoding",
+        f"the database is in {facts.encoding}, which cannot hold every character",
+        fix="dump it and restore it into a database made with ENCODING 'UTF8'",
+    )
+
+
+async def isolation(patient: Patient) -> Finding:
+    """Claims see the newest commits."""
+    facts = await overview_store.server_facts(patient.conn)
+    if facts.isolation == "read committed":
+        return sound("isolation", "transactions are read committed by default")
+    return unsound(
+        "isolation",
+        f"default_transaction_isolation is {facts.isolation}, under which no mail can be claimed",
+        fix="ALTER DATABASE … SET default_transaction_isolation = 'read committed'",
+    )
+
+
+async def schema(patient: Patient) -> Finding:
+    """The schema is the one this code brings."""
+    found = await status_of(patient.conn, read_schema(sql_folder()))
+    if found.is_current:
+        return sound("schema", f"the schema is at version {found.version}, the newest known")
+    if found.version > found.newest_known:
+        return unsound(
+            "schema",
+            f"the schema is at {found.version}, this mailqueue knows up to {found.newest_known}",
+            fix="upgrade mailqueue",
+        )
+    return unsound(
+        "schema",
+        f"the schema is at {found.version} of {found.newest_known}"
+        if found.pending
+        else "functions, views or grants are not those of this mailqueue",
+        fix="run `mailqueue migrate`",
+    )
+
+
+async def roles(patient: Patient) -> Finding:
+    """The roles that programs and workers log in with exist."""
+    known = await overview_store.known_roles(patient.conn, list(ROLES))
+    missing = [role for role in ROLES if role not in known]
+    if not missing and not await overview_store.may_act_as_api(patient.conn):
+        return unsound(
+            "roles",
+            "this login may not take the role mailqueue_api: were the API to run with it, tenants "
+            "would be kept apart by its statements alone",
+            fix="let an administrator run GRANT mailqueue_api TO this login",
+        )
+    if not missing:
+        return sound("roles", f"all {len(ROLES)} roles are there")
+    return unsound(
+        "roles",
+        f"the server has no role {some(missing, most=7)}",
+        fix="let an administrator run CREATE ROLE … NOLOGIN for each, then `mailqueue migrate`",
+    )
+
+
+async def data_folder(patient: Patient) -> Finding:
+    """The folder for keys and the embedded server can be written."""
+    folder = patient.settings.data
+    existing = _nearest(folder)
+    if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
+        return sound("data folder", f"{folder} can be written")
+    return unsound(
+        "data folder",
+        f"{folder} cannot be written: {existing} is closed to this user",
+        fix=f"give this user {existing}, or name another folder in MAILQUEUE_DATA",
+    )
+
+
+def _nearest(folder: Path) -> Path:
+    """Give the folder, or the nearest of its parents that is there."""
+    for candidate in (folder, *folder.parents):
+        try:
+            if candidate.exists():
+                return candidate
+        except PermissionError:
+            continue
+    raise ConfigError(f"MAILQUEUE_DATA {folder} lies nowhere")

@@ -1,0 +1,193 @@
+"""Runs the whole platform in one command: PostgreSQL, schema, API, mail trap and workers."""
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+
+from mailqueue.api.app import create_app
+from mailqueue.api.http.server import bind, listening, local_url
+from mailqueue.core.errors import ConfigError
+from mailqueue.db.migrate import migrate
+from mailqueue.db.pool import Pool, borrow, open_pool
+from mailqueue.embedded.server import embedded_server
+from mailqueue.inbound.listener import bounces_beside
+from mailqueue.inbound.worker import keeping_inbound
+from mailqueue.mail.send.partitions import keep_partitions
+from mailqueue.privacy.unfinished import keeping_erasures
+from mailqueue.process.pool import Fleet
+from mailqueue.senders.rates import keep_max_send_rate
+from mailqueue.senders.trap_account import LOOPBACK, point_to_trap
+from mailqueue.settings.environment import DatabaseSettings, DatabaseSource, Settings
+from mailqueue.settings.tracking import TrackingSettings
+from mailqueue.submission.server import submission_beside
+from mailqueue.tenants.keys.local import keep_local_key
+from mailqueue.trap.server import trap_server
+from mailqueue.vault.masterkey import FILE_NAME, create_master_key, master_key_of
+from mailqueue.vault.vault import check_master_key
+from mailqueue.webhooks.worker import keeping_webhooks
+from mailqueue.wiring.files import ArchiveStores
+from mailqueue.wiring.receiving import inbound_tools
+from mailqueue.wiring.serving import build_services
+from mailqueue.wiring.telling import webhook_tools
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Where everything is, as URLs; `trap` and `trap_smtp` are None when the trap is off.
+
+    `api_key` is None where the installation gives out no test keys, `submission` where no mail is
+    taken by SMTP.
+    """
+
+    api: str
+    database: str
+    trap_smtp: str | None
+    trap: str | None
+    data: str
+    api_key: str | None
+    submission: str | None = None
+
+
+async def run_everything(
+    settings: Settings, stop: asyncio.Event, *, say: Say, ready: Callable[[Running], None]
+) -> None:
+    """Start all parts, tell `ready`, and stop them in order when told to.
+
+    Raises:
+        ConfigError: a setting stands in the way.
+        Conflict: another `up` has the data folder.
+        Unavailable: PostgreSQL is away.
+    """
+    async with AsyncExitStack() as stack:
+        _check_trap(settings)
+        database = await stack.enter_async_context(_database(settings, say))
+        settings = replace(settings, database=database)
+        api_socket = stack.enter_context(
+            bind(settings.api.host, settings.api.port, option="--port")
+        )
+        settings = _with_public_url(settings, api_socket)
+        _keep_master_key(settings, say)
+        await migrate(database, progress=say)
+        pool = await stack.enter_async_context(
+            open_pool(database, application_name="mailqueue/up", min_size=2)
+        )
+        trap = await stack.enter_async_context(_trap(settings, pool))
+        api_key = await _prepare(settings, pool, trap)
+        app = create_app(settings, pool, services=build_services(settings, pool))
+        api = await stack.enter_async_context(listening(app, api_socket))
+        smtp = await stack.enter_async_context(submission_beside(settings, pool, say=say))
+        await stack.enter_async_context(keeping_webhooks(database, webhook_tools(settings)))
+        await stack.enter_async_context(keeping_inbound(database, lambda: inbound_tools(settings)))
+        await stack.enter_async_context(bounces_beside(settings.bounces, pool, database))
+        await stack.enter_async_context(
+            keeping_erasures(
+                pool, database, lambda: ArchiveStores(settings.archive, settings.attachments)
+            )
+        )
+        fleet = asyncio.create_task(Fleet(settings, kind="send").run(stop), name="workers")
+        ready(
+            Running(
+                api=api,
+                database=database.url.reveal(),
+                trap_smtp=local_url("smtp", settings.trap.host, trap.port) if trap else None,
+                trap=f"{api}/trap" if trap else None,
+                data=str(settings.data),
+                api_key=api_key,
+                submission=local_url("smtp", smtp.host, smtp.port) if smtp else None,
+            )
+        )
+        await fleet  # ends when told to stop and all mail in flight is recorded
+
+
+def _check_trap(settings: Settings) -> None:
+    hosts = (settings.trap.host, settings.api.host)
+    if settings.trap.is_on and settings.trap.password is None and not all(map(_is_loopback, hosts)):
+        raise ConfigError(
+            "MAILQUEUE_TRAP_PASSWORD is needed where the trap is reachable from other machines: "
+            "set it, listen on 127.0.0.1, or turn the trap off with --no-trap"
+        )
+
+
+def _with_public_url(settings: Settings, sock: socket.socket) -> Settings:
+    """Have links in mail lead here where nobody but this machine can follow them anyway."""
+    if settings.tracking.public_url is not None or not _is_loopback(settings.api.host):
+        return settings
+    host, port = sock.getsockname()[:2]
+    return replace(settings, tracking=TrackingSettings(local_url("http", host, port)))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@asynccontextmanager
+async def _database(settings: Settings, say: Say) -> AsyncIterator[DatabaseSettings]:
+    """Give the server that was named, or a private one for as long as we run."""
+    if settings.database.source in (DatabaseSource.GIVEN, DatabaseSource.LIBPQ):
+        _make_folder(settings)
+        yield settings.database
+        return
+    say("starting PostgreSQL")
+    async with embedded_server(settings.data, service_user=settings.service_user) as server:
+        given = settings.database
+        yield replace(server.database, pooler=given.pooler)
+
+
+def _make_folder(settings: Settings) -> None:
+    try:
+        settings.data.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise ConfigError(
+            f"{settings.data} cannot be made: {exc.strerror}; name another folder with --data"
+        ) from exc
+
+
+def _keep_master_key(settings: Settings, say: Say) -> None:
+    if settings.master_key is None and not (settings.data / FILE_NAME).exists():
+        create_master_key(settings.data)
+        say(
+            f"made a master key in {settings.data / FILE_NAME}: "
+            "keep a copy, sealed passwords need it"
+        )
+
+
+@asynccontextmanager
+async def _trap(settings: Settings, pool: Pool) -> AsyncIterator["_Trap | None"]:
+    """Run the trap; our own workers reach it without a password, on loopback only."""
+    given = settings.trap
+    if not given.is_on:
+        yield None
+        return
+    public = trap_server(
+        pool, settings.database, host=given.host, port=given.port, password=given.password
+    )
+    async with public as outer:
+        if given.password is None:
+            yield _Trap(outer.port, outer.port)
+            return
+        async with trap_server(pool, settings.database, host=LOOPBACK, port=0) as inner:
+            yield _Trap(outer.port, inner.port)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trap:
+    port: int
+    port_of_workers: int
+
+
+async def _prepare(settings: Settings, pool: Pool, trap: _Trap | None) -> str | None:
+    """Bring rows up to what runs here; give the API key of this machine."""
+    async with borrow(pool, settings.database) as conn:
+        await check_master_key(conn, master_key_of(settings))
+        await keep_partitions(conn)
+        await keep_max_send_rate(conn, settings.workers.max_send_rate)
+        await point_to_trap(conn, port=trap.port_of_workers if trap else None)
+        return await keep_local_key(conn, settings.data)

@@ -1,0 +1,94 @@
+"""The process in which templates are compiled and tried: takes jobs, and bounds itself for each."""
+
+import os
+import resource
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any, BinaryIO
+
+import orjson
+
+from mailqueue.rendering.compiled import Source
+from mailqueue.rendering.dialect import as_jinja
+from mailqueue.rendering.drafting import draft
+from mailqueue.rendering.faults import Exceeded, TemplateFault
+from mailqueue.rendering.preview import preview
+from mailqueue.rendering.process.frames import LENGTH_BYTES
+from mailqueue.rendering.styles import inlined
+
+CPU_SECONDS = 2
+MEMORY_BYTES = 512 * 1024 * 1024
+
+
+def _draft(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    made = draft(
+        asked["subject"],
+        html=asked["html"],
+        text=asked["text"],
+        parts=asked["parts"],
+        schema=asked["schema"],
+    )
+    return {"parts": made.parts, "needs": made.needs}
+
+
+def _preview(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    source = Source(asked["subject"], asked["html"], asked["text"], asked["parts"], asked["schema"])
+    made = preview(source, asked["variables"], category=asked["category"])
+    return asdict(made)
+
+
+def _inline(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"html": inlined(as_jinja(asked["html"], "html"))}
+
+
+_JOBS: Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]] = {
+    "draft": _draft,
+    "preview": _preview,
+    "inline": _inline,
+}
+
+
+def main() -> None:
+    """Do the jobs that come in, until nobody sends any."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
+    while (job := _read(incoming)) is not None:
+        _bound_time()
+        answer = orjson.dumps(_answer(orjson.loads(job)))
+        outgoing.write(len(answer).to_bytes(LENGTH_BYTES) + answer)
+        outgoing.flush()
+
+
+def _read(incoming: BinaryIO) -> bytes | None:
+    head = incoming.read(LENGTH_BYTES)
+    if len(head) < LENGTH_BYTES:
+        return None
+    return incoming.read(int.from_bytes(head))
+
+
+def _bound_time() -> None:
+    """Let the next job have its CPU time; the signal that follows ends the process."""
+    used = os.times()
+    limit = int(used.user + used.system) + 1 + CPU_SECONDS
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+
+
+def _answer(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    try:
+        return {"found": _JOBS[asked["job"]](asked)}
+    except TemplateFault as exc:
+        return _fault(exc.why, exc.part, exc.line, is_excess=isinstance(exc, Exceeded))
+    except MemoryError:
+        return _fault("it takes more memory than a template may", "", None, is_excess=True)
+
+
+def _fault(why: str, part: str, line: int | None, *, is_excess: bool) -> Mapping[str, Any]:
+    plain = why.encode("utf-8", "replace").decode()
+    return {"fault": {"why": plain, "part": part, "line": line, "is_excess": is_excess}}
+
+
+if __name__ == "__main__":
+    main()

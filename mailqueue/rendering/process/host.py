@@ -1,0 +1,128 @@
+"""Has templates compiled and tried in a process that may do little, and not for long."""
+
+import asyncio
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+import mailqueue
+from mailqueue.rendering.faults import Exceeded, TemplateFault
+from mailqueue.rendering.process.frames import LENGTH_BYTES
+
+DEADLINE_SECONDS = 20.0
+"""Of the wall clock, for a machine that is busy: the process gets far less CPU time than that."""
+MOST_ANSWER_BYTES = 64 * 1024 * 1024
+
+Process = subprocess.Popen[bytes]
+
+
+class Chamber:
+    """One process that does one job after the other; a job that kills it hurts nobody else.
+
+    It begins with the first job, and ends with `close` or when nobody has the chamber any more.
+    """
+
+    def __init__(self) -> None:
+        self._process: Process | None = None
+        self._turn = asyncio.Lock()
+
+    async def call(self, job: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Have a job done and give its answer.
+
+        Raises:
+            TemplateFault: what the template did wrong.
+            Exceeded: it took more time or memory than it may.
+        """
+        try:
+            request = orjson.dumps({"job": job, **asked})
+        except orjson.JSONEncodeError as exc:  # numbers and depths that only Python has
+            raise TemplateFault(f"a value cannot be written as JSON: {exc}") from None
+        async with self._turn:
+            doing = asyncio.ensure_future(asyncio.to_thread(self._done, request))
+            try:
+                answer = await asyncio.shield(doing)
+            except asyncio.CancelledError:
+                self._kill()
+                with suppress(Exceeded):
+                    await doing
+                raise
+        if (fault := answer.get("fault")) is not None:
+            kind = Exceeded if fault["is_excess"] else TemplateFault
+            raise kind(fault["why"], part=fault["part"], line=fault["line"])
+        found: dict[str, Any] = answer["found"]
+        return found
+
+    async def close(self) -> None:
+        """End the process."""
+        async with self._turn:
+            if self._process is not None:
+                await asyncio.to_thread(_end, self._process)
+                self._process = None
+
+    def _done(self, request: bytes) -> dict[str, Any]:
+        process = self._process
+        if process is None or process.poll() is not None:
+            process = self._process = _started()
+            weakref.finalize(self, _end, process)
+        late = threading.Timer(DEADLINE_SECONDS, process.kill)
+        late.start()
+        try:
+            return _exchanged(process, request)
+        except (OSError, EOFError):
+            _end(process)
+            raise Exceeded("it takes more time or memory than a template may") from None
+        finally:
+            late.cancel()
+
+    def _kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+
+
+def _exchanged(process: Process, request: bytes) -> dict[str, Any]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(len(request).to_bytes(LENGTH_BYTES) + request)
+    process.stdin.flush()
+    length = int.from_bytes(_read(process, LENGTH_BYTES))
+    if length > MOST_ANSWER_BYTES:
+        raise EOFError
+    answer: dict[str, Any] = orjson.loads(_read(process, length))
+    return answer
+
+
+def _read(process: Process, count: int) -> bytes:
+    assert process.stdout is not None
+    found = process.stdout.read(count)
+    if len(found) < count:
+        raise EOFError
+    return found
+
+
+def _end(process: Process) -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):  # what it did not read any more
+                pipe.close()
+
+
+def _started() -> Process:
+    # Nothing of our environment: no template is to find a connection string in it.
+    package = Path(mailqueue.__file__).parent.parent
+    return subprocess.Popen(
+        [sys.executable, "-m", "mailqueue.rendering.process.child"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={"PYTHONPATH": str(package), "PYTHONUTF8": "1"},
+        start_new_session=True,  # a Ctrl-C is for whoever started us
+    )

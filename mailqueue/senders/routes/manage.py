@@ -1,0 +1,67 @@
+"""What can be done with routing rules: add, list, remove, and ask what a mail would take."""
+
+from mailqueue.core.address import InvalidAddress, parse_address
+from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.senders.routes import store as routes_store
+from mailqueue.senders.routes.model import Candidate, NewRoute, Route
+from mailqueue.senders.store import accounts as accounts_store
+
+
+async def add(conn: Conn, project: str, *, new: NewRoute, by: str | None = None) -> Route:
+    """Have mail that names no account and fits take the accounts of the rule, in order.
+
+    Raises:
+        InvalidField: a field at fault, with the value.
+        NotFound: there is no such project.
+    """
+    await _check_project(conn, project)
+    rule_id = await routes_store.add_route(conn, project, new=new, by=by)
+    found = await routes_store.list_routes(conn, project)
+    return next(route for route in found if route.rule_id == rule_id)
+
+
+async def remove(conn: Conn, project: str, *, rule_id: int, by: str | None = None) -> None:
+    """Take a rule away; its queued mail takes the accounts of mail without a rule.
+
+    Raises:
+        NotFound: there is no such project, or no such rule in it.
+    """
+    await _check_project(conn, project)
+    if not await routes_store.remove_route(conn, project, rule_id=rule_id, by=by):
+        raise NotFound("routing rule", f"{rule_id} in project {project}")
+
+
+async def list_all(conn: Conn, *, project: str | None = None) -> list[Route]:
+    """List rules in the order they are looked at; None for those of every project.
+
+    Raises:
+        NotFound: there is no such project.
+    """
+    if project is not None:
+        await _check_project(conn, project)
+    return await routes_store.list_routes(conn, project)
+
+
+async def candidates(
+    conn: Conn, project: str, *, recipient: str, category: str, tags: list[str]
+) -> list[Candidate]:
+    """Say which accounts such a mail would take that names none, in order.
+
+    Raises:
+        InvalidField: the recipient is no address.
+        NotFound: there is no such project.
+    """
+    try:
+        parse_address(recipient)
+    except InvalidAddress as exc:
+        raise InvalidField("recipient", str(exc)) from exc
+    await _check_project(conn, project)
+    return await routes_store.test_route(
+        conn, project, recipient=recipient, category=category, tags=tags
+    )
+
+
+async def _check_project(conn: Conn, project: str) -> None:
+    if await accounts_store.find_project(conn, project) is None:
+        raise NotFound("project", project)

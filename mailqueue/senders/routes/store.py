@@ -1,0 +1,50 @@
+"""Routing rules as rows."""
+
+from dataclasses import asdict
+
+from psycopg.errors import InvalidParameterValue
+
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.mailboxes import with_wire_domains
+from mailqueue.db.fetch import Conn, many, value
+from mailqueue.senders.routes.model import Candidate, NewRoute, Route
+
+
+async def add_route(conn: Conn, project: str, *, new: NewRoute, by: str | None) -> int:
+    """Add a rule; give its number.
+
+    Raises:
+        InvalidField: a field at fault, in the database's words.
+    """
+    asked = {**with_wire_domains(asdict(new))} | {
+        "senders": list(new.senders),
+        "project": project,
+        "by": by,
+    }
+    try:
+        async with conn.transaction():
+            return await value(conn, "add_route", asked, int)
+    except InvalidParameterValue as exc:
+        field = exc.diag.column_name or "rule"
+        said = (exc.diag.message_primary or "").removeprefix(f"{field}: ")
+        raise InvalidField(field, said) from exc
+
+
+async def remove_route(conn: Conn, project: str, *, rule_id: int, by: str | None) -> bool:
+    """Take a rule away; say whether there was one."""
+    return await value(
+        conn, "remove_route", {"project": project, "rule_id": rule_id, "by": by}, bool
+    )
+
+
+async def list_routes(conn: Conn, project: str | None) -> list[Route]:
+    """List the rules of a project, or of all, in the order they are looked at."""
+    return await many(conn, "list_routes", {"project": project}, Route)
+
+
+async def test_route(
+    conn: Conn, project: str, *, recipient: str, category: str, tags: list[str]
+) -> list[Candidate]:
+    """List the accounts such a mail would take, in order."""
+    asked = {"project": project, "recipient": recipient, "category": category, "tags": tags}
+    return await many(conn, "test_route", asked, Candidate)

@@ -1,0 +1,298 @@
+"""Reads every setting once, from the environment, and reports all faults together.
+
+`MAILQUEUE_*` variables, `DATABASE_URL` and libpq's `PG*`. No other module reads the environment.
+"""
+
+import os
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, BeforeValidator, Field, ValidationError
+from pydantic_settings import SettingsConfigDict
+
+from mailqueue.core.dsn import take_pool_max
+from mailqueue.core.errors import ConfigError
+from mailqueue.core.secret import Secret
+from mailqueue.settings.attachments import OVER_BYTES, AttachmentSettings
+from mailqueue.settings.bounces import BounceSettings
+from mailqueue.settings.data_folder import default_data
+from mailqueue.settings.nameserver import NameServer
+from mailqueue.settings.oidc import OidcSettings
+from mailqueue.settings.submission import SubmissionSettings
+from mailqueue.settings.tracking import TrackingSettings
+from mailqueue.settings.variables import (
+    ArchivePlace,
+    BouncesVariables,
+    NameServers,
+    Network,
+    Networks,
+    OidcVariables,
+    Places,
+    Port,
+    PublicUrl,
+    SecretText,
+    SubmissionVariables,
+    bounces_of,
+    check_database_url,
+    faults_of,
+    oidc_of,
+    refuse_control,
+    submission_of,
+)
+
+__all__ = ["Network"]
+# Where libpq finds a server by itself; a lone PGUSER or PGPASSWORD names none.
+_LIBPQ_SERVER = ("PGHOST", "PGHOSTADDR", "PGSERVICE")
+
+
+class Pooler(StrEnum):
+    """What stands between us and PostgreSQL."""
+
+    NONE = "none"
+    SESSION = "session"
+    TRANSACTION = "transaction"  # no prepared statements, no LISTEN, no session locks
+
+
+class LogFormat(StrEnum):
+    """How log lines look; auto is console on a terminal and JSON elsewhere."""
+
+    AUTO = "auto"
+    CONSOLE = "console"
+    JSON = "json"
+
+
+class LogLevel(StrEnum):
+    """The least severe line that is written."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class DatabaseSource(StrEnum):
+    """Where the connection string came from."""
+
+    GIVEN = "given"  # MAILQUEUE_DATABASE_URL or DATABASE_URL
+    LIBPQ = "libpq"  # PGHOST and its kin; the string is empty and libpq reads them itself
+    DIRECT = "direct"  # MAILQUEUE_DIRECT_URL
+    EMBEDDED = "embedded"  # the data folder of a running `mailqueue up`
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseSettings:
+    """How to reach PostgreSQL; `url` is what libpq may have, `pool_max` already taken out.
+
+    `direct` names PostgreSQL itself where a pooler stands in between.
+    """
+
+    url: Secret
+    source: DatabaseSource = DatabaseSource.GIVEN
+    pool_max: int = 10
+    pooler: Pooler = Pooler.NONE
+    direct: Secret | None = None
+
+    @property
+    def for_sessions(self) -> "DatabaseSettings":
+        """Give the way for what needs a session of its own: LISTEN, SET, migrations, psql."""
+        if self.direct is None:
+            return self
+        return DatabaseSettings(self.direct, DatabaseSource.DIRECT, self.pool_max)
+
+    @property
+    def has_sessions(self) -> bool:
+        """Say whether LISTEN and SET hold on that way."""
+        return self.for_sessions.pooler is not Pooler.TRANSACTION
+
+
+@dataclass(frozen=True, slots=True)
+class ApiSettings:
+    """Where HTTP is served; port 0 picks a free one."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrapSettings:
+    """The built-in mail trap; `password` is needed when `host` is not loopback."""
+
+    is_on: bool
+    host: str
+    port: int
+    password: Secret | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """How much send workers take on."""
+
+    processes: int
+    in_flight: int  # mails one process hands over at once
+    batch: int  # rows one claim takes
+    max_send_rate: float | None = None  # recipients a second of the whole installation; 0: no limit
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveSettings:
+    """Where archive files go: file:///folder or s3://bucket/prefix; None: nowhere."""
+
+    warm: str | None
+    cold: str | None
+    s3_endpoint: str | None = None  # None: the one of the region
+
+
+@dataclass(frozen=True, slots=True)
+class LogSettings:
+    """What is logged and how."""
+
+    level: LogLevel
+    format: LogFormat
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything the environment and the command's options decide."""
+
+    data: Path
+    database: DatabaseSettings
+    api: ApiSettings
+    trap: TrapSettings
+    workers: WorkerSettings
+    archive: ArchiveSettings
+    log: LogSettings
+    master_key: Secret | None
+    service_user: str | None  # runs the embedded server when we are root
+    allowed_hosts: tuple[Network, ...]  # networks that pass the outbound check although private
+    name_servers: tuple[NameServer, ...] = ()  # asked by checks of domains; none: the system's
+    master_key_previous: Secret | None = None  # opens what the master key before sealed
+    attachments: AttachmentSettings = field(default_factory=AttachmentSettings)
+    tracking: TrackingSettings = field(default_factory=TrackingSettings)
+    oidc: OidcSettings | None = None  # None: administrators have tokens of ours only
+    submission: SubmissionSettings = field(default_factory=SubmissionSettings)
+    bounces: BounceSettings = field(default_factory=BounceSettings)
+
+
+class Environment(OidcVariables, SubmissionVariables, BouncesVariables):
+    """The variables as they stand in the environment, one field each."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="MAILQUEUE_",
+        env_ignore_empty=True,
+        arbitrary_types_allowed=True,
+        frozen=True,
+        populate_by_name=True,
+        extra="forbid",
+        hide_input_in_errors=True,
+    )
+
+    database_url: Annotated[Secret | None, BeforeValidator(check_database_url)] = Field(
+        default=None, validation_alias=AliasChoices("MAILQUEUE_DATABASE_URL", "DATABASE_URL")
+    )
+    pooler: Pooler = Pooler.NONE
+    direct_url: Annotated[Secret | None, BeforeValidator(check_database_url)] = None
+    data: Path = Field(default_factory=default_data)
+    master_key: SecretText | None = None
+    master_key_previous: SecretText | None = None
+    service_user: str | None = None
+    host: Annotated[str, BeforeValidator(refuse_control)] = "127.0.0.1"
+    port: Port = 8025
+    trap_port: Port = 1025
+    trap_password: SecretText | None = None
+    no_trap: bool = False
+    workers: Annotated[int, Field(ge=0, le=256)] = Field(
+        default_factory=lambda: os.cpu_count() or 1
+    )
+    in_flight: Annotated[int, Field(ge=1, le=1000)] = 64
+    batch: Annotated[int, Field(ge=1, le=5000)] = 200
+    max_send_rate: Annotated[float | None, Field(ge=0, le=1_000_000)] = None
+    allowed_hosts: Networks = ()
+    resolver: NameServers = ()
+    archive: ArchivePlace = None
+    archive_cold: ArchivePlace = None
+    archive_endpoint: str | None = None
+    attachment_store: Places = ()
+    attachment_over: Annotated[int, Field(ge=1024, le=26_214_400)] = OVER_BYTES
+    attachment_endpoint: str | None = None
+    public_url: PublicUrl = None
+    log_level: LogLevel = LogLevel.INFO
+    log_format: LogFormat = LogFormat.AUTO
+
+
+def load_settings(**options: Any) -> Settings:
+    """Read the environment; `options` (named as the fields of Environment) win where not None.
+
+    Raises:
+        ConfigError: one line for each faulty variable, with what is allowed.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    try:
+        environment = Environment(**given)
+    except ValidationError as exc:
+        raise ConfigError("\n".join(faults_of(exc))) from None
+    return _grouped(environment)
+
+
+def database_url_file(data: Path) -> Path:
+    """Name the file in which `mailqueue up` leaves the embedded server's connection string."""
+    return data / "database_url"
+
+
+def _grouped(env: Environment) -> Settings:
+    data = env.data.expanduser().absolute()
+    database = _database(env, data)
+    return Settings(
+        data=data,
+        database=database,
+        api=ApiSettings(env.host, env.port),
+        trap=TrapSettings(not env.no_trap, env.host, env.trap_port, env.trap_password),
+        workers=WorkerSettings(env.workers, env.in_flight, env.batch, env.max_send_rate),
+        archive=_archives(env, data, database.source),
+        log=LogSettings(env.log_level, env.log_format),
+        master_key=env.master_key,
+        service_user=env.service_user,
+        allowed_hosts=env.allowed_hosts,
+        name_servers=env.resolver,
+        master_key_previous=env.master_key_previous,
+        attachments=AttachmentSettings(
+            env.attachment_store, env.attachment_over, env.attachment_endpoint
+        ),
+        tracking=TrackingSettings(env.public_url),
+        oidc=oidc_of(env),
+        submission=submission_of(env),
+        bounces=bounces_of(env),
+    )
+
+
+def _archives(env: Environment, data: Path, source: DatabaseSource) -> ArchiveSettings:
+    # A private PostgreSQL has its archive beside it. Elsewhere nobody knows which disks outlive us.
+    beside = (data / "archive").as_uri() if source is DatabaseSource.EMBEDDED else None
+    warm = env.archive or beside
+    return ArchiveSettings(warm, env.archive_cold or warm, env.archive_endpoint)
+
+
+def _database(env: Environment, data: Path) -> DatabaseSettings:
+    url, source = _connection_string(env, data)
+    url, pool_max = take_pool_max(url)
+    direct = Secret(take_pool_max(env.direct_url.reveal())[0]) if env.direct_url else None
+    found = DatabaseSettings(Secret(url), source, pooler=env.pooler, direct=direct)
+    return found if pool_max is None else replace(found, pool_max=pool_max)
+
+
+def _connection_string(env: Environment, data: Path) -> tuple[str, DatabaseSource]:
+    if env.database_url:
+        return env.database_url.reveal(), DatabaseSource.GIVEN
+    if any(os.environ.get(name) for name in _LIBPQ_SERVER):
+        return "", DatabaseSource.LIBPQ
+    try:
+        return database_url_file(data).read_text().strip(), DatabaseSource.EMBEDDED
+    except PermissionError:
+        raise ConfigError(
+            f"{database_url_file(data)} belongs to another user: run this command as that user, "
+            "or set MAILQUEUE_DATABASE_URL"
+        ) from None
+    except (FileNotFoundError, NotADirectoryError):
+        return "", DatabaseSource.NONE

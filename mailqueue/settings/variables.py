@@ -1,0 +1,165 @@
+"""How single settings are written in the environment, and what each may be. Pure."""
+
+import re
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, ValidationError
+from pydantic_settings import BaseSettings, NoDecode
+
+from mailqueue.core.dsn import take_pool_max
+from mailqueue.core.errors import ConfigError
+from mailqueue.core.secret import Secret
+from mailqueue.settings.attachments import parse_place, parse_places
+from mailqueue.settings.bounces import BounceSettings
+from mailqueue.settings.nameserver import NameServer, parse_name_servers
+from mailqueue.settings.oidc import DEFAULT_ROLE, DEFAULT_ROLE_CLAIM, OidcSettings, parse_issuer
+from mailqueue.settings.submission import SubmissionSettings
+from mailqueue.settings.tracking import parse_public_url
+
+Network = IPv4Network | IPv6Network
+_DOMAIN = re.compile(r"([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
+
+
+def _secret(value: object) -> object:
+    return Secret(value) if isinstance(value, str) else value
+
+
+def check_database_url(value: object) -> object:
+    """Refuse a connection string whose pool_max is no number; give it as a secret."""
+    if isinstance(value, str):
+        take_pool_max(value)
+    return _secret(value)
+
+
+def _networks(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    words = value.replace(",", " ").split()
+    return tuple(ip_network(word) for word in words)
+
+
+def _name_servers(value: object) -> object:
+    return parse_name_servers(value) if isinstance(value, str) else value
+
+
+def _place(value: object) -> object:
+    return parse_place(value) if isinstance(value, str) else value
+
+
+def _places(value: object) -> object:
+    return parse_places(value) if isinstance(value, str) else value
+
+
+def _public_url(value: object) -> object:
+    return parse_public_url(value) if isinstance(value, str) else value
+
+
+def _issuer(value: object) -> object:
+    return parse_issuer(value) if isinstance(value, str) else value
+
+
+def refuse_control(value: object) -> object:
+    """Refuse text with control characters in it."""
+    if isinstance(value, str) and not value.isprintable():
+        raise ValueError("must be printable text")
+    return value
+
+
+def _domains(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    words = value.lower().replace(",", " ").split()
+    if wrong := [word for word in words if not _DOMAIN.fullmatch(word)]:
+        raise ValueError(f"must be domains such as bounces.example.com, got {wrong[0]!r}")
+    return tuple(words)
+
+
+Port = Annotated[int, Field(ge=0, le=65535)]
+SecretText = Annotated[Secret, BeforeValidator(_secret)]
+Networks = Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_networks)]
+NameServers = Annotated[tuple[NameServer, ...], NoDecode, BeforeValidator(_name_servers)]
+ArchivePlace = Annotated[str | None, BeforeValidator(_place)]
+Places = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_places)]
+PublicUrl = Annotated[str | None, BeforeValidator(_public_url)]
+HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9.\[\]:-]{1,255}$")]
+Domains = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_domains)]
+Issuer = Annotated[str | None, BeforeValidator(_issuer)]
+ClaimText = Annotated[str, BeforeValidator(refuse_control), Field(min_length=1, max_length=300)]
+
+
+class OidcVariables(BaseSettings):
+    """The variables that say whose signed tokens make an administrator."""
+
+    oidc_issuer: Issuer = None
+    oidc_audience: ClaimText | None = None
+    oidc_role_claim: ClaimText = DEFAULT_ROLE_CLAIM
+    oidc_role: ClaimText = DEFAULT_ROLE
+
+
+class SubmissionVariables(BaseSettings):
+    """The variables that say where programs hand mail in by SMTP."""
+
+    no_submission: bool = False
+    submission_host: Annotated[str, BeforeValidator(refuse_control)] = "127.0.0.1"
+    submission_port: Port | None = None
+    submission_tls_port: Port | None = None
+    submission_certificate: Path | None = None
+    submission_certificate_key: Path | None = None
+    submission_name: HostName | None = None
+
+
+class BouncesVariables(BaseSettings):
+    """The variables that say where bounce mail is taken in."""
+
+    bounces_host: Annotated[str, BeforeValidator(refuse_control)] = "127.0.0.1"
+    bounces_port: Port | None = None
+    bounces_domains: Domains = ()
+    bounces_name: HostName | None = None
+
+
+def bounces_of(env: BouncesVariables) -> BounceSettings:
+    """Give what the variables say together."""
+    return BounceSettings(env.bounces_host, env.bounces_port, env.bounces_domains, env.bounces_name)
+
+
+def submission_of(env: SubmissionVariables) -> SubmissionSettings:
+    """Give what the variables say together."""
+    return SubmissionSettings(
+        is_on=not env.no_submission,
+        host=env.submission_host,
+        port=env.submission_port,
+        tls_port=env.submission_tls_port,
+        certificate=env.submission_certificate,
+        certificate_key=env.submission_certificate_key,
+        name=env.submission_name,
+    )
+
+
+def oidc_of(env: OidcVariables) -> OidcSettings | None:
+    """Give what the variables say together; None where no issuer is named.
+
+    Raises:
+        ConfigError: tokens of the issuer for anybody else would do, too.
+    """
+    if env.oidc_issuer is None:
+        return None
+    if env.oidc_audience is None:
+        raise ConfigError(
+            "MAILQUEUE_OIDC_AUDIENCE: is needed with MAILQUEUE_OIDC_ISSUER: "
+            "what its tokens for mailqueue have as aud"
+        )
+    return OidcSettings(env.oidc_issuer, env.oidc_audience, env.oidc_role_claim, env.oidc_role)
+
+
+def faults_of(exc: ValidationError) -> list[str]:
+    """Word what is wrong, a line for each variable."""
+    return [_fault(str(error["loc"][0]), error["msg"], error["input"]) for error in exc.errors()]
+
+
+def _fault(field: str, message: str, value: object) -> str:
+    variable = field if field.isupper() else f"MAILQUEUE_{field.upper()}"
+    allowed = message.removeprefix("Value error, ").replace("Input should be", "must be")
+    is_secret = field.lower().endswith(("key", "key_previous", "password", "url"))
+    return f"{variable}: {allowed}" if is_secret else f"{variable}: {allowed}, got {value!r}"

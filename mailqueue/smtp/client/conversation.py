@@ -1,0 +1,300 @@
+"""Speaks MAIL, RCPT, DATA on an open connection: in groups where the server takes them.
+
+With PIPELINING (RFC 2920) one write carries the body of a mail, its final dot and the whole
+envelope of the next; without, one command is sent at a time. Two rules keep replies and mails
+together in both: we write only when every reply owed to us was read and nothing else came, and an
+outcome is reported only when the replies of its group fit the commands.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from mailqueue.core.crashpoints import reach
+from mailqueue.core.verdict import Stage
+from mailqueue.ports.transport import Outgoing, Report
+from mailqueue.smtp.client.batch import Batch, behind
+from mailqueue.smtp.client.deadline import Deadline
+from mailqueue.smtp.client.envelope import Offered
+from mailqueue.smtp.client.replies import Malformed, Reply, ReplyReader
+from mailqueue.smtp.client.timeouts import SmtpTimeouts
+from mailqueue.smtp.client.transaction import BROKEN, CLOSING, GO_ON, Then, Transaction, take_all
+
+DOT = b".\r\n"
+RESET = b"RSET\r\n"
+# Larger bodies go out alone: then unsent bytes prove that the dot has not left.
+MAX_SHARED_BODY_BYTES = 65536
+BLOCK_BYTES = 65536  # what a slow server must take in each `block_s`
+
+
+class Conversation(asyncio.Protocol):
+    """The envelope conversation on one connection; one `send` at a time."""
+
+    def __init__(
+        self, transport: asyncio.Transport, offered: Offered, timeouts: SmtpTimeouts
+    ) -> None:
+        """Take over a connection that is greeted, secured and authenticated."""
+        self._loop = asyncio.get_running_loop()
+        self._transport = transport
+        self._offered = offered
+        self._timeouts = timeouts
+        self._reader = ReplyReader()
+        shortest_s = min(timeouts.command_s, timeouts.block_s, timeouts.dot_s)
+        self._deadline = Deadline(self._loop, self._on_silence, shortest_s=shortest_s)
+        self._gone: asyncio.Future[None] = self._loop.create_future()
+        self._is_open = True
+        self._is_resetting = False  # RSET is the first reply owed
+        self._is_reused = False  # has carried mail, and nothing was heard since
+        self._needs_reset = False
+        self._owed = 0  # replies the server still has to give
+        self._unsent_bytes = 0  # above 0: the connection did not take all we wrote
+        self._wait_s = timeouts.command_s
+        self._batch: Batch | None = None
+        self._may_finish: Callable[[], bool] = bool
+        self._done: asyncio.Future[None] | None = None
+        self._turn: Transaction | None = None
+        self._answered: list[Transaction] = []  # reported once the replies behind them fit too
+        self._ahead: Transaction | None = None  # its envelope travels behind the body of the turn
+        transport.set_protocol(self)
+        transport.set_write_buffer_limits(high=1)  # to hear when the last byte has left
+
+    @property
+    def is_usable(self) -> bool:
+        """Say whether another mail may be sent."""
+        return self._is_open and not self._transport.is_closing()
+
+    async def send(
+        self, mails: Sequence[Outgoing], report: Report, *, may_finish: Callable[[], bool]
+    ) -> None:
+        """Send the mails in order and report each exactly once; see `ports.transport.Channel`."""
+        self._batch = Batch(mails, report, self._offered)
+        self._may_finish = may_finish
+        self._done = done = self._loop.create_future()
+        if self.is_usable:
+            self._deadline.start(self._timeouts.command_s)
+            self._begin(self._batch)
+        else:
+            self._fail("the connection was closed")
+        try:
+            await done
+        except asyncio.CancelledError:
+            self._fail("stopped while sending")
+            raise
+        finally:
+            self._deadline.stop()
+            self._is_reused = True
+
+    async def quit(self) -> None:
+        """Say goodbye and close, waiting no longer than `quit_s` for either."""
+        if self.is_usable and self._batch is None:
+            self._is_open = False
+            self._transport.write(b"QUIT\r\n")
+            await asyncio.wait((self._gone,), timeout=self._timeouts.quit_s)
+        if not self._gone.done():
+            self._fail("closed while sending")
+            await asyncio.wait((self._gone,), timeout=self._timeouts.quit_s)
+
+    def data_received(self, data: bytes) -> None:
+        """Take the replies in these bytes, then write what they allow."""
+        if not self._is_open:  # the answer to QUIT
+            self._transport.close()
+            return
+        if self._owed == 4 and self._all_taken(data):
+            return
+        replies = self._reader.feed(data)
+        if replies:
+            self._deadline.set(self._timeouts.command_s)
+        for reply in replies:
+            if isinstance(reply, Malformed):
+                self._fail(f"the server sent {reply.why}", trusted=False)
+            elif self._owed == 0:
+                self._take_surplus(reply)
+            else:
+                self._owed -= 1
+                self._take(reply)
+            if not self._is_open:
+                return
+        if self._owed == 0:
+            if not self._reader.is_between_replies:
+                self._fail("the server said more than it was asked", trusted=False)
+            elif self._batch is not None:
+                self._advance(self._batch)
+
+    def _all_taken(self, data: bytes) -> bool:
+        """Take the answers to the dot and to one recipient's envelope behind it, if all say yes."""
+        turn, ahead, batch = self._turn, self._ahead, self._batch
+        if turn is None or ahead is None or batch is None or self._unsent_bytes:
+            return False
+        if not self._reader.is_between_replies or not take_all(turn, ahead, data):
+            return False
+        self._end_turn(turn)
+        self._turn, self._ahead, self._is_reused, self._owed = ahead, None, False, 0
+        self._advance(batch)
+        return True
+
+    def pause_writing(self) -> None:
+        """Note that bytes are left here: the server cannot know the whole message yet."""
+        self._unsent_bytes = self._transport.get_write_buffer_size()
+        self._deadline.set(self._timeouts.block_s)
+
+    def resume_writing(self) -> None:
+        """Note that the last byte has left; the wait for the answer begins."""
+        self._unsent_bytes = 0
+        self._deadline.set(self._wait_s)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Settle what was under way."""
+        if not self._gone.done():
+            self._gone.set_result(None)
+        self._fail("the server closed the connection" if exc is None else "the connection broke")
+
+    def _on_silence(self) -> None:
+        left = self._transport.get_write_buffer_size()
+        if 0 < left <= self._unsent_bytes - BLOCK_BYTES:
+            self._unsent_bytes = left
+            self._deadline.set(self._timeouts.block_s)
+        else:
+            # A reply left out shifts those behind it: then a refusal ends up at a wrong command.
+            turn = self._turn
+            is_sound = turn is None or not turn.grouped or not turn.has_refusal
+            self._fail("no answer in time", trusted=is_sound)
+
+    def _take(self, reply: Reply) -> None:
+        turn = self._turn
+        if turn is None or (self._is_resetting and reply.code != 250):
+            self._fail("the server refused RSET", trusted=False)
+        elif self._is_resetting:
+            self._is_resetting = False
+        elif turn.handed_over and self._unsent_bytes:
+            self._take_early(turn, reply)
+        else:
+            self._is_reused = False
+            then = turn.take(reply)
+            if then is GO_ON:
+                return
+            if then is Then.DONE:
+                self._end_turn(turn)
+                self._turn, self._ahead = self._ahead, None
+                self._is_reused = True
+            elif then is Then.CLOSING:
+                self._end_turn(turn)
+                self._fail("the server closes the connection")
+            elif then is BROKEN:
+                self._fail(f"the server answered {reply.code} out of turn", trusted=False)
+
+    def _take_early(self, turn: Transaction, reply: Reply) -> None:
+        """Take a verdict that came before all our bytes had left: only a refusal can be one."""
+        self._take_hasty(turn, reply)
+        self._fail("the server answered before it had the message", trusted=False)
+
+    def _take_surplus(self, reply: Reply) -> None:
+        """Take a reply nobody owes us; behind the go-ahead it may be a refusal in a hurry."""
+        turn = self._turn
+        if turn is not None and turn.then is Then.BODY:
+            self._take_hasty(turn, reply)
+        self._fail("the server answered unasked", trusted=reply.code == CLOSING)
+
+    def _take_hasty(self, turn: Transaction, reply: Reply) -> None:
+        """Report a refusal that came before the message did."""
+        if self._batch is not None and reply.code >= 400:
+            turn.take(reply)
+            self._end_turn(turn)
+            self._tell_answered(self._batch)
+
+    def _advance(self, batch: Batch) -> None:
+        """Write what comes next; every reply owed was read."""
+        self._tell_answered(batch)
+        turn = self._turn
+        if turn is None:
+            self._begin(batch)
+        elif turn.then is Then.BODY:
+            self._write_body(turn, batch)
+        elif turn.then is Then.LONE_DOT:
+            self._write(DOT, owed=1)
+        else:
+            self._write(turn.plan.commands[turn.step], owed=1)
+
+    def _begin(self, batch: Batch) -> None:
+        """Begin the next mail, or end the batch. RSET first if the server holds an old envelope."""
+        planned = batch.take()
+        if planned is None:
+            self._complete()
+            return
+        grouped = self._offered.pipelining
+        self._turn = Transaction(planned, grouped=grouped, started=self._loop.time())
+        commands = planned.commands if grouped else planned.commands[:1]
+        if self._needs_reset:
+            commands = (RESET, *commands) if grouped else (RESET,)
+            self._needs_reset, self._is_resetting = False, True
+        self._write(b"".join(commands), owed=len(commands))
+
+    def _write_body(self, turn: Transaction, batch: Batch) -> None:
+        """Hand the message over, with the next envelope behind it where that is allowed."""
+        if not self._may_finish():
+            self._fail("stopped before the message was handed over")
+            return
+        reach("message.begun")
+        turn.handed_over = True
+        self._wait_s = self._timeouts.dot_s
+        self._deadline.set(self._wait_s)
+        self._owed = 1
+        body = turn.plan.body
+        if len(body) > MAX_SHARED_BODY_BYTES:
+            self._transport.write(body)
+            reach("message.half_written")
+            self._transport.write(DOT)
+            reach("dot.written")
+            return
+        parts: tuple[bytes, ...] = (body, DOT)
+        if self._offered.pipelining and (ahead := batch.take_ready()) is not None:
+            self._ahead = Transaction(ahead, grouped=True, started=self._loop.time())
+            self._owed += len(ahead.commands)
+            parts += ahead.commands
+        self._transport.write(b"".join(parts))
+        reach("dot.written")
+
+    def _write(self, data: bytes, *, owed: int) -> None:
+        self._wait_s = self._timeouts.command_s
+        self._deadline.set(self._wait_s)
+        self._owed = owed
+        self._transport.write(data)
+
+    def _end_turn(self, turn: Transaction) -> None:
+        self._turn = None
+        self._needs_reset = turn.needs_reset
+        self._answered.append(turn)
+
+    def _tell_answered(self, batch: Batch) -> None:
+        for turn in self._answered:
+            batch.tell(turn.plan.mail, turn.verdict(), started=turn.started)
+        self._answered.clear()
+
+    def _fail(self, why: str, *, trusted: bool = True) -> None:
+        """Give the connection up and settle every mail of the batch by how far it was."""
+        self._is_open = False
+        self._transport.abort()
+        batch, turn, ahead = self._batch, self._turn, self._ahead
+        self._turn = self._ahead = None
+        if batch is None:
+            return
+        if trusted:
+            self._tell_answered(batch)
+        for answered in self._answered:
+            verdict = answered.verdict_when_lost(why, trusted=False)
+            batch.tell(answered.plan.mail, verdict, started=answered.started)
+        self._answered.clear()
+        if turn is not None:
+            if self._unsent_bytes and ahead is None:
+                turn.handed_over = False  # bytes left here include the dot
+            never_heard = turn.step == 0 and (self._is_resetting or self._is_reused)
+            stage = Stage.CONNECT if never_heard else None
+            verdict = turn.verdict_when_lost(why, trusted=trusted, stage=stage)
+            batch.tell(turn.plan.mail, verdict, started=turn.started)
+        if ahead is not None:
+            batch.tell(ahead.plan.mail, behind(why), started=ahead.started)
+        batch.tell_rest(why)
+        self._complete()
+
+    def _complete(self) -> None:
+        self._batch = None
+        if self._done and not self._done.done():
+            self._done.set_result(None)

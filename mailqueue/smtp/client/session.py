@@ -1,0 +1,236 @@
+"""Opens an SMTP session on a socket: greeting, EHLO, TLS, AUTH, and hands the connection over.
+
+aiosmtplib speaks until the server is ready for MAIL; from there on it is `conversation.py`.
+"""
+
+import asyncio
+import base64
+import re
+import socket
+import ssl
+from dataclasses import dataclass
+from enum import StrEnum
+from ipaddress import ip_address
+from typing import Any, cast
+
+import aiosmtplib
+
+from mailqueue.core.outbound_guard import is_public
+from mailqueue.core.secret import Secret
+from mailqueue.core.verdict import Kind, Rejected, Stage
+from mailqueue.smtp.client.classify import Step, classify_opening
+from mailqueue.smtp.client.conversation import Conversation
+from mailqueue.smtp.client.envelope import Offered
+from mailqueue.smtp.client.replies import Reply
+from mailqueue.smtp.client.timeouts import SmtpTimeouts
+from mailqueue.smtp.client.transcript import CLIENT, HeardSmtp, HeardTransport, Transcript
+
+NO_EHLO = (500, 502, 504)
+NO_PASSWORD = Secret("")
+
+
+class TlsMode(StrEnum):
+    """When a connection is secured. There is no mode that goes on in clear if TLS fails."""
+
+    NONE = "none"
+    STARTTLS = "starttls"
+    IMPLICIT = "implicit"
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """How to open a session. `host` is the name the certificate must show."""
+
+    host: str
+    tls: TlsMode
+    context: ssl.SSLContext | None  # None only without TLS
+    username: str = ""
+    password: Secret = NO_PASSWORD
+    has_token: bool = False  # the password is an access token: AUTH XOAUTH2
+    local_hostname: str = ""  # "" introduces us by the address of our end of the connection
+    transcript: Transcript | None = None  # where what is said is written down
+
+
+async def open_session(
+    sock: socket.socket, login: Login, timeouts: SmtpTimeouts
+) -> Conversation | Rejected:
+    """Bring the connection to where MAIL may follow, or say why it cannot be brought there.
+
+    Owns the socket from the call on. The user name, the password and what encodes them stand in no
+    answer given.
+    """
+    if login.username and login.tls is TlsMode.NONE and _leaves_the_house(sock):
+        sock.close()
+        return _rejected(Kind.ACCOUNT, "a password is not sent over the internet without TLS")
+    opening = _Opening(sock, login, timeouts)
+    try:
+        refused = await opening.run()
+    except (aiosmtplib.SMTPException, OSError, ValueError) as error:
+        refused = _why(error, opening.step)
+    except asyncio.CancelledError:
+        opening.abandon()
+        raise
+    if refused is not None:
+        opening.abandon()
+        return _without_secrets(refused, login)
+    return opening.hand_over()
+
+
+class _Opening:
+    """One attempt to open a session, and the step it is at."""
+
+    def __init__(self, sock: socket.socket, login: Login, timeouts: SmtpTimeouts) -> None:
+        self.step = Step.GREETING
+        self._sock = sock
+        self._login = login
+        self._timeouts = timeouts
+        self._smtp: aiosmtplib.SMTP | None = None
+
+    async def run(self) -> Rejected | None:
+        login = self._login
+        self._smtp = smtp = _client(
+            login.transcript,
+            self._sock,
+            hostname=login.host,
+            use_tls=login.tls is TlsMode.IMPLICIT,
+            start_tls=False,
+            tls_context=login.context,
+            local_hostname=login.local_hostname or _address_literal(self._sock),
+            timeout=self._timeouts.command_s,
+        )
+        greeting = await smtp.connect()
+        if login.transcript is not None:
+            login.transcript.hide(_echoes(login))
+            login.transcript.add_reply(greeting)
+        await self._hello(smtp)
+        if login.tls is TlsMode.STARTTLS:
+            self.step = Step.STARTTLS
+            if not smtp.supports_extension("starttls"):
+                return _rejected(Kind.ACCOUNT, "the server does not offer STARTTLS")
+            answer = await smtp.starttls()  # forgets what was learned and buffered in clear
+            if login.transcript is not None:
+                login.transcript.add(CLIENT, "STARTTLS")
+                login.transcript.add_reply(answer)
+            await self._hello(smtp)
+        if login.username:
+            self.step = Step.AUTH
+            return await _authenticate(smtp, login)
+        return None
+
+    async def _hello(self, smtp: aiosmtplib.SMTP) -> None:
+        self.step = Step.HELLO
+        try:
+            await smtp.ehlo()
+        except aiosmtplib.SMTPHeloError as error:
+            needs_extension = self._login.username or self._login.tls is TlsMode.STARTTLS
+            if error.code not in NO_EHLO or needs_extension:
+                raise
+            await smtp.helo()
+
+    def hand_over(self) -> Conversation | Rejected:
+        smtp = self._smtp
+        if smtp is None or smtp.transport is None or smtp.transport.is_closing():
+            self.abandon()
+            return _rejected(Kind.TRANSIENT, "the server closed the connection")
+        transport = cast(asyncio.Transport, smtp.transport)
+        if self._login.transcript is not None:
+            transport = HeardTransport(transport, self._login.transcript)
+        return Conversation(transport, _offered(smtp.esmtp_extensions), self._timeouts)
+
+    def abandon(self) -> None:
+        transport = self._smtp.transport if self._smtp is not None else None
+        if self._smtp is not None:
+            self._smtp.close()
+        if transport is None:
+            self._sock.close()
+        else:  # not asked by class: uvloop's transports do not inherit from asyncio's
+            cast(asyncio.WriteTransport, transport).abort()
+
+
+def _client(transcript: Transcript | None, sock: socket.socket, **options: Any) -> aiosmtplib.SMTP:
+    if transcript is None:
+        return aiosmtplib.SMTP(sock=sock, **options)
+    return HeardSmtp(transcript, sock=sock, **options)
+
+
+async def _authenticate(smtp: aiosmtplib.SMTP, login: Login) -> Rejected | None:
+    """Log in by the first mechanism both sides know; a refusal is final, not tried again."""
+    mechanisms = smtp.server_auth_methods
+    if login.has_token:
+        if "xoauth2" not in mechanisms:
+            return _rejected(Kind.ACCOUNT, "the server does not offer AUTH XOAUTH2")
+        await smtp.auth_xoauth2(login.username, login.password.reveal())
+    elif "plain" in mechanisms:
+        await smtp.auth_plain(login.username, login.password.reveal())
+    elif "login" in mechanisms:
+        await smtp.auth_login(login.username, login.password.reveal())
+    else:
+        return _rejected(Kind.ACCOUNT, "the server offers neither AUTH PLAIN nor AUTH LOGIN")
+    return None
+
+
+def _offered(extensions: dict[str, str]) -> Offered:
+    """Read what the EHLO answer offers; a SIZE that is no number names no limit."""
+    limit = extensions.get("size", "").strip()
+    return Offered(
+        pipelining="pipelining" in extensions,
+        size="size" in extensions,
+        max_bytes=int(limit) if re.fullmatch(r"[0-9]{1,18}", limit) else 0,
+        eight_bit="8bitmime" in extensions,
+        smtputf8="smtputf8" in extensions,
+    )
+
+
+def _why(error: Exception, step: Step) -> Rejected:
+    """Translate what aiosmtplib or the socket raised."""
+    if isinstance(error, aiosmtplib.SMTPResponseException):
+        if not 400 <= error.code <= 599:
+            return _rejected(Kind.TRANSIENT, f"the server sent no proper answer ({step})")
+        reply = Reply(error.code, error.message.encode("utf-8", "replace"))
+        return classify_opening(step, reply.code, reply.enhanced(), reply.detail())
+    for cause in (error, error.__cause__):
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return _rejected(
+                Kind.ACCOUNT, f"the server's certificate is not valid: {cause.verify_message}"
+            )
+        if isinstance(cause, ssl.SSLError):
+            reason = (cause.reason or "handshake failed").replace("_", " ").lower()
+            return _rejected(Kind.TRANSIENT, f"TLS failed: {reason}")
+    if isinstance(error, TimeoutError):
+        return _rejected(Kind.TRANSIENT, f"no answer in time ({step})")
+    if isinstance(error, ValueError):
+        return _rejected(Kind.ACCOUNT, "the host or local host name cannot be used")
+    return _rejected(Kind.TRANSIENT, f"the connection broke ({step})")
+
+
+def _without_secrets(refused: Rejected, login: Login) -> Rejected:
+    """Take out what a server echoed of the credentials."""
+    detail = refused.detail
+    for secret in sorted((*_echoes(login), login.username), key=len, reverse=True):
+        detail = detail.replace(secret, "***") if secret else detail
+    if detail == refused.detail:
+        return refused
+    return Rejected(refused.kind, refused.code, detail, refused.stage, refused.enhanced)
+
+
+def _echoes(login: Login) -> list[str]:
+    """Give the password, and all that encodes it or the user name, as a server may repeat it."""
+    username, password = login.username, login.password.reveal()
+    token = f"user={username}\x01auth=Bearer {password}\x01\x01"
+    encoded = (f"\0{username}\0{password}", token, username, password)
+    echoed = [base64.b64encode(text.encode()).decode() for text in encoded if text]
+    return [password, *echoed] if password else []
+
+
+def _leaves_the_house(sock: socket.socket) -> bool:
+    return is_public(ip_address(sock.getpeername()[0]))
+
+
+def _address_literal(sock: socket.socket) -> str:
+    """Give our end of the connection in the form of RFC 5321 section 4.1.3."""
+    address = sock.getsockname()[0].partition("%")[0]
+    return f"[IPv6:{address}]" if ":" in address else f"[{address}]"
+
+
+def _rejected(kind: Kind, detail: str) -> Rejected:
+    return Rejected(kind, "", detail, Stage.CONNECT)

@@ -1,0 +1,223 @@
+"""Follows one mail through MAIL, RCPT, DATA and the final dot, and decides its verdict.
+
+Pure: replies go in, what to do next comes out. RFC 5321 section 4.1.4, RFC 2920 section 3.1.
+"""
+
+import re
+from enum import Enum, auto
+
+from mailqueue.core.verdict import (
+    Accepted,
+    AllRefused,
+    Kind,
+    Refused,
+    Rejected,
+    Stage,
+    Verdict,
+)
+from mailqueue.smtp.client.classify import classify
+from mailqueue.smtp.client.envelope import Plan
+from mailqueue.smtp.client.replies import Reply, enhanced_code
+
+CLOSING = 421
+# What nearly every mail is answered: yes to its dot and to MAIL, RCPT and DATA of the next.
+_ALL_TAKEN = re.compile(
+    rb"250 ([^\0\r\n]{0,500})\r\n250 [^\0\r\n]{0,500}\r\n250 [^\0\r\n]{0,500}\r\n"
+    rb"354 [^\0\r\n]{0,500}\r\n"
+)
+RECIPIENT_OK = (250, 251, 252)
+
+
+class Then(Enum):
+    """What a reply makes of the conversation."""
+
+    GO_ON = auto()  # the next command, or the next reply where commands went out as a group
+    BODY = auto()  # the server waits for the message
+    LONE_DOT = auto()  # it waits, yet took no recipient: end at once and ignore what it says
+    DONE = auto()
+    CLOSING = auto()  # done, and the server closes
+    BROKEN = auto()  # the reply cannot belong here
+
+
+GO_ON, BROKEN = Then.GO_ON, Then.BROKEN  # looked up for every reply
+
+
+class Transaction:
+    """One mail's place in the conversation. Mutable, made once a mail: hence slots."""
+
+    __slots__ = (
+        "_accepted",
+        "_data",
+        "_dot",
+        "_refusal",
+        "_refused",
+        "_reply",
+        "grouped",
+        "handed_over",
+        "plan",
+        "started",
+        "step",
+        "then",
+    )
+
+    def __init__(self, plan: Plan, *, grouped: bool, started: float) -> None:
+        self.plan = plan
+        self.grouped = grouped  # MAIL, RCPT and DATA went out in one write
+        self.started = started
+        self.step = 0  # 0 MAIL, then one a recipient, then DATA, then the dot
+        self.then = GO_ON
+        self.handed_over = False  # the final dot was given to the connection
+        self._data = len(plan.recipients) + 1
+        self._dot = self._data + 1
+        self._accepted: list[str] = []
+        self._refused: list[Refused] = list(plan.refused)
+        self._refusal: Rejected | None = None  # of the whole transaction
+        self._reply: Reply | None = None  # to the final dot, when it was 250
+
+    @property
+    def needs_reset(self) -> bool:
+        """Say whether the server still holds a transaction we gave up: RSET must come first."""
+        return 1 < self.step <= self._dot and not self.handed_over
+
+    @property
+    def has_refusal(self) -> bool:
+        """Say whether the server refused anything so far."""
+        return self._refusal is not None or len(self._refused) > len(self.plan.refused)
+
+    @property
+    def stage(self) -> Stage:
+        """Say how far the mail is."""
+        if self.step == 0:
+            return Stage.MAIL
+        if self.step < self._data:
+            return Stage.RCPT
+        return Stage.DOT if self.step == self._dot and self.handed_over else Stage.DATA
+
+    def take(self, reply: Reply) -> Then:
+        """Take the reply that is owed next and say what follows."""
+        code, step = reply.code, self.step
+        if code == CLOSING:
+            self._close(reply)
+            self.then = then = Then.CLOSING
+            return then
+        if step == 0:
+            then = GO_ON if code == 250 else self._take_mail_refused(reply)
+        elif step < self._data:
+            then = self._take_rcpt(reply)
+        elif step == self._data:
+            then = self._take_data(reply)
+        else:
+            then = self._take_dot(reply)
+        self.step = step + (then is not BROKEN)
+        self.then = then
+        return then
+
+    def verdict(self) -> Verdict:
+        """Give the verdict the replies so far amount to; meant for DONE and CLOSING."""
+        reply = self._reply
+        if reply is not None:
+            detail = reply.detail()
+            return Accepted(
+                str(reply.code),
+                detail,
+                enhanced=enhanced_code(reply.code, detail),
+                refused=tuple(self._refused),
+            )
+        why = self._refusal
+        if why is not None:
+            answered = len(self._refused) + len(self._accepted)
+            if not self._refused or answered < len(self.plan.mail.envelope.recipients):
+                return why
+            rest = (Refused(address, why) for address in self._accepted)
+            return AllRefused((*self._refused, *rest))
+        if len(self.plan.mail.envelope.recipients) == 1:
+            return self._refused[0].why
+        return AllRefused(tuple(self._refused))
+
+    def verdict_when_lost(self, why: str, *, trusted: bool, stage: Stage | None = None) -> Verdict:
+        """Give the verdict when the conversation ended here without one.
+
+        `trusted` says that the replies read so far were sound, so that refusals among them count.
+        """
+        if self.handed_over:
+            return Rejected(Kind.AMBIGUOUS, "", why, Stage.DOT)
+        if trusted and (self._refusal or (not self._accepted and self.step >= self._data)):
+            return self.verdict()
+        return Rejected(Kind.TRANSIENT, "", why, stage or self.stage)
+
+    def _take_mail_refused(self, reply: Reply) -> Then:
+        if reply.code < 400:
+            return BROKEN
+        self._refusal = self._refuse(Stage.MAIL, reply)
+        return GO_ON if self.grouped else Then.DONE
+
+    def _take_rcpt(self, reply: Reply) -> Then:
+        if self._refusal is not None:
+            return GO_ON  # follows from the refused sender, whatever it says
+        address = self.plan.recipients[self.step - 1]
+        if reply.code in RECIPIENT_OK:
+            self._accepted.append(address)
+            return GO_ON
+        if reply.code < 400:
+            return BROKEN
+        self._refused.append(Refused(address, self._refuse(Stage.RCPT, reply)))
+        is_last = self.step == self._data - 1
+        return Then.DONE if is_last and not self._accepted and not self.grouped else GO_ON
+
+    def _take_data(self, reply: Reply) -> Then:
+        if reply.code == 354:
+            if self._accepted:
+                return Then.BODY
+            # No sender but a go-ahead: a dot might deliver an empty message to somebody.
+            return BROKEN if self._refusal else Then.LONE_DOT
+        if reply.code < 400:
+            return BROKEN
+        if self._accepted:
+            self._refusal = self._refuse(Stage.DATA, reply)
+        return Then.DONE
+
+    def _take_dot(self, reply: Reply) -> Then:
+        if not self._accepted:
+            return Then.DONE  # of a lone dot
+        if reply.code == 250:
+            self._reply = reply
+        elif reply.code < 400:
+            return BROKEN
+        else:
+            self._refusal = self._refuse(Stage.DOT, reply)
+        return Then.DONE
+
+    def _end(self, reply: Reply) -> None:
+        self._reply = reply
+        self.step += 1
+        self.then = Then.DONE
+
+    def _go_ahead(self) -> None:
+        self._accepted.append(self.plan.recipients[0])
+        self.step = self._dot
+        self.then = Then.BODY
+
+    def _close(self, reply: Reply) -> None:
+        """Take 421: nothing is accepted for this mail, but refusals already read stand."""
+        if self._refusal is None and (self._accepted or self.step < self._data):
+            self._refusal = self._refuse(self.stage, reply)
+
+    def _refuse(self, stage: Stage, reply: Reply) -> Rejected:
+        detail = reply.detail()
+        code = reply.code
+        count = max(1, len(self._accepted))
+        return classify(stage, code, enhanced_code(code, detail), detail, recipients=count)
+
+
+def take_all(turn: Transaction, ahead: Transaction, data: bytes) -> bool:
+    """Take these bytes if they are the four replies that end a mail and let the next one follow.
+
+    `turn` has been handed over, `ahead` is a group to one recipient, nothing of the four was read.
+    The same as to take one by one, several times quicker; whatever is not just this is left.
+    """
+    found = _ALL_TAKEN.fullmatch(data)
+    if found is None:
+        return False
+    turn._end(Reply(250, found[1]))
+    ahead._go_ahead()
+    return True

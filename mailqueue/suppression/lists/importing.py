@@ -1,0 +1,80 @@
+"""Takes whole lists of addresses in: 100,000 lines in one commit, as often as one likes."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager, nullcontext
+from itertools import chain, islice
+from typing import BinaryIO
+from uuid import UUID, uuid4
+
+from mailqueue.db.fetch import Conn
+from mailqueue.suppression import store
+from mailqueue.suppression.entries import project_of
+from mailqueue.suppression.lists.reading import read_lines
+from mailqueue.suppression.model import BadLine, Line, Outcome, Reason, Tally
+
+LINES_TOGETHER = 100_000
+MOST_ERRORS = 1_000
+"""So many bad lines are kept to be told; all are counted."""
+
+
+async def import_list(
+    conn: Conn,
+    project: str,
+    *,
+    file: BinaryIO,
+    otherwise: Reason | None = None,
+    is_trial: bool = False,
+    by: str,
+    tally: Tally,
+    tell: Callable[[BadLine], None] | None = None,
+    advance: Callable[[int], None] | None = None,
+) -> None:
+    """Suppress every good line of a list, counted in `tally` once it is committed.
+
+    `tell` hears of each bad line, `advance` how many good ones were committed together. Lines that
+    name no reason have `otherwise`. With `is_trial` all is counted and nothing stays.
+
+    Raises:
+        NotFound: there is no such project.
+        InvalidField: field `file`; it is no list. What was committed before stays.
+    """
+    project_id = await project_of(conn, project)
+
+    def refuse(bad: BadLine) -> None:
+        tally.bad += 1
+        if len(tally.errors) < MOST_ERRORS:
+            tally.errors.append(bad)
+        if tell is not None:
+            tell(bad)
+
+    lines = _good(read_lines(file, otherwise=otherwise), refuse)
+    whole: AbstractAsyncContextManager[object] = nullcontext()
+    if is_trial:
+        whole = conn.transaction(force_rollback=True)
+    async with whole:
+        while (first := next(lines, None)) is not None:
+            some = chain([first], islice(lines, LINES_TOGETHER - 1))
+            count = await _take(conn, project_id, some, by=by, tally=tally)
+            if advance is not None:
+                advance(count)
+
+
+async def _take(
+    conn: Conn, project_id: UUID, lines: Iterable[Line], *, by: str, tally: Tally
+) -> int:
+    import_id = uuid4()
+    async with conn.transaction():
+        count = await store.copy_lines(conn, import_id, lines)
+        found = await store.count_taken(conn, project_id, import_id, by=by)
+    tally.added += found.get(Outcome.ADDED, 0)
+    tally.renewed += found.get(Outcome.RENEWED, 0)
+    tally.there_already += found.get(Outcome.THERE_ALREADY, 0)
+    return count
+
+
+def _good(lines: Iterator[Line | BadLine], refuse: Callable[[BadLine], None]) -> Iterator[Line]:
+    for line in lines:
+        if isinstance(line, BadLine):
+            refuse(line)
+        else:
+            yield line

@@ -1,0 +1,121 @@
+"""Reads lists of addresses, CSV or JSON: which lines are suppressions, what is wrong. Pure."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from typing import BinaryIO
+
+from mailqueue.core.errors import InvalidField
+from mailqueue.suppression.acceptable import wanted_of
+from mailqueue.suppression.lists.formula import plain
+from mailqueue.suppression.lists.json_list import elements
+from mailqueue.suppression.model import BadLine, Line, Reason
+
+ADDRESS_NAMES = ("email", "address", "email_address", "recipient_email", "recipient")
+_OTHERS = ("reason", "category", "detail", "expires_at")
+
+Record = tuple[int, Mapping[str, object] | str]
+"""Where it stands, and its values by name or what is wrong with it."""
+
+
+def read_lines(file: BinaryIO, *, otherwise: Reason | None = None) -> Iterator[Line | BadLine]:
+    """Give what a list holds in its order; a faulty line does not hide those after it.
+
+    It is JSON where it begins like an array or an object, else CSV. `otherwise` is the reason of
+    lines that name none.
+
+    Raises:
+        InvalidField: field `file`; it is neither, or no column is named for the address.
+    """
+    # What is no UTF-8 is carried on, to be told of its own line.
+    text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    try:
+        start, above = _leading(text)
+        is_json = start[:1] in ("[", "{")
+        records = _objects(start, text) if is_json else _rows(start, text, above=above)
+        for number, values in records:
+            yield _line(number, values, otherwise)
+    finally:
+        text.detach()
+
+
+def _leading(text: io.TextIOWrapper) -> tuple[str, int]:
+    """Give the first line with something on it, no white space before, and how many are above."""
+    above = 0
+    while line := text.readline():
+        if stripped := line.lstrip():
+            return stripped, above
+        above += 1
+    return "", above
+
+
+def _line(
+    number: int, values: Mapping[str, object] | str, otherwise: Reason | None
+) -> Line | BadLine:
+    if isinstance(values, str):
+        return BadLine(number, values)
+    email = next((values[name] for name in ADDRESS_NAMES if values.get(name)), None)
+    try:
+        others = {name: values.get(name) for name in _OTHERS}
+        return Line(number, wanted_of(email, **others, otherwise=otherwise))
+    except InvalidField as exc:
+        return BadLine(number, str(exc))
+
+
+def _objects(start: str, text: io.TextIOWrapper) -> Iterator[Record]:
+    for number, element in elements(start, text):
+        match element:
+            case str():
+                yield number, {"email": element}
+            case dict():
+                yield number, element
+            case _:
+                yield number, "must be an address, or an object with an email"
+
+
+def _rows(start: str, text: io.TextIOWrapper, *, above: int) -> Iterator[Record]:
+    reader = csv.reader(_chained(start, text), strict=True)
+    header: list[str] | None = None
+    while True:
+        number = above + reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as exc:
+            if header is None:
+                raise InvalidField("file", f"the header is no CSV: {exc}") from None
+            yield number, f"this is no CSV: {exc}"
+            continue
+        if header is None and row:
+            header, is_data = _header(row)
+            if not is_data:
+                continue
+        if header is not None and row:
+            yield number, _values(header, row)
+
+
+def _chained(start: str, text: io.TextIOWrapper) -> Iterator[str]:
+    yield start
+    yield from text
+
+
+def _header(row: list[str]) -> tuple[list[str], bool]:
+    """Give the names of the columns, and whether this row is none of names but an address."""
+    names = [name.strip().lower().replace(" ", "_") for name in row]
+    if len(row) == 1 and "@" in row[0]:
+        return ["email"], True
+    if not set(names) & set(ADDRESS_NAMES):
+        shown = ", ".join(name[:40] for name in names[:20]) or "none"
+        raise InvalidField("file", f"the header has no column email; it has {shown}")
+    twice = sorted({name for name in names if name and names.count(name) > 1})
+    if twice:
+        raise InvalidField("file", f"the header has the column {twice[0][:40]} twice")
+    return names, False
+
+
+def _values(header: list[str], row: list[str]) -> Mapping[str, object] | str:
+    if len(row) != len(header):
+        counts = f"{len(row)} value{'' if len(row) == 1 else 's'}"
+        return f"it has {counts}, the header has {len(header)}"
+    return {name: plain(cell) for name, cell in zip(header, row, strict=True)}

@@ -1,0 +1,118 @@
+"""The categories a project shows in its preference centre: which there are, and how they read."""
+
+import re
+from collections.abc import Mapping
+
+from mailqueue.core.errors import Conflict, InvalidField, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.suppression.acceptable import text_of
+from mailqueue.suppression.entries import project_of
+from mailqueue.suppression.subscriptions import store
+from mailqueue.suppression.subscriptions.model import Category
+
+MOST_LANGUAGES = 50
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?")
+_LONGEST = {"name": 100, "description": 300}
+
+
+async def list_(conn: Conn, project: str) -> list[Category]:
+    """List them in the order people see them.
+
+    Raises:
+        NotFound: there is no such project.
+    """
+    return await store.list_categories(conn, await project_of(conn, project))
+
+
+async def get(conn: Conn, project: str, *, slug: str) -> Category:
+    """Give one.
+
+    Raises:
+        NotFound: there is none of that slug.
+    """
+    found = await store.list_categories(conn, await project_of(conn, project), slug=slug)
+    if not found:
+        raise NotFound("category", slug[:100])
+    return found[0]
+
+
+async def add(
+    conn: Conn, project: str, *, slug: str, given: Mapping[str, object], by: str
+) -> Category:
+    """Add one: name, and what is known of description, translations, is_required and place.
+
+    Raises:
+        Conflict: there is one of that slug.
+        InvalidField: a field cannot be that.
+    """
+    project_id = await project_of(conn, project)
+    checked = _checked(given)
+    made = await store.put_category(conn, project_id, slug, given=checked, must_be_new=True, by=by)
+    if made is None:
+        raise Conflict(f"there is a category {slug}")
+    return made
+
+
+async def change(
+    conn: Conn, project: str, *, slug: str, given: Mapping[str, object], by: str
+) -> Category:
+    """Change what is given of one.
+
+    Raises:
+        NotFound: there is none of that slug.
+        InvalidField: a field cannot be that.
+    """
+    project_id = await project_of(conn, project)
+    if not await store.list_categories(conn, project_id, slug=slug):
+        raise NotFound("category", slug[:100])
+    made = await store.put_category(
+        conn, project_id, slug, given=_checked(given), must_be_new=False, by=by
+    )
+    assert made is not None, "only what must be new is refused by nothing"
+    return made
+
+
+async def remove(conn: Conn, project: str, *, slug: str, by: str) -> None:
+    """Show one no more; who unsubscribed from it stays unsubscribed.
+
+    Raises:
+        NotFound: there is none of that slug.
+    """
+    if not await store.remove_category(conn, await project_of(conn, project), slug, by=by):
+        raise NotFound("category", slug[:100])
+
+
+def translations_of(given: object) -> dict[str, dict[str, str]]:
+    """Read names and descriptions by language. Pure.
+
+    Raises:
+        InvalidField: it is not {"de": {"name": …, "description": …}}.
+    """
+    if not isinstance(given, Mapping) or len(given) > MOST_LANGUAGES:
+        raise InvalidField("translations", f"an object of up to {MOST_LANGUAGES} languages")
+    return {str(tag): _words(tag, words) for tag, words in given.items()}
+
+
+def _words(tag: object, words: object) -> dict[str, str]:
+    if not isinstance(tag, str) or not _LANGUAGE.fullmatch(tag):
+        raise InvalidField("translations", f"a language is de or pt-BR, got {str(tag)[:40]!r}")
+    if not isinstance(words, Mapping) or not set(words) <= set(_LONGEST):
+        raise InvalidField("translations", f"{tag}: name and description are needed")
+    found = {}
+    for field, most in _LONGEST.items():
+        text = text_of("translations", words.get(field))
+        if text is not None and len(text) > most:
+            raise InvalidField("translations", f"{tag}: {field} may have {most} characters")
+        if text is not None:
+            found[field] = text
+    return found
+
+
+def _checked(given: Mapping[str, object]) -> dict[str, object]:
+    checked = dict(given)
+    for field in ("name", "description"):
+        if field in checked:
+            checked[field] = text_of(field, checked[field])
+    if "translations" in checked:
+        checked["translations"] = translations_of(checked["translations"] or {})
+    return checked

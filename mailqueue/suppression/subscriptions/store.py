@@ -1,0 +1,157 @@
+"""Categories and what people chose of them, as rows."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from psycopg.errors import InvalidParameterValue
+from psycopg.types.json import Jsonb
+
+from mailqueue.core.errors import InvalidField
+from mailqueue.db.fetch import Conn, many, maybe, value
+from mailqueue.suppression.subscriptions.model import Category, Choice, Reader, Said, State
+
+
+class ReaderRow(NamedTuple):
+    """The recipient of a mail, and the project it is from."""
+
+    project_id: UUID
+    project: str
+    brand_color: str | None
+    address: str
+    category: str
+    campaign_id: str | None
+    language: str | None
+
+
+class SubscriptionRow(NamedTuple):
+    """A category, and why mail of it does not go to somebody ("": it does)."""
+
+    slug: str
+    name: str
+    description: str | None
+    translations: Mapping[str, Mapping[str, str]]
+    is_required: bool
+    is_ours: bool
+    reason: str
+    until: datetime | None
+
+
+class Changed(NamedTuple):
+    """A category of which something else holds now."""
+
+    category: str
+    state: str
+
+
+async def find_reader(conn: Conn, email_id: UUID, recipient: int) -> ReaderRow | None:
+    """Find the recipient of a mail by their place; None once the mail has left the database."""
+    params = {"email_id": email_id, "recipient": recipient}
+    return await maybe(conn, "find_reader", params, ReaderRow)
+
+
+async def list_subscriptions(
+    conn: Conn, project_id: UUID, address: str, *, more: Sequence[str]
+) -> list[SubscriptionRow]:
+    """List what holds in every category of the project, and in these."""
+    params = {"project_id": project_id, "address": address, "more": list(more)}
+    return await many(conn, "list_subscriptions", params, SubscriptionRow)
+
+
+async def find_stop_of_all(conn: Conn, project_id: UUID, address: str) -> str | None:
+    """Say why no mail at all goes to an address; None where some does."""
+    params = {"project_id": project_id, "address": address}
+    return await maybe(conn, "find_stop_of_all", params, str)
+
+
+async def change(
+    conn: Conn,
+    reader: Reader,
+    choices: Sequence[Choice],
+    *,
+    spellings: Sequence[str],
+    said: Said,
+) -> list[Changed]:
+    """Record what somebody wants; give what changed.
+
+    Raises:
+        InvalidField: nobody can unsubscribe from one of these.
+    """
+    wanted = [
+        {
+            "category": one.category,
+            "state": one.state,
+            "until": one.until and one.until.isoformat(),
+        }
+        for one in choices
+    ]
+    params = {
+        "project_id": reader.project_id,
+        "spellings": list(spellings),
+        "choices": Jsonb(wanted),
+        "source": said.source,
+        "email_id": reader.email_id,
+        "campaign_id": reader.campaign_id,
+        "user_agent": said.user_agent,
+        "by": said.by,
+    }
+    with _refusals_told():
+        return await many(conn, "change_subscriptions", params, Changed)
+
+
+async def list_categories(
+    conn: Conn, project_id: UUID, *, slug: str | None = None
+) -> list[Category]:
+    """List the categories of a project in their order, or the one of that slug."""
+    return await many(conn, "list_categories", {"project_id": project_id, "slug": slug}, Category)
+
+
+async def put_category(
+    conn: Conn,
+    project_id: UUID,
+    slug: str,
+    *,
+    given: Mapping[str, object],
+    must_be_new: bool,
+    by: str,
+) -> Category | None:
+    """Add a category or change one; None where it must be new and is not.
+
+    Raises:
+        InvalidField: a field cannot be that.
+    """
+    params = {
+        "project_id": project_id,
+        "slug": slug,
+        "given": Jsonb(given),
+        "must_be_new": must_be_new,
+        "by": by,
+    }
+    with _refusals_told():
+        async with conn.transaction():
+            return await maybe(conn, "put_category", params, Category)
+
+
+async def remove_category(conn: Conn, project_id: UUID, slug: str, *, by: str) -> bool:
+    """Show a category no more; False where there is none."""
+    params = {"project_id": project_id, "slug": slug, "by": by}
+    return await value(conn, "remove_category", params, bool)
+
+
+def state_of(reason: str) -> State:
+    """Give what a person would call it. Pure."""
+    if reason == "paused":
+        return State.PAUSED
+    return State.OFF if reason else State.ON
+
+
+@contextmanager
+def _refusals_told() -> Iterator[None]:
+    """Turn input the database refuses into an error that names the field."""
+    try:
+        yield
+    except InvalidParameterValue as exc:
+        field, _, why = (exc.diag.message_primary or "").partition(": ")
+        raise InvalidField(exc.diag.column_name or field, why) from exc

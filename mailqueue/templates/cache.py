@@ -1,0 +1,131 @@
+"""Keeps the versions that mail is rendered from, compiled once in a process."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+from mailqueue.db.fetch import Conn
+from mailqueue.rendering.compiled import LINKS, Press, Rendered, Source, Stencil
+from mailqueue.rendering.faults import Exceeded
+from mailqueue.telemetry.log import get_logger
+from mailqueue.templates import store
+from mailqueue.templates.model import StencilSource
+
+log = get_logger(__name__)
+
+MOST_KEPT = 256
+MOST_CHARACTERS = 8 * 1024 * 1024
+"""Of their sources; compiled they take several times as much."""
+MOST_STRIKES = 5
+"""So many mails of a version in a row that cost too much: the next ones are not tried at all."""
+RESTED = 500
+"""Then so many fail unrendered, before one is tried again."""
+
+Key = tuple[UUID, str]
+
+
+class Sheet:
+    """One version in one language, compiled when its first mail is rendered."""
+
+    __slots__ = (
+        "_press",
+        "_resting",
+        "_source",
+        "_stencil",
+        "_strikes",
+        "_why",
+        "characters",
+        "names_links",
+    )
+
+    def __init__(self, press: Press, source: StencilSource) -> None:
+        self._press = press
+        self._source = source
+        self._stencil: Stencil | None = None
+        self._strikes = 0
+        self._resting = 0
+        self._why = ""
+        texts = (source.html or "", source.text or "", *source.parts.values())
+        self.characters = sum(map(len, texts))
+        # Whether mail from it has links of its own, by which its recipient unsubscribes.
+        self.names_links = any(name in text for name in LINKS for text in (source.subject, *texts))
+
+    def render(self, variables: Mapping[str, Any]) -> Rendered:
+        """Give what one mail says.
+
+        Raises:
+            TemplateFault: it cannot be rendered with these variables.
+            Exceeded: it, or too many mails of this version before it, cost more than a mail may.
+        """
+        if self._resting > 0:
+            self._resting -= 1
+            raise Exceeded(f"not tried, as {MOST_STRIKES} mails before it failed: {self._why}")
+        if self._stencil is None:
+            self._stencil = self._press.stencil(_source(self._source))
+        try:
+            rendered = self._stencil.render(variables)
+        except Exceeded as exc:
+            self._why = str(exc)
+            self._strikes += 1
+            log.warning(
+                "template.exceeded",
+                version=str(self._source.version_id),
+                language=self._source.language,
+                why=self._why,
+                in_a_row=self._strikes,
+            )
+            if self._strikes >= MOST_STRIKES:
+                self._resting = RESTED
+                self._strikes = MOST_STRIKES - 1
+            raise
+        self._strikes = 0
+        return rendered
+
+    def check(self, variables: Mapping[str, Any]) -> None:
+        """Refuse variables that do not fit the version's schema.
+
+        Raises:
+            TemplateFault: naming the first that does not.
+        """
+        if self._stencil is None:
+            self._stencil = self._press.stencil(_source(self._source))
+        self._stencil.check(variables)
+
+
+class Sheets:
+    """The sheets of a process; a version never changes, so what is here is always right."""
+
+    def __init__(self, most: int = MOST_KEPT, most_characters: int = MOST_CHARACTERS) -> None:
+        self._press = Press()
+        self._most = most
+        self._most_characters = most_characters
+        self._kept: OrderedDict[Key, Sheet] = OrderedDict()
+        self._characters = 0
+
+    async def fetch(self, conn: Conn, wanted: Iterable[Key]) -> dict[Key, Sheet]:
+        """Give these versions in these languages; one that is gone is left out."""
+        keys = set(wanted)
+        missing = [key for key in keys if key not in self._kept]
+        found = {key: self._kept[key] for key in keys if key in self._kept}
+        if missing:
+            for source in await store.read_sources(conn, missing):
+                key = (source.version_id, source.language)
+                self._kept[key] = found[key] = Sheet(self._press, source)
+                self._characters += found[key].characters
+        for key in found:
+            self._kept.move_to_end(key)
+        while len(self._kept) > self._most or self._characters > self._most_characters:
+            _, oldest = self._kept.popitem(last=False)
+            self._characters -= oldest.characters
+        return found
+
+
+def _source(source: StencilSource) -> Source:
+    return Source(
+        subject=source.subject,
+        html=source.html,
+        text=source.text,
+        parts=source.parts,
+        schema=source.schema,
+    )

@@ -1,0 +1,236 @@
+"""What can be done with API keys: issue, find, show, list, change, rotate, revoke."""
+
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from mailqueue.core.errors import InvalidField, NotFound, Unauthorized
+from mailqueue.db.fetch import Conn
+from mailqueue.tenants.keys import store
+from mailqueue.tenants.keys import text as keys_text
+from mailqueue.tenants.model import EVERY_SCOPE, ApiKey, Caller, IssuedKey, Scope
+
+NAME_CHARACTERS = 100
+MOST_REQUESTS_PER_SECOND = 1_000_000
+GRACE = timedelta(hours=24)
+MOST_GRACE = timedelta(days=90)
+LONGEST_LIFE = timedelta(days=3_650)
+ALL = 1_000_000
+
+
+async def issue_key(
+    conn: Conn,
+    project: str,
+    name: str,
+    *,
+    is_test: bool,
+    scopes: Collection[str] = EVERY_SCOPE,
+    expires_at: datetime | None = None,
+    requests_per_second: int | None = None,
+) -> IssuedKey:
+    """Make a key of a project; the key itself is in the answer and nowhere else.
+
+    Raises:
+        InvalidField: name, scopes or rate are none.
+        NotFound: there is no such project.
+        Conflict: the project has a key in force of that name.
+    """
+    _check_name(name)
+    _check_rate(requests_per_second)
+    chosen = checked_scopes(scopes)
+    project_id = await id_of_project(conn, project)
+    key = keys_text.new_key(is_test=is_test)
+    key_id = await store.issue_key(
+        conn,
+        project_id,
+        name=name,
+        key_hash=keys_text.hash_of(key.reveal()),
+        hint=keys_text.hint_of(key),
+        is_test=is_test,
+        scopes=chosen,
+        expires_at=expires_at,
+        requests_per_second=requests_per_second,
+    )
+    return IssuedKey(key, await show_key(conn, project_id, key_id))
+
+
+def not_in_force() -> Unauthorized:
+    """Give what a key is told that is unknown, revoked or expired."""
+    return Unauthorized("this API key is not valid")
+
+
+async def in_force(conn: Conn, ids: Collection[UUID]) -> frozenset[UUID]:
+    """Give those of these keys that are in force now."""
+    return frozenset(await store.keys_in_force(conn, ids))
+
+
+async def find_key(conn: Conn, key: str, *, address: str | None = None) -> Caller | None:
+    """Find who a key speaks for; None for one that is unknown, revoked or expired.
+
+    `address` is the client's, to be shown beside the key.
+    """
+    if not keys_text.is_well_formed(key):
+        return None
+    found = await store.find_key(conn, keys_text.hash_of(key), address=address)
+    if found is None:
+        return None
+    return Caller(
+        id=found.id,
+        project_id=found.project_id,
+        project=found.project,
+        is_test=found.is_test,
+        trap_sender=found.trap_sender,
+        name=found.name,
+        scopes=frozenset(found.scopes),
+        requests_per_second=found.requests_per_second,
+        project_requests_per_second=found.project_requests_per_second,
+    )
+
+
+async def id_of_project(conn: Conn, project: str) -> UUID:
+    """Give the id of the project of that name.
+
+    Raises:
+        NotFound: there is none.
+    """
+    found = await store.find_project(conn, project)
+    if found is None:
+        raise NotFound("project", project)
+    return found
+
+
+async def id_of_key(conn: Conn, project_id: UUID, name: str) -> UUID:
+    """Give the id of the key that has a name now, else of the newest that had it.
+
+    Raises:
+        NotFound: there is none.
+    """
+    found = await store.find_named(conn, project_id, name=name)
+    if found is None:
+        raise NotFound("key", name)
+    return found
+
+
+async def show_key(conn: Conn, project_id: UUID, key_id: UUID) -> ApiKey:
+    """Give what may be shown of a key.
+
+    Raises:
+        NotFound: the project has no such key.
+    """
+    found = await store.read_key(conn, project_id, key_id)
+    if found is None:
+        raise NotFound("key", key_id)
+    return found
+
+
+async def list_keys(conn: Conn, project: str) -> list[ApiKey]:
+    """List a project's keys, newest first, revoked ones too."""
+    project_id = await id_of_project(conn, project)
+    return await page_of_keys(conn, project_id, most=ALL)
+
+
+async def page_of_keys(
+    conn: Conn, project_id: UUID, *, most: int, before: tuple[datetime, UUID] | None = None
+) -> list[ApiKey]:
+    """List keys of a project, newest first, that were made before the one of that time and id."""
+    at, before_id = before or (None, None)
+    return await store.list_keys(conn, project_id, before=at, before_id=before_id, most=most)
+
+
+async def change_key(
+    conn: Conn, project_id: UUID, key_id: UUID, *, changes: Mapping[str, object]
+) -> ApiKey:
+    """Change `name` or `requests_per_second` (None: the usual) of a key in force.
+
+    Raises:
+        InvalidField: naming what was wrong.
+        NotFound: the project has no such key in force.
+        Conflict: the project has a key in force of that name.
+    """
+    if "name" in changes:
+        _check_name(changes["name"])
+    _check_rate(changes.get("requests_per_second"))
+    if not await store.change_key(conn, project_id, key_id, changes=changes):
+        raise NotFound("key", key_id)
+    return await show_key(conn, project_id, key_id)
+
+
+async def rotate_key(
+    conn: Conn, project_id: UUID, key_id: UUID, *, grace: timedelta = GRACE
+) -> IssuedKey:
+    """Put a new key in the place of one in force, which goes on for the grace.
+
+    The new one may do the same, under the same name, and lasts as long as the old one did.
+
+    Raises:
+        InvalidField: the grace is negative or too long.
+        NotFound: the project has no such key in force.
+    """
+    if not timedelta(0) <= grace <= MOST_GRACE:
+        raise InvalidField("grace", f"must be 0 to {MOST_GRACE.days} days")
+    old = await show_key(conn, project_id, key_id)
+    expires_at = None
+    if old.expires_at is not None:
+        expires_at = datetime.now(UTC) + min(old.expires_at - old.created_at, LONGEST_LIFE)
+    key = keys_text.new_key(is_test=old.is_test)
+    new_id = await store.rotate_key(
+        conn,
+        project_id,
+        key_id,
+        key_hash=keys_text.hash_of(key.reveal()),
+        hint=keys_text.hint_of(key),
+        grace=grace,
+        expires_at=expires_at,
+    )
+    if new_id is None:
+        raise NotFound("key", f"{key_id} in force")
+    return IssuedKey(key, await show_key(conn, project_id, new_id))
+
+
+async def revoke_key(conn: Conn, project: str, name: str, *, reason: str | None = None) -> None:
+    """Put a key out of force from now on.
+
+    Raises:
+        NotFound: the project has no key of that name in force.
+    """
+    project_id = await id_of_project(conn, project)
+    key_id = await id_of_key(conn, project_id, name)
+    if not await store.revoke_key(conn, project_id, key_id, reason=reason):
+        raise NotFound("key", name)
+
+
+async def revoke_key_by_id(
+    conn: Conn, project_id: UUID, key_id: UUID, *, reason: str | None = None
+) -> None:
+    """Put a key out of force from now on; one that is revoked already stays as it is.
+
+    Raises:
+        NotFound: the project has no such key.
+    """
+    await show_key(conn, project_id, key_id)
+    await store.revoke_key(conn, project_id, key_id, reason=reason)
+
+
+def checked_scopes(scopes: Collection[str]) -> list[Scope]:
+    """Give the scopes in their usual order.
+
+    Raises:
+        InvalidField: there are none, or unknown ones.
+    """
+    known = [scope for scope in Scope if scope in scopes]
+    if not known or len(known) != len(set(scopes)):
+        raise InvalidField("scopes", f"must be one or more of {', '.join(Scope)}")
+    return known
+
+
+def _check_name(name: object) -> None:
+    is_fine = isinstance(name, str) and name.strip() and name.isprintable()
+    if not is_fine or len(str(name)) > NAME_CHARACTERS:
+        why = f"must be 1 to {NAME_CHARACTERS} printable characters, got {name!r}"
+        raise InvalidField("name", why)
+
+
+def _check_rate(rate: object) -> None:
+    if rate is not None and not (isinstance(rate, int) and 1 <= rate <= MOST_REQUESTS_PER_SECOND):
+        why = f"must be 1 to {MOST_REQUESTS_PER_SECOND} requests a second, got {rate!r}"
+        raise InvalidField("requests_per_second", why)

@@ -1,0 +1,153 @@
+"""API keys as rows; the only file here that runs SQL, beside that of projects."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from psycopg.errors import UniqueViolation
+from psycopg.types.json import Jsonb
+
+from mailqueue.core.errors import Conflict
+from mailqueue.db.fetch import Conn, many, maybe, run, value
+from mailqueue.tenants.model import ApiKey
+from mailqueue.tenants.projects.store import refused
+
+
+class Found(NamedTuple):
+    """Who a key speaks for, as the row has it."""
+
+    id: UUID
+    project_id: UUID
+    project: str
+    is_test: bool
+    trap_sender: str | None
+    name: str
+    scopes: list[str]
+    requests_per_second: float | None
+    project_requests_per_second: float | None
+
+
+async def set_actor(conn: Conn, by: str) -> None:
+    """Have the audit name `by` until COMMIT."""
+    await run(conn, "set_actor", {"by": by})
+
+
+async def find_project(conn: Conn, project: str) -> UUID | None:
+    """Give the id of the project of that name."""
+    return await maybe(conn, "find_project_id", {"project": project}, UUID)
+
+
+async def find_key(conn: Conn, key_hash: bytes, *, address: str | None) -> Found | None:
+    """Find who the key in force with that hash speaks for; note that `address` used it."""
+    return await maybe(conn, "find_api_key", {"key_hash": key_hash, "address": address}, Found)
+
+
+async def keys_in_force(conn: Conn, ids: Collection[UUID]) -> list[UUID]:
+    """Give those of these keys that are in force now."""
+    return await many(conn, "sift_keys", {"ids": list(ids)}, UUID)
+
+
+async def issue_key(
+    conn: Conn,
+    project_id: UUID,
+    *,
+    name: str,
+    key_hash: bytes,
+    hint: str,
+    is_test: bool,
+    scopes: Sequence[str],
+    expires_at: datetime | None,
+    requests_per_second: int | None,
+) -> UUID:
+    """Make a key's row.
+
+    Raises:
+        Conflict: the project has a key of that name.
+        InvalidField: the project or the installation gives out no such keys now.
+    """
+    params = {
+        "project_id": project_id,
+        "name": name,
+        "key_hash": key_hash,
+        "hint": hint,
+        "is_test": is_test,
+        "scopes": list(scopes),
+        "expires_at": expires_at,
+        "requests_per_second": requests_per_second,
+    }
+    with _refused(name):
+        return await value(conn, "issue_api_key", params, UUID)
+
+
+async def read_key(conn: Conn, project_id: UUID, key_id: UUID) -> ApiKey | None:
+    """Read a key of a project."""
+    return await maybe(conn, "read_api_key", {"project_id": project_id, "id": key_id}, ApiKey)
+
+
+async def find_named(conn: Conn, project_id: UUID, *, name: str) -> UUID | None:
+    """Find the key that has a name now, else the newest that had it."""
+    return await maybe(conn, "find_api_key_named", {"project_id": project_id, "name": name}, UUID)
+
+
+async def list_keys(
+    conn: Conn, project_id: UUID, *, before: datetime | None, before_id: UUID | None, most: int
+) -> list[ApiKey]:
+    """List a project's keys, newest first."""
+    params = {"project_id": project_id, "before": before, "before_id": before_id, "most": most}
+    return await many(conn, "list_api_keys", params, ApiKey)
+
+
+async def change_key(
+    conn: Conn, project_id: UUID, key_id: UUID, *, changes: Mapping[str, object]
+) -> bool:
+    """Change a key in force; say whether there was one.
+
+    Raises:
+        Conflict: the project has a key of the new name.
+    """
+    params = {"project_id": project_id, "id": key_id, "changes": Jsonb(dict(changes))}
+    with _refused(str(changes.get("name"))):
+        return await value(conn, "change_api_key", params, bool)
+
+
+async def rotate_key(
+    conn: Conn,
+    project_id: UUID,
+    key_id: UUID,
+    *,
+    key_hash: bytes,
+    hint: str,
+    grace: timedelta,
+    expires_at: datetime | None,
+) -> UUID | None:
+    """Put a new key in the place of one in force; None where there is none."""
+    params = {
+        "project_id": project_id,
+        "id": key_id,
+        "key_hash": key_hash,
+        "hint": hint,
+        "grace": grace,
+        "expires_at": expires_at,
+    }
+    with _refused(""):
+        return await maybe(conn, "rotate_api_key", params, UUID)
+
+
+async def revoke_key(conn: Conn, project_id: UUID, key_id: UUID, *, reason: str | None) -> bool:
+    """Put a key out of force; say whether it was."""
+    params = {"project_id": project_id, "id": key_id, "reason": reason}
+    return await value(conn, "revoke_api_key", params, bool)
+
+
+@contextmanager
+def _refused(name: str) -> Iterator[None]:
+    """Word a refusal of the database as ours."""
+    try:
+        with refused():
+            yield
+    except UniqueViolation as exc:
+        if exc.diag.constraint_name != "api_keys_project_id_name_key":
+            raise
+        raise Conflict(f"key {name} exists already in this project") from exc

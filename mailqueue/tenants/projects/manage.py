@@ -1,0 +1,144 @@
+"""Makes projects and changes what holds for all their mail; whether they may send at all."""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from mailqueue.core.errors import Conflict, InvalidField, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.tenants.model import AuditEvent, Project
+from mailqueue.tenants.projects import store
+
+STATUSES = ("active", "paused", "suspended", "deleted")
+MOST_LISTED = 10_000
+
+
+async def add(
+    conn: Conn, name: str, *, by: str, settings: Mapping[str, object] | None = None
+) -> Project:
+    """Make a project; `settings` as `change` takes them.
+
+    Raises:
+        Conflict: there is a project of that name, or was one.
+        InvalidField: the name is none, or a setting is wrong.
+    """
+    if (taken := await store.read_project(conn, name)) is not None:
+        since = f", deleted at {taken.deleted_at:%Y-%m-%d %H:%M} UTC" if taken.deleted_at else ""
+        raise Conflict(f"there is a project {name} already{since}")
+    project_id = await store.add_project(conn, name, settings=settings or {}, by=by)
+    return await find_by_id(conn, project_id)
+
+
+async def find(conn: Conn, name: str) -> Project:
+    """Give a project, also a deleted one.
+
+    Raises:
+        NotFound: there is none of that name.
+    """
+    found = await store.read_project(conn, name)
+    if found is None:
+        raise NotFound("project", name)
+    return found
+
+
+async def find_by_id(conn: Conn, project_id: UUID) -> Project:
+    """Give a project, also a deleted one.
+
+    Raises:
+        NotFound: there is none of that id.
+    """
+    found = await store.read_project(conn, project_id=project_id)
+    if found is None:
+        raise NotFound("project", project_id)
+    return found
+
+
+async def list_all(conn: Conn) -> list[Project]:
+    """List the projects by name, without deleted ones."""
+    return await list_page(conn, most=MOST_LISTED)
+
+
+async def list_page(
+    conn: Conn,
+    *,
+    after: str | None = None,
+    status: str | None = None,
+    text: str | None = None,
+    most: int,
+) -> list[Project]:
+    """List projects by name behind the name `after`.
+
+    `status` None gives all but deleted ones. `text` is looked for in what people call a project by.
+    """
+    if status is not None and status not in STATUSES:
+        raise InvalidField("status", f"must be one of {', '.join(STATUSES)}, got {status!r}")
+    return await store.list_projects(conn, after=after, status=status, text=text, most=most)
+
+
+async def change(conn: Conn, name: str, *, changes: Mapping[str, object], by: str) -> Project:
+    """Change settings of a project; None takes one back.
+
+    Raises:
+        NotFound: there is no such project.
+        InvalidField: naming the setting and what was wrong; nothing is changed.
+    """
+    await find(conn, name)
+    await store.change_project(conn, name, changes=changes, by=by)
+    return await find(conn, name)
+
+
+async def suspend(conn: Conn, name: str, *, reason: str, by: str) -> Project:
+    """Let nothing of a project be sent; its mail is accepted and waits.
+
+    Raises:
+        NotFound: there is no such project.
+        Conflict: it is deleted.
+        InvalidField: the reason is missing or too long.
+    """
+    if (await find(conn, name)).deleted_at is not None:
+        raise Conflict(f"project {name} is deleted")
+    await store.suspend_project(conn, name, reason=reason, by=by)
+    return await find(conn, name)
+
+
+async def activate(conn: Conn, name: str, *, by: str) -> Project:
+    """Let a suspended, paused or deleted project send again; its mail goes on.
+
+    Keys stay revoked that were so: deleting revokes all.
+
+    Raises:
+        NotFound: there is no such project.
+    """
+    await find(conn, name)
+    await store.activate_project(conn, name, by=by)
+    return await find(conn, name)
+
+
+async def delete(conn: Conn, name: str, *, by: str) -> Project:
+    """Delete a project softly: no mail in, none out, no key in force; its mail waits.
+
+    Its records stay, and so does its name: they go by it.
+
+    Raises:
+        NotFound: there is no such project.
+        Conflict: it is `default`, which takes mail that names none.
+    """
+    await find(conn, name)
+    try:
+        await store.delete_project(conn, name, by=by)
+    except InvalidField as exc:
+        raise Conflict(exc.why) from exc
+    return await find(conn, name)
+
+
+async def audit(
+    conn: Conn,
+    project_id: UUID | None,
+    *,
+    action: str | None = None,
+    before: int | None = None,
+    most: int,
+) -> list[AuditEvent]:
+    """List changes of a project, or (None) of all and the installation, newest first."""
+    return await store.list_audit(
+        conn, project_id=project_id, action=action, before=before, most=most
+    )

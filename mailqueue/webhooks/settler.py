@@ -1,0 +1,78 @@
+"""Writes what became of deliveries, many in one commit."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from uuid import UUID
+
+from mailqueue.core.crashpoints import reach
+from mailqueue.db.link import Link
+from mailqueue.telemetry.log import get_logger
+from mailqueue.webhooks.model import Settled
+from mailqueue.webhooks.store import deliveries as deliveries_store
+
+MOST_AT_ONCE = 500
+LINGER_SECONDS = 0.02
+"""So long an outcome waits for others: a commit costs as much as some ten of them."""
+
+log = get_logger(__name__)
+
+
+class Ledger:
+    """The record of one worker, kept by one task; `blocked` is told of endpoints to leave alone."""
+
+    def __init__(self, link: Link, *, blocked: Callable[[Collection[UUID]], None]) -> None:
+        self._link = link
+        self._blocked = blocked
+        self._done: deque[Settled] = deque()
+        self.written = 0  # outcomes so far
+        self._writing = 0
+        self._is_due = asyncio.Event()
+        self._is_full = asyncio.Event()
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
+
+    def __len__(self) -> int:
+        return len(self._done)
+
+    def settle(self, done: Settled) -> int:
+        """Have an outcome written soon: once `written` is this number."""
+        self._done.append(done)
+        self._is_idle.clear()
+        self._is_due.set()
+        if len(self._done) >= MOST_AT_ONCE:
+            self._is_full.set()
+        return self.written + self._writing + len(self._done)
+
+    async def drained(self) -> None:
+        """Wait until everything is written."""
+        await self._is_idle.wait()
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        while True:
+            await self._is_due.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LINGER_SECONDS):
+                    await self._is_full.wait()
+            await self._write()
+
+    async def _write(self) -> None:
+        group = [self._done.popleft() for _ in range(min(MOST_AT_ONCE, len(self._done)))]
+        if len(self._done) < MOST_AT_ONCE:
+            self._is_full.clear()
+        if not self._done:
+            self._is_due.clear()
+        self._writing = len(group)
+        reach("webhooks.settling")
+        told = await self._link.call(lambda conn: deliveries_store.settle(conn, group))
+        reach("webhooks.settled")
+        self.written += len(group)
+        self._writing = 0
+        lost = sum(one.webhook_id is None for one in told)
+        if lost:
+            log.warning("deliveries.refused", count=lost, reason="the claims had moved on")
+        self._blocked({one.webhook_id for one in told if one.webhook_id is not None})
+        if not self._done:
+            self._is_idle.set()

@@ -1,0 +1,108 @@
+"""Looking at mail through the API, and at the API itself."""
+
+from uuid import uuid4
+
+import pytest
+
+from mailqueue.db.pool import connect
+from mailqueue.tenants.keys.manage import issue_key
+from tests import make
+from tests.api.support.calling import HELLO, Calling, error_of
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_queued_mail_says_why_it_waits(api: Calling) -> None:
+    sent = (await api.send({**HELLO, "tags": ["a"], "custom_data": {"n": 1}})).json()
+
+    email = (await api.get(f"/v1/emails/{sent['id']}")).json()
+
+    assert (email["id"], email["status"], email["subject"]) == (sent["id"], "pending", "Hello")
+    assert "no worker is running" in email["why"]
+    assert (email["tags"], email["custom_data"]) == (["a"], {"n": 1})
+    assert email["attempts"] == []
+    assert email["attempt_count"] == 0
+    assert [(each["kind"], each["address"], each["status"]) for each in email["recipients"]] == [
+        ("to", "ann@example.com", "pending")
+    ]
+
+
+async def test_attempts_and_events_are_listed_in_order(api: Calling) -> None:
+    sent = (await api.send({**HELLO, "cc": ["bob@example.com"]})).json()
+    async with connect(api.database) as conn:
+        project = await make.project_named(conn)
+        for attempt, (status, code) in enumerate((("deferred", "451"), ("sent", "250")), start=1):
+            await make.inserted(
+                conn,
+                "send_logs",
+                {
+                    "email_id": sent["id"],
+                    "project_id": project,
+                    "attempt": attempt,
+                    "status": status,
+                    "recipient_email": "ann@example.com",
+                    "error_code": code,
+                    "reply": "said so",
+                    "response_ms": 12,
+                },
+            )
+        await make.inserted(
+            conn,
+            "email_events",
+            {"email_id": sent["id"], "project_id": project, "type": "deferred", "detail": "later"},
+        )
+
+    email = (await api.get(f"/v1/emails/{sent['id']}")).json()
+
+    assert [(each["attempt"], each["status"], each["code"]) for each in email["attempts"]] == [
+        (1, "deferred", "451"),
+        (2, "sent", "250"),
+    ]
+    assert [(each["type"], each["detail"]) for each in email["events"]] == [("deferred", "later")]
+    assert [each["address"] for each in email["recipients"]] == [
+        "ann@example.com",
+        "bob@example.com",
+    ]
+
+
+async def test_another_projects_mail_is_not_there(api: Calling) -> None:
+    sent = (await api.send()).json()
+    async with connect(api.database) as conn:
+        await make.project(conn, "other")
+        other = (await issue_key(conn, "other", "web", is_test=False)).key.reveal()
+
+    hidden = await api.get(f"/v1/emails/{sent['id']}", key=other)
+    missing = await api.get(f"/v1/emails/{uuid4()}")
+
+    assert (hidden.status_code, missing.status_code) == (404, 404)
+    assert error_of(hidden)["name"] == error_of(missing)["name"] == "not_found"
+
+
+@pytest.mark.parametrize("name", ["x", "..", "%00", "1" * 5000, "'; DROP TABLE x; --"])
+async def test_what_is_no_id_is_not_there(api: Calling, name: str) -> None:
+    response = await api.get(f"/v1/emails/{name}")
+
+    assert response.status_code == 404
+    assert error_of(response)["name"] == "not_found"
+
+
+async def test_a_key_is_needed_to_look(api: Calling) -> None:
+    assert (await api.http.get(f"/v1/emails/{uuid4()}")).status_code == 401
+
+
+async def test_alive_and_ready_need_no_key(api: Calling) -> None:
+    assert (await api.http.get("/healthz")).json() == {"status": "alive"}
+    assert (await api.http.get("/readyz")).json() == {"status": "ready"}
+    async with connect(api.database) as conn:
+        await conn.execute("DROP SCHEMA mailqueue CASCADE")
+    away = await api.http.get("/readyz")
+    assert away.status_code == 503
+    assert "mailqueue migrate" in error_of(away)["message"]
+
+
+async def test_unknown_paths_and_methods_are_json_too(api: Calling) -> None:
+    unknown = await api.http.get("/v1/nothing")
+    wrong = await api.http.get("/v1/send")
+
+    assert (unknown.status_code, error_of(unknown)["name"]) == (404, "not_found")
+    assert (wrong.status_code, error_of(wrong)["name"]) == (405, "method_not_allowed")

@@ -1,0 +1,160 @@
+"""What the document of the API allows, and what it does not: no fault of ours, no odd answer."""
+
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import replace
+from typing import Any
+
+import httpx2
+import jsonschema_rs
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis import GenerationMode
+
+from mailqueue.api.app import create_app
+from mailqueue.api.http.openapi import openapi, operation_id
+from mailqueue.api.table import ENDPOINTS
+from mailqueue.core.secret import Secret
+from mailqueue.db.pool import connect, open_pool
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.settings.nameserver import NameServer
+from mailqueue.tenants.keys.manage import issue_key
+from mailqueue.tenants.model import Admin
+from mailqueue.wiring.serving import build_services
+from tests import make
+from tests.api.support.calling import ORIGIN, settings_for
+from tests.api.support.wired import MASTER
+
+pytestmark = pytest.mark.anyio
+
+DOCUMENT = openapi(ENDPOINTS)
+OURS = {"authorization", "x-api-key", "connection", "accept-encoding", "content-length"}
+LOADED = schemathesis.openapi.from_dict(DOCUMENT)
+OPERATIONS = {
+    f"{operation.method.upper()} {operation.path}": operation
+    for operation in (found.ok() for found in LOADED.get_all_operations())
+}
+NAMES = {f"{each.method} {each.path}": operation_id(each) for each in ENDPOINTS}
+
+
+@pytest.fixture(scope="module")
+async def http(module_db: str) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client with a key for everything; whoever has any token is an administrator."""
+    database = DatabaseSettings(Secret(module_db))
+    given = replace(
+        settings_for(database),
+        master_key=Secret(MASTER),
+        name_servers=(NameServer("127.0.0.1", 9),),
+    )
+    async with connect(database) as conn:
+        await make.sender_account(conn, name="relay")
+        issued = await issue_key(
+            conn, "default", "tests", is_test=False, requests_per_second=1_000_000
+        )
+
+    async def anybody(token: str) -> Admin:
+        return Admin(token, "token")
+
+    async with open_pool(database) as pool:
+        services = replace(build_services(given, pool), admin_of=anybody)
+        app = create_app(given, pool, services=services)
+        transport = httpx2.ASGITransport(app=app, raise_app_exceptions=True)
+        async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN) as client:
+            client.headers["X-API-Key"] = issued.key.reveal()
+            yield client
+
+
+async def told(http: httpx2.AsyncClient, name: str, case: Any) -> httpx2.Response:
+    """Send what was made up, as a client of its own would."""
+    wanted = case.as_transport_kwargs(base_url=ORIGIN)
+    headers = {
+        key: value.encode("utf-8", "surrogateescape")
+        for key, value in wanted["headers"].items()
+        if key.lower() not in OURS
+    }
+    if name.partition(" ")[2].startswith("/admin/"):
+        headers["X-API-Key"] = b""
+        headers["Authorization"] = b"Bearer ann"
+    body = {key: wanted[key] for key in ("json", "data", "params") if wanted.get(key) is not None}
+    if isinstance(body.get("data"), bytes | str):
+        body["content"] = body.pop("data")
+    return await http.request(wanted["method"], wanted["url"], headers=headers, **body)
+
+
+def check(name: str, answer: httpx2.Response) -> None:
+    """See that the answer is one the document tells of."""
+    method, _, path = name.partition(" ")
+    assert answer.status_code < 500, (name, answer.text)
+    said = DOCUMENT["paths"][path][method.lower()]["responses"]
+    if answer.status_code >= 400:
+        schema = {"$ref": "#/components/schemas/Error"}
+        assert answer.json()["statusCode"] == answer.status_code
+    else:
+        assert str(answer.status_code) in said, (name, answer.status_code)
+        found = said[str(answer.status_code)].get("content", {}).get("application/json")
+        if found is None or not answer.content:
+            return
+        schema = found["schema"]
+    validator = jsonschema_rs.Draft202012Validator({**schema, "components": DOCUMENT["components"]})
+    faults = [
+        f"{fault.instance_path}: {fault.message}" for fault in validator.iter_errors(answer.json())
+    ]
+    assert faults == [], (name, answer.text[:2000])
+
+
+def made_up(name: str, mode: GenerationMode) -> st.SearchStrategy[Any]:
+    """Give requests of one kind; of the caller's own project, as others end at once."""
+    operation = OPERATIONS[name]
+    path = {"pid": "default"} if "{pid}" in name else None
+    strategy: st.SearchStrategy[Any] = operation.as_strategy(
+        generation_mode=mode, path_parameters=path
+    )
+    return strategy
+
+
+def some_of(strategy: st.SearchStrategy[Any], examples: int) -> list[Any]:
+    """Draw so many; asking comes afterwards, in the loop of the application."""
+    cases: list[Any] = []
+
+    @settings(
+        max_examples=examples,
+        phases=[Phase.generate],
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=strategy)
+    def collect(case: Any) -> None:
+        cases.append(case)
+
+    collect()
+    return cases
+
+
+async def tried(
+    http: httpx2.AsyncClient, name: str, *, examples: int, modes: Iterable[GenerationMode]
+) -> None:
+    for mode in modes:
+        for case in some_of(made_up(name, mode), examples):
+            check(name, await told(http, name, case))
+
+
+CAN_BE_WRONG = {f"{each.method} {each.path}" for each in ENDPOINTS if each.request or each.query}
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [(name, list(GenerationMode)[n % 2]) for n, name in enumerate(sorted(CAN_BE_WRONG))],
+)
+async def test_no_request_is_a_fault_of_ours(
+    http: httpx2.AsyncClient, name: str, mode: GenerationMode
+) -> None:
+    """Right or wrong in turn, as making them up is dear: the long form has many of both."""
+    await tried(http, name, examples=1, modes=[mode])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", OPERATIONS, ids=lambda name: NAMES[name])
+async def test_nor_are_many(http: httpx2.AsyncClient, name: str) -> None:
+    modes = list(GenerationMode) if name in CAN_BE_WRONG else [GenerationMode.POSITIVE]
+    await tried(http, name, examples=100, modes=modes)

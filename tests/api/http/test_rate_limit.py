@@ -1,0 +1,191 @@
+"""How many requests a key may make: counted together by all processes, without a row for each."""
+
+import asyncio
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from mailqueue.core.errors import TooManyRequests
+from mailqueue.tenants.keys.manage import issue_key
+from mailqueue.tenants.rate_limit.limiter import Allowance
+from tests import make
+from tests.api.support.calling import Calling, error_of
+
+pytestmark = pytest.mark.anyio
+PATH = "/v1/projects/default/api-keys"
+
+
+class Clock:
+    """The clock of one process."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def taken(allowance: Allowance, bucket: Any, rate: float, count: int) -> int:
+    """Ask so often; say how many were let in."""
+    answers = await asyncio.gather(
+        *(allowance.take(bucket, rate, what="this key") for _ in range(count)),
+        return_exceptions=True,
+    )
+    refused = [answer for answer in answers if isinstance(answer, BaseException)]
+    assert all(isinstance(answer, TooManyRequests) for answer in refused)
+    return count - len(refused)
+
+
+async def test_processes_share_what_a_key_may_do(shared_api: Calling) -> None:
+    """A rate so low that nothing fills up while the test runs."""
+    bucket = uuid4()
+    processes = [Allowance(shared_api.pool.connection) for _ in range(3)]
+
+    found = await asyncio.gather(*(taken(each, bucket, 0.001, 20) for each in processes))
+
+    assert sum(found) == 1, "a bucket holds one at least"
+
+
+async def test_exactly_what_is_in_the_bucket_is_let_in(shared_api: Calling) -> None:
+    bucket = uuid4()
+    async with shared_api.pool.connection() as conn:
+        await make.inserted(
+            conn,
+            "request_buckets",
+            # Filled an hour ahead of now: nothing is added meanwhile.
+            {"id": bucket, "tokens": 57, "granted": 0, "filled_at": "2100-01-01 00:00:00Z"},
+        )
+    processes = [Allowance(shared_api.pool.connection, now=Clock()) for _ in range(3)]
+
+    found = await asyncio.gather(*(taken(each, bucket, 10, 100) for each in processes))
+
+    assert sum(found) == 57
+
+
+async def test_a_lease_is_one_row_written_for_many_requests(shared_api: Calling) -> None:
+    bucket = uuid4()
+    allowance = Allowance(shared_api.pool.connection, now=Clock())
+
+    assert await taken(allowance, bucket, 100, 100) == 100
+    async with shared_api.pool.connection() as conn:
+        left = await make.scalar(
+            conn, "SELECT tokens FROM mailqueue.request_buckets WHERE id = %s", bucket
+        )
+    assert left == 900, "one lease of a tenth"
+
+
+async def test_what_is_not_used_goes_back(shared_api: Calling) -> None:
+    bucket, clock = uuid4(), Clock()
+    allowance = Allowance(shared_api.pool.connection, now=clock)
+    async with shared_api.pool.connection() as conn:
+        await make.inserted(
+            conn,
+            "request_buckets",
+            {"id": bucket, "tokens": 100, "granted": 0, "filled_at": "2100-01-01 00:00:00Z"},
+        )
+        for _ in range(5):
+            await allowance.take(bucket, 10, what="this key")
+            clock.now += 2
+        left = await make.scalar(
+            conn, "SELECT tokens FROM mailqueue.request_buckets WHERE id = %s", bucket
+        )
+
+    assert left == 100 - 4 - 10, "four are used, ten are leased"
+
+
+async def test_who_was_refused_does_not_reach_the_database_again(shared_api: Calling) -> None:
+    bucket, clock, asked = uuid4(), Clock(), 0
+    async with shared_api.pool.connection() as conn:
+        await make.inserted(
+            conn,
+            "request_buckets",
+            {"id": bucket, "tokens": 0, "granted": 0, "filled_at": "2100-01-01 00:00:00Z"},
+        )
+
+    def lend() -> Any:
+        nonlocal asked
+        asked += 1
+        return shared_api.pool.connection()
+
+    allowance = Allowance(lend, now=clock)
+
+    assert await taken(allowance, bucket, 10, 50) == 0
+    assert asked == 1
+    clock.now += 0.2
+    assert await taken(allowance, bucket, 10, 50) == 0
+    assert asked == 2
+
+
+async def limited(api: Calling, rate: int | None) -> tuple[str, Any]:
+    async with api.pool.connection() as conn:
+        issued = await issue_key(
+            conn, "default", uuid4().hex, is_test=False, requests_per_second=rate
+        )
+        return issued.key.reveal(), issued.record.id
+
+
+async def emptied(api: Calling, bucket: Any) -> None:
+    async with api.pool.connection() as conn:
+        await conn.execute(
+            "INSERT INTO mailqueue.request_buckets VALUES (%s, 0, 0, '2100-01-01Z')"
+            " ON CONFLICT (id) DO UPDATE SET tokens = 0, filled_at = excluded.filled_at",
+            (bucket,),
+        )
+
+
+async def test_a_hundred_in_ten_seconds_unless_said_otherwise(shared_api: Calling) -> None:
+    usual, _ = await limited(shared_api, None)
+    own, _ = await limited(shared_api, 500)
+
+    for key, limit in ((usual, 100), (own, 5000)):
+        answer = await shared_api.get(PATH, key=key)
+        assert answer.headers["ratelimit-policy"] == f'"key";q={limit};w=10'
+        assert answer.headers["ratelimit"] == f'"key";r={limit - 1};t=1'
+
+
+async def test_too_many_are_told_when_to_come_again(shared_api: Calling) -> None:
+    key, bucket = await limited(shared_api, 5)
+    await emptied(shared_api, bucket)
+
+    refused = await shared_api.get(PATH, key=key)
+
+    assert (refused.status_code, error_of(refused)["name"]) == (429, "rate_limit_exceeded")
+    assert refused.headers["retry-after"] == "1"
+    assert refused.headers["ratelimit-policy"] == '"key";q=50;w=10'
+    assert refused.headers["ratelimit"] == '"key";r=0;t=10'
+    assert "this key may make 50 in 10 s" in error_of(refused)["message"]
+
+
+async def test_a_project_bounds_its_keys_together(shared_api: Calling) -> None:
+    name = f"p{uuid4().hex}"
+    async with shared_api.pool.connection() as conn:
+        project = await make.project(conn, name)
+        await conn.execute(
+            "UPDATE mailqueue.projects SET requests_per_second = 5 WHERE id = %s", (project,)
+        )
+        keys = [
+            (await issue_key(conn, name, word, is_test=False)).key.reveal() for word in ("a", "b")
+        ]
+    before = [await shared_api.get(f"/v1/projects/{name}/api-keys", key=key) for key in keys]
+    await emptied(shared_api, project)
+    # Each process may still use what it has leased.
+    answers = [
+        await shared_api.get(f"/v1/projects/{name}/api-keys", key=keys[n % 2]) for n in range(60)
+    ]
+
+    assert [answer.status_code for answer in before] == [200, 200]
+    assert answers[-1].status_code == 429
+    assert "the keys of a project together" in error_of(answers[-1])["message"]
+    assert answers[-1].headers["ratelimit-policy"] == '"project";q=50;w=10'
+
+
+async def test_without_a_bound_nothing_is_counted(shared_api: Calling) -> None:
+    async with shared_api.pool.connection() as conn:
+        change = "UPDATE mailqueue.system_settings SET value = %s WHERE name = 'requests_per_key'"
+        await conn.execute(change, ("0",))
+        key, _ = await limited(shared_api, None)
+        answer = await shared_api.get(PATH, key=key)
+        await conn.execute(change, ("100",))
+
+    assert "ratelimit" not in answer.headers

@@ -1,0 +1,52 @@
+"""The API and the trap need no more than their role has."""
+
+import pytest
+
+from mailqueue.api.emails.schema import Repeated, Sent
+from mailqueue.api.http import store
+from mailqueue.api.sending import service as sending_service
+from mailqueue.api.sending.schema import SendRequest
+from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.tenants.keys.manage import find_key, issue_key
+from mailqueue.trap import inbox
+from mailqueue.trap import store as trap_store
+from mailqueue.trap.summary import caught
+from tests import make
+from tests.conftest import Server
+from tests.rules.logins import login
+from tests.trap.trapping import HTML
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_the_role_of_the_api_is_enough(
+    server: Server, database: DatabaseSettings, fresh_db: str
+) -> None:
+    async with connect(database) as owner:
+        await make.sender_account(owner, name="pit", provider="trap")
+        key = (await issue_key(owner, "default", "web", is_test=True)).key.reveal()
+    request = SendRequest(to=["ann@example.com"], subject="x", text_body="x", idempotency_key="k")
+
+    async with login(server.superuser_url(fresh_db.rpartition("/")[2]), "mailqueue_api") as conn:
+        assert await store.find_refusal(conn) is None
+        caller = await find_key(conn, key)
+        assert caller is not None
+        email = sending_service.new_email(caller, request)
+        (sent,) = await sending_service.accept(conn, caller.project, [email])
+        (twin,) = await sending_service.accept(conn, caller.project, [email])
+        assert isinstance(sent, Sent)
+        async with conn.transaction():
+            await store.act_for(conn, caller.project_id, by="test")
+            found = await sending_service.look_up(conn, caller, sent.id)
+        await trap_store.add(conn, [caught("a@b.example", ("c@d.example",), HTML)])
+        (summary,) = await inbox.page(conn, limit=9)
+        message = await inbox.get(conn, summary.id)
+        beside = await inbox.neighbours(conn, summary.id)
+        cleared = await inbox.clear(conn)
+
+    assert isinstance(twin, Repeated)
+    assert (twin.id, twin.status) == (sent.id, sent.status)
+    assert found.email.status == "pending"
+    assert message.raw == HTML
+    assert (beside.older, beside.newer, cleared) == (None, None, 1)

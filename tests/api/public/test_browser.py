@@ -1,0 +1,105 @@
+"""The pages for people in a real browser: usable without script, by keyboard, on a phone."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+
+import pytest
+from playwright.async_api import Browser, Page, async_playwright
+
+from mailqueue.api.app import create_app
+from mailqueue.api.http.server import bind, listening
+from mailqueue.core.secret import Secret
+from mailqueue.db.pool import open_pool
+from mailqueue.settings.environment import DatabaseSettings
+from tests.api.support.calling import settings_for
+from tests.api.support.leaving import MASTER, Leaving, leaving
+
+pytestmark = [pytest.mark.anyio, pytest.mark.browser]
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The application on a port, and a browser."""
+
+    shop: Leaving
+    url: str
+    browser: Browser
+
+    async def page(self, path: str, *, width: int = 360, dark: bool = False) -> Page:
+        context = await self.browser.new_context(
+            viewport={"width": width, "height": 760},
+            java_script_enabled=False,
+            color_scheme="dark" if dark else "light",
+            locale="en-GB",
+        )
+        page = await context.new_page()
+        await page.goto(self.url + path)
+        return page
+
+
+@pytest.fixture(scope="module")
+async def site(module_db: str) -> AsyncIterator[Site]:
+    database = DatabaseSettings(Secret(module_db))
+    settings = replace(settings_for(database), master_key=Secret(MASTER))
+    async with leaving(database) as shop, open_pool(database) as pool:
+        await shop.category("news", description="What is new, about once a month.", place=1)
+        await shop.category("tips", place=2)
+        await shop.category("receipts", is_required=True)
+        app = create_app(settings, pool)
+        async with (
+            listening(app, bind("127.0.0.1", 0, option="--port")) as url,
+            async_playwright() as playwright,
+        ):
+            browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+            yield Site(shop, url, browser)
+            await browser.close()
+
+
+async def test_choices_are_made_with_the_keyboard_and_kept(site: Site) -> None:
+    page = await site.page(await site.shop.preferences_of("key@example.com", "news"))
+
+    await page.get_by_role("group", name="News").get_by_role("radio", name="Yes").focus()
+    await page.keyboard.press("ArrowRight")
+    assert await page.get_by_label("Pause until").first.is_visible()
+    await page.keyboard.press("ArrowRight")
+    assert not await page.get_by_label("Pause until").first.is_visible()
+    await page.get_by_role("button", name="Save my choices").press("Enter")
+    await page.get_by_role("status").wait_for()
+
+    assert await page.get_by_role("group", name="News").get_by_label("No").is_checked()
+    assert not await site.shop.gets("key@example.com", "news")
+    assert await site.shop.gets("key@example.com", "tips")
+
+
+async def test_the_page_of_a_link_takes_one_press(site: Site) -> None:
+    page = await site.page(await site.shop.link_to("one@example.com", "news"))
+
+    await page.get_by_role("button", name="Unsubscribe").click()
+    await page.get_by_role("heading", name="You are unsubscribed").wait_for()
+    assert not await site.shop.gets("one@example.com", "news")
+    await page.get_by_role("link", name="Choose what you get").click()
+    await page.get_by_role("heading", name="Mail preferences").wait_for()
+    await page.get_by_role("link", name="Deutsch").click()
+
+    assert await page.locator("html").get_attribute("lang") == "de"
+
+
+@pytest.mark.parametrize("width", [320, 360, 1280])
+async def test_nothing_is_wider_than_the_window(site: Site, width: int) -> None:
+    link = await site.shop.preferences_of("wide@example.com", "news")
+    context = await site.browser.new_context(viewport={"width": width, "height": 700})
+    page = await context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("request", lambda request: complaints.append(request.url))
+    await page.goto(site.url + link)
+
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert await page.evaluate(wide) == 0
+    small = """[...document.querySelectorAll('button, .choice label, input[type=date], footer a')]
+        .filter(e => e.offsetParent && e.getBoundingClientRect().height < 24).length"""
+    assert await page.evaluate(small) == 0
+    assert [one for one in complaints if one != site.url + link and "favicon" not in one] == []

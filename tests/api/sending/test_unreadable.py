@@ -1,0 +1,44 @@
+"""Isolate, for mail with a server of its own."""
+
+import pytest
+
+from mailqueue.settings.environment import DatabaseSettings
+from tests.api.sending.test_queued_override import queued
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_one_that_cannot_be_read_fails_and_the_next_is_sent(
+    database: DatabaseSettings,
+) -> None:
+    """Their rows are changed past every check."""
+    deep = "[" * 1_100 + "]" * 1_100
+    changes = {
+        "headers": f"headers = '{deep}'",
+        "files": "files = '[1]'",
+        "from": "from_email = 'nobody'",
+    }
+    async with queued(database) as office:
+        odd = {}
+        for name, change in changes.items():
+            odd[name] = await office.send(headers={"X-Name": name})
+            await office.do(
+                f"UPDATE mailqueue.email_contents SET {change}"
+                f" WHERE headers ->> 'X-Name' = '{name}'"
+            )
+        forever = await office.send()
+        await office.do(
+            "UPDATE mailqueue.email_queue SET expires_at = 'infinity', custom_data ="
+            f" '{deep}' WHERE id = '{forever}'"
+        )
+
+        assert await office.worker.turn() == 4
+
+        shown = {name: await office.shown(email) for name, email in odd.items()}
+        assert {one["status"] for one in shown.values()} == {"failed"}
+        assert shown["headers"]["reason"] == "cannot compose: its headers cannot be read"
+        assert shown["files"]["reason"] == (
+            "cannot compose: what it says of its files cannot be read"
+        )
+        assert (await office.shown(forever))["status"] == "sent"
+        assert await office.kept() == 0

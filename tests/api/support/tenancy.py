@@ -1,0 +1,186 @@
+"""Two projects alike, each with one of everything, and the API bent to act for whom a test says."""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+import httpx2
+from starlette.applications import Starlette
+
+from mailqueue.api.http.middleware import Edge
+from mailqueue.api.http.responses import answer_fault
+from mailqueue.api.http.router import Routing
+from mailqueue.api.http.runtime import Runtime
+from mailqueue.api.table import ENDPOINTS
+from mailqueue.core.secret import Secret
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import Pool, connect, open_pool
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.settings.nameserver import NameServer
+from mailqueue.tenants.keys.manage import issue_key
+from mailqueue.wiring.serving import build_services
+from tests import make
+from tests.api.support.calling import ORIGIN, settings_for
+from tests.api.support.wired import MASTER
+
+MARK = "zebra"
+"""Stands in everything of the one tenant that could be shown."""
+ADDRESS = f"{MARK}@example.com"
+MAIL = {"to": [ADDRESS], "subject": MARK, "text_body": MARK}
+RELAY = {
+    "name": MARK,
+    "provider_type": "smtp",
+    "credentials": {"host": f"{MARK}.example.com", "port": 587, "username": MARK, "password": MARK},
+}
+# What is asked anew in each run, or counts requests: no business of a tenant's.
+VOLATILE = "'{last_used_at,last_used_from}'::text[]"
+TABLES = """
+    SELECT c.relname::text
+    FROM pg_class AS c
+    JOIN pg_attribute AS a ON a.attrelid = c.oid AND NOT a.attisdropped
+     AND a.attname = CASE c.relname WHEN 'projects' THEN 'id' ELSE 'project_id' END
+    WHERE c.relnamespace = 'mailqueue'::regnamespace AND c.relkind IN ('r', 'p')
+      AND NOT c.relispartition
+    ORDER BY 1
+"""
+OF_TENANTS = [each for each in ENDPOINTS if not each.superadmin]
+
+
+@dataclass(frozen=True, slots=True)
+class Tenants:
+    """Two projects alike, the keys of both, and what stands for the variables of one's paths."""
+
+    pool: Pool
+    settings: Any
+    mine: UUID
+    mine_key: str
+    theirs: UUID
+    their_key: str
+    variables: dict[str, str]
+
+    @asynccontextmanager
+    async def serving(self, *, acts_for: UUID | None = None) -> AsyncIterator[httpx2.AsyncClient]:
+        """Serve the API; transactions act for all projects, or for that one whoever asks."""
+
+        class Bent(Runtime):
+            def transaction(
+                self,
+                tenant: UUID | None,  # noqa: ARG002
+                *,
+                by: str,
+                key_id: UUID | None = None,
+                is_test: bool | None = None,
+                is_read_only: bool = False,
+            ) -> AbstractAsyncContextManager[Conn]:
+                return Runtime.transaction(
+                    self,
+                    acts_for,
+                    by=by,
+                    key_id=key_id,
+                    is_test=is_test,
+                    is_read_only=is_read_only,
+                )
+
+        async with serving(Bent, self.pool, self.settings) as http:
+            yield http
+
+    async def picture(self) -> dict[str, Any]:
+        """Give every row of the one tenant, to see whether any was touched."""
+        async with self.pool.connection() as conn:
+            found = {}
+            for (table,) in await make.rows(conn, TABLES):
+                column = "id" if table == "projects" else "project_id"
+                query = (
+                    f"SELECT array_agg((to_jsonb(t) - {VOLATILE})::text ORDER BY t::text)"
+                    f" FROM mailqueue.{table} AS t WHERE t.{column} = %s"
+                )
+                found[table] = await make.scalar(conn, query, self.theirs)
+            return found
+
+
+@asynccontextmanager
+async def serving(
+    kind: type[Runtime], pool: Pool, settings: Any
+) -> AsyncIterator[httpx2.AsyncClient]:
+    runtime = kind(settings, pool, build_services(settings, pool))
+    routes = [Routing(OF_TENANTS, runtime)]
+    app = Edge(Starlette(routes=routes, exception_handlers={Exception: answer_fault}))
+    transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
+    async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN) as http:
+        yield http
+
+
+@asynccontextmanager
+async def two_tenants(url: str) -> AsyncIterator[Tenants]:
+    """Furnish a database with both."""
+    database = DatabaseSettings(Secret(url))
+    settings = replace(
+        settings_for(database),
+        master_key=Secret(MASTER),
+        name_servers=(NameServer("127.0.0.1", 9),),  # nobody is there: an answer at once
+    )
+    async with connect(database) as conn:
+        ids = [await make.project(conn, name) for name in ("mine", "theirs")]
+        keys = [
+            (await issue_key(conn, name, word, is_test=False, requests_per_second=10_000))
+            for name, word in (("mine", "lion"), ("theirs", MARK))
+        ]
+    async with open_pool(database) as pool:
+        async with serving(Runtime, pool, settings) as http:
+            variables = await furnished(http, keys[1].key.reveal(), "theirs")
+        yield Tenants(
+            pool,
+            settings,
+            ids[0],
+            keys[0].key.reveal(),
+            ids[1],
+            keys[1].key.reveal(),
+            variables,
+        )
+
+
+async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[str, str]:
+    """Make one of everything in a project; give what names it in paths."""
+
+    async def made(path: str, body: Any, method: str = "POST") -> Any:
+        answer = await http.request(method, path, json=body, headers={"X-API-Key": key})
+        assert answer.is_success, (path, answer.text)
+        return answer.json()
+
+    base = f"/v1/projects/{project}"
+    relay = await made(f"{base}/smtp-configs", RELAY)
+    sent = await made("/v1/send", MAIL)
+    batch = await made(
+        "/v1/send/batch",
+        {"subject": MARK, "text_body": MARK, "recipients": [{"email": ADDRESS}]},
+    )
+    issued = await made(f"{base}/api-keys", {"name": f"{MARK} two", "scopes": ["email:read"]})
+    dkim = await made("/v1/dkim", {"domain": f"{MARK}.example.com"})
+    await made("/v1/suppressions", {"emails": [f"no-{ADDRESS}"], "reason": "manual"})
+    await made(f"{base}/templates", {"slug": MARK, "name": MARK, "category": "system"})
+    version = {"subject": MARK, "html_body": f"<p>{MARK}</p>", "text_body": MARK}
+    drafted = await made(f"{base}/templates/{MARK}/versions", version)
+    await made(f"{base}/templates/{MARK}/versions/{drafted['version']}/publish", None)
+    await made(f"{base}/template-parts/footer", {"kind": "partial", "source": MARK}, "PUT")
+    hook = await made("/v1/webhooks", {"url": f"https://{MARK}.example.com/", "description": MARK})
+    webhook_id = hook["webhook"]["id"]
+    tried = await made(f"/v1/webhooks/{webhook_id}/test", {})
+    await made("/v1/categories", {"slug": MARK, "name": MARK})
+    listed = await http.get("/v1/suppressions", headers={"X-API-Key": key})
+    return {
+        "email_id": sent["id"],
+        "batch_id": batch["batch_id"],
+        "config_id": str(relay["id"]),
+        "email_hash": listed.json()["data"][0]["email_hash"],
+        "template": MARK,
+        "version": str(drafted["version"]),
+        "name": "footer",
+        "api-keys": issued["id"],
+        "dkim": str(dkim["id"]),
+        "webhook_id": webhook_id,
+        "delivery_id": tried["delivery_id"],
+        "email": ADDRESS,
+        "slug": MARK,
+    }

@@ -1,0 +1,78 @@
+"""Runs every crash point with every action, several at a time."""
+
+import asyncio
+import tempfile
+from collections.abc import Iterator, Sequence
+from itertools import cycle, product
+from pathlib import Path
+
+from mailqueue.core.crashpoints import Action
+from mailqueue.db.fetch import Conn
+from tests.chaos.arena import Arena, Size, arena
+from tests.chaos.offspring import nursery
+from tests.chaos.points.commanding import RUN_BY_WAY
+from tests.chaos.points.crashing import crash_worker
+from tests.chaos.points.named import POINTS, WORKER_WAYS, Point
+from tests.chaos.points.track import Track, lose_all
+from tests.chaos.reckoning import Reckoning
+
+TRACKS = 4
+Case = tuple[Point, Action]
+CASES: Sequence[Case] = tuple(product(POINTS, Action))
+ONCE_EACH: Sequence[Case] = tuple(zip(POINTS, cycle(Action), strict=False))
+QUICK_MAILS = 20
+
+
+async def all_points(first: Arena, size: Size) -> Reckoning:
+    """Every point × {kill, raise, stall}: nothing lost, little doubled, the books add up.
+
+    The short form strikes each point once, with each action at every third.
+    """
+    wanted = cases_of(size)
+    cases = iter(wanted)
+    with tempfile.TemporaryDirectory(prefix="mailqueue-crash-") as folder:
+        found = await asyncio.gather(
+            *(_track(n, first, size, cases, Path(folder)) for n in range(TRACKS))
+        )
+    whole = found[0]
+    for each in found[1:]:
+        whole.add(each)
+    whole.promise(whole.struck == len(wanted), f"{whole.struck} of {len(wanted)} struck")
+    return whole
+
+
+def cases_of(size: Size) -> Sequence[Case]:
+    """Give what a run of that size strikes."""
+    return CASES if size.mails > QUICK_MAILS else ONCE_EACH
+
+
+async def _case(track: Track, conn: Conn, point: Point, action: Action) -> None:
+    """Run one; one that goes wrong leaves the others a clean table."""
+    run = crash_worker if point.way in WORKER_WAYS else RUN_BY_WAY[point.way]
+    faults: list[str] = []
+    try:
+        faults = await run(track, conn, point, action)
+    except AssertionError as exc:
+        faults = [str(exc)]
+        track.nursery.end_all()
+        await lose_all(conn)
+        await track.finish(conn)
+    await track.reckon(conn, f"{point.name} {action}", faults)
+
+
+async def _track(
+    number: int, first: Arena, size: Size, cases: Iterator[Case], folder: Path
+) -> Reckoning:
+    """Take cases until there are no more."""
+    own = folder / str(number)
+    own.mkdir()
+    async with arena(first.name, first.server, size) as made, nursery(own) as young:
+        track = Track(made, young, size.mails)
+        async with made.session() as conn:
+            for point, action in cases:
+                await _case(track, conn, point, action)
+            found = await made.reckon(
+                conn, "a process struck at a point", struck=track.struck, accepted=track.accepted
+            )
+    found.broken = track.broken
+    return found

@@ -1,0 +1,127 @@
+"""A worker that is frozen until others took its mail, and one that cannot be heard."""
+
+import asyncio
+import signal
+
+from mailqueue.db.fetch import Conn
+from mailqueue.queue import store as kernel
+from tests import make
+from tests.chaos.arena import IN_FLIGHT, Arena, Size
+from tests.chaos.orders import Fault
+from tests.chaos.reckoning import Reckoning
+from tests.chaos.scenarios.cutting import Way, proxy_to
+from tests.concurrency.running import until
+from tests.queue.acting import SILENCE
+
+EACH_MAIL_MS = 5
+_STATES = "SELECT status FROM mailqueue.worker_status WHERE id = %s"
+
+
+async def frozen_and_held(arena: Arena, size: Size) -> Reckoning:
+    """Fence: woken, it records what it had sent, and sends nothing that is no longer its own."""
+    found, before = await _frozen(arena, size, "hold")
+    found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
+    found.promise(found.unknown <= IN_FLIGHT, f"{found.unknown} unknown")
+    found.prove(before > 0, "nothing was in flight when it froze")
+    late = before - found.unknown
+    found.prove(late > 0, "no success was recorded late")
+    return found
+
+
+async def frozen_and_resent(arena: Arena, size: Size) -> Reckoning:
+    """Fence: what others sent again is at most what it had in flight."""
+    found, _ = await _frozen(arena, size, "resend")
+    found.promise(found.duplicated <= IN_FLIGHT, f"{found.duplicated} duplicates")
+    return found
+
+
+async def _frozen(arena: Arena, size: Size, delivery: str) -> tuple[Reckoning, int]:
+    await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
+    async with arena.session() as conn, arena.workers() as frozen:
+        worker = await _first_worker(conn)
+        async with arena.producing(size.mails, seconds=size.seconds, delivery=delivery) as mails:
+            await arena.taken(size.first)
+            frozen.signal(signal.SIGSTOP)
+            await _is_lost(conn, worker)
+            async with arena.workers():
+                await mails.done.wait()
+                await arena.settled(conn)
+                held = "SELECT count(*) FROM mailqueue.email_queue WHERE status = 'held'"
+                before = await make.scalar(conn, held)
+                frozen.signal(signal.SIGCONT)
+                await _began_anew(conn)
+                await arena.settled(conn)
+        found = await arena.reckon(conn, "SIGSTOP of a worker", struck=1, accepted=mails.accepted)
+    return found, before
+
+
+async def silent_both_ways(arena: Arena, size: Size) -> Reckoning:
+    """Nothing arrives in either direction, and nobody says so."""
+    return await _unheard(arena, size, Way.BOTH)
+
+
+async def silent_answers(arena: Arena, size: Size) -> Reckoning:
+    """The server hears the worker and the worker hears nothing: marks without a sender."""
+    return await _unheard(arena, size, Way.ANSWERING)
+
+
+async def silent_questions(arena: Arena, size: Size) -> Reckoning:
+    """The worker hears the server, and the server nothing of it."""
+    return await _unheard(arena, size, Way.ASKING)
+
+
+async def _unheard(arena: Arena, size: Size, ways: Way) -> Reckoning:
+    """No mail is begun without a claim that stands; the worker comes back once it is heard."""
+    await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
+    port = (await asyncio.to_thread(arena.server.start)).port
+    async with (
+        proxy_to(port) as proxy,
+        arena.session() as conn,
+        arena.workers(database=arena.database_by(proxy.port)),
+    ):
+        worker = await _first_worker(conn)
+        async with arena.producing(size.mails, seconds=size.seconds, delivery="hold") as mails:
+            await arena.taken(size.first)
+            proxy.cut(ways)
+            await _is_lost(conn, worker)
+            async with arena.workers():
+                await mails.done.wait()
+                await arena.settled(conn)
+                struck = proxy.stopped
+                proxy.heal()
+                await _began_anew(conn)
+                await arena.settled(conn)
+        found = await arena.reckon(
+            conn, "a silent connection", struck=struck, accepted=mails.accepted
+        )
+    found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
+    found.promise(found.unknown <= IN_FLIGHT, f"{found.unknown} unknown")
+    return found
+
+
+async def _first_worker(conn: Conn) -> int:
+    async def registered() -> int:
+        return int(await make.scalar(conn, "SELECT min(id) FROM mailqueue.workers") or 0)
+
+    return await until(registered)
+
+
+async def _is_lost(conn: Conn, worker: int) -> None:
+    """Bring the end of its lease nearer until others are told that it is gone."""
+
+    async def lost() -> bool:
+        await make.silent(conn, worker)
+        await kernel.rescue(conn, silence=SILENCE)
+        return bool(await make.scalar(conn, _STATES, worker) == "lost")
+
+    await until(lost)
+
+
+async def _began_anew(conn: Conn) -> None:
+    """Wait until the worker that was declared lost goes on under another number."""
+    anew = "SELECT count(*) >= 3 FROM mailqueue.workers"  # its own two, and the one that stood in
+
+    async def is_back() -> bool:
+        return bool(await make.scalar(conn, anew))
+
+    await until(is_back)

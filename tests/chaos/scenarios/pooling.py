@@ -1,0 +1,113 @@
+"""A pooler between workers and PostgreSQL that is killed and started again."""
+
+import asyncio
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from mailqueue.embedded.ports import free_port
+from mailqueue.embedded.service_user import Account, service_account
+from mailqueue.settings.environment import Pooler
+from tests.chaos.arena import Arena, Size
+from tests.chaos.orders import Fault
+from tests.chaos.reckoning import Reckoning
+from tests.chaos.scenarios.sessions import EACH_MAIL_MS
+from tests.concurrency.running import pids
+from tests.poolers.bouncer import PGBOUNCER, lacks_pgbouncer
+
+FAULT = "kill -9 of the pooler"
+FEWEST_KILLS, SELDOM_SECONDS = 4, 2.0
+_SETTINGS = """
+[databases]
+* = host=127.0.0.1 port={server}
+
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {port}
+unix_socket_dir =
+pool_mode = transaction
+auth_type = scram-sha-256
+auth_file = {folder}/users
+server_login_retry = 1
+"""
+
+
+@dataclass
+class Bouncer:
+    """A pooler at one port, however often it is killed."""
+
+    port: int
+    folder: Path
+    account: Account
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with (self.folder / "log").open("ab") as log:
+            command = [str(PGBOUNCER), str(self.folder / "pgbouncer.ini")]
+            self.process = self.account.spawn(command, log=log.fileno())
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+
+async def pooler_killed(arena: Arena, size: Size) -> Reckoning:
+    """Transactions are cut off in the middle, their answers lost: all is sent, once."""
+    complaint = lacks_pgbouncer()
+    if complaint is not None:
+        return Reckoning(arena.name, FAULT, 0, 0, left_out=complaint)
+    server = (await asyncio.to_thread(arena.server.start)).port
+    await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
+    with _bouncer(server, arena.user) as bouncer, _pooled():
+        async with (
+            arena.session() as conn,
+            arena.workers(2, database=arena.database_by(bouncer.port)),
+        ):
+            await pids(conn, 2)
+            async with arena.producing(size.mails, seconds=size.seconds) as mails:
+                await arena.taken(size.first)
+                kills = max(FEWEST_KILLS, int(size.seconds / SELDOM_SECONDS))
+                for _ in range(kills):
+                    await asyncio.to_thread(bouncer.kill)
+                    await asyncio.to_thread(bouncer.start)
+                    await asyncio.sleep(max(0.3, size.seconds / kills))
+                await mails.done.wait()
+            await arena.finished(conn)
+            found = await arena.reckon(conn, FAULT, struck=kills, accepted=mails.accepted)
+    found.promise(found.statuses["sent"] == size.mails, f"{found.statuses}")
+    found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
+    found.promise(found.unknown == 0, f"{found.unknown} of unknown fate")
+    return found
+
+
+@contextmanager
+def _bouncer(server: int, user: str) -> Iterator[Bouncer]:
+    account = service_account(None)
+    with tempfile.TemporaryDirectory(prefix="mailqueue-pooler-", dir="/tmp") as name:
+        folder, port = Path(name), free_port()
+        (folder / "users").write_text(f'"{user}" "{user}"\n')
+        settings = _SETTINGS.format(server=server, port=port, folder=folder)
+        (folder / "pgbouncer.ini").write_text(settings)
+        for path in (folder, *folder.iterdir()):
+            account.own(path)
+        bouncer = Bouncer(port, folder, account)
+        bouncer.start()
+        try:
+            yield bouncer
+        finally:
+            bouncer.kill()
+
+
+@contextmanager
+def _pooled() -> Iterator[None]:
+    """Have processes started in the block know that a pooler stands before the server."""
+    os.environ["MAILQUEUE_POOLER"] = Pooler.TRANSACTION.value
+    try:
+        yield
+    finally:
+        del os.environ["MAILQUEUE_POOLER"]

@@ -1,0 +1,120 @@
+"""What happens to sessions: ended in storms, frozen, hurried or made read-only by their server."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+from psycopg import sql
+
+from mailqueue.core.secret import Secret
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
+from tests import make
+from tests.chaos.arena import Arena, Size
+from tests.chaos.orders import Fault
+from tests.chaos.reckoning import Reckoning
+from tests.concurrency.running import Command, pids, until
+
+EACH_MAIL_MS = 5
+STORM_SECONDS = 0.1
+OURS = "datname = current_database() AND application_name ^@ 'mailqueue/'"
+_END = (
+    f"SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {OURS}"
+)
+_WRITERS = f"SELECT pid FROM pg_stat_activity WHERE {OURS} AND application_name = %s"
+Strike = Callable[[Conn, Command], Awaitable[int]]
+
+
+@asynccontextmanager
+async def superuser(arena: Arena) -> AsyncIterator[Conn]:
+    """Have a session of the one who may do everything, in the scenario's database."""
+    postmaster = await asyncio.to_thread(arena.server.start)
+    name = urlsplit(arena.database.url.reveal()).path.removeprefix("/")
+    url = arena.server.cluster.superuser_url(postmaster.port, name)
+    async with connect(DatabaseSettings(Secret(url)), application_name="dba") as conn:
+        yield conn
+
+
+async def beside(arena: Arena, size: Size, fault: str, strike: Strike) -> Reckoning:
+    """Strike while two workers send and mail comes in; then all of it is sent, once."""
+    await arena.sink.obey(Fault.SLOW, wait_ms=EACH_MAIL_MS)
+    async with arena.workers(2) as command, superuser(arena) as dba:
+        await pids(dba, 2)
+        async with arena.producing(size.mails, seconds=size.seconds) as mails:
+            await arena.taken(size.first)
+            struck = await strike(dba, command)
+            await mails.done.wait()
+        await arena.finished(dba)
+        found = await arena.reckon(dba, fault, struck=struck, accepted=mails.accepted)
+    found.promise(found.statuses["sent"] == size.mails, f"{found.statuses}")
+    found.promise(found.duplicated == 0, f"{found.duplicated} duplicates")
+    found.promise(found.unknown == 0, f"{found.unknown} of unknown fate")
+    return found
+
+
+async def ended_in_storms(arena: Arena, size: Size) -> Reckoning:
+    """Every session of ours is ended ten times a second."""
+
+    async def strike(dba: Conn, _: Command) -> int:
+        ended = 0
+        for _turn in range(max(20, int(size.seconds / STORM_SECONDS))):
+            ended += await make.scalar(dba, _END)
+            await asyncio.sleep(STORM_SECONDS)
+        return ended
+
+    return await beside(arena, size, "pg_terminate_backend of all", strike)
+
+
+async def frozen(arena: Arena, size: Size) -> Reckoning:
+    """The server's processes that write for the workers are stopped in the middle of it."""
+
+    async def strike(dba: Conn, _: Command) -> int:
+        writers = [pid for (pid,) in await make.rows(dba, _WRITERS, "mailqueue/write")]
+        for pid in writers:
+            os.kill(pid, signal.SIGSTOP)
+        await asyncio.sleep(max(1.5, size.seconds))
+        for pid in writers:
+            os.kill(pid, signal.SIGCONT)
+        return len(writers)
+
+    return await beside(arena, size, "SIGSTOP of backends", strike)
+
+
+async def hurried(arena: Arena, size: Size) -> Reckoning:
+    """The role may not take longer than two milliseconds for a statement."""
+    return await _with_setting(arena, size, "statement_timeout", "2ms", b"statement timeout")
+
+
+async def made_read_only(arena: Arena, size: Size) -> Reckoning:
+    """The database takes no writes for a while, as one that is a standby now."""
+    words = b"read-only transaction"
+    return await _with_setting(arena, size, "default_transaction_read_only", "on", words)
+
+
+async def _with_setting(arena: Arena, size: Size, name: str, value: str, words: bytes) -> Reckoning:
+    async def strike(dba: Conn, command: Command) -> int:
+        role = sql.Identifier(arena.user)
+        database = sql.Identifier(dba.info.dbname)
+        begin = sql.SQL("ALTER ROLE {} IN DATABASE {} SET {} = {}").format(
+            role, database, sql.Identifier(name), sql.Literal(value)
+        )
+        end = sql.SQL("ALTER ROLE {} IN DATABASE {} RESET {}").format(
+            role, database, sql.Identifier(name)
+        )
+        await dba.execute(begin)
+        await make.scalar(dba, _END)
+
+        async def complains() -> int:
+            return (await asyncio.to_thread(command.log.read_bytes)).count(words)
+
+        await until(complains)
+        await asyncio.sleep(max(1.0, size.seconds))
+        await dba.execute(end)
+        await make.scalar(dba, _END)
+        return await complains()
+
+    return await beside(arena, size, f"{name} = {value}", strike)

@@ -1,0 +1,76 @@
+"""`mailqueue admin` and `mailqueue platform`: the installation from the shell."""
+
+from mailqueue.administration import administrators
+from tests.cli.support.invoked import Cli
+
+
+def test_an_administrator_is_made_listed_and_revoked(on_fresh_db: Cli) -> None:
+    made = on_fresh_db.json("admin", "create", "ann", "--for", "30d")
+    assert administrators.may_be_token(made["token"])
+    assert on_fresh_db.sql(lambda conn: administrators.find(conn, made["token"])) == "ann"
+    told = on_fresh_db("admin", "create", "ben")
+    assert "Keep it now: it is not shown again." in told.stdout
+
+    listed = on_fresh_db.json("admin", "list")
+    assert [each["name"] for each in listed] == ["ben", "ann"]
+    assert made["token"] not in str(listed)
+    assert on_fresh_db("admin", "revoke", "ann").stdout == "ann is no administrator any more\n"
+
+    assert on_fresh_db.sql(lambda conn: administrators.find(conn, made["token"])) is None
+    again = on_fresh_db("admin", "revoke", "ann")
+    assert (again.exit_code, again.stderr) == (1, "error: no administrator ann\n")
+    assert "was one" in on_fresh_db("admin", "create", "ann").stderr
+    assert on_fresh_db("admin", "create", "cem", "--for", "ever").exit_code == 1
+
+
+def test_settings_and_flags_are_changed_and_audited(on_fresh_db: Cli) -> None:
+    (changed,) = on_fresh_db.json("platform", "set", "attachment_bytes_most", "10 MB")
+    assert changed["value"] == "10 MB"
+    (off,) = on_fresh_db.json("platform", "flag", "accept_mail", "off")
+    assert off["value"] == "off"
+    refused = on_fresh_db("send", "--to", "ann@example.com", "--subject", "Hi", "--text", "Hi")
+    assert (refused.exit_code, "the flag accept_mail is off" in refused.stderr) == (3, True)
+
+    assert "accept_mail" in on_fresh_db("platform", "flags").stdout
+    assert "10 MB" in on_fresh_db("platform", "settings").stdout
+    events = on_fresh_db.json("platform", "audit", "--action", "setting.changed")
+    assert [each["subject"] for each in events] == [
+        "setting accept_mail",
+        "setting attachment_bytes_most",
+    ]
+    assert all("@" in each["actor"] for each in events)
+    assert "there is only" in on_fresh_db("platform", "set", "colour", "red").stderr
+
+
+def test_keys_are_revoked_and_events_found_from_the_shell(on_fresh_db: Cli) -> None:
+    on_fresh_db.json("key", "create", "web")
+    gone = on_fresh_db.json("platform", "revoke-keys", "--project", "default", "--reason", "lost")
+    assert [each["name"] for each in gone] == ["web"]
+    assert "say all" in on_fresh_db("platform", "revoke-keys", "--reason", "lost").stderr
+
+    assert on_fresh_db.json("platform", "events", "--recipient", "ann@example.com") == []
+    assert on_fresh_db("platform", "events", "--within", "soon").exit_code == 1
+
+
+def test_a_project_is_suspended_deleted_and_brought_back(on_fresh_db: Cli) -> None:
+    on_fresh_db("project", "add", "shop", "--called", "The Shop", "--daily-limit", "500")
+    suspended = on_fresh_db.json("project", "suspend", "shop", "--reason", "unpaid")
+    assert (suspended["status"], suspended["status_reason"]) == ("suspended", "unpaid")
+    assert on_fresh_db.json("project", "delete", "shop")["status"] == "deleted"
+    assert [each["name"] for each in on_fresh_db.json("project", "list")] == ["default"]
+    (kept,) = on_fresh_db.json("project", "list", "the shop", "--status", "deleted")
+    assert kept["daily_limit"] == 500
+    assert on_fresh_db.json("project", "activate", "shop")["status"] == "active"
+
+    stats = on_fresh_db.json("project", "stats", "shop", "--days", "3")
+    assert (stats["today"]["headroom"], len(stats["days"])) == (500, 3)
+    assert "delivery rate" in on_fresh_db("project", "stats", "shop").stdout
+    audit = on_fresh_db.json("project", "audit", "shop")
+    assert [each["action"] for each in audit] == [
+        "project.restored",
+        "project.deleted",
+        "project.suspended",
+        "project.added",
+    ]
+    assert "project.restored" in on_fresh_db("project", "audit", "shop", "--limit", "1").stdout
+    assert on_fresh_db("project", "set", "shop", "--weight", "much").exit_code == 1

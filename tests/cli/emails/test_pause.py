@@ -1,0 +1,77 @@
+"""`mailqueue pause`, `mailqueue resume`, `mailqueue pauses`."""
+
+import pytest
+
+from mailqueue.db.fetch import Conn
+from tests import make
+from tests.cli.support.invoked import Cli
+
+
+async def campaign(conn: Conn) -> str:
+    await make.sender_account(conn, name="relay")
+    return str(await make.queued_email(conn, campaign_id="spring"))
+
+
+def test_a_paused_campaign_is_told_everywhere_until_it_is_resumed(on_fresh_db: Cli) -> None:
+    email = on_fresh_db.sql(campaign)
+
+    paused = on_fresh_db("pause", "campaign", "spring", "--for", "2h", "--reason", "wrong price")
+
+    assert paused.exit_code == 0, paused.output
+    assert paused.stdout == "paused; 1 queued emails set aside\n"
+    [one] = on_fresh_db.json("pauses")
+    assert (one["kind"], one["name"], one["reason"]) == ("campaign", "spring", "wrong price")
+    assert "@" in one["actor"]
+    assert "campaign spring is paused until " in on_fresh_db("why", email).stdout
+    assert "wrong price" in on_fresh_db("pauses").stdout
+    assert on_fresh_db("resume", "campaign", "spring").stdout == "resumed\n"
+    assert on_fresh_db("pauses").stdout == "nothing is paused\n"
+    assert "paused" not in on_fresh_db("why", email).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "listed"),
+    [
+        (("project", "default"), ("default", "project", "default")),
+        (("sender", "relay"), ("default", "sender", "relay")),
+        (("domain", "Example.com"), ("default", "domain", "example.com")),
+    ],
+)
+def test_whatever_can_be_paused_is_listed_and_resumed(
+    on_fresh_db: Cli, words: tuple[str, ...], listed: tuple[str, ...]
+) -> None:
+    on_fresh_db.sql(campaign)
+
+    assert on_fresh_db("pause", *words).exit_code == 0
+
+    [one] = on_fresh_db.json("pauses", "--project", "default")
+    assert (one["project"], one["kind"], one["name"]) == listed
+    assert one["until"] is None
+    assert on_fresh_db.json("resume", *words) == {"resumed": True}
+    assert on_fresh_db.json("pauses") == []
+
+
+def test_what_is_not_paused_cannot_be_resumed(on_fresh_db: Cli) -> None:
+    result = on_fresh_db("resume", "campaign", "spring")
+
+    assert result.exit_code == 1
+    assert result.stderr == "error: no pause of campaign spring in project default\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("campaign", "x", "--for", "long"), "error: for: must be a duration"),
+        (("campaign", "x", "--for", "0s"), "error: until: must be in the future"),
+        (("campaign", "x", "--project", "nowhere"), "error: project: there is no project"),
+        (("project", "nowhere"), "error: project: there is no project"),
+        (("sender", "nobody"), "error: name: this project has no sender account"),
+    ],
+)
+def test_what_cannot_be_paused_is_an_error(
+    on_fresh_db: Cli, words: tuple[str, ...], says: str
+) -> None:
+    result = on_fresh_db("pause", *words)
+
+    assert result.exit_code == 1
+    assert says in result.stderr

@@ -1,0 +1,152 @@
+"""`mailqueue why` and `mailqueue email`: one mail at a time."""
+
+from uuid import UUID, uuid4
+
+from mailqueue.db.fetch import Conn
+from tests import make
+from tests.cli.support.invoked import Cli
+
+
+async def settled(conn: Conn, outcome: str, *, log: str, code: str, reply: str) -> UUID:
+    """One mail whose attempt ended so."""
+    await make.sender_account(conn, name="relay")
+    email_id = await make.queued_email(conn, subject="Bill", recipient_name="Ann")
+    [(_, claim_no)] = await make.claimed(conn, await make.worker(conn))
+    await conn.execute(
+        "SELECT mailqueue.settle_emails(%s, %s, %s, %s, %s, '{1}', '{1}', %s, %s, '{NULL}', %s,"
+        " '{NULL}', %s, '{7}', '{f}')",
+        (
+            [email_id],
+            [claim_no],
+            [outcome],
+            [reply],
+            ["5 min"],
+            [log],
+            ["<1@example.com>"],
+            [code],
+            [reply],
+        ),
+    )
+    return email_id
+
+
+def test_a_mail_nobody_can_send_says_what_to_add(on_fresh_db: Cli) -> None:
+    email_id = on_fresh_db.sql(make.queued_email)
+
+    result = on_fresh_db("why", str(email_id))
+
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("the project has no sender account: add one with")
+    assert "ann@example.com" in result.stdout
+
+
+def test_a_deferred_mail_tells_its_next_attempt_and_what_the_server_said(on_fresh_db: Cli) -> None:
+    email_id = on_fresh_db.sql(
+        lambda conn: settled(conn, "retry", log="deferred", code="451", reply="451 try later")
+    )
+
+    document = on_fresh_db.json("why", str(email_id))
+
+    assert document["why"].startswith("tried once, next attempt at ")
+    assert document["why"].endswith(": 451 try later")
+    assert document["email"]["status"] == "pending"
+    [attempt] = document["attempts"]
+    assert (attempt["attempt"], attempt["error_code"], attempt["reply"], attempt["sender"]) == (
+        1,
+        "451",
+        "451 try later",
+        "relay",
+    )
+
+
+def test_a_sent_mail_tells_when_and_by_whom(on_fresh_db: Cli) -> None:
+    email_id = on_fresh_db.sql(
+        lambda conn: settled(conn, "sent", log="sent", code="250", reply="250 ok")
+    )
+
+    shown = on_fresh_db("why", str(email_id)).stdout
+
+    assert shown.startswith("sent at ")
+    for words in ("relay", "250 ok", "Ann <ann@example.com>", "Bill", "<1@example.com>"):
+        assert words in shown
+
+
+def test_each_recipient_of_a_message_has_a_line(on_fresh_db: Cli) -> None:
+    email_id = on_fresh_db.sql(
+        lambda conn: make.queued_email(conn, cc=["Bob <bob@example.com>"], bcc=["c@example.com"])
+    )
+
+    document = on_fresh_db.json("email", "show", str(email_id))
+
+    assert [(each["kind"], each["address"]) for each in document["recipients"]] == [
+        ("to", "ann@example.com"),
+        ("cc", "bob@example.com"),
+        ("bcc", "c@example.com"),
+    ]
+    assert "bob@example.com" in on_fresh_db("email", "show", str(email_id)).stdout
+
+
+def test_an_unknown_mail_is_one_line_and_1(on_fresh_db: Cli) -> None:
+    unknown = str(uuid4())
+
+    result = on_fresh_db("why", unknown)
+
+    assert (result.exit_code, result.stderr) == (1, f"error: no email {unknown}\n")
+
+
+def test_an_id_that_is_none_is_wrong_usage(on_fresh_db: Cli) -> None:
+    assert on_fresh_db("why", "42").exit_code == 2
+
+
+def test_text_of_others_cannot_move_the_cursor(on_fresh_db: Cli) -> None:
+    email_id = on_fresh_db.sql(
+        lambda conn: settled(conn, "retry", log="deferred", code="451", reply="\x1b[2J\r\nevil")
+    )
+
+    shown = on_fresh_db("why", str(email_id)).stdout
+
+    assert "\x1b" not in shown
+    assert "\r" not in shown
+
+
+def test_mail_is_held_released_cancelled_and_requeued(on_fresh_db: Cli) -> None:
+    email_id = str(on_fresh_db.sql(make.queued_email))
+
+    for verb, result, status in (
+        ("hold", "held", "held"),
+        ("release", "released", "pending"),
+        ("cancel", "cancelled", "cancelled"),
+        ("requeue", "requeued", "pending"),
+    ):
+        assert on_fresh_db.json("email", verb, email_id) == [{"id": email_id, "result": result}]
+        assert on_fresh_db.json("email", "show", email_id)["email"]["status"] == status
+    assert on_fresh_db("verify").exit_code == 0
+
+
+def test_mails_of_several_projects_are_handled_in_one_go(on_fresh_db: Cli) -> None:
+    async def two(conn: Conn) -> list[str]:
+        await make.project(conn, "shop")
+        return [
+            str(await make.queued_email(conn)),
+            str(await make.queued_email(conn, project="shop")),
+        ]
+
+    ids = on_fresh_db.sql(two)
+
+    result = on_fresh_db("email", "cancel", *ids, "--reason", "recalled")
+
+    assert result.exit_code == 0, result.output
+    assert result.stdout.endswith("2 cancelled\n")
+    assert on_fresh_db.json("why", ids[1])["email"]["reason"] == "recalled"
+
+
+def test_what_is_left_as_it_was_is_told_and_ends_with_1(on_fresh_db: Cli) -> None:
+    email_id = str(on_fresh_db.sql(make.queued_email))
+    unknown = str(uuid4())
+
+    document = on_fresh_db.json("email", "release", email_id, unknown, exit_code=1)
+
+    assert document == [
+        {"id": email_id, "result": "unchanged: pending"},
+        {"id": unknown, "result": "unknown"},
+    ]

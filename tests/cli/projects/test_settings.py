@@ -1,0 +1,51 @@
+"""`mailqueue project add|list|show|set`: projects from the shell."""
+
+import json
+
+from tests.cli.support.invoked import Cli
+
+
+def test_a_project_is_made_changed_and_shown(on_fresh_db: Cli) -> None:
+    made = on_fresh_db("project", "add", "shop", "--json")
+    assert made.exit_code == 0, made.output
+    assert json.loads(made.stdout)["name"] == "shop"
+
+    words = (
+        "--from",
+        "shop@example.com",
+        "--from-name",
+        "Shop",
+        "--bounce-address",
+        "b@example.com",
+    )
+    allow = ("--allow-from", "example.com", "--allow-from", "*.example.com")
+    changed = on_fresh_db("project", "set", "shop", *words, *allow, "--attachment-bytes", "1000")
+    assert changed.exit_code == 0, changed.output
+    assert "example.com, *.example.com" in changed.stdout
+
+    shown = json.loads(on_fresh_db("project", "show", "shop", "--json").stdout)
+    assert (shown["from_email"], shown["bounce_address"]) == ("shop@example.com", "b@example.com")
+    assert (shown["allowed_from"], shown["attachment_bytes"]) == (
+        ["example.com", "*.example.com"],
+        1000,
+    )
+    back = on_fresh_db("project", "set", "shop", "--allow-from", "none", "--from", "none", "--json")
+    assert (json.loads(back.stdout)["allowed_from"], json.loads(back.stdout)["from_email"]) == (
+        None,
+        None,
+    )
+    listed = json.loads(on_fresh_db("project", "list", "--json").stdout)
+    assert [each["name"] for each in listed] == ["default", "shop"]
+
+
+def test_what_cannot_be_is_named(on_fresh_db: Cli) -> None:
+    taken = on_fresh_db("project", "add", "default")
+    assert (taken.exit_code, taken.stderr) == (
+        1,
+        "error: there is a project default already\n",
+    )
+    assert "is not a name: lower-case letters" in on_fresh_db("project", "add", "My Shop").stderr
+    assert on_fresh_db("project", "show", "away").stderr == "error: no project away\n"
+    bad = on_fresh_db("project", "set", "default", "--from", "nobody")
+    assert bad.stderr == 'error: from_email: "nobody" is not an address we can send to (no at)\n'
+    assert on_fresh_db("project", "set", "default").exit_code == 2

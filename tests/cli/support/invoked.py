@@ -1,0 +1,52 @@
+"""Runs commands of the command line on a database of a test's own."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from click.testing import CliRunner, Result
+
+from mailqueue.cli.main import main
+from mailqueue.core.secret import Secret
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
+
+T = TypeVar("T")
+
+
+class Cli:
+    """One database and one data folder; call it with the words of a command line."""
+
+    def __init__(self, database: str, data: Path) -> None:
+        self.database = database
+        self.environment: dict[str, str | None] = {
+            "MAILQUEUE_DATABASE_URL": database,
+            "MAILQUEUE_DATA": str(data),
+        }
+
+    def __call__(
+        self,
+        *words: str,
+        stdin: str | bytes | None = None,
+        env: dict[str, str | None] | None = None,
+    ) -> Result:
+        runner = CliRunner(env=self.environment | (env or {}))
+        return runner.invoke(main, words, input=stdin)
+
+    def json(self, *words: str, exit_code: int = 0, stdin: str | bytes | None = None) -> Any:
+        """Run it with --json and give the document."""
+        result = self(*words, "--json", stdin=stdin)
+        assert result.exit_code == exit_code, result.output
+        return json.loads(result.stdout)
+
+    def sql(self, work: Callable[[Conn], Awaitable[T]]) -> T:
+        """Do something on a connection of the database's owner and give what it gives."""
+
+        async def worked() -> T:
+            async with connect(DatabaseSettings(Secret(self.database))) as conn:
+                return await work(conn)
+
+        return asyncio.run(worked())

@@ -1,0 +1,85 @@
+"""Ladders people may choose, and that the database knows the usual one by the same steps."""
+
+from datetime import timedelta
+
+import pytest
+
+from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.accept import retry_schedule
+from mailqueue.mail.accept.retry_schedule import DEFAULT, LADDERS, Ladder, OfCategory
+from tests import make
+
+pytestmark = pytest.mark.anyio
+HOUR = timedelta(hours=1)
+
+
+async def test_the_usual_ladder_is_the_one_the_database_walks(conn: Conn) -> None:
+    project = await make.project_named(conn)
+    asked = [*((attempts, False) for attempts in (1, 2, 3, 4, 9)), (1, True)]
+    for known in (None, DEFAULT):
+        if known is not None:  # the same as a row
+            await retry_schedule.choose(conn, "default", category="", ladder=known)
+        waits = [
+            await make.scalar(
+                conn,
+                "SELECT mailqueue.retry_wait(NULL, %s, 'x', %s, %s, NULL)",
+                project,
+                attempts,
+                is_soft,
+            )
+            for attempts, is_soft in asked
+        ]
+        expected = [*DEFAULT.steps, DEFAULT.steps[-1], DEFAULT.soft_wait]
+        for wait, want in zip(waits, expected, strict=True):
+            assert want is not None
+            assert want * 0.8 <= wait <= want * 1.2
+
+
+async def test_what_was_chosen_is_listed_and_dropped(conn: Conn) -> None:
+    documents = LADDERS["documents"]
+    await retry_schedule.choose(conn, "default", category="marketing", ladder=documents)
+    mine = Ladder((HOUR,), max_attempts=3, soft_wait=None, soft_retries=0)
+    await retry_schedule.choose(conn, "default", category="otp", ladder=mine)
+
+    assert await retry_schedule.list_all(conn, "default") == [
+        OfCategory("", DEFAULT),
+        OfCategory("marketing", documents),
+        OfCategory("otp", mine),
+    ]
+
+    for category in ("marketing", "otp"):
+        await retry_schedule.choose(conn, "default", category=category, ladder=None)
+    assert await retry_schedule.list_all(conn, "default") == [OfCategory("", DEFAULT)]
+
+
+def test_documents_is_five_attempts_within_a_day() -> None:
+    documents = LADDERS["documents"]
+
+    assert documents.max_attempts == len(documents.steps) + 1 == 5
+    assert sum(documents.steps, timedelta()) * 1.2 < timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("ladder", "field"),
+    [
+        (Ladder(()), "steps"),
+        (Ladder((timedelta(0),)), "steps"),
+        (Ladder((timedelta(days=31),)), "steps"),
+        (Ladder((HOUR,), soft_wait=timedelta(days=-1)), "steps"),
+        (Ladder((HOUR,), max_attempts=0), "max_attempts"),
+        (Ladder((HOUR,), soft_retries=-1), "soft_retries"),
+    ],
+)
+async def test_a_ladder_that_makes_no_sense_is_refused(
+    conn: Conn, ladder: Ladder, field: str
+) -> None:
+    with pytest.raises(InvalidField, match=f"^{field}"):
+        await retry_schedule.choose(conn, "default", category="", ladder=ladder)
+
+
+async def test_unknown_projects_and_odd_categories_are_refused(conn: Conn) -> None:
+    with pytest.raises(NotFound, match="nobody"):
+        await retry_schedule.choose(conn, "nobody", category="", ladder=None)
+    with pytest.raises(InvalidField, match="category"):
+        await retry_schedule.choose(conn, "default", category="Big Mail", ladder=None)

@@ -1,0 +1,71 @@
+"""Who signs a letter, and what becomes of one that nobody signs for."""
+
+from datetime import timedelta
+
+import pytest
+
+from mailqueue.dkim.signer import Signers
+from mailqueue.mail.message.build import Letter, NotSigned, Skeletons, write_letter
+from mailqueue.mail.model import Ending, Marks, Parcel
+from mailqueue.mail.send.context import Account
+from mailqueue.mail.send.prepare import UNSIGNED_WAIT, drafts_of, letters_of
+from mailqueue.senders.model import Identity
+from tests.dkim.signing import DOMAIN, signer, verdicts
+from tests.mail.claims import NOW, SENDER, parcel
+from tests.mail.send.office import Office, Server
+
+
+def written(what: Parcel, signers: Signers) -> Letter:
+    return write_letter(what, Skeletons(), identity=Identity(SENDER), now=NOW, signers=signers)
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        {"text_body": "Hello  Ann \n\n\n"},
+        {"text_body": "Grüße\n" * 50, "subject": "Grüße " * 30},
+        {"text_body": "a\n", "html_body": "<p>日本</p>" * 200},
+        {"text_body": " " * 3000},
+        {"headers": {"List-Unsubscribe": "<https://example.com/u/1>", "X-Long": "a  b " * 100}},
+    ],
+)
+def test_a_letter_carries_signatures_of_exactly_what_is_sent(says: dict[str, object]) -> None:
+    letter = written(parcel(("cc", "bob@example.org"), **says), Signers({DOMAIN: signer()}))
+
+    assert letter.outgoing.message.count(b"DKIM-Signature: v=1;") == 2
+    assert verdicts(letter.outgoing.message) == [True, True]
+
+
+def test_the_key_is_that_of_the_domain_in_from() -> None:
+    signers = Signers({DOMAIN: signer()})
+
+    assert (
+        b"DKIM-Signature"
+        in written(parcel(from_email="a@news.example.com"), signers).outgoing.message
+    )
+    other = written(parcel(from_email="a@example.net"), signers).outgoing.message
+    assert other.startswith(b"From: ")
+
+
+def test_where_signatures_are_required_others_are_not_written() -> None:
+    signers = Signers({DOMAIN: signer()}, is_required=True)
+
+    written(parcel(), signers)
+    with pytest.raises(NotSigned, match=r"no DKIM key of example\.net is in force"):
+        written(parcel(from_email="a@example.net"), signers)
+
+
+def test_a_mail_that_must_be_signed_and_cannot_be_waits_and_spends_no_attempt() -> None:
+    office, what = Office(), parcel()
+    signers = Signers(is_required=True)
+    account = Account(1, 1, Identity(SENDER), 4, timedelta(0), Server(), signers=signers)
+    desk = office.desk()
+    drafts = drafts_of([what], account=account, desk=desk)
+
+    assert letters_of([what], drafts, Marks({}), account=account, desk=desk) == []
+
+    (settled,) = office.settled
+    assert (settled.ending, settled.wait, settled.log) == (Ending.DEFER, UNSIGNED_WAIT, None)
+    assert settled.reason == (
+        "no DKIM key of example.com is in force, and the project sends signed mail only"
+    )

@@ -1,0 +1,187 @@
+"""A line to a server that does as told, and a desk that writes down what it hears."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from uuid import UUID
+
+from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage, Verdict
+from mailqueue.mail.message.attachments import FileRef, Files
+from mailqueue.mail.message.build import Skeletons
+from mailqueue.mail.model import (
+    ClaimedEmail,
+    Ending,
+    FileFault,
+    Mark,
+    Marks,
+    MarkVerdict,
+    Settlement,
+)
+from mailqueue.mail.send.account_sender import SenderLine
+from mailqueue.mail.send.concurrency import Share, Slots
+from mailqueue.mail.send.context import Account, Desk
+from mailqueue.mail.send.settler import Scribe
+from mailqueue.ports.transport import Channel, Outgoing, Report
+from mailqueue.senders.model import Identity
+from tests.mail.claims import SENDER, parcel
+from tests.mail.send.test_settler import NOWHERE
+
+AWAY = Rejected(Kind.TRANSIENT, "", "connection refused", Stage.CONNECT)
+
+
+class Book(Scribe):
+    """A scribe without a database: everything may go, but for what is named."""
+
+    def __init__(self, slots: Slots) -> None:
+        super().__init__(NOWHERE, slots, worker=1, most=200, written=lambda _: None)
+        self.verdicts: dict[UUID, MarkVerdict] = {}
+        self.settled: list[Settlement] = []
+
+    def mark(self, emails: Sequence[ClaimedEmail], share: Share) -> "asyncio.Future[Marks]":
+        self._open.update({(one.id, one.claim_no): share for one in emails})
+        named = {
+            one.id: Mark(one.id, self.verdicts[one.id]) for one in emails if one.id in self.verdicts
+        }
+        done: asyncio.Future[Marks] = asyncio.get_running_loop().create_future()
+        done.set_result(Marks(named))
+        return done
+
+    def settle(self, outcome: Settlement) -> None:
+        self.settled.append(outcome)
+        self._free([(outcome.id, outcome.claim_no)])
+
+
+@dataclass
+class Server:
+    """A transport and its channels; `opens` says what opening gives, None being a channel."""
+
+    opens: list[Rejected | None] = field(default_factory=list)
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+    goodbye: asyncio.Event = field(default_factory=asyncio.Event)
+    opened: int = 0
+    groups: list[int] = field(default_factory=list)
+    hangs: int = 0  # so many first groups get no answer
+    pause: float = 0.0  # seconds before each answer
+    fails: Exception | None = None
+    is_usable: bool = True
+    verdict: Verdict = field(default_factory=lambda: Accepted("250", "ok"))
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+        self.goodbye.set()
+
+    async def open(self) -> Channel | Rejected:
+        self.opened += 1
+        await self.gate.wait()
+        return (self.opens.pop(0) if self.opens else None) or self
+
+    async def send(
+        self, mails: Sequence[Outgoing], report: Report, *, may_finish: Callable[[], bool]
+    ) -> None:
+        self.groups.append(len(mails))
+        if len(self.groups) <= self.hangs:
+            await asyncio.Event().wait()
+        for mail in mails:
+            assert may_finish()
+            await self.gate.wait()
+            await asyncio.sleep(self.pause)  # nobody answers at once
+            if self.fails:
+                raise self.fails
+            report(mail, self.verdict, 1)
+
+    async def close(self) -> None:
+        await self.goodbye.wait()
+
+
+@dataclass
+class Clock:
+    """Time that passes when a test says so."""
+
+    seconds: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+    def move(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+@dataclass
+class Office:
+    """A desk that writes down what it is told."""
+
+    troubles: list[str] = field(default_factory=list)
+    blamed: list[tuple[Kind, str]] = field(default_factory=list)
+    slots: Slots = field(default_factory=lambda: Slots(8))
+    idle_s: float = 20.0
+    doubt_s: float = 0.25
+    stall_s: float = 5.0
+    stranger_s: float = 1.0
+    clock: Clock = field(default_factory=Clock)
+
+    octets: dict[UUID, bytes | FileFault] = field(default_factory=dict)  # of files that are stored
+
+    def __post_init__(self) -> None:
+        self.book = Book(self.slots)
+
+    async def read(self, refs: Sequence[FileRef]) -> dict[UUID, bytes | FileFault]:
+        return {ref.id: self.octets[ref.id] for ref in refs if ref.id in self.octets}
+
+    @property
+    def settled(self) -> list[Settlement]:
+        return self.book.settled
+
+    def desk(self) -> Desk:
+        return Desk(
+            slots=self.slots,
+            scribe=self.book,
+            skeletons=Skeletons(),
+            files=Files(self.read),
+            may_finish=lambda: True,
+            answered=lambda _: self.troubles.append("answered"),
+            failed=lambda _, why: self.troubles.append(why.detail),
+            blamed=lambda _, why, address, _email: self.blamed.append((why.kind, address)),
+            now=self.clock,
+            idle_s=self.idle_s,
+            doubt_s=self.doubt_s,
+            stall_s=self.stall_s,
+            stranger_s=self.stranger_s,
+        )
+
+    def endings(self) -> list[Ending]:
+        return [one.ending for one in self.settled]
+
+
+@asynccontextmanager
+async def line_to(server: Server, office: Office, *, most: int = 4) -> AsyncIterator[SenderLine]:
+    account = Account(1, 1, Identity(SENDER), most, timedelta(0), server)
+    line = SenderLine(account, office.desk())
+    try:
+        async with asyncio.timeout(60):
+            yield line
+    finally:
+        await line.abandon(within=0.0)
+        server.goodbye.set()
+        await line.close()
+
+
+async def introduce(line: SenderLine, office: Office) -> None:
+    """Have the server answer a first mail: it is no stranger then."""
+    line.add([parcel()])
+    await until(lambda: len(office.settled) == 1)
+
+
+async def all_is_done() -> None:
+    """Let everybody do what can be done before time passes."""
+    for _ in range(100):
+        await asyncio.sleep(0)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    for _ in range(30_000):
+        if holds():
+            return
+        await asyncio.sleep(0.001)
+    raise AssertionError("it never came true")

@@ -1,0 +1,104 @@
+"""A server that says nothing for a moment: what it has under way keeps no other's mail waiting."""
+
+import asyncio
+
+import pytest
+
+from mailqueue.mail.model import Ending
+from mailqueue.mail.send.account_sender import SenderLine
+from mailqueue.mail.send.concurrency import FEW, Share, Slots
+from tests.mail.claims import parcel
+from tests.mail.send.office import Office, Server, all_is_done, introduce, line_to, until
+
+pytestmark = pytest.mark.anyio
+
+
+async def goes_silent(line: SenderLine, office: Office, server: Server, *, mails: int) -> int:
+    """Have a server that is known say nothing of so many mails; give how many it was handed."""
+    await introduce(line, office)
+    server.gate.clear()
+    line.add([parcel() for _ in range(mails)])
+    await until(lambda: line._share.held > 0)
+    await all_is_done()
+    held = line._share.held
+    office.clock.move(office.doubt_s + 0.01)
+    line.relieve()
+    return held
+
+
+async def test_a_moment_of_silence_frees_the_places_of_what_is_under_way() -> None:
+    office, server = Office(), Server()
+    async with line_to(server, office) as line:
+        held = await goes_silent(line, office, server, mails=2)
+
+        assert held == 2
+        assert len(office.slots._aside) == 2
+        assert line._share.held == 0
+
+
+@pytest.mark.parametrize("idle_s", [20.0, 0.05])  # the others wait for mail, or have gone
+async def test_a_connection_that_hangs_keeps_no_mail_from_others(idle_s: float) -> None:
+    """However much is on it, and however long ago the server said something."""
+    office, server = Office(slots=Slots(64), idle_s=idle_s), Server()
+    async with line_to(server, office, most=10) as line:
+        line.add([parcel() for _ in range(15)])
+        await until(lambda: len(office.settled) == 15)
+        server.hangs = len(server.groups) + 1
+        line.add([parcel() for _ in range(8)])
+        await until(lambda: server.groups[-1] == 8)
+        for _ in range(5):
+            sent = len(office.settled)
+            await asyncio.sleep(2 * min(idle_s, 0.05))
+            office.clock.move(office.doubt_s + 0.01)
+            line.relieve()
+            line.add([parcel()])
+            await until(lambda sent=sent: len(office.settled) > sent)
+
+        assert line._share.aside == 8
+        assert set(office.endings()) == {Ending.SENT}
+        assert office.troubles == ["answered"]
+
+
+async def test_who_is_silent_for_a_moment_is_given_few_more_places_and_keeps_what_waits() -> None:
+    office, server = Office(), Server()
+    async with line_to(server, office) as line:
+        await goes_silent(line, office, server, mails=60)
+        for _ in range(9):
+            await all_is_done()
+            line.relieve()
+
+        assert line.is_doubtful
+        assert len(line) > 0
+        assert Ending.DEFER not in office.endings()
+        assert await office.slots.take(FEW, Share()) > 0
+        assert office.troubles == ["answered"]
+
+
+async def test_an_answer_after_a_moment_ends_the_doubt_and_is_no_news() -> None:
+    office, server = Office(), Server()
+    async with line_to(server, office) as line:
+        await goes_silent(line, office, server, mails=60)
+
+        server.gate.set()
+        await until(lambda: not line)
+
+        assert not line.is_doubtful
+        assert not line._share.is_stranger
+        assert office.troubles == ["answered"]
+
+
+async def test_mail_for_a_server_that_hung_before_goes_back_though_more_is_wanted() -> None:
+    """It has all the mail under way that it may have; what comes to try it must not stay."""
+    office, server = Office(), Server(hangs=9)
+    async with line_to(server, office, most=10) as line:
+        for _ in range(FEW + 3):
+            line.add([parcel()])
+            for _ in range(6):
+                await all_is_done()
+                office.clock.move(office.stranger_s / 2)
+                line.relieve()
+
+        await all_is_done()
+        assert len(server.groups) <= FEW
+        assert len(line) == 0
+        assert office.endings() == [Ending.DEFER] * (FEW + 3 - len(server.groups))

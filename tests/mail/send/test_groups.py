@@ -1,0 +1,38 @@
+"""How many mails a connection marks and sends in one go."""
+
+import pytest
+
+from mailqueue.mail.send.concurrency import Slots
+from tests.mail.claims import parcel
+from tests.mail.send.office import Office, Server, introduce, line_to, until
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize(
+    ("pace", "connections", "group"),
+    [
+        pytest.param(0.0001, 4, 48, id="a quick server's take all that one line may have"),
+        pytest.param(0.0025, 4, 20, id="a slower one's take what is sent in a moment"),
+        pytest.param(0.1, 4, 12, id="a slow one's share it"),
+        pytest.param(0.1, 10, 5, id="however many they are"),
+        pytest.param(0.1, 100, 1, id="and each takes one"),
+    ],
+)
+async def test_how_many_mails_a_connection_takes_follows_its_server(
+    pace: float, connections: int, group: int
+) -> None:
+    office = Office(slots=Slots(64))
+    async with line_to(Server(), office, most=connections) as line:
+        await introduce(line, office)
+        line._pace = pace
+        assert line._group() == group
+
+
+async def test_the_pace_of_a_server_is_what_a_mail_took_last() -> None:
+    office, server = Office(), Server(pause=0.01)
+    async with line_to(server, office) as line:
+        line.add([parcel()])
+        await until(lambda: len(office.settled) == 1 and line._pace > 0)
+
+        assert line._pace >= 0.01

@@ -1,0 +1,53 @@
+"""What waits for a kind of worker that nobody runs is told at once, not when it is late."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
+from tests import make
+from tests.operations.test_health import troubles
+from tests.webhooks.delivering import told, webhook
+from tests.webhooks.test_claiming import URL
+
+pytestmark = pytest.mark.anyio
+
+
+async def waiting_delivery(conn: Conn) -> None:
+    await webhook(conn, URL)
+    await told(conn)
+    await conn.execute("UPDATE mailqueue.webhook_deliveries SET run_at = now() - interval '20 s'")
+
+
+async def waiting_report(conn: Conn) -> None:
+    await conn.execute(
+        "INSERT INTO mailqueue.inbound_events (provider, body, run_at)"
+        " VALUES ('ses', '{}', now() - interval '20 s')"
+    )
+
+
+@pytest.mark.parametrize(
+    ("check", "application", "waits"),
+    [
+        ("webhook backlog", "mailqueue/webhooks-claim", waiting_delivery),
+        ("reports of providers", "mailqueue/inbound", waiting_report),
+    ],
+)
+async def test_a_kind_of_worker_that_nobody_runs_is_named(
+    database: DatabaseSettings,
+    check: str,
+    application: str,
+    waits: Callable[[Conn], Awaitable[None]],
+) -> None:
+    async with connect(database) as conn:
+        await make.sender_account(conn)
+        await waits(conn)
+        state, found, fix = (await troubles(conn))[check]
+        assert state == "warning"
+        assert "no worker" in found
+        assert "start a worker: mailqueue worker" in fix
+
+        async with connect(database, application_name=application):
+            assert check not in await troubles(conn)

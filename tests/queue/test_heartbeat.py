@@ -1,0 +1,147 @@
+"""A worker knows whether it may act, and one that is told to stop does."""
+
+import asyncio
+import threading
+from uuid import uuid4
+
+import pytest
+
+from mailqueue.core.errors import LeaseLost
+from mailqueue.db.fetch import Conn
+from mailqueue.db.link import Link
+from mailqueue.queue import heartbeat as lifelines
+from mailqueue.queue import store as kernel
+from mailqueue.queue.heartbeat import SILENCE, TRUSTED_SECONDS, Lifeline
+from mailqueue.queue.wakeup import Doorbell
+from mailqueue.settings.environment import DatabaseSettings
+from tests import make
+from tests.queue.acting import lose, opened
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_worker_that_was_declared_lost_learns_it_from_its_next_beat(
+    database: DatabaseSettings,
+) -> None:
+    """Fence."""
+    link = Link(database, "test/beat")
+    lifeline = Lifeline(link, kind="send", launch_id=uuid4())
+    try:
+        assert not lifeline.is_alive()
+        await lifeline.start()
+        await lifeline.beat()
+        assert lifeline.is_alive()
+
+        async with opened(database, 1) as (conn,):
+            await lose(conn, lifeline.worker_id)
+
+        with pytest.raises(LeaseLost):
+            await lifeline.beat()
+        assert not lifeline.is_alive()
+        assert lifeline.is_lost
+    finally:
+        await link.close()
+
+
+async def test_a_worker_whose_event_loop_is_held_up_goes_on_beating(
+    database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Isolate: a mail that takes long to compose is not taken from a worker that is alive."""
+    beats, is_told = threading.Semaphore(0), threading.Event()
+    beat = kernel.beat
+
+    async def counted(conn: Conn, worker_id: int, *, is_stopping: bool) -> bool:
+        is_known = await beat(conn, worker_id, is_stopping=is_stopping)
+        beats.release()
+        return is_known and not is_told.is_set()
+
+    monkeypatch.setattr(lifelines.store, "beat", counted)
+    monkeypatch.setattr(lifelines, "BEAT_SECONDS", 0.01)
+    link = Link(database, "test/beat")
+    lifeline = Lifeline(link, kind="send", launch_id=uuid4())
+    await lifeline.start()
+    beating = asyncio.create_task(lifeline.beat_forever())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+
+    # The loop stands still from here on, until beats have come.
+    assert all(beats.acquire(timeout=30) for _ in range(3))
+
+    is_told.set()
+    done, _ = await asyncio.wait((beating,), timeout=30)
+    assert done
+    assert beating.exception() is None
+    assert lifeline.is_lost
+    await link.close()
+
+
+async def test_a_worker_whose_event_loop_hangs_for_good_is_not_kept_alive(
+    database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lifelines, "STUCK_SECONDS", 0.0)
+    monkeypatch.setattr(lifelines, "BEAT_SECONDS", 0.01)
+    stuck = threading.Event()
+    monkeypatch.setattr(lifelines.log, "error", lambda *_, **__: stuck.set())
+    link = Link(database, "test/beat")
+    lifeline = Lifeline(link, kind="send", launch_id=uuid4())
+    await lifeline.start()
+    heard_at = lifeline._heard_at
+    beating = asyncio.create_task(lifeline.beat_forever())
+
+    assert await asyncio.to_thread(stuck.wait, 30)
+
+    assert lifeline._heard_at == heard_at
+    beating.cancel()
+    await asyncio.wait((beating,), timeout=30)
+    assert beating.cancelled()
+    await link.close()
+
+
+async def test_a_beat_waits_for_no_disk(database: DatabaseSettings) -> None:
+    async with opened(database, 1) as (conn,):
+        worker = await make.worker(conn)
+        await conn.execute("SET synchronous_commit = on")
+        async with conn.transaction():
+            assert await kernel.beat(conn, worker, is_stopping=False)
+            assert await make.scalar(conn, "SHOW synchronous_commit") == "off"
+
+
+async def test_a_worker_stops_sending_well_before_others_take_its_mail() -> None:
+    """Window: beats are heard late; what was started must be over when the rescue comes."""
+    assert SILENCE.total_seconds() * 0.75 > TRUSTED_SECONDS
+
+
+async def test_a_worker_that_left_is_not_rescued(database: DatabaseSettings) -> None:
+    link = Link(database, "test/beat")
+    lifeline = Lifeline(link, kind="send", launch_id=uuid4())
+    await lifeline.start()
+    await lifeline.stop()
+    await link.close()
+
+    async with opened(database, 1) as (conn,):
+        await lose(conn, lifeline.worker_id)
+        assert await make.rows(conn, "SELECT status FROM mailqueue.worker_status") == [("stopped",)]
+
+
+@pytest.mark.parametrize("ticks", range(6))
+async def test_a_cancel_that_meets_a_ring_still_ends_the_waiting(
+    database: DatabaseSettings, ticks: int
+) -> None:
+    """A stop that is swallowed leaves a worker that nothing but a kill ends."""
+    link = Link(database, "test/bell")
+    bell = Doorbell(database, link, queue="email_queue", worker=1)
+
+    async def wait_forever() -> None:
+        while True:
+            await bell.wait(None)
+
+    waiting = asyncio.create_task(wait_forever())
+    await asyncio.sleep(0)
+    bell.ring()
+    for _ in range(ticks):
+        await asyncio.sleep(0)
+    waiting.cancel()
+
+    done, _ = await asyncio.wait((waiting,), timeout=30)
+    waiting.cancel()
+    assert done

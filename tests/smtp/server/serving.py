@@ -1,0 +1,99 @@
+"""A real SMTP server of ours with a handler that remembers, and a client that speaks in bytes."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mailqueue.smtp.server.answer import Answer
+from mailqueue.smtp.server.handler import Received
+from mailqueue.smtp.server.listener import smtp_server
+
+TAKEN = Answer(250, "2.0.0", "taken")
+NO_SUCH = Answer(550, "5.1.1", "no such user")
+REFUSED = Answer(554, "5.7.1", "refused")
+PATIENCE_S = 20
+
+
+class Memory:
+    """Takes everything but nobody@; gated@ waits for the gate, silent@ hangs up, broken@ raises."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[Received, bytes]] = []
+        self.gate = asyncio.Event()
+        self.took = asyncio.Event()
+
+    @property
+    def raws(self) -> list[bytes]:
+        return [raw for _, raw in self.taken]
+
+    def check_recipient(self, address: str) -> Answer | None:
+        return NO_SUCH if address.startswith("nobody@") else None
+
+    async def accept(self, envelope: Received, raw: bytes) -> Answer | None:
+        match envelope.recipients[0].partition("@")[0]:
+            case "gated":
+                await self.gate.wait()
+            case "silent":
+                return None
+            case "broken":
+                raise RuntimeError("the handler is broken")
+            case "refused":
+                return REFUSED
+        self.taken.append((envelope, raw))
+        self.took.set()
+        return TAKEN
+
+
+class Client:
+    """Sends bytes as they are and reads whole answers."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    def send(self, octets: bytes) -> None:
+        self.writer.write(octets)
+
+    async def answer(self) -> str:
+        """Read one answer; its lines joined by `|`. An ended connection gives ""."""
+        lines = []
+        while True:
+            line = await asyncio.wait_for(self.reader.readline(), PATIENCE_S)
+            lines.append(line.decode().rstrip("\r\n"))
+            if line[3:4] != b"-":
+                return "|".join(lines)
+
+    async def codes(self, count: int) -> list[str]:
+        return [(await self.answer())[:3] for _ in range(count)]
+
+    async def ask(self, line: bytes) -> str:
+        self.send(line + b"\r\n")
+        return await self.answer()
+
+    async def rest(self) -> str:
+        """Read until the server closes."""
+        return (await asyncio.wait_for(self.reader.read(), PATIENCE_S)).decode()
+
+
+@asynccontextmanager
+async def serving(memory: Memory | None = None, **options: Any) -> AsyncIterator[int]:
+    async with smtp_server(memory or Memory(), host="127.0.0.1", port=0, **options) as port:
+        yield port
+
+
+@asynccontextmanager
+async def connected(port: int, *, greeted: bool = True) -> AsyncIterator[Client]:
+    client = Client(*await asyncio.open_connection("127.0.0.1", port))
+    try:
+        assert (await client.answer()).startswith("220 ")
+        if greeted:
+            assert (await client.ask(b"EHLO client.example")).startswith("250-")
+        yield client
+    finally:
+        client.writer.close()
+        await client.writer.wait_closed()
+
+
+def mail(body: bytes, *, to: bytes = b"ann@example.com") -> bytes:
+    """One whole transaction, pipelined; the body as it stands on the wire, without the last dot."""
+    return b"MAIL FROM:<bob@example.org>\r\nRCPT TO:<" + to + b">\r\nDATA\r\n" + body + b".\r\n"

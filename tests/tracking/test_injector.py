@@ -1,0 +1,49 @@
+"""Large mails are dressed where they hold up nobody."""
+
+import threading
+from typing import Any, cast
+from uuid import UUID, uuid4
+
+import pytest
+
+from mailqueue.db.fetch import Conn
+from mailqueue.mime.skeleton import Content
+from mailqueue.settings.tracking import TrackingSettings
+from mailqueue.tracking.injector import LARGE_CHARACTERS, Dress, Dresser, Undressed
+from mailqueue.tracking.keyring import Keyring
+from mailqueue.tracking.pattern import Ground, Wants
+
+pytestmark = pytest.mark.anyio
+
+NOBODY = cast("Conn", None)
+GROUND = Ground(None, None, "1 High Street, Oxford")
+
+
+class Watched(Dresser):
+    """Notes in which thread each mail is dressed."""
+
+    def __init__(self) -> None:
+        super().__init__(cast("Keyring", None), TrackingSettings())
+        self.threads: list[threading.Thread] = []
+
+    def _dressed(self, *given: Any) -> Dress:
+        self.threads.append(threading.current_thread())
+        return super()._dressed(*given)
+
+
+def marketing(project: UUID, html: str) -> Undressed:
+    said = Content("Hello", html, None, ())
+    return Undressed(uuid4(), project, Wants(is_marketing=True), said)
+
+
+async def test_a_large_mail_is_dressed_in_a_thread_and_a_small_one_is_not() -> None:
+    """Isolate: while one mail is dressed the worker goes on with others."""
+    project, dresser = uuid4(), Watched()
+    mails = [marketing(project, "<p>" + "x" * size) for size in (10, LARGE_CHARACTERS)]
+
+    made = await dresser.dressed(NOBODY, mails, {project: GROUND}, keeps_links=False)
+
+    assert [isinstance(one, Dress) for one in made] == [True, True]
+    small, large = dresser.threads
+    assert small is threading.current_thread()
+    assert large is not threading.current_thread()
