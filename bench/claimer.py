@@ -25,7 +25,7 @@ LEASE = timedelta(minutes=30)
 
 
 def sent(email: ClaimedEmail) -> Settlement:
-    """Give the outcome of a mail that was sent."""
+    """Return the outcome of a mail that was sent."""
     return Settlement(
         id=email.id,
         claim_no=email.claim_no,

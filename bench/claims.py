@@ -87,7 +87,7 @@ async def _claimers(database: DatabaseSettings, count: int, *, rows: int) -> lis
 
 
 def _share(rows: int, backlog: int, claimers: int) -> int:
-    """Give whole batches to each claimer, and leave some: none may run out of mail."""
+    """Return whole batches to each claimer, and leave some: none may run out of mail."""
     return min(rows, backlog * 9 // 10) // claimers // BATCH * BATCH
 
 

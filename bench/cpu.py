@@ -44,12 +44,12 @@ def spending(roots: Mapping[str, int]) -> Iterator[Spent]:
 
 
 def tree_seconds(root: int) -> float:
-    """Give the CPU seconds of a process and everything below it."""
+    """Return the CPU seconds of a process and everything below it."""
     return sum(process.seconds for process in tree(root))
 
 
 def tree(root: int) -> list[Process]:
-    """Give a process and everything below it."""
+    """Return a process and everything below it."""
     children: dict[int, list[Process]] = {}
     found: list[Process] = []
     for process in _all():
@@ -62,17 +62,17 @@ def tree(root: int) -> list[Process]:
 
 
 def peak_mb(root: int) -> float:
-    """Give the highest memory any process below this one has held, itself included."""
+    """Return the highest memory any process below this one has held, itself included."""
     return max((_memory_mb(process.pid, "VmHWM") for process in tree(root)), default=0.0)
 
 
 def held_mb(pid: int) -> float:
-    """Give the memory a process holds now, MiB."""
+    """Return the memory a process holds now, MiB."""
     return _memory_mb(pid, "VmRSS")
 
 
 def machine_seconds() -> tuple[float, float]:
-    """Give the CPU seconds of all cores since boot, and how many of them were idle."""
+    """Return the CPU seconds of all cores since boot, and how many of them were idle."""
     words = (PROC / "stat").read_text().splitlines()[0].split()[1:9]
     ticks = [int(word) for word in words]
     return sum(ticks) / TICKS, (ticks[3] + ticks[4]) / TICKS

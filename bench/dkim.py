@@ -58,7 +58,7 @@ def messages(count: int, size: int) -> list[bytes]:
 
 
 def microseconds(work: Callable[[bytes], object], mails: Sequence[bytes]) -> float:
-    """Give the CPU of one call."""
+    """Return the CPU of one call."""
     started = time.process_time()
     for mail in mails:
         work(mail)

@@ -18,7 +18,7 @@ class Flushes:
     flushes: int
 
     def since(self, before: "Flushes") -> "Flushes":
-        """Give what was done in between."""
+        """Return what was done in between."""
         return Flushes(self.commits - before.commits, self.flushes - before.flushes)
 
 

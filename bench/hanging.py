@@ -143,7 +143,7 @@ async def hanging(place: str, after: int) -> AsyncIterator[list[Hanging]]:
 async def run_once(
     server: Server, sink: Sink, place: str, *, after: int, count: int, run: int
 ) -> tuple[float, float]:
-    """Give the rate of the forty while the ten hang there, and the sink's CPU seconds a mail."""
+    """Return the rate of the forty while the ten hang there, and the sink's CPU seconds a mail."""
     name = f"hanging_{run}"
     database = await make_database(server, name)
     async with hanging(place, after) as found, connect(database, application_name="bench") as conn:

@@ -113,7 +113,7 @@ async def _value(conn: Conn, query: str, *params: object) -> object:
 
 
 async def add_account(conn: Conn, port: int, *, daily_limit: int | None = None) -> int:
-    """Give the default project a sender account that leads to the sink, paused."""
+    """Return the default project a sender account that leads to the sink, paused."""
     cursor = await conn.execute(
         """
         INSERT INTO mailqueue.sender_accounts

@@ -32,7 +32,7 @@ class Report:
         click.echo(f"  {case}: {said}", err=True)
 
     def median(self, case: str, figure: str) -> float:
-        """Give the middle of a figure over all runs of a case."""
+        """Return the middle of a figure over all runs of a case."""
         return median(run[figure] for run in self.runs[case])
 
     def print(self) -> None:

@@ -32,13 +32,13 @@ class Server:
     buffers_mb: int
 
     def database(self, name: str = NAME) -> DatabaseSettings:
-        """Give a database of it as the role that owns mailqueue's schema."""
+        """Return a database of it as the role that owns mailqueue's schema."""
         place = self.superuser_url.rpartition("@")[2].partition("/")[0]
         return DatabaseSettings(Secret(f"postgresql://{NAME}:{NAME}@{place}/{name}"))
 
     @property
     def settings(self) -> dict[str, str]:
-        """Give what a reader of the figures wants to know about the server."""
+        """Return what a reader of the figures wants to know about the server."""
         return {
             "postgresql": self.version,
             "fsync": "on",
@@ -115,5 +115,5 @@ async def settle_down(server: Server, name: str = NAME) -> None:
 
 
 def memory_mb() -> int:
-    """Give the memory of this machine."""
+    """Return the memory of this machine."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20

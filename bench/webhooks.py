@@ -76,7 +76,7 @@ def serve(pipe: Connection) -> None:
 
 
 async def add(conn: Conn, port: int) -> UUID:
-    """Register an endpoint; give its id."""
+    """Register an endpoint; return its id."""
     made = await endpoints.add(
         conn,
         await endpoints.project_named(conn, "default"),
@@ -93,7 +93,7 @@ async def add(conn: Conn, port: int) -> UUID:
 
 @asynccontextmanager
 async def working(database: DatabaseSettings, count: int) -> AsyncIterator[list[int]]:
-    """Run so many workers while the block runs; give their process ids."""
+    """Run so many workers while the block runs; yield their process ids."""
     environment = os.environ | {
         "MAILQUEUE_DATABASE_URL": database.url.reveal(),
         "MAILQUEUE_MASTER_KEY": MASTER,

@@ -43,7 +43,7 @@ class Workers:
 def environment(
     database: DatabaseSettings, data: str, variables: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Give the environment of a process of ours: only what the benchmark decides."""
+    """Return the environment of a process of ours: only what the benchmark decides."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("MAILQUEUE_", "PG"))}
     return {
         **kept,
@@ -83,7 +83,7 @@ async def send_workers(
     variables: Mapping[str, str] | None = None,
     checkout: Path | None = None,
 ) -> AsyncIterator["Workers"]:
-    """Run `mailqueue worker send`; gives the workers once all of them wait for mail.
+    """Run `mailqueue worker send`; yield the workers once all of them wait for mail.
 
     `checkout` is a folder with another version of mailqueue; None is this one.
     """

@@ -112,11 +112,11 @@ class Server:
     pooler: int | None = None
 
     def url(self, database: str) -> str:
-        """Give the connection string of ROLE, who has what `mailqueue up` gives its own role."""
+        """Return the connection string of ROLE, who has what `mailqueue up` gives its own role."""
         return _with(self.superuser, database, f"{ROLE}:{ROLE}", port=self.pooler)
 
     def direct_url(self, database: str) -> str:
-        """Give the same past any pooler."""
+        """Return the same past any pooler."""
         return _with(self.superuser, database, f"{ROLE}:{ROLE}")
 
     def superuser_url(self, database: str) -> str:

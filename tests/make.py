@@ -12,18 +12,18 @@ from mailqueue.db.fetch import Conn
 
 
 async def scalar(conn: Conn, query: str, *params: object) -> Any:
-    """Give the first column of the first row; None where there is no row."""
+    """Return the first column of the first row; None where there is no row."""
     row = await (await conn.execute(query.encode(), params or None)).fetchone()
     return None if row is None else row[0]
 
 
 async def rows(conn: Conn, query: str, *params: object) -> list[tuple[Any, ...]]:
-    """Give every row."""
+    """Return every row."""
     return await (await conn.execute(query.encode(), params or None)).fetchall()
 
 
 async def inserted(conn: Conn, table: str, values: Mapping[str, object]) -> Any:
-    """Insert one row into a table of the schema; give its id, None when nothing was inserted."""
+    """Insert one row into a table of the schema; return its id, None when nothing was inserted."""
     names = [sql.Identifier(name) for name in values]
     statement = sql.SQL("INSERT INTO {} ({}) VALUES ({}) RETURNING id").format(
         sql.Identifier("mailqueue", table),
@@ -35,7 +35,7 @@ async def inserted(conn: Conn, table: str, values: Mapping[str, object]) -> Any:
 
 
 def adapted(value: object) -> object:
-    """Give objects, and lists of them, as jsonb."""
+    """Return objects, and lists of them, as jsonb."""
     is_json = isinstance(value, dict) or (
         isinstance(value, list) and any(isinstance(one, dict) for one in value)
     )
@@ -50,7 +50,7 @@ async def project(conn: Conn, name: str | None = None, **columns: object) -> UUI
 
 
 async def project_named(conn: Conn, name: str = "default") -> UUID:
-    """Give a project's id."""
+    """Return a project's id."""
     found: UUID = await scalar(conn, "SELECT id FROM mailqueue.projects WHERE name = %s", name)
     return found
 
@@ -86,7 +86,7 @@ async def queued_email(conn: Conn, **columns: object) -> UUID:
 
 
 async def queued_emails(conn: Conn, count: int, **columns: object) -> Sequence[UUID]:
-    """Insert mails to person0@example.com, person1@… in one transaction; give their ids."""
+    """Insert mails to person0@example.com, person1@… in one transaction; return their ids."""
     async with conn.transaction():
         return [
             await queued_email(conn, **{"recipient_email": f"person{n}@example.com", **columns})
@@ -124,7 +124,7 @@ async def highest_class_first(conn: Conn) -> None:
 
 
 async def claimed(conn: Conn, worker_id: int, *, limit: int = 100) -> list[tuple[UUID, int]]:
-    """Have a worker claim what is due; give (id, claim_no) of each mail."""
+    """Have a worker claim what is due; return (id, claim_no) of each mail."""
     await conn.execute("SELECT mailqueue.gather_lanes()")
     return [
         (row[0], row[1])
@@ -138,7 +138,7 @@ async def claimed(conn: Conn, worker_id: int, *, limit: int = 100) -> list[tuple
 
 
 async def status_of(conn: Conn, email_id: UUID) -> str | None:
-    """Give a mail's status, finished or not."""
+    """Return a mail's status, finished or not."""
     found: str | None = await scalar(
         conn, "SELECT status FROM mailqueue.emails WHERE id = %s", email_id
     )

@@ -25,7 +25,9 @@ def keep_in_memory(memory: Path = MEMORY) -> bool:
 
 
 def is_in_memory(memory: Path = MEMORY) -> bool:
-    """Say whether temporary files are kept in memory, where copying them costs next to nothing."""
+    """Return whether temporary files are kept in memory, where copying them costs next to
+    nothing.
+    """
     return Path(tempfile.gettempdir()) == memory
 
 
@@ -39,12 +41,12 @@ def lent(folder: Path) -> Iterator[Path]:
 
 
 def strategy() -> str:
-    """Say how a server copies a database for the least work; its checkpoints cost on a disk."""
+    """Return how a server copies a database for the least work; its checkpoints cost on a disk."""
     return "file_copy" if is_in_memory() else "wal_log"
 
 
 def _is_runnable(folder: Path) -> bool:
-    """Say whether it is a memory file system, and programs copied into it can be run."""
+    """Return whether it is a memory file system, and programs copied into it can be run."""
     if not folder.is_mount() or not os.access(folder, os.W_OK | os.X_OK):
         return False
     return not os.statvfs(folder).f_flag & os.ST_NOEXEC

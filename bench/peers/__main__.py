@@ -90,7 +90,7 @@ async def _working(
 
 
 async def _first(workers: list[asyncio.subprocess.Process], peer: Peer) -> float:
-    """Wait for the first job of any worker; give the instant at which it began."""
+    """Wait for the first job of any worker; return the instant at which it began."""
     begun: asyncio.Future[float] = asyncio.get_running_loop().create_future()
     for worker in workers:
         asyncio.create_task(_listen(worker, begun))  # noqa: RUF006  it ends with its worker

@@ -65,7 +65,7 @@ class Installed:
     folder: Path
 
     def command(self, peer: Peer, *arguments: str) -> list[str]:
-        """Give the command line of a peer's script."""
+        """Return the command line of a peer's script."""
         programs = {
             "node": self.folder / "node_modules" / ".bin" / "node",
             "python": self.folder / "venv" / "bin" / "python",

@@ -11,7 +11,7 @@ CONNECTIONS = 8
 
 
 def message(number: int, size: int) -> tuple[str, str]:
-    """Give a recipient and a message that is ready for the wire."""
+    """Return a recipient and a message that is ready for the wire."""
     line = f"Item {number}: a plain description of what was ordered, one line of it.\r\n"
     address = f"person{number}@example.com"
     head = f"From: {SENDER}\r\nTo: {address}\r\nSubject: Your order {number}\r\n\r\n"

@@ -15,7 +15,7 @@ _HINT_CHARACTERS = len(PREFIX) + 4
 
 
 def may_be_token(text: str) -> bool:
-    """Say whether this may be a token of ours at all. Pure."""
+    """Return whether this may be a token of ours at all. Pure."""
     return _TOKEN.fullmatch(text) is not None and keys_text.has_checksum(text)
 
 
@@ -41,7 +41,7 @@ async def create(
 
 
 async def find(conn: Conn, token: str) -> str | None:
-    """Give the name of the administrator who bears the token; None for one not in force."""
+    """Return the name of the administrator who bears the token; None for one not in force."""
     if not may_be_token(token):
         return None
     return await store.find_administrator(conn, keys_text.hash_of(token))

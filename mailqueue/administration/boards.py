@@ -6,7 +6,7 @@ from mailqueue.db.fetch import Conn
 
 
 async def queue(conn: Conn) -> QueueBoard:
-    """Give what waits and why, all mail by status, and how fast it goes."""
+    """Return what waits and why, all mail by status, and how fast it goes."""
     return QueueBoard(
         lanes=await store.queue_board(conn),
         statuses=await store.outcome_board(conn),

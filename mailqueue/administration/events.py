@@ -44,7 +44,7 @@ class Page:
 
 
 async def search(conn: Conn, wanted: Search, *, after: Place | None, most: int) -> Page:
-    """Give a page of what happened behind the place.
+    """Return a page of what happened behind the place.
 
     Raises:
         InvalidField: there is no such type, or the time ends before it begins.

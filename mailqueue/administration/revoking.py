@@ -17,7 +17,7 @@ async def revoke(
     key: str | None = None,
     is_all: bool = False,
 ) -> list[RevokedKey]:
-    """Put keys out of force at once and give them: those that fit all that is said.
+    """Put keys out of force at once and return them: those that fit all that is said.
 
     `key` is a whole key that somebody found somewhere; `prefix` the first characters of keys, as
     far as lists show them. `is_all` has to be said where nothing else is.

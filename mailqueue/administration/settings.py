@@ -20,7 +20,7 @@ async def list_flags(conn: Conn) -> list[Setting]:
 
 
 async def change(conn: Conn, changes: Mapping[str, str], *, by: str) -> list[Setting]:
-    """Change settings, all or none; give all as they are then. In a transaction of the caller's.
+    """Change settings, all or none; return all as they are then. In a transaction of the caller's.
 
     Raises:
         InvalidField: naming the setting that there is none of, or that cannot be that.
@@ -30,7 +30,7 @@ async def change(conn: Conn, changes: Mapping[str, str], *, by: str) -> list[Set
 
 
 async def switch(conn: Conn, flags: Mapping[str, bool], *, by: str) -> list[Setting]:
-    """Switch flags, all or none; give all as they are then. In a transaction of the caller's.
+    """Switch flags, all or none; return all as they are then. In a transaction of the caller's.
 
     Raises:
         InvalidField: naming the flag that there is none of.

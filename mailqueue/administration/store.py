@@ -54,7 +54,7 @@ async def revoke_administrator(conn: Conn, name: str, *, by: str) -> bool:
 
 
 async def find_administrator(conn: Conn, token_hash: bytes) -> str | None:
-    """Give the name of the administrator whose token, in force, has that hash."""
+    """Return the name of the administrator whose token, in force, has that hash."""
     return await maybe(conn, "find_administrator", {"hash": token_hash}, str)
 
 
@@ -87,7 +87,7 @@ async def revoke_keys(
     reason: str | None,
     by: str,
 ) -> list[RevokedKey]:
-    """Put keys out of force; give them.
+    """Put keys out of force; return them.
 
     Raises:
         InvalidField: there is no such project, or the reason is too long.

@@ -29,7 +29,7 @@ from mailqueue.trap.pages import PATHS, trap_pages
 def create_app(
     settings: Settings, pool: Pool, *, with_api: bool = True, services: Services | None = None
 ) -> ASGIApp:
-    """Give the application; the pool is the caller's and stays open as long as it serves.
+    """Return the application; the pool is the caller's and stays open as long as it serves.
 
     The trap's pages are part of it when the trap is on; without the API they stand alone.
 

@@ -151,7 +151,7 @@ class LazyGroup(click.Group):
 
 
 def load(lazy: Lazy) -> click.Command:
-    """Import the module a command stands in and give the command."""
+    """Import the module a command stands in and return the command."""
     module, _, attribute = lazy.target.partition(":")
     command = getattr(importlib.import_module(module), attribute)
     if not isinstance(command, click.Command):

@@ -36,7 +36,7 @@ def psql(*, args: tuple[str, ...]) -> None:
 
 
 def find_psql() -> Path:
-    """Give the psql of the installed wheel, else the system's.
+    """Return the psql of the installed wheel, else the system's.
 
     Raises:
         ConfigError: there is none.
@@ -62,7 +62,7 @@ def arguments(program: Path, found: Reach, args: tuple[str, ...]) -> list[str]:
 
 
 def environment(found: Reach, own: Mapping[str, str]) -> dict[str, str]:
-    """Give psql's environment: ours, less our secrets, and where the database is."""
+    """Return psql's environment: ours, less our secrets, and where the database is."""
     kept = {name: value for name, value in own.items() if not name.startswith("MAILQUEUE_")}
     kept.pop("DATABASE_URL", None)
     return kept | found.environment

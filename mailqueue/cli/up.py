@@ -148,7 +148,7 @@ def _print(running: Running, settings: Settings) -> None:
 
 
 def _psql(settings: Settings) -> str:
-    """Give the command line of our own psql: a machine need not have one."""
+    """Return the command line of our own psql: a machine need not have one."""
     called = os.path.abspath(sys.argv[0])
     is_command = os.access(called, os.X_OK) and not called.endswith(".py")
     words = [called] if is_command else [sys.executable, "-m", "mailqueue"]

@@ -37,7 +37,7 @@ class Ask(Generic[T]):
 
     @property
     def is_repeatable(self) -> bool:
-        """Say whether making it twice is as good as once."""
+        """Return whether making it twice is as good as once."""
         return self.method == "GET" or self.key is not None
 
 
@@ -55,7 +55,7 @@ class To:
     language: str | None = None
 
     def written(self) -> dict[str, Any]:
-        """Give it as JSON has it."""
+        """Return it as JSON has it."""
         return plain({name: getattr(self, name) for name in self.__slots__})
 
 
@@ -183,7 +183,7 @@ def preview(project: str, named: UUID | str, asked: Mapping[str, Any]) -> Ask[an
 
 
 def _mail(mail: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what stands in a body beside the recipients."""
+    """Return what stands in a body beside the recipients."""
     found = plain(mail)
     if "template" in found:
         slug, _, version = str(found.pop("template")).partition("@")
@@ -214,7 +214,7 @@ def _new_key() -> str:
 
 
 def _part(given: UUID | str) -> str:
-    """Give one part of a path, whatever is in it."""
+    """Return one part of a path, whatever is in it."""
     text = str(given)
     if not text or text in (".", ".."):
         raise InvalidField("id", f"an id is needed, got {text!r}")

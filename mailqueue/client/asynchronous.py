@@ -111,7 +111,7 @@ class Client:
         return (await self._ask(asking.events(email_id))).data
 
     async def source(self, email_id: UUID | str) -> bytes:
-        """Give the message itself, without signatures."""
+        """Return the message itself, without signatures."""
         return await self._ask(asking.source(email_id))
 
     async def cancel(self, email_id: UUID | str, *, reason: str | None = None) -> answers.Acted:
@@ -152,7 +152,7 @@ class Client:
     async def check_suppression(
         self, email: str, *, category: str | None = None
     ) -> answers.CheckedSuppression:
-        """Say whether an address is written to."""
+        """Return whether an address is written to."""
         return await self._ask(asking.check_suppression(email, category))
 
     async def suppressions(

@@ -82,7 +82,7 @@ class InvalidRequest(ApiError, InvalidField):
 
     @property
     def why(self) -> str:  # type: ignore[override]
-        """Say what is wrong, without the field's name."""
+        """Return what is wrong, without the field's name."""
         if self.violations:
             return self.violations[0][1]
         return self.message.partition(": ")[2] if self.field else self.message
@@ -122,7 +122,7 @@ _BY_STATUS: Mapping[int, type[ApiError]] = {
 
 
 def refusal(status: int, body: bytes, headers: Mapping[str, str]) -> ClientError:
-    """Give the error that an answer is."""
+    """Return the error that an answer is."""
     try:
         document = json.loads(body)
     except ValueError:
@@ -134,7 +134,7 @@ def refusal(status: int, body: bytes, headers: Mapping[str, str]) -> ClientError
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Give the seconds that Retry-After says (RFC 9110, section 10.2.3); None without it."""
+    """Return the seconds that Retry-After says (RFC 9110, section 10.2.3); None without it."""
     given = headers.get("retry-after", "").strip()
     if given.isascii() and given.isdigit():
         return float(given[:9])

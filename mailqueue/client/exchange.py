@@ -45,7 +45,7 @@ class Way:
         return conversation(self.retries, is_repeatable=ask.is_repeatable, chance=self.chance)
 
     def request(self, ask: Ask[Any]) -> dict[str, Any]:
-        """Give the arguments of a client's `request`."""
+        """Return the arguments of a client's `request`."""
         headers = {"Authorization": f"Bearer {self.key.reveal()}", "Accept": "application/json"}
         content = ask.octets
         if ask.key is not None and not _is_in(ask):
@@ -64,18 +64,18 @@ class Way:
 
 
 def _is_in(ask: Ask[Any]) -> bool:
-    """Say whether the key stands in the body already."""
+    """Return whether the key stands in the body already."""
     return isinstance(ask.body, Mapping) and "idempotency_key" in ask.body
 
 
 def heard(answer: httpx2.Response) -> Heard:
-    """Give an answer that was read to its end."""
+    """Return an answer that was read to its end."""
     headers = {name.lower(): text for name, text in answer.headers.items()}
     return Heard(int(answer.status_code), headers, answer.content)
 
 
 def lost(exc: httpx2.RequestError) -> Lost:
-    """Say what is known of a request that no answer came to."""
+    """Return what is known of a request that no answer came to."""
     return Lost(f"{type(exc).__name__}: {exc}".rstrip(": "), isinstance(exc, _UNSENT))
 
 

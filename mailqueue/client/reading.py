@@ -11,7 +11,7 @@ from mailqueue.client.answers import Page
 
 
 def read(kind: Any, document: Any) -> Any:
-    """Give a JSON value as `kind`: an answer, or what the fields of answers are.
+    """Return a JSON value as `kind`: an answer, or what the fields of answers are.
 
     Fields this client does not know are left out: the server may be newer.
 

@@ -64,7 +64,7 @@ Talk = Generator[Try | Wait, Heard | Lost | None, Heard]
 
 
 def conversation(retries: Retries, *, is_repeatable: bool, chance: Callable[[], float]) -> Talk:
-    """Say what is to be done next until there is an answer to hand on; `chance` gives 0 to 1.
+    """Yield what is to be done next until there is an answer to hand on; `chance` gives 0 to 1.
 
     It is told what came of each Try. Whoever runs it waits and asks: this knows no clock.
 
@@ -95,12 +95,12 @@ def _error(came: Heard | Lost, attempts: int) -> ClientError:
 
 
 def _is_untaken(came: Heard | Lost) -> bool:
-    """Say whether it is certain that the request left nothing behind."""
+    """Return whether it is certain that the request left nothing behind."""
     return came.is_unsent if isinstance(came, Lost) else came.status == 429
 
 
 def _is_passing(error: ClientError, came: Heard | Lost) -> bool:
-    """Say whether the same request may be answered otherwise in a while."""
+    """Return whether the same request may be answered otherwise in a while."""
     if isinstance(came, Lost):
         return True
     if isinstance(error, BadAnswer):  # of a proxy before the API, which is away
@@ -111,7 +111,7 @@ def _is_passing(error: ClientError, came: Heard | Lost) -> bool:
 
 
 def _pause(came: Heard | Lost, retries: Retries, *, attempt: int, chance: float) -> float | None:
-    """Give the wait before the next attempt; None: it would be too long."""
+    """Return the wait before the next attempt; None: it would be too long."""
     backoff = min(LONGEST_BACKOFF, retries.first_wait * 2.0 ** min(attempt - 1, 10))
     asked_for = retry_after(came.headers) if isinstance(came, Heard) else None
     if asked_for is None:

@@ -110,7 +110,7 @@ class SyncClient:
         return (self._ask(asking.events(email_id))).data
 
     def source(self, email_id: UUID | str) -> bytes:
-        """Give the message itself, without signatures."""
+        """Return the message itself, without signatures."""
         return self._ask(asking.source(email_id))
 
     def cancel(self, email_id: UUID | str, *, reason: str | None = None) -> answers.Acted:
@@ -151,7 +151,7 @@ class SyncClient:
     def check_suppression(
         self, email: str, *, category: str | None = None
     ) -> answers.CheckedSuppression:
-        """Say whether an address is written to."""
+        """Return whether an address is written to."""
         return self._ask(asking.check_suppression(email, category))
 
     def suppressions(

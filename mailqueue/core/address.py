@@ -86,7 +86,7 @@ class Address(NamedTuple):
 
     @property
     def sent(self) -> str:
-        """Give the form for the envelope and the headers."""
+        """Return the form for the envelope and the headers."""
         return f"{self.local}@{self.domain}"
 
     @property
@@ -218,7 +218,9 @@ def _fault_of_domain(domain: str) -> Reason | None:
 
 
 def _leading_name(text: str) -> tuple[str, int]:
-    """Read quoted strings and words up to whatever is neither; give the name and where it ended."""
+    """Read quoted strings and words up to whatever is neither; return the name and where
+    it ended.
+    """
     words: list[str] = []
     end = 0
     while word := _NAME_WORD.match(text, end):

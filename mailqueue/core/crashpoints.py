@@ -55,7 +55,7 @@ def _pass(_point: str) -> None:
 
 
 def reach_of(words: str | None) -> Callable[[str], None]:
-    """Give what a process started with these words does at each point."""
+    """Return what a process started with these words does at each point."""
     return _pass if words is None else _Armed(words).reach
 
 

@@ -7,7 +7,7 @@ _KEYWORD = re.compile(r"(?:^|\s)pool_max\s*=\s*('[^']*'|\S*)")
 
 
 def take_pool_max(dsn: str) -> tuple[str, int | None]:
-    """Give the connection string libpq may have, and the `pool_max` that stood in it.
+    """Return the connection string libpq may have, and the `pool_max` that stood in it.
 
     Raises:
         ValueError: if `pool_max` is not a whole number above zero.

@@ -64,7 +64,7 @@ NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 
 def is_public(address: Address) -> bool:
-    """Say whether the address belongs to the public internet and to nobody's inside."""
+    """Return whether the address belongs to the public internet and to nobody's inside."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in NOT_PUBLIC_V4)
     if address.scope_id is not None or address not in PUBLIC_V6:
@@ -73,12 +73,12 @@ def is_public(address: Address) -> bool:
 
 
 def may_reach(address: Address, allowed: Iterable[Network] = ()) -> bool:
-    """Say whether we may connect there: it is public, or the operator allowed its network."""
+    """Return whether we may connect there: it is public, or the operator allowed its network."""
     return is_public(address) or any(address in network for network in allowed)
 
 
 def normal_host(text: str) -> str:
-    """Give a host name or address literal in its one normal form.
+    """Return a host name or address literal in its one normal form.
 
     Names come back in lower case without the final dot, IPv6 literals without brackets. A name
     beyond ASCII is refused: write its A-label form.

@@ -10,7 +10,7 @@ class Secret:
     _value: str
 
     def reveal(self) -> str:
-        """Give the secret itself, to hand to whoever needs it and nobody else."""
+        """Return the secret itself, to hand to whoever needs it and nobody else."""
         return self._value
 
     def __repr__(self) -> str:

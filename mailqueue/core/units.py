@@ -43,7 +43,7 @@ def parse_duration(text: str) -> timedelta:
 
 
 def parse_rate(text: str) -> float:
-    """Read a rate such as `5/s`, `300/min` or `1000/h`; give it per second.
+    """Read a rate such as `5/s`, `300/min` or `1000/h`; return it per second.
 
     Raises:
         ValueError: for anything else, a bare number included.

@@ -98,7 +98,7 @@ def _without_password(text: str, settings: DatabaseSettings) -> str:
 
 
 def address_of(settings: DatabaseSettings) -> dict[str, str]:
-    """Give host, port, user and dbname as libpq would take them, for messages."""
+    """Return host, port, user and dbname as libpq would take them, for messages."""
     options = _options(settings)
     user = options.get("user") or os.environ.get("PGUSER") or "?"
     return {
@@ -129,7 +129,7 @@ def _source(settings: DatabaseSettings) -> str:
 
 
 def checked(settings: DatabaseSettings) -> DatabaseSettings:
-    """Give the settings back if they name a server in a string libpq can read.
+    """Return the settings back if they name a server in a string libpq can read.
 
     Raises:
         ConfigError: naming the variable to set.

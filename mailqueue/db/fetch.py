@@ -20,7 +20,7 @@ class WrongRows(RuntimeError):
 
 
 async def one(conn: Conn, statement: str | Statement, params: Params | None, row: type[T]) -> T:
-    """Give the one row; `row` is a class with fields, filled by column name, or the type of the
+    """Return the one row; `row` is a class with fields, filled by column name, or the type of the
     only column. A NamedTuple is made ten times faster than a frozen dataclass.
     """
     found = await _rows(conn, _known(statement, Gives.ONE), params, row)
@@ -30,7 +30,7 @@ async def one(conn: Conn, statement: str | Statement, params: Params | None, row
 async def maybe(
     conn: Conn, statement: str | Statement, params: Params | None, row: type[T]
 ) -> T | None:
-    """Give the row, or None where there is none (or its only column is NULL)."""
+    """Return the row, or None where there is none (or its only column is NULL)."""
     found = await _rows(conn, _known(statement, Gives.MAYBE), params, row)
     return _exactly_one(found, statement) if found else None
 
@@ -38,12 +38,12 @@ async def maybe(
 async def many(
     conn: Conn, statement: str | Statement, params: Params | None, row: type[T]
 ) -> list[T]:
-    """Give every row, in the order of the statement."""
+    """Return every row, in the order of the statement."""
     return await _rows(conn, _known(statement, Gives.MANY), params, row)
 
 
 async def value(conn: Conn, statement: str | Statement, params: Params | None, kind: type[T]) -> T:
-    """Give the one column of the one row, which must be of type `kind`."""
+    """Return the one column of the one row, which must be of type `kind`."""
     found = await _rows(conn, _known(statement, Gives.VALUE), params, kind)
     only = _exactly_one(found, statement)
     if not isinstance(only, kind):
@@ -52,7 +52,7 @@ async def value(conn: Conn, statement: str | Statement, params: Params | None, k
 
 
 async def run(conn: Conn, statement: str | Statement, params: Params | None = None) -> int:
-    """Run a statement whose rows nobody wants; say how many it touched."""
+    """Run a statement whose rows nobody wants; return how many it touched."""
     cursor = await conn.execute(_known(statement, Gives.RUN).query, params)
     return cursor.rowcount
 

@@ -42,7 +42,7 @@ _HEADER = re.compile(r"-- name: ([a-z][a-z0-9_]*) :([a-z]+)")
 
 
 def sql_folder() -> Path:
-    """Give the folder of our SQL: inside the installed package, else beside it in a checkout."""
+    """Return the folder of our SQL: inside the installed package, else beside it in a checkout."""
     package = Path(__file__).resolve().parent.parent
     shipped = package / "sql"
     return shipped if shipped.is_dir() else package.parent / "sql"

@@ -15,7 +15,7 @@ _PIECE = 1000
 
 @asynccontextmanager
 async def texts(conn: Conn, statement: str, params: Params) -> AsyncIterator[AsyncIterator[str]]:
-    """Give the only column of each row, all as of one moment; the connection is busy meanwhile.
+    """Yield the only column of each row, all as of one moment; the connection is busy meanwhile.
 
     Raises:
         Unavailable: the server goes away on the way.

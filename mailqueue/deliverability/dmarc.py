@@ -69,7 +69,7 @@ def _said(tags: dict[str, str], policy: str, *, at: str | None) -> tuple[Status,
 
 
 def organisational_domain(domain: str) -> str | None:
-    """Give the domain that was registered, which may be itself; None for a public suffix."""
+    """Return the domain that was registered, which may be itself; None for a public suffix."""
     found: str | None = _suffixes().privatesuffix(domain)
     return found
 

@@ -113,7 +113,7 @@ async def list_keys(
 
 
 async def get(conn: Conn, project: str, *, key_id: UUID) -> DkimKey:
-    """Give a key of a project by its id.
+    """Return a key of a project by its id.
 
     Raises:
         NotFound: the project has none of that id.
@@ -178,7 +178,7 @@ async def require(conn: Conn, project: str, *, is_required: bool, by: str) -> Si
 
 
 async def get_project(conn: Conn, project: str) -> SigningProject:
-    """Give a project by its name.
+    """Return a project by its name.
 
     Raises:
         NotFound: there is none.

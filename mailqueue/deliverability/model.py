@@ -52,12 +52,12 @@ class DkimKey:
 
     @property
     def name(self) -> str:
-        """Give the name its record stands under."""
+        """Return the name its record stands under."""
         return record_name(self.selector, self.domain)
 
     @property
     def text(self) -> str:
-        """Give what its record has to say now: an empty p= once it is revoked."""
+        """Return what its record has to say now: an empty p= once it is revoked."""
         is_revoked = self.status is KeyStatus.REVOKED
         return record_text(self.algorithm, "" if is_revoked else self.public_key)
 

@@ -69,14 +69,14 @@ class Resolver:
         return [text[:MOST_TEXT] for text in joined]
 
     async def addresses(self, name: str) -> list[str]:
-        """Give the IPv4 and IPv6 addresses of a name."""
+        """Return the IPv4 and IPv6 addresses of a name."""
         both = await asyncio.gather(
             self._ask(name, dns.rdatatype.A), self._ask(name, dns.rdatatype.AAAA)
         )
         return [record.address for found in both for record in found]
 
     async def mail_hosts(self, name: str) -> list[MailHost]:
-        """Give the hosts that take a domain's mail, first choice first."""
+        """Return the hosts that take a domain's mail, first choice first."""
         found = [
             MailHost(record.preference, _plain(record.exchange))
             for record in await self._ask(name, dns.rdatatype.MX)
@@ -84,7 +84,7 @@ class Resolver:
         return sorted(found, key=lambda each: (each.preference, each.host))
 
     async def names_of(self, address: str) -> list[str]:
-        """Give the names an IP address says it has.
+        """Return the names an IP address says it has.
 
         Raises:
             ValueError: it is no IP address.

@@ -23,7 +23,7 @@ async def set_required(conn: Conn, project_id: UUID, *, is_required: bool) -> No
 
 
 async def is_required(conn: Conn, project_id: UUID) -> bool:
-    """Say whether a project sends signed mail only."""
+    """Return whether a project sends signed mail only."""
     return await value(conn, "is_dkim_required", {"project_id": project_id}, bool)
 
 

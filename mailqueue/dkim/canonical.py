@@ -9,7 +9,7 @@ _CRLF = b"\r\n"
 
 
 def relaxed_body(body: bytes) -> bytes:
-    """Give the canonical body: runs of blanks are one space, none ends a line or the body."""
+    """Return the canonical body: runs of blanks are one space, none ends a line or the body."""
     body = _squeezed(body)
     if b" \r\n" in body:
         body = body.replace(b" \r\n", _CRLF)
@@ -33,12 +33,12 @@ def _crlfs_before(body: bytes, end: int) -> int:
 
 
 def body_hash(body: bytes) -> bytes:
-    """Give the SHA-256 of the canonical body."""
+    """Return the SHA-256 of the canonical body."""
     return hashlib.sha256(relaxed_body(body)).digest()
 
 
 def relaxed_headers(head: bytes) -> dict[bytes, list[bytes]]:
-    """Give the canonical values of each header, from top to bottom, by name in lower case.
+    """Return the canonical values of each header, from top to bottom, by name in lower case.
 
     `head` is all before the empty line.
     """

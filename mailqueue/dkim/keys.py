@@ -31,7 +31,7 @@ class Algorithm(StrEnum):
 
     @property
     def key_type(self) -> str:
-        """Give the k= tag of its record."""
+        """Return the k= tag of its record."""
         return self.value.partition("-")[0]
 
 
@@ -76,7 +76,7 @@ def load_private_key(der: bytes) -> RSAPrivateKey | Ed25519PrivateKey:
 
 
 def public_value(der: bytes) -> str:
-    """Give the p= tag for a private key: SubjectPublicKeyInfo for RSA, 32 octets for Ed25519."""
+    """Return the p= tag for a private key: SubjectPublicKeyInfo for RSA, 32 octets for Ed25519."""
     private = load_private_key(der)
     if isinstance(private, RSAPrivateKey):
         spki = PublicFormat.SubjectPublicKeyInfo

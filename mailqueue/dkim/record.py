@@ -14,12 +14,12 @@ _BLANK = re.compile(r"\s+")
 
 
 def record_name(selector: str, domain: str) -> str:
-    """Say under which name a key's record stands."""
+    """Return under which name a key's record stands."""
     return f"{selector}._domainkey.{domain}"
 
 
 def record_text(algorithm: Algorithm, public: str) -> str:
-    """Give the text of a key's TXT record; an empty `public` says that the key is revoked."""
+    """Return the text of a key's TXT record; an empty `public` says that the key is revoked."""
     return f"v=DKIM1; k={algorithm.key_type}; p={public}"
 
 
@@ -54,7 +54,7 @@ def read_tags(text: str) -> dict[str, str] | None:
 
 
 def key_fault(text: str, *, algorithm: Algorithm, public: str) -> str | None:
-    """Say why a record found in DNS does not publish this key; None if it does."""
+    """Return why a record found in DNS does not publish this key; None if it does."""
     if len(text) > LONGEST:
         return f"it is longer than {LONGEST} characters"
     tags = read_tags(text)

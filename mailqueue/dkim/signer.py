@@ -47,7 +47,7 @@ class BodyHashes:
         ] = {}  # by length: to compare costs next to nothing
 
     def of(self, body: bytes) -> bytes:
-        """Give the hash of the canonical body in base64."""
+        """Return the hash of the canonical body in base64."""
         kept = self._kept.get(len(body))
         if kept is not None and kept[0] == body:
             return kept[1]
@@ -69,7 +69,7 @@ class DomainSigner:
         self._lists: dict[tuple[int, ...], bytes] = {}
 
     def sign(self, message: bytes, at: int) -> bytes:
-        """Give the headers to put before the message, one for each key, ended by CRLF.
+        """Return the headers to put before the message, one for each key, ended by CRLF.
 
         `message` is as it goes over the wire, without the dots SMTP adds; whoever changes an octet
         afterwards breaks the signature. `at` is the time of signing in seconds since 1970.
@@ -128,7 +128,7 @@ def _start(key: SigningKey) -> bytes:
 
 
 def _covered(headers: Mapping[bytes, Sequence[bytes]]) -> bytes:
-    """Give the canonical headers in the order of h=; of several alike the last comes first."""
+    """Return the canonical headers in the order of h=; of several alike the last comes first."""
     return b"".join(
         [
             b"%b:%b\r\n" % (name, value)

@@ -33,7 +33,7 @@ class Binaries:
         return str(self.bin / name)
 
     def copied(self, target: Path) -> "Binaries":
-        """Copy the wheel's programs below `target`, whole or not at all, and give the copy."""
+        """Copy the wheel's programs below `target`, whole or not at all, and return the copy."""
         if self.wheel is None:
             return self
         if not target.exists():
@@ -42,7 +42,7 @@ class Binaries:
 
 
 def find_binaries(major: int | None = None) -> Binaries:
-    """Give the newest PostgreSQL at hand, the wheel's before the system's.
+    """Return the newest PostgreSQL at hand, the wheel's before the system's.
 
     Raises:
         ConfigError: if there is none (of that major version).
@@ -58,7 +58,7 @@ def find_binaries(major: int | None = None) -> Binaries:
 
 
 def all_binaries() -> Iterator[Binaries]:
-    """Give every usable PostgreSQL on this machine, the preferred first."""
+    """Yield every usable PostgreSQL on this machine, the preferred first."""
     wheel = _wheel()
     for folder in _WHEEL_FOLDERS if wheel else ():
         yield from _described(Path(wheel or "") / _WHEEL / folder / "bin", wheel)

@@ -77,7 +77,7 @@ class Cluster:
         unfinished.rename(self.folder)
 
     def start(self, port: int | None = None) -> tuple[Postmaster, subprocess.Popen[bytes] | None]:
-        """Start the server, or find it running; gives the process where it is our child.
+        """Start the server, or find it running; return the process where it is our child.
 
         `port` None takes the one used last, else a free one; one that is taken is passed over.
 
@@ -115,7 +115,7 @@ class Cluster:
     def _try_start(
         self, port: int, deadline: float
     ) -> tuple[Postmaster, subprocess.Popen[bytes]] | str:
-        """Start the server once; gives what it complained of where it ended at once."""
+        """Start the server once; return what it complained of where it ended at once."""
         forget_stranger(self.folder)
         if not is_free(port):
             return _PORT_TAKEN[0]
@@ -172,7 +172,7 @@ class Cluster:
         )
 
     def _last_port(self) -> int:
-        """Give the port used last, so that tools keep their settings; else a free one."""
+        """Return the port used last, so that tools keep their settings; else a free one."""
         try:
             words = (self.folder / "postmaster.opts").read_text("utf-8").split('"')
         except FileNotFoundError:

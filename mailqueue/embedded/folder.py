@@ -63,7 +63,7 @@ def hold_folder(data: Path) -> Iterator[None]:
 
 
 def kept_password(path: Path) -> str:
-    """Give the password kept in a file, making file and password where there is none."""
+    """Return the password kept in a file, making file and password where there is none."""
     try:
         return path.read_text("ascii").strip()
     except FileNotFoundError:

@@ -11,7 +11,7 @@ _TRIES = 100
 
 
 def free_port() -> int:
-    """Give a port nobody listens on at the moment.
+    """Return a port nobody listens on at the moment.
 
     Outgoing connections get theirs from a range of the system's. Ports below it are not taken
     between being chosen here and being listened on, unless somebody else chooses the same.
@@ -27,7 +27,7 @@ def free_port() -> int:
 
 
 def is_free(port: int) -> bool:
-    """Say whether the port could be listened on now."""
+    """Return whether the port could be listened on now."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -38,7 +38,7 @@ def is_free(port: int) -> bool:
 
 
 def _first_ephemeral() -> int:
-    """Give where the system's own range begins; 0 where it does not say."""
+    """Return where the system's own range begins; 0 where it does not say."""
     try:
         return int(_EPHEMERAL.read_text("ascii").split()[0])
     except FileNotFoundError:

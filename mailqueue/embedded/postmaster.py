@@ -17,7 +17,7 @@ class Postmaster:
 
 
 def running_postmaster(cluster: Path) -> Postmaster | None:
-    """Give the server that runs on the cluster; None for a stale file."""
+    """Return the server that runs on the cluster; None for a stale file."""
     lines = _lines(cluster)
     pid = _pid(lines)
     if pid is None or not is_server_of(pid, cluster):
@@ -39,7 +39,7 @@ def forget_stranger(cluster: Path) -> None:
 
 
 def is_server_of(pid: int, cluster: Path) -> bool:
-    """Say whether the process is a server started on the cluster."""
+    """Return whether the process is a server started on the cluster."""
     if not _is_alive(pid):
         return False
     try:

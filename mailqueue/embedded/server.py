@@ -64,14 +64,14 @@ def _one_spelling(data: Path) -> Path:
 
 
 def _account(data: Path, named: str | None) -> Account:
-    """Give the user named; a cluster that is there is run by its owner."""
+    """Return the user named; a cluster that is there is run by its owner."""
     if named is None and os.geteuid() == 0:
         named = owner_of(data / CLUSTER_FOLDER)
     return service_account(named)
 
 
 def _binaries_for(data: Path, account: Account) -> Binaries:
-    """Give programs of the cluster's version that the account can run, copied if need be."""
+    """Return programs of the cluster's version that the account can run, copied if need be."""
     made_with = data / CLUSTER_FOLDER / "PG_VERSION"
     major = int(made_with.read_text("ascii")) if made_with.exists() else None
     found = find_binaries(major)

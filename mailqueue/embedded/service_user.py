@@ -51,7 +51,7 @@ class Account:
         )
 
     def can_enter(self, path: Path) -> bool:
-        """Say whether this user can run or pass through `path`, by trying."""
+        """Return whether this user can run or pass through `path`, by trying."""
         return self.run(["/bin/sh", "-c", 'test -x "$0"', str(path)]).returncode == 0
 
     def own(self, path: Path) -> None:
@@ -61,7 +61,7 @@ class Account:
 
 
 def service_account(named: str | None) -> Account:
-    """Give the user named, else `postgres`, else `nobody`; ourselves where we are not root.
+    """Return the user named, else `postgres`, else `nobody`; ourselves where we are not root.
 
     Raises:
         ConfigError: if the user named is unknown, or root, or we may not become it.
@@ -81,7 +81,9 @@ def service_account(named: str | None) -> Account:
 
 
 def owner_of(path: Path) -> str | None:
-    """Give the name of the user who owns a file or folder, None where it is missing or nameless."""
+    """Return the name of the user who owns a file or folder, None where it is missing or
+    nameless.
+    """
     try:
         return path.owner()
     except (OSError, KeyError):
@@ -105,7 +107,7 @@ def require_reach(folder: Path, account: Account) -> None:
 
 
 def clean_environment() -> dict[str, str]:
-    """Give what PostgreSQL's programs need and nothing a caller's PG* variables could change."""
+    """Return what PostgreSQL's programs need and nothing a caller's PG* variables could change."""
     path = os.environ.get("PATH") or "/usr/bin:/bin"
     return {"PATH": path, "LC_ALL": "C", "TZ": "UTC"}
 

@@ -15,7 +15,7 @@ async def list_events(conn: Conn, asked: Asked) -> list[Told]:
 
 
 async def find_event(conn: Conn, event_id: UUID) -> Told:
-    """Give one event.
+    """Return one event.
 
     Raises:
         NotFound: there is none of that id.
@@ -45,7 +45,7 @@ async def list_notices(
 
 
 async def see_notices(conn: Conn, *, project: str | None, by: str) -> int:
-    """Say that somebody has looked at those of a project, or all; give how many were new.
+    """Say that somebody has looked at those of a project, or all; return how many were new.
 
     Raises:
         NotFound: there is no such project.
@@ -55,7 +55,7 @@ async def see_notices(conn: Conn, *, project: str | None, by: str) -> int:
 
 
 async def id_of(conn: Conn, project: str) -> UUID:
-    """Give the id of a project.
+    """Return the id of a project.
 
     Raises:
         NotFound: there is none of that name.

@@ -60,7 +60,7 @@ class Event:
     data: Json = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as `mailqueue.record_events` takes it, without what PostgreSQL cannot store."""
+        """Return it as `mailqueue.record_events` takes it, without what PostgreSQL cannot store."""
         told: dict[str, Any] = {
             "source": _storable(self.source),
             "type": self.type.value,
@@ -174,12 +174,12 @@ class Asked:
     limit: int = 50
 
     def params(self) -> dict[str, Any]:
-        """Give them by name."""
+        """Return them by name."""
         return asdict(self)
 
 
 def storable_json(value: Any) -> Any:
-    """Give JSON that PostgreSQL can store: no NUL, no half of a surrogate pair, no infinity."""
+    """Return JSON that PostgreSQL can store: no NUL, no half of a surrogate pair, no infinity."""
     if isinstance(value, str):
         return _storable(value)
     if isinstance(value, Mapping):

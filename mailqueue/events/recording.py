@@ -8,7 +8,7 @@ from mailqueue.events.model import Event, Result
 
 
 async def record(conn: Conn, events: Sequence[Event]) -> list[Result]:
-    """Record events with everything that follows from them; give what became of each, in order.
+    """Record events with everything that follows from them; return what became of each, in order.
 
     All of it commits with the caller's transaction.
     """

@@ -16,7 +16,7 @@ class _Recorded(NamedTuple):
 
 
 async def record_events(conn: Conn, events: Sequence[Event]) -> list[Result]:
-    """Record events with everything that follows from them; give what became of each, in order.
+    """Record events with everything that follows from them; return what became of each, in order.
 
     All of it commits with the caller's transaction.
     """
@@ -33,7 +33,7 @@ async def list_events(conn: Conn, asked: Asked) -> list[Told]:
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Give the id of the project of that name."""
+    """Return the id of the project of that name."""
     return await maybe(conn, "find_events_project", {"project": project}, UUID)
 
 
@@ -65,5 +65,5 @@ async def list_notices(
 
 
 async def see_notices(conn: Conn, project_id: UUID | None, *, by: str) -> int:
-    """Say that somebody has looked; give how many were new."""
+    """Say that somebody has looked; return how many were new."""
     return await value(conn, "see_notices", {"project_id": project_id, "by": by}, int)

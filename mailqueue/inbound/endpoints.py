@@ -41,7 +41,7 @@ NO_CHANGE = SecretsChange()
 
 
 def provider_of(account: SenderAccount, named: str | None) -> str:
-    """Give the word of the provider whose events are meant: the account's own by default.
+    """Return the word of the provider whose events are meant: the account's own by default.
 
     Raises:
         InvalidField: none is named and the account has none of its own, or there is none such.
@@ -145,7 +145,7 @@ async def knowledge_of(conn: Conn, endpoint: Endpoint, *, master: MasterKey | No
 
 
 def hash_of(token: str) -> bytes:
-    """Give by what a token is found."""
+    """Return by what a token is found."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -55,7 +55,7 @@ class Domains:
         self._known = self._always
 
     def takes(self, address: str) -> bool:
-        """Say whether an address is of one of them."""
+        """Return whether an address is of one of them."""
         return address.rpartition("@")[2].lower().rstrip(".") in self._known
 
     async def refresh(self, pool: Pool, database: DatabaseSettings) -> None:

@@ -37,12 +37,12 @@ def read(claim: Claimed, provider: Provider) -> Reading:
 
 
 def request_of(claim: Claimed) -> InboundRequest:
-    """Give a request as it came."""
+    """Return a request as it came."""
     return InboundRequest("POST", claim.headers, claim.query, claim.body or b"")
 
 
 def reading_of(claim: Claimed, source: str, told: Sequence[ProviderEvent | BadEvent]) -> Reading:
-    """Give what is still to be done of what a request tells."""
+    """Return what is still to be done of what a request tells."""
     wanted = range(len(told)) if claim.waiting is None else claim.waiting
     events, unknown, bad = list[tuple[int, Event]](), list[str](), list[str]()
     for place in wanted:
@@ -75,7 +75,7 @@ def _event(claim: Claimed, source: str, one: ProviderEvent) -> Event:
 
 
 def settled(reading: Reading, results: Sequence[Result]) -> Settled:
-    """Say what becomes of a request whose events became this."""
+    """Return what becomes of a request whose events became this."""
     claim = reading.claim
     counts = Counter(claim.outcome.get("events", {}))
     counts.update(one.value for one in results if one is not Result.UNMATCHED)

@@ -47,7 +47,7 @@ class Reception:
     _opened: dict[UUID, tuple[bytes, float, Knowledge]] = field(default_factory=dict)
 
     def provider(self, name: str) -> Provider | None:
-        """Give who tells under that word."""
+        """Return who tells under that word."""
         return self.providers.get(name)
 
     async def receive(self, provider: Provider, token: str, request: InboundRequest) -> Answer:
@@ -103,7 +103,7 @@ class Reception:
 
 
 def _kept_headers(request: InboundRequest) -> dict[str, str]:
-    """Give the headers that are needed to read it, and none that prove anything."""
+    """Return the headers that are needed to read it, and none that prove anything."""
     return {
         name: text[:MOST_HEADER].replace("\0", "")
         for name, text in request.headers.items()

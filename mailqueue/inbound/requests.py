@@ -10,7 +10,7 @@ from mailqueue.inbound.model import Kept, Received
 
 
 async def keep(conn: Conn, group: Sequence[Kept]) -> int:
-    """Keep requests for a worker to read, twins aside; say how many are new."""
+    """Keep requests for a worker to read, twins aside; return how many are new."""
     return await store.keep(conn, group)
 
 
@@ -30,7 +30,7 @@ async def list_page(
 
 
 async def body_of(conn: Conn, request_id: UUID) -> bytes:
-    """Give what was told, octet for octet.
+    """Return what was told, octet for octet.
 
     Raises:
         NotFound: there is no such request, or its time is over.
@@ -42,5 +42,5 @@ async def body_of(conn: Conn, request_id: UUID) -> bytes:
 
 
 async def retry(conn: Conn, ids: Sequence[UUID], *, by: str) -> int:
-    """Have those be read once more that failed or were of no mail; say how many."""
+    """Have those be read once more that failed or were of no mail; return their number."""
     return await store.retry(conn, ids, by=by)

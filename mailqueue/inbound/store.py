@@ -25,7 +25,7 @@ class EndpointRow(NamedTuple):
 
 
 async def find_endpoint(conn: Conn, provider: str, token_hash: bytes) -> Endpoint | None:
-    """Give the endpoint a URL leads to."""
+    """Return the endpoint a URL leads to."""
     params = {"provider": provider, "token_hash": token_hash}
     return await maybe(conn, "find_inbound_endpoint", params, Endpoint)
 
@@ -57,7 +57,7 @@ async def put_endpoint(
 
 
 async def remove_endpoint(conn: Conn, account: SenderAccount, *, provider: str) -> int:
-    """Delete an endpoint; say how many there were."""
+    """Delete an endpoint; return their number."""
     return await run(conn, "remove_inbound_endpoint", {"account": account.id, "provider": provider})
 
 
@@ -74,7 +74,7 @@ async def note(conn: Conn, account: SenderAccount, *, by: str, action: str, prov
 
 
 async def keep(conn: Conn, group: Sequence[Kept]) -> int:
-    """Keep requests for a worker to read, twins aside; say how many are new."""
+    """Keep requests for a worker to read, twins aside; return how many are new."""
     params = {
         "projects": [one.project_id for one in group],
         "accounts": arrays.integers([one.sender_account_id for one in group]),
@@ -94,7 +94,7 @@ async def claim(conn: Conn, *, limit: int, lease: timedelta) -> list[Claimed]:
 
 
 async def hold(conn: Conn, claims: Sequence[Claimed]) -> set[UUID]:
-    """Lock what was claimed until the transaction ends; give what is still ours."""
+    """Lock what was claimed until the transaction ends; return what is still ours."""
     params = {
         "ids": arrays.uuids([one.id for one in claims]),
         "claims": arrays.integers([one.claim_no for one in claims]),
@@ -103,7 +103,7 @@ async def hold(conn: Conn, claims: Sequence[Claimed]) -> set[UUID]:
 
 
 async def settle(conn: Conn, group: Sequence[Settled]) -> list[UUID]:
-    """Write what became of claimed requests; give those whose claim had moved on."""
+    """Write what became of claimed requests; return those whose claim had moved on."""
     params = {
         "ids": arrays.uuids([one.id for one in group]),
         "claims": arrays.integers([one.claim_no for one in group]),
@@ -144,12 +144,12 @@ async def list_received(
 
 
 async def find_body(conn: Conn, request_id: UUID) -> bytes | None:
-    """Give what a request said, as it came."""
+    """Return what a request said, as it came."""
     return await maybe(conn, "find_inbound_body", {"id": request_id}, bytes)
 
 
 async def retry(conn: Conn, ids: Sequence[UUID], *, by: str) -> int:
-    """Have requests be read once more that failed or were of no mail; say how many."""
+    """Have requests be read once more that failed or were of no mail; return their number."""
     return await value(conn, "retry_inbound", {"ids": arrays.uuids(ids), "by": by}, int)
 
 

@@ -73,7 +73,7 @@ class InboundWorker:
         await self._link.close()
 
     async def turn(self) -> int:
-        """Claim once and see to what was claimed; say how many requests."""
+        """Claim once and see to what was claimed; return how many requests."""
         claims = await self._link.call(lambda conn: store.claim(conn, limit=BATCH, lease=LEASE))
         reach("inbound.claimed")
         found = [await self._read(claim) for claim in claims]

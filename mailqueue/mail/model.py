@@ -153,7 +153,7 @@ class Marks(NamedTuple):
     are_lost: bool = False  # the worker was declared lost: nothing may go
 
     def of(self, email_id: UUID) -> Mark:
-        """Give what was found about one of the mails that were asked about."""
+        """Return what was found about one of the mails that were asked about."""
         if self.are_lost:
             return Mark(email_id, MarkVerdict.LOST)
         return self.named.get(email_id) or Mark(email_id, MarkVerdict.GO)

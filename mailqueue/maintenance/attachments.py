@@ -40,7 +40,7 @@ async def sweep(desk: Desk, *, needs: list[str]) -> dict[str, int]:
 
 
 async def _large(conn: Conn, shelf: FileShelf) -> AsyncIterator[LargeFile]:
-    """Give files that were handed in by SQL, which can write no files."""
+    """Yield files that were handed in by SQL, which can write no files."""
     after: LargeFile | None = None
     while shelf.places and (
         some := await files_store.list_large(conn, shelf.over_bytes, after=after)

@@ -16,17 +16,17 @@ class Stores(Protocol):
 
     @property
     def warm(self) -> Store | None:
-        """Give the place of new files; None where none is set."""
+        """Return the place of new files; None where none is set."""
         ...
 
     @property
     def cold(self) -> Store | None:
-        """Give the place of old files."""
+        """Return the place of old files."""
         ...
 
     @property
     def shelf(self) -> FileShelf:
-        """Give the places of attachments that are not in the database."""
+        """Return the places of attachments that are not in the database."""
         ...
 
     def at(self, url: str) -> Store:

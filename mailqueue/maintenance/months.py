@@ -13,13 +13,13 @@ class Span:
 
 
 def span_of(month: date) -> Span:
-    """Give the time of the month a day is in."""
+    """Return the time of the month a day is in."""
     first = month.replace(day=1)
     return Span(_midnight(first), _midnight(next_month(first)))
 
 
 def next_month(day: date) -> date:
-    """Give the first day of the month after."""
+    """Return the first day of the month after."""
     return date(day.year + day.month // 12, day.month % 12 + 1, 1)
 
 

@@ -43,7 +43,7 @@ async def run(desk: Desk, *, patience: float = PATIENCE_SECONDS) -> Report:
 
 
 async def finish_detaching(conn: Conn, *, patience: float = PATIENCE_SECONDS) -> list[str]:
-    """End what an interrupted run began; give the names of those that somebody still reads."""
+    """End what an interrupted run began; return the names of those that somebody still reads."""
     return [
         each.name
         for each in await tasks_store.partitions(conn)
@@ -52,7 +52,7 @@ async def finish_detaching(conn: Conn, *, patience: float = PATIENCE_SECONDS) ->
 
 
 def _retirable(partitions: list[Partition], *, today: date) -> list[Partition]:
-    """Give what is old enough to be retired. Pure."""
+    """Return what is old enough to be retired. Pure."""
     months = today.year * 12 + today.month - KEPT_MONTHS
     return [
         each

@@ -53,7 +53,7 @@ async def run(desk: Desk) -> Report:
 
 
 async def _delete(desk: Desk, each: Leaving) -> int:
-    """Delete the records of a kind, month and project; say how many."""
+    """Delete the records of a kind, month and project; return their number."""
     span, count, batch = span_of(each.month), 0, list[Record]()
 
     async def delete() -> int:

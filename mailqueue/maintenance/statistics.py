@@ -21,7 +21,7 @@ async def analyze(desk: Desk) -> Report:
 
 
 async def advise(desk: Desk, *, hold_seconds: float = HOLD_SECONDS) -> Report:
-    """Say what keeps dead rows, and which tables need a hand. Nothing is vacuumed here."""
+    """Return what keeps dead rows, and which tables need a hand. Nothing is vacuumed here."""
     found = await tasks_store.vacuum_needs(desk.conn, dead=MANY_DEAD, age=OLD_AGE)
     holders = await tasks_store.horizon_holders(desk.conn, seconds=hold_seconds)
     needs = [f"dead rows cannot be removed: {holder}" for holder in holders]
@@ -31,7 +31,7 @@ async def advise(desk: Desk, *, hold_seconds: float = HOLD_SECONDS) -> Report:
 
 
 def _advice(need: VacuumNeed) -> str:
-    """Say what a person should do about a table. Pure."""
+    """Return what a person should do about a table. Pure."""
     if need.age > OLD_AGE:
         return (
             f"{need.name}: its oldest transaction number is {need.age} back, and autovacuum does "

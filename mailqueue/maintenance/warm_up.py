@@ -23,7 +23,7 @@ async def run(desk: Desk) -> Report:
 
 
 def goes_badly(ramp: WarmUp) -> bool:
-    """Say whether too much of today's mail came back. Pure."""
+    """Return whether too much of today's mail came back. Pure."""
     return ramp.daily_sent >= FEWEST_SENT and ramp.daily_bounces > WORST_SHARE * ramp.daily_sent
 
 

@@ -89,6 +89,6 @@ def _base64(octets: bytes) -> bytes:
 
 
 def _base64_octets(octets: int) -> int:
-    """Give the length of `octets` octets in base64, line ends between its lines included."""
+    """Return the length of `octets` octets in base64, line ends between its lines included."""
     lines = -(-octets // _BASE64_INPUT)
     return -(-octets // 3) * 4 + max(0, lines - 1) * 2

@@ -32,7 +32,8 @@ class PerMail(NamedTuple):
 
 
 def compose(skeleton: Skeleton, mail: PerMail) -> bytes:
-    """Give the message: CRLF line ends, lines up to 998 octets, nothing left for SMTP but the dots.
+    """Return the message: CRLF line ends, lines up to 998 octets, nothing left for SMTP but the
+    dots.
 
     The octets depend on the arguments alone. Blind copies are the envelope's business.
 
@@ -67,7 +68,7 @@ def _from_header(sender: Mailbox) -> bytes:
 
 
 def message_id(email_id: UUID, domain: str) -> str:
-    """Give the Message-ID of an email, the same at every attempt. `domain` is in A-label form.
+    """Return the Message-ID of an email, the same at every attempt. `domain` is in A-label form.
 
     Raises:
         ValueError: if the domain is not one.

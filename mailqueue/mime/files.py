@@ -47,7 +47,7 @@ def check_file(file: File) -> None:
 
 
 def file_part(file: File) -> bytes:
-    """Give a file as a part of a multipart, in base64.
+    """Return a file as a part of a multipart, in base64.
 
     Raises:
         ValueError: as `check_file`.

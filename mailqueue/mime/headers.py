@@ -106,7 +106,7 @@ def addresses(name: str, mailboxes: Sequence[Mailbox]) -> bytes:
 
 
 def _is_plain(value: str) -> bool:
-    """Say whether the value may stand as it is: no reader decodes or trims it, and it folds."""
+    """Return whether the value may stand as it is: no reader decodes or trims it, and it folds."""
     return (
         value.isascii()
         and "=?" not in value
@@ -117,7 +117,7 @@ def _is_plain(value: str) -> bool:
 
 
 def _mailbox_tokens(mailbox: Mailbox, room: int) -> list[str]:
-    """Give the pieces of one mailbox between which a line may be folded."""
+    """Return the pieces of one mailbox between which a line may be folded."""
     name = mailbox.name
     if not name:
         return [mailbox.address.sent]

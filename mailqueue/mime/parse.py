@@ -57,23 +57,23 @@ class ShownMessage:
     """False when a limit cut something off."""
 
     def header(self, name: str) -> str:
-        """Give the first header of that name, decoded, or an empty text."""
+        """Return the first header of that name, decoded, or an empty text."""
         wanted = name.lower()
         return next((value for key, value in self.headers if key.lower() == wanted), "")
 
     @property
     def subject(self) -> str:
-        """Give the decoded subject."""
+        """Return the decoded subject."""
         return self.header("Subject")
 
     @property
     def sender(self) -> str:
-        """Give the decoded From header."""
+        """Return the decoded From header."""
         return self.header("From")
 
     @property
     def to(self) -> str:
-        """Give the decoded To header."""
+        """Return the decoded To header."""
         return self.header("To")
 
 
@@ -117,7 +117,9 @@ def parse_message(raw: bytes, limits: Limits | None = None) -> ShownMessage:
 
 
 def _read_head(part: _Span, walk: _Walk) -> tuple[_Headers, _Span]:
-    """Give the headers, unfolded, and the span of the body; lines that are none are passed over."""
+    """Return the headers, unfolded, and the span of the body; lines that are none are
+    passed over.
+    """
     start, end = part
     head_end = min(end, start + walk.limits.header_octets)
     empty = _EMPTY_LINE.search(walk.raw, start, head_end)
@@ -152,7 +154,7 @@ def _visit(headers: _Headers, body: _Span, *, depth: int, walk: _Walk) -> None:
 
 
 def _split_parts(body: _Span, delimiter: bytes, walk: _Walk) -> Iterator[_Span]:
-    """Give the parts between the boundary lines; an unclosed one reaches to the end."""
+    """Yield the parts between the boundary lines; an unclosed one reaches to the end."""
     part_start: int | None = None
     for line_start, line_end in _delimiter_lines(body, delimiter, walk):
         rest = walk.raw[line_start + len(delimiter) : line_end].strip(b" \t\r\n")
@@ -187,13 +189,13 @@ def _next_line(raw: bytes, delimiter: bytes, within: _Span) -> int:
 
 
 def _before_line_end(raw: bytes, at: int) -> int:
-    """Give where the line before `at` ends: its line end is the boundary's (RFC 2046 5.1.1)."""
+    """Return where the line before `at` ends: its line end is the boundary's (RFC 2046 5.1.1)."""
     at -= 1
     return at - 1 if raw[at - 1 : at] == b"\r" else at
 
 
 def _content_fields(headers: _Headers, limits: Limits) -> Message:
-    """Give a message of the content fields alone, for its readers of parameters."""
+    """Return a message of the content fields alone, for its readers of parameters."""
     head = Message()
     for name, value in headers:
         is_content = name.lower().startswith("content-")
@@ -237,7 +239,7 @@ def _decoded(body: bytes, encoding: str) -> bytes:
 
 
 def _parameter(head: Message, name: str) -> str:
-    """Give a parameter of the Content-Type, or an empty text."""
+    """Return a parameter of the Content-Type, or an empty text."""
     try:
         value = head.get_param(name, "")
     except _FAULTS:

@@ -26,12 +26,12 @@ class RawField(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Give the value unfolded, encoded words left as they are."""
+        """Return the value unfolded, encoded words left as they are."""
         return self.value.replace(b"\r\n", b"").decode("utf-8", "replace").strip(" \t")
 
     @property
     def said(self) -> str:
-        """Give the value as a person reads it."""
+        """Return the value as a person reads it."""
         return words_to_text(self.text)
 
 
@@ -42,7 +42,7 @@ class RawHead(NamedTuple):
     end: int
 
     def named(self, name: str) -> list[RawField]:
-        """Give the fields of that name, which is in lower case."""
+        """Return the fields of that name, which is in lower case."""
         return [field for field in self.fields if field.name.lower() == name]
 
 
@@ -88,7 +88,7 @@ def read_head(raw: bytes) -> RawHead:
 
 
 def first_field(raw: bytes, name: str) -> str:
-    """Give the text of the first field of that name in lower case, or an empty one."""
+    """Return the text of the first field of that name in lower case, or an empty one."""
     found = re.search(
         rb"(?:\A|\n)" + re.escape(name.encode()) + rb"[ \t]*:([^\r\n]*(?:\r\n[ \t][^\r\n]*)*)",
         raw.partition(b"\r\n\r\n")[0],
@@ -100,7 +100,7 @@ def first_field(raw: bytes, name: str) -> str:
 
 
 def has_ascii_head(raw: bytes) -> bool:
-    """Say whether the header goes to servers without SMTPUTF8; the body has no part in that."""
+    """Return whether the header goes to servers without SMTPUTF8; the body has no part in that."""
     return raw.isascii() or raw.partition(b"\r\n\r\n")[0].isascii()
 
 
@@ -115,7 +115,7 @@ def read_author(field: RawField) -> Mailbox:
 
 
 def addresses_in(fields: Iterable[RawField]) -> frozenset[str]:
-    """Give what looks like an address in these fields, in lower case. For telling To from Bcc."""
+    """Return what looks like an address in these fields, in lower case. For telling To from Bcc."""
     text = " ".join(field.text for field in fields).lower()
     return frozenset(_ADDRESS.findall(text))
 

@@ -102,7 +102,7 @@ async def sent(conn: Conn, trial: Trial, *, count: int, is_over: asyncio.Event) 
 
 
 def words(accepting: Accepting, sending: Sending) -> list[str]:
-    """Say what bounds the rates, the most important first. Pure."""
+    """Return what bounds the rates, the most important first. Pure."""
     commit_ms = accepting.single_ms - accepting.round_trip_ms
     said: list[str] = []
     if sending.cpu_share >= ENOUGH_CPU:

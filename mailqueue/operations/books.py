@@ -20,7 +20,7 @@ async def check(conn: Conn) -> list[BookLine]:
 
 
 def faults(lines: list[BookLine]) -> list[str]:
-    """Say in a sentence each what does not add up. Pure."""
+    """Return in a sentence each what does not add up. Pure."""
     return [_sentence(line) for line in lines if line.difference]
 
 

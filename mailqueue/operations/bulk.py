@@ -39,7 +39,7 @@ async def carry_out(conn: Conn, order: Order, *, by: str, advance: Advance) -> D
 
 
 async def go_on(conn: Conn, operation: int, *, walks: int, advance: Advance) -> int:
-    """Walk over what matches until a walk finds nothing more; gives the number of mails."""
+    """Walk over what matches until a walk finds nothing more; return the number of mails."""
     total = 0
     for _ in range(walks):
         done = await _walk(conn, operation, advance)

@@ -35,7 +35,7 @@ class _Deed:
 
 
 async def explain(conn: Conn, email_id: UUID) -> Explained:
-    """Say why a mail stands where it stands, with what was tried.
+    """Return why a mail stands where it stands, with what was tried.
 
     Raises:
         NotFound: there is no such mail.

@@ -17,7 +17,7 @@ STATUSES = (
 
 
 async def look(conn: Conn) -> Overview:
-    """Give the state of the queue; every status word has a total, 0 included."""
+    """Return the state of the queue; every status word has a total, 0 included."""
     found = await overview_store.totals(conn)
     counted = {each.status: each.emails for each in found}
     return Overview(

@@ -30,7 +30,7 @@ class Store(Protocol):
 
     @property
     def drafts(self) -> Path | None:
-        """Give a folder to prepare large files in, best for `put`; None: any will do."""
+        """Return a folder to prepare large files in, best for `put`; None: any will do."""
         ...
 
     async def put(self, path: str, source: Path) -> None:
@@ -42,7 +42,7 @@ class Store(Protocol):
         ...
 
     def chunks(self, path: str) -> AsyncIterator[bytes]:
-        """Give the bytes of a file, a piece at a time.
+        """Return the bytes of a file, a piece at a time.
 
         Raises:
             FileMissing: there is no such file.
@@ -51,7 +51,7 @@ class Store(Protocol):
         ...
 
     def listed(self, folder: str) -> AsyncIterator[list[Listed]]:
-        """Give the files below a folder, some at a time; one that is not there has none.
+        """Return the files below a folder, some at a time; one that is not there has none.
 
         Raises:
             Unavailable: the store cannot be read now.

@@ -16,7 +16,7 @@ class TokenReader(Protocol):
     """Reads signed tokens of one issuer."""
 
     async def read(self, token: str) -> Identity:
-        """Say who bears the token and may administer.
+        """Return who bears the token and may administer.
 
         Raises:
             Unauthorized: the token is not valid, or not for us, or not any more.

@@ -106,7 +106,7 @@ class Provider(Protocol):
     async def verify(
         self, request: InboundRequest, secrets: Secrets, now: datetime
     ) -> Verified | Refused:
-        """Say whether a request came from the provider.
+        """Return whether a request came from the provider.
 
         Raises:
             Unavailable: it cannot be told now (a key could not be fetched): answered 503.

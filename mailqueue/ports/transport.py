@@ -53,7 +53,7 @@ class Channel(Protocol):
 
     @property
     def is_usable(self) -> bool:
-        """Say whether another mail may be sent on this channel."""
+        """Return whether another mail may be sent on this channel."""
         ...
 
     async def close(self) -> None:

@@ -49,7 +49,7 @@ class Person:
 
 
 def person_of(erasure: Erasure) -> Person:
-    """Say whom an erasure is of."""
+    """Return whom an erasure is of."""
     return Person(erasure.project_id, frozenset(erasure.spellings), matcher_of(erasure.spellings))
 
 
@@ -70,7 +70,7 @@ async def with_archived(desk: Desk, person: Person, contents: Mapping[str, Any])
 
 
 async def files_of(desk: Desk, person: Person, contents: Mapping[str, Any]) -> set[str]:
-    """Give the attachments of archived contents that only they were sent."""
+    """Return the attachments of archived contents that only they were sent."""
     theirs, used = set[str](), set[str]()
     for archive in await _archives(desk, person, Kind.CONTENTS):
         async for record in file_format.records(desk.stores.at(archive.store), archive):
@@ -82,7 +82,7 @@ async def files_of(desk: Desk, person: Person, contents: Mapping[str, Any]) -> s
 async def rewrite_all(
     desk: Desk, person: Person, contents: Mapping[str, Any], *, doomed: set[str]
 ) -> int:
-    """Write every file anew that has something of them in it; say how many records changed.
+    """Write every file anew that has something of them in it; return how many records changed.
 
     `doomed` are attachments that go.
     """
@@ -105,7 +105,7 @@ async def rewrite_all(
 
 
 def is_theirs_alone(person: Person, mail: Mapping[str, Any]) -> bool:
-    """Say whether an archived mail went to nobody else. Pure."""
+    """Return whether an archived mail went to nobody else. Pure."""
     listed = [one["address"] for one in mail.get("email_recipients") or ()]
     addresses = listed or [mail["recipient_email"]]
     return all(person.is_theirs(one) or one == STAND for one in addresses) and any(

@@ -28,7 +28,7 @@ MOST_ROUNDS = 5
 async def begin(
     lend: Lend, project_id: UUID, spellings: Sequence[str], *, suppress: bool = False, by: str
 ) -> UUID:
-    """Begin to erase a person, or find where that is under way; give its id.
+    """Begin to erase a person, or find where that is under way; return its id.
 
     What suppresses them goes on doing so, by a hash. With `suppress` nothing at all is sent to them
     from now on.
@@ -38,7 +38,7 @@ async def begin(
 
 
 async def get(conn: Conn, erasure_id: UUID) -> Erasure:
-    """Give an erasure.
+    """Return an erasure.
 
     Raises:
         NotFound: there is no such one.
@@ -59,7 +59,7 @@ async def go_on(
     may_go_on: Callable[[], bool] = lambda: True,
     joins: bool = True,
 ) -> Progress:
-    """Do what is left to do, as long as `may_go_on`; say how far it is.
+    """Do what is left to do, as long as `may_go_on`; return how far it is.
 
     Without a desk files stay for somebody who has one. Mail that a worker holds is waited for so
     long; whoever comes later does the rest. One process at a time erases: with `joins` the end of
@@ -128,7 +128,7 @@ async def _go_on_alone(
 
 
 async def _mail(lend: Lend, erasure: Erasure, *, by: str) -> int:
-    """Do one batch; give how many mails a worker holds where nothing else is left."""
+    """Do one batch; return how many mails a worker holds where nothing else is left."""
     async with lend() as conn:
         step = await store.erase_mail(conn, erasure.id, most=MAILS_TOGETHER)
         if step.changed:
@@ -159,7 +159,7 @@ async def _tables(lend: Lend, erasure: Erasure, *, by: str) -> None:
 async def _pages(
     conn: Conn, erasure: Erasure, table: Table, place: dict[str, Any], *, by: str
 ) -> float:
-    """Look through some pages and note it in `place`; say which part of a step it was."""
+    """Look through some pages and note it in `place`; return which part of a step it was."""
     first = int(place.get("page", 0))
     # How many pages it had when it was begun: what comes in meanwhile has been looked at.
     last = int(place.get("pages", table.pages))
@@ -188,7 +188,7 @@ async def _pages(
 
 
 def _place_in(tables: Sequence[Table], place: dict[str, Any]) -> int | None:
-    """Say which table is next; None at the end of a round. Pure."""
+    """Return which table is next; None at the end of a round. Pure."""
     done = place.get("done")
     names = [each.name for each in tables]
     if done is None:

@@ -22,7 +22,7 @@ Json = dict[str, Any]
 async def export_person(
     lend: Lend, project: ProjectName, spellings: Sequence[str], *, desk: Desk | None = None
 ) -> Json:
-    """Give all that a project stores about somebody; without a desk, what is in its tables.
+    """Return all that a project stores about somebody; without a desk, what is in its tables.
 
     Octets stand as PostgreSQL writes them: ASCII as it is, others as \\ooo.
     """
@@ -83,7 +83,7 @@ async def _records(
 def _is_told(
     table: str, row: Json, spellings: Sequence[str], known: set[tuple[object, object]]
 ) -> bool:
-    """Say whether a row was told with a mail already. Pure."""
+    """Return whether a row was told with a mail already. Pure."""
     if table == "email_contents":
         return (row["id"], row["created_on"]) in known
     address = str(row.get("recipient_email") or row.get("address") or "").lower()
@@ -93,7 +93,7 @@ def _is_told(
 async def _archived(
     desk: Desk, project: ProjectName, spellings: Sequence[str]
 ) -> dict[str, list[Json]]:
-    """Give the archived records that name them, and the contents of their archived mail."""
+    """Return the archived records that name them, and the contents of their archived mail."""
     matcher = matcher_of(spellings)
     found: dict[str, list[Json]] = {}
     theirs = set[str]()

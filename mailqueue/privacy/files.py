@@ -13,7 +13,7 @@ NEEDS_DESK = "files of the archive or attachments outside the database are left"
 
 
 async def erase_files(lend: Lend, erasure: Erasure, *, desk: Desk | None, by: str) -> str | None:
-    """Do the rest; give what stands in the way where somebody else has to do it.
+    """Do the rest; return what stands in the way where somebody else has to do it.
 
     Raises:
         ArchiveBroken, Conflict, Unavailable: a file cannot be read or written now.

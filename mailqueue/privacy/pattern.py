@@ -19,7 +19,7 @@ _SPECIAL = re.compile(r"([][.*+?^$(){}|\\/#&'!%=~`-])")
 
 
 def pattern_of(spellings: Sequence[str]) -> str:
-    """Give a regular expression that finds an address, read alike by PostgreSQL and by Python.
+    """Return a regular expression that finds an address, read alike by PostgreSQL and by Python.
 
     To be used without regard to case.
     """
@@ -27,7 +27,7 @@ def pattern_of(spellings: Sequence[str]) -> str:
 
 
 def matcher_of(spellings: Sequence[str]) -> re.Pattern[str]:
-    """Give the same for Python."""
+    """Return the same for Python."""
     return re.compile(pattern_of(spellings), re.IGNORECASE)
 
 
@@ -37,7 +37,7 @@ def _one(address: str) -> str:
 
 
 def _writings(part: str) -> list[str]:
-    """Give a part as it stands, in a URL, in JSON, and as octets that PostgreSQL writes out."""
+    """Return a part as it stands, in a URL, in JSON, and as octets that PostgreSQL writes out."""
     octal = "".join(chr(one) if one < 0x80 else f"\\{one:03o}" for one in part.encode())
     escaped = "".join(one if one.isascii() else f"\\u{ord(one):04x}" for one in part)
     found = dict.fromkeys((part, quote(part, safe=""), octal, escaped))

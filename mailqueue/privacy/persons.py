@@ -27,7 +27,7 @@ def lending(conn: Conn) -> Lend:
 
 
 def spellings_of(email: str) -> tuple[str, ...]:
-    """Give an address in all its spellings.
+    """Return an address in all its spellings.
 
     Raises:
         InvalidField: it is none.
@@ -39,7 +39,7 @@ def spellings_of(email: str) -> tuple[str, ...]:
 
 
 async def projects(conn: Conn, project: str | None) -> list[ProjectName]:
-    """Give the projects that are meant.
+    """Return the projects that are meant.
 
     Raises:
         NotFound: there is none of that name.
@@ -51,7 +51,7 @@ async def projects(conn: Conn, project: str | None) -> list[ProjectName]:
 
 
 async def concerned(conn: Conn, project: str | None, spellings: Sequence[str]) -> list[ProjectName]:
-    """Give the project of that name, or, as the schema's owner, all that know a person.
+    """Return the project of that name, or, as the schema's owner, all that know a person.
 
     Rows of no project are looked after with any: where nobody else knows them, with the first.
 
@@ -72,7 +72,7 @@ async def concerned(conn: Conn, project: str | None, spellings: Sequence[str]) -
 
 
 async def find(conn: Conn, project: ProjectName, who: str) -> tuple[str, ...]:
-    """Give the spellings of who is meant by an address or a hash.
+    """Return the spellings of who is meant by an address or a hash.
 
     Raises:
         NotFound: nobody the project knows has that hash.
@@ -93,7 +93,7 @@ async def find(conn: Conn, project: ProjectName, who: str) -> tuple[str, ...]:
 
 
 async def last_erasure(conn: Conn, project: ProjectName, address_hash: str) -> Erasure:
-    """Say how far the last erasure of somebody is.
+    """Return how far the last erasure of somebody is.
 
     Raises:
         NotFound: nobody asked for one.

@@ -46,12 +46,12 @@ async def begin(
 
 
 async def find(conn: Conn, erasure_id: UUID) -> Erasure | None:
-    """Say how far an erasure is."""
+    """Return how far an erasure is."""
     return await maybe(conn, "find_erasure", {"id": erasure_id}, Erasure)
 
 
 async def find_last(conn: Conn, project_id: UUID, address_hash: str) -> Erasure | None:
-    """Say how far the last erasure of somebody is."""
+    """Return how far the last erasure of somebody is."""
     params = {"project_id": project_id, "address_hash": address_hash}
     return await maybe(conn, "find_last_erasure", params, Erasure)
 
@@ -90,7 +90,7 @@ async def tables(conn: Conn) -> list[Table]:
 async def erase_mentions(
     conn: Conn, erasure_id: UUID, table: str, *, pattern: str, pages: range
 ) -> int:
-    """Have some pages of a table name a person no more; say how many rows did."""
+    """Have some pages of a table name a person no more; return how many rows did."""
     params = {
         "id": erasure_id,
         "table": table,
@@ -104,7 +104,7 @@ async def erase_mentions(
 async def read_mentions(
     conn: Conn, project_id: UUID, table: str, *, pattern: str, pages: range
 ) -> list[str]:
-    """Give rows of some pages of a table that name a person, as JSON."""
+    """Return rows of some pages of a table that name a person, as JSON."""
     params = {
         "project_id": project_id,
         "table": table,
@@ -116,7 +116,7 @@ async def read_mentions(
 
 
 async def projects_naming(conn: Conn, table: str, *, pattern: str, pages: range) -> list[UUID]:
-    """Give the projects of rows that name a person; the nil id for rows of none."""
+    """Return the projects of rows that name a person; the nil id for rows of none."""
     params = {
         "table": table,
         "pattern": pattern,
@@ -129,7 +129,7 @@ async def projects_naming(conn: Conn, table: str, *, pattern: str, pages: range)
 async def count_mentions(
     conn: Conn, project_id: UUID, table: str, *, pattern: str, pages: range
 ) -> int:
-    """Say how many rows of some pages of a table name a person."""
+    """Return how many rows of some pages of a table name a person."""
     params = {
         "project_id": project_id,
         "table": table,
@@ -143,7 +143,7 @@ async def count_mentions(
 async def shared_contents(
     conn: Conn, project_id: UUID, table: str, *, contents: Sequence[int], pages: range
 ) -> list[int]:
-    """Say which contents somebody else was sent too, by mails on some pages."""
+    """Return which contents somebody else was sent too, by mails on some pages."""
     params = {
         "project_id": project_id,
         "table": table,
@@ -155,13 +155,13 @@ async def shared_contents(
 
 
 async def erase_contents(conn: Conn, erasure_id: UUID, contents: Sequence[int]) -> list[str]:
-    """Blank contents; give where files lie that nobody has any more."""
+    """Blank contents; return where files lie that nobody has any more."""
     params = {"id": erasure_id, "contents": list(contents)}
     return await many(conn, "erase_contents", params, str)
 
 
 async def erase_attachments(conn: Conn, erasure_id: UUID, attachments: Sequence[str]) -> list[str]:
-    """Delete files that no mail has any more; give where they lie outside."""
+    """Delete files that no mail has any more; return where they lie outside."""
     params = {"id": erasure_id, "attachments": [UUID(each) for each in attachments]}
     return await many(conn, "erase_attachments", params, str)
 
@@ -195,14 +195,14 @@ async def find_address(conn: Conn, project_id: UUID, address_hash: str) -> str |
 
 
 async def has_archives(conn: Conn, project_id: UUID) -> bool:
-    """Say whether records of a project lie in files."""
+    """Return whether records of a project lie in files."""
     return await value(conn, "has_archives", {"project_id": project_id}, bool)
 
 
 async def mail_of(
     conn: Conn, project_id: UUID, spellings: Sequence[str], *, after: UUID, most: int
 ) -> list[str]:
-    """Give mails to a person behind one, as JSON."""
+    """Return mails to a person behind one, as JSON."""
     params = {
         "project_id": project_id,
         "spellings": list(spellings),
@@ -213,12 +213,12 @@ async def mail_of(
 
 
 async def hashes(conn: Conn, project_id: UUID, spellings: Sequence[str]) -> list[str]:
-    """Give the hashes by which a project knows an address in its spellings."""
+    """Return the hashes by which a project knows an address in its spellings."""
     params = {"project_id": project_id, "addresses": list(spellings)}
     return await many(conn, "hash_addresses", params, str)
 
 
 async def known_by_hash(conn: Conn, project_id: UUID, hashes: Sequence[str]) -> list[Known]:
-    """Give what holds and held for hashes whose address stands no more."""
+    """Return what holds and held for hashes whose address stands no more."""
     params = {"project_id": project_id, "hashes": [bytes.fromhex(each) for each in hashes]}
     return await many(conn, "list_known_of_person", params, Known)

@@ -19,7 +19,7 @@ _log = get_logger(__name__)
 
 
 async def finish_all(desk: Desk, *, by: str, joins: bool = True) -> list[Progress]:
-    """Go on with every erasure that is not at its end; say how far each is.
+    """Go on with every erasure that is not at its end; return how far each is.
 
     One that another process is at is waited for with `joins`, else left to it.
 

@@ -130,7 +130,7 @@ def _is_loopback(host: str) -> bool:
 
 @asynccontextmanager
 async def _database(settings: Settings, say: Say) -> AsyncIterator[DatabaseSettings]:
-    """Give the server that was named, or a private one for as long as we run."""
+    """Yield the server that was named, or a private one for as long as we run."""
     if settings.database.source in (DatabaseSource.GIVEN, DatabaseSource.LIBPQ):
         _make_folder(settings)
         yield settings.database
@@ -184,7 +184,7 @@ class _Trap:
 
 
 async def _prepare(settings: Settings, pool: Pool, trap: _Trap | None) -> str | None:
-    """Bring rows up to what runs here; give the API key of this machine."""
+    """Bring rows up to what runs here; return the API key of this machine."""
     async with borrow(pool, settings.database) as conn:
         await check_master_key(conn, master_key_of(settings))
         await keep_partitions(conn)

@@ -38,7 +38,7 @@ def enqueue(
     project: str = "default",
     **mail: Unpack[Options],
 ) -> UUID | Coroutine[Any, Any, UUID]:
-    """Queue one mail with whatever the caller's transaction does, and give its id.
+    """Queue one mail with whatever the caller's transaction does, and return its id.
 
     With an AsyncConnection the result is awaited. Nothing is committed, begun or rolled back: the
     mail goes when the caller commits. A mail queued before under its idempotency key gives that
@@ -74,7 +74,7 @@ def enqueue_many(
     *,
     project: str = "default",
 ) -> list[Enqueued] | Coroutine[Any, Any, list[Enqueued]]:
-    """Queue many mails with whatever the caller's transaction does; say what became of each.
+    """Queue many mails with whatever the caller's transaction does; return what became of each.
 
     With an AsyncConnection the result is awaited. One that is refused does not stop the others,
     and leaves the transaction as it was: look at `status`.

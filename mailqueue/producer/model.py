@@ -27,7 +27,7 @@ class Attachment:
     content_id: str | None = None
 
     def written(self) -> dict[str, str]:
-        """Give it as JSON has it.
+        """Return it as JSON has it.
 
         Raises:
             InvalidField: its name does not tell what it is.
@@ -54,7 +54,7 @@ class Kept:
     content_id: str | None = None
 
     def written(self) -> dict[str, str]:
-        """Give it as JSON has it."""
+        """Return it as JSON has it."""
         found = {"id": str(self.id)}
         return found if self.content_id is None else found | {"content_id": self.content_id}
 

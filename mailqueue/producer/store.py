@@ -30,7 +30,7 @@ Row = tuple[Any, ...]
 
 
 def is_asynchronous(conn: object) -> bool:
-    """Say which of the two kinds of connection it is.
+    """Return which of the two kinds of connection it is.
 
     Raises:
         TypeError: it is neither.

@@ -37,13 +37,13 @@ class Message:
     options: Mapping[str, Any]
 
     def document(self) -> dict[str, Any]:
-        """Give it as one message of a batch."""
+        """Return it as one message of a batch."""
         own = {"recipient": self.recipient, "subject": self.subject}
         return {**self.options, **own, "html": self.html, "text": self.text}
 
 
 def message_of(to: Addresses, mail: Mapping[str, Any]) -> Message:
-    """Give a mail as the rules of mail take it; most of what is wrong with it is theirs to say.
+    """Return a mail as the rules of mail take it; most of what is wrong with it is theirs to say.
 
     Raises:
         InvalidField: it cannot be put as they take it.
@@ -60,7 +60,7 @@ def message_of(to: Addresses, mail: Mapping[str, Any]) -> Message:
 
 
 def plain(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Give options as JSON has them, without those that are None.
+    """Return options as JSON has them, without those that are None.
 
     Raises:
         InvalidField: there is no JSON for one of them.
@@ -70,7 +70,7 @@ def plain(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def addresses(name: str, given: Addresses) -> list[str]:
-    """Give mailboxes as a list, and at least one.
+    """Return mailboxes as a list, and at least one.
 
     Raises:
         InvalidField: there is none, or something else.
@@ -82,7 +82,7 @@ def addresses(name: str, given: Addresses) -> list[str]:
 
 
 def known(field: str) -> str:
-    """Give the name programs know a field by."""
+    """Return the name programs know a field by."""
     return _FIELD_BY_COLUMN.get(field, field)
 
 

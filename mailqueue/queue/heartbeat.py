@@ -47,7 +47,7 @@ class Lifeline:
         self.is_lost = False
 
     def is_alive(self) -> bool:
-        """Say whether the database has heard of us recently enough to hand mail over."""
+        """Return whether the database has heard of us recently enough to hand mail over."""
         return not self.is_lost and time.monotonic() - self._heard_at < TRUSTED_SECONDS
 
     async def start(self) -> None:

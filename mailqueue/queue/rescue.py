@@ -39,7 +39,7 @@ async def _rescue_forever(link: Link) -> None:
 
 
 async def turn(link: Link) -> float:
-    """Rescue once, and give the seconds until the next time. What fails is tried again."""
+    """Rescue once, and return the seconds until the next time. What fails is tried again."""
     rescued = None
     try:
         rescued = await rescue_once(link)
@@ -50,7 +50,7 @@ async def turn(link: Link) -> float:
 
 
 async def rescue_once(link: Link) -> int | None:
-    """Give back what silent workers held; say how many rows, None if the database was away."""
+    """Return back what silent workers held; return how many rows, None if the database was away."""
 
     async def rescue(conn: Conn) -> int | None:
         await store.watch_rates(conn)

@@ -10,7 +10,7 @@ from mailqueue.db.fetch import Conn
 async def start_worker(
     conn: Conn, *, kind: str, host: str, pid: int, version: str, launch_id: UUID
 ) -> int:
-    """Register this process; give its worker id."""
+    """Register this process; return its worker id."""
     asked = {"kind": kind, "host": host, "pid": pid, "version": version, "launch_id": launch_id}
     return await fetch.value(conn, "start_worker", asked, int)
 
@@ -26,14 +26,14 @@ async def stop_worker(conn: Conn, worker: int) -> None:
 
 
 async def rescue(conn: Conn, *, silence: timedelta, launch_id: UUID | None = None) -> int:
-    """Give back what silent workers held, and a launch known to be dead; say how many rows."""
+    """Return back what silent workers held, and a launch known to be dead; return how many rows."""
     return await fetch.value(
         conn, "rescue_emails", {"silence": silence, "launch_id": launch_id}, int
     )
 
 
 async def watch_rates(conn: Conn) -> int:
-    """Pause sender accounts that have too many bounces or complaints; say how many."""
+    """Pause sender accounts that have too many bounces or complaints; return their number."""
     return await fetch.value(conn, "watch_rates", None, int)
 
 

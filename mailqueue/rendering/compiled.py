@@ -80,7 +80,9 @@ class Stencil:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Give the variables without which nothing can be rendered, where that is plain to see."""
+        """Return the variables without which nothing can be rendered, where that is plain
+        to see.
+        """
         pieces = (self._subject, self._html, self._text)
         names = {path[0] for one in pieces if isinstance(one, Filled) for path in one.flat.paths}
         return tuple(sorted(names - LINKS.keys()))
@@ -95,7 +97,7 @@ class Stencil:
             self._schema.check(variables)
 
     def render(self, variables: Mapping[str, Any]) -> Rendered:
-        """Give what one mail says.
+        """Return what one mail says.
 
         Raises:
             TemplateFault: the variables do not fit, or rendering is more than a mail may cost.
@@ -120,7 +122,7 @@ class Press:
         self._html = Sandbox(self._meter, autoescape=True)
 
     def parts_of(self, source: str, parts: Mapping[str, str], *, part: str) -> dict[str, str]:
-        """Give those of `parts` that a source names, and those they name themselves.
+        """Return those of `parts` that a source names, and those they name themselves.
 
         Raises:
             TemplateFault: it names one there is not, or one of them does not compile.

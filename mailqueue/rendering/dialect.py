@@ -31,7 +31,7 @@ _ENDS = {"end": "{% endif %} or {% endfor %}", "else": "{% else %}"}
 
 
 def as_jinja(source: str, part: str = "") -> str:
-    """Give a template in Jinja's words, line by line the same.
+    """Return a template in Jinja's words, line by line the same.
 
     Raises:
         TemplateFault: a form of Go's that has another one here, which is named.
@@ -66,7 +66,7 @@ def _read(source: str, span: Span, part: str) -> str:
 
 
 def _instead(inside: str) -> str | None:
-    """Give the Jinja form of a Go action; None for what is no Go."""
+    """Return the Jinja form of a Go action; None for what is no Go."""
     if inside.strip() == ".":
         return "the loop's variable, as in {% for item in items %}{{ item }}{% endfor %}"
     found = _WORD.match(inside)

@@ -54,7 +54,7 @@ _LARGEST_AMOUNT = Decimal(10) ** 30
 
 
 def filters_of(meter: Meter) -> dict[str, Filter]:
-    """Give all filters, working on the account of this meter."""
+    """Return all filters, working on the account of this meter."""
     found = {name: _light(meter, jinja.FILTERS[name]) for name in _PLAIN}
     found |= {name: _bounded(meter, filter_) for name, filter_ in _WHOLE.items()}
     found |= {name: _seen(meter, filter_) for name, filter_ in _OURS.items()}
@@ -232,7 +232,7 @@ def _refuse_missing(value: Any) -> None:
 
 
 def _with_context(filter_: Filter) -> Filter:
-    """Give a filter of Jinja's as one that takes the context first."""
+    """Return a filter of Jinja's as one that takes the context first."""
     wanted = getattr(getattr(filter_, "jinja_pass_arg", None), "name", None)
     match wanted:
         case "context":

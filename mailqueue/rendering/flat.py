@@ -27,11 +27,11 @@ class Flat:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """Give the variables it has places for."""
+        """Return the variables it has places for."""
         return tuple(path for _, path in self.places)
 
     def __call__(self, variables: Mapping[str, Any]) -> str:
-        """Give the text with the variables in their places.
+        """Return the text with the variables in their places.
 
         Raises:
             TemplateFault: one is missing, or is no single value.
@@ -59,7 +59,7 @@ def _missing(path: Path, name: str, value: object, *, is_first: bool) -> Templat
 
 
 def flat_of(tree: nodes.Template, *, is_html: bool) -> Flat | None:
-    """Give a template as text with places; None where it does more than that."""
+    """Return a template as text with places; None where it does more than that."""
     pieces: list[str] = []
     places: list[tuple[int, Path]] = []
     for output in tree.body:

@@ -92,7 +92,7 @@ def check(tree: nodes.Template, part: str) -> None:
 
 
 def parts_named(tree: nodes.Template) -> list[str]:
-    """Give the layouts and partials a checked template names."""
+    """Return the layouts and partials a checked template names."""
     named: list[Any] = [node for kind in _NAMING for node in tree.find_all(kind)]
     return [node.template.value for node in named]
 

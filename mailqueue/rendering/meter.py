@@ -74,7 +74,7 @@ class Meter:
             raise Exceeded(f"it takes more than {CPU_SECONDS:g} s")
 
     def see(self, value: Any) -> Any:
-        """Spend the steps of looking at a whole value, and give it."""
+        """Spend the steps of looking at a whole value, and return it."""
         kind = type(value)
         if kind is str or kind is Markup:
             self.step(1 + (len(value) >> _STEPS_A_CHARACTER))
@@ -90,7 +90,7 @@ class Meter:
         return value
 
     def each(self, value: Any) -> Any:
-        """Spend a step for each turn of the loop over a value, and give it."""
+        """Spend a step for each turn of the loop over a value, and return it."""
         if isinstance(value, Undefined):
             iter(value)  # says which
         if not isinstance(value, _SIZED) or not isinstance(value, Sized):
@@ -99,14 +99,14 @@ class Meter:
         return value
 
     def number(self, value: Any) -> Any:
-        """Give a number that is not out of all reason."""
+        """Return a number that is not out of all reason."""
         if type(value) is int and not -LARGEST < value < LARGEST:
             raise Exceeded("a number is too large")
         return value
 
     @pass_context
     def shown(self, _context: Context, value: Any) -> Any:
-        """Give what stands in the output for the value of an expression."""
+        """Return what stands in the output for the value of an expression."""
         kind = type(value)
         if kind is str or kind is Markup:
             self.room -= len(value) + 8

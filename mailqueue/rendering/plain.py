@@ -6,7 +6,7 @@ _UNSEEN = f"head, style, script, template, {_HIDDEN}"
 
 
 def text_of(html: str) -> str:
-    """Give HTML as text: what is hidden left out, links as footnotes, pictures by their words."""
+    """Return HTML as text: what is hidden left out, links as footnotes, pictures by their words."""
     # Imported when it is wanted: it takes longer than all else a command starts with.
     from turbohtml import PlainText, parse
 

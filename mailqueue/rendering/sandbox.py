@@ -102,7 +102,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return super().get_template(*args, **named)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """Give what a dot means: first what is in the object, then a method that is allowed."""
+        """Return what a dot means: first what is in the object, then a method that is allowed."""
         if type(obj) is dict and attribute in obj:
             return obj[attribute]
         if attribute in _METHODS.get(type(obj), ()):
@@ -123,7 +123,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 return missing
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        """Give what stands at a place of a list or object."""
+        """Return what stands at a place of a list or object."""
         if type(obj) in (dict, list, tuple, str, Markup, range):
             try:
                 return obj[argument]
@@ -134,7 +134,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return self.undefined(obj=obj, name=argument)
 
     def is_safe_callable(self, obj: Any) -> bool:
-        """Say whether a thing may be called: macros, blocks, and the few methods getattr gives."""
+        """Return whether a thing may be called: macros, blocks, and the few methods
+        getattr gives.
+        """
         if isinstance(obj, Macro | BlockReference | LoopContext) or obj in self.globals.values():
             return True
         found = getattr(obj, "__self__", None)
@@ -218,7 +220,7 @@ def _comparing(meter: Meter, test: Any) -> Callable[..., bool]:
 
 
 def _counters(meter: Meter) -> dict[str, Callable[..., Any]]:
-    """Give the filters that guards.counted() puts into a template."""
+    """Return the filters that guards.counted() puts into a template."""
 
     @pass_context
     def each(_context: Context, value: Any) -> Any:

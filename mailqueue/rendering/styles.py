@@ -22,7 +22,7 @@ _RAW = re.compile(r"<(style|script|title|textarea)\b", re.IGNORECASE)
 
 
 def inlined(html: str) -> str:
-    """Give the HTML of a template with the rules of its <style> in the elements they are for.
+    """Return the HTML of a template with the rules of its <style> in the elements they are for.
 
     A rule for what only a layout or partial contains does not reach it: only `html` is looked at.
 
@@ -76,7 +76,7 @@ class _Where:
 
     @property
     def is_inside(self) -> bool:
-        """Say whether it is within a tag, or an element whose content is plain text."""
+        """Return whether it is within a tag, or an element whose content is plain text."""
         return self._is_in_tag or bool(self._closing)
 
     def read(self, piece: str) -> None:

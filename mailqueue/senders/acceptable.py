@@ -26,7 +26,7 @@ _MOST_STAGES = 100
 
 
 def checked(new: NewSender) -> NewSender:
-    """Give the account with its defaults filled in, its address in the form that is sent.
+    """Return the account with its defaults filled in, its address in the form that is sent.
 
     Raises:
         InvalidField: the first field at fault, with the value.
@@ -40,7 +40,7 @@ def checked(new: NewSender) -> NewSender:
 
 
 def checked_person(new: NewSender) -> NewSender:
-    """Give the account with what is looked at whatever its way out is.
+    """Return the account with what is looked at whatever its way out is.
 
     Raises:
         InvalidField: the first field at fault, with the value.
@@ -59,7 +59,7 @@ def checked_person(new: NewSender) -> NewSender:
 
 
 def checked_limits(limits: Limits) -> Limits:
-    """Give the limits back.
+    """Return the limits back.
 
     Raises:
         InvalidField: the first limit out of its range, with the value.
@@ -84,7 +84,7 @@ def _check_warm_up(stages: tuple[int, ...] | None) -> None:
 
 
 def changed(limits: Limits, change: LimitsChange) -> Limits:
-    """Give the limits after the change.
+    """Return the limits after the change.
 
     Raises:
         InvalidField: as `checked_limits`.

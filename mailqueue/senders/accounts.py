@@ -40,7 +40,7 @@ async def add(
 
 
 async def find(conn: Conn, project: str, *, name: str) -> SenderAccount:
-    """Give one account of a project.
+    """Return one account of a project.
 
     Raises:
         NotFound: there is no such project, or no such account in it.
@@ -65,7 +65,7 @@ async def list_all(conn: Conn, *, project: str | None = None) -> list[SenderAcco
 
 
 async def headroom_by_id(conn: Conn, found: list[SenderAccount]) -> dict[int, Headroom]:
-    """Say what each of the accounts sent today and may still send."""
+    """Return what each of the accounts sent today and may still send."""
     rows = await accounts_store.list_headroom(conn, [account.id for account in found])
     return {row.sender_account_id: row for row in rows}
 

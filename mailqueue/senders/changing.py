@@ -39,7 +39,7 @@ class SenderChange:
 
 
 async def get(conn: Conn, project: str, *, account_id: int) -> SenderAccount:
-    """Give an account of a project by its id.
+    """Return an account of a project by its id.
 
     Raises:
         NotFound: the project has none of that id.

@@ -8,7 +8,7 @@ from mailqueue.senders.store import accounts as accounts_store
 
 
 async def of_account(conn: Conn, project: str, *, name: str) -> SenderHealth:
-    """Say how one account fares.
+    """Return how one account fares.
 
     Raises:
         NotFound: there is no such project, or no such account in it.
@@ -21,5 +21,5 @@ async def of_account(conn: Conn, project: str, *, name: str) -> SenderHealth:
 
 
 async def of_all(conn: Conn, *, project: str | None = None) -> list[SenderHealth]:
-    """Say how accounts fare; None for those of every project."""
+    """Return how accounts fare; None for those of every project."""
     return await accounts_store.list_health(conn, project)

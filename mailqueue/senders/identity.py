@@ -13,7 +13,7 @@ LAST_RESORT = "mailqueue@localhost.localdomain"
 
 
 async def get(conn: Conn, account_id: int) -> SenderAccount:
-    """Give one account by its id.
+    """Return one account by its id.
 
     Raises:
         NotFound: there is no such account.
@@ -25,7 +25,7 @@ async def get(conn: Conn, account_id: int) -> SenderAccount:
 
 
 async def identity_of(conn: Conn, account: SenderAccount) -> Identity:
-    """Give what holds for mail of this account that does not say."""
+    """Return what holds for mail of this account that does not say."""
     project = await accounts_store.read_project_from(conn, account.project_id)
     return Identity(
         _sender(account, project),
@@ -36,7 +36,7 @@ async def identity_of(conn: Conn, account: SenderAccount) -> Identity:
 
 
 async def as_project_says(conn: Conn, account: SenderAccount) -> SenderAccount:
-    """Give an account that has no address to send from with the project's."""
+    """Return an account that has no address to send from with the project's."""
     if account.email is not None:
         return account
     project = await accounts_store.read_project_from(conn, account.project_id)
@@ -44,7 +44,7 @@ async def as_project_says(conn: Conn, account: SenderAccount) -> SenderAccount:
 
 
 def _sender(account: SenderAccount, project: ProjectFrom) -> Mailbox:
-    """Give the account's, else the project's, else this host's: a mail must have one.
+    """Return the account's, else the project's, else this host's: a mail must have one.
 
     The trap's address is nobody's: what is caught shows whom the mail will be from.
     """

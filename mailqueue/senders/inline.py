@@ -27,7 +27,7 @@ class InlineServer:
 
     @property
     def hidden(self) -> tuple[Secret, ...]:
-        """Give what must stand in no record, the longer first."""
+        """Return what must stand in no record, the longer first."""
         both = [one for one in (self.username, self.password) if one]
         return tuple(sorted(both, key=lambda one: -len(one.reveal())))
 
@@ -40,7 +40,7 @@ def inline_server(
     username: Secret | None = None,
     password: Secret | None = None,
 ) -> InlineServer:
-    """Give the server with its defaults, after the rules of saved accounts.
+    """Return the server with its defaults, after the rules of saved accounts.
 
     Raises:
         InvalidField: named smtp_override.host and so on; nothing secret is repeated.

@@ -26,7 +26,7 @@ class Provider(StrEnum):
 
     @property
     def has_api(self) -> bool:
-        """Say whether it is reached by HTTP."""
+        """Return whether it is reached by HTTP."""
         return self not in (Provider.SMTP, Provider.TRAP)
 
 
@@ -156,7 +156,7 @@ class SenderAccount:
 
     @property
     def limits(self) -> Limits:
-        """Give its limits as one value."""
+        """Return its limits as one value."""
         return Limits(
             daily_limit=self.daily_limit,
             rate_per_second=self.rate_per_second,

@@ -65,7 +65,7 @@ _WORD_BY_TYPE = {
 
 
 def with_settings(new: NewSender) -> NewSender:
-    """Give the account with its settings looked at; none is left where there are none.
+    """Return the account with its settings looked at; none is left where there are none.
 
     Raises:
         InvalidField: a setting the provider does not know, or of another type, or missing.
@@ -87,7 +87,7 @@ def with_settings(new: NewSender) -> NewSender:
 
 
 def with_api(new: NewSender) -> NewSender:
-    """Give an account of a provider with an HTTP API as it is stored.
+    """Return an account of a provider with an HTTP API as it is stored.
 
     Raises:
         InvalidField: the first field at fault.

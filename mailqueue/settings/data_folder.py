@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def default_data() -> Path:
-    """Give the data folder used when none is named."""
+    """Return the data folder used when none is named."""
     if os.geteuid() == 0:
         return Path("/var/lib/mailqueue")
     home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")

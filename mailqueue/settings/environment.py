@@ -97,14 +97,14 @@ class DatabaseSettings:
 
     @property
     def for_sessions(self) -> "DatabaseSettings":
-        """Give the way for what needs a session of its own: LISTEN, SET, migrations, psql."""
+        """Return the way for what needs a session of its own: LISTEN, SET, migrations, psql."""
         if self.direct is None:
             return self
         return DatabaseSettings(self.direct, DatabaseSource.DIRECT, self.pool_max)
 
     @property
     def has_sessions(self) -> bool:
-        """Say whether LISTEN and SET hold on that way."""
+        """Return whether LISTEN and SET hold on that way."""
         return self.for_sessions.pooler is not Pooler.TRANSACTION
 
 

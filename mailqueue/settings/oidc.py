@@ -21,7 +21,7 @@ class OidcSettings:
 
 
 def parse_issuer(text: str) -> str:
-    """Give an issuer as it is written: https, or http on this machine.
+    """Return an issuer as it is written: https, or http on this machine.
 
     Raises:
         ValueError: if it is no such address, or has a query or more.

@@ -16,7 +16,7 @@ class TrackingSettings:
 
 
 def parse_public_url(text: str) -> str:
-    """Give an address without the slash at its end: https, or http on this machine.
+    """Return an address without the slash at its end: https, or http on this machine.
 
     Raises:
         ValueError: if it is no such address, or holds a login, a query or more.
@@ -40,7 +40,7 @@ def parse_public_url(text: str) -> str:
 
 
 def is_here(host: str | None) -> bool:
-    """Say whether a host is this machine by its name alone."""
+    """Return whether a host is this machine by its name alone."""
     try:
         return host == "localhost" or ip_address(host or "").is_loopback
     except ValueError:

@@ -27,7 +27,7 @@ def _secret(value: object) -> object:
 
 
 def check_database_url(value: object) -> object:
-    """Refuse a connection string whose pool_max is no number; give it as a secret."""
+    """Refuse a connection string whose pool_max is no number; return it as a secret."""
     if isinstance(value, str):
         take_pool_max(value)
     return _secret(value)
@@ -120,12 +120,12 @@ class BouncesVariables(BaseSettings):
 
 
 def bounces_of(env: BouncesVariables) -> BounceSettings:
-    """Give what the variables say together."""
+    """Return what the variables say together."""
     return BounceSettings(env.bounces_host, env.bounces_port, env.bounces_domains, env.bounces_name)
 
 
 def submission_of(env: SubmissionVariables) -> SubmissionSettings:
-    """Give what the variables say together."""
+    """Return what the variables say together."""
     return SubmissionSettings(
         is_on=not env.no_submission,
         host=env.submission_host,
@@ -138,7 +138,7 @@ def submission_of(env: SubmissionVariables) -> SubmissionSettings:
 
 
 def oidc_of(env: OidcVariables) -> OidcSettings | None:
-    """Give what the variables say together; None where no issuer is named.
+    """Return what the variables say together; None where no issuer is named.
 
     Raises:
         ConfigError: tokens of the issuer for anybody else would do, too.

@@ -48,7 +48,7 @@ class Certificate:
 
 
 def certificate_of(settings: SubmissionSettings, data: Path) -> Certificate:
-    """Give the certificate that is named; without one, that of this machine in the data folder.
+    """Return the certificate that is named; without one, that of this machine in the data folder.
 
     Raises:
         ConfigError: it cannot be used, or one has to be named.

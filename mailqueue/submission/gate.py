@@ -38,7 +38,7 @@ class Failures:
         self._by_address: OrderedDict[str, deque[float]] = OrderedDict()
 
     def count(self, address: str) -> int:
-        """Say how often within the window."""
+        """Return how often within the window."""
         found = self._by_address.get(network_of(address))
         if found is None:
             return 0
@@ -47,7 +47,7 @@ class Failures:
         return len(found)
 
     def add(self, address: str) -> int:
-        """Count one more; say how many that makes."""
+        """Count one more; return how many that makes."""
         network = network_of(address)
         found = self._by_address.setdefault(network, deque(maxlen=MOST_FAILURES))
         self._by_address.move_to_end(network)
@@ -58,7 +58,7 @@ class Failures:
 
 
 def network_of(address: str) -> str:
-    """Give what is one client's: an address, of IPv6 the network of 64 bits."""
+    """Return what is one client's: an address, of IPv6 the network of 64 bits."""
     try:
         found = ip_address(address.partition("%")[0])
     except ValueError:
@@ -85,7 +85,7 @@ class Gate:
         self._wait = wait
 
     async def enter(self, attempt: Attempt) -> LoggedIn | Answer:
-        """Say who this is, or refuse them."""
+        """Return who this is, or refuse them."""
         if self._failures.count(attempt.address) >= MOST_FAILURES:
             log.warning("submission.locked_out", client=attempt.address)
             await self._wait(PAUSE_SECONDS)

@@ -110,7 +110,7 @@ class SubmissionHandler:
 
 
 def refusal(exc: InvalidField) -> Answer:
-    """Say for good what is wrong with a message. Pure."""
+    """Return for good what is wrong with a message. Pure."""
     code, enhanced = _CODES.get(exc.field, _OTHERS)
     if (exc.field == "attachments" and "may have" in exc.why) or "octets, got" in exc.why:
         code, enhanced = 552, "5.3.4"
@@ -140,7 +140,9 @@ def _wait(program: Program, exc: TooManyRequests) -> Answer:
 
 
 async def _prepared(caller: Caller, envelope: Received, raw: bytes) -> PreparedRaw:
-    """Give the message as it will be sent; one of a test key goes to the trap and nowhere else."""
+    """Return the message as it will be sent; one of a test key goes to the trap and
+    nowhere else.
+    """
     email = RawEmail(
         raw,
         envelope.recipients,

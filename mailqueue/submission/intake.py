@@ -118,7 +118,7 @@ class Intake:
 
 
 def _is_let_in(asked: _Asked, valid: Collection[UUID]) -> bool:
-    """Say whether the key is still in force, and refuse it where it is not."""
+    """Return whether the key is still in force, and refuse it where it is not."""
     if asked.caller.id not in valid:
         asked.refuse(not_in_force())
     return not asked.answer.done()

@@ -7,5 +7,5 @@ from mailqueue.db.fetch import Conn
 
 
 async def message_bytes(conn: Conn, project_id: UUID) -> int | None:
-    """Say how large a message may be in a project; None where there is no such project."""
+    """Return how large a message may be in a project; None where there is no such project."""
     return await fetch.maybe(conn, "message_bytes_of", {"project_id": project_id}, int)

@@ -29,7 +29,7 @@ def wanted_of(
     expires_at: object = None,
     otherwise: Reason | None = None,
 ) -> NewSuppression:
-    """Give the suppression these words ask for.
+    """Return the suppression these words ask for.
 
     `otherwise` is the reason of what names none; then a word that is no reason is kept as detail,
     as lists of other makers have the answer of a server there.
@@ -116,7 +116,7 @@ def instant_of(text: str | None) -> datetime | None:
 
 
 def text_of(field: str, given: object) -> str | None:
-    """Give words on one line; None where there are none.
+    """Return words on one line; None where there are none.
 
     Raises:
         InvalidField: it is no text, or has characters that steer a terminal.

@@ -82,7 +82,7 @@ async def list_page(
 
 
 async def check(conn: Conn, project: str, *, email: str, category: str | None = None) -> Checked:
-    """Say whether mail goes to an address: of a category, or (None) mail of every category.
+    """Return whether mail goes to an address: of a category, or (None) mail of every category.
 
     Raises:
         NotFound: there is no such project.
@@ -154,7 +154,7 @@ async def remove_by_hash(
 
 
 async def show(conn: Conn, project: str, *, who: str) -> Known:
-    """Give all that holds and held for an address, or the one of a hash.
+    """Return all that holds and held for an address, or the one of a hash.
 
     Raises:
         NotFound: there is no such project, or nothing is known of that hash.
@@ -176,7 +176,7 @@ async def show(conn: Conn, project: str, *, who: str) -> Known:
 
 
 def is_hash(text: str) -> bool:
-    """Say whether a text is the hash of an address, not an address. Pure."""
+    """Return whether a text is the hash of an address, not an address. Pure."""
     return _HASH.fullmatch(text.lower()) is not None
 
 
@@ -187,7 +187,7 @@ async def _spellings_of(conn: Conn, project_id: UUID, address_hash: str) -> list
 
 
 async def project_of(conn: Conn, project: str) -> UUID:
-    """Give the id of a project.
+    """Return the id of a project.
 
     Raises:
         NotFound: there is none of that name.

@@ -26,7 +26,7 @@ class _Taken(NamedTuple):
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Give the id of the project of that name."""
+    """Return the id of the project of that name."""
     return await maybe(conn, "find_suppression_project", {"project": project}, UUID)
 
 
@@ -63,7 +63,7 @@ async def count_taken(
 async def list_taken(
     conn: Conn, project_id: UUID, import_id: UUID, *, by: str
 ) -> dict[int, Outcome]:
-    """Suppress what was copied; say of each line what became of it."""
+    """Suppress what was copied; return of each line what became of it."""
     params = {"project_id": project_id, "import_id": import_id, "by": by}
     found = await many(conn, "take_suppressions", params, _Taken)
     return {row.line: Outcome(row.outcome) for row in found}
@@ -104,7 +104,7 @@ async def find_by_hash(conn: Conn, project_id: UUID, address_hash: str) -> list[
 
 
 async def find_spellings(conn: Conn, project_id: UUID, address_hash: str) -> list[str]:
-    """Give the suppressed addresses of that hash; "" where one is known by its hash only."""
+    """Return the suppressed addresses of that hash; "" where one is known by its hash only."""
     params = {"project_id": project_id, "address_hash": address_hash}
     return await many(conn, "find_suppressed_spellings", params, str)
 
@@ -128,7 +128,7 @@ async def stopping_categories(conn: Conn, project_id: UUID, category: str) -> li
 
 
 async def hashes_of(conn: Conn, project_id: UUID, addresses: list[str]) -> list[str]:
-    """Give the hashes by which the project knows addresses, in their order."""
+    """Return the hashes by which the project knows addresses, in their order."""
     params = {"project_id": project_id, "addresses": addresses}
     return await many(conn, "hash_addresses", params, str)
 
@@ -143,7 +143,7 @@ async def remove(
     why: str | None,
     by: str,
 ) -> int:
-    """End the suppressions of an address or a hash, of a category or of all; say how many.
+    """End the suppressions of an address or a hash, of a category or of all; return their number.
 
     Raises:
         InvalidField: a reason is needed, and none is given.

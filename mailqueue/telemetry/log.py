@@ -37,7 +37,7 @@ def configure_logging(settings: LogSettings) -> None:
 
 
 def get_logger(name: str) -> FilteringBoundLogger:
-    """Give the logger of a module; its lines carry the module's name."""
+    """Return the logger of a module; its lines carry the module's name."""
     logger: FilteringBoundLogger = structlog.get_logger(module=name)
     return logger
 
@@ -50,7 +50,7 @@ def bound(**ids: object) -> Iterator[None]:
 
 
 def mask(address: str) -> str:
-    """Give an address as it may be logged: three characters and the domain.
+    """Return an address as it may be logged: three characters and the domain.
 
     `annabel@example.com` becomes `ann***@example.com`; a shorter local part shows one character.
     """
@@ -62,7 +62,7 @@ def mask(address: str) -> str:
 
 
 def processors(*, console: bool) -> list[Processor]:
-    """Give the steps every line goes through, in order."""
+    """Return the steps every line goes through, in order."""
     return [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,

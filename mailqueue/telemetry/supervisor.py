@@ -52,7 +52,7 @@ def _nobody() -> None:
 
 
 def _watchdog_us() -> int:
-    """Give how often systemd wants to hear of us; 0: never, or it means another process."""
+    """Return how often systemd wants to hear of us; 0: never, or it means another process."""
     if os.environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return 0
     given = os.environ.get("WATCHDOG_USEC", "")

@@ -58,7 +58,7 @@ class Chosen:
             raise _of_variables(exc) from None
 
     def render(self, variables: Mapping[str, Any]) -> Rendered:
-        """Give what one mail says, within the budget of a mail.
+        """Return what one mail says, within the budget of a mail.
 
         Raises:
             InvalidField: it cannot be rendered with these variables.
@@ -99,7 +99,9 @@ async def choose(
 
 
 def language_of(wanted: str | None, known: Sequence[str], default: str) -> str:
-    """Give the language that is taken for the one asked for: it, its stem, or the default. Pure."""
+    """Return the language that is taken for the one asked for: it, its stem, or the
+    default. Pure.
+    """
     tag = (wanted or "").lower().replace("_", "-")
     return next((one for one in (tag, tag.partition("-")[0]) if one in known), default)
 

@@ -52,7 +52,7 @@ class Sheet:
         self.names_links = any(name in text for name in LINKS for text in (source.subject, *texts))
 
     def render(self, variables: Mapping[str, Any]) -> Rendered:
-        """Give what one mail says.
+        """Return what one mail says.
 
         Raises:
             TemplateFault: it cannot be rendered with these variables.
@@ -104,7 +104,7 @@ class Sheets:
         self._characters = 0
 
     async def fetch(self, conn: Conn, wanted: Iterable[Key]) -> dict[Key, Sheet]:
-        """Give these versions in these languages; one that is gone is left out."""
+        """Return these versions in these languages; one that is gone is left out."""
         keys = set(wanted)
         missing = [key for key in keys if key not in self._kept]
         found = {key: self._kept[key] for key in keys if key in self._kept}

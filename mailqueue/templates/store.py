@@ -28,7 +28,7 @@ def _refused() -> Iterator[None]:
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Give the id of the project of that name."""
+    """Return the id of the project of that name."""
     return await maybe(conn, "find_template_project", {"project": project}, UUID)
 
 

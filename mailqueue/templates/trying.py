@@ -29,7 +29,7 @@ class Preview:
 
 
 async def words_of(conn: Conn, template: Template, version: Version, language: str | None) -> Text:
-    """Give what a version says in a language, or in the one taken for it."""
+    """Return what a version says in a language, or in the one taken for it."""
     texts = {text.language: text for text in await texts_of(conn, version)}
     return texts[language_of(language, list(texts), template.language)]
 
@@ -64,7 +64,7 @@ async def preview(
 
 
 async def usual(conn: Conn, template: Template) -> Version:
-    """Give the published version, or the newest where none is.
+    """Return the published version, or the newest where none is.
 
     Raises:
         NotFound: there is no version at all.
@@ -80,7 +80,7 @@ async def usual(conn: Conn, template: Template) -> Version:
 async def diff(
     conn: Conn, template: Template, old: Version, new: Version, *, language: str | None = None
 ) -> str:
-    """Give what two versions say differently, as a unified diff of subject, HTML and text.
+    """Return what two versions say differently, as a unified diff of subject, HTML and text.
 
     Raises:
         InvalidField: one of them does not say anything in that language.

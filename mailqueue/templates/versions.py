@@ -98,7 +98,7 @@ def invalid(fault: TemplateFault) -> InvalidField:
 async def find(
     conn: Conn, template: Template, *, number: int | None = None, version_id: UUID | None = None
 ) -> Version:
-    """Give a version by number or id; the published one where neither is given.
+    """Return a version by number or id; the published one where neither is given.
 
     Raises:
         NotFound: there is none.
@@ -118,7 +118,7 @@ async def list_all(
 
 
 async def texts_of(conn: Conn, version: Version) -> list[Text]:
-    """Give what a version says in each of its languages."""
+    """Return what a version says in each of its languages."""
     return await store.list_texts(conn, version.id)
 
 

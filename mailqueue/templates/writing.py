@@ -16,7 +16,7 @@ MOST_LISTED = 1000
 
 
 async def project_of(conn: Conn, project: str) -> UUID:
-    """Give the id of a project.
+    """Return the id of a project.
 
     Raises:
         NotFound: there is none of that name.
@@ -42,7 +42,7 @@ async def create(conn: Conn, project_id: UUID | None, *, new: NewTemplate, by: s
 async def find(
     conn: Conn, project_id: UUID | None, *, slug: str | None = None, template_id: UUID | None = None
 ) -> Template:
-    """Give a template a project may send: its own, else the platform's.
+    """Return a template a project may send: its own, else the platform's.
 
     Raises:
         NotFound: there is none.
@@ -56,7 +56,7 @@ async def find(
 async def find_own(
     conn: Conn, project_id: UUID | None, *, slug: str | None = None, template_id: UUID | None = None
 ) -> Template:
-    """Give a template a project may change.
+    """Return a template a project may change.
 
     Raises:
         NotFound: there is none, or it is the platform's.

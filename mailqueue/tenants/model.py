@@ -122,7 +122,7 @@ class ApiKey:
     last_used_from: str | None  # the address of the client
 
     def status(self, now: datetime) -> str:
-        """Say in a word whether it is in force."""
+        """Return in a word whether it is in force."""
         if self.revoked_at is not None:
             return "revoked"
         if self.expires_at is not None and self.expires_at <= now:

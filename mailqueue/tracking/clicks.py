@@ -32,11 +32,11 @@ class Destinations:
         self._kept: OrderedDict[tuple[UUID, bytes], str] = OrderedDict()
 
     def held(self, click: Click) -> str | None:
-        """Say where a link leads if that is known here; the database is not asked."""
+        """Return where a link leads if that is known here; the database is not asked."""
         return self._kept.get((click.project_id, click.link))
 
     async def of(self, conn: Conn, clicks: Sequence[Click]) -> list[str | None]:
-        """Say where each leads; None where nothing is known of it."""
+        """Return where each leads; None where nothing is known of it."""
         wanted = {(each.project_id, each.link) for each in clicks}
         found: dict[tuple[UUID, bytes], str] = {}
         for key in wanted:
@@ -52,7 +52,7 @@ class Destinations:
 
 
 async def judged(conn: Conn, clicks: Sequence[Click]) -> list[Machine | None]:
-    """Say of each click what made it; those before it are judged anew where it shows a burst."""
+    """Return of each click what made it; those before it are judged anew where it shows a burst."""
     unknown = [each for each in clicks if each.machine is None]
     ids = sorted({each.email_id for each in unknown})
     if not ids:

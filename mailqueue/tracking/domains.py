@@ -101,7 +101,7 @@ def _check(
 
 
 def _record(domain: str, host: str) -> tuple[str, str | None]:
-    """Give the record that leads to a host, and the host's address where it is one."""
+    """Return the record that leads to a host, and the host's address where it is one."""
     try:
         address = ip_address(host)
     except ValueError:

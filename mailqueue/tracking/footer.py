@@ -38,7 +38,7 @@ class Footer(NamedTuple):
 
     @property
     def word(self) -> str:
-        """Give the words of the link."""
+        """Return the words of the link."""
         return _WORDS.get(self.language.partition("-")[0].lower(), _WORDS["en"])
 
 
@@ -80,7 +80,7 @@ def _text_leaves(text: str, ours: str) -> bool:
 
 
 def _says(text: str, footer: Footer) -> bool:
-    """Say whether the address stands in a text, however it is broken into lines."""
+    """Return whether the address stands in a text, however it is broken into lines."""
     return _plain(footer.postal_address or "") in _plain(text)
 
 

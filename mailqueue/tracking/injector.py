@@ -68,7 +68,7 @@ class Dress(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
 
     def skeleton_with(self, files: tuple[File, ...]) -> Skeleton:
-        """Give its octets.
+        """Return its octets.
 
         Raises:
             ValueError: as `compile_skeleton`.
@@ -92,7 +92,8 @@ class Dresser:
         self._known: OrderedDict[tuple[UUID, bytes], float] = OrderedDict()
 
     async def grounds(self, conn: Conn, projects: Iterable[UUID]) -> dict[UUID, Ground | str]:
-        """Give what the mail of these projects has in common, or why nothing can be sealed for now.
+        """Return what the mail of these projects has in common, or why nothing can be sealed for
+        now.
 
         A project's first mail has its key made.
         """
@@ -126,7 +127,7 @@ class Dresser:
         *,
         keeps_links: bool = True,
     ) -> list[Dress | str]:
-        """Give what goes out for each mail, or why it cannot be composed.
+        """Return what goes out for each mail, or why it cannot be composed.
 
         With `keeps_links` the database knows where each of their links leads when this returns.
         """
@@ -229,7 +230,7 @@ def _characters(said: Content) -> int:
 
 
 def _gaps(mail: Undressed, ground: Ground, dress: Dress) -> list[tuple[UUID, Gap]]:
-    """Say what a mail should have had and goes without."""
+    """Return what a mail should have had and goes without."""
     wants, found = mail.wants, []
     if (wants.opens or wants.clicks) and ground.base is None and mail.said.html is not None:
         found.append(Gap.NO_PUBLIC_URL)

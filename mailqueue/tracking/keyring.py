@@ -36,7 +36,7 @@ class Keyring:
         self._by_project: OrderedDict[UUID, tuple[Seals, float]] = OrderedDict()
 
     async def of(self, conn: Conn, project_id: UUID) -> Seals:
-        """Give the seals of a project; its first use makes its key.
+        """Return the seals of a project; its first use makes its key.
 
         Raises:
             ConfigError: there is no master key here, or another one.
@@ -53,7 +53,7 @@ class Keyring:
         return seals
 
     def held(self, text: str) -> Seals | None:
-        """Give the seals that may open a token, if they are here; the database is not asked.
+        """Return the seals that may open a token, if they are here; the database is not asked.
 
         Raises:
             InvalidToken: no token looks like this.
@@ -61,7 +61,7 @@ class Keyring:
         return self._by_key.get(key_id_of(text))
 
     async def opener(self, conn: Conn, text: str) -> Seals:
-        """Give the seals that may open a token.
+        """Return the seals that may open a token.
 
         Raises:
             InvalidToken: no key of ours is named in it.
@@ -76,7 +76,7 @@ class Keyring:
         return seals
 
     async def signer(self, conn: Conn, key_id: int) -> Seals | None:
-        """Give the seals a key is among; None where there is no such key.
+        """Return the seals a key is among; None where there is no such key.
 
         Raises:
             ConfigError, Locked, SealBroken: as `of`.

@@ -53,7 +53,7 @@ _PREFETCH = (b"purpose", b"sec-purpose", b"x-purpose", b"x-moz")
 
 
 def known_by(head: Mapping[bytes, bytes]) -> Machine | None:
-    """Say what the headers of a request tell; None: it may well be a person."""
+    """Return what the headers of a request tell; None: it may well be a person."""
     machine = _called(head.get(b"user-agent", b""))
     if machine is None and any(name in head for name in _PREFETCH):
         said = b" ".join([head.get(name, b"") for name in _PREFETCH]).lower()
@@ -73,6 +73,6 @@ def _called(name: bytes) -> Machine | None:
 
 
 def is_burst(links: Collection[str], *, sent_at: datetime | None, now: datetime) -> bool:
-    """Say whether these different links of a mail, followed within SCAN_WITHIN, were scanned."""
+    """Return whether these different links of a mail, followed within SCAN_WITHIN, were scanned."""
     is_fresh = sent_at is None or now - sent_at <= SCAN_AFTER  # None: it is only just on its way
     return is_fresh and len(links) >= SCAN_LINKS

@@ -58,7 +58,7 @@ class Links(NamedTuple):
 def put_into(
     said: Content, wants: Wants, ground: Ground, links: Links | None, *, language: str = "en"
 ) -> Content:
-    """Give a mail's words with all that is wanted in them; the text is not tracked."""
+    """Return a mail's words with all that is wanted in them; the text is not tracked."""
     named = {} if links is None else links.named
     html, text, subject = said.html, said.text, said.subject
     if links is not None:
@@ -85,7 +85,7 @@ def put_into(
 
 
 def unsubscribe_headers(said: Content, url: str) -> tuple[tuple[str, str], ...]:
-    """Give the headers of RFC 8058, nothing where the mail brings its own."""
+    """Return the headers of RFC 8058, nothing where the mail brings its own."""
     if any(name.lower() in _LIST for name, _ in said.headers):
         return ()
     return (
@@ -148,11 +148,11 @@ class Pattern:
 
     @property
     def size(self) -> int:
-        """Say how many bytes it takes, about."""
+        """Return how many bytes it takes, about."""
         return 4 * len(self._skeleton.mime)
 
     def filled(self, email_id: UUID) -> Skeleton:
-        """Give the octets of one mail.
+        """Return the octets of one mail.
 
         Raises:
             ValueError: as `compile_skeleton`.
@@ -168,7 +168,7 @@ class Pattern:
         return self._skeleton._replace(mime=mime, subject=written)
 
     def said(self, email_id: UUID) -> Content:
-        """Give the words of one mail."""
+        """Return the words of one mail."""
         tokens = self._tokens(email_id)
         subject, html, text = (
             None if each is None else self._replaced(each, tokens) for each in _words(self._said)
@@ -224,7 +224,7 @@ def _mould(mime: bytes, sign: str, said: Content) -> _Mould | None:
 
 
 def _form(sign: str, between: str = "") -> str:
-    """Give the expression a blank fits, its number as the first group."""
+    """Return the expression a blank fits, its number as the first group."""
     lengths = "|".join(
         f"(?:{letter}{between}){{{length - len(sign) - _DIGITS}}}"
         for length, letter in _FILL.items()
@@ -234,13 +234,13 @@ def _form(sign: str, between: str = "") -> str:
 
 
 def _breaks(octets: bytes) -> tuple[int, ...]:
-    """Give after how many characters the line is broken."""
+    """Return after how many characters the line is broken."""
     lengths = [len(part) for part in octets.split(_SOFT)]
     return tuple(sum(lengths[: place + 1]) for place in range(len(lengths) - 1))
 
 
 def _sign_of(said: Content) -> str:
-    """Give letters that stand nowhere in these words: nobody can write what hashes to itself."""
+    """Return letters that stand nowhere in these words: nobody can write what hashes to itself."""
     words = "\0".join(each or "" for each in (said.subject, said.html, said.text))
     digest = blake2b(words.encode("utf-8", "surrogatepass"), digest_size=_NONCE // 2).hexdigest()
     return digest.translate(str.maketrans("0123456789", "ghijklmnop"))
@@ -251,7 +251,7 @@ def _words(said: Content) -> tuple[str | None, str | None, str | None]:
 
 
 def _given_links(said: Content) -> frozenset[str]:
-    """Give the addresses of a mail's own List-Unsubscribe."""
+    """Return the addresses of a mail's own List-Unsubscribe."""
     found = [value for name, value in said.headers if name.lower() == "list-unsubscribe"]
     return frozenset(link for value in found for link in re.findall(r"<\s*([^<>\s]+)\s*>", value))
 

@@ -40,12 +40,12 @@ class ReturnPath:
 
     @property
     def plain(self) -> bytes:
-        """Give what the signature is of."""
+        """Return what the signature is of."""
         return b"%b%c%b" % (self.email_id.bytes, self.recipient, self.day.to_bytes(2))
 
 
 def return_path(seals: Seals, *, email_id: UUID, recipient: int, now: datetime) -> str:
-    """Give the part before the @ of the address bounces of a mail come back to."""
+    """Return the part before the @ of the address bounces of a mail come back to."""
     place = recipient if 0 <= recipient <= MOST_RECIPIENT else 0
     plain = b"%b%c%b" % (email_id.bytes, place, _day(now).to_bytes(2))
     head, mac = seals.sign(plain)
@@ -78,12 +78,12 @@ def read_return_path(local: str) -> ReturnPath | None:
 
 
 def is_proved(claimed: ReturnPath, seals: Seals) -> bool:
-    """Say whether the project of these seals made it."""
+    """Return whether the project of these seals made it."""
     return seals.signed(claimed.key_id, claimed.plain, claimed.mac)
 
 
 def is_in_time(claimed: ReturnPath, now: datetime) -> bool:
-    """Say whether it is still good: made some weeks ago at most, and not in the future."""
+    """Return whether it is still good: made some weeks ago at most, and not in the future."""
     return 0 <= _day(now) + 1 - claimed.day <= GOOD_FOR.days + 1
 
 

@@ -31,14 +31,17 @@ Lead = Callable[[str], str]
 
 
 def is_amp(html: str) -> bool:
-    """Say whether a document is AMP for email, whose links and pictures must stay as they are."""
+    """Return whether a document is AMP for email, whose links and pictures must stay as
+    they are.
+    """
     return "4email" in html and _AMP.search(html[:4096]) is not None
 
 
 def rewritten(
     html: str, lead: Lead, *, base: str, left: Collection[str] = (), has_clicks: bool = True
 ) -> str:
-    """Give HTML whose links to web pages lead elsewhere, and the option of single links taken out.
+    """Return HTML whose links to web pages lead elsewhere, and the option of single links taken
+    out.
 
     Left as they are: links that say data-track="off", what is no web page (mail, telephone,
     places in the same page), links of ours, links by which people unsubscribe, and those of `left`.
@@ -64,7 +67,7 @@ def rewritten(
 
 
 def web_address(href: object) -> str | None:
-    """Give the web page a link leads to, as a browser reads it; None where it is none of them."""
+    """Return the web page a link leads to, as a browser reads it; None where it is none of them."""
     return _web_address(href) if isinstance(href, str) else None
 
 
@@ -85,7 +88,7 @@ def _web_address(href: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def is_leaving(url: str) -> bool:
-    """Say whether people unsubscribe by a link, which nothing should stand before."""
+    """Return whether people unsubscribe by a link, which nothing should stand before."""
     return _LEAVING.search(url) is not None
 
 

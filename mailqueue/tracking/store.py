@@ -22,7 +22,7 @@ async def list_keys(conn: Conn, project_id: UUID) -> list[SealedKey]:
 
 
 async def find_project(conn: Conn, key_id: int) -> UUID | None:
-    """Say whose key this is."""
+    """Return whose key this is."""
     return await maybe(conn, "find_tracking_project", {"id": key_id}, UUID)
 
 
@@ -61,7 +61,7 @@ async def find_links(conn: Conn, wanted: Sequence[tuple[UUID, bytes]]) -> list[T
 async def look_at_clicks(
     conn: Conn, ids: Sequence[UUID], *, within: timedelta
 ) -> list[RecentClicks]:
-    """Say when mails were handed over, and which of their links were followed within a time."""
+    """Return when mails were handed over, and which of their links were followed within a time."""
     return await many(conn, "look_at_clicks", {"ids": list(ids), "within": within}, RecentClicks)
 
 
@@ -89,7 +89,7 @@ async def find_domain(conn: Conn, project: str) -> TrackingDomain | None:
 async def note_domain(
     conn: Conn, project_id: UUID, domain: str, *, leads_here: bool
 ) -> datetime | None:
-    """Write down whether a tracking domain leads here; give since when it is known to."""
+    """Write down whether a tracking domain leads here; return since when it is known to."""
     params = {"project_id": project_id, "domain": domain, "leads_here": leads_here}
     return await maybe(conn, "note_tracking_domain", params, datetime)
 

@@ -130,7 +130,9 @@ class Seals:
         return self._head, hmac.digest(self._signing[self._head], message, "sha256")
 
     def signed(self, key_id: int, message: bytes, mac: bytes) -> bool:
-        """Say whether one of this project's keys signed a message; `mac` may be the beginning."""
+        """Return whether one of this project's keys signed a message; `mac` may be the
+        beginning.
+        """
         secret = self._signing.get(_head(key_id))
         if secret is None or not mac:
             return False
@@ -142,7 +144,7 @@ class Seals:
 
 
 def key_id_of(text: str) -> int:
-    """Say which key a token names, before anything about it is known to be true.
+    """Return which key a token names, before anything about it is known to be true.
 
     Raises:
         InvalidToken: no token looks like this.

@@ -28,16 +28,16 @@ class Addresses:
     seals: Seals
 
     def of(self, kind: Kind, email_id: UUID, link: bytes = b"") -> str:
-        """Give the link of a mail; it stands for all recipients of a message with several."""
+        """Return the link of a mail; it stands for all recipients of a message with several."""
         return self.base + PATHS[kind] + self.seals.seal(Token(kind, email_id, 0, link))
 
     def named(self, email_id: UUID) -> dict[str, str]:
-        """Give the links that mail may name."""
+        """Return the links that mail may name."""
         return {name: self.of(kind, email_id) for name, kind in NAMES.items()}
 
 
 def names_any(*texts: str | None) -> bool:
-    """Say whether a text that is sent as it is has places for links of ours."""
+    """Return whether a text that is sent as it is has places for links of ours."""
     # One character first: looking for it costs next to nothing, and every mail is looked at.
     return any(
         text is not None and "{" in text and "_url" in text and _PLACES.search(text) is not None
@@ -46,5 +46,5 @@ def names_any(*texts: str | None) -> bool:
 
 
 def with_links(text: str, links: dict[str, str]) -> str:
-    """Give a text with links of ours in its places for them."""
+    """Return a text with links of ours in its places for them."""
     return _PLACES.sub(lambda found: links[found[1]], text) if "_url" in text else text

@@ -10,7 +10,7 @@ _V4_BITS, _V6_BITS = 24, 48
 
 
 def kept_of(head: Mapping[bytes, bytes], host: str | None) -> dict[str, Any]:
-    """Give what of a visitor is stored; who asks not to be tracked leaves nothing but that."""
+    """Return what of a visitor is stored; who asks not to be tracked leaves nothing but that."""
     if head.get(b"dnt", b"").strip() == b"1" or head.get(b"sec-gpc", b"").strip() == b"1":
         return {"do_not_track": True}
     kept: dict[str, Any] = {}
@@ -29,7 +29,7 @@ def _shown(agent: bytes) -> str:
 
 @lru_cache(maxsize=1024)  # and come by the same proxies
 def network_of(host: str | None) -> str | None:
-    """Give the network an address is in: /24, of IPv6 /48; None for what is no address."""
+    """Return the network an address is in: /24, of IPv6 /48; None for what is no address."""
     try:
         address: IPv4Address | IPv6Address = ip_address((host or "").partition("%")[0])
     except ValueError:

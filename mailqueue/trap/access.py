@@ -8,7 +8,7 @@ from mailqueue.core.secret import Secret
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether only this machine can reach a server on that host."""
+    """Return whether only this machine can reach a server on that host."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -91,7 +91,7 @@ def _basic_password(headers: Headers) -> str:
 
 
 def _is_own_name(host: str) -> bool:
-    """Say whether no name server could have made the browser take us for another site."""
+    """Return whether no name server could have made the browser take us for another site."""
     try:
         name = urlsplit(f"//{host}").hostname or ""
         return name == "localhost" or bool(ip_address(name))

@@ -14,7 +14,7 @@ LARGEST_ID = 2**63 - 1
 async def page(
     conn: Conn, *, limit: int, search: str = "", before: int | None = None, after: int | None = None
 ) -> list[TrapSummary]:
-    """Give at most `limit` messages newest first, ids below `before` and above `after`."""
+    """Return at most `limit` messages newest first, ids below `before` and above `after`."""
     return await store.list_page(conn, limit=limit, search=search, before=before, after=after)
 
 
@@ -36,7 +36,7 @@ async def read_all(
 
 
 async def get(conn: Conn, message_id: int) -> TrapMessage:
-    """Give one message.
+    """Return one message.
 
     Raises:
         NotFound: it was never caught, or was cleared.
@@ -48,7 +48,7 @@ async def get(conn: Conn, message_id: int) -> TrapMessage:
 
 
 async def neighbours(conn: Conn, message_id: int) -> Neighbours:
-    """Give the messages right before and right behind one."""
+    """Return the messages right before and right behind one."""
     return await store.neighbours(conn, message_id)
 
 
@@ -58,5 +58,5 @@ async def count(conn: Conn, *, search: str = "") -> int:
 
 
 async def clear(conn: Conn) -> int:
-    """Forget every message; say how many there were."""
+    """Forget every message; return their number."""
     return await store.clear(conn)

@@ -28,7 +28,7 @@ SEARCH_CHARACTERS = 200
 
 
 def trap_pages(pool: Pool, database: DatabaseSettings, *, password: Secret | None) -> ASGIApp:
-    """Give the pages as one application, to be served under PATHS."""
+    """Return the pages as one application, to be served under PATHS."""
     pages = _Pages(pool, database)
     message = "/trap/messages/{id:int}"
     routes = [
@@ -141,7 +141,7 @@ async def _away(request: Request, exc: Exception) -> Response:  # noqa: ARG001
 
 
 def _row(summary: TrapSummary) -> dict[str, object]:
-    """Give a message as the list's script reads it; the same words as the template."""
+    """Return a message as the list's script reads it; the same words as the template."""
     return {
         "id": summary.id,
         "received_at": summary.received_at,
@@ -159,6 +159,6 @@ def _search(request: Request) -> str:
 
 
 def _number(request: Request, name: str) -> int | None:
-    """Give a message id of the query; what is none counts as absent."""
+    """Return a message id of the query; what is none counts as absent."""
     text = request.query_params.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None

@@ -42,7 +42,7 @@ def render(template: str, **values: object) -> str:
 
 
 def shown_size(octets: int) -> str:
-    """Give a size as people read it."""
+    """Return a size as people read it."""
     if octets < 1_000:
         return f"{octets} B"
     size = float(octets)
@@ -54,12 +54,12 @@ def shown_size(octets: int) -> str:
 
 
 def shown_time(at: datetime) -> str:
-    """Give an instant for readers without script; with it, the page shows local time."""
+    """Return an instant for readers without script; with it, the page shows local time."""
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def shown_name(mailbox: str) -> str:
-    """Give the name of a mailbox, else its address."""
+    """Return the name of a mailbox, else its address."""
     name = mailbox.partition("<")[0].strip().strip('"').strip()
     return name or mailbox.strip("<> ")
 

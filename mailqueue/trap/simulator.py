@@ -40,12 +40,12 @@ BEHAVIOUR_BY_NAME: Mapping[str, Behaviour] = MappingProxyType(
 
 
 def name_of(address: str) -> str:
-    """Give the name a simulator address is known by, or "" for an ordinary address."""
+    """Return the name a simulator address is known by, or "" for an ordinary address."""
     local, _, domain = address.lower().rpartition("@")
     return local.partition("+")[0] if domain == SIMULATOR_DOMAIN else ""
 
 
 def behaviour_for(addresses: Iterable[str], behaviours: Mapping[str, Behaviour]) -> Behaviour:
-    """Give the behaviour that decides about a message to these addresses."""
+    """Return the behaviour that decides about a message to these addresses."""
     names = {name_of(address) for address in addresses}
     return next((behaviours[name] for name in behaviours if name in names), USUAL)

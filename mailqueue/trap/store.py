@@ -70,12 +70,12 @@ async def count(conn: Conn, *, search: str = "") -> int:
 
 
 async def clear(conn: Conn) -> int:
-    """Forget every message; say how many there were."""
+    """Forget every message; return their number."""
     return await run(conn, "clear_trap_messages")
 
 
 def _pattern(search: str) -> str | None:
-    """Give the pattern that finds the text itself, whatever wildcards are in it."""
+    """Return the pattern that finds the text itself, whatever wildcards are in it."""
     text = search.replace("\0", "")
     for char in ("\\", "%", "_"):
         text = text.replace(char, "\\" + char)

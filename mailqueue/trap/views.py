@@ -17,17 +17,17 @@ class View(StrEnum):
 
 
 def chosen_view(wanted: str, content: ShownMessage) -> View:
-    """Give the view asked for, else the first that has something to show."""
+    """Return the view asked for, else the first that has something to show."""
     if wanted in set(View):
         return View(wanted)
     return View.TEXT if content.html is None else View.HTML
 
 
 def framed(html: str) -> str:
-    """Give a mail's HTML for its frame: links open elsewhere, unless it says where itself."""
+    """Return a mail's HTML for its frame: links open elsewhere, unless it says where itself."""
     return html + '\n<base target="_blank">'
 
 
 def source_of(raw: bytes) -> str:
-    """Give the message as it came, the first of it where it is large."""
+    """Return the message as it came, the first of it where it is large."""
     return raw[:SOURCE_BYTES].decode("utf-8", "replace")

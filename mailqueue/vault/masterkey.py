@@ -43,7 +43,7 @@ class MasterKey:
         return (self.id,) if self.previous is None else (self.id, self.previous.id)
 
     def named(self, key_id: str) -> "MasterKey | None":
-        """Give the key of that id; None if it is not at hand."""
+        """Return the key of that id; None if it is not at hand."""
         if self.id == key_id:
             return self
         return None if self.previous is None else self.previous.named(key_id)
@@ -115,7 +115,7 @@ def require_master_key(folder: Path, given: str | None = None) -> MasterKey:
 
 
 def create_master_key(folder: Path) -> MasterKey:
-    """Make the folder's key file, mode 600, and give its key. An existing file is kept as it is.
+    """Make the folder's key file, mode 600, and return its key. An existing file is kept as it is.
 
     The file appears complete or not at all, and reaches the disk before this returns: whatever was
     sealed with a key that got lost stays shut for good.
@@ -167,7 +167,7 @@ def replace_master_key(folder: Path) -> MasterKey:
 
 @contextmanager
 def _draft(folder: Path) -> Iterator[str]:
-    """Give the path of a file with a new key, mode 600 and on the disk; gone after the block."""
+    """Yield the path of a file with a new key, mode 600 and on the disk; gone after the block."""
     with NamedTemporaryFile(dir=folder, prefix=f".{FILE_NAME}.") as draft:
         draft.write(base64.b64encode(os.urandom(KEY_BYTES)) + b"\n")
         draft.flush()

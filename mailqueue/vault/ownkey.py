@@ -117,7 +117,7 @@ async def release(
 async def list_vaults(
     conn: Conn, *, project: str | None = None, is_read_only: bool = False
 ) -> list[ProjectVault]:
-    """Say how the secrets of projects are kept; None stands for all projects.
+    """Return how the secrets of projects are kept; None stands for all projects.
 
     Grants that are over are forgotten first, unless the transaction may write nothing.
 

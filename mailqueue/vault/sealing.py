@@ -69,7 +69,7 @@ def open_with(data_key: DataKey, place: Place, sealed: bytes) -> bytes:
 
 
 def data_key_id(sealed: bytes) -> UUID | None:
-    """Say which data key a value was sealed with; None if it is no sealed value."""
+    """Return which data key a value was sealed with; None if it is no sealed value."""
     if len(sealed) < MIN_SEALED_BYTES or sealed[:1] != VERSION:
         return None
     return UUID(bytes=bytes(sealed[1:_ID_END]))

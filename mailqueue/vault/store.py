@@ -37,7 +37,7 @@ async def list_master_key_ids(conn: Conn) -> list[str]:
 
 
 async def hold_data_keys(conn: Conn, project_id: UUID) -> list[WrappedKey]:
-    """Give all data keys of a project; others cannot change them until the caller commits."""
+    """Return all data keys of a project; others cannot change them until the caller commits."""
     return await many(conn, "list_data_keys", {"project_id": project_id}, WrappedKey)
 
 
@@ -94,17 +94,17 @@ async def add_grant(conn: Conn, grant: KeyGrant, *, by: str) -> None:
 
 
 async def delete_grants(conn: Conn, project_id: UUID) -> int:
-    """Let a project's data keys be used no more; say how many could be."""
+    """Let a project's data keys be used no more; return how many could be."""
     return await run(conn, "delete_key_grants", {"project_id": project_id})
 
 
 async def forget_expired_grants(conn: Conn) -> int:
-    """Delete the grants that are over; say how many."""
+    """Delete the grants that are over; return their number."""
     return await value(conn, "forget_expired_grants", None, int)
 
 
 async def instant_after(conn: Conn, wait: timedelta) -> datetime:
-    """Give the instant that long from now by the database's clock."""
+    """Return the instant that long from now by the database's clock."""
     return await value(conn, "instant_after", {"wait": wait}, datetime)
 
 
@@ -114,7 +114,7 @@ async def keep_project_lock(conn: Conn, project_id: UUID) -> None:
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Give the id of the project of that name."""
+    """Return the id of the project of that name."""
     return await maybe(conn, "find_vault_project", {"project": project}, UUID)
 
 

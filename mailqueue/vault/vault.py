@@ -99,7 +99,7 @@ async def check_master_key(conn: Conn, master: MasterKey | None) -> None:
 
 
 async def active_data_key(conn: Conn, master: MasterKey, project_id: UUID) -> DataKey:
-    """Give the data key a project seals with, made if it has none.
+    """Return the data key a project seals with, made if it has none.
 
     Raises:
         ConfigError: it is wrapped by another master key.

@@ -19,7 +19,7 @@ async def called(
     body: bytes,
     keys: Sequence[bytes],
 ) -> Settled:
-    """POST a body to an endpoint and say what to write about the claim (id and number)."""
+    """POST a body to an endpoint and return what to write about the claim (id and number)."""
     now = datetime.now(UTC)
     headers = headers_of(str(event_id), body, at=int(now.timestamp()), keys=keys)
     posted: Posted = await poster.post(url, headers, body)

@@ -42,7 +42,7 @@ async def list_page(
 
 
 async def show(conn: Conn, project_id: UUID, webhook_id: UUID, delivery_id: UUID) -> DeliveryLog:
-    """Give one delivery with what was sent and every attempt.
+    """Return one delivery with what was sent and every attempt.
 
     Raises:
         NotFound: the webhook has no such delivery.
@@ -99,7 +99,8 @@ async def retry_many(
     most: int = MOST_RETRIED,
     by: str,
 ) -> int:
-    """Deliver again what was told in a time and ended so; say how many, at most 10,000 at once.
+    """Deliver again what was told in a time and ended so; return their number, at most 10,000 at
+    once.
 
     Raises:
         NotFound: the project has no such webhook.

@@ -65,7 +65,7 @@ class Lane:
 
     @property
     def room(self) -> int:
-        """Say how many more deliveries are welcome."""
+        """Return how many more deliveries are welcome."""
         if self._is_in_doubt:
             return 0
         return max(0, self._worth * WAITING_PER_CALL - len(self._waiting))

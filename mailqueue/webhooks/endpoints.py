@@ -65,7 +65,7 @@ async def add(
 
 
 async def project_named(conn: Conn, project: str) -> UUID:
-    """Give the id of a project.
+    """Return the id of a project.
 
     Raises:
         NotFound: there is none of that name.
@@ -77,7 +77,7 @@ async def project_named(conn: Conn, project: str) -> UUID:
 
 
 async def find(conn: Conn, project_id: UUID | None, webhook_id: UUID) -> Webhook:
-    """Give one of a project's webhooks, or (None) one of whichever project.
+    """Return one of a project's webhooks, or (None) one of whichever project.
 
     Raises:
         NotFound: there is none of that id.

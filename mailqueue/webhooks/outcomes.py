@@ -11,7 +11,9 @@ _PAUSES = frozenset({429, 503})
 
 
 def ending_of(posted: Posted) -> Ending:
-    """Say what became of the delivery: any 2xx is good, 410 wants nothing more, all else failed."""
+    """Return what became of the delivery: any 2xx is good, 410 wants nothing more, all
+    else failed.
+    """
     if posted.status is None:
         return Ending.FAILED
     if 200 <= posted.status < 300:
@@ -20,7 +22,7 @@ def ending_of(posted: Posted) -> Ending:
 
 
 def fault_of(posted: Posted) -> str | None:
-    """Say what went wrong; None where nothing did."""
+    """Return what went wrong; None where nothing did."""
     if posted.status is None:
         return posted.why
     if 200 <= posted.status < 300:
@@ -31,12 +33,12 @@ def fault_of(posted: Posted) -> str | None:
 
 
 def asks_for_rest(posted: Posted) -> bool:
-    """Say whether the endpoint asked for a pause of all calls."""
+    """Return whether the endpoint asked for a pause of all calls."""
     return posted.status in _PAUSES and posted.retry_after is not None
 
 
 def kept_of(posted: Posted) -> str | None:
-    """Give what is kept of the answer's body, as text that PostgreSQL can store."""
+    """Return what is kept of the answer's body, as text that PostgreSQL can store."""
     if posted.status is None:
         return None
     text = posted.body[:MOST_KEPT_BYTES].decode("utf-8", "replace")

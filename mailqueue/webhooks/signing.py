@@ -43,12 +43,12 @@ def secret_of(text: str) -> Secret:
 
 
 def key_of(secret: Secret) -> bytes:
-    """Give the key that a secret stands for."""
+    """Return the key that a secret stands for."""
     return _decoded(secret.reveal())
 
 
 def headers_of(message_id: str, body: bytes, *, at: int, keys: Sequence[bytes]) -> Headers:
-    """Give the headers of one call, signed with every key, the one in force first.
+    """Return the headers of one call, signed with every key, the one in force first.
 
     `at` is the time of this attempt, in seconds since 1970.
     """
@@ -64,7 +64,7 @@ def headers_of(message_id: str, body: bytes, *, at: int, keys: Sequence[bytes]) 
 
 
 def logged(headers: Headers) -> dict[str, str]:
-    """Give the headers as the log keeps them."""
+    """Return the headers as the log keeps them."""
     return {name.lower(): text for name, text in headers if name.lower() not in HIDDEN}
 
 

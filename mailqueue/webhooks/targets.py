@@ -33,7 +33,7 @@ class Ways:
         self._read_master = read_master
 
     async def find(self, ids: Collection[UUID]) -> dict[UUID, Way]:
-        """Give the ways of these endpoints; those that are gone are left out."""
+        """Return the ways of these endpoints; those that are gone are left out."""
         return await self._link.call(lambda conn: self._read(conn, ids))
 
     async def _read(self, conn: Conn, ids: Collection[UUID]) -> dict[UUID, Way]:

@@ -99,7 +99,7 @@ class WebhookWorker:
                 await link.close()
 
     async def turn(self) -> int:
-        """Claim once and deal out what was claimed; say how many deliveries."""
+        """Claim once and deal out what was claimed; return how many deliveries."""
         room = {lane.webhook_id: lane.room for lane in self._lanes.values()}
         claimed_at = self._desk.now()
         claims = await self._links[0].call(
@@ -178,7 +178,7 @@ class WebhookWorker:
             await asyncio.sleep(TIDY_SECONDS)
 
     async def tidy(self) -> int:
-        """Do once what nobody else sees to; say how many rows it touched."""
+        """Do once what nobody else sees to; return how many rows it touched."""
         self._tools.poster.rest()
         oldest = self._desk.now() - FORGET_SECONDS
         for webhook_id, lane in list(self._lanes.items()):

@@ -42,7 +42,7 @@ def transport_for(
     allowed_hosts: tuple[Network, ...] = (),
     transcript: Transcript | None = None,
 ) -> Transport:
-    """Give the way out of a sender account; what is said by SMTP goes to the transcript.
+    """Return the way out of a sender account; what is said by SMTP goes to the transcript.
 
     Raises:
         ConfigError: if the account has no server, or a key of the wrong kind.
@@ -69,7 +69,7 @@ def transport_for(
 
 
 def inline_transport(server: InlineServer, *, allowed_hosts: tuple[Network, ...] = ()) -> Transport:
-    """Give the way to a server named for one mail: as for saved accounts nobody vouched for."""
+    """Return the way to a server named for one mail: as for saved accounts nobody vouched for."""
     return SmtpTransport(
         SmtpAccount(
             host=server.host,
@@ -135,7 +135,7 @@ class SenderDirectory:
         self._keyring = keyring_of(settings)
 
     async def read(self, conn: Conn, account_id: int) -> Account:
-        """Give the account as a line needs it.
+        """Return the account as a line needs it.
 
         Raises:
             NotFound: there is no such account.

@@ -10,10 +10,10 @@ from mailqueue.webhooks.worker import Tools
 
 
 def poster_of(settings: Settings) -> HttpPoster:
-    """Give what calls the endpoints of webhooks, through the outbound guard."""
+    """Return what calls the endpoints of webhooks, through the outbound guard."""
     return HttpPoster(Reach(allowed_networks=settings.allowed_hosts))
 
 
 def webhook_tools(settings: Settings) -> Tools:
-    """Give a worker of webhooks what it needs from outside."""
+    """Return a worker of webhooks what it needs from outside."""
     return Tools(poster_of(settings), partial(master_key_of, settings))

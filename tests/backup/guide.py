@@ -24,11 +24,11 @@ class Guide:
 
     @property
     def has_verifier(self) -> bool:
-        """Say whether pg_verifybackup works: that of the wheel's 18 crashes on every backup."""
+        """Return whether pg_verifybackup works: that of the wheel's 18 crashes on every backup."""
         return self.cluster.binaries.wheel is None or self.cluster.binaries.major < 18
 
     def run(self, *words: str, **variables: str) -> str:
-        """Run the block that has all these words; give what it says."""
+        """Run the block that has all these words; return what it says."""
         [text] = [
             block.text
             for block in blocks("bash")

@@ -4,12 +4,12 @@ DOMAIN = "@example.com"
 
 
 def recipient(number: int) -> str:
-    """Give the address of a mail: each has one of its own."""
+    """Return the address of a mail: each has one of its own."""
     return f"m{number}{DOMAIN}"
 
 
 def number_of(address: str) -> int:
-    """Give the number back.
+    """Return the number back.
 
     Raises:
         ValueError: the address is of no mail of ours.

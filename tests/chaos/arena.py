@@ -39,12 +39,12 @@ class Size:
 
     @property
     def first(self) -> int:
-        """Give how many mails are sent before the fault."""
+        """Return how many mails are sent before the fault."""
         return min(self.mails // 10, 100)
 
     @property
     def patience(self) -> float:
-        """Give how long, in seconds, anything may take that is only a matter of time."""
+        """Return how long, in seconds, anything may take that is only a matter of time."""
         return PATIENCE_SECONDS + 2 * self.seconds + self.mails / SLOWEST_A_SECOND
 
 
@@ -61,7 +61,7 @@ class Arena:
 
     @property
     def user(self) -> str:
-        """Give the role that workers log in as."""
+        """Return the role that workers log in as."""
         return urlsplit(self.database.url.reveal()).username or ""
 
     def session(self) -> AbstractAsyncContextManager[Conn]:
@@ -79,7 +79,7 @@ class Arena:
         return producing(self.database, mails, seconds=seconds, delivery=delivery)
 
     def database_by(self, port: int) -> DatabaseSettings:
-        """Give the same database by way of another port."""
+        """Return the same database by way of another port."""
         here = f":{self.server.start().port}/"
         url = self.database.url.reveal().replace(here, f":{port}/")
         return replace(self.database, url=Secret(url))
@@ -93,7 +93,7 @@ class Arena:
         await until(enough, seconds=self.size.patience)
 
     async def struck(self, count: int = 1) -> int:
-        """Wait until the sink's fault has struck so often; give how often it has."""
+        """Wait until the sink's fault has struck so often; return how often it has."""
 
         async def often() -> int:
             struck = (await self.sink.counts()).struck

@@ -30,11 +30,11 @@ class Child:
             os.kill(self.pid, what)
 
     def says(self, words: str) -> bool:
-        """Say whether its log has these words."""
+        """Return whether its log has these words."""
         return words in self.log.read_text("utf-8", "replace")
 
     async def ended(self, *, seconds: float = 60.0) -> int:
-        """Wait for its end; give its exit code."""
+        """Wait for its end; return its exit code."""
         await until(self._has_ended, seconds=seconds)
         assert self.code is not None
         return self.code

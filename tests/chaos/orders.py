@@ -34,7 +34,7 @@ class Orders:
     wait_ms: float = 0.0
 
     def strike(self, verb: str) -> bool:
-        """Say whether the fault strikes at this word."""
+        """Return whether the fault strikes at this word."""
         if self.fault is Fault.DISORDER:
             return verb in (DATA, DOT)
         return self.fault is Fault.DRIP or self.at == verb

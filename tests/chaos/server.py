@@ -24,7 +24,7 @@ ROLE = "mailqueue_chaos"
 
 @contextmanager
 def reachable_folder() -> Iterator[Path]:
-    """Give a folder that the server's user can enter, also where we are root."""
+    """Yield a folder that the server's user can enter, also where we are root."""
     account = service_account(None)
     with tempfile.TemporaryDirectory(prefix="mailqueue-chaos-", dir=_base(account)) as name:
         folder = Path(name).resolve()

@@ -46,7 +46,7 @@ class Ledger:
 
     @property
     def delivered(self) -> int:
-        """Give how many mails were taken, be it once or more."""
+        """Return how many mails were taken, be it once or more."""
         return sum(1 for count in self.copies if count)
 
 
@@ -63,7 +63,7 @@ class SinkProcess:
         return await self._ask({})
 
     async def obey(self, fault: Fault, **more: object) -> Counts:
-        """Misbehave from now on; give what was counted until then."""
+        """Misbehave from now on; return what was counted until then."""
         return await self._ask({**Orders(fault).words(), **more})
 
     def read(self) -> Ledger:

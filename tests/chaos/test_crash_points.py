@@ -21,7 +21,7 @@ CRASHPOINTS = "mailqueue.core.crashpoints"
 
 
 def points_in_code() -> list[str]:
-    """Give the name of each `reach("…")` of the package; a name that is no text fails."""
+    """Return the name of each `reach("…")` of the package; a name that is no text fails."""
     trees = modules()
     theirs = {each.module for each in all_imports() if each.imported == CRASHPOINTS}
     return [
@@ -35,7 +35,7 @@ def points_in_code() -> list[str]:
 
 
 def named_in_other_tests() -> set[str]:
-    """Give every text of the tests beside these: the matrix of a capability names its points."""
+    """Return every text of the tests beside these: the matrix of a capability names its points."""
     here = Path(__file__).parent
     return {
         node.value

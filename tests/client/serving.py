@@ -16,7 +16,7 @@ AT_ONCE = Retries(attempts=4, first_wait=0)
 
 @asynccontextmanager
 async def served(api: Calling) -> AsyncIterator[str]:
-    """Serve what `api` calls on a port of loopback; gives its URL."""
+    """Serve what `api` calls on a port of loopback; yield its URL."""
     settings = settings_for(api.database)
     app = create_app(settings, api.pool, services=build_services(settings, api.pool))
     async with listening(app, bind("127.0.0.1", 0, option="--port")) as url:
@@ -24,7 +24,7 @@ async def served(api: Calling) -> AsyncIterator[str]:
 
 
 def client_of(api: Calling, wire: httpx2.AsyncBaseTransport | None = None) -> Client:
-    """Give a client of the application, without a port."""
+    """Return a client of the application, without a port."""
     transport = wire or wire_of(api)
     return Client("http://api.example", api.key, retries=AT_ONCE, transport=transport)
 

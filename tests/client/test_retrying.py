@@ -19,7 +19,7 @@ def refused(status: int, **headers: str) -> Heard:
 def told(
     *came: Heard | Lost, is_repeatable: bool = True, retries: Retries = THREE, chance: float = 0
 ) -> tuple[list[float], Heard | ClientError]:
-    """Give the waits between attempts, and how it ended."""
+    """Return the waits between attempts, and how it ended."""
     talk = conversation(retries, is_repeatable=is_repeatable, chance=lambda: chance)
     waits: list[float] = []
     outcomes = iter(came)

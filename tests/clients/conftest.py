@@ -25,5 +25,5 @@ def resend_here(site: Served, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def postmark(site: Served) -> PostmarkClient:
-    """Give the library's client."""
+    """Return the library's client."""
     return PostmarkClient(server_token=site.keys.live, root_api_url=site.url)

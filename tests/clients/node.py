@@ -14,7 +14,7 @@ LEAST_NODE = 20
 
 
 def lacks_node_clients() -> str | None:
-    """Say what is missing."""
+    """Return what is missing."""
     if shutil.which("node") is None:
         return "no node here"
     version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False)
@@ -27,17 +27,17 @@ def lacks_node_clients() -> str | None:
 
 
 def run_node(script: Path, **environment: str) -> Any:
-    """Run a module; give what it printed, as JSON."""
+    """Run a module; return what it printed, as JSON."""
     return run_text(script.read_text("utf-8"), **environment)
 
 
 def run_text(program: str, **environment: str) -> Any:
-    """Run the text of a module; give what it printed, as JSON."""
+    """Run the text of a module; return what it printed, as JSON."""
     return json.loads(printed_by(program, **environment))
 
 
 def printed_by(program: str, *given: str, **environment: str) -> str:
-    """Run the text of a module with arguments; give what it printed."""
+    """Run the text of a module with arguments; return what it printed."""
     done = subprocess.run(
         ["node", "--input-type=module", "-", *given],
         input=program,

@@ -50,7 +50,7 @@ class Served:
 
     @property
     def host(self) -> str:
-        """Give host and port."""
+        """Return host and port."""
         return self.url.removeprefix("http://")
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -67,7 +67,7 @@ class Served:
             return await make.rows(conn, query, *params)
 
     def email(self, email_id: object) -> dict[str, Any]:
-        """Give a mail as it stands in the database, with what its message is made of."""
+        """Return a mail as it stands in the database, with what its message is made of."""
         query = """
             SELECT jsonb_build_object('status', e.status, 'reason', e.reason, 'subject', c.subject,
                 'html', c.html_body, 'text', c.text_body, 'from_email', c.from_email,
@@ -124,7 +124,7 @@ class Served:
                 assert answer.is_success, answer.text
 
     def count(self) -> int:
-        """Give how many mails there are, in the queue and finished."""
+        """Return how many mails there are, in the queue and finished."""
         query = (
             "SELECT (SELECT count(*) FROM mailqueue.email_queue)"
             " + (SELECT count(*) FROM mailqueue.email_history)"

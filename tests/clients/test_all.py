@@ -133,7 +133,7 @@ def test_whatever_a_field_of_postmarks_holds_is_judged(
 
 
 def _finite(value: Any) -> Any:
-    """Give JSON that can be written: neither infinities nor halves of characters."""
+    """Return JSON that can be written: neither infinities nor halves of characters."""
     match value:
         case float() if value != value or value in (float("inf"), float("-inf")):
             return 0.5

@@ -60,7 +60,7 @@ def posted(site: Served, path: str, body: Any) -> requests.Response:
 
 
 def told(path: str, document: Any) -> object:
-    """Give what stands where the API's error has its words."""
+    """Return what stands where the API's error has its words."""
     match path:
         case "/v3/mail/send":
             return document["errors"][0]["message"]

@@ -40,7 +40,7 @@ def shown(page: str, *languages: str) -> list[Block]:
 
 
 def after(block: Block) -> str:
-    """Give what a change leaves, or a program as it is."""
+    """Return what a change leaves, or a program as it is."""
     if block.language != "diff":
         return block.text
     return "\n".join(line[1:] for line in block.text.splitlines() if not line.startswith("-"))

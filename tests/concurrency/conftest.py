@@ -81,7 +81,7 @@ def durable(
 
 
 def _make_database(shipped: Shipped, *, template: str) -> tuple[int, str]:
-    """Make a database on a server that a test before may have killed; give its port and name."""
+    """Make a database on a server that a test before may have killed; return its port and name."""
     postmaster = shipped.start()
     name = f"mailqueue_{secrets.token_hex(6)}"
     made = sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {} STRATEGY {}").format(

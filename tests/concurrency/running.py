@@ -130,7 +130,7 @@ async def until(holds: Callable[[], Awaitable[T]], *, seconds: float = PATIENCE_
 
 
 async def pids(conn: Conn, count: int) -> list[int]:
-    """Wait until so many workers run; give their process ids."""
+    """Wait until so many workers run; return their process ids."""
 
     async def running() -> list[int]:
         rows = await make.rows(
@@ -148,7 +148,7 @@ async def statuses(conn: Conn) -> Counter[str]:
 
 
 async def until_nothing_is_queued(conn: Conn) -> Counter[str]:
-    """Wait until no mail is pending or assigned; give what became of it."""
+    """Wait until no mail is pending or assigned; return what became of it."""
 
     async def done() -> Counter[str] | None:
         found = await statuses(conn)

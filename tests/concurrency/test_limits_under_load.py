@@ -49,7 +49,7 @@ async def look_again(conn: Conn) -> None:
 
 
 async def work(conn: Conn, *, rounds: int, seed: int) -> int:
-    """Claim and settle, some of it given back; give how many mails were sent."""
+    """Claim and settle, some of it given back; return how many mails were sent."""
     chance, worker, sent = random.Random(seed), await make.worker(conn), 0
     # However slow this machine is: nobody beats for this worker, and it is not lost.
     await make.silent(conn, worker, since=-timedelta(hours=1))

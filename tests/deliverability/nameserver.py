@@ -48,7 +48,7 @@ class Zone:
         return NameServer("127.0.0.1", self.port)
 
     def resolver(self, *, answer_s: float = 30.0) -> Resolver:
-        """Give a resolver that asks here; patient, for machines with other work."""
+        """Return a resolver that asks here; patient, for machines with other work."""
         return Resolver([self.server], answer_s=answer_s)
 
     def answer(self, wire: bytes, *, by_tcp: bool) -> bytes | None:

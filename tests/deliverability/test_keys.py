@@ -36,7 +36,7 @@ async def statuses(conn: Conn, domain: str = "example.com") -> list[KeyStatus]:
 
 
 async def signature(conn: Conn, domain: str = "example.com") -> bytes:
-    """Give what stands before a mail of the default project."""
+    """Return what stands before a mail of the default project."""
     project = await make.project_named(conn)
     signer = (await signers_of(conn, project, read_master=lambda: MASTER)).of(domain)
     return b"" if signer is None else signer.sign(MESSAGE, 1)

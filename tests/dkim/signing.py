@@ -74,14 +74,14 @@ def verdicts(message: bytes, ask: Callable[..., bytes] = dns) -> list[bool]:
 
 
 def lacks_opendkim() -> str | None:
-    """Say why OpenDKIM cannot judge here; None when it can."""
+    """Return why OpenDKIM cannot judge here; None when it can."""
     return None if shutil.which("opendkim") else "no opendkim here"
 
 
 def opendkim_says(
     folder: Path, messages: Sequence[bytes], published: Mapping[str, str] | None = None
 ) -> list[str]:
-    """Give OpenDKIM's line on each message; it takes the keys from a file."""
+    """Return OpenDKIM's line on each message; it takes the keys from a file."""
     keys = folder / "keys"
     keys.write_text("".join(f"{name} {text}\n" for name, text in (published or records()).items()))
     settings = folder / "opendkim.conf"

@@ -35,7 +35,7 @@ class Block:
 
 @cache
 def pages() -> tuple[Path, ...]:
-    """Give the READMEs, the changelog and every page of docs/."""
+    """Return the READMEs, the changelog and every page of docs/."""
     top = ("README.md", "CHANGELOG.md", "sql/README.md")
     return (*(ROOT / name for name in top), *sorted((ROOT / "docs").rglob("*.md")))
 
@@ -51,7 +51,7 @@ def name_of(page: Path) -> str:
 
 @cache
 def blocks(*languages: str) -> tuple[Block, ...]:
-    """Give the fenced blocks in one of these languages, page by page."""
+    """Return the fenced blocks in one of these languages, page by page."""
     return tuple(
         block for page in pages() for block in _blocks(page) if block.language in languages
     )
@@ -65,17 +65,17 @@ def _blocks(page: Path) -> Iterator[Block]:
 
 
 def prose(page: Path) -> str:
-    """Give a page without its fenced blocks."""
+    """Return a page without its fenced blocks."""
     return _FENCE.sub("", text_of(page))
 
 
 def spans() -> list[tuple[str, str]]:
-    """Give every inline code span, each with its page."""
+    """Return every inline code span, each with its page."""
     return [(name_of(page), span) for page in pages() for span in _SPAN.findall(prose(page))]
 
 
 def commands() -> list[tuple[str, list[str]]]:
-    """Give the arguments of every `mailqueue …` line in a shell block, each with its place."""
+    """Return the arguments of every `mailqueue …` line in a shell block, each with its place."""
     return [
         (block.where, arguments)
         for block in blocks("sh")
@@ -101,7 +101,7 @@ def shell_lines(text: str) -> list[list[str]]:
 
 
 def arguments_of(words: list[str]) -> list[str] | None:
-    """Give what follows the name of our command; None when another program is called."""
+    """Return what follows the name of our command; None when another program is called."""
     while words and re.fullmatch(r"[A-Z_]+=.*", words[0], re.DOTALL):
         words = words[1:]
     compose = _COMPOSE.split()
@@ -115,20 +115,20 @@ def links(page: Path) -> list[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """Give the anchors of a page's headings, as they are made on the web."""
+    """Return the anchors of a page's headings, as they are made on the web."""
     headings = _HEADING.findall(prose(page))
     plain = (re.sub(r"[^\w\s-]", "", heading.lower()) for heading in headings)
     return {re.sub(r"\s", "-", heading.strip()) for heading in plain}
 
 
 def column(page: str, *, under: str, place: int = 0) -> list[str]:
-    """Give the first code span in each row of the table under a heading, else the whole cell."""
+    """Return the first code span in each row of the table under a heading, else the whole cell."""
     cells = _cells(page, under, place)
     return [found[1] if (found := _SPAN.search(cell)) else cell.strip() for cell in cells]
 
 
 def names_in(page: str, *, under: str) -> list[str]:
-    """Give every code span in the first column of the table under a heading."""
+    """Return every code span in the first column of the table under a heading."""
     return [span for cell in _cells(page, under, 0) for span in _SPAN.findall(cell)]
 
 

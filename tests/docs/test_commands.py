@@ -36,7 +36,9 @@ def accepts(arguments: list[str]) -> None:
 
 
 def unknown_in(words: list[str]) -> list[str]:
-    """Give the commands and options in a command's mention that there are not; values are free."""
+    """Return the commands and options in a command's mention that there are not; values
+    are free.
+    """
     command: click.Command = main
     while isinstance(command, click.Group) and words and re.fullmatch(r"[a-z]+", words[0]):
         found = command.get_command(click.Context(command), words[0])

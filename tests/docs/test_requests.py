@@ -10,7 +10,7 @@ from tests.docs.reading import blocks, shell_lines
 
 
 def requests() -> list[tuple[str, str]]:
-    """Give path and body of every request made by curl."""
+    """Return path and body of every request made by curl."""
     return [
         (urlsplit(words[1]).path, words[words.index("-d") + 1])
         for block in blocks("sh")

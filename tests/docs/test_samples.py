@@ -30,7 +30,7 @@ def unit(path: Path) -> configparser.ConfigParser:
 
 
 def commands(line: str) -> list[list[str]]:
-    """Give the arguments of each call of ours in a line."""
+    """Return the arguments of each call of ours in a line."""
     parts = re.split(r"\|\||&&|;|>\S+", line)
     words = [shlex.split(part) for part in parts]
     return [each[1:] for each in words if each and each[0].rpartition("/")[2] == "mailqueue"]

@@ -30,7 +30,7 @@ _READING = [block for block in _SQL if block.page == "docs/dba-guide.md"]
 
 
 def in_shell() -> list[tuple[str, str]]:
-    """Give every statement handed to psql in a shell block, each with its place."""
+    """Return every statement handed to psql in a shell block, each with its place."""
     return [
         (block.where, arguments[2])
         for block in blocks("sh")
@@ -59,7 +59,7 @@ async def _become(conn: Conn, role: str) -> None:
 
 
 async def results(conn: AsyncConnection[tuple[object, ...]], text: str) -> list[int]:
-    """Run statements; give the number of rows of each that gives rows."""
+    """Run statements; return the number of rows of each that gives rows."""
     cursor = await conn.execute(_TRANSACTION.sub("", text).encode())
     counts = [cursor.rowcount] if cursor.description else []
     while cursor.nextset():

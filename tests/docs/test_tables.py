@@ -62,7 +62,7 @@ async def test_the_simulator_addresses_are_the_real_ones(page: str) -> None:
 
 
 async def words_allowed(conn: Conn, *constraints: str) -> set[str]:
-    """Give the words that CHECKs of these names allow."""
+    """Return the words that CHECKs of these names allow."""
     found = await make.rows(conn, _CHECK, list(constraints))
     return {word for row in found for word in re.findall(r"'(\w+)'::text", row[0])}
 

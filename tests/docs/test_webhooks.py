@@ -16,7 +16,7 @@ PAGE = (ROOT / "docs" / "webhooks.md").read_text("utf-8")
 
 
 def block(language: str) -> str:
-    """Give the one block of that language."""
+    """Return the one block of that language."""
     (found,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     return str(found)
 

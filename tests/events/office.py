@@ -27,12 +27,12 @@ BOOKS = (
 
 
 async def books(conn: Conn) -> list[list[str]]:
-    """Give everything events leave behind, comparable."""
+    """Return everything events leave behind, comparable."""
     return [sorted(str(row) for row in await make.rows(conn, query)) for query in BOOKS]
 
 
 async def left(conn: Conn, account: int | None = None, **columns: object) -> UUID:
-    """Make a mail that was sent; give its id."""
+    """Make a mail that was sent; return its id."""
     values: dict[str, object] = {
         "recipient_email": "ann@example.com",
         "category": "transactional",
@@ -105,7 +105,7 @@ async def told(conn: Conn, *events: Event) -> list[Result]:
 
 
 async def suppressed(conn: Conn) -> list[tuple[str, str, str]]:
-    """Give who is not written to: address, category, reason."""
+    """Return who is not written to: address, category, reason."""
     found = await make.rows(
         conn, "SELECT address, category, reason FROM mailqueue.suppressions ORDER BY 1, 2"
     )

@@ -57,7 +57,7 @@ class Office:
         return [several, held, *sent]
 
     def after(self, calls: Sequence[Sequence[Event]]) -> list[list[str]]:
-        """Give the books after these calls, and forget them."""
+        """Return the books after these calls, and forget them."""
 
         async def play() -> list[list[str]]:
             async with self.conn.transaction(force_rollback=True):
@@ -97,7 +97,7 @@ def one_event(n: int, mails: Sequence[UUID], chance: random.Random, account: int
 
 
 def dealt(events: Sequence[Event], chance: random.Random) -> list[list[Event]]:
-    """Give them three times over, shuffled, in calls of any size."""
+    """Return them three times over, shuffled, in calls of any size."""
     pile = [*events, *events, *events]
     chance.shuffle(pile)
     calls: list[list[Event]] = [[]]

@@ -60,7 +60,7 @@ class Node:
         return self.cluster.superuser_url(self.port, database)
 
     def ask(self, query: str) -> object:
-        """Run a statement as the superuser; give the first column of its row, if there is one."""
+        """Run a statement as the superuser; return the first column of its row, if there is one."""
         with psycopg.connect(self.superuser(), autocommit=True) as conn:
             cursor = conn.execute(query.encode())
             row = cursor.fetchone() if cursor.description else None

@@ -55,7 +55,7 @@ async def under_load(
 
 
 async def mails(conn: Conn, counting: Client) -> list[tuple[str, UUID, str]]:
-    """Give address, id and status of all mail of this client."""
+    """Return address, id and status of all mail of this client."""
     return await make.rows(
         conn,
         "SELECT recipient_email, id, status FROM mailqueue.emails WHERE recipient_email ^@ %s",
@@ -73,7 +73,7 @@ async def unfinished(conn: Conn, counting: Client) -> int:
 
 
 async def fail_over(servers: Pair, server: ScriptedServer) -> float:
-    """Kill the primary under load and promote; give the seconds until mail went out again."""
+    """Kill the primary under load and promote; return the seconds until mail went out again."""
     await messages(server, len(server.messages) + BEFORE)
     killed_at = time.monotonic()
     await asyncio.to_thread(servers.primary.kill)

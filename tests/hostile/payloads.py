@@ -9,7 +9,7 @@ from typing import Any
 
 
 def _written_out(value: str | list[tuple[str, int]]) -> str:
-    """Give a value of the table; a long one stands there as pieces and how often they come."""
+    """Return a value of the table; a long one stands there as pieces and how often they come."""
     return value if isinstance(value, str) else "".join(text * times for text, times in value)
 
 
@@ -35,7 +35,7 @@ class Case:
 
     @property
     def is_storable(self) -> bool:
-        """Say whether a text in PostgreSQL can hold the value at all."""
+        """Return whether a text in PostgreSQL can hold the value at all."""
         return "\0" not in self.value and not any("\ud800" <= c <= "\udfff" for c in self.value)
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ def named(name: str, address: str) -> str:
 
 
 def cases() -> Iterator[Case]:
-    """Give every piece of the table in every field it could do harm in."""
+    """Yield every piece of the table in every field it could do harm in."""
     for name, value in WORDS.items():
         for place, changed in _with_words(value).items():
             yield Case(place, name, value, _mail(**changed))

@@ -34,7 +34,7 @@ def written(**parts: Any) -> Outgoing | None:
 
 
 def with_words() -> Iterator[tuple[str, Outgoing]]:
-    """Give mails with hostile text in the subject, a name and a header, where that is possible."""
+    """Yield mails with hostile text in the subject, a name and a header, where that is possible."""
     for value in WORDS.values():
         for parts in (
             {"subject": value},
@@ -47,7 +47,9 @@ def with_words() -> Iterator[tuple[str, Outgoing]]:
 
 
 def shows(text: str, value: str) -> bool:
-    """Say whether the value stands in the text; what turns text around may have been replaced."""
+    """Return whether the value stands in the text; what turns text around may have been
+    replaced.
+    """
     quoted = value.replace("\\", "\\\\").replace('"', '\\"')  # a name in a mailbox
     patterns = ["".join(f"(?:{re.escape(c)}|\ufffd)" for c in each) for each in (value, quoted)]
     return any(re.search(pattern, text) for pattern in patterns)

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 
 
 def nested(depth: int) -> str:
-    """Give a JSON object so deep."""
+    """Return a JSON object so deep."""
     return '{"a":' * depth + "1" + "}" * depth
 
 

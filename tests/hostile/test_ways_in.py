@@ -147,7 +147,7 @@ def promised(handed: Handed) -> None:
 
 
 def some(way: str, every: int) -> list[Case]:
-    """Give one case of so many, others for each way."""
+    """Return one case of so many, others for each way."""
     return EVERYTHING[sorted([*WAYS, "http"]).index(way) :: every]
 
 

@@ -29,7 +29,7 @@ def check_conversation(server: ScriptedServer) -> None:
 
 
 def email_id_of(message: Message) -> UUID:
-    """Give the id of the mail by its one Message-ID."""
+    """Return the id of the mail by its one Message-ID."""
     (found,) = re.findall(rb"^Message-ID: <([0-9a-f]{32})@", message.body, re.MULTILINE)
     return UUID(found.decode())
 
@@ -60,7 +60,7 @@ def _commands(columns: dict[str, Any]) -> set[str]:
 
 
 def _addresses(octets: bytes, name: str) -> list[str]:
-    """Give the addresses of a header: what stands outside of quotes, between or without < >."""
+    """Return the addresses of a header: what stands outside of quotes, between or without < >."""
     value = str(message_from_bytes(octets, policy=policy.compat32)[name])
     bare = re.sub(r'"(\\.|[^"\\])*"(?!@)', "", value)
     return re.findall(r"[^\s<>,;]+@[^\s<>,;]+", bare)
@@ -107,6 +107,6 @@ def _text_of(part: EmailMessage) -> str:
 
 
 def _lines(text: str) -> str:
-    """Give the text with one kind of line end, and one at its end."""
+    """Return the text with one kind of line end, and one at its end."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     return plain if plain.endswith("\n") else f"{plain}\n"

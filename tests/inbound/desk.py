@@ -98,7 +98,7 @@ class Desk:
     pool: Pool
 
     async def tell(self, *events: Any, body: bytes | None = None, **headers: str) -> int:
-        """Tell events with the right secret; give the status of the answer."""
+        """Tell events with the right secret; return the status of the answer."""
         given = {"X-Secret": "right"} | {
             name.replace("_", "-"): value for name, value in headers.items()
         }
@@ -139,7 +139,7 @@ def worker(database: DatabaseSettings, confirming: Confirming | None = None) -> 
 
 
 async def work(database: DatabaseSettings, confirming: Confirming | None = None) -> int:
-    """Have a worker look once; say what it found to do."""
+    """Have a worker look once; return what it found to do."""
     made = worker(database, confirming)
     try:
         return await made.turn()

@@ -26,7 +26,7 @@ AT_DEATH = {"inbound.claimed": 0, "inbound.recorded": 2}
 
 
 async def dies(database: DatabaseSettings, folder: Path, point: str) -> int:
-    """Run a worker that is killed at a point; give how it ended."""
+    """Run a worker that is killed at a point; return how it ended."""
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "mailqueue", "worker", "inbound"),
         stdin=asyncio.subprocess.DEVNULL,

@@ -49,7 +49,7 @@ async def sent(conn: Conn, count: int, *, project: str = "default", **columns: o
 
 
 async def aged(conn: Conn, *, project: str = "default", days: int = LONG_AGO) -> UUID:
-    """Move a project's finished mail into the past; give the project."""
+    """Move a project's finished mail into the past; return the project."""
     await months_for(conn, days)
     project_id = await make.project_named(conn, project)
     slots = {"age": f"interval '{days} d'", "days": str(days), "project": f"'{project_id}'"}
@@ -59,6 +59,6 @@ async def aged(conn: Conn, *, project: str = "default", days: int = LONG_AGO) ->
 
 
 async def old(conn: Conn, count: int, *, project: str = "default", days: int = LONG_AGO) -> UUID:
-    """Have a project's mails sent that many days ago; give the project."""
+    """Have a project's mails sent that many days ago; return the project."""
     await sent(conn, count, project=project)
     return await aged(conn, project=project, days=days)

@@ -23,7 +23,7 @@ async def in_tables(conn: Conn) -> dict[str, int]:
 
 
 async def everything(conn: Conn) -> dict[str, set[str]]:
-    """Give every row of what the archive takes, as text, by table."""
+    """Return every row of what the archive takes, as text, by table."""
     found = {}
     for table in TABLES:
         rows = await make.rows(conn, f"SELECT to_jsonb(t)::text FROM mailqueue.{table} AS t")
@@ -33,23 +33,23 @@ async def everything(conn: Conn) -> dict[str, set[str]]:
 
 
 def lines(folder: Path) -> Counter[str]:
-    """Give every record of every file, with how often it is there."""
+    """Return every record of every file, with how often it is there."""
     return sum((lines_of(path) for path in files(folder)), Counter[str]())
 
 
 def lines_of(path: Path) -> Counter[str]:
-    """Give every record of a file."""
+    """Return every record of a file."""
     return Counter(_lines(path)[1:])
 
 
 def records(folder: Path, kind: str) -> list[dict[str, Any]]:
-    """Give the records of a kind."""
+    """Return the records of a kind."""
     paths = [path for path in files(folder) if f"/{kind}/" in str(path)]
     return [json.loads(line) for path in paths for line in _lines(path)[1:]]
 
 
 def files(folder: Path) -> list[Path]:
-    """Give the files of a store, without drafts."""
+    """Return the files of a store, without drafts."""
     found = folder.rglob("*.jsonl.gz")
     return sorted(path for path in found if ".drafts" not in path.parts)
 
@@ -59,7 +59,7 @@ def _lines(path: Path) -> list[str]:
 
 
 async def differences(conn: Conn) -> list[int]:
-    """Give what in the books does not add up; nothing where all does."""
+    """Return what in the books does not add up; nothing where all does."""
     rows = await make.rows(conn, "SELECT difference FROM mailqueue.books WHERE difference <> 0")
     return [row[0] for row in rows]
 

@@ -69,7 +69,9 @@ class Held:
 
 
 async def whole_files(conn: Conn, operator: Operator) -> Counter[str]:
-    """Give the records of every file the manifest says is good, mails without their recipients."""
+    """Return the records of every file the manifest says is good, mails without their
+    recipients.
+    """
     lines: Counter[str] = Counter()
     for store, path in await make.rows(
         conn, "SELECT store, path FROM mailqueue.archives WHERE state NOT IN ('writing', 'purged')"

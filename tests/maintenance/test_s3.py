@@ -37,7 +37,7 @@ pytestmark = pytest.mark.anyio
 
 
 def called(url: str, method: str = "GET") -> bool:
-    """Say whether somebody answered."""
+    """Return whether somebody answered."""
     try:
         urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=5).close()
     except urllib.error.HTTPError:

@@ -33,14 +33,14 @@ def check_octets(message: bytes) -> None:
 
 
 def header_names(message: bytes) -> list[str]:
-    """Give the names of the top headers as they stand in the octets."""
+    """Return the names of the top headers as they stand in the octets."""
     head = message.partition(b"\r\n\r\n")[0]
     lines = head.split(b"\r\n")
     return [line.partition(b":")[0].decode() for line in lines if not line.startswith(b" ")]
 
 
 def body_of(message: EmailMessage, subtype: str) -> str:
-    """Give the decoded text of the part of that subtype, line ends as sent."""
+    """Return the decoded text of the part of that subtype, line ends as sent."""
     part = message.get_body((subtype,))
     assert part is not None
     payload = part.get_payload(decode=True)
@@ -49,7 +49,7 @@ def body_of(message: EmailMessage, subtype: str) -> str:
 
 
 def name_read(message: bytes, header: str) -> str:
-    """Give the display name of a header that holds one mailbox.
+    """Return the display name of a header that holds one mailbox.
 
     By the older reader: the newer one, in Python 3.11, keeps the blank between two encoded words.
     """

@@ -91,7 +91,7 @@ def test_a_hostile_value_is_refused_or_arrives_as_literal_text(field: str, value
 
 
 def read_back(octets: bytes, field: str) -> set[str]:
-    """Give what a receiver reads where the value was put."""
+    """Return what a receiver reads where the value was put."""
     parsed = read(octets)
     match field:
         case "From and To name":

@@ -36,7 +36,7 @@ async def sending(conn: Conn) -> Conn:
 
 
 async def troubles(conn: Conn) -> dict[str, tuple[Any, ...]]:
-    """Give (state, found, fix) of what is not well, by name."""
+    """Return (state, found, fix) of what is not well, by name."""
     found = await make.rows(conn, "SELECT name, state, found, fix FROM mailqueue.health")
     assert all(row[2] for row in found)
     bad = {row[0]: row[1:] for row in found if row[1] != "ok" and row[0] not in OF_THE_TEST_SERVER}

@@ -44,7 +44,7 @@ WAYS = (
 
 
 async def told(conn: Conn, free: int, total: int = 50 * GB) -> bool:
-    """Report so much room; say whether mail is refused then."""
+    """Report so much room; return whether mail is refused then."""
     verdict = await health_store.report_space(conn, "db-1", [Room("data", free, total)])
     return verdict.is_refused
 

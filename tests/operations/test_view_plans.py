@@ -35,7 +35,7 @@ SELECT sum(pg_relation_size(c.oid)) / 8192 FROM pg_class AS c
 
 
 async def much_mail(conn: Conn) -> UUID:
-    """Have 40,000 mails finished, 20,000 queued, and one that has a Cc; give its id."""
+    """Have 40,000 mails finished, 20,000 queued, and one that has a Cc; return its id."""
     await make.sender_account(conn)
     email = await make.queued_email(conn, cc=["carol@example.com"])
     await settle(conn, await claim(conn, await make.worker(conn)))

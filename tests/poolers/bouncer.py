@@ -35,13 +35,13 @@ log_disconnections = 0
 
 
 def lacks_pgbouncer() -> str | None:
-    """Say why no pooler can be run here."""
+    """Return why no pooler can be run here."""
     return None if PGBOUNCER.exists() else "no pgbouncer here"
 
 
 @contextmanager
 def bouncing(superuser: str, folder: Path, account: Account) -> Iterator[int]:
-    """Run a pooler before the server of a superuser's connection string; gives its port.
+    """Run a pooler before the server of a superuser's connection string; yield its port.
 
     Every user the server knows may log in, with the password it has there.
     """

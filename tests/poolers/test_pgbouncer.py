@@ -39,7 +39,7 @@ def port(bare_server: Server, reachable_folder: Path, service_user: Account) -> 
 
 
 def by(port: int, url: str) -> str:
-    """Give a connection string by way of a port."""
+    """Return a connection string by way of a port."""
     login, _, rest = url.rpartition("@")
     return f"{login}@127.0.0.1:{port}/{rest.partition('/')[2]}"
 

@@ -11,7 +11,7 @@ OPTION = "--pooler"
 
 
 def is_pooled(config: pytest.Config) -> bool:
-    """Say whether this run goes through a pooler."""
+    """Return whether this run goes through a pooler."""
     return bool(config.getoption(OPTION))
 
 
@@ -23,7 +23,7 @@ def go_through() -> None:
 
 
 def why_direct(nodeid: str) -> str | None:
-    """Say why a test stays out of such a run."""
+    """Return why a test stays out of such a run."""
     name = nodeid.partition("[")[0]
     file = name.partition("::")[0]
     return DIRECT.get(name) or DIRECT.get(file) or DIRECT.get(file.rpartition("/")[0])

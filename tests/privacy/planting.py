@@ -71,7 +71,7 @@ async def tables_of(conn: Conn) -> list[str]:
 
 
 async def plant(conn: Conn, project_id: UUID) -> set[tuple[str, str]]:
-    """Put a row into each table; give the columns that name ANN now."""
+    """Put a row into each table; return the columns that name ANN now."""
     planted = set()
     account = await make.sender_account(conn, project_id=project_id)
     for table in await tables_of(conn):
@@ -102,7 +102,7 @@ def _later(kind: str) -> object:
 
 
 async def naming(conn: Conn) -> set[tuple[str, str]]:
-    """Give the columns, settings apart, that name ANN."""
+    """Return the columns, settings apart, that name ANN."""
     found = set()
     for table in await tables_of(conn):
         for name, kind, *_ in await make.rows(conn, _COLUMNS, table):
@@ -117,7 +117,7 @@ async def naming(conn: Conn) -> set[tuple[str, str]]:
 
 
 def in_files(folder: Path) -> list[str]:
-    """Give the lines of archive files, and other files, that name ANN."""
+    """Return the lines of archive files, and other files, that name ANN."""
     found = []
     for path in sorted(each for each in folder.rglob("*") if each.is_file()):
         octets = path.read_bytes()

@@ -24,7 +24,7 @@ SILENCE = timedelta(seconds=30)
 
 @asynccontextmanager
 async def opened(database: DatabaseSettings, count: int) -> AsyncIterator[list[Conn]]:
-    """Give so many connections, each its own session."""
+    """Yield so many connections, each its own session."""
     async with AsyncExitStack() as stack:
         yield [
             await stack.enter_async_context(connect(database, application_name=f"test {n}"))
@@ -56,7 +56,7 @@ def outcome(email: ClaimedEmail, ending: Ending, **more: Any) -> Settlement:
 async def settle(
     conn: Conn, emails: Sequence[ClaimedEmail], ending: Ending = Ending.SENT, **more: Any
 ) -> list[UUID]:
-    """Give the ids whose claim had moved on."""
+    """Return the ids whose claim had moved on."""
     outcomes = [outcome(email, ending, **more) for email in emails]
     return (await write_down(conn, NO_WORKER, settled=outcomes)).moved_on
 
@@ -77,7 +77,7 @@ async def due_now(conn: Conn) -> None:
 
 
 async def lose(conn: Conn, worker: int) -> int:
-    """Have a worker fall silent and be declared lost; give the number of mails given back."""
+    """Have a worker fall silent and be declared lost; return the number of mails given back."""
     await make.silent(conn, worker)
     return await kernel.rescue(conn, silence=SILENCE)
 
@@ -107,7 +107,7 @@ async def counted(conn: Conn, account: int | None = None, *, project: str = "def
 
 
 async def lane(conn: Conn, priority: int = 2, route: str = "") -> tuple[bool, str | None]:
-    """Say whether a lane of the default project is ready, and else why not."""
+    """Return whether a lane of the default project is ready, and else why not."""
     rows = await make.rows(
         conn,
         "SELECT l.blocked_until IS NULL, l.blocked_reason FROM mailqueue.lanes AS l"
@@ -129,13 +129,13 @@ async def row(conn: Conn, email: UUID, columns: str) -> tuple[Any, ...]:
 
 
 async def difference(conn: Conn) -> int:
-    """Give by how much the books do not add up."""
+    """Return by how much the books do not add up."""
     total = await make.scalar(conn, "SELECT coalesce(sum(abs(difference)), 0) FROM mailqueue.books")
     return int(total)
 
 
 async def is_waiting(conn: Conn, other: Conn) -> bool:
-    """Say whether the other session waits for a lock."""
+    """Return whether the other session waits for a lock."""
     # By name: behind a pooler the process id a client is told is not that of its session.
     return bool(
         await make.scalar(

@@ -29,7 +29,7 @@ async def ladder(conn: Conn, *steps: str, category: str = "", **columns: object)
 
 
 async def journey(conn: Conn, *, most: int = 8, says: dict[str, Any] = DEFERRED) -> list[timedelta]:
-    """Refuse the one mail until it is given up, or so often; give the waits it had."""
+    """Refuse the one mail until it is given up, or so often; return the waits it had."""
     worker = await make.worker(conn)
     waits = []
     for _ in range(most):

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 async def limited(
     conn: Conn, account: int, *, wait: timedelta | None = None, is_quota: bool = False
 ) -> int:
-    """Have a provider name a limit; give the wait in seconds."""
+    """Have a provider name a limit; return the wait in seconds."""
     await claims_store.rest_sender_for(conn, account, "quota used up", wait=wait, is_quota=is_quota)
     return round(await waits(conn, account))
 

@@ -26,7 +26,7 @@ ROUTES = """
 
 
 async def tried(conn: Conn, project: str, to: str = "ann@example.com", **options: Any) -> Any:
-    """Enqueue a test mail; give its id."""
+    """Enqueue a test mail; return its id."""
     return await make.scalar(
         conn,
         "SELECT mailqueue.enqueue(%s, %s, 'Hello', NULL, 'Hello', %s::jsonb)",

@@ -38,7 +38,7 @@ async def look_again(conn: Conn) -> None:
 
 
 async def pages(conn: Conn, table: str | None = None) -> int:
-    """Give how many pages, of one table or all, were read so far, from memory or disk."""
+    """Return how many pages, of one table or all, were read so far, from memory or disk."""
     await conn.execute("SELECT pg_stat_force_next_flush()")
     return int(
         await make.scalar(
@@ -52,14 +52,14 @@ async def pages(conn: Conn, table: str | None = None) -> int:
 
 
 async def scanned(conn: Conn) -> int:
-    """Give how many rows of the queue were read in no order, one by one."""
+    """Return how many rows of the queue were read in no order, one by one."""
     await conn.execute("SELECT pg_stat_force_next_flush()")
     seen = "SELECT seq_tup_read FROM pg_stat_all_tables WHERE relid = %s::regclass"
     return int(await make.scalar(conn, seen, "mailqueue.email_queue"))
 
 
 async def claim_pages(conn: Conn, worker: int) -> tuple[int, int]:
-    """Claim; give how many mails came and how many pages it took."""
+    """Claim; return how many mails came and how many pages it took."""
     await claims_store.gather_lanes(conn)
     before, seen = await pages(conn), await scanned(conn)
     taken = await claims_store.claim(conn, worker, limit=CLAIMED, lease=LEASE)

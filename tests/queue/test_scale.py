@@ -35,7 +35,9 @@ async def claim_of(conn: Conn, worker: int) -> list[UUID]:
 
 
 async def buffers(conn: Conn) -> int:
-    """Give how many buffers this session, and nobody else, has touched so far in our relations."""
+    """Return how many buffers this session, and nobody else, has touched so far in our
+    relations.
+    """
     return int(
         await make.scalar(
             conn,
@@ -57,7 +59,7 @@ async def leave_alone(conn: Conn) -> None:
 
 
 async def usual_cost(conn: Conn, worker: int) -> float:
-    """Give the buffers that a claim of a full batch touches, most of the time."""
+    """Return the buffers that a claim of a full batch touches, most of the time."""
     costs = []
     for _ in range(9):
         await claims_store.gather_lanes(conn)

@@ -45,7 +45,7 @@ class _Automaton:
 
 
 def _followers(node: Node) -> tuple[list[Node], bool]:
-    """Give the positions that may follow one, and whether the expression surely matches here."""
+    """Return the positions that may follow one, and whether the expression surely matches here."""
     assert node.chars is not None
     found: list[Node] = []
     is_end = False
@@ -114,7 +114,7 @@ def _shown(node: Node) -> str:
 
 
 def fault_of(pattern: re.Pattern[Any], how: str) -> Fault | None:
-    """Say how an expression that is used by `search`, `match` or `fullmatch` is not linear."""
+    """Return how an expression that is used by `search`, `match` or `fullmatch` is not linear."""
     return _fault(pattern, how)
 
 

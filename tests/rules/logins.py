@@ -19,7 +19,7 @@ MAIL = (
 
 
 def mail(more: str = "", values: str = "") -> str:
-    """Give an INSERT of one mail; `more` columns and their `values` start with a comma."""
+    """Return an INSERT of one mail; `more` columns and their `values` start with a comma."""
     return MAIL.format(more=more, values=values)
 
 

@@ -28,7 +28,7 @@ class Import:
 
 @cache
 def files(*suffixes: str) -> tuple[Path, ...]:
-    """Give every file of the project with one of these suffixes; "" means files without any."""
+    """Return every file of the project with one of these suffixes; "" means files without any."""
     return tuple(path for path in _walk(ROOT) if path.suffix in suffixes)
 
 
@@ -44,7 +44,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """Give the syntax tree of every module of the package, by its dotted name."""
+    """Return the syntax tree of every module of the package, by its dotted name."""
     return {_dotted(path): parsed(path) for path in files(".py") if PACKAGE in path.parents}
 
 
@@ -53,7 +53,7 @@ def parsed(path: Path) -> ast.Module:
 
 
 def imports_of(module: str, tree: ast.Module, known: frozenset[str]) -> Iterator[Import]:
-    """Give what a module imports; `from package import name` counts as the module it names."""
+    """Yield what a module imports; `from package import name` counts as the module it names."""
     top = {id(node) for node in tree.body}
     for node in ast.walk(tree):
         is_at_top = id(node) in top
@@ -68,7 +68,7 @@ def imports_of(module: str, tree: ast.Module, known: frozenset[str]) -> Iterator
 
 
 def all_imports() -> list[Import]:
-    """Give every import of every module of the package."""
+    """Return every import of every module of the package."""
     known = frozenset(modules())
     return [each for name, tree in modules().items() for each in imports_of(name, tree, known)]
 

@@ -47,7 +47,7 @@ def accepts(arguments: list[str]) -> None:
 
 
 def documented() -> list[str]:
-    """Give the mailqueue commands in the comments of the compose file."""
+    """Return the mailqueue commands in the comments of the compose file."""
     text = re.sub(r"\\\n#", " ", COMPOSE_TEXT)
     return re.findall(r"docker compose run --rm \w+ (.+)", text)
 

@@ -39,13 +39,13 @@ _PIN = re.compile(r"^([A-Za-z0-9._-]+(?:\[[^\]]*\])?)==([^ \\;]+)", re.MULTILINE
 
 
 def lines_over(paths: Iterable[Path], longest: int) -> list[str]:
-    """Give the files with more lines than that."""
+    """Return the files with more lines than that."""
     counted = [(path, path.read_text("utf-8").count("\n")) for path in paths]
     return [f"{path.name} has {lines} lines" for path, lines in counted if lines > longest]
 
 
 def matches(text: str, patterns: Iterable[str]) -> list[str]:
-    """Give the lines in which one of the patterns is found."""
+    """Return the lines in which one of the patterns is found."""
     found = re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
     return [line.strip() for line in text.splitlines() if found.search(line)]
 

@@ -109,7 +109,7 @@ HOMES: dict[str, tuple[str, ...]] = {
 
 
 def uphill(found: Iterable[Import]) -> list[str]:
-    """Give the imports of ours that the table does not allow."""
+    """Return the imports of ours that the table does not allow."""
     return [
         f"{each.where} imports {each.imported}"
         for each in found
@@ -120,7 +120,7 @@ def uphill(found: Iterable[Import]) -> list[str]:
 
 
 def strays(found: Iterable[Import]) -> list[str]:
-    """Give the imports of outside packages away from their homes."""
+    """Return the imports of outside packages away from their homes."""
     return [
         f"{each.where} imports {each.imported}"
         for each in found
@@ -130,7 +130,7 @@ def strays(found: Iterable[Import]) -> list[str]:
 
 
 def foreign_stores(found: Iterable[Import]) -> list[str]:
-    """Give the imports of another capability's store: it is asked by its verbs."""
+    """Return the imports of another capability's store: it is asked by its verbs."""
     return [
         f"{each.where} imports {each.imported}"
         for each in found
@@ -142,7 +142,7 @@ def foreign_stores(found: Iterable[Import]) -> list[str]:
 
 
 def hidden(found: Iterable[Import]) -> list[str]:
-    """Give imports of ours inside functions, classes and conditions."""
+    """Return imports of ours inside functions, classes and conditions."""
     return [
         f"{each.where} imports {each.imported}"
         for each in found
@@ -151,7 +151,7 @@ def hidden(found: Iterable[Import]) -> list[str]:
 
 
 def circle(found: Iterable[Import]) -> list[str]:
-    """Give the modules of one circle of imports, or nothing."""
+    """Return the modules of one circle of imports, or nothing."""
     graph: dict[str, set[str]] = {}
     for each in found:
         if each.imported.startswith("mailqueue."):

@@ -118,7 +118,7 @@ def _faults() -> Iterator[tuple[Where, str]]:
 
 
 def _held(module: str) -> Iterator[tuple[str, re.Pattern[str] | re.Pattern[bytes]]]:
-    """Give the expressions a module holds, also those in its tables."""
+    """Yield the expressions a module holds, also those in its tables."""
     for name, value in vars(importlib.import_module(module)).items():
         values = value.values() if isinstance(value, dict) else value
         for each in values if isinstance(value, dict | tuple | list) else (value,):
@@ -128,7 +128,7 @@ def _held(module: str) -> Iterator[tuple[str, re.Pattern[str] | re.Pattern[bytes
 
 
 def _uses(tree: ast.Module) -> dict[str, set[str]]:
-    """Give by which methods a name is used."""
+    """Return by which methods a name is used."""
     found: dict[str, set[str]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in _METHODS:
@@ -145,7 +145,7 @@ def _how(methods: set[str]) -> str:
 
 
 def _calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
-    """Give every call of `re` with the function it stands in, "" for the module."""
+    """Yield every call of `re` with the function it stands in, "" for the module."""
     waiting: list[tuple[str, ast.AST]] = [("", tree)]
     while waiting:
         function, node = waiting.pop()
@@ -159,7 +159,7 @@ def _calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
 
 
 def _flags(call: ast.Call) -> int:
-    """Give the flags of a call that names them, and nothing else besides."""
+    """Return the flags of a call that names them, and nothing else besides."""
     names = [node.attr for node in ast.walk(call) if isinstance(node, ast.Attribute)]
     return sum(
         getattr(re, name) for name in {*names} if isinstance(getattr(re, name, None), re.RegexFlag)

@@ -24,7 +24,7 @@ LISTED = Path(__file__).with_name("privileges.sql").read_text("utf-8")
 
 
 async def listed(conn: Conn) -> str:
-    """Give the list as the golden file holds it."""
+    """Return the list as the golden file holds it."""
     return "".join(f"{row[2]}\n" for row in await make.rows(conn, LISTED))
 
 

@@ -100,7 +100,7 @@ async def test_every_role_is_refused_what_it_must_not(shared_superuser_url: str,
 
 
 async def not_refused(conn: Conn, attacks: Sequence[str]) -> list[str]:
-    """Try each and take it back; give those the server did not refuse for want of a right."""
+    """Try each and take it back; return those the server did not refuse for want of a right."""
     succeeded = []
     for attack in attacks:
         try:

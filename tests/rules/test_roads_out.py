@@ -29,7 +29,7 @@ CLIENTS = {
 
 
 def ways_out(tree: ast.Module) -> Iterator[str]:
-    """Give what in a module could lead somewhere by name, with its line."""
+    """Yield what in a module could lead somewhere by name, with its line."""
     dotted = _dotted_names(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -57,7 +57,7 @@ def _clients(node: ast.Import | ast.ImportFrom) -> list[str]:
 
 
 def _called(node: ast.Call, dotted: dict[str, str]) -> str | None:
-    """Give the name of a call that looks a name up or connects; None for any other."""
+    """Return the name of a call that looks a name up or connects; None for any other."""
     match node.func:
         case ast.Attribute(value=ast.Name(id=base), attr=verb):
             whole = f"{dotted.get(base, base)}.{verb}"
@@ -78,7 +78,7 @@ def _called(node: ast.Call, dotted: dict[str, str]) -> str | None:
 
 
 def everything() -> dict[str, ast.Module]:
-    """Give every module that runs in production, scripts and workers too."""
+    """Return every module that runs in production, scripts and workers too."""
     loose = [
         path for path in files(".py") if path.relative_to(ROOT).parts[0] in ("workers", "scripts")
     ]

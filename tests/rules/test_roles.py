@@ -194,7 +194,7 @@ def _names_in(file: str) -> list[str]:
 
 
 def _numbered(query: str) -> tuple[str, str]:
-    """Give the statement with $1, $2, … for its named parameters, and as many NULLs."""
+    """Return the statement with $1, $2, … for its named parameters, and as many NULLs."""
     names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", query)))
     for number, name in enumerate(names, 1):
         query = query.replace(f"%({name})s", f"${number}")

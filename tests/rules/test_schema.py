@@ -70,7 +70,7 @@ async def names(conn: Conn, query: str) -> list[object]:
 
 
 async def validate_functions(conn: Conn) -> list[str]:
-    """Parse every function body under the search path it runs with; give what is wrong."""
+    """Parse every function body under the search path it runs with; return what is wrong."""
     wrong = []
     for oid, signature, language, settings in await (
         await conn.execute(FUNCTIONS.encode())

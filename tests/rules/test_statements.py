@@ -18,7 +18,7 @@ _FETCHES = ("one", "maybe", "many", "value", "run")
 
 
 def planned(statement: Statement) -> str:
-    """Give the statement as PREPARE takes it: parameters numbered, percent signs single."""
+    """Return the statement as PREPARE takes it: parameters numbered, percent signs single."""
     names: list[str] = []
 
     def number(found: re.Match[str]) -> str:
@@ -30,7 +30,7 @@ def planned(statement: Statement) -> str:
 
 
 def called_in(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Give (fetch, statement name) of each call that names its statement."""
+    """Yield (fetch, statement name) of each call that names its statement."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 
 def server_context(folder: Path, *, name: str) -> ssl.SSLContext:
-    """Give a server's context whose self-signed certificate names `name`; kept in `folder`."""
+    """Return a server's context whose self-signed certificate names `name`; kept in `folder`."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
@@ -45,5 +45,5 @@ def server_context(folder: Path, *, name: str) -> ssl.SSLContext:
 
 
 def trusting_context(folder: Path) -> ssl.SSLContext:
-    """Give a client's context that trusts the certificate kept in `folder` and nothing else."""
+    """Return a client's context that trusts the certificate kept in `folder` and nothing else."""
     return ssl.create_default_context(cafile=str(folder / "certificate.pem"))

@@ -40,7 +40,7 @@ class Plan:
 
 
 def watch(database: str) -> list[sql.Composed]:
-    """Give what has every session of a database tell its client of each plan."""
+    """Return what has every session of a database tell its client of each plan."""
     return [
         sql.SQL("ALTER DATABASE {} SET {} = {}").format(
             sql.Identifier(database), sql.SQL(name), sql.Literal(value)

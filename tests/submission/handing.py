@@ -35,11 +35,11 @@ class Running:
     certificate: Path
 
     def context(self) -> ssl.SSLContext:
-        """Give a client's context that trusts this server alone."""
+        """Return a client's context that trusts this server alone."""
         return ssl.create_default_context(cafile=str(self.certificate))
 
     def client(self, *, key: str | None = None) -> smtplib.SMTP:
-        """Give a client of the standard library that has logged in under STARTTLS."""
+        """Return a client of the standard library that has logged in under STARTTLS."""
         client = smtplib.SMTP("localhost", self.port, timeout=60)
         client.starttls(context=self.context())
         client.login("apikey", self.key if key is None else key)
@@ -47,7 +47,7 @@ class Running:
 
 
 def settings_for(url: str, data: Path, **options: Any) -> Settings:
-    """Give the settings of a server on free ports."""
+    """Return the settings of a server on free ports."""
     return load_settings(
         **{
             "database_url": url,
@@ -89,7 +89,7 @@ async def beside(work: Callable[..., T], *given: Any) -> T:
 
 
 def message(**fields: str) -> EmailMessage:
-    """Give a mail as a program writes it; `X_Odd` is the field X-Odd."""
+    """Return a mail as a program writes it; `X_Odd` is the field X-Odd."""
     made = EmailMessage()
     given = {
         "From": "Shop <shop@example.com>",
@@ -104,7 +104,7 @@ def message(**fields: str) -> EmailMessage:
 
 
 def handed_in(client: smtplib.SMTP, octets: bytes, *to: str, sender: str = "a@example.com") -> UUID:
-    """Hand in one message by single commands; give its id."""
+    """Hand in one message by single commands; return its id."""
     code, said = answered(client, octets, *to, sender=sender)
     assert code == 250, said
     return UUID(said.partition(QUEUED)[2])
@@ -113,7 +113,7 @@ def handed_in(client: smtplib.SMTP, octets: bytes, *to: str, sender: str = "a@ex
 def answered(
     client: smtplib.SMTP, octets: bytes, *to: str, sender: str = "a@example.com"
 ) -> tuple[int, str]:
-    """Hand in one message; give the answer to its end, or to what was refused before."""
+    """Hand in one message; return the answer to its end, or to what was refused before."""
     code, said = client.mail(sender)
     for address in to or ("ann@example.com",):
         if code != 250:
@@ -127,7 +127,7 @@ def answered(
 
 
 async def mails(conn: Conn, ids: Sequence[UUID]) -> list[tuple[Any, ...]]:
-    """Give address, state and what was written of mails, in the order of their ids."""
+    """Return address, state and what was written of mails, in the order of their ids."""
     return await make.rows(
         conn,
         "SELECT recipient_email, status, subject FROM mailqueue.emails WHERE id = ANY (%s)"
@@ -137,7 +137,7 @@ async def mails(conn: Conn, ids: Sequence[UUID]) -> list[tuple[Any, ...]]:
 
 
 def documented_lines(language: str, *, holding: str) -> str:
-    """Give the only block of the page about all this that holds a text."""
+    """Return the only block of the page about all this that holds a text."""
     page = "docs/clients/smtp.md"
     [found] = [
         block.text for block in blocks(language) if block.page == page and holding in block.text

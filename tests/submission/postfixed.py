@@ -49,7 +49,7 @@ postlog unix-dgram n - n - 1 postlogd
 
 @contextmanager
 def relaying(home: Path, smtp: Running) -> Iterator[int]:
-    """Run a Postfix before the server; gives its port."""
+    """Run a Postfix before the server; yield its port."""
     make_home(home)
     certificate = home / "ca.pem"  # its own user reads it
     certificate.write_text(smtp.certificate.read_text().partition("-----BEGIN PRIVATE")[0])
@@ -65,7 +65,7 @@ def relaying(home: Path, smtp: Running) -> Iterator[int]:
 
 
 def is_empty(home: Path) -> bool:
-    """Say whether Postfix has handed everything on."""
+    """Return whether Postfix has handed everything on."""
     queue = home / "queue"
     return not any(
         path.is_file()

@@ -39,7 +39,7 @@ async def test_what_can_never_be_accepted_is_refused_for_good(smtp: Running) -> 
 
 
 def _with(name: str, value: str) -> bytes:
-    """Give a message with a field, folded where a line would be too long."""
+    """Return a message with a field, folded where a line would be too long."""
     folded = value.replace("[" * 50, "[" * 50 + "\r\n ").replace("]" * 50, "]" * 50 + "\r\n ")
     head = f"From: shop@example.com\r\nTo: ann@example.com\r\nSubject: Hi\r\n{name}: {folded}\r\n"
     return f"{head}\r\nHello\r\n".encode()

@@ -49,7 +49,7 @@ def gate_on(conn: Conn | None, clock: Clock) -> Gate:
 
 
 async def tried(gate: Gate, key: str, *, address: str = "192.0.2.1") -> str:
-    """Log in; give the answer's two codes, or in."""
+    """Log in; return the answer's two codes, or in."""
     found = await gate.enter(Attempt("apikey", key, address))
     return f"{found.code} {found.enhanced}" if isinstance(found, Answer) else "in"
 

@@ -32,7 +32,7 @@ async def heard(manager: socket.socket) -> str:
 
 
 def unheard(manager: socket.socket) -> list[str]:
-    """Give all that was said and not heard yet."""
+    """Return all that was said and not heard yet."""
     found = []
     while True:
         try:

@@ -15,7 +15,7 @@ WELCOME = Words("Welcome, {{ name }}", "<p>Hello {{ name }}</p>", "Hello {{ name
 
 
 def lending(conn: Conn) -> Callable[[], AbstractAsyncContextManager[Conn]]:
-    """Give what lends this one connection."""
+    """Yield what lends this one connection."""
 
     @asynccontextmanager
     async def lend() -> AsyncIterator[Conn]:

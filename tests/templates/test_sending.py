@@ -22,13 +22,13 @@ REASONS = "SELECT recipient_email, reason FROM mailqueue.email_history WHERE sta
 
 
 def arrived(server: ScriptedServer) -> dict[str, EmailMessage]:
-    """Give what came in, by recipient."""
+    """Return what came in, by recipient."""
     found = [message_from_bytes(one.body, policy=policy.default) for one in server.messages]
     return {str(message["To"]): message for message in found}
 
 
 def part(message: EmailMessage, subtype: str) -> str:
-    """Give the text of one of a message's bodies."""
+    """Return the text of one of a message's bodies."""
     found = message.get_body((subtype,))
     assert found is not None
     return str(found.get_content()).strip()

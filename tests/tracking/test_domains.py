@@ -32,7 +32,7 @@ async def checked(conn: Conn, zone: Zone, *, url: str | None = URL) -> domains.D
 
 
 async def base(conn: Conn) -> str | None:
-    """Say what links in the project's mail begin with."""
+    """Return what links in the project's mail begin with."""
     project_id = await make.project_named(conn, "shop")
     dresser = Dresser(Keyring(lambda: FIRST), TrackingSettings(URL))
     ground = (await dresser.grounds(conn, [project_id]))[project_id]

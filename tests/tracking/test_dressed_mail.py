@@ -60,7 +60,7 @@ async def worker(database: DatabaseSettings, data: Path, **more: Any) -> AsyncIt
 async def sent(
     database: DatabaseSettings, data: Path, server: ScriptedServer, conn: Conn, *emails: NewEmail
 ) -> dict[str, EmailMessage]:
-    """Send mail of the project default and give what arrived, by recipient."""
+    """Send mail of the project default and return what arrived, by recipient."""
     await account_at(conn, server)
     await enqueue_batch(conn, emails, project="default")
     async with worker(database, data):

@@ -57,7 +57,7 @@ class World:
     emails: list[UUID] = field(default_factory=list)
 
     async def mail(self, recipient: str = "ann@example.com") -> UUID:
-        """Give a mail that was sent a moment ago."""
+        """Return a mail that was sent a moment ago."""
         async with borrow(self.pool, self.database) as conn:
             email_id: UUID = await make.scalar(conn, SENT, self.project_id, recipient)
             return email_id

@@ -36,7 +36,7 @@ HTML = (
 
 
 def directly(said: Content, wants: Wants, email_id: UUID = EMAIL) -> Content:
-    """Give a mail's words as they are written for this one mail."""
+    """Return a mail's words as they are written for this one mail."""
     addresses = Addresses(BASE, SEALS)
     links = Links(
         addresses.named(email_id),

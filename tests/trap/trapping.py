@@ -46,7 +46,7 @@ async def on(pool: Pool, database: DatabaseSettings, **options: Any) -> AsyncIte
 async def mail_to(
     trap: TrapServer, *recipients: str, raw: bytes = HTML, password: str | None = None
 ) -> dict[str, tuple[int, bytes]]:
-    """Send one message with the standard library's client; give the refusals."""
+    """Send one message with the standard library's client; return the refusals."""
 
     def send() -> dict[str, tuple[int, bytes]]:
         with smtplib.SMTP("127.0.0.1", trap.port, timeout=60) as smtp:

@@ -33,7 +33,7 @@ def recorded() -> dict[str, Answer]:
 
 
 async def said(conn: Conn, name: str, **params: Any) -> list[dict[str, Any]]:
-    """Run a recorded statement; give its rows by column."""
+    """Run a recorded statement; return its rows by column."""
     cursor = await conn.execute(STATEMENTS[name].query, params)
     if cursor.description is None:
         return []
@@ -55,7 +55,7 @@ async def claimed(conn: Conn, worker: int) -> list[dict[str, Any]]:
 async def written(
     conn: Conn, worker: int, *, new: list[dict[str, Any]], settled: list[dict[str, Any]]
 ) -> dict[UUID, str]:
-    """Mark some mails and settle others as sent; give what was said of each."""
+    """Mark some mails and settle others as sent; return what was said of each."""
     many = {name: [value] * len(settled) for name, value in SENT.items()}
     rows = await said(
         conn,

@@ -65,7 +65,7 @@ async def secrets(
 
 
 async def data_keys(conn: Conn, project_id: UUID) -> list[tuple[str, str, str]]:
-    """Give (state, wrapped_by, master_key_id) of a project's data keys, oldest first."""
+    """Return (state, wrapped_by, master_key_id) of a project's data keys, oldest first."""
     return await make.rows(  # type: ignore[return-value]
         conn,
         "SELECT state, wrapped_by, master_key_id FROM mailqueue.data_keys"

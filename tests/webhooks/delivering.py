@@ -75,7 +75,7 @@ async def told(
 
 
 async def states(conn: Conn, webhook_id: UUID) -> list[str]:
-    """Give the states of a webhook's deliveries."""
+    """Return the states of a webhook's deliveries."""
     return [
         row[0]
         for row in await make.rows(

@@ -27,7 +27,7 @@ EVENTS = 6
 
 
 async def crashed(database: DatabaseSettings, folder: Path, words: str) -> int:
-    """Run a worker that dies at a point; give how it ended."""
+    """Run a worker that dies at a point; return how it ended."""
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",

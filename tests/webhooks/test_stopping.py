@@ -41,7 +41,7 @@ async def test_a_worker_that_stops_finishes_calls_and_gives_the_rest_back(
 
 @asynccontextmanager
 async def slow(gate: asyncio.Event) -> AsyncIterator[tuple[str, asyncio.Event]]:
-    """Serve an endpoint that answers when the gate opens; say when it was called first."""
+    """Serve an endpoint that answers when the gate opens; yield when it was called first."""
     seen = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -23,7 +23,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "webhooks.md"
 
 
 async def heard(conn: Conn) -> list[tuple[str, dict[str, Any]]]:
-    """Give (type, data) of what was told, in order."""
+    """Return (type, data) of what was told, in order."""
     found = await make.rows(
         conn, "SELECT type, payload FROM mailqueue.webhook_events ORDER BY created_at, id"
     )
@@ -229,7 +229,7 @@ async def test_every_type_of_event_has_a_type_of_webhook(conn: Conn) -> None:
 
 
 def schema() -> Any:
-    """Give the JSON Schema of the page."""
+    """Return the JSON Schema of the page."""
     text = DOCS.read_text("utf-8").split("```jsonschema\n")[1].split("```")[0]
     return json.loads(text)
 

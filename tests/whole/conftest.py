@@ -10,7 +10,7 @@ from tests.whole.running import Home, Up, up
 
 
 def home_named(folder: Path, name: str) -> Home:
-    """Give a data folder below another, not made yet."""
+    """Return a data folder below another, not made yet."""
     return Home(folder / "".join(char if char.isalnum() else "-" for char in name)[:60], {})
 
 

@@ -57,7 +57,7 @@ class Letter:
     html: str | None
 
     def arrived(self) -> "Letter":
-        """Give what must arrive: line ends are CRLF, and a single part ends with one."""
+        """Return what must arrive: line ends are CRLF, and a single part ends with one."""
         text, html = self.text, self.html or None
         if html is None:
             return replace(self, text=_single(text or ""), html=None)
@@ -67,7 +67,7 @@ class Letter:
 
 
 def letters(count: int, domain: str) -> list[Letter]:
-    """Give mails of every kind, no two alike, each to an address of its own."""
+    """Return mails of every kind, no two alike, each to an address of its own."""
     return [_letter(n, domain) for n in range(count)]
 
 

@@ -15,12 +15,12 @@ _PATHS = [str(ROOT), sysconfig.get_path("purelib")]
 
 
 def smtp_sink() -> str | None:
-    """Give Postfix's program that takes mail and drops it, or writes it down."""
+    """Return Postfix's program that takes mail and drops it, or writes it down."""
     return shutil.which("smtp-sink") or shutil.which("smtp-sink", path=str(POSTFIX.parent))
 
 
 def python_for(account: Account) -> str | None:
-    """Give a Python of our version that an account can run with the packages installed here."""
+    """Return a Python of our version that an account can run with the packages installed here."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     candidates = (sys.executable, f"/usr/local/bin/{version}", f"/usr/bin/{version}")
     trial = f"import sys; sys.path[:0] = {_PATHS!r}; import psycopg, uvloop, mailqueue"
@@ -29,7 +29,7 @@ def python_for(account: Account) -> str | None:
 
 
 def home_of(account: Account, folder: Path) -> Home:
-    """Give a home of an ordinary user: a folder that is theirs, a Python they can run."""
+    """Return a home of an ordinary user: a folder that is theirs, a Python they can run."""
     python = python_for(account)
     assert python is not None
     folder.mkdir()

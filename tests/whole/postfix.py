@@ -65,7 +65,7 @@ class Files:
     added: bytes = b""
 
     def messages(self) -> list[bytes]:
-        """Give what was delivered, line ends as they were on the wire."""
+        """Return what was delivered, line ends as they were on the wire."""
         written = (path.read_bytes() for path in self.folder.iterdir())
         return [each.removesuffix(self.added).replace(b"\n", b"\r\n") for each in written]
 
@@ -90,7 +90,7 @@ def make_home(home: Path) -> None:
 
 @contextmanager
 def running(home: Path, *, main: str, master: str) -> Iterator[int]:
-    """Run a Postfix in its home until the block ends; gives its port, {port} in `master`."""
+    """Run a Postfix in its home until the block ends; yield its port, {port} in `master`."""
     (home / "config" / "main.cf").write_text(main)
     command = [str(POSTFIX), "-c", str(home / "config")]
     port = _started(command, home, master)
@@ -138,7 +138,7 @@ def _answers(port: int) -> bool:
 
 
 def _started(command: list[str], home: Path, master: str) -> int:
-    """Start it; give its port. Starved of time, it gives up by itself: then it is asked again."""
+    """Start it; return its port. Starved of time, it gives up by itself: then it is asked again."""
     said = ""
     for _ in range(_STARTS):
         port = free_port()

@@ -38,7 +38,7 @@ class Home:
     account: Account | None = None  # ourselves
 
     def environment(self) -> dict[str, str]:
-        """Give the environment of a user's shell, and nothing of this test run's own."""
+        """Return the environment of a user's shell, and nothing of this test run's own."""
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         own = {"MAILQUEUE_DATA": str(self.data), "PYTHONPATH": str(ROOT)}
         return kept | own | dict(self.variables)
@@ -47,7 +47,7 @@ class Home:
         return [self.python, "-m", "mailqueue", *words]
 
     def user(self) -> dict[str, Any]:
-        """Give what makes a process another user's."""
+        """Return what makes a process another user's."""
         if self.account is None:
             return {}
         return {"user": self.account.uid, "group": self.account.gid, "extra_groups": []}
@@ -67,13 +67,13 @@ class Home:
         )
 
     def json(self, *words: str, **variables: str) -> Any:
-        """Run a command that must succeed with --json and give its document."""
+        """Run a command that must succeed with --json and return its document."""
         done = self.run(*words, "--json", **variables)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
     def with_(self, **variables: str) -> "Home":
-        """Give the same with further variables."""
+        """Return the same with further variables."""
         return Home(self.data, {**self.variables, **variables}, self.python, self.account)
 
 
@@ -111,7 +111,7 @@ class Up:
             self._conn.close()
 
     def psql(self, statements: str) -> str:
-        """Have psql, a program of others, run statements; give what it prints."""
+        """Have psql, a program of others, run statements; return what it prints."""
         done = subprocess.run(
             [find_binaries().program("psql"), "-XqAt", "-v", "ON_ERROR_STOP=1", self.database],
             input=statements,
@@ -124,7 +124,7 @@ class Up:
         return done.stdout.strip()
 
     def caught(self, domain: str) -> list[bytes]:
-        """Give the messages the trap has for recipients of a domain, oldest first."""
+        """Return the messages the trap has for recipients of a domain, oldest first."""
         query = "SELECT raw FROM mailqueue.trap_messages WHERE rcpt_to[1] LIKE %s ORDER BY id"
         return [bytes(row[0]) for row in self.rows(query, f"%@{domain}")]
 
@@ -134,7 +134,7 @@ class Up:
         return found
 
     def hasten(self) -> int:
-        """Make mail due that waits for its next attempt; give how many there were."""
+        """Make mail due that waits for its next attempt; return how many there were."""
         return len(
             self.rows(
                 "WITH due AS (UPDATE mailqueue.email_queue SET run_at = now()"
@@ -145,7 +145,7 @@ class Up:
         )
 
     def workers(self) -> list[int]:
-        """Give the process ids of workers that say they run, in the order they came."""
+        """Return the process ids of workers that say they run, in the order they came."""
         query = "SELECT pid FROM mailqueue.worker_status WHERE status = 'running' ORDER BY id"
         return [row[0] for row in self.rows(query)]
 
@@ -153,7 +153,7 @@ class Up:
         return int((self.home.data / "pgdata" / "postmaster.pid").read_text().split()[0])
 
     def stop(self, signal_number: int = signal.SIGTERM) -> int:
-        """Ask it to stop; give its exit code."""
+        """Ask it to stop; return its exit code."""
         self.close()
         self.process.send_signal(signal_number)
         return self.process.wait(STOP_SECONDS)
@@ -168,7 +168,7 @@ class Up:
         eventually(lambda: not is_running(postmaster))
 
     def rest_of_stdout(self) -> str:
-        """Give what it printed after the line, once it has ended."""
+        """Return what it printed after the line, once it has ended."""
         assert self.process.stdout is not None
         return self.process.stdout.read()
 
@@ -235,7 +235,7 @@ def _end(process: subprocess.Popen[Any]) -> None:
 def eventually(
     look: Callable[[], T], wanted: Callable[[T], bool] = bool, *, seconds: float = 150
 ) -> T:
-    """Look again and again until it is as wanted; give what was seen last.
+    """Look again and again until it is as wanted; return what was seen last.
 
     Looking takes little of the time: the rest belongs to those who are waited for.
     """
@@ -251,7 +251,7 @@ def eventually(
 
 
 def is_running(pid: int) -> bool:
-    """Say whether a process lives; one that nobody has buried yet does not."""
+    """Return whether a process lives; one that nobody has buried yet does not."""
     try:
         state = re.sub(r"^.*\) ", "", Path(f"/proc/{pid}/stat").read_text())
     except (FileNotFoundError, ProcessLookupError):

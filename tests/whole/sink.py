@@ -45,7 +45,7 @@ class Sink:
             return [content for _, content in self.taken]
 
     def addresses(self) -> list[str]:
-        """Give every envelope recipient, as often as it came."""
+        """Return every envelope recipient, as often as it came."""
         with self._lock:
             return [address for recipients, _ in self.taken for address in recipients]
 

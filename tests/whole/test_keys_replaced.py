@@ -10,7 +10,7 @@ OWN = bytes(range(100, 132)).hex()
 
 
 def send(up: Up, number: int) -> str:
-    """Queue a mail of the project; give its id."""
+    """Queue a mail of the project; return its id."""
     done = up.home.json(
         *("send", "--project", "keyed", "--to", f"ann{number}@example.com"),
         *("--subject", f"Mail {number}", "--text", "Hello"),

@@ -27,7 +27,7 @@ EXIT_FAULT, EXIT_UNAVAILABLE, EXIT_CONFIG = 1, 3, 4
 
 
 def oldest() -> Binaries:
-    """Give Debian's PostgreSQL 15 where it is installed, else the wheel's 16."""
+    """Return Debian's PostgreSQL 15 where it is installed, else the wheel's 16."""
     try:
         return find_binaries(15)
     except ConfigError:
@@ -64,7 +64,7 @@ def changed(url: str, netloc: tuple[str, str]) -> str:
 
 
 def refused(home: Home, *words: str) -> tuple[int, str]:
-    """Run `up`, which must refuse in a line; give exit code and what it said."""
+    """Run `up`, which must refuse in a line; return exit code and what it said."""
     done = home.run("up", "--port", "0", "--trap-port", "0", *words)
     assert done.stdout == ""
     assert "Traceback" not in done.stderr

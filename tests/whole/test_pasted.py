@@ -65,7 +65,9 @@ def _until(process: subprocess.Popen[bytes], last: str) -> str:
 
 
 def pasted(line: str, home: Home) -> str:
-    """Give a line to a shell of the user who started it, which knows nothing of the data folder."""
+    """Return a line to a shell of the user who started it, which knows nothing of the
+    data folder.
+    """
     environment = home.environment()
     del environment["MAILQUEUE_DATA"]
     done = subprocess.run(

@@ -8,7 +8,7 @@ pytestmark = pytest.mark.timeout(300)
 
 
 def queued(up: Up, name: str, tag: str) -> str:
-    """Insert one mail to a simulator address; give its id."""
+    """Insert one mail to a simulator address; return its id."""
     return up.psql(
         "INSERT INTO mailqueue.email_queue (recipient_email, subject, text_body)"
         f" VALUES ('{name}+{tag}@simulator.example', 'Simulated', 'Hello') RETURNING id"
@@ -21,7 +21,7 @@ def finished(up: Up, email_id: str) -> str:
 
 
 def attempted(up: Up, email_id: str) -> tuple[str, str, str]:
-    """Wait for the first attempt; give its status, reply code and enhanced code."""
+    """Wait for the first attempt; return its status, reply code and enhanced code."""
     query = "SELECT status, error_code, enhanced_code FROM mailqueue.send_logs WHERE email_id = %s"
     status, code, enhanced = eventually(lambda: up.rows(query, email_id))[0]
     return str(status), str(code), str(enhanced)

@@ -25,7 +25,7 @@ MESSAGE = (
 
 
 def handed_in(up: Up, octets: bytes, *to: str, sender: str = "x@example.com") -> str:
-    """Hand in a message under STARTTLS; give the id."""
+    """Hand in a message under STARTTLS; return the id."""
     where = urlsplit(up.ready["submission"])
     context = ssl.create_default_context(cafile=str(up.home.data / "submission.pem"))
     with smtplib.SMTP("localhost", where.port or 0, timeout=120) as client:

@@ -40,7 +40,7 @@ class FolderStore:
             await asyncio.to_thread(self._put, self._at(path), source)
 
     async def chunks(self, path: str) -> AsyncIterator[bytes]:
-        """Give the bytes of a file, a piece at a time."""
+        """Yield the bytes of a file, a piece at a time."""
         with self._told():
             try:
                 file = self._at(path).open("rb")
@@ -53,7 +53,7 @@ class FolderStore:
                     yield chunk
 
     async def listed(self, folder: str) -> AsyncIterator[list[Listed]]:
-        """Give the files below a folder, some at a time; drafts are none."""
+        """Yield the files below a folder, some at a time; drafts are none."""
         found = self._files(self._at(folder))
         with self._told():
             while some := await asyncio.to_thread(lambda: list(islice(found, _SOME))):

@@ -65,14 +65,14 @@ class S3Store:
             await self._client.put_async(self._bucket, path, source)
 
     async def chunks(self, path: str) -> AsyncIterator[bytes]:
-        """Give the bytes of a file, a piece at a time."""
+        """Yield the bytes of a file, a piece at a time."""
         with self._told(path):
             found = await self._client.get_async(self._bucket, path)
             async for chunk in found.stream(min_chunk_size=_CHUNK):
                 yield bytes(chunk)
 
     async def listed(self, folder: str) -> AsyncIterator[list[Listed]]:
-        """Give the files below a folder, some at a time."""
+        """Yield the files below a folder, some at a time."""
         with self._told(folder):
             async for some in self._client.list(self._bucket, prefix=folder or None):
                 yield [Listed(one["path"], one["size"], one["last_modified"]) for one in some]

@@ -25,7 +25,7 @@ class Site:
 
     @property
     def authority(self) -> str:
-        """Give what stands in the Host header."""
+        """Return what stands in the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         if self.port == USUAL_PORT_BY_SCHEME[self.scheme]:
             return host
@@ -113,11 +113,11 @@ class Answer:
 
     @property
     def is_success(self) -> bool:
-        """Say whether the status is one of success."""
+        """Return whether the status is one of success."""
         return 200 <= self.status < 300
 
     def document(self) -> Any:
-        """Give the JSON of the body; None if it is none."""
+        """Return the JSON of the body; None if it is none."""
         try:
             return orjson.loads(self.body)
         except orjson.JSONDecodeError:

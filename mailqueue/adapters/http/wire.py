@@ -92,7 +92,9 @@ class Wire:
 
     @property
     def is_usable(self) -> bool:
-        """Say whether another question may be asked: nobody hung up, and nobody spoke unasked."""
+        """Return whether another question may be asked: nobody hung up, and nobody spoke
+        unasked.
+        """
         return (
             not self._transport.is_closing()
             and not self._inbox.is_over
@@ -238,7 +240,7 @@ class _Inbox(asyncio.Protocol):
         self._has_news.set()
 
     async def read(self, *, by: float) -> bytes:
-        """Give what arrived, b"" at the end; waits for the first of it.
+        """Return what arrived, b"" at the end; waits for the first of it.
 
         Raises:
             TimeoutError: nothing came by that time of the loop's clock.

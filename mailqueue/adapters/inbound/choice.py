@@ -14,7 +14,7 @@ from mailqueue.ports.inbound import Provider
 
 
 def providers(fetch: Fetch | None = None) -> Mapping[str, Provider]:
-    """Give all of them; `fetch` None asks the network, guarded."""
+    """Return all of them; `fetch` None asks the network, guarded."""
     known: tuple[Provider, ...] = (
         Ses(fetch or fetcher()),
         SendGrid(),

@@ -17,7 +17,7 @@ TIMEOUTS = HttpTimeouts(connect_s=5.0, read_s=5.0, call_s=10.0)
 def fetcher(
     reach: Reach = NOWHERE_INSIDE, *, context: ssl.SSLContext | None = None
 ) -> Callable[[str], Awaitable[bytes | None]]:
-    """Give what fetches a URL: its body, None where the server has none for us.
+    """Return what fetches a URL: its body, None where the server has none for us.
 
     It follows no redirect. `context` None trusts what the system trusts. What it gives raises
     Unavailable where there is no answer.

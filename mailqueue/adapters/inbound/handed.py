@@ -39,5 +39,5 @@ class Handed:
         return Verified(digest_of(*envelope, request.body))
 
     def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
-        """Give none: who reads bounce mail has to ask which mail it is about."""
+        """Return none: who reads bounce mail has to ask which mail it is about."""
         return [BadEvent(f"{len(request.body)} octets of bounce mail are read with the database")]

@@ -29,7 +29,7 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 
 
 def loaded(octets: bytes | str) -> Any:
-    """Give what a JSON text says; None where it is none, and where it is null.
+    """Return what a JSON text says; None where it is none, and where it is null.
 
     Half a surrogate pair is kept as it is: whoever stores it takes it out.
     """
@@ -44,7 +44,7 @@ def loaded(octets: bytes | str) -> Any:
 
 
 def elements_of(octets: bytes) -> Sequence[Json | BadEvent]:
-    """Give the elements of an array of objects, or the one object that stands for it.
+    """Return the elements of an array of objects, or the one object that stands for it.
 
     One that cannot be read takes none of the others with it.
     """
@@ -95,7 +95,7 @@ _MARKS = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{},]', re.DOTALL)
 
 
 def part(value: Any, *path: str) -> Any:
-    """Give what stands under a path of names, None where anything is missing on the way."""
+    """Return what stands under a path of names, None where anything is missing on the way."""
     for name in path:
         if not isinstance(value, Mapping):
             return None
@@ -104,7 +104,7 @@ def part(value: Any, *path: str) -> Any:
 
 
 def text(value: Any, most: int = MOST_TEXT) -> str | None:
-    """Give a text or a number as text, cut; None for anything else, and for nothing."""
+    """Return a text or a number as text, cut; None for anything else, and for nothing."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     if isinstance(value, int) and abs(value) > 10**30:
@@ -114,7 +114,7 @@ def text(value: Any, most: int = MOST_TEXT) -> str | None:
 
 
 def address(value: Any) -> str | None:
-    """Give an address, out of its brackets; None for what has no @ or is too long."""
+    """Return an address, out of its brackets; None for what has no @ or is too long."""
     found = text(value, MOST_TEXT)
     if found is None or "@" not in found:
         return None
@@ -124,13 +124,13 @@ def address(value: Any) -> str | None:
 
 
 def texts(value: Any) -> list[str]:
-    """Give a text or a list of texts as a list."""
+    """Return a text or a list of texts as a list."""
     several = value if isinstance(value, list) else [value]
     return [one for each in several[:MOST_RECIPIENTS] if (one := text(each)) is not None]
 
 
 def mail_id(value: Any) -> UUID | None:
-    """Give our own id of a mail, None for anything else."""
+    """Return our own id of a mail, None for anything else."""
     if isinstance(value, list):
         value = value[0] if value else None
     if not isinstance(value, str) or not _UUID.fullmatch(value.strip()):
@@ -139,7 +139,7 @@ def mail_id(value: Any) -> UUID | None:
 
 
 def instant(value: Any) -> datetime | None:
-    """Give an instant: seconds or milliseconds since 1970 as a number or text, or ISO 8601."""
+    """Return an instant: seconds or milliseconds since 1970 as a number or text, or ISO 8601."""
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
@@ -168,7 +168,7 @@ def _of_iso(written: str) -> datetime | None:
 
 
 def network(value: Any) -> str | None:
-    """Give the network an address is of, /24 or /48: the address itself is not kept."""
+    """Return the network an address is of, /24 or /48: the address itself is not kept."""
     found = text(value, 64)
     if found is None:
         return None
@@ -181,5 +181,5 @@ def network(value: Any) -> str | None:
 
 
 def known(**named: Any) -> dict[str, Any]:
-    """Give what is known of these."""
+    """Return what is known of these."""
     return {name: value for name, value in named.items() if value is not None}

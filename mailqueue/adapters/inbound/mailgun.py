@@ -165,7 +165,7 @@ def _meaning(kind: str, said: Json) -> tuple[str | None, str | None]:
 
 
 def _is_dead(said: Json, number: int) -> bool:
-    """Say whether it is the mailbox that was refused for good."""
+    """Return whether it is the mailbox that was refused for good."""
     if not 500 <= number <= 599:
         return False
     code, detail = _code(said), _detail(said) or ""

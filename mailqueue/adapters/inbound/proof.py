@@ -16,7 +16,7 @@ _SECONDS = re.compile(r"[0-9]{1,12}")
 
 
 def is_one_of(given: str, secrets: Iterable[str]) -> bool:
-    """Say whether a text is one of these, all of which are looked at."""
+    """Return whether a text is one of these, all of which are looked at."""
     octets = given.encode("utf-8", "surrogatepass")
     is_known = False
     for secret in secrets:
@@ -27,18 +27,18 @@ def is_one_of(given: str, secrets: Iterable[str]) -> bool:
 
 
 def seconds_of(written: str) -> int | None:
-    """Give a moment in seconds since 1970 as headers carry it, None for anything else."""
+    """Return a moment in seconds since 1970 as headers carry it, None for anything else."""
     return int(written) if _SECONDS.fullmatch(written) and written.isascii() else None
 
 
 def is_fresh(seconds: int, now: datetime, *, past: timedelta, ahead: timedelta) -> bool:
-    """Say whether a moment lies within the window around now."""
+    """Return whether a moment lies within the window around now."""
     age = now.timestamp() - seconds
     return -ahead.total_seconds() <= age <= past.total_seconds()
 
 
 def base64_of(text: str) -> bytes | None:
-    """Give what standard base64 says, None for anything else, other spellings included."""
+    """Return what standard base64 says, None for anything else, other spellings included."""
     try:
         octets = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
@@ -47,7 +47,7 @@ def base64_of(text: str) -> bytes | None:
 
 
 def digest_of(*texts: str | bytes) -> str:
-    """Give a short name for texts, another one for any others."""
+    """Return a short name for texts, another one for any others."""
     hashed = hashlib.sha256()
     for one in texts:
         octets = one if isinstance(one, bytes) else one.encode("utf-8", "surrogatepass")

@@ -111,7 +111,7 @@ class Ses:
 
 
 def is_of_sns(url: str, *, path: str = "") -> bool:
-    """Say whether a URL leads to SNS and nowhere else; `path` is how its path has to end."""
+    """Return whether a URL leads to SNS and nowhere else; `path` is how its path has to end."""
     if not url.isascii() or not url.isprintable() or re.search(r"[\s\\]", url) or len(url) > 2_000:
         return False
     try:
@@ -188,7 +188,7 @@ def _is_signed(said: Mapping[str, Any], certificate: bytes, now: datetime) -> bo
 
 
 def signed_text(said: Mapping[str, Any]) -> bytes:
-    """Give what the signature of an envelope is of."""
+    """Return what the signature of an envelope is of."""
     names = SIGNED_BY_TYPE[said["Type"]]
     pieces = [f"{name}\n{said[name]}\n" for name in names if said.get(name) is not None]
     return "".join(pieces).encode("utf-8", "surrogatepass")

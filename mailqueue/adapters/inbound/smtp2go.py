@@ -105,7 +105,7 @@ def _said(request: InboundRequest) -> Json:
 
 
 def _field(said: Json, wanted: str) -> object:
-    """Give a field that is named after a header, in whatever case."""
+    """Return a field that is named after a header, in whatever case."""
     for name, value in said.items():
         if name.lower() == wanted:
             return value

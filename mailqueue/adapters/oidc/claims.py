@@ -14,7 +14,7 @@ _LONGEST_NAME = 200
 
 
 def fault_of(claims: dict[str, Any], wanted: OidcSettings, *, now: float) -> str | None:
-    """Say what is wrong with claims; None where nothing is. `now` in Unix seconds."""
+    """Return what is wrong with claims; None where nothing is. `now` in Unix seconds."""
     if claims.get("iss") != wanted.issuer:
         return "it is of another issuer"
     audience = claims.get("aud")
@@ -35,7 +35,7 @@ def fault_of(claims: dict[str, Any], wanted: OidcSettings, *, now: float) -> str
 
 
 def has_role(claims: dict[str, Any], wanted: OidcSettings) -> bool:
-    """Say whether the role is among those of the claim.
+    """Return whether the role is among those of the claim.
 
     The claim is found by its whole name, or inside others by names divided by dots. It is a list,
     words in one text, or an object that has roles as names.
@@ -51,7 +51,7 @@ def has_role(claims: dict[str, Any], wanted: OidcSettings) -> bool:
 
 
 def called(claims: dict[str, Any]) -> str | None:
-    """Give the readable name that a token has for people; never what they are known by."""
+    """Return the readable name that a token has for people; never what they are known by."""
     for name in ("preferred_username", "email", "name", "client_id"):
         given = claims.get(name)
         if isinstance(given, str) and given and given.isprintable():
@@ -60,7 +60,7 @@ def called(claims: dict[str, Any]) -> str | None:
 
 
 def _instant(claims: dict[str, Any], name: str) -> float | None:
-    """Give an instant; NaN for what is none, as it is neither before nor after anything."""
+    """Return an instant; NaN for what is none, as it is neither before nor after anything."""
     if name not in claims:
         return None
     given = claims[name]

@@ -35,7 +35,7 @@ class Fetcher:
         self._tls_context = tls_context
 
     async def keys_address(self, issuer: str) -> str:
-        """Give where the issuer says its keys are.
+        """Return where the issuer says its keys are.
 
         Raises:
             Unavailable: it does not say so, or says it of another issuer.
@@ -49,7 +49,7 @@ class Fetcher:
         return address
 
     async def document(self, url: str) -> dict[str, Any]:
-        """Give the JSON object at an address.
+        """Return the JSON object at an address.
 
         Raises:
             Unavailable: it cannot be had; the message says why.

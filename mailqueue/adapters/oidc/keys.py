@@ -49,7 +49,7 @@ class IssuerKeys:
         self._fetching = asyncio.Lock()
 
     async def find(self, kid: str | None, alg: str) -> Key | None:
-        """Give the key of that name that signs so; without a name, the only one that does.
+        """Return the key of that name that signs so; without a name, the only one that does.
 
         Raises:
             Unavailable: the issuer does not answer, and what it said before is too old.
@@ -94,7 +94,7 @@ class IssuerKeys:
 
 
 def chosen(keys: list[dict[str, Any]], kid: str | None, alg: str) -> Key | None:
-    """Give the key that verifies a token of that kid and alg; None for none, or more. Pure.
+    """Return the key that verifies a token of that kid and alg; None for none, or more. Pure.
 
     A token without a kid is verified where just one key fits.
     """
@@ -116,12 +116,12 @@ def _fits(key: dict[str, Any], kid: str | None, alg: str) -> bool:
 
 
 def one_name(alg: object) -> object:
-    """Give the newer of two names of one algorithm. Pure."""
+    """Return the newer of two names of one algorithm. Pure."""
     return "Ed25519" if alg == "EdDSA" else alg
 
 
 def _imported(key: dict[str, Any]) -> Key | None:
-    """Give what verifies; only the public members are read, as text."""
+    """Return what verifies; only the public members are read, as text."""
     members = {"RSA": ("n", "e"), "EC": ("crv", "x", "y"), "OKP": ("crv", "x")}[key["kty"]]
     public = {name: key.get(name) for name in ("kty", *members)}
     if not all(isinstance(value, str) and len(value) <= 4096 for value in public.values()):

@@ -45,7 +45,7 @@ class SignedTokens:
         self._clock = clock
 
     async def read(self, token: str) -> Identity:
-        """Say who bears the token; see the port."""
+        """Return who bears the token; see the port."""
         alg, kid = _signed_by(token)
         # Before anybody is asked for keys; what a token says counts after its signature only.
         _check(fault_of(_json_of(token.split(".")[1]), self._settings, now=self._clock()))
@@ -64,7 +64,7 @@ class SignedTokens:
 
 
 def _signed_by(token: str) -> tuple[str, str | None]:
-    """Give how a token says that it is signed, and by which key."""
+    """Return how a token says that it is signed, and by which key."""
     if len(token) > MOST_CHARACTERS or not _COMPACT.fullmatch(token):
         raise Unauthorized("this token is not valid")
     header = _json_of(token.partition(".")[0])

@@ -28,7 +28,7 @@ class Bounds:
 
 
 def of_account(usual: Bounds, settings: Mapping[str, Any]) -> Bounds:
-    """Give the bounds that hold for one account: contracts differ, and limits change."""
+    """Return the bounds that hold for one account: contracts differ, and limits change."""
     named = {
         field: settings.get(setting)
         for field, setting in (
@@ -43,7 +43,7 @@ def of_account(usual: Bounds, settings: Mapping[str, Any]) -> Bounds:
 def objection(
     bounds: Bounds, mail: Outgoing, *, octets: int, headers: Iterable[str] = ()
 ) -> Rejected | None:
-    """Say what of a mail the provider cannot carry, and what its limit is."""
+    """Return what of a mail the provider cannot carry, and what its limit is."""
     name = bounds.provider
     if bounds.octets is not None and octets > bounds.octets:
         most = f"{bounds.octets / MEGABYTE:g} MiB ({bounds.octets} octets)"

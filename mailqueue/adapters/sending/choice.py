@@ -25,7 +25,7 @@ SERVICE_BY_PROVIDER: Mapping[str, Callable[[Access], Service]] = {
 
 
 def service_of(provider: str, access: Access, *, reach: Reach) -> Service:
-    """Give the service of a provider with an HTTP API.
+    """Return the service of a provider with an HTTP API.
 
     Raises:
         ValueError: the key is not of the kind the provider needs.
@@ -37,7 +37,7 @@ def service_of(provider: str, access: Access, *, reach: Reach) -> Service:
 
 
 def smtp_tokens(document: Secret, *, mailbox: str, token_url: str, reach: Reach) -> Tokens:
-    """Give what logs in at an SMTP server that takes access tokens.
+    """Return what logs in at an SMTP server that takes access tokens.
 
     Raises:
         ValueError: the document is neither a service account's key file nor a refresh token.

@@ -94,7 +94,7 @@ class Gmail(Service):
 
 
 def addressed(mail: Outgoing) -> bytes:
-    """Give the message with To, Cc and Bcc that name the envelope's recipients and nobody else.
+    """Return the message with To, Cc and Bcc that name the envelope's recipients and nobody else.
 
     A message whose headers do so already stays as it is. The provider takes Bcc out again.
     """
@@ -147,7 +147,7 @@ def _meaning(answer: Answer, reason: str, text: str) -> Meaning:
 
 
 def _reason(error: dict[str, Any]) -> str:
-    """Give the first reason named, in the older form or the newer."""
+    """Return the first reason named, in the older form or the newer."""
     for name in ("errors", "details"):
         listed = error.get(name)
         for each in listed if isinstance(listed, list) else []:

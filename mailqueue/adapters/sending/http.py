@@ -87,7 +87,7 @@ class HttpTransport:
 
     @property
     def objection(self) -> Rejected | None:
-        """Say why nothing is to be asked now: the account was refused, or we were too fast."""
+        """Return why nothing is to be asked now: the account was refused, or we were too fast."""
         if self._rest is None:
             return None
         until, why = self._rest
@@ -112,7 +112,7 @@ class HttpChannel:
 
     @property
     def is_usable(self) -> bool:
-        """Say whether another mail may be sent here."""
+        """Return whether another mail may be sent here."""
         is_young = _now() - self._opened_at < self._transport.account.max_age.total_seconds()
         objection = self._transport.objection
         is_refused = objection is not None and objection.kind is Kind.ACCOUNT
@@ -138,7 +138,7 @@ class HttpChannel:
     async def _of_each(
         self, mails: Sequence[Outgoing], may_finish: Callable[[], bool]
     ) -> list[Verdict]:
-        """Send mails as `send` does, and give their verdicts."""
+        """Send mails as `send` does, and return their verdicts."""
         verdicts: list[Verdict] = []
         async for group in self._groups(mails):
             if isinstance(group, tuple):
@@ -155,7 +155,7 @@ class HttpChannel:
     async def _groups(
         self, mails: Sequence[Outgoing]
     ) -> AsyncIterator[list[Written] | tuple[Outgoing, Verdict]]:
-        """Give what goes in one call, or a mail that cannot go at all, in their order."""
+        """Yield what goes in one call, or a mail that cannot go at all, in their order."""
         group: list[Written] = []
         octets = 0
         for mail in mails:

@@ -48,7 +48,7 @@ class Grant(Protocol):
 
     @property
     def token_url(self) -> str:
-        """Say where they are got."""
+        """Return where they are got."""
         ...
 
     @property
@@ -57,7 +57,7 @@ class Grant(Protocol):
         ...
 
     def fields(self, now: float) -> dict[str, str]:
-        """Give the form that asks for a token; `now` in Unix seconds."""
+        """Return the form that asks for a token; `now` in Unix seconds."""
         ...
 
 
@@ -176,7 +176,7 @@ class Tokens:
         self._clock_is_behind = 0.0  # seconds
 
     async def get(self) -> Secret | Rejected:
-        """Give a token that lasts for minutes; a Rejected concerns the account."""
+        """Return a token that lasts for minutes; a Rejected concerns the account."""
         async with self._fetching:
             if self._token is None or time.monotonic() >= self._ends_at:
                 return await self._fetched()
@@ -209,7 +209,9 @@ class Tokens:
         return replace(why, detail=detail)
 
     def _is_clock_set(self, answer: Answer) -> bool:
-        """Set our clock by the server's where it refused and the two differ; say whether it did."""
+        """Set our clock by the server's where it refused and the two differ; return
+        whether it did.
+        """
         theirs = clock_of(answer)
         if not 400 <= answer.status < 500 or theirs is None:
             return False

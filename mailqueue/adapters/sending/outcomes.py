@@ -212,5 +212,5 @@ def _date(text: str) -> datetime | None:
 
 
 def cleaned(text: str) -> str:
-    """Give foreign words on one line, in bounds."""
+    """Return foreign words on one line, in bounds."""
     return _CONTROL.sub(" ", text).strip()[:DETAIL_CHARACTERS]

@@ -69,7 +69,7 @@ class Parts:
 
 
 def parts_of(mail: Outgoing) -> Parts:
-    """Give the parts of a mail that our own composer wrote, or a program that handed it in.
+    """Return the parts of a mail that our own composer wrote, or a program that handed it in.
 
     Recipients of the envelope that no header names are blind copies. Where the headers name
     nobody who is still to get it, copies become the addressees: providers want at least one.
@@ -131,13 +131,13 @@ def mailbox(person: Person) -> str:
 
 
 def recipients_of(mail: Outgoing) -> tuple[People, People, People]:
-    """Give To, Cc and Bcc of a mail, for providers that take the message but want them named."""
+    """Return To, Cc and Bcc of a mail, for providers that take the message but want them named."""
     headers = {name.lower(): value for name, value in reversed(_headers(mail.message))}
     return _recipients(headers, mail.envelope.recipients)
 
 
 def sender_of(mail: Outgoing) -> str:
-    """Give the address that From names, which need not be that of the envelope."""
+    """Return the address that From names, which need not be that of the envelope."""
     headers = {name.lower(): value for name, value in reversed(_headers(mail.message))}
     named = _people(headers.get("from", ""))
     return named[0].address if named else mail.envelope.sender

@@ -172,7 +172,7 @@ def _meaning(answer: Answer, code: int, text: str) -> Meaning:
 
 
 def _inactive(mail: Outgoing, answer: Answer, text: str) -> tuple[Refused, ...]:
-    """Give those that were left out of a mail that was taken for the others."""
+    """Return those that were left out of a mail that was taken for the others."""
     found = _INACTIVE.search(text)
     if found is None:
         return ()

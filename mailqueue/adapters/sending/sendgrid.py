@@ -168,7 +168,7 @@ def _address(mail: Outgoing, found: re.Match[str]) -> str | None:
 
 
 def _reset(answer: Answer) -> timedelta | None:
-    """Give the wait until the instant at which the provider counts anew, in Unix seconds."""
+    """Return the wait until the instant at which the provider counts anew, in Unix seconds."""
     text = answer.headers.get("x-ratelimit-reset", "")
     if "retry-after" in answer.headers or not re.fullmatch(r"[0-9]{1,12}", text):
         return None

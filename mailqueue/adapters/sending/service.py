@@ -19,19 +19,21 @@ _NOT_IN_NAMED_TAGS = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def tags_of(mail: Outgoing) -> tuple[str, ...]:
-    """Give the words a provider is to count a mail by; one without tags counts by its category."""
+    """Return the words a provider is to count a mail by; one without tags counts by its
+    category.
+    """
     given = mail.tags or (mail.category,)
     return tuple(dict.fromkeys(tag for one in given if (tag := cleaned(one))))
 
 
 def metadata_of(mail: Outgoing) -> dict[str, str]:
-    """Give what is to come back in the provider's events, name to value."""
+    """Return what is to come back in the provider's events, name to value."""
     category = {CATEGORY_NAME: cleaned(mail.category)} if mail.category else {}
     return {ID_NAME: str(mail.email_id), **category}
 
 
 def named_tags_of(mail: Outgoing) -> dict[str, str]:
-    """Give metadata and tags, for providers whose tags have names and few characters."""
+    """Return metadata and tags, for providers whose tags have names and few characters."""
     tags = {f"tag{n}": tag for n, tag in enumerate(tags_of(mail), 1)} if mail.tags else {}
     named = metadata_of(mail) | tags
     return {name: _NOT_IN_NAMED_TAGS.sub("_", value)[:256] for name, value in named.items()}
@@ -51,11 +53,11 @@ class Access:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def setting(self, name: str) -> str:
-        """Give a setting as text, "" where it is not set."""
+        """Return a setting as text, "" where it is not set."""
         return str(self.settings.get(name) or "")
 
     def extra(self, *, but: Collection[str] = ()) -> dict[str, Any]:
-        """Give further fields of the request without those of `but`, in lower case.
+        """Return further fields of the request without those of `but`, in lower case.
 
         Those are what a mail decides even where it has none: an account that names a blind copy
         would have each mail sent to an address that no suppression stops.
@@ -90,16 +92,16 @@ class Service(ABC):
 
     @abstractmethod
     def call(self, group: Sequence[Written]) -> Call:
-        """Give the request that sends these mails, signed for this moment."""
+        """Return the request that sends these mails, signed for this moment."""
 
     @abstractmethod
     def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
-        """Say what the answer means for each of the mails, in their order."""
+        """Return what the answer means for each of the mails, in their order."""
 
     async def authorise(self) -> Rejected | None:
         """Get what calls are authorised with, where that takes asking somebody."""
         return None
 
     def renew(self, answer: Answer) -> bool:  # noqa: ARG002
-        """Say whether the same call may succeed now: a token ran out, or our clock was wrong."""
+        """Return whether the same call may succeed now: a token ran out, or our clock was wrong."""
         return False

@@ -34,7 +34,7 @@ def signed_headers(
     service: str,
     at: datetime,
 ) -> tuple[tuple[str, str], ...]:
-    """Give the headers that sign a request without a query; `at` is an instant in UTC."""
+    """Return the headers that sign a request without a query; `at` is an instant in UTC."""
     moment = f"{at:%Y%m%dT%H%M%SZ}"
     headers = {"content-type": content_type, "host": host, "x-amz-date": moment}
     if credentials.token is not None:

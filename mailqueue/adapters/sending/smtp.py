@@ -124,7 +124,7 @@ class SmtpChannel:
 
     @property
     def is_usable(self) -> bool:
-        """Say whether another mail may be sent on this connection."""
+        """Return whether another mail may be sent on this connection."""
         age_s = asyncio.get_running_loop().time() - self._opened_at
         is_young = age_s < self._account.max_age.total_seconds()
         return is_young and self._left != 0 and self._conversation.is_usable

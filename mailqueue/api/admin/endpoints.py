@@ -134,7 +134,7 @@ async def providers(call: Call) -> Page[ProviderBoard]:
 
 
 async def health(call: Call) -> Health:
-    """Say how everything is."""
+    """Return how everything is."""
     async with call.connection() as conn:
         checks = await boards.health(conn)
     return Health(max((each.state for each in checks), key=_STATES.index, default="ok"), checks)

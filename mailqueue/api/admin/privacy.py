@@ -71,13 +71,13 @@ async def erase(call: Call) -> ShownErasure:
 
 
 async def show(call: Call) -> ShownErasure:
-    """Say how far an erasure is."""
+    """Return how far an erasure is."""
     async with call.connection() as conn:
         return _shown(await persons.last_erasure(conn, _project(call), call.path["email_hash"]))
 
 
 async def export(call: Call) -> ExportedPerson:
-    """Give out all that is stored about a person."""
+    """Return out all that is stored about a person."""
     project = _project(call)
     async with call.connection() as conn:
         spellings = await persons.find(conn, project, call.path["email_hash"])

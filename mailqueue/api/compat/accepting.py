@@ -44,7 +44,7 @@ class OneRefused(InputError):
 
 
 async def readied(call: Call, wanted: Wanted) -> Wanted:
-    """Give a mail with its template looked at, and its large files kept where they are to lie.
+    """Return a mail with its template looked at, and its large files kept where they are to lie.
 
     Raises:
         InvalidField: there is no such template, its variables will not do, or a file will not.
@@ -58,7 +58,7 @@ async def readied(call: Call, wanted: Wanted) -> Wanted:
 async def readied_all(
     call: Call, wanted: Sequence[Wanted | InvalidField]
 ) -> list[Wanted | InvalidField]:
-    """Give mails as `readied` does, each refused by itself."""
+    """Return mails as `readied` does, each refused by itself."""
     templates = _Templates(call)
     ready: list[Wanted | InvalidField] = []
     for one in wanted:
@@ -92,7 +92,7 @@ class _Templates:
         self._styled: dict[UUID, bool] = {}
 
     async def looked_at(self, wanted: TemplateRequest) -> Wanted:
-        """Give a mail from a template that exists, by its slug, with variables that will do."""
+        """Return a mail from a template that exists, by its slug, with variables that will do."""
         wanted = wanted.model_copy(update={"template_slug": await self._slug(wanted.template_slug)})
         named = (wanted.template, wanted.language)
         if named not in self._known:
@@ -126,7 +126,7 @@ class _Templates:
             raise InvalidField("inline_css", why)
 
     async def _slug(self, given: str) -> str:
-        """Give the slug of a template that may be named by its id."""
+        """Return the slug of a template that may be named by its id."""
         if given in self._slugs:
             return self._slugs[given]
         found = given
@@ -197,7 +197,7 @@ async def accepted_all(
 
 
 def _portions(emails: Mapping[int, NewEmail]) -> Iterator[list[int]]:
-    """Give the places of mails in groups that are handed to PostgreSQL in one statement."""
+    """Yield the places of mails in groups that are handed to PostgreSQL in one statement."""
     places: list[int] = []
     characters = 0
     for index, email in emails.items():

@@ -138,7 +138,7 @@ def _portions(emails: Sequence[NewEmail]) -> Iterator[list[NewEmail]]:
 
 
 async def _with_kept_files(call: Call, wanted: Sequence[Wanted]) -> list[Wanted]:
-    """Give mails that carry the same files with those kept once, and named by their ids."""
+    """Return mails that carry the same files with those kept once, and named by their ids."""
     files = wanted[0].attachments
     if not files:
         return list(wanted)

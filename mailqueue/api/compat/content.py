@@ -25,7 +25,7 @@ class Said:
 
 
 async def said_of(call: Call, email_id: UUID) -> Said:
-    """Give what a mail of the caller's project says.
+    """Return what a mail of the caller's project says.
 
     Raises:
         NotFound: there is none.

@@ -16,7 +16,7 @@ _PLAIN_NAME = re.compile(r'[^"<>(),:;@\\.\[\]]+')
 
 
 def split_mailboxes(text: str) -> list[str]:
-    """Give the mailboxes of a list with commas, each as `mailbox` writes it."""
+    """Return the mailboxes of a list with commas, each as `mailbox` writes it."""
     parts: list[str] = []
     part: list[str] = []
     is_quoted = is_framed = is_escaped = False
@@ -40,12 +40,14 @@ def split_mailboxes(text: str) -> list[str]:
 
 
 def mailbox(text: str) -> str:
-    """Give one mailbox as the rules of mail read it: the name decoded and quoted, if it has one."""
+    """Return one mailbox as the rules of mail read it: the name decoded and quoted, if it
+    has one.
+    """
     return framed(*parted(text))
 
 
 def parted(text: str) -> tuple[str, str]:
-    """Give name and address of a mailbox; what has no brackets is all address."""
+    """Return name and address of a mailbox; what has no brackets is all address."""
     trimmed = text.strip()
     before, bracket, address = trimmed.rpartition("<")
     if not bracket or not address.endswith(">"):
@@ -65,7 +67,7 @@ def _name(written: str) -> str:
 
 
 def framed(name: str | None, address: str) -> str:
-    """Give name and address as one mailbox; the name is quoted only where it has to be."""
+    """Return name and address as one mailbox; the name is quoted only where it has to be."""
     if not name:
         return address
     if _PLAIN_NAME.fullmatch(name):

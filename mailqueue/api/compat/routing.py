@@ -61,7 +61,9 @@ class ShapeRouting(BaseRoute):
         self._patterns.append(_Path(shape, pattern, methods))
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Say for starlette whether a path is a shape's; whether anything is there, comes later."""
+        """Return for starlette whether a path is a shape's; whether anything is there,
+        comes later.
+        """
         if scope["type"] != "http":
             return Match.NONE, {}
         shape, methods = self._found(scope)
@@ -124,7 +126,7 @@ class ShapeRouting(BaseRoute):
 
 
 def endpoint_of(scope: Scope) -> Endpoint:
-    """Give the endpoint of a request.
+    """Return the endpoint of a request.
 
     Raises:
         HTTPException: 404 where there is no such path, 405 where it has no such method.
@@ -141,12 +143,12 @@ def endpoint_of(scope: Scope) -> Endpoint:
 
 
 def trimmed(path: str) -> str:
-    """Give a path without a slash at its end. Pure."""
+    """Return a path without a slash at its end. Pure."""
     return path.rstrip("/") or "/"
 
 
 def is_below(path: str, roots: Iterable[str]) -> bool:
-    """Say whether a path is one of these, or lies below one. Pure."""
+    """Return whether a path is one of these, or lies below one. Pure."""
     return any(path == root or path.startswith(f"{root}/") for root in roots)
 
 

@@ -54,7 +54,7 @@ async def keep_batch(
 async def reschedule(
     conn: Conn, email_id: UUID, *, project_id: UUID, at: datetime, by: str
 ) -> Rescheduled | None:
-    """Give mail that was not tried yet another instant; None where the project has none such."""
+    """Return mail that was not tried yet another instant; None where the project has none such."""
     asked = {"id": email_id, "project_id": project_id, "at": at, "by": by}
     return await maybe(conn, "reschedule_email", asked, Rescheduled)
 

@@ -85,7 +85,7 @@ async def list_(call: Call) -> Page[ListedEmail]:
 
 
 async def email(call: Call) -> dict[str, Any]:
-    """Give one mail with its recipients, attempts and events."""
+    """Return one mail with its recipients, attempts and events."""
     email_id = call.id("email_id")
     async with call.connection() as conn:
         found = await sending_service.look_up(conn, call.caller, email_id)
@@ -101,7 +101,7 @@ async def email(call: Call) -> dict[str, Any]:
 
 
 def timeline(found: EmailDetail) -> list[dict[str, Any]]:
-    """Give what happened to a mail in one list, oldest first. Pure."""
+    """Return what happened to a mail in one list, oldest first. Pure."""
     one = found.email
     happened: list[tuple[datetime, str, str | None, str | None]] = [
         (one.created_at, "accepted", None, None),
@@ -140,7 +140,7 @@ async def events(call: Call) -> Page[Event]:
 
 
 async def source(call: Call) -> Response:
-    """Give the message as a server gets it, but for signatures."""
+    """Return the message as a server gets it, but for signatures."""
     email_id = call.id("email_id")
     shown = await find_letter(call.connection, project_id=call.caller.project_id, email_id=email_id)
     try:

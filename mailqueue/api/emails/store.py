@@ -54,6 +54,6 @@ async def act(
 
 
 async def find_sender_name(conn: Conn, given: str, *, project_id: UUID) -> str | None:
-    """Give the name of the sender account that has this id or name."""
+    """Return the name of the sender account that has this id or name."""
     asked = {"given": given, "project_id": project_id}
     return await maybe(conn, "find_sender_name", asked, str)

@@ -19,7 +19,7 @@ class Administrators:
     reader: TokenReader | None = None
 
     async def of(self, token: str) -> Admin:
-        """Say who bears a token.
+        """Return who bears a token.
 
         Raises:
             Unauthorized: it is not in force.

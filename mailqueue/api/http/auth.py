@@ -19,7 +19,7 @@ OWN_ONLY = "a test key sees and changes test things only"
 
 
 def credential_of(request: Request) -> str:
-    """Give the key or token of X-API-Key or Authorization: Bearer.
+    """Return the key or token of X-API-Key or Authorization: Bearer.
 
     Raises:
         Unauthorized: there is none.
@@ -37,7 +37,7 @@ def credential_of(request: Request) -> str:
 async def admitted(
     endpoint: Endpoint, runtime: Runtime, request: Request, *, path: Mapping[str, str]
 ) -> Caller | Admin:
-    """Say who asks.
+    """Return who asks.
 
     Raises:
         Unauthorized: key or token is missing or not in force.
@@ -78,7 +78,7 @@ def reads_only(endpoint: Endpoint, who: Caller | Admin) -> bool:
 
 
 async def let_in(caller: Caller, allowance: Allowance) -> Standing | None:
-    """Count a request of a key and its project; give how the key stands, None without a bound.
+    """Count a request of a key and its project; return how the key stands, None without a bound.
 
     Raises:
         RanOut: says which of both, and when to come again.

@@ -47,7 +47,7 @@ async def body_of(request: Request, *, most: int = BODY_BYTES) -> bytes:
 
 
 def head_of(request: Request) -> dict[bytes, bytes]:
-    """Give the headers by name; put together once, for those who look several up."""
+    """Return the headers by name; put together once, for those who look several up."""
     found: dict[bytes, bytes] | None = request.scope.get(HEAD)
     if found is None:
         found = request.scope[HEAD] = dict(request.scope["headers"])
@@ -125,7 +125,7 @@ async def read_as(model: type[BaseModel], request: Request, body: bytes) -> Base
 
 
 def is_heavy(body: bytes) -> bool:
-    """Say whether reading a body takes so long that others would notice."""
+    """Return whether reading a body takes so long that others would notice."""
     return len(body) > LARGE_BYTES or most_values_in(body) > HEAVY_VALUES
 
 
@@ -147,7 +147,7 @@ def parsed(model: type[BaseModel], body: bytes) -> BaseModel:
 
 
 def asked(model: type[BaseModel] | None, request: Request) -> BaseModel | None:
-    """Give the query as the model; a name that stands twice is a list.
+    """Return the query as the model; a name that stands twice is a list.
 
     Raises:
         InvalidField: a parameter is wrong or unknown.

@@ -66,13 +66,13 @@ class Call:
 
     @property
     def caller(self) -> Caller:
-        """Say whose key asks."""
+        """Return whose key asks."""
         assert self._caller is not None, "an endpoint for administrators has no caller"
         return self._caller
 
     @property
     def admin(self) -> Admin:
-        """Say which administrator asks."""
+        """Return which administrator asks."""
         assert self._admin is not None, "an endpoint for keys has no administrator"
         return self._admin
 
@@ -85,7 +85,7 @@ class Call:
 
     @property
     def tenant(self) -> UUID | None:
-        """Give the project that may be seen; None for administrators, who see all."""
+        """Return the project that may be seen; None for administrators, who see all."""
         return self._caller.project_id if self._caller is not None else None
 
     @property
@@ -108,7 +108,7 @@ class Call:
 
     @property
     def idempotency_key(self) -> str | None:
-        """Give the header Idempotency-Key."""
+        """Return the header Idempotency-Key."""
         given = head_of(self.request).get(b"idempotency-key")
         return None if given is None else given.decode("latin-1")
 
@@ -122,7 +122,7 @@ class Call:
         return f"test sha256 {hashlib.sha256(key.encode()).hexdigest()}"
 
     def id(self, name: str) -> UUID:
-        """Give a variable of the path as the id of a thing, named `email_id` for an email.
+        """Return a variable of the path as the id of a thing, named `email_id` for an email.
 
         Raises:
             NotFound: it is no id, so there is no such thing.

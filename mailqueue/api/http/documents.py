@@ -15,7 +15,7 @@ from mailqueue.api.http.responses import json_bytes_answer
 
 
 def document_routes(endpoints: Sequence[Endpoint]) -> list[BaseRoute]:
-    """Give both; they are made when they are first asked for, and need no key."""
+    """Return both; they are made when they are first asked for, and need no key."""
 
     @cache
     def document() -> Json:

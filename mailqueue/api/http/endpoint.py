@@ -64,7 +64,7 @@ class Endpoint:
 
     @property
     def once_is(self) -> Once:
-        """Say what Idempotency-Key does here."""
+        """Return what Idempotency-Key does here."""
         if self.once is not None:
             return self.once
         return Once.TOGETHER if self.method == "POST" else Once.NEVER

@@ -17,7 +17,7 @@ from mailqueue.settings.environment import DatabaseSettings
 
 
 def health_routes(pool: Pool, database: DatabaseSettings) -> list[BaseRoute]:
-    """Give `/healthz`, which asks nobody, and `/readyz`, which asks the database."""
+    """Return `/healthz`, which asks nobody, and `/readyz`, which asks the database."""
     readiness = _Readiness(pool, database, read_schema(sql_folder()))
     return [Route("/healthz", alive), Route("/readyz", readiness.answer)]
 
@@ -34,7 +34,8 @@ class _Readiness:
     schema: Schema
 
     async def answer(self, request: Request) -> Response:  # noqa: ARG002
-        """Say whether a mail handed in here now would be accepted; else 503 with what is missing.
+        """Return whether a mail handed in here now would be accepted; else 503 with what is
+        missing.
 
         A schema newer than this process is no fault: it goes on until it is started anew.
         """

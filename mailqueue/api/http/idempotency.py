@@ -120,7 +120,7 @@ def _again(kept: _Kept, earlier: store.Earlier) -> Response:
 
 
 def _fingerprint(call: Call, body: bytes) -> bytes:
-    """Give what two requests have in common that ask the same."""
+    """Return what two requests have in common that ask the same."""
     request = call.request
     digest = hashlib.sha256(f"{request.method} {request.url.path}?{request.url.query}\n".encode())
     digest.update(_canonical(body))

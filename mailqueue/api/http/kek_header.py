@@ -54,7 +54,7 @@ def needed_key(request: Request, name: str = KEK) -> OwnKey:
 
 
 def platform_key(call: Call) -> MasterKey:
-    """Give the master key of this installation.
+    """Return the master key of this installation.
 
     Raises:
         Conflict: it has none, so that nothing can be sealed.
@@ -67,7 +67,7 @@ def platform_key(call: Call) -> MasterKey:
 
 @contextmanager
 def refused_as_header() -> Iterator[None]:
-    """Say of a wrong key in which header it stands."""
+    """Yield of a wrong key in which header it stands."""
     try:
         yield
     except InvalidField as exc:

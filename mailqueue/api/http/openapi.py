@@ -89,7 +89,7 @@ IDEMPOTENCY_KEY: Json = {
 
 
 def openapi(endpoints: Sequence[Endpoint]) -> Json:
-    """Give the document."""
+    """Return the document."""
     schemas, components = _schemas(endpoints)
     paths: dict[str, Json] = {}
     for endpoint in endpoints:
@@ -116,7 +116,7 @@ def openapi(endpoints: Sequence[Endpoint]) -> Json:
 
 
 def _schemas(endpoints: Sequence[Endpoint]) -> tuple[Mapping[Any, Json], Json]:
-    """Give the schema of each endpoint's body and answer, and what those refer to."""
+    """Return the schema of each endpoint's body and answer, and what those refer to."""
     adapters = []
     for number, endpoint in enumerate(endpoints):
         if endpoint.request is not None:

@@ -37,7 +37,7 @@ class Page(Generic[T]):
 
 
 def page_of(rows: Sequence[T], limit: int, *, key: Callable[[T], Sequence[Any]]) -> Page[T]:
-    """Give the page of rows read with `limit + 1`; `key` is what the statement pages by."""
+    """Return the page of rows read with `limit + 1`; `key` is what the statement pages by."""
     shown = list(rows[:limit])
     more = len(rows) > limit
     return Page(shown, cursor_of(*key(shown[-1])) if more else None)

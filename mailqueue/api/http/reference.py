@@ -59,7 +59,7 @@ class Page:
 
 
 def reference_page(document: Json, *, origin: str) -> Page:
-    """Give the page; commands go to `origin`, where that is one."""
+    """Return the page; commands go to `origin`, where that is one."""
     base = origin if _ORIGIN.fullmatch(origin) else USUAL_ORIGIN
     groups: dict[str, list[Operation]] = {tag["name"]: [] for tag in document["tags"]}
     for path, methods in document["paths"].items():
@@ -127,7 +127,7 @@ def _parameter(about: Json, schemas: Json) -> Field:
 
 
 def _fields(schema: Json, schemas: Json, *, before: str = "", depth: int = 0) -> Iterator[Field]:
-    """Give the fields of an object, needed ones first; of objects in it under dotted names."""
+    """Yield the fields of an object, needed ones first; of objects in it under dotted names."""
     found = _resolved(schema, schemas)
     if found.get("type") == "array":
         yield from _fields(found.get("items", {}), schemas, before=f"{before}[].", depth=depth)
@@ -143,7 +143,7 @@ def _fields(schema: Json, schemas: Json, *, before: str = "", depth: int = 0) ->
 
 
 def _inside(schema: Json, schemas: Json, *, before: str, depth: int) -> Iterator[Field]:
-    """Give the fields of objects in a field; what several of its forms have is given once."""
+    """Yield the fields of objects in a field; what several of its forms have is given once."""
     forms = [found for found in _forms(schema, schemas, before) if "properties" in found[1]]
     seen: set[tuple[str, str]] = set()
     for name, form in forms:
@@ -155,7 +155,7 @@ def _inside(schema: Json, schemas: Json, *, before: str, depth: int) -> Iterator
 
 
 def _forms(schema: Json, schemas: Json, name: str) -> Iterator[tuple[str, Json]]:
-    """Give what a field may be, with lists and objects by name taken apart: `a[]`, `a.*`."""
+    """Yield what a field may be, with lists and objects by name taken apart: `a[]`, `a.*`."""
     for each in schema.get("anyOf", [schema]):
         found = _resolved(each, schemas)
         if "anyOf" in found or "anyOf" in each:
@@ -169,7 +169,7 @@ def _forms(schema: Json, schemas: Json, name: str) -> Iterator[tuple[str, Json]]
 
 
 def _values(schema: Json) -> Json:
-    """Give the schema of what an object has under names of the caller's; {} where it has none."""
+    """Return the schema of what an object has under names of the caller's; {} where it has none."""
     found = next(iter(schema.get("patternProperties", {}).values()), None)
     found = schema.get("additionalProperties") if found is None else found
     return found if isinstance(found, dict) else {}
@@ -229,7 +229,7 @@ def _bounded(kind: str, schema: Json) -> str:
 def _command(
     method: str, path: str, about: Mapping[str, Any], *, example: Json | None, origin: str
 ) -> str:
-    """Give a command for a shell in which $API_KEY is set, and what the path names."""
+    """Return a command for a shell in which $API_KEY is set, and what the path names."""
     url = re.sub(r"{(\w+)}", lambda found: _variable(found[1]), origin + path)
     is_admins = any("administrator" in each for each in about["security"])
     header = "Authorization: Bearer $ADMIN_TOKEN" if is_admins else "X-API-Key: $API_KEY"
@@ -262,7 +262,7 @@ _INLINE = ("reference.css", "reference.js")
 
 
 def _coded(text: str) -> Markup:
-    """Give text whose `words` are shown as code; all else is escaped."""
+    """Return text whose `words` are shown as code; all else is escaped."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -274,7 +274,7 @@ def _coded(text: str) -> Markup:
 
 
 def _breakable(text: str, behind: str) -> Markup:
-    """Give text that a narrow screen breaks behind this character before anywhere else."""
+    """Return text that a narrow screen breaks behind this character before anywhere else."""
     return Markup("{}<wbr>").format(behind).join(text.split(behind))
 
 

@@ -91,7 +91,7 @@ class Violations(InvalidField):
 def json_answer(
     document: object, *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Give a value as JSON: dataclasses, models, UUIDs and instants included."""
+    """Return a value as JSON: dataclasses, models, UUIDs and instants included."""
     body = b"" if status == HTTPStatus.NO_CONTENT else as_json(document)
     return json_bytes_answer(body, status=status, headers=headers)
 
@@ -103,7 +103,7 @@ def json_bytes_answer(
     headers: Mapping[str, str] | None = None,
     content_type: str | None = None,
 ) -> Response:
-    """Give JSON that is written already, or something else of another type."""
+    """Return JSON that is written already, or something else of another type."""
     answer = _Written(body, status)
     if headers:
         answer.raw_headers += [
@@ -141,7 +141,7 @@ def error_answer(
     more: Mapping[str, object] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Give an error in the shape all errors have."""
+    """Return an error in the shape all errors have."""
     document = {"statusCode": status, "name": name, "message": message, **(more or {})}
     return json_answer(
         document | {"request_id": scope.get(REQUEST_ID)}, status=status, headers=headers

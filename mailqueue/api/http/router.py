@@ -64,7 +64,7 @@ class Routing(BaseRoute):
         return branch.methods
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Say for starlette whether a path is ours; whether the method is, too, comes later."""
+        """Return for starlette whether a path is ours; whether the method is, too, comes later."""
         if scope["type"] != "http":
             return Match.NONE, {}
         path = scope["path"]
@@ -139,7 +139,7 @@ def limit_headers(standing: Standing | None, of: bytes = b"key") -> Limits:
 
 
 def variables(endpoint: Endpoint, path: str) -> Mapping[str, str]:
-    """Give what stands in the path for each variable of the endpoint's."""
+    """Return what stands in the path for each variable of the endpoint's."""
     if "{" not in endpoint.path:
         return {}
     both = zip(endpoint.path.split("/"), path.split("/"), strict=True)

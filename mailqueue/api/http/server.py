@@ -50,7 +50,7 @@ class _Server(uvicorn.Server):
 async def listening(
     app: ASGIApp, sock: socket.socket, *, connections: type[BoundedHeads] = BoundedHeads
 ) -> AsyncIterator[str]:
-    """Serve the app on the socket while the block runs; gives its URL."""
+    """Serve the app on the socket while the block runs; yield its URL."""
     config = uvicorn.Config(
         app,
         loop="none",
@@ -71,7 +71,7 @@ async def listening(
 
 
 def local_url(scheme: str, host: str, port: int) -> str:
-    """Give the URL a program on this machine reaches a server by."""
+    """Return the URL a program on this machine reaches a server by."""
     if host in ("0.0.0.0", "::"):  # noqa: S104
         host = "127.0.0.1"
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

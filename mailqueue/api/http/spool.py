@@ -19,7 +19,7 @@ LEAST_BYTES_A_SECOND = 16 * 1024
 
 @asynccontextmanager
 async def spooled(request: Request, *, most: int) -> AsyncIterator[BinaryIO]:
-    """Give the body as a file that is gone after the block.
+    """Yield the body as a file that is gone after the block.
 
     Raises:
         HTTPException: 413 beyond `most` bytes, 408 when it comes too slowly, 415 when compressed.

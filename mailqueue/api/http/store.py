@@ -48,7 +48,7 @@ class Earlier(NamedTuple):
 
 
 async def claim_answer(conn: Conn, owner: UUID, key: str, *, fingerprint: bytes) -> Earlier | None:
-    """Take a key; give what was answered under it where somebody has it.
+    """Take a key; return what was answered under it where somebody has it.
 
     Raises:
         Busy: whoever takes it at this moment does not come to an end.
@@ -83,7 +83,7 @@ async def give_back_answer(conn: Conn, owner: UUID, key: str) -> None:
 
 
 async def find_suppression(conn: Conn, email_id: UUID) -> str | None:
-    """Give the reason a mail was suppressed for when it was accepted, if it was."""
+    """Return the reason a mail was suppressed for when it was accepted, if it was."""
     return await maybe(conn, "find_suppression_at_accept", {"id": email_id}, str)
 
 
@@ -116,5 +116,5 @@ async def list_events(
 
 
 async def find_refusal(conn: Conn) -> str | None:
-    """Say why no mail is accepted now; None while it is."""
+    """Return why no mail is accepted now; None while it is."""
     return await maybe(conn, "find_refusal", None, str)

@@ -114,7 +114,7 @@ def _error(fault: str, path: tuple[str | int, ...]) -> InitErrorDetails:
 
 
 def _faults(schema: Any, value: Any, named: dict[str, Any]) -> Iterator[Fault]:
-    """Give names that a model below the schema does not have, and what is wrong in objects."""
+    """Yield names that a model below the schema does not have, and what is wrong in objects."""
     match schema.get("type"):
         case "definitions":
             known = named | {each["ref"]: each for each in schema["definitions"]}
@@ -185,7 +185,9 @@ def _innermost(schema: Any) -> Any:
 
 
 def _fits(schema: Any, value: Any) -> bool:
-    """Say whether a choice of a union may be for a value: a list for lists, others for objects."""
+    """Return whether a choice of a union may be for a value: a list for lists, others for
+    objects.
+    """
     return isinstance(value, list) if _innermost(schema) == "list" else isinstance(value, dict)
 
 
@@ -194,7 +196,7 @@ _KNOWN: dict[int, bool] = {}  # by id: schemas live as long as their models
 
 
 def _has_names(schema: Any) -> bool:
-    """Say whether there are objects in it."""
+    """Return whether there are objects in it."""
     if id(schema) not in _KNOWN:
         _KNOWN[id(schema)] = _found_names(schema)
     return _KNOWN[id(schema)]

@@ -56,7 +56,7 @@ class ShownVault:
 
 
 async def show(call: Call) -> ShownVault:
-    """Say who holds the key."""
+    """Return who holds the key."""
     async with call.connection() as conn:
         return _shown(
             await ownkey.list_vaults(
@@ -107,7 +107,7 @@ async def lock(call: Call) -> ShownVault:
 
 
 async def rewrap(call: Call) -> ShownVault:
-    """Give the data keys to the new key, or back to the platform."""
+    """Return the data keys to the new key, or back to the platform."""
     body: SetOwnKey = call.body
     own, new = needed_key(call.request), own_key_of(call.request, NEW_KEK)
     master = platform_key(call)

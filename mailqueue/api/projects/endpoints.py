@@ -103,7 +103,7 @@ async def activate(call: Call) -> ShownProject:
 
 
 async def stats(call: Call) -> ShownStats:
-    """Say what was sent, and what may still be."""
+    """Return what was sent, and what may still be."""
     query: StatsQuery = call.query
     async with call.connection() as conn:
         found = await named(conn, call.path["id"])

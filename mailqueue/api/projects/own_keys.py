@@ -186,7 +186,7 @@ def _check_reach(caller: Caller, scopes: list[str], *, is_test: bool) -> None:
 
 
 def shown(key: ApiKey) -> ShownKey:
-    """Give a key as it may be shown."""
+    """Return a key as it may be shown."""
     fields = asdict(key)
     return ShownKey(
         prefix=fields.pop("hint"),
@@ -198,7 +198,7 @@ def shown(key: ApiKey) -> ShownKey:
 
 
 def made(issued: IssuedKey) -> MadeKey:
-    """Give a new key as it is shown once."""
+    """Return a new key as it is shown once."""
     key = issued.record
     return MadeKey(
         id=key.id,

@@ -106,7 +106,7 @@ class ProjectSettings(StrictlyGiven):
     """Days records are kept, by kind such as `email_history`; null takes back a kind's rule."""
 
     def settings(self) -> dict[str, Any]:
-        """Give what was said, under the names of `projects.change`."""
+        """Return what was said, under the names of `projects.change`."""
         said = self.model_fields_set - {"slug", "retention"}
         return {SETTING_BY_FIELD.get(name, name): getattr(self, name) for name in sorted(said)}
 
@@ -220,7 +220,7 @@ class ShownStats:
 
 
 def shown(project: Project, retention: list[ProjectRetention] | None = None) -> ShownProject:
-    """Give a project as administrators see it."""
+    """Return a project as administrators see it."""
     return ShownProject(
         id=project.id,
         slug=project.name,
@@ -261,7 +261,7 @@ def shown(project: Project, retention: list[ProjectRetention] | None = None) -> 
 
 
 def shown_stats(standing: Standing) -> ShownStats:
-    """Give how a project stands as administrators see it."""
+    """Return how a project stands as administrators see it."""
     days = [asdict(day) for day in standing.days]
     totals = {name: sum(day[name] for day in days) for name in days[0] if name != "day"}
     today = standing.today

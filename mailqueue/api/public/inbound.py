@@ -20,7 +20,7 @@ MOST_TOKEN = 200
 
 
 def inbound_routes(runtime: Runtime) -> list[BaseRoute]:
-    """Give the URLs of providers' webhooks."""
+    """Return the URLs of providers' webhooks."""
     reception = Reception(
         runtime.services.inbound,
         runtime.borrow,

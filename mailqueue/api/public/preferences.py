@@ -56,7 +56,7 @@ async def preferences(visit: Visit) -> Response:
 
 
 def _choices(found: Subscriptions, form: dict[str, str], *, today: date) -> list[Choice] | None:
-    """Give what a form asks for; None where it pauses until a day that cannot be. Pure.
+    """Return what a form asks for; None where it pauses until a day that cannot be. Pure.
 
     What it does not name stays as it is: a category may have been added since it was shown.
     """

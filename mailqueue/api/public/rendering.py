@@ -24,7 +24,7 @@ class Brand:
 
 
 def brand_of(color: str | None) -> Brand:
-    """Give a colour and the one words on it are read best in (WCAG 2.2, 1.4.3). Pure."""
+    """Return a colour and the one words on it are read best in (WCAG 2.2, 1.4.3). Pure."""
     color = color or OURS
     bright = _luminance(color)
     # One of them is always above 4.5.
@@ -65,7 +65,7 @@ def _headers(nonce: str, words: Words) -> dict[str, str]:
 
 
 def _luminance(color: str) -> float:
-    """Give the relative luminance of #rrggbb (WCAG 2.2)."""
+    """Return the relative luminance of #rrggbb (WCAG 2.2)."""
     channels = (int(color[place : place + 2], 16) / 255 for place in (1, 3, 5))
     red, green, blue = (
         one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in channels

@@ -12,7 +12,7 @@ from mailqueue.vault.masterkey import master_key_of
 
 
 def people_routes(runtime: Runtime) -> list[BaseRoute]:
-    """Give the pages that links in mail lead to, where people choose what they get."""
+    """Return the pages that links in mail lead to, where people choose what they get."""
     keyring = Keyring(lambda: master_key_of(runtime.settings))
     leaving = Visiting(runtime, keyring, Kind.UNSUBSCRIBE, unsubscribe)
     choosing = Visiting(runtime, keyring, Kind.PREFERENCES, preferences)

@@ -62,7 +62,7 @@ class Repeats:
         self._counts: dict[str, int] = {}
 
     def is_too_often(self, text: str) -> bool:
-        """Say whether a token came more often in this second than anybody needs."""
+        """Return whether a token came more often in this second than anybody needs."""
         second = int(self._now())
         if second != self._second:
             self._second = second
@@ -82,7 +82,7 @@ class Recorder:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def record(self, asked: Asked) -> str | None:
-        """Record an open or a click; give where a link leads.
+        """Record an open or a click; return where a link leads.
 
         Raises:
             NowhereToGo: the link is not known, and nothing is recorded.
@@ -99,7 +99,7 @@ class Recorder:
         return await asked.answer
 
     async def destination(self, asked: Asked) -> str:
-        """Say where a link leads, and record nothing.
+        """Return where a link leads, and record nothing.
 
         Raises:
             NowhereToGo: the link is not known.

@@ -65,7 +65,7 @@ class TrackingRoute(BaseRoute):
         self._loading = asyncio.Lock()
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Say for starlette whether a path is ours."""
+        """Return for starlette whether a path is ours."""
         is_ours = scope["type"] == "http" and scope["path"][:_START] in _KINDS
         return (Match.FULL, {}) if is_ours else (Match.NONE, {})
 

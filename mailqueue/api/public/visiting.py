@@ -44,7 +44,7 @@ class Visit:
 
     @property
     def user_agent(self) -> str | None:
-        """Give what they browse with; None where they ask not to be known by it."""
+        """Return what they browse with; None where they ask not to be known by it."""
         headers = self.request.headers
         if headers.get("dnt") == "1" or headers.get("sec-gpc") == "1":
             return None
@@ -56,13 +56,13 @@ class Visit:
         return self.runtime.transaction(self.reader.project_id, by="recipient")
 
     def path_to(self, kind: Kind) -> str:
-        """Give the path of another page for the same person."""
+        """Return the path of another page for the same person."""
         token = self.seals.seal(Token(kind, self.token.email_id, self.token.recipient))
         return f"/t/u/{token}" if kind is Kind.UNSUBSCRIBE else f"/pref/{token}"
 
     @property
     def shown_address(self) -> str:
-        """Give the address so that its owner knows it, and whoever looks over does not."""
+        """Return the address so that its owner knows it, and whoever looks over does not."""
         local, _, domain = self.reader.address.rpartition("@")
         return f"{local[:2] if len(local) > 3 else local[:1]}•••@{domain}"
 

@@ -32,7 +32,7 @@ class Words:
         return escape(self[name]).format(**kept)
 
     def quoted(self, name: str) -> str:
-        """Give a name as people set it apart."""
+        """Return a name as people set it apart."""
         return self["quoted"].format(name=name)
 
     def day(self, at: date | datetime) -> str:
@@ -83,7 +83,7 @@ def words_for(*, chosen: str | None, accepted: str, of_mail: str | None) -> Word
 
 
 def _wanted(accepted: str) -> Iterator[str]:
-    """Give the tags of a header, those that are wanted most first."""
+    """Yield the tags of a header, those that are wanted most first."""
     weighed = []
     for place, part in enumerate(accepted.split(",")[:_MOST_TAGS]):
         tag, _, rest = part.strip().partition(";")

@@ -124,7 +124,7 @@ Credentials = Annotated[dict[str, Any], WithJsonSchema({"anyOf": _SCHEMAS})]
 
 
 def way_out(provider: Provider, given: Mapping[str, Any]) -> NewSender:
-    """Give the way out these credentials make; name and the rest are another's to fill in.
+    """Return the way out these credentials make; name and the rest are another's to fill in.
 
     Raises:
         InvalidField: named credentials.host and so on; nothing secret is repeated.
@@ -158,7 +158,7 @@ def way_out(provider: Provider, given: Mapping[str, Any]) -> NewSender:
 
 
 def shown(account: SenderAccount) -> dict[str, Any]:
-    """Give an account's credentials as they may be shown, under the names they are given by."""
+    """Return an account's credentials as they may be shown, under the names they are given by."""
     settings = dict(account.provider_settings or {})
     secret = None if account.smtp_password is None else MASK
     match account.provider:

@@ -75,7 +75,7 @@ class _Config(Given):
     """
 
     def limits(self) -> LimitsChange:
-        """Give the limits that are named."""
+        """Return the limits that are named."""
         named = {name: getattr(self, name) for name in LIMIT_NAMES if name in self.model_fields_set}
         if "rate_limit_per_sec" in named:
             named["rate_per_second"] = named.pop("rate_limit_per_sec")
@@ -141,7 +141,7 @@ class ConfigChange(_Config):
     """Where its day begins at midnight, such as `Europe/Berlin`."""
 
     def named(self, *names: str) -> dict[str, Any]:
-        """Give those of these fields that the request names."""
+        """Return those of these fields that the request names."""
         return {name: getattr(self, name) for name in names if name in self.model_fields_set}
 
 

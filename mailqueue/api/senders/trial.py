@@ -26,7 +26,7 @@ _TAG = "Sender accounts"
 
 
 async def test(call: Call) -> Tried:
-    """Connect, log in and, if asked, send a mail; say what was said meanwhile."""
+    """Connect, log in and, if asked, send a mail; return what was said meanwhile."""
     body: TestRequest = call.body
     if call.caller.is_test:
         raise Forbidden("a live key: mail of a test key goes to the trap only")
@@ -87,7 +87,7 @@ def _refusal(verdict: Verdict | None) -> Rejected | None:
 
 
 async def show_health(call: Call) -> ShownHealth:
-    """Say how an account fares."""
+    """Return how an account fares."""
     async with call.connection() as conn:
         account = await account_of(conn, call)
         found = await health.of_account(conn, account.project, name=account.name)

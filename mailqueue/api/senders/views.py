@@ -60,7 +60,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 async def account_of(conn: Conn, call: Call) -> SenderAccount:
-    """Give the account that the path names.
+    """Return the account that the path names.
 
     Raises:
         NotFound: the caller's project has none of that id; the trap is nobody's.
@@ -75,13 +75,13 @@ async def account_of(conn: Conn, call: Call) -> SenderAccount:
 
 
 async def shown_one(conn: Conn, account: SenderAccount) -> ShownConfig:
-    """Give one account as callers see it."""
+    """Return one account as callers see it."""
     everyone = await accounts.list_all(conn, project=account.project)
     return next(one for one in await shown(conn, account.project, everyone) if one.id == account.id)
 
 
 async def shown(conn: Conn, project: str, found: Sequence[SenderAccount]) -> list[ShownConfig]:
-    """Give all accounts of a project as callers see them, the trap left out."""
+    """Return all accounts of a project as callers see them, the trap left out."""
     mine = [account for account in found if account.provider is not Provider.TRAP]
     today = await accounts.headroom_by_id(conn, mine)
     circuits = {one.sender: one for one in await health.of_all(conn, project=project)}
@@ -141,7 +141,7 @@ def _config(
 
 
 def _routing(rules: Sequence[Route]) -> ShownRouting | None:
-    """Give what rules name the account for; those by tag are not said here."""
+    """Return what rules name the account for; those by tag are not said here."""
     mine = [rule for rule in rules if rule.tag is None]
     if not mine:
         return None

@@ -99,7 +99,7 @@ async def sent_to_many(
 
 
 def own_of(one: BatchRecipient) -> dict[str, Any]:
-    """Give what stands in the message of one recipient."""
+    """Return what stands in the message of one recipient."""
     own: dict[str, Any] = {"recipient": one.email}
     if one.name is not None:
         own["name"] = one.name

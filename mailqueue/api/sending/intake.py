@@ -50,7 +50,7 @@ class Intake:
     async def send(
         self, caller: Caller, request: SendRequest | TemplateRequest, *, size: int
     ) -> Sent:
-        """Accept the mail of one request of `size` bytes and say what became of it.
+        """Accept the mail of one request of `size` bytes and return what became of it.
 
         Raises:
             MailqueueError: what `mail.new_email` and the rules of mail refuse.
@@ -118,7 +118,7 @@ class Intake:
 
 
 def _is_let_in(asked: _Asked, valid: Collection[UUID]) -> bool:
-    """Say whether the key is still in force, and refuse it where it is not."""
+    """Return whether the key is still in force, and refuse it where it is not."""
     if asked.caller.id not in valid:
         asked.refuse(not_in_force())
         return False

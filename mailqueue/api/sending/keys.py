@@ -9,7 +9,7 @@ OneMail = TypeVar("OneMail", SendRequest, TemplateRequest)
 
 
 def with_key(wanted: OneMail, idempotency_key: str | None) -> OneMail:
-    """Give a request with the key that its header names.
+    """Return a request with the key that its header names.
 
     Raises:
         InvalidField: the body names another.

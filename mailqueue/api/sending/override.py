@@ -43,7 +43,7 @@ _FIELD_BY_NAME = MappingProxyType(
 async def sent_by_override(
     call: Call, wanted: SendRequest | TemplateRequest, override: SmtpOverride, chosen: Chosen | None
 ) -> Response:
-    """Send a mail and say what became of it, or queue it with its server.
+    """Send a mail and return what became of it, or queue it with its server.
 
     `chosen` is the template of a mail that has one: what is sent at once is rendered at once.
 
@@ -99,7 +99,7 @@ async def _sent_now(call: Call, email: NewEmail, server: InlineServer) -> Sent:
 
 
 def said_by(chosen: Chosen | None, wanted: TemplateRequest) -> SendRequest:
-    """Give a mail from a template with what it says, rendered now.
+    """Return a mail from a template with what it says, rendered now.
 
     Raises:
         InvalidField: it cannot be rendered with these variables.
@@ -118,7 +118,7 @@ _NAMES = frozenset({"template_slug", "template_version", "language", "variables"
 
 
 def server_of(override: SmtpOverride) -> InlineServer:
-    """Give the server, after the rules of saved accounts.
+    """Return the server, after the rules of saved accounts.
 
     Raises:
         InvalidField: named smtp_override.host and so on; nothing secret is repeated.

@@ -16,7 +16,7 @@ AnyMail = TypeVar("AnyMail", bound=BaseModel)
 
 
 async def routed(call: Call, request: AnyMail) -> AnyMail:
-    """Give the request with its sender account by name."""
+    """Return the request with its sender account by name."""
     given: str | None = getattr(request, "smtp_config_id", None)
     if given is None:
         return request
@@ -27,7 +27,7 @@ async def routed(call: Call, request: AnyMail) -> AnyMail:
 
 
 async def shelved_files(call: Call, request: OneMail) -> OneMail:
-    """Give the request with its large files kept where they are to lie.
+    """Return the request with its large files kept where they are to lie.
 
     Raises:
         InvalidField: the project does not allow one of them.

@@ -123,7 +123,7 @@ class _Mail(Tracked):
     """1 to 1000 attempts; 100 if left out."""
 
     def options(self) -> dict[str, Any]:
-        """Give what stands in the options of `mailqueue.enqueue`."""
+        """Return what stands in the options of `mailqueue.enqueue`."""
         given: dict[str, Any] = {
             option: value
             for name, option in self._options()
@@ -164,7 +164,7 @@ class _One(_Mail, _Addressed):
     """Say what would become of it, and send nothing."""
 
     def options(self) -> dict[str, Any]:
-        """Give what stands in the options of `mailqueue.enqueue`."""
+        """Return what stands in the options of `mailqueue.enqueue`."""
         given = super().options()
         if len(self.to) > 1:
             given["to"] = self.to[1:]
@@ -194,7 +194,7 @@ class SendRequest(_One, _Words):
 
     @property
     def is_plain(self) -> bool:
-        """Say whether it can be accepted together with others."""
+        """Return whether it can be accepted together with others."""
         return not (self.attachments or self.dry_run or self.smtp_override or self.smtp_config_id)
 
 
@@ -250,7 +250,7 @@ class TemplateRequest(_OfTemplate, _One):
     """Send it by this server, while you wait: 200 says what became of it."""
 
     def options(self) -> dict[str, Any]:
-        """Give what stands in the options of `mailqueue.enqueue`."""
+        """Return what stands in the options of `mailqueue.enqueue`."""
         named = {"template": self.template, "variables": self.variables}
         spoken = {} if self.language is None else {"language": self.language}
         return super().options() | named | spoken

@@ -29,7 +29,7 @@ FIELD_BY_COLUMN: Mapping[str, str] = {
 
 
 def new_email(caller: Caller, request: SendRequest | TemplateRequest) -> NewEmail:
-    """Give the mail a caller asks for. Pure.
+    """Return the mail a caller asks for. Pure.
 
     Raises:
         InvalidField: a test key that names a sender other than the trap.
@@ -71,12 +71,12 @@ def refusal(reason: str) -> InvalidField:
 
 
 def renamed(exc: InvalidField) -> InvalidField:
-    """Give a refusal of the rules of mail as callers know the field. Pure."""
+    """Return a refusal of the rules of mail as callers know the field. Pure."""
     return InvalidField(FIELD_BY_COLUMN.get(exc.field, exc.field), exc.why)
 
 
 def with_trap(caller: Caller, options: dict[str, Any]) -> dict[str, Any]:
-    """Give the options; mail of a test key is test mail, which goes to the trap and nowhere else.
+    """Return the options; mail of a test key is test mail, which goes to the trap and nowhere else.
 
     Raises:
         InvalidField: a test key that names a sender other than the trap.
@@ -93,7 +93,7 @@ def with_trap(caller: Caller, options: dict[str, Any]) -> dict[str, Any]:
 
 
 async def look_up(conn: Conn, caller: Caller, email_id: UUID) -> EmailDetail:
-    """Give a mail of the caller's project and all that is known of it.
+    """Return a mail of the caller's project and all that is known of it.
 
     Raises:
         NotFound: the project has no such mail.

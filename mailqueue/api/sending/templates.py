@@ -70,7 +70,7 @@ async def chosen_for(call: Call, template: str, language: str | None) -> Chosen:
 
 
 def _place(choice: list[Chosen], found: Chosen) -> int:
-    """Give the place of a language among those that are sent; it may be another's fallback."""
+    """Return the place of a language among those that are sent; it may be another's fallback."""
     for place, known in enumerate(choice):
         if known.language == found.language:
             return place

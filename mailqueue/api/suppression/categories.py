@@ -95,7 +95,7 @@ async def list_(call: Call) -> ShownCategories:
 
 
 async def get(call: Call) -> ShownCategory:
-    """Give one."""
+    """Return one."""
     async with call.connection() as conn:
         return _shown(await categories.get(conn, call.caller.project, slug=call.path["slug"]))
 

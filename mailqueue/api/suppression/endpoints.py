@@ -77,7 +77,7 @@ async def list_(call: Call) -> Page[ShownSuppression]:
 
 
 async def check(call: Call) -> CheckedSuppression:
-    """Say whether an address is written to."""
+    """Return whether an address is written to."""
     query: CheckQuery = call.query
     async with call.connection() as conn:
         found = await entries.check(
@@ -133,7 +133,7 @@ def _past(one: PastSuppression) -> EndedSuppression:
 
 
 def shown(one: Suppression) -> ShownSuppression:
-    """Give a suppression as callers see it."""
+    """Return a suppression as callers see it."""
     return ShownSuppression(
         email=one.address,
         email_hash=one.address_hash,

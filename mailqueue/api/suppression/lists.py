@@ -46,7 +46,7 @@ async def import_(call: Call) -> ImportedSuppressions:
 
 
 async def export_(call: Call) -> StreamingResponse:
-    """Give the list out, page by page."""
+    """Return the list out, page by page."""
     query: ExportQuery = call.query
     category = None if query.category is None else category_of(query.category)
     pieces = export(

@@ -41,7 +41,7 @@ async def version_of(call: Call, conn: Conn, template: Template) -> Version:
 
 
 def shown(one: Template) -> ShownTemplate:
-    """Give a template as callers see it."""
+    """Return a template as callers see it."""
     return ShownTemplate(
         id=one.id,
         slug=one.slug,
@@ -59,7 +59,7 @@ def shown(one: Template) -> ShownTemplate:
 
 
 def shown_version(one: Version) -> ShownVersion:
-    """Give a version as callers see it."""
+    """Return a version as callers see it."""
     return ShownVersion(
         id=one.id,
         version=one.version,
@@ -76,7 +76,7 @@ def shown_version(one: Version) -> ShownVersion:
 
 
 def shown_words(template: Template, version: Version, texts: list[Text]) -> ShownWords:
-    """Give a version with what it says."""
+    """Return a version with what it says."""
     said = {
         text.language: ShownTranslation(text.subject, text.html_body, text.text_body)
         for text in texts
@@ -93,7 +93,7 @@ def shown_words(template: Template, version: Version, texts: list[Text]) -> Show
 
 
 def shown_part(one: Part) -> ShownPart:
-    """Give a layout or partial as callers see it."""
+    """Return a layout or partial as callers see it."""
     return ShownPart(
         name=one.name,
         kind=one.kind,

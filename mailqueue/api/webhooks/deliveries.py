@@ -94,7 +94,7 @@ async def retry_many(call: Call) -> Retried:
 
 
 async def test(call: Call) -> HookTried:
-    """Send a made-up event and say what came back."""
+    """Send a made-up event and yield what came back."""
     body: TestAsked = call.body
     own = own_key_of(call.request)
 
@@ -128,7 +128,7 @@ async def test(call: Call) -> HookTried:
 
 
 def shown(one: Delivery) -> ShownDelivery:
-    """Give a delivery as callers see it."""
+    """Return a delivery as callers see it."""
     return ShownDelivery(
         id=one.id,
         webhook_id=one.webhook_id,

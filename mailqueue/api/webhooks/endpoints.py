@@ -149,7 +149,7 @@ async def _switched(call: Call, webhook_id: UUID, *, is_enabled: bool) -> Webhoo
 
 
 def shown(one: Webhook) -> ShownHook:
-    """Give a webhook as callers see it."""
+    """Return a webhook as callers see it."""
     return ShownHook(
         id=one.id,
         url=one.url,

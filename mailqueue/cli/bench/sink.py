@@ -27,7 +27,7 @@ class Nowhere:
 
 @contextmanager
 def sink() -> Iterator[int]:
-    """Have a sink on loopback; gives its port."""
+    """Have a sink on loopback; yield its port."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_run, args=(theirs,), daemon=True)

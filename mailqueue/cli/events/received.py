@@ -68,7 +68,7 @@ def received(
 
 
 def _why(one: Received) -> str | None:
-    """Say what is wrong with a request, or which kinds of events it has that are not known."""
+    """Return what is wrong with a request, or which kinds of events it has that are not known."""
     if one.last_error is not None or not one.outcome.get("unknown"):
         return one.last_error
     return f"unknown: {', '.join(one.outcome['unknown'])}"

@@ -23,7 +23,7 @@ def secret_of(
     api_key_env: str | None,
     api_key_file: Path | None,
 ) -> Secret | None:
-    """Give the password or key: from a variable, a file, or a person at a terminal."""
+    """Return the password or key: from a variable, a file, or a person at a terminal."""
     named = [password_env, api_key_env, api_key_file]
     if sum(one is not None for one in named) > 1:
         raise InvalidField("api-key-env", "name one place only that holds the secret")

@@ -57,7 +57,7 @@ def print_accounts(project: str | None, *, as_json: bool) -> None:
 
 
 def document(account: SenderAccount, today: Headroom) -> dict[str, object]:
-    """Give an account as JSON shows it: its columns, its day, and whether there is a password."""
+    """Return an account as JSON shows it: its columns, its day, and whether there is a password."""
     shown = asdict(account) | asdict(today)
     del shown["sender_account_id"]
     shown["has_password"] = shown.pop("smtp_password") is not None
@@ -65,7 +65,7 @@ def document(account: SenderAccount, today: Headroom) -> dict[str, object]:
 
 
 def server_of(account: SenderAccount) -> str:
-    """Say what stands behind an account."""
+    """Return what stands behind an account."""
     if account.api_url is not None:
         return f"{account.provider} {account.api_url}"
     if account.smtp_host is None:
@@ -75,7 +75,7 @@ def server_of(account: SenderAccount) -> str:
 
 
 def from_of(account: SenderAccount) -> str | None:
-    """Give the sender people see."""
+    """Return the sender people see."""
     if account.email is None or account.display_name is None:
         return account.email
     return f"{account.display_name} <{account.email}>"

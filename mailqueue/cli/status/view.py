@@ -73,7 +73,7 @@ def print_overview(overview: Overview) -> None:
 
 
 def rendered(overview: Overview) -> "Group":
-    """Give the same as one picture that a terminal can redraw."""
+    """Return the same as one picture that a terminal can redraw."""
     from rich import box
     from rich.console import Group
     from rich.table import Table

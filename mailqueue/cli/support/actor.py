@@ -5,7 +5,7 @@ import socket
 
 
 def operator() -> str:
-    """Give the user of this machine and the machine."""
+    """Return the user of this machine and the machine."""
     try:
         name = getpass.getuser()
     except (OSError, KeyError):  # a user id without a name, as containers have

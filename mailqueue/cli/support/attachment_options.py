@@ -12,7 +12,7 @@ UNKNOWN_TYPE = "application/octet-stream"
 
 
 def attachment_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command `attached` and `shown`, lists of files."""
+    """Return a command `attached` and `shown`, lists of files."""
     attach = click.option(
         "--attach",
         "attached",

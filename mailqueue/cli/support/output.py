@@ -75,7 +75,7 @@ def paint(
 
 
 def show(value: object) -> str:
-    """Give a value as a person reads it, on one line, without characters that move the cursor."""
+    """Return a value as a person reads it, on one line, without characters that move the cursor."""
     match value:
         case None | "":
             return NOTHING

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def progress(words: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Show a bar, of unknown length without a total; gives what moves it on by so many."""
+    """Show a bar, of unknown length without a total; yield what moves it on by so many."""
     if not sys.stderr.isatty():
         yield lambda _some: None
         return

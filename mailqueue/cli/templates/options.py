@@ -110,7 +110,7 @@ def _variables(ctx: click.Context) -> dict[str, object]:
 
 
 async def owner_of(app: Opened, project: str | None) -> UUID | None:
-    """Give the id of a project; None for the platform."""
+    """Return the id of a project; None for the platform."""
     return None if project is None else await writing.project_of(app.conn, project)
 
 
@@ -127,7 +127,7 @@ async def found_in(
 
 
 def lending(app: Opened) -> Callable[[], AbstractAsyncContextManager[Conn]]:
-    """Give what lends the command's connection."""
+    """Yield what lends the command's connection."""
 
     @asynccontextmanager
     async def lend() -> AsyncIterator[Conn]:

@@ -18,7 +18,7 @@ class Printed:
 
 
 def document(message: TrapMessage, *, full: bool) -> dict[str, object]:
-    """Give a message as JSON shows it; `full` adds what it says."""
+    """Return a message as JSON shows it; `full` adds what it says."""
     content = parse_message(message.raw, None if full else _HEADERS_ONLY)
     light: dict[str, object] = {
         "id": message.id,
@@ -42,7 +42,7 @@ def document(message: TrapMessage, *, full: bool) -> dict[str, object]:
 
 
 def printed(message: TrapMessage) -> Printed:
-    """Give a message for the terminal: without what would move its cursor."""
+    """Return a message for the terminal: without what would move its cursor."""
     content = parse_message(message.raw)
     attached = [f"{each.filename} ({each.size_bytes} bytes)" for each in content.attachments]
     body = content.text if content.text is not None else content.html or ""

@@ -17,12 +17,12 @@ async def lent() -> AsyncIterator[Conn]:
 
 
 def fields_of(one: Webhook) -> dict[str, object]:
-    """Give what is shown of a webhook."""
+    """Return what is shown of a webhook."""
     return {name: value for name, value in asdict(one).items() if name != "project_id"}
 
 
 def document_of(log: DeliveryLog) -> dict[str, object]:
-    """Give a delivery as one document."""
+    """Return a delivery as one document."""
     return {
         **asdict(log.delivery),
         "payload": log.payload,

@@ -31,7 +31,7 @@ class Walk:
     under_way: list[str] = field(default_factory=list)
 
     async def result(self, domain: str, text: str) -> str:
-        """Follow every term of a record; give its result for the address, "neutral" without one.
+        """Follow every term of a record; return its result for the address, "neutral" without one.
 
         Raises:
             SpfError: receivers cannot use it.
@@ -61,7 +61,7 @@ class Walk:
             )
 
     async def _matches(self, term: Term, domain: str) -> str | None:
-        """Give the result a term leads to for the address, None if it does not match."""
+        """Return the result a term leads to for the address, None if it does not match."""
         name = term.domain or domain
         if "%" in name:  # a macro: made of each mail's sender
             self.has_macros = True

@@ -34,7 +34,7 @@ class Term:
 
 
 def is_spf(text: str) -> bool:
-    """Say whether a TXT record is an SPF record."""
+    """Return whether a TXT record is an SPF record."""
     return text.lower() == "v=spf1" or text.lower().startswith("v=spf1 ")
 
 

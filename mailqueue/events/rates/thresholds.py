@@ -27,7 +27,7 @@ async def list_rates(conn: Conn, *, project: str | None = None) -> list[Rates]:
 
 
 async def rates_of(conn: Conn, account: SenderAccount) -> Rates:
-    """Give the rates of an account.
+    """Return the rates of an account.
 
     Raises:
         NotFound: it is gone.

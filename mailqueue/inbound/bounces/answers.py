@@ -77,7 +77,7 @@ _CHALLENGE = re.compile(
 
 
 def answer_in(root: Part, *, is_daemon: bool) -> str:
-    """Say by which mark a message is an automatic answer; "" where it is none.
+    """Return by which mark a message is an automatic answer; "" where it is none.
 
     A server that reports marks its mail so, too: those marks count for people's mailboxes alone.
     """
@@ -101,7 +101,7 @@ def answer_in(root: Part, *, is_daemon: bool) -> str:
 
 
 def is_receipt(root: Part) -> bool:
-    """Say whether it tells that somebody read, or deleted, the mail (RFC 8098)."""
+    """Return whether it tells that somebody read, or deleted, the mail (RFC 8098)."""
     if root.report_type == "disposition-notification":
         return True
     return any(part.content_type in RECEIPT_TYPES for part in root.children)

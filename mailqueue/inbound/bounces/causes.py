@@ -85,7 +85,7 @@ _FOR_NOW = re.compile(r"try again|temporar|time(?:d )?out|servfail|lookup fail",
 
 
 def reason_of(status: str, detail: str, *, is_final: bool = True) -> Reason:
-    """Say what became of a recipient by a status ("" where none was given) and a text."""
+    """Return what became of a recipient by a status ("" where none was given) and a text."""
     detail = detail[:MOST_CHARACTERS]
     code = code_of(status, detail)
     replied = REPLY.search(detail)
@@ -101,7 +101,7 @@ def reason_of(status: str, detail: str, *, is_final: bool = True) -> Reason:
 
 
 def code_of(status: str, detail: str) -> str:
-    """Give the more telling of a status and the code in a text; "" where there is none."""
+    """Return the more telling of a status and the code in a text; "" where there is none."""
     said = ENHANCED.search(status)
     given = ".".join(said.groups()) if said else ""
     found = [".".join(one.groups()) for one in ENHANCED.finditer(detail)]

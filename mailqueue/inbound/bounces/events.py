@@ -39,7 +39,7 @@ async def bounce_events(
     project_id: UUID | None,
     now: datetime,
 ) -> Sequence[ProviderEvent | BadEvent]:
-    """Read a message that came back, and give the events it proves.
+    """Read a message that came back, and return the events it proves.
 
     Its envelope is in the query where it is known. What nothing proves has no type: it is kept,
     says why it does not count, and changes nothing.

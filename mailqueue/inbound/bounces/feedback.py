@@ -28,7 +28,9 @@ def feedback_part(root: Part) -> Part | None:
 
 
 def told_by_feedback(part: Part, returned: Returned) -> tuple[tuple[Told, ...], Returned]:
-    """Give whose complaint it is, and what came back with what the report adds of our envelope."""
+    """Return whose complaint it is, and what came back with what the report adds of our
+    envelope.
+    """
     merged: Group = {}
     for group in groups_of(part.text()):
         for name, values in group.items():
@@ -57,7 +59,9 @@ def told_by_feedback(part: Part, returned: Returned) -> tuple[tuple[Told, ...], 
 
 
 def is_complaint_of_old(root: Part) -> bool:
-    """Say whether it is a complaint as one large provider sends them: the mail, and no report."""
+    """Return whether it is a complaint as one large provider sends them: the mail, and no
+    report.
+    """
     return (
         bool(_OLD_SENDER.search(root.header("From")))
         and root.header("Subject").strip().lower().startswith("complaint about message from")
@@ -66,7 +70,7 @@ def is_complaint_of_old(root: Part) -> bool:
 
 
 def told_by_complaint_of_old(root: Part, returned: Returned) -> tuple[Told, ...]:
-    """Give whose complaint it is: the provider names the mailbox in a field of the mail."""
+    """Return whose complaint it is: the provider names the mailbox in a field of the mail."""
     named = [
         address
         for part in root.walk()

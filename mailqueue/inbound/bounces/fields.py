@@ -22,7 +22,7 @@ Group = dict[str, list[str]]
 
 
 def groups_of(text: str, limits: Limits = USUAL) -> list[Group]:
-    """Give the groups of fields that blank lines divide, without the empty ones.
+    """Return the groups of fields that blank lines divide, without the empty ones.
 
     A second recipient also begins a group: some forget the blank line.
     """
@@ -41,12 +41,12 @@ def groups_of(text: str, limits: Limits = USUAL) -> list[Group]:
 
 
 def first(group: Group, name: str) -> str:
-    """Give a field, "" where it is missing."""
+    """Return a field, "" where it is missing."""
     return group.get(name, [""])[0]
 
 
 def typed(value: str) -> tuple[str, str]:
-    """Give the type of a field such as `dns; mx.example.com` in lower case, and what follows."""
+    """Return the type of a field such as `dns; mx.example.com` in lower case, and what follows."""
     kind, semicolon, rest = value.partition(";")
     if not semicolon:
         return "", value.strip()
@@ -54,7 +54,7 @@ def typed(value: str) -> tuple[str, str]:
 
 
 def address_of(value: str) -> str:
-    """Give the address of a field such as `rfc822; <ann@example.com>`, "" where it names none."""
+    """Return the address of a field such as `rfc822; <ann@example.com>`, "" where it names none."""
     kind, text = typed(value)
     if kind == "utf-8":
         text = _UNITEXT.sub(_character, text)
@@ -63,7 +63,7 @@ def address_of(value: str) -> str:
 
 
 def without_xtext(address: str) -> str:
-    """Give an address with its xtext read; it stays as it is where that makes no text.
+    """Return an address with its xtext read; it stays as it is where that makes no text.
 
     Nobody can tell `bob+20@example.com` from xtext, so both readings are held against the
     addresses that were written to.

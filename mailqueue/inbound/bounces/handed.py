@@ -27,7 +27,7 @@ _BOUNDARY = "=_parts-of-a-message-that-was-taken-apart"
 
 
 def message_of(request: InboundRequest) -> InboundRequest | BadEvent:
-    """Give the request with the message for its body, and the envelope in its query."""
+    """Return the request with the message for its body, and the envelope in its query."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         return request

@@ -105,7 +105,7 @@ _NO_ADDRESS_LINE = re.compile(
 
 
 def is_daemon(root: Part, *, is_null_sender: bool = False) -> bool:
-    """Say whether a server wrote it, by its name."""
+    """Return whether a server wrote it, by its name."""
     return is_null_sender or bool(DAEMON.search(root.header("From") or root.header("Sender")))
 
 
@@ -125,14 +125,16 @@ def marks_of(root: Part, text: str, *, is_null_sender: bool) -> int:
 
 
 def tells_of_failure(text: str, marks: int) -> bool:
-    """Say whether a message with so many marks of a bounce is one: by its words, if it has two."""
+    """Return whether a message with so many marks of a bounce is one: by its words, if it
+    has two.
+    """
     if marks >= 3:
         return True
     return marks == 2 and bool(BANNER.search(text) or _TELLING & set(causes_in(text)))
 
 
 def told_by_letter(root: Part, text: str, returned: Returned) -> tuple[Told, ...]:
-    """Give whom a bounce in words names and why, as far as it can be told."""
+    """Return whom a bounce in words names and why, as far as it can be told."""
     before = _before_returned(text)
     is_delay = bool(_DELAY.search(before) or _DELAY.search(root.header("Subject")))
     named = _failed_header(root)
@@ -153,7 +155,7 @@ def told_by_letter(root: Part, text: str, returned: Returned) -> tuple[Told, ...
 
 
 def _firsts(spots: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Give the first of spots of one address that stand behind each other."""
+    """Return the first of spots of one address that stand behind each other."""
     return [
         spot
         for number, spot in enumerate(spots)
@@ -162,14 +164,14 @@ def _firsts(spots: list[tuple[str, int]]) -> list[tuple[str, int]]:
 
 
 def why_of(text: str) -> tuple[Reason, str]:
-    """Give the reason a bounce in words gives, whoever it is about."""
+    """Return the reason a bounce in words gives, whoever it is about."""
     before = _before_returned(text)
     is_delay = bool(_DELAY.search(before))
     return _why(before, 0, len(before), is_final=not is_delay)
 
 
 def text_of(root: Part) -> str:
-    """Give what a message says to people, without the mail that came back with it."""
+    """Return what a message says to people, without the mail that came back with it."""
     pieces: list[str] = []
     html = ""
     for part in _own(root):
@@ -206,7 +208,7 @@ def _plain(html: str) -> str:
 
 
 def _heard(html: str) -> str:
-    """Give it without what stands between the tags of styles and scripts."""
+    """Return it without what stands between the tags of styles and scripts."""
     pieces: list[str] = []
     at = depth = 0
     for tag in _SILENT.finditer(html):
@@ -242,7 +244,7 @@ def _spots_of(text: str, named: Sequence[str]) -> list[tuple[str, int]]:
 
 
 def _spots(text: str, root: Part, returned: Returned) -> list[tuple[str, int]]:
-    """Give the addresses that stand where the failed one stands, and where each ends."""
+    """Return the addresses that stand where the failed one stands, and where each ends."""
     lines: list[tuple[str, int]] = []
     at = 0
     for line in text.split("\n")[:MOST_LINES]:

@@ -34,7 +34,7 @@ class Proof:
     place: int = 0
 
     def recipient_of(self, told: Told) -> str | None:
-        """Give our own spelling of who is meant; None where nobody of the mail is.
+        """Return our own spelling of who is meant; None where nobody of the mail is.
 
         Servers that forward report the address they forwarded to: ours is told by the return path.
         """
@@ -56,7 +56,7 @@ async def prove(
     project_id: UUID | None,
     now: datetime,
 ) -> Proof | str:
-    """Give the mail a reading is about, or why nothing proves that it is about one of ours.
+    """Return the mail a reading is about, or why nothing proves that it is about one of ours.
 
     `received_by` are addresses it came to, as the envelope or the headers say.
 

@@ -54,7 +54,7 @@ def read_bounce(raw: bytes, *, is_null_sender: bool = False, limits: Limits = US
 
 
 def _asked(raw: bytes, unnamed: Told) -> tuple[Told, ...]:
-    """Give whom the library finds in a bounce, with the reason that was found without it."""
+    """Return whom the library finds in a bounce, with the reason that was found without it."""
     delayed, failed = named_by_library(raw)
     given_up = unnamed.reason
     for_now = replace(given_up, fate=Fate.DELAYED)

@@ -34,7 +34,7 @@ def status_part(root: Part) -> Part | None:
 
 
 def _looks_like_it(text: str) -> bool:
-    """Say whether a block of lines names a recipient, and a status further down."""
+    """Return whether a block of lines names a recipient, and a status further down."""
     for block in text.split("\n\n"):
         found = _NAMES_RECIPIENT.search(block)
         if found is not None and _SAYS_STATUS.search(block, found.end()):
@@ -52,12 +52,12 @@ def _outer(root: Part) -> list[Part]:
 
 
 def names_recipients(status: Part) -> bool:
-    """Say whether it holds what a report must: some say that they have none."""
+    """Return whether it holds what a report must: some say that they have none."""
     return any(_ABOUT_RECIPIENT & group.keys() for group in groups_of(status.text()))
 
 
 def told_by_report(status: Part, text: str) -> tuple[tuple[Told, ...], str, str]:
-    """Give what it says of each recipient, who reports, and our envelope's id.
+    """Return what it says of each recipient, who reports, and our envelope's id.
 
     `text` is what it says to people: there stands why, where the fields keep it to themselves.
     """
@@ -115,7 +115,7 @@ def _reason(action: str, status: str, detail: str, group: Group) -> Reason:
 
 
 def said_of(recipient: str, text: str) -> str:
-    """Give the sentence behind an address in the text for people, or the whole where it is short.
+    """Return the sentence behind an address in the text for people, or the whole where it is short.
 
     What came back of our own mail is no part of `text`.
     """
@@ -132,7 +132,7 @@ def said_of(recipient: str, text: str) -> str:
 
 
 def _without_twins(told: list[Told]) -> list[Told]:
-    """Give each recipient once: the last word on one who was reported twice the same way."""
+    """Return each recipient once: the last word on one who was reported twice the same way."""
     kept: dict[tuple[str, Fate], Told] = {}
     for one in told:
         kept[one.recipient.lower(), one.reason.fate] = one

@@ -35,7 +35,7 @@ BEGINS = re.compile(
 
 
 def returned_in(root: Part) -> Returned:
-    """Give what came back as a part of its own, or as text behind the report."""
+    """Return what came back as a part of its own, or as text behind the report."""
     for part in root.walk():
         if part is root:
             continue
@@ -47,7 +47,7 @@ def returned_in(root: Part) -> Returned:
 
 
 def addresses_in(value: str) -> list[str]:
-    """Give the addresses of a header, or of a line."""
+    """Return the addresses of a header, or of a line."""
     return _ADDRESS.findall(value)[:MOST_RECIPIENTS]
 
 
@@ -100,7 +100,7 @@ def _bare(value: str) -> str:
 
 
 def parsed(text: str) -> Address | None:
-    """Give an address as we write it, or None where it is none."""
+    """Return an address as we write it, or None where it is none."""
     try:
         return parse_address(text)
     except InvalidAddress:

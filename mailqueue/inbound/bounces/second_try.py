@@ -27,7 +27,7 @@ _FAULTS = (
 
 
 def named_by_library(raw: bytes) -> tuple[list[str], list[str]]:
-    """Give the addresses it finds delayed, and those it finds failed for good.
+    """Return the addresses it finds delayed, and those it finds failed for good.
 
     It parses the whole: what is nested or large beyond measure must not come here.
     """

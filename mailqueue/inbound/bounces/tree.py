@@ -49,17 +49,17 @@ class Part:
     text_octets: int = USUAL.text_octets
 
     def values(self, name: str) -> list[str]:
-        """Give all fields of that name."""
+        """Return all fields of that name."""
         wanted = name.lower()
         return [value for key, value in self.fields if key.lower() == wanted]
 
     def header(self, name: str) -> str:
-        """Give the first field of that name with its encoded words read, or an empty text."""
+        """Return the first field of that name with its encoded words read, or an empty text."""
         found = self.values(name)
         return words_to_text(found[0]) if found else ""
 
     def text(self) -> str:
-        """Give what it says, line ends as LF; cut where it is too long."""
+        """Return what it says, line ends as LF; cut where it is too long."""
         encoding = (self.values("Content-Transfer-Encoding") or [""])[0].strip().lower()
         octets = self.octets[: 2 * self.text_octets]
         if encoding == "base64":
@@ -70,7 +70,7 @@ class Part:
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
     def walk(self) -> Iterator["Part"]:
-        """Give this part and all below it, in the order they stand."""
+        """Yield this part and all below it, in the order they stand."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -174,7 +174,7 @@ def read_tree(raw: bytes, limits: Limits = USUAL) -> Tree:
 
 
 def read_fields(text: str, limits: Limits = USUAL) -> tuple[tuple[str, str], ...]:
-    """Give the fields of a block such as a header, unfolded; lines that are none are left out."""
+    """Return the fields of a block such as a header, unfolded; lines that are none are left out."""
     fields: list[tuple[str, str]] = []
     for found in _HEADER.finditer(text):
         if len(fields) == limits.headers:
@@ -185,7 +185,7 @@ def read_fields(text: str, limits: Limits = USUAL) -> tuple[tuple[str, str], ...
 
 
 def unified(octets: bytes) -> bytes:
-    """Give it with LF alone at the ends of lines."""
+    """Return it with LF alone at the ends of lines."""
     if b"\r" not in octets:
         return octets
     return octets.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -197,7 +197,7 @@ def _next(body: bytes, delimiter: bytes, start: int) -> int:
 
 
 def _content_fields(fields: tuple[tuple[str, str], ...], limits: Limits) -> Message:
-    """Give a message of the content fields alone, for its readers of parameters."""
+    """Return a message of the content fields alone, for its readers of parameters."""
     head = Message()
     for name, value in fields:
         is_content = name.lower() == "content-type"

@@ -178,7 +178,7 @@ _PATHS = re.compile(r"(https?://[^\s/]{1,100})/[^\s]{0,300}")
 
 @lru_cache(maxsize=256)  # many recipients are refused in the same words
 def causes_in(text: str) -> tuple[Cause, ...]:
-    """Give all a sentence is about, what counts first.
+    """Return all a sentence is about, what counts first.
 
     Addresses are taken out, and paths of links: spam@ and /policy are no sentences.
     """

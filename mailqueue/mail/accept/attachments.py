@@ -29,7 +29,7 @@ class NewFile:
 
 
 async def keep(lend: Lend, shelf: FileShelf, *, project_id: UUID, file: NewFile) -> Kept:
-    """Keep a file, or find it where the project has the same one; give what mails refer to.
+    """Keep a file, or find it where the project has the same one; return what mails refer to.
 
     `lend` gives a connection; none is held while a file is written elsewhere. A file that was
     written and is named by nobody, for want of power or of this process, is deleted by maintenance.
@@ -66,7 +66,7 @@ async def keep(lend: Lend, shelf: FileShelf, *, project_id: UUID, file: NewFile)
 async def shelved(
     lend: Lend, shelf: FileShelf, files: Sequence[Any], *, project_id: UUID
 ) -> list[Any]:
-    """Give the files of a mail with those kept that are too large for rows; the rest as it came.
+    """Return the files of a mail with those kept that are too large for rows; the rest as it came.
 
     What is wrong with a file is left for the rules of mail to say.
 

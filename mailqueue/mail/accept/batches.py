@@ -54,7 +54,7 @@ async def enqueue_shared(
 
 
 async def find_batch(conn: Conn, project_id: UUID, batch_id: UUID) -> Batch:
-    """Give a batch of a project.
+    """Return a batch of a project.
 
     Raises:
         NotFound: there is none, or it is as old as mails that went to the archive.

@@ -67,7 +67,7 @@ async def _tried(conn: Conn, project: str, email: NewEmail) -> dict[str, Any]:
 
 
 def _given(shown: Shown, files: object) -> dict[UUID, bytes]:
-    """Give the octets that came with the mail: what was stored of them was taken back. Pure."""
+    """Return the octets that came with the mail: what was stored of them was taken back. Pure."""
     listed = files if isinstance(files, list) else []
     return {
         ref.id: b64decode(one["content"])
@@ -100,7 +100,7 @@ def _recipients(found: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _warnings(found: Mapping[str, Any], shown: Shown, message: bytes | None) -> list[str]:
-    """Say what is allowed and may not be meant. Pure."""
+    """Return what is allowed and may not be meant. Pure."""
     content, letter = shown.parcel.content, found["letter"]
     senders = found["senders"] or []
     to = [one for one in letter["recipients"] or () if one["kind"] == "to"]

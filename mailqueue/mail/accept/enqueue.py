@@ -26,7 +26,7 @@ class NewEmail:
 
 
 async def enqueue(conn: Conn, email: NewEmail, *, project: str) -> UUID:
-    """Accept one mail and give its id; a mail accepted before under its key gives that one's.
+    """Accept one mail and return its id; a mail accepted before under its key gives that one's.
 
     Raises:
         InvalidField: nothing is stored.
@@ -114,7 +114,7 @@ def unstorable(email: NewEmail) -> InvalidField | None:
 
 
 def message_of(email: NewEmail) -> dict[str, object]:
-    """Give the mail as one message of SQL's enqueue_batch(). Pure."""
+    """Return the mail as one message of SQL's enqueue_batch(). Pure."""
     return {
         **email.options,
         "recipient": email.recipient,

@@ -15,12 +15,12 @@ _STAMPS = frozenset({"x-mailqueue-id"})
 
 
 def is_control(name: str) -> bool:
-    """Say whether a field of that name is for us."""
+    """Return whether a field of that name is for us."""
     return name.lower().startswith(PREFIX)
 
 
 def options_of(head: RawHead) -> dict[str, object]:
-    """Give the options of enqueue() that the fields ask for.
+    """Return the options of enqueue() that the fields ask for.
 
     Raises:
         InvalidField: one is unknown, stands twice or says nothing that is known.

@@ -87,7 +87,7 @@ class PreparedRaw:
 
     @property
     def key(self) -> str:
-        """Give the idempotency key, or an empty text."""
+        """Return the idempotency key, or an empty text."""
         email = self.documents[0]["email"]
         return str(email.get("idempotency_key") or "") if isinstance(email, dict) else ""
 
@@ -127,13 +127,13 @@ async def accept_prepared(
 
 
 def with_crlf(raw: bytes) -> bytes:
-    """Give a message whose line ends may be those of a file as it goes over the wire. Pure."""
+    """Return a message whose line ends may be those of a file as it goes over the wire. Pure."""
     ended = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").replace(b"\n", b"\r\n")
     return ended if ended.endswith(b"\r\n") else ended + b"\r\n"
 
 
 def prepared(email: RawEmail) -> PreparedRaw:
-    """Look at a message and give it as it will be sent. Pure, but for a new Message-ID and Date.
+    """Look at a message and return it as it will be sent. Pure, but for a new Message-ID and Date.
 
     Raises:
         InvalidField: naming the field and what is wrong with it.
@@ -172,7 +172,7 @@ def prepared(email: RawEmail) -> PreparedRaw:
 
 
 def fingerprint(raw: bytes, head: RawHead) -> str:
-    """Give what two attempts of a program at one mail have in common, hashed. Pure.
+    """Return what two attempts of a program at one mail have in common, hashed. Pure.
 
     They differ in Date, Message-ID and the boundaries between parts.
     """

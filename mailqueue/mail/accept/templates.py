@@ -13,7 +13,7 @@ from mailqueue.templates.writing import project_of
 async def faults_of(
     conn: Conn, sheets: Sheets, emails: Sequence[NewEmail], *, project: str
 ) -> list[InvalidField | None]:
-    """Give what is wrong with the template or the variables of each mail; None where nothing is.
+    """Return what is wrong with the template or the variables of each mail; None where nothing is.
 
     Raises:
         NotFound: there is no such project.

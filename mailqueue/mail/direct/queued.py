@@ -109,7 +109,7 @@ class OwnServers:
                 continue
 
     async def turn(self) -> int:
-        """Send some of what is due; say how many."""
+        """Send some of what is due; return their number."""
         claimed = await self._link.call(partial(direct_store.claim, limit=MOST_AT_ONCE))
         if not claimed:
             return 0

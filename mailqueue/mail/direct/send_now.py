@@ -66,7 +66,7 @@ async def send_now(
     dresses: Dresses | None = None,
     deadline_s: float = DEADLINE_SECONDS,
 ) -> SentNow:
-    """Accept one mail, send it once, and say what became of it.
+    """Accept one mail, send it once, and return what became of it.
 
     `lend` gives a connection outside of any transaction; none is held while a server is spoken to.
     `hidden` are texts that are taken out of all that is recorded; `fetch` gives a mail its files.
@@ -105,7 +105,7 @@ async def handed_over(
     end: float,
     is_tried_again: bool,
 ) -> Settlement:
-    """Send one marked mail, at the latest by `end` of the monotonic clock; say what to write.
+    """Send one marked mail, at the latest by `end` of the monotonic clock; return what to write.
 
     `is_tried_again`: what may be better later goes back, where else it would have failed.
     """
@@ -168,7 +168,7 @@ async def _verdict(letter: Letter, transport: Transport, *, end: float) -> tuple
 
 
 def _once(letter: Letter, verdict: Verdict, done: Settlement) -> Settlement:
-    """Give the outcome of a mail that is not tried again: what would wait has failed. Pure."""
+    """Return the outcome of a mail that is not tried again: what would wait has failed. Pure."""
     if done.ending is Ending.UNKNOWN:
         return done._replace(wait=None)
     refused = verdict.refused if isinstance(verdict, Accepted | AllRefused) else ()

@@ -49,7 +49,7 @@ class Begun(NamedTuple):
 async def begin(
     conn: Conn, project: str, message: Mapping[str, Any]
 ) -> tuple[Begun, list[Recipient]]:
-    """Accept, claim and mark one mail; give it with its recipients where it has several.
+    """Accept, claim and mark one mail; return it with its recipients where it has several.
 
     Raises:
         InvalidField: nothing is stored.
@@ -93,7 +93,7 @@ class ClaimedInline(NamedTuple):
 
     @property
     def email(self) -> ClaimedEmail:
-        """Give the mail as any claimed one."""
+        """Return the mail as any claimed one."""
         return ClaimedEmail._make(self[: len(ClaimedEmail._fields)])
 
 

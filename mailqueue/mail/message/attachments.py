@@ -40,7 +40,7 @@ _GONE = FileFault("it was deleted", is_lasting=True)
 async def octets_of(
     stored: Sequence[StoredFile], shelf: FileShelf
 ) -> dict[UUID, bytes | FileFault]:
-    """Give the octets of files, from the database or from where they lie."""
+    """Return the octets of files, from the database or from where they lie."""
     found: dict[UUID, bytes | FileFault] = {}
     for one in stored:
         if one.octets is not None:
@@ -60,7 +60,7 @@ class Files:
         self._bytes = 0
 
     async def fetched(self, parcels: Sequence[Parcel]) -> list[Parcel]:
-        """Give the parcels with their files, or with what keeps them from coming."""
+        """Return the parcels with their files, or with what keeps them from coming."""
         try:
             return await self._fetched(parcels)
         except Exception as exc:
@@ -100,12 +100,12 @@ class Files:
 
 
 def carries_files(parcel: Parcel) -> bool:
-    """Say whether there is anything to fetch."""
+    """Return whether there is anything to fetch."""
     return parcel.content is not None and parcel.content.files is not None
 
 
 def fitting(parcels: Sequence[Parcel]) -> int:
-    """Say how many of these, from the first, may be in memory with their files; at least one."""
+    """Return how many of these, from the first, may be in memory with their files; at least one."""
     total = 0
     for place, parcel in enumerate(parcels):
         total += sum(ref.bytes for ref in refs_of(_checked(parcel)))
@@ -115,7 +115,7 @@ def fitting(parcels: Sequence[Parcel]) -> int:
 
 
 def with_files(parcel: Parcel, octets: Mapping[UUID, bytes | FileFault]) -> Parcel:
-    """Give the parcel with its files, or with what keeps one of them from coming. Pure."""
+    """Return the parcel with its files, or with what keeps one of them from coming. Pure."""
     files: list[File] = []
     for ref in refs_of(parcel):
         found = octets.get(ref.id, _GONE)
@@ -130,7 +130,7 @@ def with_files(parcel: Parcel, octets: Mapping[UUID, bytes | FileFault]) -> Parc
 
 
 def refs_of(parcel: Parcel) -> list[FileRef]:
-    """Give what its content says of each of its files; nothing where they cannot come. Pure.
+    """Return what its content says of each of its files; nothing where they cannot come. Pure.
 
     Raises:
         ValueError: what it says cannot be read.

@@ -59,7 +59,7 @@ class Skeletons:
         self._bytes = 0
 
     def of(self, content: EmailContent, files: tuple[File, ...] = ()) -> Skeleton:
-        """Give the skeleton of a content and its files.
+        """Return the skeleton of a content and its files.
 
         Raises:
             ValueError: if the content cannot become a message.
@@ -170,7 +170,7 @@ def _way_back(
     returns: Seals | None,
     now: datetime,
 ) -> Address:
-    """Give where bounces go: to an address of this mail alone where somebody can sign it."""
+    """Return where bounces go: to an address of this mail alone where somebody can sign it."""
     domain = identity.bounce_domain
     if domain is None or returns is None:
         return identity.bounce_address or sender
@@ -180,7 +180,7 @@ def _way_back(
 
 
 def _place(parcel: Parcel, envelope: list[str]) -> int:
-    """Give the place of the only recipient that is left among all of the mail; 0: of several."""
+    """Return the place of the only recipient that is left among all of the mail; 0: of several."""
     if len(envelope) != 1:
         return 0
     places = (n for n, one in enumerate(parcel.recipients, 1) if one.address == envelope[0])
@@ -221,7 +221,7 @@ def _reply_to(content: EmailContent, identity: Identity) -> tuple[Mailbox, ...]:
 def _recipients(
     parcel: Parcel, stopped: tuple[str, ...]
 ) -> tuple[list[Mailbox], list[Mailbox], list[tuple[Address, str]]]:
-    """Give To, Cc and the envelope, each envelope address beside its spelling in the database."""
+    """Return To, Cc and the envelope, each envelope address beside its spelling in the database."""
     if not parcel.recipients:  # nearly all mail
         given = parcel.email.recipient_email
         only = Mailbox(parcel.email.recipient_name or "", _parsed(given))

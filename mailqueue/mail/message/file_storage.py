@@ -35,12 +35,12 @@ class FileShelf:
         self._rests_until: dict[str, float] = {}
 
     def takes(self, size: int) -> bool:
-        """Say whether a file of that many bytes lies here, and not in the database."""
+        """Return whether a file of that many bytes lies here, and not in the database."""
         return bool(self.places) and size >= self.over_bytes
 
     @contextmanager
     def draft(self) -> Iterator[Path]:
-        """Give the path of a file to fill for `put`; it is gone afterwards."""
+        """Yield the path of a file to fill for `put`; it is gone afterwards."""
         descriptor, name = mkstemp(prefix=DRAFT, dir=self.places[0].drafts)
         os.close(descriptor)
         path = Path(name)
@@ -50,7 +50,7 @@ class FileShelf:
             path.unlink(missing_ok=True)
 
     async def put(self, project_id: UUID, source: Path, *, size: int, sha256: bytes) -> str:
-        """Keep a file and read it back; give its place. Nothing else is ever written there.
+        """Keep a file and read it back; return its place. Nothing else is ever written there.
 
         Raises:
             Unavailable: it cannot be written now, or did not come back as it was.
@@ -83,14 +83,14 @@ class FileShelf:
             return FileFault(str(exc) or f"{store.url} is too slow", is_lasting=False)
 
     def place_of(self, location: str) -> tuple[Store, str] | None:
-        """Give the store of a place and the path in it; None where none of ours has it."""
+        """Return the store of a place and the path in it; None where none of ours has it."""
         for store in self.places:
             if location.startswith(f"{store.url}/"):
                 return store, location.removeprefix(f"{store.url}/")
         return None
 
     async def check(self, location: str, *, size: int, sha256: bytes) -> str | None:
-        """Read a file through and say what is wrong with it, if anything."""
+        """Read a file through and return what is wrong with it, if anything."""
         found = self.place_of(location)
         if found is None:
             return "MAILQUEUE_ATTACHMENT_STORE names no place that has it"

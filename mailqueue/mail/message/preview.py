@@ -141,7 +141,7 @@ async def fetched(
     project_id: UUID,
     given: Mapping[UUID, bytes] | None = None,
 ) -> Parcel:
-    """Give a mail of a project with its files."""
+    """Return a mail of a project with its files."""
     refs = refs_of(parcel)
     if not refs:
         return parcel

@@ -17,13 +17,15 @@ VARIABLES = "variables"
 async def sheets_of(
     conn: Conn, sheets: Sheets, contents: Iterable[EmailContent]
 ) -> Mapping[Key, Sheet]:
-    """Give the versions these contents are rendered from; nothing is asked where there are none."""
+    """Return the versions these contents are rendered from; nothing is asked where there
+    are none.
+    """
     wanted = {key for content in contents if (key := key_of(content)) is not None}
     return await sheets.fetch(conn, wanted) if wanted else {}
 
 
 def key_of(content: EmailContent | None) -> Key | None:
-    """Give the version and language a content is rendered from; None where it says all itself."""
+    """Return the version and language a content is rendered from; None where it says all itself."""
     if content is None or content.template_version_id is None:
         return None
     return content.template_version_id, content.template_language or ""
@@ -32,7 +34,7 @@ def key_of(content: EmailContent | None) -> Key | None:
 def rendered(
     parcel: Parcel, headers: tuple[tuple[str, str], ...], files: tuple[File, ...]
 ) -> Content:
-    """Give what one mail from a template says.
+    """Return what one mail from a template says.
 
     Raises:
         ValueError: it cannot be rendered with its variables, or costs more than a mail may.

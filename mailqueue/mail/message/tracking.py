@@ -34,7 +34,7 @@ Call = Callable[[Callable[[Conn], Awaitable[list[Parcel]]]], Awaitable[list[Parc
 
 
 def calling(lend: Callable[[], AbstractAsyncContextManager[Conn]]) -> Call:
-    """Give what calls once, with a connection that is lent."""
+    """Return what calls once, with a connection that is lent."""
 
     async def call(work: Callable[[Conn], Awaitable[list[Parcel]]]) -> list[Parcel]:
         async with lend() as conn:
@@ -52,7 +52,7 @@ class Dresses:
     async def put_on(
         self, parcels: list[Parcel], call: Call, *, is_shown: bool = False
     ) -> list[Parcel]:
-        """Give the mails with what is to go out; where nothing is wanted nobody is asked.
+        """Return the mails with what is to go out; where nothing is wanted nobody is asked.
 
         What is only shown has its links written down nowhere: it may never go.
         """
@@ -81,7 +81,7 @@ class Dresses:
 async def dressed(
     conn: Conn, parcels: Sequence[Parcel], dresser: Dresser, *, keeps_links: bool = True
 ) -> list[Parcel]:
-    """Give the mails with what is to go out; the database knows where their links lead.
+    """Return the mails with what is to go out; the database knows where their links lead.
 
     One that cannot be dressed has a fault that says why, and whether waiting helps.
     """
@@ -106,7 +106,7 @@ async def dressed(
 
 
 def _wish(parcel: Parcel) -> _Wish | None:
-    """Say what is wanted for a mail; None: nothing, as for nearly all. Pure."""
+    """Return what is wanted for a mail; None: nothing, as for nearly all. Pure."""
     content = parcel.content
     if content is None or parcel.fault is not None:
         return None
@@ -128,7 +128,7 @@ def _wish(parcel: Parcel) -> _Wish | None:
 
 
 def _undressed(parcel: Parcel, wish: _Wish, ground: Ground | str) -> Parcel | Undressed:
-    """Give what to dress, or the mail itself where it cannot be now, or needs it not."""
+    """Return what to dress, or the mail itself where it cannot be now, or needs it not."""
     if isinstance(ground, str):
         return parcel._replace(fault=FileFault(ground, is_lasting=False))
     content = parcel.content

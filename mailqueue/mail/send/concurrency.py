@@ -53,17 +53,17 @@ class Slots:
 
     @property
     def for_one(self) -> int:
-        """Say how many places a line can have where no other wants any."""
+        """Return how many places a line can have where no other wants any."""
         return _left_to(0, self._count)
 
     @property
     def are_wanted(self) -> bool:
-        """Say whether somebody waits."""
+        """Return whether somebody waits."""
         return bool(self._waiting)
 
     @property
     def count_silent(self) -> int:
-        """Say of how many mails nothing is heard, set aside or not."""
+        """Return of how many mails nothing is heard, set aside or not."""
         return len(self._aside) + len(self._stuck)
 
     async def take(self, wanted: int, share: Share) -> int:
@@ -104,7 +104,9 @@ class Slots:
         self._deal()
 
     def set_aside(self, mails: Iterable[Mail], share: Share) -> int:
-        """Let marked mails whose server says nothing keep no other mail waiting; say how many."""
+        """Let marked mails whose server says nothing keep no other mail waiting; return
+        their number.
+        """
         before = share.aside
         for mail in mails:
             if mail in self._aside:
@@ -171,7 +173,7 @@ class Slots:
         return max(0, min(allowed, for_one, self._for_strangers - self._held_by_strangers))
 
     def _most_of(self, share: Share) -> int:
-        """Say how many places the line may have: more would have nowhere to go if it hangs."""
+        """Return how many places the line may have: more would have nowhere to go if it hangs."""
         part = (self._count - len(self._stuck)) // 6
         return max(1, part, min(FEW, self._count // 8), _left_to(share.aside, self._room_aside))
 
@@ -181,6 +183,6 @@ def _nothing() -> None:
 
 
 def _left_to(held: int, free: int) -> int:
-    """Say how many of the free places one may take who leaves a quarter to others."""
+    """Return how many of the free places one may take who leaves a quarter to others."""
     reachable = free + held
     return min(free, max(0, reachable - reachable // 4 - held))

@@ -69,7 +69,7 @@ class Lines:
         self._by_account = {id_: line for id_, line in self._by_account.items() if not line.is_idle}
 
     def held(self) -> int:
-        """Say how many claimed mails wait in memory; of doubtful lines only what is too much."""
+        """Return how many claimed mails wait in memory; of doubtful lines only what is too much."""
         counts = [0, 0]
         for line in self._by_account.values():
             counts[line.is_doubtful] += len(line)

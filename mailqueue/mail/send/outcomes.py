@@ -28,7 +28,7 @@ class Handed(NamedTuple):
 
 
 def settlement_of(handed: Handed, verdict: Verdict, took_ms: int) -> Settlement:
-    """Give what to write for this verdict.
+    """Return what to write for this verdict.
 
     A retry waits for as long as the ladder of its project says, and at least for its `wait`.
     """
@@ -165,7 +165,7 @@ def halt_of(verdict: Verdict) -> Rejected | None:
 
 
 def blame_of(verdict: Verdict) -> Refused | None:
-    """Give the refusal, with its first address, that is about the sender account or its server.
+    """Return the refusal, with its first address, that is about the sender account or its server.
 
     None for what concerns a recipient or the message, and for failed connections, which have a
     rest of their own.

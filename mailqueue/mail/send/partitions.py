@@ -12,7 +12,7 @@ LOOK_SECONDS = 6 * 3600
 
 
 async def keep_partitions(conn: Conn) -> int:
-    """Make what the coming months need; say how many partitions were missing."""
+    """Make what the coming months need; return how many partitions were missing."""
     return await claims_store.ensure_partitions(conn, MONTHS_AHEAD)
 
 

@@ -42,7 +42,7 @@ def letters_of(
     account: Account,
     desk: Desk,
 ) -> list[Letter]:
-    """Give the mails that may go; every other is settled, or forgotten when lost."""
+    """Return the mails that may go; every other is settled, or forgotten when lost."""
     letters = []
     is_plain = not marks.named and not marks.are_lost
     for parcel, drafted in zip(group, drafts, strict=True):
@@ -57,7 +57,7 @@ def letters_of(
 def unsent(
     parcel: Parcel, ending: Ending, reason: str | None, *, log: LogStatus | None = None
 ) -> Settlement:
-    """Give what to write for a mail that was not handed over."""
+    """Return what to write for a mail that was not handed over."""
     email = parcel.email
     return Settlement(id=email.id, claim_no=email.claim_no, ending=ending, reason=reason, log=log)
 
@@ -65,7 +65,7 @@ def unsent(
 def _after(
     parcel: Parcel, draft: Draft, marks: Marks, *, account: Account, desk: Desk
 ) -> Draft | None:
-    """Give what becomes of a mail after the last look at it."""
+    """Return what becomes of a mail after the last look at it."""
     mark = marks.of(parcel.email.id)
     if mark.verdict is not MarkVerdict.GO:
         return _stopped(parcel, mark, desk)
@@ -100,7 +100,7 @@ def _draft(
 
 
 def _stopped(parcel: Parcel, mark: Mark, desk: Desk) -> Settlement | None:
-    """Give what to write for a mail that was stopped before it could be handed over."""
+    """Return what to write for a mail that was stopped before it could be handed over."""
     match mark.verdict:
         case MarkVerdict.CANCELLED:
             return unsent(parcel, Ending.CANCELLED, "cancelled")

@@ -20,7 +20,7 @@ class Awake:
         self._seconds += seconds
 
     def seconds(self) -> float:
-        """Give the seconds so far."""
+        """Return the seconds so far."""
         return self._seconds
 
 
@@ -54,7 +54,7 @@ class Silence:
             self._open.remove(question)
 
     def __len__(self) -> int:
-        """Say how many questions are open."""
+        """Return how many questions are open."""
         return len(self._open)
 
     def heard(self, question: Question) -> None:
@@ -62,12 +62,12 @@ class Silence:
         self._heard_at = question.heard_at = self._now()
 
     def seconds(self) -> float:
-        """Give how long it has been silent; 0 while it is asked nothing."""
+        """Return how long it has been silent; 0 while it is asked nothing."""
         if not self._open:
             return 0.0
         return self._now() - max(self._heard_at, self._open[0].asked_at)
 
     def unanswered(self, longest: float) -> list[Question]:
-        """Give the questions without a word of an answer for more than `longest` seconds."""
+        """Return the questions without a word of an answer for more than `longest` seconds."""
         late = self._now() - longest
         return [question for question in self._open if question.heard_at < late]

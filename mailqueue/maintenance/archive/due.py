@@ -21,7 +21,7 @@ class Leaving:
 
 
 async def leaving(conn: Conn) -> AsyncIterator[Leaving]:
-    """Give what is old enough, oldest months first; mails before the contents they use."""
+    """Yield what is old enough, oldest months first; mails before the contents they use."""
     stays = await tasks_store.shortest_stays(conn)
     today = await tasks_store.today(conn)
     for partition in await tasks_store.partitions(conn):

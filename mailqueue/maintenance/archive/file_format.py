@@ -30,7 +30,7 @@ class Record:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Give what the line says; most files are only counted and compared."""
+        """Return what the line says; most files are only counted and compared."""
         if self._fields is None:
             # Numbers of any size stand in custom data; those with a point are only passed by here.
             try:
@@ -64,7 +64,7 @@ class ReadBack:
 
 @contextmanager
 def drafting(store: Store) -> Iterator[Path]:
-    """Give the path of a draft, in a place the store likes; the draft is gone afterwards."""
+    """Yield the path of a draft, in a place the store likes; the draft is gone afterwards."""
     descriptor, name = tempfile.mkstemp(prefix="mailqueue-", suffix=".jsonl.gz", dir=store.drafts)
     os.close(descriptor)
     path = Path(name)
@@ -116,7 +116,7 @@ async def read_back_at(store: Store, path: str, archive: Archive) -> ReadBack:
 
 
 def records(store: Store, archive: Archive) -> AsyncIterator[Record]:
-    """Give the records of a file, in order, without those of a broken end.
+    """Return the records of a file, in order, without those of a broken end.
 
     Raises:
         ArchiveBroken: it is no file of that archive, or damaged; some records may have been given.

@@ -62,7 +62,7 @@ async def listed(conn: Conn, wanted: Wanted, *, with_purged: bool) -> list[Archi
 async def chosen(
     conn: Conn, wanted: Wanted, *, states: Sequence[str] = _HAVE_A_FILE
 ) -> list[Archive]:
-    """Give the files that are meant.
+    """Return the files that are meant.
 
     Raises:
         NotFound: one that is named is not there, or in no such state.
@@ -80,7 +80,7 @@ async def chosen(
 
 
 async def verify(desk: Desk, wanted: Wanted) -> AsyncIterator[Looked]:
-    """Read files back, each to its last byte, and say what each is."""
+    """Read files back, each to its last byte, and yield what each is."""
     for archive in await chosen(desk.conn, wanted):
         fault = None
         try:
@@ -100,7 +100,7 @@ async def bring_back(desk: Desk, wanted: Wanted, *, keep: timedelta) -> AsyncIte
 
 
 async def read(desk: Desk, wanted: Wanted, *, having: str | None) -> AsyncIterator[bytes]:
-    """Give the records of files as lines of JSON, those that have a text in them or all."""
+    """Yield the records of files as lines of JSON, those that have a text in them or all."""
     sought = having.lower() if having is not None else None
     for archive in await chosen(desk.conn, wanted):
         async for record in file_format.records(desk.stores.at(archive.store), archive):

@@ -19,7 +19,7 @@ MAY_COME_BACK = (State.ARCHIVED, State.RESTORED)
 
 
 async def restore(desk: Desk, archive: Archive, *, keep: timedelta) -> int:
-    """Put all records of a file back, for so long; say how many were not there.
+    """Put all records of a file back, for so long; return how many were not there.
 
     All or nothing, in one transaction. The file stays: afterwards the records leave again.
 

@@ -19,7 +19,7 @@ _SUFFIX = ".jsonl.gz"
 
 
 async def rewrite(desk: Desk, archive: Archive, change: Change) -> int:
-    """Let a changed file take the place of one that is complete; say how many records changed.
+    """Let a changed file take the place of one that is complete; return how many records changed.
 
     The old file is deleted when the new one was read back and the manifest names it. Killed on the
     way and run again, it does the rest. The caller has the archive's lock.
@@ -62,7 +62,7 @@ async def move(desk: Desk, archive: Archive, *, store: Store, tier: str) -> None
 
 
 async def delete_leftovers(desk: Desk) -> int:
-    """Delete the files that others replaced; say how many."""
+    """Delete the files that others replaced; return their number."""
     found = await archives_store.leftovers(desk.conn)
     for leftover in found:
         await desk.stores.at(leftover.store).delete(leftover.path)

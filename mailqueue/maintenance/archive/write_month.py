@@ -132,7 +132,9 @@ async def _remove_batch(desk: Desk, archive: Archive, batch: list[Record], *, la
 async def _gone_elsewhere(
     desk: Desk, archive: Archive, batch: list[Record], missing: list[int]
 ) -> list[int]:
-    """Give those that are mail or bodies in use again; what somebody deleted stays in the file."""
+    """Return those that are mail or bodies in use again; what somebody deleted stays in
+    the file.
+    """
     if not missing:
         return []
     found = await records_store.elsewhere(desk.conn, archive.kind, [batch[n] for n in missing])

@@ -78,7 +78,9 @@ async def unfinished(conn: Conn) -> list[Archive]:
 
 
 async def is_held_in_table(conn: Conn, *, project_id: UUID, kind: str, month: date) -> bool:
-    """Say whether another file of that project, kind and month keeps a new one from being begun."""
+    """Return whether another file of that project, kind and month keeps a new one from
+    being begun.
+    """
     asked = {"project_id": project_id, "kind": kind, "month": month}
     return await fetch.value(conn, "is_held_in_table", asked, bool)
 
@@ -169,7 +171,7 @@ async def cooling(conn: Conn) -> list[Archive]:
 
 
 async def purge(conn: Conn) -> int:
-    """Forget files whose records are kept no longer; say how many."""
+    """Forget files whose records are kept no longer; return their number."""
     return len(await fetch.many(conn, "purge_archives", None, int))
 
 
@@ -179,7 +181,7 @@ async def retention(conn: Conn, project: str | None) -> list[Retention]:
 
 
 async def change_retention(conn: Conn, rule: Retention, *, by: str) -> Retention | None:
-    """Set how long one kind is kept; give what held before.
+    """Set how long one kind is kept; return what held before.
 
     Raises:
         InvalidField: there is no such project, or the days cannot be.

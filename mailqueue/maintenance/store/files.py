@@ -18,22 +18,22 @@ class LargeFile(NamedTuple):
 
 
 async def sweep(conn: Conn) -> int:
-    """Forget files that nobody uses or keeps any longer; say how many."""
+    """Forget files that nobody uses or keeps any longer; return their number."""
     return await fetch.value(conn, "sweep_stored_files", None, int)
 
 
 async def sweep_batches(conn: Conn) -> int:
-    """Forget batches whose mails leave for the archive; say how many."""
+    """Forget batches whose mails leave for the archive; return their number."""
     return await fetch.value(conn, "sweep_batches", None, int)
 
 
 async def sweep_inline_servers(conn: Conn) -> int:
-    """Forget servers whose mail is finished, held or expired; say how many."""
+    """Forget servers whose mail is finished, held or expired; return their number."""
     return await fetch.value(conn, "sweep_inline_servers", None, int)
 
 
 async def sweep_tracked_links(conn: Conn) -> int:
-    """Forget a batch of links that no mail has named for long; say how many."""
+    """Forget a batch of links that no mail has named for long; return their number."""
     return await fetch.value(conn, "sweep_tracked_links", None, int)
 
 
@@ -43,7 +43,7 @@ async def list_projects(conn: Conn) -> list[UUID]:
 
 
 async def known(conn: Conn, locations: list[str]) -> set[str]:
-    """Give those of the places that a file is said to be in."""
+    """Return those of the places that a file is said to be in."""
     if not locations:
         return set()
     return set(await fetch.many(conn, "list_known_locations", {"locations": locations}, str))
@@ -66,6 +66,6 @@ async def read_octets(conn: Conn, file: LargeFile) -> bytes | None:
 
 
 async def move_out(conn: Conn, file: LargeFile, *, location: str) -> int:
-    """Have a file lie elsewhere; say how many rows that changed."""
+    """Have a file lie elsewhere; return how many rows that changed."""
     asked = {"id": file.id, "created_on": file.created_on, "location": location}
     return await fetch.run(conn, "move_attachment_out", asked)

@@ -70,7 +70,7 @@ def reading(
 
 
 async def remove(conn: Conn, kind: str, records: Sequence[Record], *, span: Span) -> set[int]:
-    """Delete records; give the places, from 0, of those that were there to be deleted.
+    """Delete records; return the places, from 0, of those that were there to be deleted.
 
     Call it in a transaction: it locks first and looks then.
     """
@@ -86,13 +86,15 @@ async def remove(conn: Conn, kind: str, records: Sequence[Record], *, span: Span
 
 
 async def elsewhere(conn: Conn, kind: str, records: Sequence[Record]) -> set[int]:
-    """Give the places, from 0, of records the database still has: requeued mail, bodies in use."""
+    """Return the places, from 0, of records the database still has: requeued mail, bodies
+    in use.
+    """
     asked = {"kind": kind, "ids": [str(each.fields["id"]) for each in records]}
     return {place - 1 for place in await fetch.many(conn, "find_elsewhere", asked, int)}
 
 
 async def restore(conn: Conn, archive: Archive, records: Sequence[Record]) -> int:
-    """Bring records back; say how many were not there."""
+    """Bring records back; return how many were not there."""
     documents = [each.line.decode() for each in records]
     return await fetch.value(conn, _STATEMENTS[archive.kind].restore, {"documents": documents}, int)
 

@@ -47,18 +47,18 @@ async def settle_session(conn: Conn) -> None:
 
 
 async def today(conn: Conn) -> date:
-    """Say which day it is for the database, in UTC."""
+    """Return which day it is for the database, in UTC."""
     return await fetch.value(conn, "today", None, date)
 
 
 async def shortest_stays(conn: Conn) -> dict[str, int]:
-    """Give the fewest days records of each kind stay hot in any project."""
+    """Return the fewest days records of each kind stay hot in any project."""
     found = await fetch.many(conn, "list_shortest_stays", None, Stay)
     return {each.kind: each.days for each in found}
 
 
 async def ensure_months_ahead(conn: Conn, months: int) -> int:
-    """Make the partitions of the coming months; say how many were missing."""
+    """Make the partitions of the coming months; return how many were missing."""
     return await fetch.value(conn, "ensure_months_ahead", {"months": months}, int)
 
 
@@ -68,7 +68,7 @@ async def make_partitions_of(conn: Conn, month: date) -> int:
 
 
 async def days_ahead(conn: Conn) -> int:
-    """Say for how many days there are partitions."""
+    """Return for how many days there are partitions."""
     return await fetch.value(conn, "count_months_ahead", None, int)
 
 
@@ -78,12 +78,12 @@ async def partitions(conn: Conn) -> list[Partition]:
 
 
 async def partition_named(conn: Conn, name: str) -> Partition:
-    """Give a table of a month as it is now."""
+    """Return a table of a month as it is now."""
     return next(each for each in await partitions(conn) if each.name == name)
 
 
 async def is_empty(conn: Conn, partition: Partition) -> bool:
-    """Say whether a table has no row."""
+    """Return whether a table has no row."""
     return await fetch.value(conn, "is_partition_empty", {"name": partition.name}, bool)
 
 
@@ -103,68 +103,72 @@ async def drop(conn: Conn, partition: Partition) -> bool:
 
 
 async def gather_signals(conn: Conn) -> int:
-    """Count accepted mail as workers do; say how many signals there were, -1 where one is at it."""
+    """Count accepted mail as workers do; return how many signals there were, -1 where one
+    is at it.
+    """
     return await fetch.value(conn, "gather_signals", None, int)
 
 
 async def roll_days_over(conn: Conn) -> int:
-    """Move the counts of days that are over; say of how many limits."""
+    """Move the counts of days that are over; return of how many limits."""
     return await fetch.value(conn, "roll_days_over", None, int)
 
 
 async def sweep_balanced_days(conn: Conn) -> int:
-    """Forget the books of days of which nothing is left; say how many days."""
+    """Forget the books of days of which nothing is left; return how many days."""
     return await fetch.value(conn, "sweep_balanced_days", None, int)
 
 
 async def sweep_limit_days(conn: Conn) -> int:
-    """Forget the counts of long past days; say how many."""
+    """Forget the counts of long past days; return their number."""
     return await fetch.value(conn, "sweep_limit_days", None, int)
 
 
 async def sweep_workers(conn: Conn) -> int:
-    """Forget worker processes that ended long ago; say how many."""
+    """Forget worker processes that ended long ago; return their number."""
     return await fetch.value(conn, "sweep_workers", None, int)
 
 
 async def sweep_waiters(conn: Conn) -> int:
-    """Take parked workers that are no more off the list; say how many."""
+    """Take parked workers that are no more off the list; return their number."""
     return await fetch.value(conn, "sweep_waiters", None, int)
 
 
 async def count_pages(conn: Conn, table: str) -> int:
-    """Say how many pages a table has."""
+    """Return how many pages a table has."""
     return await fetch.value(conn, "count_pages", {"name": f"mailqueue.{table}"}, int)
 
 
 async def sweep_answers(conn: Conn) -> int:
-    """Forget what requests under an idempotency key were answered a day ago; say how many."""
+    """Forget what requests under an idempotency key were answered a day ago; return their
+    number.
+    """
     return await fetch.run(conn, "sweep_answers")
 
 
 async def sweep_request_buckets(conn: Conn) -> int:
-    """Forget how many requests keys might make that made none for a day; say how many."""
+    """Forget how many requests keys might make that made none for a day; return their number."""
     return await fetch.run(conn, "sweep_request_buckets")
 
 
 async def sweep_idempotency_keys(conn: Conn, *, from_page: int, until_page: int) -> int:
-    """Forget old keys on some pages; say how many."""
+    """Forget old keys on some pages; return their number."""
     asked = {"from_page": from_page, "until_page": until_page}
     return await fetch.value(conn, "sweep_idempotency_keys", asked, int)
 
 
 async def sweep_trap_messages(conn: Conn) -> int:
-    """Forget a batch of the oldest mails in the trap; say how many."""
+    """Forget a batch of the oldest mails in the trap; return their number."""
     return await fetch.value(conn, "sweep_trap_messages", None, int)
 
 
 async def sweep_event_keys(conn: Conn) -> int:
-    """Forget a batch of old events by what their sources call them; say how many."""
+    """Forget a batch of old events by what their sources call them; return their number."""
     return await fetch.value(conn, "sweep_event_keys", None, int)
 
 
 async def sweep_inbound_events(conn: Conn) -> int:
-    """Forget a batch of what providers told; say how many."""
+    """Forget a batch of what providers told; return their number."""
     return await fetch.value(conn, "sweep_inbound_events", None, int)
 
 
@@ -174,12 +178,12 @@ async def sweep_webhooks(conn: Conn, *, after: UUID | None) -> Swept:
 
 
 async def sweep_webhook_events(conn: Conn) -> int:
-    """Forget a batch of what webhooks were told; say how many."""
+    """Forget a batch of what webhooks were told; return their number."""
     return await fetch.value(conn, "sweep_webhook_events", None, int)
 
 
 async def end_warm_ups(conn: Conn, *, by: str) -> list[Named]:
-    """Let accounts at the end of their warm-up have their own limit; give them."""
+    """Let accounts at the end of their warm-up have their own limit; return them."""
     return await fetch.many(conn, "end_warm_ups", {"by": by}, Named)
 
 
@@ -189,7 +193,7 @@ async def warm_ups(conn: Conn) -> list[WarmUp]:
 
 
 async def expire_api_keys(conn: Conn, *, by: str) -> list[Named]:
-    """Mark keys that have expired as revoked; give them."""
+    """Mark keys that have expired as revoked; return them."""
     return await fetch.many(conn, "expire_api_keys", {"by": by}, Named)
 
 
@@ -219,7 +223,7 @@ async def vacuum_needs(conn: Conn, *, dead: int, age: int) -> list[VacuumNeed]:
 
 
 async def horizon_holders(conn: Conn, *, seconds: float) -> list[str]:
-    """Say in words who has kept dead rows from being removed for so long, the longest first."""
+    """Return in words who has kept dead rows from being removed for so long, the longest first."""
     asked = {"older_than": timedelta(seconds=seconds)}
     async with conn.transaction():
         # The owner sees nobody else's sessions; whoever logged in may.

@@ -29,7 +29,7 @@ def sound(check: str, says: str) -> Finding:
 
 
 def unsound(check: str, says: str, *, fix: str) -> Finding:
-    """Say what is wrong and what to do about it."""
+    """Return what is wrong and what to do about it."""
     return Finding(check, is_ok=False, says=says, fix=fix, state=State.ALARM)
 
 
@@ -40,5 +40,5 @@ def some(names: list[str], most: int = 3) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """Give a count with its noun."""
+    """Return a count with its noun."""
     return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -50,7 +50,7 @@ def _ended(task: asyncio.Task[None]) -> None:
 
 
 async def report_once(conn: Conn, settings: Settings) -> tuple[list[Path], SpaceVerdict]:
-    """Report what can be seen from here; give the folders that were looked at and the verdict."""
+    """Report what can be seen from here; return the folders that were looked at and the verdict."""
     folders = places_of(await health_store.find_process(conn), settings)
     verdict = await health_store.report_space(conn, socket.gethostname(), look(folders))
     return folders, verdict
@@ -71,14 +71,14 @@ async def _watch_forever(link: Link, settings: Settings) -> None:
 
 
 def is_short(rooms: Sequence[Room], verdict: SpaceVerdict) -> bool:
-    """Say whether the next second may decide about accepting mail. Pure."""
+    """Return whether the next second may decide about accepting mail. Pure."""
     return verdict.is_refused or any(
         room.free_bytes < verdict.accept_above * SHORT for room in rooms
     )
 
 
 def look(folders: Sequence[Path]) -> list[Room]:
-    """Give the room of each folder that can be looked at."""
+    """Return the room of each folder that can be looked at."""
     rooms = []
     for place, folder in zip(("data", "wal"), folders, strict=False):
         try:
@@ -91,7 +91,7 @@ def look(folders: Sequence[Path]) -> list[Room]:
 
 
 def places_of(process: ServerProcess, settings: Settings) -> list[Path]:
-    """Give the server's folders where it runs on this host: of the data, and of its log."""
+    """Return the server's folders where it runs on this host: of the data, and of its log."""
     is_ours = settings.database.source is DatabaseSource.EMBEDDED
     if not is_ours and not _is_here(process.pid):
         return []
@@ -100,7 +100,9 @@ def places_of(process: ServerProcess, settings: Settings) -> list[Path]:
 
 
 def _is_here(pid: int) -> bool:
-    """Say whether that process is one of PostgreSQL's on this very machine, not in a container."""
+    """Return whether that process is one of PostgreSQL's on this very machine, not in a
+    container.
+    """
     try:
         return (_PROCESSES / str(pid) / "cmdline").read_bytes().startswith(b"postgres")
     except OSError:
@@ -108,7 +110,9 @@ def _is_here(pid: int) -> bool:
 
 
 def _working_folder(pid: int) -> Path | None:
-    """Give the data folder, in which every process of a server works; its user and root see it."""
+    """Return the data folder, in which every process of a server works; its user and root
+    see it.
+    """
     try:
         return (_PROCESSES / str(pid) / "cwd").readlink()
     except OSError:

@@ -105,7 +105,7 @@ async def data_folder(patient: Patient) -> Finding:
 
 
 def _nearest(folder: Path) -> Path:
-    """Give the folder, or the nearest of its parents that is there."""
+    """Return the folder, or the nearest of its parents that is there."""
     for candidate in (folder, *folder.parents):
         try:
             if candidate.exists():

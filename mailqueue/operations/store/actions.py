@@ -125,7 +125,7 @@ async def count_matching(
 async def begin(
     conn: Conn, verb: str, *, where: Mapping[str, str], argument: Mapping[str, str], by: str
 ) -> int:
-    """Begin an operation; gives its number."""
+    """Begin an operation; return its number."""
     asked = {
         "verb": verb,
         "filter": Jsonb(with_wire_domains(where)),
@@ -175,7 +175,7 @@ async def pause(
     reason: str | None,
     by: str,
 ) -> int:
-    """Let mail wait; gives the number of the operation."""
+    """Let mail wait; return the number of the operation."""
     asked = {
         "project": project,
         "kind": kind,

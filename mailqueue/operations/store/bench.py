@@ -34,7 +34,7 @@ async def start(conn: Conn, name: str) -> UUID:
 
 
 async def add_sender(conn: Conn, project: UUID, *, port: int) -> int:
-    """Give it a sender account that leads to a port of this machine, paused."""
+    """Return it a sender account that leads to a port of this machine, paused."""
     return await fetch.value(conn, "add_bench_sender", {"project": project, "port": port}, int)
 
 

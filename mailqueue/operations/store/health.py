@@ -40,12 +40,12 @@ async def read_health(conn: Conn) -> list[CheckRow]:
 
 
 async def may_tell(conn: Conn) -> bool:
-    """Say whether this login may tell the view anything."""
+    """Return whether this login may tell the view anything."""
     return await fetch.value(conn, "may_tell_health", None, bool)
 
 
 async def find_process(conn: Conn) -> ServerProcess:
-    """Say which process serves this connection and where its data lies."""
+    """Return which process serves this connection and where its data lies."""
     return await fetch.one(conn, "find_data_directory", None, ServerProcess)
 
 
@@ -66,5 +66,5 @@ async def note_books(conn: Conn, faults: Sequence[str]) -> None:
 
 
 async def emails_roughly(conn: Conn) -> int:
-    """Give about how many mails there are."""
+    """Return about how many mails there are."""
     return await fetch.value(conn, "count_emails_roughly", None, int)

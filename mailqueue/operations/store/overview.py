@@ -54,7 +54,7 @@ async def find_email(conn: Conn, email_id: UUID) -> Email | None:
 
 
 async def why(conn: Conn, email_id: UUID) -> str:
-    """Say in words why a mail stands where it stands."""
+    """Return in words why a mail stands where it stands."""
     return await fetch.value(conn, "explain_email", {"id": email_id}, str)
 
 
@@ -84,10 +84,10 @@ async def server_facts(conn: Conn) -> ServerFacts:
 
 
 async def may_act_as_api(conn: Conn) -> bool:
-    """Say whether row-level security would hold an API that logs in as we did."""
+    """Return whether row-level security would hold an API that logs in as we did."""
     return await fetch.value(conn, "may_act_as_api", None, bool)
 
 
 async def known_roles(conn: Conn, names: list[str]) -> set[str]:
-    """Say which of these roles exist."""
+    """Return which of these roles exist."""
     return set(await fetch.many(conn, "list_known_roles", {"names": names}, str))

@@ -34,7 +34,7 @@ class Chamber:
         self._turn = asyncio.Lock()
 
     async def call(self, job: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Have a job done and give its answer.
+        """Have a job done and return its answer.
 
         Raises:
             TemplateFault: what the template did wrong.

@@ -46,7 +46,7 @@ async def list_all(conn: Conn, *, project: str | None = None) -> list[Route]:
 async def candidates(
     conn: Conn, project: str, *, recipient: str, category: str, tags: list[str]
 ) -> list[Candidate]:
-    """Say which accounts such a mail would take that names none, in order.
+    """Return which accounts such a mail would take that names none, in order.
 
     Raises:
         InvalidField: the recipient is no address.

@@ -11,7 +11,7 @@ from mailqueue.senders.routes.model import Candidate, NewRoute, Route
 
 
 async def add_route(conn: Conn, project: str, *, new: NewRoute, by: str | None) -> int:
-    """Add a rule; give its number.
+    """Add a rule; return its number.
 
     Raises:
         InvalidField: a field at fault, in the database's words.
@@ -31,7 +31,7 @@ async def add_route(conn: Conn, project: str, *, new: NewRoute, by: str | None) 
 
 
 async def remove_route(conn: Conn, project: str, *, rule_id: int, by: str | None) -> bool:
-    """Take a rule away; say whether there was one."""
+    """Take a rule away; return whether there was one."""
     return await value(
         conn, "remove_route", {"project": project, "rule_id": rule_id, "by": by}, bool
     )

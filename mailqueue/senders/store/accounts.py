@@ -21,7 +21,7 @@ from mailqueue.senders.model import (
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Give the id of the project of that name."""
+    """Return the id of the project of that name."""
     return await maybe(conn, "find_senders_project", {"project": project}, UUID)
 
 
@@ -134,7 +134,7 @@ async def set_fallback(conn: Conn, account_id: int, *, is_fallback: bool) -> Non
 
 
 async def is_time_zone(conn: Conn, name: str) -> bool:
-    """Say whether the database knows the time zone."""
+    """Return whether the database knows the time zone."""
     return await value(conn, "is_time_zone", {"time_zone": name}, bool)
 
 

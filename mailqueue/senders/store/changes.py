@@ -34,13 +34,13 @@ async def write(conn: Conn, account_id: int, new: NewSender, *, sealed: bytes | 
 
 
 async def prefer(conn: Conn, account: SenderAccount) -> bool:
-    """Have an account be the first that is tried; say whether it can be."""
+    """Have an account be the first that is tried; return whether it can be."""
     params = {"project_id": account.project_id, "id": account.id}
     return await value(conn, "prefer_sender", params, bool)
 
 
 async def remove(conn: Conn, account: SenderAccount, *, by: str) -> bool:
-    """Delete an account; say whether it was there.
+    """Delete an account; return whether it was there.
 
     Raises:
         Conflict: it is in use.

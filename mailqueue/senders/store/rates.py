@@ -5,7 +5,7 @@ from mailqueue.senders.model import Rate
 
 
 async def set_max_send_rate(conn: Conn, rate: float | None) -> bool:
-    """Put the rate of the whole installation in force; say whether it is another."""
+    """Put the rate of the whole installation in force; return whether it is another."""
     return await value(conn, "set_max_send_rate", {"rate": rate}, bool)
 
 
@@ -18,7 +18,7 @@ async def set_domain_rate(
 
 
 async def lift_domain_rate(conn: Conn, domain: str) -> bool:
-    """Take a domain's rate away; say whether there was one."""
+    """Take a domain's rate away; return whether there was one."""
     return await run(conn, "lift_domain_rate", {"domain": domain}) > 0
 
 

@@ -22,7 +22,7 @@ class Batch:
         self._planned: Plan | Verdict | None = None  # of the next mail
 
     def take(self) -> Plan | None:
-        """Give the next mail this server can take, reporting on the way those it cannot."""
+        """Return the next mail this server can take, reporting on the way those it cannot."""
         while self._next < len(self._mails):
             planned = self._peek()
             self._pass()
@@ -32,7 +32,7 @@ class Batch:
         return None
 
     def take_ready(self) -> Plan | None:
-        """Give the next mail, unless it needs a report of its own, which must wait its turn."""
+        """Return the next mail, unless it needs a report of its own, which must wait its turn."""
         if self._next == len(self._mails):
             return None
         planned = self._peek()
@@ -64,5 +64,5 @@ class Batch:
 
 
 def behind(why: str) -> Rejected:
-    """Give the verdict of a mail whose connection ended before its turn."""
+    """Return the verdict of a mail whose connection ended before its turn."""
     return Rejected(Kind.TRANSIENT, "", why, Stage.CONNECT)

@@ -168,7 +168,7 @@ def _limited(limit: Limit, stage: Stage, code: int, enhanced: str, text: str) ->
 
 
 def classify(stage: Stage, code: int, enhanced: str, text: str, *, recipients: int) -> Rejected:
-    """Say whom a refusal at this stage concerns.
+    """Return whom a refusal at this stage concerns.
 
     `recipients` is how many the transaction had: after the body, a verdict on an address counts
     only when there was one. `enhanced` is "" where the server gave none.

@@ -59,7 +59,7 @@ class Conversation(asyncio.Protocol):
 
     @property
     def is_usable(self) -> bool:
-        """Say whether another mail may be sent."""
+        """Return whether another mail may be sent."""
         return self._is_open and not self._transport.is_closing()
 
     async def send(

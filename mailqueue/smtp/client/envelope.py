@@ -42,7 +42,7 @@ class Plan(NamedTuple):
 
 
 def plan(mail: Outgoing, offered: Offered) -> Plan | Verdict:
-    """Give the commands and body for this server, or the verdict that needs no server."""
+    """Return the commands and body for this server, or the verdict that needs no server."""
     envelope, message = mail.envelope, mail.message
     body = _stuffed(message)
     if isinstance(body, Rejected):
@@ -69,7 +69,7 @@ def plan(mail: Outgoing, offered: Offered) -> Plan | Verdict:
 
 
 def _objection(envelope: Envelope, message: bytes, offered: Offered) -> Rejected | None:
-    """Say why this server cannot get this message at all, or None."""
+    """Return why this server cannot get this message at all, or None."""
     sender = envelope.sender
     if sender and not _is_safe(sender):
         return _refusal("5.1.7", "the envelope sender is not an address")
@@ -117,7 +117,7 @@ def _addressable(
 
 
 def _is_safe(address: str) -> bool:
-    """Say whether the address can stand in a command without ending or extending it."""
+    """Return whether the address can stand in a command without ending or extending it."""
     return (
         ADDRESS.fullmatch(address) is not None
         and address.isprintable()
@@ -126,7 +126,7 @@ def _is_safe(address: str) -> bool:
 
 
 def _stuffed(message: bytes) -> bytes | Rejected:
-    """Give the message with dots doubled (RFC 5321 section 4.5.2); a copy only where one is.
+    """Return the message with dots doubled (RFC 5321 section 4.5.2); a copy only where one is.
 
     A bare CR or LF is refused, not repaired: some servers read LF dot LF as the end of the
     message, and altering signed bytes would break the signature.

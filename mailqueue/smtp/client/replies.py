@@ -19,11 +19,11 @@ class Reply(NamedTuple):
     text: bytes  # without codes and line ends; lines joined by LF
 
     def enhanced(self) -> str:
-        """Give the RFC 3463 code the text begins with, or "" where it has none that fits."""
+        """Return the RFC 3463 code the text begins with, or "" where it has none that fits."""
         return enhanced_code(self.code, self.detail())
 
     def detail(self) -> str:
-        """Give the text fit for a record: one line, printable, bounded."""
+        """Return the text fit for a record: one line, printable, bounded."""
         text = self.text.decode("utf-8", "replace")
         return text if len(text) <= MAX_DETAIL_CHARS and text.isprintable() else _printable(text)
 
@@ -47,11 +47,11 @@ class ReplyReader:
 
     @property
     def is_between_replies(self) -> bool:
-        """Say whether every byte received so far belongs to a finished reply."""
+        """Return whether every byte received so far belongs to a finished reply."""
         return not self._rest and not self._lines
 
     def feed(self, data: bytes) -> list[Reply | Malformed]:
-        """Give the replies these bytes complete; a Malformed can only be the last of them."""
+        """Return the replies these bytes complete; a Malformed can only be the last of them."""
         if self._rest:
             data = self._rest + data
             self._rest = b""
@@ -95,13 +95,15 @@ class ReplyReader:
 
 
 def enhanced_code(code: int, text: str) -> str:
-    """Give the enhanced code at the start of the text when its class fits the reply code."""
+    """Return the enhanced code at the start of the text when its class fits the reply code."""
     match = ENHANCED.match(text)
     return match[1] if match and match[1][0] == str(code)[0] else ""
 
 
 def _unfinished(data: bytes, start: int) -> Malformed | None:
-    """Say what is wrong with bytes that are not a whole line, or None if more may complete it."""
+    """Return what is wrong with bytes that are not a whole line, or None if more may
+    complete it.
+    """
     if data.find(b"\n", start, start + MAX_LINE_BYTES) >= 0:
         return Malformed("a line that is no SMTP reply")
     if len(data) - start >= MAX_LINE_BYTES:

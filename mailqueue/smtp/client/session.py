@@ -214,7 +214,7 @@ def _without_secrets(refused: Rejected, login: Login) -> Rejected:
 
 
 def _echoes(login: Login) -> list[str]:
-    """Give the password, and all that encodes it or the user name, as a server may repeat it."""
+    """Return the password, and all that encodes it or the user name, as a server may repeat it."""
     username, password = login.username, login.password.reveal()
     token = f"user={username}\x01auth=Bearer {password}\x01\x01"
     encoded = (f"\0{username}\0{password}", token, username, password)
@@ -227,7 +227,7 @@ def _leaves_the_house(sock: socket.socket) -> bool:
 
 
 def _address_literal(sock: socket.socket) -> str:
-    """Give our end of the connection in the form of RFC 5321 section 4.1.3."""
+    """Return our end of the connection in the form of RFC 5321 section 4.1.3."""
     address = sock.getsockname()[0].partition("%")[0]
     return f"[IPv6:{address}]" if ":" in address else f"[{address}]"
 

@@ -76,17 +76,17 @@ class Transaction:
 
     @property
     def needs_reset(self) -> bool:
-        """Say whether the server still holds a transaction we gave up: RSET must come first."""
+        """Return whether the server still holds a transaction we gave up: RSET must come first."""
         return 1 < self.step <= self._dot and not self.handed_over
 
     @property
     def has_refusal(self) -> bool:
-        """Say whether the server refused anything so far."""
+        """Return whether the server refused anything so far."""
         return self._refusal is not None or len(self._refused) > len(self.plan.refused)
 
     @property
     def stage(self) -> Stage:
-        """Say how far the mail is."""
+        """Return how far the mail is."""
         if self.step == 0:
             return Stage.MAIL
         if self.step < self._data:
@@ -94,7 +94,7 @@ class Transaction:
         return Stage.DOT if self.step == self._dot and self.handed_over else Stage.DATA
 
     def take(self, reply: Reply) -> Then:
-        """Take the reply that is owed next and say what follows."""
+        """Take the reply that is owed next and return what follows."""
         code, step = reply.code, self.step
         if code == CLOSING:
             self._close(reply)
@@ -113,7 +113,7 @@ class Transaction:
         return then
 
     def verdict(self) -> Verdict:
-        """Give the verdict the replies so far amount to; meant for DONE and CLOSING."""
+        """Return the verdict the replies so far amount to; meant for DONE and CLOSING."""
         reply = self._reply
         if reply is not None:
             detail = reply.detail()
@@ -135,7 +135,7 @@ class Transaction:
         return AllRefused(tuple(self._refused))
 
     def verdict_when_lost(self, why: str, *, trusted: bool, stage: Stage | None = None) -> Verdict:
-        """Give the verdict when the conversation ended here without one.
+        """Return the verdict when the conversation ended here without one.
 
         `trusted` says that the replies read so far were sound, so that refusals among them count.
         """

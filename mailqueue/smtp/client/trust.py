@@ -9,7 +9,7 @@ _READING = threading.Lock()  # else accounts that open together would each read 
 
 
 async def system_trust() -> ssl.SSLContext:
-    """Give the context all accounts share; read once a process, and not on the loop."""
+    """Return the context all accounts share; read once a process, and not on the loop."""
     return await asyncio.to_thread(_shared)
 
 

@@ -14,7 +14,7 @@ class Answer:
     text: str
 
     def line(self) -> bytes:
-        """Give the bytes for the wire; nothing in the text can begin another line."""
+        """Return the bytes for the wire; nothing in the text can begin another line."""
         text = " ".join(self.text.split())
         return f"{self.code} {self.enhanced} {text}\r\n".encode()
 

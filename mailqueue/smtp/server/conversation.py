@@ -107,7 +107,7 @@ class ServerConversation(asyncio.Protocol):
 
     @property
     def is_awaited(self) -> bool:
-        """Say whether something was handed over that has no answer yet."""
+        """Return whether something was handed over that has no answer yet."""
         return bool(self._replies.waiting)
 
     def abort(self) -> None:
@@ -203,7 +203,7 @@ class ServerConversation(asyncio.Protocol):
 
     @property
     def _patience_s(self) -> float:
-        """Give how long this client may say nothing."""
+        """Return how long this client may say nothing."""
         limits = self._limits
         if limits.stranger_s is None or not self._session.is_stranger:
             return limits.idle_s

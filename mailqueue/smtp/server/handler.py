@@ -26,7 +26,7 @@ class Handler(Protocol):
     """Decides what becomes of mail; knows nothing of the protocol."""
 
     def check_recipient(self, address: str) -> Answer | None:
-        """Give the refusal of this recipient, or None to take it. Must not wait."""
+        """Return the refusal of this recipient, or None to take it. Must not wait."""
         ...
 
     async def accept(self, envelope: Received, raw: bytes) -> Answer | None:

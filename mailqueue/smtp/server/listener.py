@@ -24,7 +24,7 @@ async def smtp_server(
     is_implicit: bool = False,
     takes_lmtp: bool = False,
 ) -> AsyncIterator[int]:
-    """Serve until the block ends; gives the port, which is a free one when `port` is 0.
+    """Serve until the block ends; yield the port, which is a free one when `port` is 0.
 
     With `tls` clients may say STARTTLS, and have to before they log in from elsewhere than this
     machine; `is_implicit`: their first byte is TLS's. With `takes_lmtp` clients that say LHLO speak

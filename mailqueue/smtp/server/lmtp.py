@@ -39,5 +39,5 @@ class LmtpSession(ServerSession):
 
 
 def session_of(service: Service, replies: ReplyQueue) -> ServerSession:
-    """Give the session of a client of this server."""
+    """Return the session of a client of this server."""
     return (LmtpSession if service.takes_lmtp else ServerSession)(service, replies)

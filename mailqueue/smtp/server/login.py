@@ -29,7 +29,7 @@ class Asked:
     name: str | None = None
 
     def line(self) -> bytes:
-        """Give the challenge for the wire."""
+        """Return the challenge for the wire."""
         return b"334 " + base64.b64encode(self.challenge) + b"\r\n"
 
 
@@ -37,7 +37,7 @@ Step = Given | Asked | Answer
 
 
 def is_on_this_machine(address: str) -> bool:
-    """Say whether nobody stands between us and a client of that address."""
+    """Return whether nobody stands between us and a client of that address."""
     try:
         return ip_address(address.partition("%")[0]).is_loopback
     except ValueError:

@@ -67,7 +67,7 @@ class ReplyQueue:
         task.add_done_callback(answered)
 
     def take(self) -> bytes:
-        """Give the bytes that may go out now."""
+        """Return the bytes that may go out now."""
         out = b"".join(self._ready)
         self._ready.clear()
         return out

@@ -47,7 +47,7 @@ class ServerSession:
 
     @property
     def is_stranger(self) -> bool:
-        """Say whether this client still has to log in."""
+        """Return whether this client still has to log in."""
         return self._service.authenticate is not None and not self._login
 
     def secured(self) -> None:
@@ -234,7 +234,7 @@ class ServerSession:
             self._take_step(login.begin(argument))
 
     def _may_log_in(self) -> bool:
-        """Say whether a password may go over this connection."""
+        """Return whether a password may go over this connection."""
         return self._service.tls is None or self.is_secure or login.is_on_this_machine(self.address)
 
     def _starttls(self, argument: bytes) -> None:

@@ -14,7 +14,7 @@ _ALL_BUT_ENDS = bytes(octet for octet in range(256) if octet not in b"\r\n\0")
 
 
 def hurry(verb: bytes, limits: ServerLimits) -> Answer | None:
-    """Say why nothing may stand behind this command yet, or None.
+    """Return why nothing may stand behind this command yet, or None.
 
     Behind STARTTLS it never may: what somebody on the way put there in clear would be taken for
     what the client says under TLS (RFC 3207 section 6).
@@ -33,7 +33,7 @@ def offers(limits: ServerLimits, most_bytes: int) -> list[str]:
 
 
 def objection(raw: bytes, limits: ServerLimits) -> Answer | None:
-    """Say why the text of this message is not taken, or None."""
+    """Return why the text of this message is not taken, or None."""
     if limits.refuses_bare_ends:
         ends = raw.translate(None, _ALL_BUT_ENDS)
         if b"\0" in ends:

@@ -37,7 +37,7 @@ async def export(
     reason: Reason | None = None,
     category: str | None = None,
 ) -> AsyncIterator[bytes]:
-    """Give the list in pieces, the newest first; what is added meanwhile is not in it.
+    """Yield the list in pieces, the newest first; what is added meanwhile is not in it.
 
     Raises:
         NotFound: there is no such project; before the first piece.
@@ -75,7 +75,7 @@ def _written(page: Sequence[Suppression], form: Format, *, is_first: bool) -> by
 
 
 def shown(one: Suppression) -> dict[str, object]:
-    """Give a suppression by the names of its columns."""
+    """Return a suppression by the names of its columns."""
     return {
         "email": one.address,
         "reason": one.reason,

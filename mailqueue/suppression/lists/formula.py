@@ -8,7 +8,7 @@ _MARK = "'"
 
 
 def harmless(cell: str) -> str:
-    """Give a cell as spreadsheets read it as text: a mark before what they would reckon."""
+    """Return a cell as spreadsheets read it as text: a mark before what they would reckon."""
     return _MARK + cell if cell.startswith((*_FORMULA, _MARK)) else cell
 
 

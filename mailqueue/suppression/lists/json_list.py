@@ -12,7 +12,7 @@ _SPACE = " \t\r\n"
 
 
 def elements(start: str, text: TextIO) -> Iterator[tuple[int, object]]:
-    """Give the elements with their numbers from 1; `start` has been read of the text already.
+    """Yield the elements with their numbers from 1; `start` has been read of the text already.
 
     Raises:
         InvalidField: field `file`; it stops being JSON, or one element is too long.
@@ -45,7 +45,7 @@ class _Source:
         self._decoder = json.JSONDecoder()
 
     def next(self) -> str:
-        """Give the next character that is no white space; "" at the end."""
+        """Return the next character that is no white space; "" at the end."""
         while True:
             while self._at < len(self._buffer) and self._buffer[self._at] in _SPACE:
                 self._at += 1
@@ -73,7 +73,7 @@ class _Source:
             return element
 
     def _fill(self) -> bool:
-        """Read on; say whether there was more."""
+        """Read on; return whether there was more."""
         more = self._text.read(MOST_CHARACTERS)
         self._buffer, self._at = self._buffer[self._at :] + more, 0
         return bool(more)

@@ -19,7 +19,7 @@ Record = tuple[int, Mapping[str, object] | str]
 
 
 def read_lines(file: BinaryIO, *, otherwise: Reason | None = None) -> Iterator[Line | BadLine]:
-    """Give what a list holds in its order; a faulty line does not hide those after it.
+    """Yield what a list holds in its order; a faulty line does not hide those after it.
 
     It is JSON where it begins like an array or an object, else CSV. `otherwise` is the reason of
     lines that name none.
@@ -40,7 +40,7 @@ def read_lines(file: BinaryIO, *, otherwise: Reason | None = None) -> Iterator[L
 
 
 def _leading(text: io.TextIOWrapper) -> tuple[str, int]:
-    """Give the first line with something on it, no white space before, and how many are above."""
+    """Return the first line with something on it, no white space before, and how many are above."""
     above = 0
     while line := text.readline():
         if stripped := line.lstrip():
@@ -101,7 +101,7 @@ def _chained(start: str, text: io.TextIOWrapper) -> Iterator[str]:
 
 
 def _header(row: list[str]) -> tuple[list[str], bool]:
-    """Give the names of the columns, and whether this row is none of names but an address."""
+    """Return the names of the columns, and whether this row is none of names but an address."""
     names = [name.strip().lower().replace(" ", "_") for name in row]
     if len(row) == 1 and "@" in row[0]:
         return ["email"], True

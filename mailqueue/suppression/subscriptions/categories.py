@@ -25,7 +25,7 @@ async def list_(conn: Conn, project: str) -> list[Category]:
 
 
 async def get(conn: Conn, project: str, *, slug: str) -> Category:
-    """Give one.
+    """Return one.
 
     Raises:
         NotFound: there is none of that slug.

@@ -23,13 +23,13 @@ _ANSWERS = frozenset({"transactional", "system"})
 
 
 async def reader_of(conn: Conn, email_id: UUID, *, recipient: int) -> Reader | None:
-    """Say whose link was followed; None once the mail is gone, or its recipient was erased."""
+    """Return whose link was followed; None once the mail is gone, or its recipient was erased."""
     found = await store.find_reader(conn, email_id, recipient)
     return None if found is None else Reader(email_id, *found)
 
 
 async def subscriptions_of(conn: Conn, reader: Reader) -> Subscriptions:
-    """Give what holds for somebody: in each category, in marketing, in that of their mail."""
+    """Return what holds for somebody: in each category, in marketing, in that of their mail."""
     rows = await store.list_subscriptions(
         conn, reader.project_id, reader.address, more=[EVERYTHING, MARKETING, reader.category]
     )
@@ -44,7 +44,7 @@ async def subscriptions_of(conn: Conn, reader: Reader) -> Subscriptions:
 
 
 async def unsubscribe(conn: Conn, reader: Reader, *, from_all: bool = False, said: Said) -> bool:
-    """Take somebody off the category of their mail, or off all; say whether that is new.
+    """Take somebody off the category of their mail, or off all; return whether that is new.
 
     Mail that answers to what somebody did goes on: a link in it takes them off marketing.
     """
@@ -62,7 +62,7 @@ async def unsubscribe(conn: Conn, reader: Reader, *, from_all: bool = False, sai
 
 
 async def subscribe_again(conn: Conn, reader: Reader, *, said: Said) -> bool:
-    """Undo `unsubscribe`, whatever it was from; say whether that is new."""
+    """Undo `unsubscribe`, whatever it was from; return whether that is new."""
     found = await subscriptions_of(conn, reader)
     choices = [Choice(EVERYTHING, State.ON)] if found.has_left_all else []
     choices += [
@@ -74,7 +74,7 @@ async def subscribe_again(conn: Conn, reader: Reader, *, said: Said) -> bool:
 
 
 async def save(conn: Conn, reader: Reader, choices: Sequence[Choice], *, said: Said) -> bool:
-    """Let these choices hold at once, for every spelling of the address; say whether any is new.
+    """Let these choices hold at once, for every spelling of the address; return whether any is new.
 
     Raises:
         InvalidField: nobody can unsubscribe from one of these.
@@ -92,7 +92,7 @@ def _is_required(found: Subscriptions, choice: Choice) -> bool:
 def _is_offered(
     row: store.SubscriptionRow, rows: Sequence[store.SubscriptionRow], reader: Reader
 ) -> bool:
-    """Say whether a category that is none of the project's is shown all the same.
+    """Return whether a category that is none of the project's is shown all the same.
 
     That of the mail is; marketing is too where it has been stopped, or nothing else is there.
     """

@@ -61,7 +61,7 @@ async def list_subscriptions(
 
 
 async def find_stop_of_all(conn: Conn, project_id: UUID, address: str) -> str | None:
-    """Say why no mail at all goes to an address; None where some does."""
+    """Return why no mail at all goes to an address; None where some does."""
     params = {"project_id": project_id, "address": address}
     return await maybe(conn, "find_stop_of_all", params, str)
 
@@ -74,7 +74,7 @@ async def change(
     spellings: Sequence[str],
     said: Said,
 ) -> list[Changed]:
-    """Record what somebody wants; give what changed.
+    """Record what somebody wants; return what changed.
 
     Raises:
         InvalidField: nobody can unsubscribe from one of these.
@@ -141,7 +141,7 @@ async def remove_category(conn: Conn, project_id: UUID, slug: str, *, by: str) -
 
 
 def state_of(reason: str) -> State:
-    """Give what a person would call it. Pure."""
+    """Return what a person would call it. Pure."""
     if reason == "paused":
         return State.PAUSED
     return State.OFF if reason else State.ON

@@ -29,7 +29,7 @@ class Callers:
         self._asked: dict[str, asyncio.Task[Caller | None]] = {}
 
     async def find(self, key: str, *, address: str | None = None) -> Caller | None:
-        """Give who the key speaks for; None for one that is not in force.
+        """Return who the key speaks for; None for one that is not in force.
 
         `address` is the client's, to be shown beside the key.
         """
@@ -62,7 +62,7 @@ class Callers:
 
 
 def _numeric(address: str | None) -> str | None:
-    """Give an address of IP without its zone; None for the path of a socket and the like."""
+    """Return an address of IP without its zone; None for the path of a socket and the like."""
     try:
         return str(ipaddress.ip_address((address or "").partition("%")[0]))
     except ValueError:

@@ -14,7 +14,7 @@ PROJECT = "default"
 
 
 async def keep_local_key(conn: Conn, folder: Path) -> str | None:
-    """Give the folder's key; make one where there is none, or where it is no longer in force.
+    """Return the folder's key; make one where there is none, or where it is no longer in force.
 
     None where no test keys are given out: everything else runs all the same.
     """

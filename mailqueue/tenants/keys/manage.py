@@ -55,12 +55,12 @@ async def issue_key(
 
 
 def not_in_force() -> Unauthorized:
-    """Give what a key is told that is unknown, revoked or expired."""
+    """Return what a key is told that is unknown, revoked or expired."""
     return Unauthorized("this API key is not valid")
 
 
 async def in_force(conn: Conn, ids: Collection[UUID]) -> frozenset[UUID]:
-    """Give those of these keys that are in force now."""
+    """Return those of these keys that are in force now."""
     return frozenset(await store.keys_in_force(conn, ids))
 
 
@@ -88,7 +88,7 @@ async def find_key(conn: Conn, key: str, *, address: str | None = None) -> Calle
 
 
 async def id_of_project(conn: Conn, project: str) -> UUID:
-    """Give the id of the project of that name.
+    """Return the id of the project of that name.
 
     Raises:
         NotFound: there is none.
@@ -100,7 +100,7 @@ async def id_of_project(conn: Conn, project: str) -> UUID:
 
 
 async def id_of_key(conn: Conn, project_id: UUID, name: str) -> UUID:
-    """Give the id of the key that has a name now, else of the newest that had it.
+    """Return the id of the key that has a name now, else of the newest that had it.
 
     Raises:
         NotFound: there is none.
@@ -112,7 +112,7 @@ async def id_of_key(conn: Conn, project_id: UUID, name: str) -> UUID:
 
 
 async def show_key(conn: Conn, project_id: UUID, key_id: UUID) -> ApiKey:
-    """Give what may be shown of a key.
+    """Return what may be shown of a key.
 
     Raises:
         NotFound: the project has no such key.
@@ -212,7 +212,7 @@ async def revoke_key_by_id(
 
 
 def checked_scopes(scopes: Collection[str]) -> list[Scope]:
-    """Give the scopes in their usual order.
+    """Return the scopes in their usual order.
 
     Raises:
         InvalidField: there are none, or unknown ones.

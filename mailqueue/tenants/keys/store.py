@@ -35,7 +35,7 @@ async def set_actor(conn: Conn, by: str) -> None:
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Give the id of the project of that name."""
+    """Return the id of the project of that name."""
     return await maybe(conn, "find_project_id", {"project": project}, UUID)
 
 
@@ -45,7 +45,7 @@ async def find_key(conn: Conn, key_hash: bytes, *, address: str | None) -> Found
 
 
 async def keys_in_force(conn: Conn, ids: Collection[UUID]) -> list[UUID]:
-    """Give those of these keys that are in force now."""
+    """Return those of these keys that are in force now."""
     return await many(conn, "sift_keys", {"ids": list(ids)}, UUID)
 
 
@@ -102,7 +102,7 @@ async def list_keys(
 async def change_key(
     conn: Conn, project_id: UUID, key_id: UUID, *, changes: Mapping[str, object]
 ) -> bool:
-    """Change a key in force; say whether there was one.
+    """Change a key in force; return whether there was one.
 
     Raises:
         Conflict: the project has a key of the new name.
@@ -136,7 +136,7 @@ async def rotate_key(
 
 
 async def revoke_key(conn: Conn, project_id: UUID, key_id: UUID, *, reason: str | None) -> bool:
-    """Put a key out of force; say whether it was."""
+    """Put a key out of force; return whether it was."""
     params = {"project_id": project_id, "id": key_id, "reason": reason}
     return await value(conn, "revoke_api_key", params, bool)
 

@@ -32,22 +32,22 @@ def new_secret(prefix: str) -> Secret:
 
 
 def is_well_formed(key: str) -> bool:
-    """Say whether this may be a key at all."""
+    """Return whether this may be a key at all."""
     return _KEY.fullmatch(key) is not None and has_checksum(key)
 
 
 def has_checksum(text: str) -> bool:
-    """Say whether a text ends in the checksum of what stands before."""
+    """Return whether a text ends in the checksum of what stands before."""
     return _checksum(text[:-_CHECK_CHARACTERS]) == text[-_CHECK_CHARACTERS:]
 
 
 def hash_of(key: str) -> bytes:
-    """Give what is stored; 256 random bits need no slow hash."""
+    """Return what is stored; 256 random bits need no slow hash."""
     return hashlib.sha256(key.encode()).digest()
 
 
 def hint_of(key: Secret) -> str:
-    """Give the first characters, to recognise the key by."""
+    """Return the first characters, to recognise the key by."""
     return key.reveal()[:HINT_CHARACTERS]
 
 

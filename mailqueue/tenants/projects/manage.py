@@ -29,7 +29,7 @@ async def add(
 
 
 async def find(conn: Conn, name: str) -> Project:
-    """Give a project, also a deleted one.
+    """Return a project, also a deleted one.
 
     Raises:
         NotFound: there is none of that name.
@@ -41,7 +41,7 @@ async def find(conn: Conn, name: str) -> Project:
 
 
 async def find_by_id(conn: Conn, project_id: UUID) -> Project:
-    """Give a project, also a deleted one.
+    """Return a project, also a deleted one.
 
     Raises:
         NotFound: there is none of that id.

@@ -31,7 +31,7 @@ class Standing:
 
 
 async def look(conn: Conn, project_id: UUID, *, days: int) -> Standing:
-    """Say how a project stands, over so many days of UTC up to now.
+    """Return how a project stands, over so many days of UTC up to now.
 
     Raises:
         InvalidField: the days are not 1 to MOST_DAYS.
@@ -43,7 +43,7 @@ async def look(conn: Conn, project_id: UUID, *, days: int) -> Standing:
 
 
 def rates_of(days: Sequence[ProjectDay]) -> Rates:
-    """Give the shares over some days. Pure.
+    """Return the shares over some days. Pure.
 
     A hard bounce may be told by the server at once (then the mail failed) or later in a message.
     """

@@ -44,7 +44,7 @@ async def list_page(
 
 
 async def payload_of(conn: Conn, project_id: UUID, event_id: UUID) -> dict[str, Any] | None:
-    """Give what was told; None where it is not kept any more."""
+    """Return what was told; None where it is not kept any more."""
     row = {"project_id": project_id, "id": event_id}
     return await fetch.maybe(conn, "read_webhook_event", row, dict)
 
@@ -68,7 +68,7 @@ async def retry(
     most: int,
     by: str,
 ) -> int:
-    """Deliver again what ended; say how many."""
+    """Deliver again what ended; return their number."""
     row = {
         "project_id": project_id,
         "webhook_id": webhook_id,
@@ -93,7 +93,7 @@ async def log_test(
     body: bytes,
     done: Settled,
 ) -> UUID | None:
-    """Write a test down; give the id of its delivery, None where the webhook is gone."""
+    """Write a test down; return the id of its delivery, None where the webhook is gone."""
     row = {
         "project_id": project_id,
         "webhook_id": webhook_id,
@@ -150,5 +150,5 @@ async def settle(conn: Conn, done: Sequence[Settled]) -> list[Told]:
 
 
 async def tidy(conn: Conn, *, most: int) -> int:
-    """Give back what lost workers held and clear away what is gone; say how many rows."""
+    """Return back what lost workers held and clear away what is gone; return how many rows."""
     return await fetch.value(conn, "tidy_webhooks", {"most": most}, int)

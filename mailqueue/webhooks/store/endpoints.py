@@ -12,12 +12,12 @@ from mailqueue.webhooks.model import Keys, Webhook
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Give the id of a project; None where there is none of that name."""
+    """Return the id of a project; None where there is none of that name."""
     return await fetch.maybe(conn, "find_webhook_project", {"project": project}, UUID)
 
 
 async def count(conn: Conn, project_id: UUID) -> int:
-    """Say how many a project has; no other is added before this transaction ends."""
+    """Return how many a project has; no other is added before this transaction ends."""
     return await fetch.value(conn, "count_webhooks", {"project_id": project_id}, int)
 
 
@@ -93,13 +93,13 @@ async def remove(conn: Conn, project_id: UUID, webhook_id: UUID, *, by: str) -> 
 
 
 async def lock_keys(conn: Conn, project_id: UUID, webhook_id: UUID) -> Keys | None:
-    """Give what signs for a webhook and keep others from changing it; None: there is none."""
+    """Return what signs for a webhook and keep others from changing it; None: there is none."""
     row = {"project_id": project_id, "id": webhook_id}
     return await fetch.maybe(conn, "lock_webhook_keys", row, Keys)
 
 
 async def read_keys(conn: Conn, ids: list[UUID]) -> list[Keys]:
-    """Give where webhooks lead and what signs for them; those that are gone are left out."""
+    """Return where webhooks lead and what signs for them; those that are gone are left out."""
     return await fetch.many(conn, "read_webhook_keys", {"ids": ids}, Keys)
 
 

@@ -26,14 +26,14 @@ SENDGRID_PUBLIC = base64.b64encode(
 
 
 def request(body: bytes | Any, **headers: str) -> InboundRequest:
-    """Give a request; `_` in names of headers stand for dashes."""
+    """Return a request; `_` in names of headers stand for dashes."""
     octets = body if isinstance(body, bytes) else json.dumps(body).encode()
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return InboundRequest("POST", named, {}, octets)
 
 
 def only(provider: Provider, body: bytes | Any, **headers: str) -> ProviderEvent:
-    """Give the only event of a body."""
+    """Return the only event of a body."""
     [found] = provider.events(request(body, **headers))
     assert isinstance(found, ProviderEvent), found
     return found

@@ -20,7 +20,7 @@ HOST = "127.0.0.1"
 
 @asynccontextmanager
 async def answering(folder: Path, answer: bytes) -> AsyncIterator[tuple[int, list[bytes]]]:
-    """Give every question one answer; gives the port, and what was asked."""
+    """Yield every question one answer; yield the port, and what was asked."""
     asked: list[bytes] = []
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

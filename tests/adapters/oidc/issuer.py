@@ -76,7 +76,7 @@ def _octets(number: int) -> bytes:
 
 
 def written(header: Any, claims: Any, sign: Callable[[bytes], bytes]) -> str:
-    """Give a token of any header, claims and signature; texts stand as they are."""
+    """Return a token of any header, claims and signature; texts stand as they are."""
     parts = [each if isinstance(each, str) else json.dumps(each) for each in (header, claims)]
     signed = ".".join(encoded(part.encode()) for part in parts)
     return f"{signed}.{encoded(sign(signed.encode()))}"
@@ -96,7 +96,7 @@ class Issuer:
         return f"http://127.0.0.1:{self.port}/realms/staff"
 
     def claims(self, **other: Any) -> dict[str, Any]:
-        """Give what a good token says; None leaves a claim out."""
+        """Return what a good token says; None leaves a claim out."""
         now = int(time.time())
         usual = {
             "iss": self.name,

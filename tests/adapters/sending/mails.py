@@ -66,7 +66,7 @@ def mails(count: int) -> list[Outgoing]:
 
 
 def with_files(*, extra_octets: int = 0) -> Outgoing:
-    """Give a mail with an inline image and an attachment, as another program writes it."""
+    """Return a mail with an inline image and an attachment, as another program writes it."""
     message = EmailMessage()
     message["From"] = "Shop <shop@example.com>"
     message["To"] = "Ann <ann@example.org>"

@@ -28,7 +28,7 @@ each = pytest.mark.parametrize("provider", PROVIDERS, ids=[one.name for one in P
 
 
 def texts(document: Any) -> Iterator[str]:
-    """Give every text of a document, names too."""
+    """Yield every text of a document, names too."""
     match document:
         case dict():
             for name, value in document.items():
@@ -42,7 +42,7 @@ def texts(document: Any) -> Iterator[str]:
 
 
 def said(provider: Provider, request: Request) -> list[str]:
-    """Give the texts of a request but for the bodies of the mail."""
+    """Return the texts of a request but for the bodies of the mail."""
     if provider is MAILGUN:
         return [value.decode() for name, value in form_of(request) if name != "message"]
     bodies = ("Hallo\n", "<p>Hallo</p>\n")
@@ -89,7 +89,7 @@ async def test_odd_words_stay_in_their_fields(provider: Provider, words: str) ->
 
 
 def carried(provider: Provider, request: Request) -> bytes | None:
-    """Give the message as the provider reads it; None where it reads fields."""
+    """Return the message as the provider reads it; None where it reads fields."""
     match provider.name:
         case "ses":
             return base64.b64decode(request.json["Content"]["Raw"]["Data"])

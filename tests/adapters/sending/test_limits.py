@@ -27,7 +27,7 @@ def to_many(count: int) -> Outgoing:
 
 
 async def refusal(provider: Provider, one: Outgoing) -> str:
-    """Give why a mail is refused; nothing may have been sent."""
+    """Return why a mail is refused; nothing may have been sent."""
     async with fake([provider.accepts]) as server:
         verdict = await rejected(provider.service(server.site), one)
 

@@ -23,7 +23,7 @@ def named(endpoint: Endpoint) -> str:
 
 
 def models(found: Any) -> set[type[BaseModel]]:
-    """Give a model and those in its fields."""
+    """Return a model and those in its fields."""
     seen: set[type[BaseModel]] = set()
     waiting = [found]
     while waiting:

@@ -104,7 +104,7 @@ def check(name: str, answer: httpx2.Response) -> None:
 
 
 def made_up(name: str, mode: GenerationMode) -> st.SearchStrategy[Any]:
-    """Give requests of one kind; of the caller's own project, as others end at once."""
+    """Return requests of one kind; of the caller's own project, as others end at once."""
     operation = OPERATIONS[name]
     path = {"pid": "default"} if "{pid}" in name else None
     strategy: st.SearchStrategy[Any] = operation.as_strategy(

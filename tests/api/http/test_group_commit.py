@@ -20,7 +20,7 @@ async def sent_at_once(api: Calling, bodies: list[dict[str, object]]) -> list[in
 
 
 async def commits(conn: Conn) -> int:
-    """Give how many transactions accepted mail."""
+    """Return how many transactions accepted mail."""
     query = "SELECT count(DISTINCT xmin::text) FROM mailqueue.email_queue"
     return int(await make.scalar(conn, query))
 

@@ -75,7 +75,7 @@ async def test_a_head_without_end_is_refused(line: bytes) -> None:
 
 
 async def answer_of(reading: asyncio.Task[bytes]) -> bytes | None:
-    """Give what was read; None where the connection was cut with our bytes still unread."""
+    """Return what was read; None where the connection was cut with our bytes still unread."""
     try:
         return await reading
     except ConnectionError:

@@ -27,7 +27,7 @@ class Clock:
 
 
 async def taken(allowance: Allowance, bucket: Any, rate: float, count: int) -> int:
-    """Ask so often; say how many were let in."""
+    """Ask so often; return how many were let in."""
     answers = await asyncio.gather(
         *(allowance.take(bucket, rate, what="this key") for _ in range(count)),
         return_exceptions=True,

@@ -36,7 +36,7 @@ def batch(one: dict[str, Any]) -> dict[str, Any]:
 
 
 def faults_of(model: type[BaseModel], document: Any) -> list[tuple[str, str]]:
-    """Give what is wrong, by either way of reading it."""
+    """Return what is wrong, by either way of reading it."""
     body = orjson.dumps(document)
     count = count_values(body)
     with pytest.raises(ValidationError) as of_bytes:

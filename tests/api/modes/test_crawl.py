@@ -36,7 +36,7 @@ async def modes(module_db: str) -> AsyncIterator[Modes]:
 
 
 def names_a_thing(endpoint: Endpoint) -> bool:
-    """Say whether the path names something that has a mode."""
+    """Return whether the path names something that has a mode."""
     things = ("{email_id}", "{message_id}", "{batch_id}", "{delivery_id}")
     is_key = "api-keys/{key_id}" in endpoint.path
     return is_key or any(name in endpoint.path for name in things)

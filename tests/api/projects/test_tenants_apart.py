@@ -25,14 +25,14 @@ async def tenants(module_db: str) -> AsyncIterator[Tenants]:
 
 
 def filled(endpoint: Endpoint, variables: dict[str, str], pid: str) -> str:
-    """Give the path with what belongs to the one tenant in the place of variables."""
+    """Return the path with what belongs to the one tenant in the place of variables."""
     given = {**variables, "pid": pid}
     given["key_id"] = variables["dkim" if "/dkim" in endpoint.path else "api-keys"]
     return endpoint.path.format(**given)
 
 
 def needed_query(endpoint: Endpoint) -> dict[str, str]:
-    """Give a value for each parameter an endpoint cannot do without."""
+    """Return a value for each parameter an endpoint cannot do without."""
     usual = {
         "email": "nobody@example.com",
         "domain": "example.org",
@@ -61,7 +61,7 @@ async def ask(http: httpx2.AsyncClient, endpoint: Endpoint, path: str, key: str)
 
 
 def of_things(endpoint: Endpoint) -> bool:
-    """Say whether the path names a thing of a project's; anybody may ask about an address."""
+    """Return whether the path names a thing of a project's; anybody may ask about an address."""
     return "{" in endpoint.path.replace("{pid}", "").replace("{email}", "")
 
 

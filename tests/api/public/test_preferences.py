@@ -37,7 +37,7 @@ def in_days(days: int) -> str:
 
 
 def checked(page: str) -> dict[str, str]:
-    """Give the choice that is made for each category on a page."""
+    """Return the choice that is made for each category on a page."""
     found = re.findall(r'name="category\.([a-z-]+)" value="([a-z]+)" checked', page)
     assert len(dict(found)) == len(found)
     return dict(found)

@@ -56,7 +56,7 @@ def many(*recipients: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 async def message(api: Calling, email: str) -> tuple[str, str]:
-    """Give the subject and the text of a mail as a server gets it."""
+    """Return the subject and the text of a mail as a server gets it."""
     answer = await api.get(f"/v1/emails/{email}/source")
     assert answer.status_code == 200, answer.text
     found = message_from_bytes(answer.content, policy=default)

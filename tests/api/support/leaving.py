@@ -62,12 +62,12 @@ class Leaving:
         assert answer.status_code == 201, answer.text
 
     async def gets(self, address: str, category: str) -> bool:
-        """Say whether mail of a category goes to an address."""
+        """Return whether mail of a category goes to an address."""
         why = "SELECT mailqueue.suppressed(%s, %s, %s)"
         return await make.scalar(self.conn, why, self.project_id, address, category) is None
 
     async def state(self) -> list[Any]:
-        """Give all that a link could change."""
+        """Return all that a link could change."""
         return [
             await make.rows(self.conn, f"SELECT t::text FROM mailqueue.{table} AS t ORDER BY 1")
             for table in (

@@ -65,13 +65,13 @@ class Modes:
         return await self.http.request(method, path, headers=given, **more)
 
     async def made(self, path: str, body: Any, *, key: str | None = None) -> Any:
-        """Post what must be taken, and give the answer."""
+        """Post what must be taken, and return the answer."""
         answer = await self.call("POST", path, body, key=key)
         assert answer.is_success, (path, answer.text)
         return answer.json()
 
     async def picture(self) -> Picture:
-        """Give every row of every table."""
+        """Return every row of every table."""
         async with self.pool.connection() as conn:
             return await picture(conn)
 
@@ -86,7 +86,7 @@ async def picture(conn: Conn) -> Picture:
 
 
 def changes(before: Picture, after: Picture) -> dict[str, list[str]]:
-    """Give what is gone or altered, and new rows that have a mode and are not test's. Pure."""
+    """Return what is gone or altered, and new rows that have a mode and are not test's. Pure."""
     found: dict[str, list[str]] = {}
     for table, rows in before.items():
         gone = rows - after[table]
@@ -155,7 +155,7 @@ async def _emails(http: httpx2.AsyncClient, database: DatabaseSettings, key: str
 
 
 def paths(endpoint: Endpoint, modes: Modes) -> Iterator[str]:
-    """Give the path with what is live in the place of variables, for mail in every state."""
+    """Yield the path with what is live in the place of variables, for mail in every state."""
     given = {**modes.variables, "pid": PROJECT, "domain": "example.com", "attachment_id": "0"}
     given["key_id"] = modes.variables["dkim" if "/dkim" in endpoint.path else "api-keys"]
     names = {"{email_id}", "{message_id}"}
@@ -167,7 +167,7 @@ def paths(endpoint: Endpoint, modes: Modes) -> Iterator[str]:
 
 
 def credentials(shape: str, key: str) -> dict[str, str]:
-    """Give the headers by which callers of a shape say who they are. Pure."""
+    """Return the headers by which callers of a shape say who they are. Pure."""
     match shape:
         case "postmark":
             return {"X-Postmark-Server-Token": key, "Accept": "application/json"}

@@ -87,7 +87,7 @@ class Tenants:
             yield http
 
     async def picture(self) -> dict[str, Any]:
-        """Give every row of the one tenant, to see whether any was touched."""
+        """Return every row of the one tenant, to see whether any was touched."""
         async with self.pool.connection() as conn:
             found = {}
             for (table,) in await make.rows(conn, TABLES):
@@ -142,7 +142,7 @@ async def two_tenants(url: str) -> AsyncIterator[Tenants]:
 
 
 async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[str, str]:
-    """Make one of everything in a project; give what names it in paths."""
+    """Make one of everything in a project; return what names it in paths."""
 
     async def made(path: str, body: Any, method: str = "POST") -> Any:
         answer = await http.request(method, path, json=body, headers={"X-API-Key": key})

@@ -42,7 +42,7 @@ async def all_points(first: Arena, size: Size) -> Reckoning:
 
 
 def cases_of(size: Size) -> Sequence[Case]:
-    """Give what a run of that size strikes."""
+    """Return what a run of that size strikes."""
     return CASES if size.mails > QUICK_MAILS else ONCE_EACH
 
 

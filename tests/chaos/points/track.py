@@ -54,12 +54,12 @@ class Track:
         return self.nursery.folder
 
     def addresses(self, count: int) -> Sequence[str]:
-        """Give addresses nobody was written to yet."""
+        """Return addresses nobody was written to yet."""
         first, self.accepted = self.accepted, self.accepted + count
         return [recipient(number) for number in range(first, self.accepted)]
 
     async def accept(self, conn: Conn, *, is_large: bool = False) -> UUID:
-        """Queue mail, half of it such that must not be doubled; give its campaign."""
+        """Queue mail, half of it such that must not be doubled; return its campaign."""
         line = "All work and no play makes a dull day.\n"
         text = line * (LARGE_CHARACTERS // len(line)) if is_large else "Hello"
         campaign = uuid4()

@@ -27,7 +27,7 @@ SELECT 'm' || n || '@example.com', 'Hello', 'Hello', now() + interval '1 h', now
 
 
 def faketime_library() -> str | None:
-    """Give the library that shifts the clock of a process."""
+    """Return the library that shifts the clock of a process."""
     places = [os.environ.get("FAKETIME_LIBRARY", ""), *(p for each in PLACES for p in glob(each))]
     return next(filter(os.path.exists, places), None)
 
@@ -119,6 +119,6 @@ def _living(library: str, more: dict[str, str]) -> Iterator[None]:
 
 
 def _is_off(command: Command, days: int) -> bool:
-    """Say whether the worker's log is written in another day."""
+    """Return whether the worker's log is written in another day."""
     there = datetime.now(UTC) + timedelta(days=days)
     return f'"{there:%Y-%m-%d}T' in command.log.read_text()

@@ -43,7 +43,7 @@ MOST_TRIES = 20
 
 
 def _mounted(disk: Path) -> str:
-    """Mount a small disk; give what stands in the way."""
+    """Mount a small disk; return what stands in the way."""
     if os.geteuid() != 0:
         return "only root can mount a small disk"
     disk.parent.chmod(0o755)
@@ -58,7 +58,7 @@ def _mounted(disk: Path) -> str:
 
 
 def lacks_small_disk() -> str | None:
-    """Say why no small disk can be had here, by trying."""
+    """Return why no small disk can be had here, by trying."""
     with tempfile.TemporaryDirectory(prefix="mailqueue-disk-", dir="/tmp") as name:
         disk = Path(name) / "disk"
         if complaint := _mounted(disk):
@@ -72,7 +72,7 @@ def _unmounted(disk: Path) -> None:
 
 
 def _complaints(disk: Path) -> int:
-    """Give how often the server said that there is no space left."""
+    """Return how often the server said that there is no space left."""
     return (disk.parent / "log").read_bytes().count(NO_SPACE)
 
 

@@ -62,7 +62,7 @@ async def _all_refused(conn: Conn, size: Size, attempt: int) -> None:
 
 
 def _faults(attempt: int, waits: list[timedelta]) -> list[str]:
-    """Say where waits leave the ladder or crowd together."""
+    """Return where waits leave the ladder or crowd together."""
     step = LADDER[attempt - 1]
     least, most = step * (1 - JITTER), step * (1 + JITTER)
     slack = timedelta(seconds=1)

@@ -22,7 +22,7 @@ HELLO = ("send", "--to", "Ann <ann@example.com>", "--subject", "Hello", "--text"
 
 
 def stored(cli: Cli, email_id: object) -> dict[str, Any]:
-    """Give the mail as the database has it, content and all."""
+    """Return the mail as the database has it, content and all."""
     query = """
         SELECT to_jsonb(c) || to_jsonb(q) || jsonb_build_object('subject', c.subject,
                    'html_body', c.html_body, 'text_body', c.text_body, 'headers', c.headers,

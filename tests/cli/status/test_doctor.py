@@ -21,7 +21,7 @@ OF_THE_TEST_SERVER = {"durability", "free space"}
 
 
 def findings(cli: Cli, env: dict[str, str | None] | None = None) -> dict[str, Any]:
-    """Give what failed, by the name of the check."""
+    """Return what failed, by the name of the check."""
     cli.environment |= env or {}
     result = cli("doctor", "--json")
     document = json.loads(result.stdout)

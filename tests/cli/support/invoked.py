@@ -37,13 +37,13 @@ class Cli:
         return runner.invoke(main, words, input=stdin)
 
     def json(self, *words: str, exit_code: int = 0, stdin: str | bytes | None = None) -> Any:
-        """Run it with --json and give the document."""
+        """Run it with --json and return the document."""
         result = self(*words, "--json", stdin=stdin)
         assert result.exit_code == exit_code, result.output
         return json.loads(result.stdout)
 
     def sql(self, work: Callable[[Conn], Awaitable[T]]) -> T:
-        """Do something on a connection of the database's owner and give what it gives."""
+        """Do something on a connection of the database's owner and return what it gives."""
 
         async def worked() -> T:
             async with connect(DatabaseSettings(Secret(self.database))) as conn:

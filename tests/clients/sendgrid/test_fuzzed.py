@@ -65,7 +65,7 @@ def http(site: Served) -> Iterator[httpx2.Client]:
 
 
 def places(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Give the path of everything in a document."""
+    """Yield the path of everything in a document."""
     named = document.items() if isinstance(document, dict) else ()
     for name, each in enumerate(document) if isinstance(document, list) else named:
         yield (*path, name)

@@ -85,7 +85,7 @@ class PostOffice:
     async def way_back(
         self, mail: UUID, *, recipient: int = 0, days_ago: int = 0, project: str = "default"
     ) -> str:
-        """Give the return path a mail was sent with."""
+        """Return the return path a mail was sent with."""
         seals = await self.keyring.of(self.conn, await make.project_named(self.conn, project))
         at = datetime.now(UTC) - timedelta(days=days_ago)
         local = return_path(seals, email_id=mail, recipient=recipient, now=at)
@@ -100,7 +100,7 @@ class PostOffice:
         account: int | None = None,
         content_type: str = "message/rfc822",
     ) -> dict[str, Any]:
-        """Have a message read; give what became of it."""
+        """Have a message read; return what became of it."""
         owner = None
         if account is not None:
             owner = await make.scalar(
@@ -136,7 +136,7 @@ class PostOffice:
             await worker.close()
 
     async def events(self) -> list[tuple[str, str | None, str | None, str]]:
-        """Give type, recipient, code and source of what was recorded, in order."""
+        """Return type, recipient, code and source of what was recorded, in order."""
         found = await make.rows(
             self.conn,
             "SELECT type, recipient_email, code, source FROM mailqueue.email_events"

@@ -49,7 +49,7 @@ postlog unix-dgram n - n - 1 postlogd
 
 @contextmanager
 def bouncing(home: Path, *, domain: str, listener: int, refusing: int) -> Iterator[int]:
-    """Run a Postfix before the listener, as the documentation sets one up; gives its port.
+    """Run a Postfix before the listener, as the documentation sets one up; yield its port.
 
     Mail for GONE it hands to a server that refuses it.
     """

@@ -65,7 +65,7 @@ async def handed(
     sender: str = "",
     body: bytes = b"Subject: x\r\n\r\nhi\r\n",
 ) -> list[str]:
-    """Hand a message over; give the codes of all answers up to that of DATA."""
+    """Hand a message over; return the codes of all answers up to that of DATA."""
     to = b"".join(f"RCPT TO:<{one}>\r\n".encode() for one in recipients)
     client.send(f"MAIL FROM:<{sender}>\r\n".encode() + to + b"DATA\r\n")
     found = await client.codes(2 + len(recipients))

@@ -85,7 +85,7 @@ async def test_every_spelling_has_the_same_key_in_sql_and_in_python(conn: Conn) 
 
 
 def assigned(step: int = 1) -> list[str]:
-    """Give the characters this Python's version of Unicode knows, some or all."""
+    """Return the characters this Python's version of Unicode knows, some or all."""
     kinds = ("Cn", "Co", "Cs")
     found = [
         chr(one) for one in range(0x80, 0x110000) if unicodedata.category(chr(one)) not in kinds

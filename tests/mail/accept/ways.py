@@ -27,7 +27,7 @@ class Refused(Exception):
 
 
 def plain(**columns: Any) -> dict[str, Any]:
-    """Give the columns of a mail that is fine, some of them changed; None takes one out."""
+    """Return the columns of a mail that is fine, some of them changed; None takes one out."""
     whole = {"recipient_email": "ann@example.com", "subject": "Hello", "text_body": "Hi"}
     return {name: value for name, value in (whole | columns).items() if value is not None}
 

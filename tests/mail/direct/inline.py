@@ -59,7 +59,7 @@ class Desk:
         return await make.rows(self.conn, query)
 
     async def counts(self) -> tuple[int, int]:
-        """Give what the project's limit counts as sent and as reserved."""
+        """Return what the project's limit counts as sent and as reserved."""
         query = (
             "SELECT c.sent, c.reserved FROM mailqueue.limits AS m"
             " JOIN mailqueue.limit_counters AS c ON c.limit_id = m.id"
@@ -76,7 +76,7 @@ class Desk:
         return [await make.scalar(self.conn, each) for each in (left, wrong, books)] == [0, 0, 0]
 
     async def everything(self) -> str:
-        """Give all that the database holds, as text."""
+        """Return all that the database holds, as text."""
         names = await make.rows(
             self.conn,
             "SELECT c.oid::regclass::text FROM pg_class AS c"

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def goes_silent(line: SenderLine, office: Office, server: Server, *, mails: int) -> int:
-    """Have a server that is known say nothing of so many mails; give how many it was handed."""
+    """Have a server that is known say nothing of so many mails; return how many it was handed."""
     await introduce(line, office)
     server.gate.clear()
     line.add([parcel() for _ in range(mails)])

@@ -68,7 +68,7 @@ HALF_OPEN = """
 
 
 async def set_up(conn: Conn) -> int:
-    """Make every kind of limit at once; give the account that warms up."""
+    """Make every kind of limit at once; return the account that warms up."""
     await conn.execute(
         "UPDATE mailqueue.projects SET daily_limit = 120, rate_per_second = 300, burst = 20"
         " WHERE name = 'default'"

@@ -45,7 +45,7 @@ async def wait_is_over(conn: Conn) -> None:
 
 
 async def half_opened(conn: Conn, *, mails: int = 5) -> tuple[int, int]:
-    """Have an account whose circuit is half open, with mail; give it and a worker."""
+    """Have an account whose circuit is half open, with mail; return it and a worker."""
     account = await make.sender_account(conn, name="main")
     await make.queued_emails(conn, mails)
     await fail(conn, account, 20)

@@ -17,7 +17,7 @@ async def accounts(conn: Conn, count: int) -> list[int]:
 
 
 async def tried_by(conn: Conn, worker: int, email: UUID, ending: Ending, log: LogStatus) -> int:
-    """Have what is due be tried and end so; give the account that tried this mail."""
+    """Have what is due be tried and end so; return the account that tried this mail."""
     await due_now(conn)
     taken = await claim(conn, worker)
     await settle(conn, taken, ending, reason="450 not now", log=log)

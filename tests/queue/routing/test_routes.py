@@ -32,7 +32,7 @@ async def remove(conn: Conn, rule: int) -> bool:
 
 
 async def three(conn: Conn) -> dict[int, str]:
-    """Make accounts main, bulk and spare; give their names by id."""
+    """Make accounts main, bulk and spare; return their names by id."""
     return {
         await make.sender_account(conn, name=name, priority=place): name
         for place, name in enumerate(("main", "bulk", "spare"))
@@ -40,7 +40,7 @@ async def three(conn: Conn) -> dict[int, str]:
 
 
 async def taken(conn: Conn, names: dict[int, str]) -> list[str]:
-    """Claim all that is due; give the names of the accounts that got it."""
+    """Claim all that is due; return the names of the accounts that got it."""
     found = await claim(conn, await make.worker(conn))
     return sorted(names[email.assigned_to] for email in found)
 

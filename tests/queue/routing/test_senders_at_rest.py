@@ -13,7 +13,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def rest(conn: Conn, account: int, reason: str = "connection refused") -> float | None:
-    """Have an account rest; give the wait in seconds."""
+    """Have an account rest; return the wait in seconds."""
     wait = "SELECT extract(epoch FROM mailqueue.rest_sender(%s, %s))::float8"
     return await make.scalar(conn, wait, account, reason)  # type: ignore[no-any-return]
 

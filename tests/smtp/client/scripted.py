@@ -29,7 +29,7 @@ class Message:
 
     @property
     def body(self) -> bytes:
-        """Give the message as a mailbox would have it."""
+        """Return the message as a mailbox would have it."""
         return self.data.removesuffix(b".\r\n").replace(b"\r\n.", b"\r\n").removeprefix(b".")
 
 
@@ -48,7 +48,7 @@ class ScriptedServer:
 
     @property
     def verbs(self) -> list[str]:
-        """Give the verbs of the commands heard so far."""
+        """Return the verbs of the commands heard so far."""
         return [command.split(b" ")[0].split(b":")[0].decode() for command in self.commands]
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

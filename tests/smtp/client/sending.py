@@ -44,7 +44,7 @@ class Reports:
 
     @property
     def rejected(self) -> list[Rejected]:
-        """Give the verdicts, all of which must be refusals of a whole mail."""
+        """Return the verdicts, all of which must be refusals of a whole mail."""
         found = [verdict for verdict in self.verdicts if isinstance(verdict, Rejected)]
         assert len(found) == len(self.verdicts)
         return found

@@ -37,7 +37,7 @@ class Wire(asyncio.Transport):
 
 
 def heard(stream: bytes, cuts: list[int], limits: ServerLimits) -> tuple[list[bytes], bytes, bool]:
-    """Give what was taken, what was answered and whether the server closed."""
+    """Return what was taken, what was answered and whether the server closed."""
 
     async def talk() -> tuple[list[bytes], bytes, bool]:
         memory, wire = Memory(), Wire()

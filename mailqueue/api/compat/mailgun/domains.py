@@ -47,13 +47,13 @@ async def _allowed(call: Call) -> list[str] | None:
 
 
 def names_of(allowed: Sequence[str]) -> list[str]:
-    """Give the domains of patterns that name one. Pure."""
+    """Return the domains of patterns that name one. Pure."""
     owns = (one.lower().rpartition("@")[2] for one in allowed)
     return sorted({own for own in owns if not own.startswith("*.")})
 
 
 def _covers(pattern: str, domain: str) -> bool:
-    """Say whether a pattern of addresses has any in a domain. Pure."""
+    """Return whether a pattern of addresses has any in a domain. Pure."""
     own = pattern.lower().rpartition("@")[2]
     return domain.endswith(own[1:]) if own.startswith("*.") else domain == own
 

@@ -59,12 +59,12 @@ def _queued(mail_id: str) -> Response:
 
 
 def _message_id(sent: Sent, sender: str) -> str:
-    """Give the Message-ID the mail will have; of several, that of the first."""
+    """Return the Message-ID the mail will have; of several, that of the first."""
     return message_id(sent.id, parse_address(parted(sender)[1]).domain)
 
 
 async def _options(call: Call, options: Options) -> Options:
-    """Give the options, with the trap for mail that is only tried.
+    """Return the options, with the trap for mail that is only tried.
 
     Raises:
         InvalidField: there is no trap.
@@ -86,7 +86,7 @@ def _key(call: Call) -> str | None:
 
 
 def key_of(request: Request) -> str:
-    """Give the API key, which is the password of user `api`.
+    """Return the API key, which is the password of user `api`.
 
     Raises:
         Unauthorized: there is none.

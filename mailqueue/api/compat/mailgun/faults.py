@@ -70,7 +70,7 @@ def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
 
 
 def worded(exc: Fault) -> tuple[HTTPStatus, str]:
-    """Give status and message of a fault. Pure."""
+    """Return status and message of a fault. Pure."""
     match exc:
         case HTTPException():
             return HTTPStatus(exc.status_code), exc.detail
@@ -97,7 +97,7 @@ def worded(exc: Fault) -> tuple[HTTPStatus, str]:
 
 
 def field_worded(exc: InvalidField) -> str:
-    """Give the message for a field that is refused. Pure."""
+    """Return the message for a field that is refused. Pure."""
     name, dot, rest = exc.field.partition(".")
     field = _FIELD.get(name, name) + dot + rest
     if exc.why == MISSING:

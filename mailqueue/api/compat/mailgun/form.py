@@ -44,11 +44,11 @@ class Form:
     size: int
 
     def all(self, name: str) -> list[str]:
-        """Give every value of a field that says something."""
+        """Return every value of a field that says something."""
         return [text for given, text in self.fields if given == name and text.strip()]
 
     def one(self, name: str) -> str | None:
-        """Give the value of a field.
+        """Return the value of a field.
 
         Raises:
             InvalidField: it has several.
@@ -59,7 +59,7 @@ class Form:
         return found[0] if found else None
 
     def below(self, prefix: str) -> dict[str, list[str]]:
-        """Give the fields whose names begin so, by the rest of the name."""
+        """Return the fields whose names begin so, by the rest of the name."""
         found: dict[str, list[str]] = {}
         for name, text in self.fields:
             if name.startswith(prefix):

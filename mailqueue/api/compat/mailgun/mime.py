@@ -23,7 +23,7 @@ _OPTION = {"scheduled_at": "run_at", "smtp_config_id": "sender"}
 
 
 async def accepted_message(call: Call, form: Form, options: Options, key: str | None) -> str:
-    """Accept the message of a form and give its Message-ID.
+    """Accept the message of a form and return its Message-ID.
 
     Raises:
         InvalidField: nothing is stored.
@@ -70,7 +70,7 @@ async def accepted_message(call: Call, form: Form, options: Options, key: str | 
 
 
 def _own_id(call: Call, key: str) -> bytes:
-    """Give a Message-ID that the same request has again, so that it is answered alike."""
+    """Return a Message-ID that the same request has again, so that it is answered alike."""
     own = uuid5(call.caller.project_id, key).hex
     return f"Message-ID: <{own}@{parse_address('x@' + call.path['domain']).domain}>\r\n".encode()
 
@@ -85,7 +85,7 @@ def _message(form: Form) -> bytes:
 
 
 def with_separator(raw: bytes) -> bytes:
-    """Give a message with an empty line before its body, where it has forgotten it.
+    """Return a message with an empty line before its body, where it has forgotten it.
 
     Empty lines before its header do not count either. Lines end in CRLF. Pure.
     """

@@ -130,7 +130,7 @@ def _only(path: str, values: list[str]) -> str:
 
 
 def _headers(form: Form) -> dict[str, str]:
-    """Give headers by name; those that mean something to us in lower case."""
+    """Return headers by name; those that mean something to us in lower case."""
     found: dict[str, str] = {}
     for name, values in form.below("h:").items():
         own = name.lower()
@@ -142,7 +142,7 @@ def _headers(form: Form) -> dict[str, str]:
 
 
 def _embedded(headers: dict[str, str]) -> dict[str, str]:
-    """Give the variables that stand in a header for Mailgun; nobody else gets it."""
+    """Return the variables that stand in a header for Mailgun; nobody else gets it."""
     given = headers.pop("x-mailgun-variables", None)
     if given is None:
         return {}
@@ -173,12 +173,12 @@ def object_of(path: str, text: str) -> dict[str, Any]:
 
 
 def written(value: Any) -> str:
-    """Give a value as it is put into words."""
+    """Return a value as it is put into words."""
     if isinstance(value, str):
         return value
     return "" if value is None else orjson.dumps(value).decode()
 
 
 def custom_data(variables: Mapping[str, str]) -> dict[str, Any] | None:
-    """Give what is kept with a mail for its variables."""
+    """Return what is kept with a mail for its variables."""
     return {USER_VARIABLES: dict(variables)} if variables else None

@@ -61,7 +61,7 @@ def recipients_of(form: Form) -> Recipients:
 
 
 def boxes_of(form: Form, name: str) -> list[str]:
-    """Give the mailboxes of a field, which may stand several times and hold lists.
+    """Return the mailboxes of a field, which may stand several times and hold lists.
 
     Raises:
         InvalidField: one has no address.
@@ -88,7 +88,7 @@ def check_box(name: str, box: str) -> None:
 
 
 def sender_of(form: Form) -> str:
-    """Give the mailbox mail is from.
+    """Return the mailbox mail is from.
 
     Raises:
         InvalidField: there is none, or several.
@@ -132,7 +132,7 @@ class Putting:
         self._address, self._values, self._budget = address, values, budget
 
     def into(self, text: str, field: str) -> str:
-        """Give a text with the values put in.
+        """Return a text with the values put in.
 
         Raises:
             InvalidField: it would be too large.
@@ -152,7 +152,7 @@ class Putting:
         return _TAG.sub(value, text)
 
     def into_all(self, given: Any, field: str) -> Any:
-        """Give a JSON value with the values put into all its texts."""
+        """Return a JSON value with the values put into all its texts."""
         match given:
             case str():
                 return self.into(given, field)
@@ -164,7 +164,7 @@ class Putting:
 
 
 def with_links(text: str | None, field: str) -> str | None:
-    """Give a body with the tag of the unsubscribe link as our mail has it.
+    """Return a body with the tag of the unsubscribe link as our mail has it.
 
     Raises:
         InvalidField: it has a tag of a link there is none of here.

@@ -14,5 +14,5 @@ class Grounds(NamedTuple):
 
 
 async def grounds_of(conn: Conn, project_id: UUID) -> Grounds | None:
-    """Give what a project's mail stands on."""
+    """Return what a project's mail stands on."""
     return await maybe(conn, "domain_grounds", {"project_id": project_id}, Grounds)

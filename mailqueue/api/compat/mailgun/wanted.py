@@ -106,7 +106,7 @@ def meant_by(form: Form, options: Options) -> Meant:
 
 
 def wanted_of(meant: Meant, key: str | None) -> list[Wanted]:
-    """Give the mails in the order of their recipients; `key` makes each happen once.
+    """Return the mails in the order of their recipients; `key` makes each happen once.
 
     Raises:
         OneRefused: with all values put in there would be too much of them.

@@ -54,7 +54,7 @@ BATCH_BYTES = 50 * 1024 * 1024
 
 
 def sending_one(model: type[AnyMessage]) -> Callable[[Call], Awaitable[Response]]:
-    """Give the handler that accepts one message."""
+    """Return the handler that accepts one message."""
 
     async def send(call: Call) -> Response:
         check_headers(call.request)
@@ -73,7 +73,7 @@ def sending_one(model: type[AnyMessage]) -> Callable[[Call], Awaitable[Response]
 
 
 def sending_many(model: type[AnyMessage]) -> Callable[[Call], Awaitable[Response]]:
-    """Give the handler that accepts a batch, each message by itself."""
+    """Return the handler that accepts a batch, each message by itself."""
 
     async def send(call: Call) -> Response:
         check_headers(call.request)
@@ -112,7 +112,7 @@ async def _told(call: Call, message: AnyMessage, sent: Sent) -> Response:
 async def _suppressed(
     call: Call, messages: Sequence[AnyMessage | InvalidField], judged: Sequence[Judged]
 ) -> dict[Any, list[str]]:
-    """Give the addresses of each mail that are not written to, where it has several."""
+    """Return the addresses of each mail that are not written to, where it has several."""
     ids = [
         one.id
         for message, one in zip(messages, judged, strict=True)
@@ -133,7 +133,7 @@ async def _suppressed(
 def outcome(
     message: AnyMessage | InvalidField, judged: Judged, gone: dict[Any, list[str]]
 ) -> dict[str, Any]:
-    """Give what became of one message. Pure."""
+    """Return what became of one message. Pure."""
     if isinstance(message, InvalidField) or isinstance(judged, InvalidField):
         fault = judged if isinstance(judged, InvalidField) else message
         assert isinstance(fault, InvalidField), "what was refused has no mail"
@@ -150,7 +150,7 @@ def outcome(
 
 
 def token_of(request: Request) -> str:
-    """Give the API key of `X-Postmark-Server-Token`.
+    """Return the API key of `X-Postmark-Server-Token`.
 
     Raises:
         Unauthorized: there is none.

@@ -114,12 +114,12 @@ def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
 
 
 def error_of(code: ErrorCode, message: str) -> dict[str, Any]:
-    """Give the body of an error, or of one message of a batch. Pure."""
+    """Return the body of an error, or of one message of a batch. Pure."""
     return {"ErrorCode": int(code), "Message": message}
 
 
 def worded(exc: Fault) -> tuple[HTTPStatus, ErrorCode, str]:
-    """Give status, code and message of a fault. Pure."""
+    """Return status, code and message of a fault. Pure."""
     match exc:
         case HTTPException():
             return _http_worded(exc)
@@ -167,7 +167,7 @@ def _http_worded(exc: HTTPException) -> tuple[HTTPStatus, ErrorCode, str]:
 
 
 def field_worded(exc: InvalidField) -> tuple[ErrorCode, str]:
-    """Give code and message of a field that is refused. Pure."""
+    """Return code and message of a field that is refused. Pure."""
     field = _FIELD.get(exc.field, exc.field)
     match exc:
         case NoFormat():
@@ -195,7 +195,7 @@ def field_worded(exc: InvalidField) -> tuple[ErrorCode, str]:
 
 
 def invalid_document(exc: ValidationError) -> InvalidField:
-    """Give the first thing that is wrong with a message. Pure."""
+    """Return the first thing that is wrong with a message. Pure."""
     first = exc.errors(include_input=False, include_url=False, include_context=False)[0]
     field = ".".join(str(part) for part in first["loc"] if "[" not in str(part))[:200]
     match first["type"]:

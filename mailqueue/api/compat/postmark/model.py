@@ -71,7 +71,7 @@ class File(_Given):
     content_id: Text | None = Field(default=None, alias="ContentID")
 
     def attached(self) -> AttachedFile:
-        """Give it as POST /v1/send takes a file."""
+        """Return it as POST /v1/send takes a file."""
         shown = self.content_id
         return AttachedFile.model_construct(
             filename=self.name,
@@ -100,13 +100,13 @@ class _Message(_Given):
 
     @property
     def addresses(self) -> list[str]:
-        """Give the addresses of all recipients."""
+        """Return the addresses of all recipients."""
         boxes = (box for each in (self.to, self.cc, self.bcc) for box in split_mailboxes(each))
         return [parted(box)[1] for box in boxes]
 
     @property
     def is_to_several(self) -> bool:
-        """Say whether it may have more than one recipient."""
+        """Return whether it may have more than one recipient."""
         return bool(self.cc or self.bcc or "," in self.to)
 
     def _shared(self) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class Message(_Message):
     text_body: Text = ""
 
     def wanted(self) -> SendRequest:
-        """Give the mail it means.
+        """Return the mail it means.
 
         Raises:
             InvalidField: it says what we cannot do.
@@ -183,7 +183,7 @@ class TemplatedMessage(_Message):
     inline_css: bool | None = None
 
     def wanted(self) -> TemplateRequest:
-        """Give the mail it means.
+        """Return the mail it means.
 
         Raises:
             InvalidField: it says what we cannot do.
@@ -203,7 +203,7 @@ class TemplatedMessage(_Message):
 
 
 def category_of(stream: str) -> str | None:
-    """Give the category that mail of a stream has here. Pure.
+    """Return the category that mail of a stream has here. Pure.
 
     Raises:
         NoStream: it is none, or none that sends.

@@ -41,7 +41,7 @@ def check_headers(request: Request) -> None:
 
 
 def listed(model: type[AnyMessage], document: Any) -> list[Any]:
-    """Give the messages of a batch.
+    """Return the messages of a batch.
 
     Raises:
         NoFormat: it is none.
@@ -74,7 +74,7 @@ def message_of(model: type[AnyMessage], document: Any, values: int) -> AnyMessag
 def messages_of(
     model: type[AnyMessage], documents: Sequence[Any], values: int
 ) -> list[AnyMessage | InvalidField]:
-    """Give messages, each refused by itself."""
+    """Return messages, each refused by itself."""
     found: list[AnyMessage | InvalidField] = []
     for document in documents:
         try:
@@ -85,5 +85,5 @@ def messages_of(
 
 
 def sent_at() -> str:
-    """Give the instant of now as they write it."""
+    """Return the instant of now as they write it."""
     return datetime.now(UTC).isoformat(timespec="microseconds")

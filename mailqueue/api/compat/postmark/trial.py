@@ -38,7 +38,7 @@ _MANY: Mapping[str, type[AnyMessage]] = {
 
 
 async def tried(request: Request) -> Response:
-    """Say whether messages are right.
+    """Return whether messages are right.
 
     Raises:
         Unauthorized: this is not about sending.

@@ -65,7 +65,7 @@ async def index(call: Call) -> Response:
 
 
 async def _page(conn: Conn, query: Query, *, project_id: UUID) -> list[UUID]:
-    """Give the ids of a page, and one more where there is."""
+    """Return the ids of a page, and one more where there is."""
     limit = query.limit + 1
     if query.before is not None:
         return await compat_store.list_newer_ids(
@@ -81,7 +81,7 @@ async def _page(conn: Conn, query: Query, *, project_id: UUID) -> list[UUID]:
 
 
 async def change(call: Call) -> Response:
-    """Give a mail that was not tried yet another instant."""
+    """Return a mail that was not tried yet another instant."""
     email_id = call.id("email_id")
     document = await document_of(call, most=SMALL_BYTES)
     try:

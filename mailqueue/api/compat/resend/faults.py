@@ -74,7 +74,7 @@ def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
 
 
 def worded(exc: Fault) -> tuple[HTTPStatus, str, str]:
-    """Give status, name and message of a fault. Pure."""
+    """Return status, name and message of a fault. Pure."""
     match exc:
         case HTTPException():
             status = HTTPStatus(exc.status_code)
@@ -117,7 +117,7 @@ def worded(exc: Fault) -> tuple[HTTPStatus, str, str]:
 
 
 def field_worded(exc: InvalidField) -> tuple[HTTPStatus, str, str]:
-    """Give status, name and message of a field that is refused. Pure."""
+    """Return status, name and message of a field that is refused. Pure."""
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     field = _FIELD.get(exc.field, exc.field)
     if isinstance(exc, Missing):
@@ -135,7 +135,7 @@ def field_worded(exc: InvalidField) -> tuple[HTTPStatus, str, str]:
 
 
 def invalid_document(exc: ValidationError) -> InvalidField:
-    """Give the first thing that is wrong with a body. Pure."""
+    """Return the first thing that is wrong with a body. Pure."""
     found = exc.errors(include_input=False, include_url=False, include_context=False)
     same = [one for one in found if _place(one)[:1] == _place(found[0])[:1]]
     first = next((one for one in same if not one["type"].endswith("_type")), found[0])

@@ -29,7 +29,7 @@ async def show(call: Call) -> Response:
 
 
 async def download(call: Call) -> Response:
-    """Give one file itself, to who has the key."""
+    """Return one file itself, to who has the key."""
     shown, place = await _one(call)
     project_id, email_id = call.caller.project_id, call.id("email_id")
     letter = await find_letter(call.connection, project_id=project_id, email_id=email_id)
@@ -50,7 +50,7 @@ async def download(call: Call) -> Response:
 
 
 async def _all(call: Call) -> list[tuple[dict[str, Any], int]]:
-    """Give the files of a mail, each with its place among them."""
+    """Return the files of a mail, each with its place among them."""
     email_id = call.id("email_id")
     said = await said_of(call, email_id)
     base = f"{str(call.request.base_url).rstrip('/')}/emails/{email_id}/attachments"

@@ -73,7 +73,7 @@ class File(StrictlyGiven):
     inline_content_id: Text | None = None
 
     def attached(self) -> dict[str, str]:
-        """Give it as POST /v1/send takes a file.
+        """Return it as POST /v1/send takes a file.
 
         Raises:
             InvalidField: it has no content or no name, or would have to be fetched.
@@ -142,7 +142,7 @@ class ResendEmail(StrictlyGiven):
         return given
 
     def wanted(self, now: datetime) -> SendRequest | TemplateRequest:
-        """Give the mail it means.
+        """Return the mail it means.
 
         Raises:
             InvalidField: it says what we cannot do.
@@ -197,7 +197,7 @@ class ResendEmail(StrictlyGiven):
 
 
 def word_of(tag: Tag) -> str:
-    """Give the word such mail is found by: `name:value`, or what of it is short enough. Pure."""
+    """Return the word such mail is found by: `name:value`, or what of it is short enough. Pure."""
     for word in (f"{tag.name}:{tag.value}" if tag.value else tag.name, tag.name):
         if len(word) <= MOST_WORD_CHARACTERS:
             return word

@@ -34,7 +34,7 @@ _STATES = {
 
 
 def last_event(status: str, event: str | None, *, run_at: datetime | None, now: datetime) -> str:
-    """Give a mail's state in one word of theirs. Pure."""
+    """Return a mail's state in one word of theirs. Pure."""
     heard = EVENTS.get(event or "")
     if status in ("sent", "failed") and heard is not None:
         return heard
@@ -46,7 +46,7 @@ def last_event(status: str, event: str | None, *, run_at: datetime | None, now: 
 def listed(
     emails: Sequence[NamedEmail], recipients: Iterable[OneRecipient], now: datetime
 ) -> list[dict[str, Any]]:
-    """Give mails as a list shows them. Pure."""
+    """Return mails as a list shows them. Pure."""
     by_email: dict[UUID, list[OneRecipient]] = {}
     for one in recipients:
         by_email.setdefault(one.email_id, []).append(one)
@@ -68,7 +68,7 @@ def _listed(one: NamedEmail, recipients: Sequence[OneRecipient], now: datetime) 
 
 
 def addressed(boxes: Iterable[tuple[str, str | None, str]]) -> dict[str, list[str]]:
-    """Give mailboxes by the kind of their recipient. Pure."""
+    """Return mailboxes by the kind of their recipient. Pure."""
     shown: dict[str, list[str]] = {"to": [], "cc": [], "bcc": []}
     for kind, name, address in boxes:
         shown[kind].append(framed(name, address))
@@ -76,7 +76,7 @@ def addressed(boxes: Iterable[tuple[str, str | None, str]]) -> dict[str, list[st
 
 
 def stamp(at: datetime) -> str:
-    """Give an instant as they write it. Pure."""
+    """Return an instant as they write it. Pure."""
     return at.astimezone(UTC).isoformat(timespec="microseconds")
 
 
@@ -86,7 +86,7 @@ def _scheduled(status: str, run_at: datetime | None, now: datetime) -> str | Non
 
 
 async def whole(call: Call, email_id: UUID) -> dict[str, Any]:
-    """Give one mail with what it says.
+    """Return one mail with what it says.
 
     Raises:
         NotFound: the project has none.

@@ -17,7 +17,7 @@ _SECONDS |= {"h": 3600, "hr": 3600, "hour": 3600, "d": 86_400, "day": 86_400, "w
 
 
 def instant_of(text: str, now: datetime) -> datetime:
-    """Give the instant a text names.
+    """Return the instant a text names.
 
     Raises:
         InvalidField: it names none that is understood, or one further than 30 days away.

@@ -91,7 +91,7 @@ def _idempotency_key(call: Call) -> str | None:
 
 
 def key_of(request: Request) -> str:
-    """Give the API key of `Authorization: Bearer`.
+    """Return the API key of `Authorization: Bearer`.
 
     Raises:
         Unauthorized: there is none.

@@ -139,7 +139,7 @@ def refused(request: Request, exc: Fault) -> Response:  # noqa: ARG001
 
 
 def worded(exc: Fault) -> tuple[HTTPStatus, Sequence[Wrong]]:
-    """Give status and errors of a fault. Pure."""
+    """Return status and errors of a fault. Pure."""
     match exc:
         case SendGridRefused():
             return HTTPStatus.BAD_REQUEST, exc.wrongs
@@ -191,7 +191,7 @@ def located(mail: SendGridMail, exc: OneRefused) -> OneRefused | SendGridRefused
 
 
 def invalid_document(exc: ValidationError) -> SendGridRefused:
-    """Give all that is wrong with a body. Pure."""
+    """Return all that is wrong with a body. Pure."""
     found = exc.errors(include_input=False, include_url=False, include_context=True)
     return SendGridRefused([_wrong(each) for each in found])
 
@@ -215,7 +215,7 @@ def _wrong(each: Mapping[str, Any]) -> Wrong:
 
 
 def _help(wrong: Wrong) -> str | None:
-    """Give the place of SendGrid's documentation that speaks of a field."""
+    """Return the place of SendGrid's documentation that speaks of a field."""
     if wrong.field is None:
         return None
     if wrong.field == "personalizations":

@@ -111,10 +111,10 @@ class SendGridMail(StrictlyGiven):
 
     @property
     def is_sandboxed(self) -> bool:
-        """Say whether it is only to be looked at."""
+        """Return whether it is only to be looked at."""
         return is_on(self.mail_settings.sandbox_mode)
 
 
 def is_on(setting: Setting | None) -> bool:
-    """Say whether a setting is enabled. Pure."""
+    """Return whether a setting is enabled. Pure."""
     return setting is not None and setting.get("enable") is True

@@ -26,7 +26,7 @@ class Tags:
     _patterns: dict[frozenset[str], re.Pattern[str]] = field(default_factory=dict)
 
     def values(self, own: Mapping[str, str | None]) -> dict[str, str]:
-        """Give what stands in the place of each tag in one mail.
+        """Return what stands in the place of each tag in one mail.
 
         Raises:
             InvalidField: there would be too much of it.
@@ -38,7 +38,7 @@ class Tags:
         return filled | {tag: self.put_in(value, filled) for tag, value in given.items()}
 
     def put_in(self, text: str, values: Mapping[str, str]) -> str:
-        """Give a text with the values in place.
+        """Return a text with the values in place.
 
         Raises:
             InvalidField: there would be too much of it.

@@ -28,7 +28,7 @@ CUSTOM_ARGS = "custom_args"
 
 
 def wanted_of(mail: SendGridMail, key: str | None) -> list[Wanted]:
-    """Give the mails in the order of their personalizations; `key` makes each happen once.
+    """Return the mails in the order of their personalizations; `key` makes each happen once.
 
     Raises:
         OneRefused: with all values put in there would be too much of them.

@@ -16,7 +16,7 @@ resolver_option = click.option(
 
 
 def name_servers(given: str | None, configured: tuple[NameServer, ...]) -> tuple[NameServer, ...]:
-    """Say which DNS servers to ask: those of the option, else the setting's.
+    """Return which DNS servers to ask: those of the option, else the setting's.
 
     Raises:
         ConfigError: the option names none.

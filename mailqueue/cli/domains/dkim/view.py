@@ -58,7 +58,7 @@ def print_publications(found: Sequence[Publication], *, as_json: bool) -> None:
 
 
 def document(key: DkimKey) -> dict[str, object]:
-    """Give a key as JSON shows it."""
+    """Return a key as JSON shows it."""
     return {
         "project": key.project,
         "domain": key.domain,

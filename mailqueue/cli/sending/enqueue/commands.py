@@ -95,7 +95,7 @@ def _words(
     template: str | None,
     language: str | None,
 ) -> Templates | Kept:
-    """Give what every mail says: templates of files, or one that is kept."""
+    """Return what every mail says: templates of files, or one that is kept."""
     if template is not None:
         if subject is not None or html is not None or text is not None:
             raise click.UsageError("--template says it all: leave --subject and the files out")
@@ -147,7 +147,7 @@ def _print(tally: Tally, *, dry_run: bool, as_json: bool) -> None:
 
 @contextmanager
 def _progress(source: Source) -> Iterator[Callable[[int], None]]:
-    """Show a bar on standard error where a person looks at it; gives what moves it to a line."""
+    """Show a bar on standard error where a person looks at it; yield what moves it to a line."""
     if not sys.stderr.isatty():
         yield lambda _line: None
         return

@@ -86,7 +86,7 @@ def _kept(stream: BinaryIO) -> BinaryIO:
 
 
 def records(source: Source) -> Iterator[Line | BadLine]:
-    """Give the records in order; a faulty one does not hide those after it.
+    """Yield the records in order; a faulty one does not hide those after it.
 
     Raises:
         InvalidField: the header names no column for the address, or a column twice.
@@ -104,7 +104,7 @@ def records(source: Source) -> Iterator[Line | BadLine]:
 
 
 def _rows(text: io.TextIOWrapper) -> Rows:
-    """Give each record with the line it starts on; lines with nothing on them are left out."""
+    """Yield each record with the line it starts on; lines with nothing on them are left out."""
     csv.field_size_limit(FIELD_CHARACTERS)
     reader = csv.reader(text, strict=True)
     while True:

@@ -31,7 +31,7 @@ class Kept:
 
 
 def named(line: Line, kept: Kept, *, options: dict[str, object], key: str) -> NewEmail:
-    """Give the mail of one line, rendered from a kept template when it is sent."""
+    """Return the mail of one line, rendered from a kept template when it is sent."""
     said = {"template": kept.template, "variables": line.values, "idempotency_key": key}
     if kept.language is not None:
         said["language"] = kept.language

@@ -43,7 +43,7 @@ class Tally:
 
 
 def key_prefix(source: Source, *words: str | None) -> str:
-    """Give the same prefix for the same file and templates, and another for any other."""
+    """Return the same prefix for the same file and templates, and another for any other."""
     digest = hashlib.sha256(source.sha256.encode())
     for part in words:
         digest.update(b"\0-" if part is None else b"\0+" + hashlib.sha256(part.encode()).digest())

@@ -48,14 +48,14 @@ async def enqueue_batch(
 
 
 async def try_email(conn: Conn, project: str, message: Mapping[str, object]) -> dict[str, Any]:
-    """Accept one mail and take it back; say what was seen of it."""
+    """Accept one mail and take it back; return what was seen of it."""
     asked = {"project": project, "message": Jsonb(with_wire_domains(message))}
     with refusals():
         return await fetch.value(conn, "try_email", asked, dict)
 
 
 async def letter_of(conn: Conn, project_id: UUID, email_id: UUID) -> dict[str, Any] | None:
-    """Give a mail of a project with what composing it takes."""
+    """Return a mail of a project with what composing it takes."""
     return await fetch.maybe(conn, "letter_of", {"project_id": project_id, "id": email_id}, dict)
 
 

@@ -19,7 +19,7 @@ class LadderRow:
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Give the id of the project of that name."""
+    """Return the id of the project of that name."""
     return await maybe(conn, "find_ladders_project", {"project": project}, UUID)
 
 

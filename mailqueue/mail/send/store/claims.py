@@ -43,7 +43,7 @@ async def gather_lanes(conn: Conn) -> Gathered:
 
 
 async def are_lanes_ready(conn: Conn, *, avoid: Sequence[int]) -> bool:
-    """Say whether a claim that got nothing only passed over what others hold."""
+    """Return whether a claim that got nothing only passed over what others hold."""
     return await fetch.value(conn, "are_lanes_ready", {"avoid": list(avoid)}, bool)
 
 
@@ -63,7 +63,7 @@ async def claim(
 
 
 async def find_claims(conn: Conn, worker: int, *, after: int) -> list[ClaimedEmail]:
-    """Give what the worker holds by claims after that number, as the claims would have."""
+    """Return what the worker holds by claims after that number, as the claims would have."""
     asked = {"worker": worker, "after": after}
     return await fetch.many(conn, "find_claims", asked, ClaimedEmail)
 
@@ -90,7 +90,7 @@ async def read_recipients(conn: Conn, ids: list[UUID]) -> list[Recipient]:
 
 
 async def ensure_partitions(conn: Conn, months: int) -> int:
-    """Make the partitions of the coming months; say how many were missing."""
+    """Make the partitions of the coming months; return how many were missing."""
     return await fetch.value(conn, "ensure_partitions", {"months": months}, int)
 
 

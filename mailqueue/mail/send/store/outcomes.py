@@ -92,7 +92,7 @@ async def _write_alone(conn: Conn, worker: int, one: Settlement) -> Written:
 
 
 def _bare(one: Settlement) -> Settlement:
-    """Give an outcome without the words and numbers that others wrote. Pure."""
+    """Return an outcome without the words and numbers that others wrote. Pure."""
     said = (one.reason or "").encode("ascii", "replace").decode()
     return one._replace(
         reason="".join([each if each.isprintable() else "?" for each in said])[:1_000] or None,
