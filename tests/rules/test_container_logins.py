@@ -24,8 +24,13 @@ SECONDS = 60
 
 
 @pytest.fixture(scope="module")
-def database(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A database as the image makes it: the script has run, and the service `migrate`."""
+def database(
+    server: Server, migrated: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """A database as the image makes it: the script has run, and the service `migrate`.
+
+    `migrated` comes first: roles that a superuser made are not those of the other tests' user.
+    """
     name = "mailqueue_compose"
     at = urlsplit(server.superuser)
     tools = find_binaries().bin
