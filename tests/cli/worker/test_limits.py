@@ -53,4 +53,4 @@ def test_every_command_that_runs_for_long_stops_by_the_same_signals() -> None:
         for path in files(".py")
         if path.is_relative_to(PACKAGE) and "add_signal_handler" in path.read_text("utf-8")
     ]
-    assert handling == ["process.py"]
+    assert len(handling) == 1
