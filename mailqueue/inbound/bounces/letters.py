@@ -125,9 +125,7 @@ def marks_of(root: Part, text: str, *, is_null_sender: bool) -> int:
 
 
 def tells_of_failure(text: str, marks: int) -> bool:
-    """Return whether a message with so many marks of a bounce is one: by its words, if it
-    has two.
-    """
+    """Return whether a message with so many marks of a bounce is one; with two, by its words."""
     if marks >= 3:
         return True
     return marks == 2 and bool(BANNER.search(text) or _TELLING & set(causes_in(text)))
