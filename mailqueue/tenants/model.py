@@ -39,6 +39,7 @@ class Project:
     time_zone: str
     postal_address: str | None
     delivery: str | None  # resend or hold, of mail that says none; None: as its category
+    resend_elsewhere: bool  # mail of unknown fate may go by another account the second time
     requests_per_second: int | None  # of all its keys together; None: only each key is bounded
     track_opens: bool  # of mail that does not say
     track_clicks: bool

@@ -10,6 +10,7 @@ DECLARE
     r record;
     l record;
     s record;
+    v_kept text := '';                                       -- of mail that one account may have accepted
 BEGIN
     SELECT * INTO h FROM mailqueue.email_history AS e WHERE e.id = why.email_id ORDER BY e.finished_at DESC LIMIT 1;
     IF FOUND THEN
@@ -37,8 +38,15 @@ BEGIN
         RETURN (SELECT CASE WHEN x.look_at > clock_timestamp() THEN format('waits until %s for the server it was given', mailqueue.shown(x.look_at))
                             ELSE 'due, and waits for a worker to send it by the server it was given' END || coalesce(': ' || q.last_error, '')
                   FROM mailqueue.inline_servers AS x WHERE x.email_id = q.id);
-    ELSIF q.run_at > clock_timestamp() THEN
-        RETURN CASE WHEN q.attempts > 0 THEN format('tried %s, next attempt at %s: %s', CASE q.attempts WHEN 1 THEN 'once' ELSE q.attempts || ' times' END, mailqueue.shown(q.run_at), q.last_error)
+    END IF;
+    IF q.unknowns > 0 THEN
+        v_kept := (SELECT format('handed over to sender account %s without an answer%s; ', a.name,
+                          CASE WHEN p.resend_elsewhere THEN '' ELSE ', it stays with it' END)
+                     FROM mailqueue.sender_accounts AS a JOIN mailqueue.projects AS p ON p.id = a.project_id WHERE a.id = q.assigned_to);
+        v_kept := coalesce(v_kept, '');
+    END IF;
+    IF q.run_at > clock_timestamp() THEN
+        RETURN v_kept || CASE WHEN q.attempts > 0 THEN format('tried %s, next attempt at %s: %s', CASE q.attempts WHEN 1 THEN 'once' ELSE q.attempts || ' times' END, mailqueue.shown(q.run_at), q.last_error)
                     ELSE format('not due before %s', mailqueue.shown(q.run_at)) END;
     END IF;
     SELECT * INTO r FROM mailqueue.pause_of(q.id);
@@ -67,7 +75,7 @@ BEGIN
         SELECT x.*, a.name, CASE WHEN a.status = x.why THEN ': ' || a.status_reason WHEN x.why IN ('unreachable', 'limited') THEN (
                    SELECT ': ' || f.detail FROM mailqueue.sender_failures AS f WHERE f.sender_account_id = a.id ORDER BY f.id DESC LIMIT 1) END AS told INTO r FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x
           JOIN mailqueue.sender_accounts AS a ON a.id = x.sender_account_id ORDER BY x.until, a.priority LIMIT 1;
-        RETURN coalesce((SELECT format('by the routing rule at position %s ', x.position) FROM mailqueue.routing_rules AS x WHERE x.id = l.rule_id), '')
+        RETURN v_kept || coalesce((SELECT format('by the routing rule at position %s ', x.position) FROM mailqueue.routing_rules AS x WHERE x.id = l.rule_id), '')
             || format('sender account %s waits until %s: %s%s', r.name, mailqueue.shown(r.until), mailqueue.limit_words(r.why, r.daily_limit), r.told);
     ELSIF q.recipients > (SELECT max(least(x.headroom, x.batch_size)) FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x) THEN
         RETURN format('it has %s recipients, more than any of its sender accounts may send to now', q.recipients);
@@ -75,7 +83,7 @@ BEGIN
                        AND w.beat_at > clock_timestamp() - interval '30 s') THEN
         RETURN 'no worker is running: start one with mailqueue worker send';
     END IF;
-    RETURN format('due since %s and waiting for its turn behind %s mails of its lane', mailqueue.shown(q.run_at),
+    RETURN v_kept || format('due since %s and waiting for its turn behind %s mails of its lane', mailqueue.shown(q.run_at),
         (SELECT count(*) FROM (SELECT FROM mailqueue.email_queue AS o WHERE o.lane_id = q.lane_id AND o.status = 'pending'
                                 AND (o.run_at, o.id) < (q.run_at, q.id) LIMIT 100000) AS ahead));
 END $$;

@@ -90,6 +90,10 @@ class ProjectSettings(StrictlyGiven):
     """For the footer of marketing mail, such as `1 High Street, Oxford`."""
     delivery: str | None = None
     """`resend` or `hold`: what is done with mail nobody knows the fate of; null is by category."""
+    resend_elsewhere: bool | None = None
+    """Send mail of unknown fate again by another sender account too; null is false: it stays with
+    the one it was handed over to.
+    """
     requests_per_sec: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """Requests a second of all its keys together; null: each key has its own rate only."""
     track_opens: bool | None = None
@@ -178,6 +182,7 @@ class ShownProject:
     allowed_from: list[str] | None
     postal_address: str | None
     delivery: str | None
+    resend_elsewhere: bool
     requests_per_sec: int | None
     track_opens: bool
     track_clicks: bool
@@ -248,6 +253,7 @@ def shown(project: Project, retention: list[ProjectRetention] | None = None) -> 
         allowed_from=project.allowed_from,
         postal_address=project.postal_address,
         delivery=project.delivery,
+        resend_elsewhere=project.resend_elsewhere,
         requests_per_sec=project.requests_per_second,
         track_opens=project.track_opens,
         track_clicks=project.track_clicks,

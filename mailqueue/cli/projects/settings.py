@@ -56,6 +56,11 @@ _LISTS = (
 )
 _FLAGS = (
     ("--track-opens", "track_opens", "Tell when mail is opened, where it does not say otherwise."),
+    (
+        "--resend-elsewhere",
+        "resend_elsewhere",
+        "Send mail of unknown fate again by another account too.",
+    ),
     ("--track-clicks", "track_clicks", "Count links followed, where mail does not say otherwise."),
 )
 _ARE_FLAGS = frozenset(name for _, name, _ in _FLAGS)

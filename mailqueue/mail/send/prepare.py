@@ -21,6 +21,11 @@ UNSIGNED_WAIT = timedelta(minutes=1)
 FILE_WAIT = timedelta(seconds=30)
 """After so long mail whose files were away looks for them again."""
 
+UNKNOWN_EXPIRED = (
+    "outcome_unknown: it was handed over without an answer, "
+    "and expired before it could be sent again"
+)
+
 log = get_logger(__name__)
 
 
@@ -104,6 +109,8 @@ def _stopped(parcel: Parcel, mark: Mark, desk: Desk) -> Settlement | None:
     match mark.verdict:
         case MarkVerdict.CANCELLED:
             return unsent(parcel, Ending.CANCELLED, "cancelled")
+        case MarkVerdict.EXPIRED if parcel.email.unknowns:
+            return unsent(parcel, Ending.EXPIRED, UNKNOWN_EXPIRED)
         case MarkVerdict.EXPIRED:
             return unsent(parcel, Ending.EXPIRED, "it expired before it could be sent")
         case MarkVerdict.SUPPRESSED:

@@ -63,7 +63,8 @@ BEGIN
                unknowns = q.unknowns + h.is_marked::integer,
                attempts = q.attempts - (NOT h.is_marked)::integer,
                last_error = CASE WHEN h.is_marked THEN 'outcome_unknown: the worker was lost while handing it over' ELSE q.last_error END,
-               claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL
+               claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL,
+               lane_id = coalesce(CASE WHEN h.is_marked THEN mailqueue.kept_lane(q.lane_id, q.assigned_to) END, q.lane_id)
           FROM held AS h WHERE q.id = h.id
         RETURNING q.id, q.lane_id, q.run_at, q.status, q.project_id, q.recipient_email, q.last_error, q.assigned_to, q.is_test
     ), signalled AS (
@@ -92,6 +93,28 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.return_claims(integer) IS 'Give back all that a worker holds; gives the number of mails.';
 
+-- It stays with its account, and nobody claims it while that is away.
+CREATE OR REPLACE FUNCTION mailqueue.expire_unknown() RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
+AS $$
+DECLARE
+    v_ids uuid[];
+    v_reasons text[];
+BEGIN
+    SELECT array_agg(x.id), array_agg(x.reason) INTO v_ids, v_reasons FROM (
+        SELECT q.id, mailqueue.unknown_words(q.assigned_to) || ', and could not be sent again before it expired' AS reason
+          FROM mailqueue.email_queue AS q
+         WHERE q.status = 'pending' AND q.unknowns > 0 AND q.expires_at <= clock_timestamp()
+           AND NOT EXISTS (SELECT FROM mailqueue.inline_servers AS s WHERE s.email_id = q.id)
+         ORDER BY q.expires_at LIMIT 1000 FOR UPDATE OF q SKIP LOCKED) AS x;
+    IF v_ids IS NOT NULL THEN
+        PERFORM mailqueue.retire_emails(v_ids, NULL, array_fill('expired'::text, ARRAY[cardinality(v_ids)]), v_reasons, NULL, NULL);
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.expire_unknown() IS 'Finish mail of unknown fate that expired while its sender account was away.';
+
 -- p_launch: this very process is known to be dead, whatever its heartbeat says (its parent saw it end).
 CREATE OR REPLACE FUNCTION mailqueue.rescue_emails(p_silence interval, p_launch uuid DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
@@ -102,6 +125,7 @@ DECLARE
     v_rescued integer := 0;
 BEGIN
     PERFORM mailqueue.forget_expired_grants();
+    PERFORM mailqueue.expire_unknown();
     -- A beat that lies ahead is of before the clock was set back: silence counts from now.
     UPDATE mailqueue.workers AS k SET beat_at = clock_timestamp()
      WHERE k.stopped_at IS NULL AND k.lost_at IS NULL AND k.beat_at > clock_timestamp() + p_silence;

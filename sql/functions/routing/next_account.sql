@@ -39,3 +39,29 @@ AS $$
      WHERE l.id = p_lane AND cardinality(l.account_limits) > 1 AND coalesce(l.pause_kind, 'next') = 'next'
 $$;
 COMMENT ON FUNCTION mailqueue.next_lane(integer, integer) IS 'The lane in which mail that this account refused for now tries the next one.';
+
+-- For settling and rescue. Mail that was handed over without an answer stays with its account: it moves to the lane of mail that
+-- names that account, or to the one beside it where it waits for a domain. NULL: it may go to another, as its project allows it.
+CREATE OR REPLACE FUNCTION mailqueue.kept_lane(p_lane integer, p_account integer) RETURNS integer
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT n.id
+      FROM mailqueue.lanes AS l
+      JOIN mailqueue.projects AS p ON p.id = l.project_id AND NOT p.resend_elsewhere
+      JOIN mailqueue.sender_accounts AS a ON a.id = p_account AND a.project_id = l.project_id
+      JOIN mailqueue.lanes AS n ON n.project_id = l.project_id AND n.priority = l.priority
+       AND n.route IN (a.name, a.name || '|' || l.pause_kind || ':' || l.pause_value)
+     WHERE l.id = p_lane
+     ORDER BY length(n.route) DESC LIMIT 1
+$$;
+COMMENT ON FUNCTION mailqueue.kept_lane(integer, integer) IS 'The lane in which mail of unknown fate stays with this account.';
+
+CREATE OR REPLACE FUNCTION mailqueue.unknown_words(p_account integer) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT 'outcome_unknown: it was handed over' || coalesce(
+        (SELECT format(' to sender account %s', a.name) FROM mailqueue.sender_accounts AS a WHERE a.id = p_account), '') || ' without an answer'
+$$;
+COMMENT ON FUNCTION mailqueue.unknown_words(integer) IS 'What is known of mail of unknown fate, in words.';

@@ -38,6 +38,16 @@ BEGIN
     END IF;
     UPDATE mailqueue.routing_rules AS r SET accounts = array_remove(r.accounts, p_account)
      WHERE r.project_id = p_project AND p_account = ANY (r.accounts);
+    -- What it may have accepted goes by no other, unless the project says so.
+    WITH kept AS (
+        UPDATE mailqueue.email_queue AS q
+           SET status = 'held', last_error = mailqueue.unknown_words(p_account) || ', and that account was removed'
+         WHERE q.project_id = p_project AND q.assigned_to = p_account AND q.status = 'pending' AND q.unknowns > 0
+           AND NOT (SELECT p.resend_elsewhere FROM mailqueue.projects AS p WHERE p.id = p_project)
+        RETURNING q.id, q.recipient_email, q.last_error
+    )
+    INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail)
+    SELECT p_project, k.id, 'held', k.recipient_email, p_account, k.last_error FROM kept AS k;
     DELETE FROM mailqueue.limits AS m WHERE m.sender_account_id = p_account RETURNING m.id INTO v_limit;
     DELETE FROM mailqueue.limit_counters AS c WHERE c.limit_id = v_limit;
     DELETE FROM mailqueue.limit_days AS d WHERE d.limit_id = v_limit;

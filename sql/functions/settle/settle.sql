@@ -17,7 +17,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_now timestamptz := clock_timestamp();
-    v_outcomes text[]; v_waits interval[];
+    v_outcomes text[]; v_reasons text[]; v_waits interval[];
     v_lost uuid[];
     v_limits integer[]; v_days date[]; v_spent integer[]; v_back integer[]; v_bounces integer[]; v_errors integer[];
 BEGIN
@@ -27,22 +27,25 @@ BEGIN
         RETURN mailqueue.settle_sent(p_ids, p_claims, p_spent, p_message_ids, p_provider_ids, p_codes, p_enhanced, p_replies, p_ms);
     END IF;
     -- A retry that has no attempt, no step of its ladder or no time left is an end; an unknown fate is one resend, then held.
-    SELECT array_agg(CASE
+    SELECT array_agg(o.outcome ORDER BY i.n), array_agg(w.wait ORDER BY i.n),
+           array_agg(CASE WHEN o.outcome = 'expired' AND q.unknowns > 0 AND i.reason NOT LIKE 'outcome_unknown: %'
+                          THEN 'outcome_unknown: ' || i.reason ELSE i.reason END ORDER BY i.n)
+      INTO v_outcomes, v_waits, v_reasons
+      FROM unnest(p_ids, p_claims, p_outcomes, p_reasons, p_waits, p_logs) WITH ORDINALITY AS i(id, claim_no, outcome, reason, wait, log, n)
+      LEFT JOIN mailqueue.email_queue AS q ON q.id = i.id
+     CROSS JOIN LATERAL (SELECT CASE WHEN i.outcome = 'retry'
+                THEN mailqueue.retry_wait(q.id, q.project_id, q.category, q.attempts, i.log IS NOT DISTINCT FROM 'bounced', i.wait)
+                ELSE i.wait END AS wait OFFSET 0) AS w
+     CROSS JOIN LATERAL (SELECT CASE
                WHEN i.outcome IN ('retry', 'defer') AND q.is_cancelled THEN 'cancelled'
                WHEN i.outcome = 'retry' AND (q.attempts >= q.max_attempts OR w.wait IS NULL) THEN 'failed'
                WHEN i.outcome IN ('retry', 'defer') AND v_now + coalesce(w.wait, interval '0') >= q.expires_at THEN 'expired'
                WHEN i.outcome = 'unknown' AND q.delivery = 'resend' AND q.unknowns = 0 THEN 'resend'
                WHEN i.outcome = 'unknown' THEN 'held'
-               ELSE i.outcome END ORDER BY i.n), array_agg(w.wait ORDER BY i.n)
-      INTO v_outcomes, v_waits
-      FROM unnest(p_ids, p_claims, p_outcomes, p_waits, p_logs) WITH ORDINALITY AS i(id, claim_no, outcome, wait, log, n)
-      LEFT JOIN mailqueue.email_queue AS q ON q.id = i.id
-     CROSS JOIN LATERAL (SELECT CASE WHEN i.outcome = 'retry'
-                THEN mailqueue.retry_wait(q.id, q.project_id, q.category, q.attempts, i.log IS NOT DISTINCT FROM 'bounced', i.wait)
-                ELSE i.wait END AS wait) AS w;
+               ELSE i.outcome END AS outcome OFFSET 0) AS o;
 
     WITH input AS MATERIALIZED (
-        SELECT * FROM unnest(p_ids, p_claims, v_outcomes, p_reasons, v_waits, p_spent, p_left, p_logs, p_message_ids, p_provider_ids,
+        SELECT * FROM unnest(p_ids, p_claims, v_outcomes, v_reasons, v_waits, p_spent, p_left, p_logs, p_message_ids, p_provider_ids,
                              p_codes, p_enhanced, p_replies, p_ms)
             AS t(id, claim_no, outcome, reason, wait, spent, left_over, log, message_id, provider_id, code, enhanced, reply, ms)
     ), finished AS (
@@ -60,8 +63,10 @@ BEGIN
                run_at = CASE WHEN i.wait IS NULL THEN q.run_at ELSE v_now + i.wait END,
                last_error = CASE i.outcome WHEN 'held' THEN 'outcome_unknown: ' || coalesce(i.reason, '') ELSE coalesce(i.reason, q.last_error) END,
                recipients = coalesce(i.left_over, q.recipients),
-               -- Only what was certainly not accepted goes to the next account; see next_lane().
-               lane_id = coalesce(CASE i.outcome WHEN 'retry' THEN mailqueue.next_lane(q.lane_id, q.assigned_to) END, q.lane_id)
+               -- Only what was certainly not accepted goes to the next account; see next_lane() and kept_lane().
+               lane_id = coalesce(CASE i.outcome WHEN 'retry' THEN mailqueue.next_lane(q.lane_id, q.assigned_to)
+                                                 WHEN 'resend' THEN mailqueue.kept_lane(q.lane_id, q.assigned_to)
+                                                 WHEN 'held' THEN mailqueue.kept_lane(q.lane_id, q.assigned_to) END, q.lane_id)
           FROM input AS i, mailqueue.email_queue AS o
          WHERE q.id = i.id AND q.claim_no = i.claim_no AND i.outcome IN ('retry', 'defer', 'resend', 'held') AND o.id = q.id
         RETURNING q.id, q.lane_id, q.run_at, q.status, q.project_id, q.recipient_email, q.last_error, q.is_test,

@@ -28,7 +28,7 @@ BEGIN
         ELSIF c.key IN ('from_email', 'from_name', 'reply_to', 'bounce_address', 'bounce_domain', 'display_name', 'description', 'postal_address',
                         'time_zone', 'delivery', 'tracking_domain', 'brand_color') AND c.type NOT IN ('string', 'null') THEN
             PERFORM mailqueue.refuse(c.key, format('a string is needed, got %s', c.type));
-        ELSIF c.key IN ('track_opens', 'track_clicks') AND c.type NOT IN ('boolean', 'null') THEN
+        ELSIF c.key IN ('track_opens', 'track_clicks', 'resend_elsewhere') AND c.type NOT IN ('boolean', 'null') THEN
             PERFORM mailqueue.refuse(c.key, format('true or false is needed, got %s', c.type));
         END IF;
         CASE c.key
@@ -71,6 +71,7 @@ BEGIN
         WHEN 'attachment_bytes' THEN p.attachment_bytes := coalesce(v_number, 4194304);
         WHEN 'track_opens' THEN p.track_opens := coalesce(v_text::boolean, false);
         WHEN 'track_clicks' THEN p.track_clicks := coalesce(v_text::boolean, false);
+        WHEN 'resend_elsewhere' THEN p.resend_elsewhere := coalesce(v_text::boolean, false);
         WHEN 'tracking_domain' THEN p.tracking_domain := mailqueue.project_tracking_domain(v_text);
         WHEN 'brand_color' THEN
             IF lower(v_text) !~ '^#[0-9a-f]{6}$' THEN
@@ -173,7 +174,7 @@ AS $$
     SELECT jsonb_build_object('display_name', p.display_name, 'description', p.description, 'from_email', p.from_email, 'from_name', p.from_name,
         'reply_to', p.reply_to, 'bounce_address', p.bounce_address, 'bounce_domain', p.bounce_domain, 'allowed_from', p.allowed_from, 'attachment_types', p.attachment_types,
         'attachment_bytes', p.attachment_bytes, 'daily_limit', p.daily_limit, 'rate_per_second', p.rate_per_second, 'burst', p.burst,
-        'weight', p.weight, 'soft_bounce_limit', p.soft_bounce_limit, 'soft_bounce_days', p.soft_bounce_days, 'time_zone', p.time_zone, 'postal_address', p.postal_address, 'delivery', p.delivery,
+        'weight', p.weight, 'soft_bounce_limit', p.soft_bounce_limit, 'soft_bounce_days', p.soft_bounce_days, 'time_zone', p.time_zone, 'postal_address', p.postal_address, 'delivery', p.delivery, 'resend_elsewhere', p.resend_elsewhere,
         'requests_per_second', p.requests_per_second, 'track_opens', p.track_opens, 'track_clicks', p.track_clicks,
         'tracking_domain', p.tracking_domain, 'brand_color', p.brand_color)
 $$;
@@ -221,7 +222,7 @@ BEGIN
         RETURN false;
     END IF;
     UPDATE mailqueue.projects AS o
-       SET display_name = p.display_name, description = p.description, postal_address = p.postal_address, delivery = p.delivery,
+       SET display_name = p.display_name, description = p.description, postal_address = p.postal_address, delivery = p.delivery, resend_elsewhere = p.resend_elsewhere,
            allowed_from = p.allowed_from, attachment_types = p.attachment_types, attachment_bytes = p.attachment_bytes,
            daily_limit = p.daily_limit, rate_per_second = p.rate_per_second, burst = p.burst, weight = p.weight,
            soft_bounce_limit = p.soft_bounce_limit, soft_bounce_days = p.soft_bounce_days, time_zone = p.time_zone,

@@ -15,7 +15,7 @@ SELECT mailqueue.add_project(%(name)s::text, %(by)s::text, %(settings)s::jsonb);
 SELECT p.id, p.name, p.display_name, p.description, CASE WHEN p.deleted_at IS NULL THEN p.status ELSE 'deleted' END AS status,
        p.status_reason, p.status_until, p.suspended_at, p.deleted_at, p.from_email, p.from_name, p.reply_to, p.bounce_address, p.bounce_domain,
        p.allowed_from, p.attachment_types, p.attachment_bytes, p.daily_limit, p.rate_per_second::float8 AS rate_per_second, p.burst,
-       p.weight, p.soft_bounce_limit, p.soft_bounce_days, p.time_zone, p.postal_address, p.delivery, p.requests_per_second, p.track_opens, p.track_clicks,
+       p.weight, p.soft_bounce_limit, p.soft_bounce_days, p.time_zone, p.postal_address, p.delivery, p.resend_elsewhere, p.requests_per_second, p.track_opens, p.track_clicks,
        p.tracking_domain, p.tracking_checked_at, p.brand_color, p.created_at, p.updated_at
 FROM mailqueue.projects AS p
 WHERE p.name = %(name)s::text
@@ -26,7 +26,7 @@ WHERE p.name = %(name)s::text
 SELECT p.id, p.name, p.display_name, p.description, CASE WHEN p.deleted_at IS NULL THEN p.status ELSE 'deleted' END AS status,
        p.status_reason, p.status_until, p.suspended_at, p.deleted_at, p.from_email, p.from_name, p.reply_to, p.bounce_address, p.bounce_domain,
        p.allowed_from, p.attachment_types, p.attachment_bytes, p.daily_limit, p.rate_per_second::float8 AS rate_per_second, p.burst,
-       p.weight, p.soft_bounce_limit, p.soft_bounce_days, p.time_zone, p.postal_address, p.delivery, p.requests_per_second, p.track_opens, p.track_clicks,
+       p.weight, p.soft_bounce_limit, p.soft_bounce_days, p.time_zone, p.postal_address, p.delivery, p.resend_elsewhere, p.requests_per_second, p.track_opens, p.track_clicks,
        p.tracking_domain, p.tracking_checked_at, p.brand_color, p.created_at, p.updated_at
 FROM mailqueue.projects AS p
 WHERE (%(after)s::text IS NULL OR p.name > %(after)s::text)

@@ -7,10 +7,11 @@ import pytest
 
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.adapters.sending.fake import fake, says
-from tests.adapters.sending.providers import SENDGRID
+from tests.adapters.sending.fake import CLOSES, fake, says
+from tests.adapters.sending.providers import RESEND, SENDGRID
 from tests.adapters.sending.test_worker import account, finished, said_of, settings_of, worker
 from tests.concurrency.running import session, until
+from tests.queue.acting import due_now
 
 pytestmark = pytest.mark.anyio
 
@@ -146,3 +147,50 @@ async def test_a_success_that_is_not_understood_is_not_sent_again_by_the_next_pr
         assert asked + went == 1
         reason = "SELECT status_reason FROM mailqueue.sender_accounts WHERE name = 'resend'"
         assert "not understood" in await make.scalar(conn, reason)
+
+
+async def test_mail_without_an_answer_waits_for_its_account_and_goes_by_no_other(
+    database: DatabaseSettings, tmp_path: Path
+) -> None:
+    """Resend's key makes the second time harmless only at Resend."""
+    async with (
+        fake([CLOSES, CLOSES, RESEND.accepts]) as resend,
+        fake([SENDGRID.accepts]) as sendgrid,
+        session(database) as conn,
+    ):
+        await account(conn, "resend", resend)
+        await account(conn, "sendgrid", sendgrid)
+        await conn.execute(
+            "UPDATE mailqueue.sender_accounts SET priority = 0 WHERE name = 'resend'"
+        )
+        email = await make.queued_email(conn, delivery="resend")
+        async with worker(settings_of(database, tmp_path)):
+            asked = "SELECT unknowns FROM mailqueue.email_queue WHERE id = %s"
+
+            async def it_is_in_doubt() -> bool:
+                return await make.scalar(conn, asked, email) == 1
+
+            await until(it_is_in_doubt)
+            await conn.execute(
+                "UPDATE mailqueue.sender_accounts SET status = 'paused' WHERE name = 'resend'"
+            )
+            await due_now(conn)
+            other = await make.queued_email(conn, recipient_email="b@example.com")
+
+            async def the_other_went() -> bool:
+                return await finished(conn, other) == "sent"
+
+            await until(the_other_went)
+            assert await finished(conn, email) == "pending"
+            await conn.execute(
+                "UPDATE mailqueue.sender_accounts SET status = 'active' WHERE name = 'resend'"
+            )
+
+            async def it_went() -> bool:
+                return await finished(conn, email) == "sent"
+
+            await until(it_went)
+
+        keys = [one.headers["idempotency-key"] for one in resend.requests]
+        assert keys == [keys[0]] * 3
+        assert all(str(email).encode() not in one.body for one in sendgrid.requests)

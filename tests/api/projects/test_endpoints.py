@@ -55,6 +55,7 @@ async def test_an_update_changes_what_it_names_and_null_takes_back(admin: Admini
         "max_attachment_bytes": 1000,
         "postal_address": "1 High Street\nOxford",
         "delivery": "hold",
+        "resend_elsewhere": True,
         "retention": {"email_history": {"hot_days": 30, "keep_days": 30}},
     }
 
@@ -97,6 +98,7 @@ WRONG: tuple[tuple[str, Any], ...] = (
     ("name", "two\nlines"),
     ("allowed_mime_types", "application/pdf"),
     ("delivery", "perhaps"),
+    ("resend_elsewhere", "perhaps"),
     ("retention", {"colours": None}),
     ("retention", {"email_history": {"hot_days": 5, "keep_days": 2}}),
     ("retention", {"email_history": {"keep_days": 2}}),

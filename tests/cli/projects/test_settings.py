@@ -49,3 +49,11 @@ def test_what_cannot_be_is_named(on_fresh_db: Cli) -> None:
     bad = on_fresh_db("project", "set", "default", "--from", "nobody")
     assert bad.stderr == 'error: from_email: "nobody" is not an address we can send to (no at)\n'
     assert on_fresh_db("project", "set", "default").exit_code == 2
+
+
+def test_mail_of_unknown_fate_may_cross_by_a_setting_that_is_off(on_fresh_db: Cli) -> None:
+    shown = on_fresh_db("project", "show", "default", "--json")
+    assert json.loads(shown.stdout)["resend_elsewhere"] is False
+    for given in ("on", "off"):
+        done = on_fresh_db("project", "set", "default", "--resend-elsewhere", given, "--json")
+        assert json.loads(done.stdout)["resend_elsewhere"] is (given == "on")
