@@ -1,0 +1,13 @@
+"""What callers rely on changes only where somebody means it to."""
+
+from mailqueue.api.http.openapi import openapi
+from mailqueue.api.table import ENDPOINTS
+from tests.api.http import golden
+
+
+def test_the_document_is_the_one_that_was_reviewed() -> None:
+    expected, found = golden.FILE.read_text("utf-8"), golden.canonical(openapi(ENDPOINTS))
+
+    changed = golden.difference(expected, found)
+
+    assert not changed, f"if this is meant, run: {golden.UPDATE}\n{changed}"
