@@ -41,7 +41,8 @@ $$;
 COMMENT ON FUNCTION mailqueue.next_lane(integer, integer) IS 'The lane in which mail that this account refused for now tries the next one.';
 
 -- For settling and rescue. Mail that was handed over without an answer stays with its account: it moves to the lane of mail that
--- names that account, or to the one beside it where it waits for a domain. NULL: it may go to another, as its project allows it.
+-- names that account, or to the one beside it where it waits for a domain. NULL: it stays in its lane, being test mail, or as its project
+-- lets it go to another.
 CREATE OR REPLACE FUNCTION mailqueue.kept_lane(p_lane integer, p_account integer) RETURNS integer
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -52,7 +53,7 @@ AS $$
       JOIN mailqueue.sender_accounts AS a ON a.id = p_account AND a.project_id = l.project_id
       JOIN mailqueue.lanes AS n ON n.project_id = l.project_id AND n.priority = l.priority
        AND n.route IN (a.name, a.name || '|' || l.pause_kind || ':' || l.pause_value)
-     WHERE l.id = p_lane
+     WHERE l.id = p_lane AND coalesce(l.home_route, l.route) NOT LIKE '(test)%'
      ORDER BY length(n.route) DESC LIMIT 1
 $$;
 COMMENT ON FUNCTION mailqueue.kept_lane(integer, integer) IS 'The lane in which mail of unknown fate stays with this account.';

@@ -219,3 +219,17 @@ async def test_mail_whose_account_is_removed_is_held_for_a_person(conn: Conn) ->
     assert "that account was removed" in await why(conn, email)
     await due_now(conn)
     assert {one.id: one.assigned_to for one in await claim(conn, worker)} == {plain: second}
+
+
+async def test_test_mail_stays_in_the_lane_of_test_mail(conn: Conn) -> None:
+    """In that of its trap it would count against the project."""
+    await make.sender_account(conn, provider="trap", name="trap")
+    email = await make.queued_email(conn, delivery="resend", sender="(test)")
+    worker = await make.worker(conn)
+    await unanswered(conn, worker)
+
+    route = (
+        "SELECT l.route FROM mailqueue.email_queue AS q"
+        " JOIN mailqueue.lanes AS l ON l.id = q.lane_id WHERE q.id = %s"
+    )
+    assert await make.scalar(conn, route, email) == "(test)"
