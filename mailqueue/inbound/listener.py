@@ -15,7 +15,7 @@ from mailqueue.core.errors import ConfigError, MailqueueError, NoRoom
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.inbound.bounces import store
 from mailqueue.inbound.bounces.handed import RECIPIENT, SENDER
-from mailqueue.inbound.keeping import Keeping
+from mailqueue.inbound.keeping import Keeping, keeping_of
 from mailqueue.inbound.model import Kept
 from mailqueue.settings.bounces import DEFAULT_PORT, BounceSettings
 from mailqueue.settings.environment import DatabaseSettings
@@ -98,7 +98,7 @@ class BounceHandler:
             query={SENDER: envelope.sender, RECIPIENT: recipients},
         )
         try:
-            await self.keeping.keep(kept)
+            await self.keeping.submit(kept)
         except NoRoom:
             return FULL
         except MailqueueError as exc:
@@ -133,7 +133,7 @@ async def bounce_listener(
     await domains.refresh(pool, database)
     port = DEFAULT_PORT if settings.port is None else settings.port
     serving = smtp_server(
-        BounceHandler(domains, Keeping(pool, database)),
+        BounceHandler(domains, keeping_of(pool, database)),
         host=settings.host,
         port=port,
         hostname=settings.name or socket.gethostname(),

@@ -72,7 +72,7 @@ class Reception:
                 why=proved.why,
             )
             return Answer.ASKED if known.secrets.password is not None else Answer.REFUSED
-        await self.keeping.keep(
+        await self.keeping.submit(
             Kept(
                 provider.name,
                 request.body,

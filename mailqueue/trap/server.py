@@ -37,7 +37,7 @@ class TrapHandler:
         if behaviour.after_data is not None:
             return behaviour.after_data
         try:
-            await self.collector.keep(caught(envelope.sender, envelope.recipients, raw))
+            await self.collector.submit(caught(envelope.sender, envelope.recipients, raw))
         except MailqueueError:
             return FAILED
         if behaviour.wait:
