@@ -67,10 +67,7 @@ class Keyring:
             InvalidToken: no key of ours is named in it.
             ConfigError, Locked, SealBroken: as `of`.
         """
-        seals = self.held(text)
-        if seals is None:
-            project_id = await store.find_project(conn, key_id_of(text))
-            seals = None if project_id is None else await self._loaded(conn, project_id)
+        seals = await self.signer(conn, key_id_of(text))
         if seals is None:
             raise InvalidToken
         return seals

@@ -157,14 +157,11 @@ def _octets(text: str) -> bytes:
         octets = urlsafe_b64decode(text + _PADDING[len(text) % 4])
     except (KeyError, ValueError, binascii.Error):
         raise InvalidToken from None
-    # One spelling each: the decoder overlooks strange characters and spare bits.
-    if not _SHORTEST <= len(octets) <= _LONGEST or _spelled(octets) != text:
+    # One spelling each: the decoder ignores characters outside its alphabet, and spare bits.
+    spelled = str(urlsafe_b64encode(octets).rstrip(b"="), "ascii")
+    if not _SHORTEST <= len(octets) <= _LONGEST or spelled != text:
         raise InvalidToken
     return octets
-
-
-def _spelled(octets: bytes) -> str:
-    return str(urlsafe_b64encode(octets).rstrip(b"="), "ascii")
 
 
 def _head(key_id: int) -> bytes:

@@ -1,6 +1,6 @@
-"""`/t/u/{token}`: the button of mail programs (RFC 8058), and a page for those who follow the link.
+"""`/t/u/{token}`: the unsubscribe button of mail programs (RFC 8058), and its page for people.
 
-To look changes nothing, however often: what scans mail follows every link in it.
+GET changes nothing: programs that scan mail follow every link in it.
 """
 
 from http import HTTPStatus
@@ -10,56 +10,50 @@ from starlette.responses import Response
 from mailqueue.api.public.rendering import page
 from mailqueue.api.public.visiting import Visit, form_of
 from mailqueue.suppression.subscriptions import choices
-from mailqueue.suppression.subscriptions.model import Said, Source, Subscriptions
-from mailqueue.tracking.tokens import Kind
-
-# RFC 8058 3.1: the one pair that mail programs send.
-_ONE_CLICK = ("List-Unsubscribe", "One-Click")
+from mailqueue.suppression.subscriptions.model import Said, Source
+from mailqueue.tracking.tokens import Kind, Token
 
 
 async def unsubscribe(visit: Visit) -> Response:
-    """Show the page, or do what a form of it or a mail program asks, at once."""
+    """Return the page; a POST first does what its form, or a mail program, asks for."""
     if visit.request.method != "POST":
-        return await _shown(visit, "ask")
+        return await _page(visit, "ask")
     form = await form_of(visit.request)
-    if _is_one_click(form):
-        await _leave(visit, from_all=False, source=Source.ONE_CLICK)
-        return await _shown(visit, "done", was_all=False)
-    match form.get("action"):
-        case "unsubscribe":
-            from_all = form.get("scope") == "all"
-            await _leave(visit, from_all=from_all, source=Source.PAGE)
-            return await _shown(visit, "done", was_all=from_all)
-        case "subscribe":
-            async with visit.connection() as conn:
-                said = Said(Source.PAGE, visit.user_agent)
-                await choices.subscribe_again(conn, visit.reader, said=said)
-            return await _shown(visit, "again")
-        case _:  # whoever sent this must not take it for done
-            return await _shown(visit, "ask", status=HTTPStatus.BAD_REQUEST)
-
-
-def _is_one_click(form: dict[str, str]) -> bool:
-    name, value = _ONE_CLICK
-    return any(
-        one.lower() == name.lower() and given.strip().lower() == value.lower()
-        for one, given in form.items()
+    # RFC 8058 3.1: the one pair that mail programs send.
+    is_one_click = any(
+        name.lower() == "list-unsubscribe" and value.strip().lower() == "one-click"
+        for name, value in form.items()
     )
-
-
-async def _leave(visit: Visit, *, from_all: bool, source: Source) -> None:
-    said = Said(source, visit.user_agent)
+    action = "unsubscribe" if is_one_click else form.get("action")
+    if action not in ("unsubscribe", "subscribe"):
+        # 400, so that the sender of an unknown form does not take it for done.
+        return await _page(visit, "ask", status=HTTPStatus.BAD_REQUEST)
+    from_all = not is_one_click and form.get("scope") == "all"
+    said = Said(Source.ONE_CLICK if is_one_click else Source.PAGE, visit.user_agent)
     async with visit.connection() as conn:
-        await choices.unsubscribe(conn, visit.reader, from_all=from_all, said=said)
+        if action == "subscribe":
+            await choices.subscribe_again(conn, visit.reader, said=said)
+        else:
+            await choices.unsubscribe(conn, visit.reader, from_all=from_all, said=said)
+    return await _page(visit, "again" if action == "subscribe" else "done", was_all=from_all)
 
 
-async def _shown(
+async def _page(
     visit: Visit, what: str, *, was_all: bool = False, status: HTTPStatus = HTTPStatus.OK
 ) -> Response:
     async with visit.connection() as conn:
         found = await choices.subscriptions_of(conn, visit.reader)
-    words = visit.words
-    name = _name_of_mail(visit, found)
+    words, token = visit.words, visit.token
+    preferences = visit.seals.seal(Token(Kind.PREFERENCES, token.email_id, token.recipient))
+    # The category of the mail, unless nobody can unsubscribe from it.
+    own = next(
+        (
+            one
+            for one in found.categories
+            if one.slug == visit.reader.category and not one.is_required
+        ),
+        None,
+    )
     return page(
         "unsubscribe.html",
         words=words,
@@ -68,15 +62,7 @@ async def _shown(
         project=visit.reader.project,
         address=visit.shown_address,
         what=what,
-        category=name and words.quoted(name),
-        was_all=was_all or name is None,
-        preferences=visit.path_to(Kind.PREFERENCES),
+        category=own and words["quoted"].format(name=words.name_of(own)),
+        was_all=was_all or own is None,
+        preferences=f"/pref/{preferences}",
     )
-
-
-def _name_of_mail(visit: Visit, found: Subscriptions) -> str | None:
-    """Name the category that the mail is of; None where nobody can leave it."""
-    for one in found.categories:
-        if one.slug == visit.reader.category and not one.is_required:
-            return visit.words.name_of(one)
-    return None

@@ -1,8 +1,9 @@
-"""Decides in which language a page speaks to somebody, and how its words are written."""
+"""The language a page is shown in, and its texts in that language."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -12,36 +13,33 @@ from markupsafe import Markup, escape
 
 from mailqueue.suppression.subscriptions.model import MARKETING, Subscription
 
-OTHERWISE = "en"
-_MOST_TAGS = 20
+DEFAULT_LANGUAGE = "en"
+_MAX_TAGS = 20
+"""Language tags of an Accept-Language header that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What the pages say in one language; `tag` is what HTML calls it."""
+    """The texts of the pages in one language; `tag` is its language tag in HTML."""
 
     tag: str
-    said: Mapping[str, Any]
+    texts: Mapping[str, Any]
 
     def __getitem__(self, name: str) -> str:
-        return str(self.said[name])
+        return str(self.texts[name])
 
     def say(self, name: str, **values: object) -> Markup:
-        """Fill a sentence; each value is kept apart from the direction of the text around it."""
+        """Return a sentence with its values, each isolated from the text direction around it."""
         kept = {key: Markup("<bdi>{}</bdi>").format(value) for key, value in values.items()}
         return escape(self[name]).format(**kept)
 
-    def quoted(self, name: str) -> str:
-        """Return a name as people set it apart."""
-        return self["quoted"].format(name=name)
-
     def day(self, at: date | datetime) -> str:
-        """Write a day as people read it."""
-        months: Sequence[str] = self.said["months"]
+        """Return a date in the language's long form."""
+        months: Sequence[str] = self.texts["months"]
         return self["date"].format(day=at.day, month=months[at.month - 1], year=at.year)
 
     def name_of(self, one: Subscription) -> str:
-        """Name a category: in this language, in its project's own words, else from its slug."""
+        """Return a category's name: translated, as the project named it, or from its slug."""
         if name := self._translated(one, "name") or one.name:
             return name
         if one.slug == MARKETING:
@@ -50,7 +48,7 @@ class Words:
         return words[:1].upper() + words[1:]
 
     def description_of(self, one: Subscription) -> str:
-        """Describe a category, as far as anybody did."""
+        """Return a category's description, translated where it is; "" when it has none."""
         return self._translated(one, "description") or one.description or ""
 
     def _translated(self, one: Subscription, field: str) -> str | None:
@@ -72,33 +70,21 @@ WORDS = MappingProxyType(_read())
 
 
 def words_for(*, chosen: str | None, accepted: str, of_mail: str | None) -> Words:
-    """Choose a language: the one that was clicked, the browser's, that of the mail, English. Pure.
+    """Return the texts of the language chosen, else the browser's, the mail's, English. Pure.
 
-    `accepted` is a header Accept-Language (RFC 9110 12.5.4).
+    `accepted` is the value of Accept-Language (RFC 9110 12.5.4).
     """
-    for tag in (chosen, *_wanted(accepted), of_mail):
-        if tag and (found := WORDS.get(tag.lower().partition("-")[0])):
+    weighted = list[tuple[float, str]]()
+    for part in accepted.split(",")[:_MAX_TAGS]:
+        tag, _, parameter = part.strip().partition(";")
+        name, _, value = parameter.strip().partition("=")
+        try:
+            weight = min(1.0, max(0.0, float(value))) if name.strip().lower() == "q" else 1.0
+        except ValueError:
+            weight = 0.0
+        weighted.append((weight, tag.strip()))
+    weighted.sort(key=itemgetter(0), reverse=True)
+    for wanted in (chosen, *(tag for weight, tag in weighted if weight > 0), of_mail):
+        if wanted and (found := WORDS.get(wanted.lower().partition("-")[0])):
             return found
-    return WORDS[OTHERWISE]
-
-
-def _wanted(accepted: str) -> Iterator[str]:
-    """Yield the tags of a header, those that are wanted most first."""
-    weighed = []
-    for place, part in enumerate(accepted.split(",")[:_MOST_TAGS]):
-        tag, _, rest = part.strip().partition(";")
-        weight = _weight(rest)
-        if weight > 0:
-            weighed.append((-weight, place, tag.strip()))
-    for _, _, tag in sorted(weighed):
-        yield tag
-
-
-def _weight(parameters: str) -> float:
-    name, _, value = parameters.strip().partition("=")
-    if name.strip().lower() != "q":
-        return 1.0
-    try:
-        return min(1.0, max(0.0, float(value)))
-    except ValueError:
-        return 0.0
+    return WORDS[DEFAULT_LANGUAGE]

@@ -1,9 +1,7 @@
-"""What one person wants to hear of: shown, and changed with everything that follows."""
+"""The subscriptions of one recipient: shown, and changed with the suppressions they make."""
 
 from collections.abc import Sequence
-from uuid import UUID
 
-from mailqueue.core.address import key_of
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression.subscriptions import store
 from mailqueue.suppression.subscriptions.model import (
@@ -17,19 +15,17 @@ from mailqueue.suppression.subscriptions.model import (
     Subscriptions,
 )
 
-_THEIR_REASONS = frozenset({"", "unsubscribed", "paused"})
-_ANSWERS = frozenset({"transactional", "system"})
-"""Mail that answers to what somebody did: nobody unsubscribes from it."""
+_OWN_REASONS = frozenset({"", "unsubscribed", "paused"})
+"""Reasons that are the recipient's own doing; "": the category is not suppressed."""
+_TRANSACTIONAL = frozenset({"transactional", "system"})
+"""Categories that nobody can unsubscribe from."""
 
 
-async def reader_of(conn: Conn, email_id: UUID, *, recipient: int) -> Reader | None:
-    """Return whose link was followed; None once the mail is gone, or its recipient was erased."""
-    found = await store.find_reader(conn, email_id, recipient)
-    return None if found is None else Reader(email_id, *found)
+reader_of = store.find_reader
 
 
 async def subscriptions_of(conn: Conn, reader: Reader) -> Subscriptions:
-    """Return what holds for somebody: in each category, in marketing, in that of their mail."""
+    """Return the state of each category a recipient can choose, marketing and the mail's too."""
     rows = await store.list_subscriptions(
         conn, reader.project_id, reader.address, more=[EVERYTHING, MARKETING, reader.category]
     )
@@ -44,9 +40,9 @@ async def subscriptions_of(conn: Conn, reader: Reader) -> Subscriptions:
 
 
 async def unsubscribe(conn: Conn, reader: Reader, *, from_all: bool = False, said: Said) -> bool:
-    """Take somebody off the category of their mail, or off all; return whether that is new.
+    """Unsubscribe a recipient from the mail's category, or from all; return whether that is new.
 
-    Mail that answers to what somebody did goes on: a link in it takes them off marketing.
+    Nobody can unsubscribe from transactional mail: a link in it unsubscribes from marketing.
     """
     found = await subscriptions_of(conn, reader)
     offered = {one.slug: one for one in found.categories}
@@ -58,56 +54,39 @@ async def unsubscribe(conn: Conn, reader: Reader, *, from_all: bool = False, sai
         choices.append(Choice(own.slug, State.OFF))
     elif not from_all:
         choices.append(Choice(EVERYTHING, State.OFF))
-    return await save(conn, reader, choices, said=said)
+    return await store.change(conn, reader, choices, said=said)
 
 
 async def subscribe_again(conn: Conn, reader: Reader, *, said: Said) -> bool:
-    """Undo `unsubscribe`, whatever it was from; return whether that is new."""
+    """Undo `unsubscribe`, whichever categories it was from; return whether that is new."""
     found = await subscriptions_of(conn, reader)
     choices = [Choice(EVERYTHING, State.ON)] if found.has_left_all else []
     choices += [
         Choice(one.slug, State.ON) for one in found.categories if one.slug == reader.category
     ]
-    return await save(
-        conn, reader, [one for one in choices if not _is_required(found, one)], said=said
-    )
+    required = {one.slug for one in found.categories if one.is_required}
+    wanted = [one for one in choices if one.category not in required]
+    return await store.change(conn, reader, wanted, said=said)
 
 
-async def save(conn: Conn, reader: Reader, choices: Sequence[Choice], *, said: Said) -> bool:
-    """Let these choices hold at once, for every spelling of the address; return whether any is new.
-
-    Raises:
-        InvalidField: nobody can unsubscribe from one of these.
-    """
-    if not choices:
-        return False
-    spellings = (key_of(reader.address),)
-    return bool(await store.change(conn, reader, choices, spellings=spellings, said=said))
-
-
-def _is_required(found: Subscriptions, choice: Choice) -> bool:
-    return any(one.slug == choice.category and one.is_required for one in found.categories)
+save = store.change
 
 
 def _is_offered(
     row: store.SubscriptionRow, rows: Sequence[store.SubscriptionRow], reader: Reader
 ) -> bool:
-    """Return whether a category that is none of the project's is shown all the same.
+    """Return whether a category that the project has not defined is shown.
 
-    That of the mail is; marketing is too where it has been stopped, or nothing else is there.
+    The mail's own is; marketing is when it is suppressed, or when there is no other to choose.
     """
     if row.slug == reader.category:
         return True
     has_others = any(one.is_ours and not one.is_required for one in rows)
-    return bool(row.reason) or not (has_others or _may_leave(reader.category))
-
-
-def _may_leave(category: str) -> bool:
-    return category not in _ANSWERS
+    return bool(row.reason) or (not has_others and reader.category in _TRANSACTIONAL)
 
 
 def _shown(row: store.SubscriptionRow, *, has_left_all: bool) -> Subscription:
-    state = store.state_of(row.reason)
+    state = State.PAUSED if row.reason == "paused" else State.OFF if row.reason else State.ON
     is_covered = row.is_ours or row.slug == MARKETING
     if has_left_all and is_covered and not row.is_required and state is State.ON:
         state = State.OFF
@@ -119,5 +98,5 @@ def _shown(row: store.SubscriptionRow, *, has_left_all: bool) -> Subscription:
         is_required=row.is_required,
         state=state,
         until=row.until if state is State.PAUSED else None,
-        stopped=row.reason not in _THEIR_REASONS,
+        stopped=row.reason not in _OWN_REASONS,
     )

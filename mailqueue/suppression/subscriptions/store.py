@@ -1,7 +1,6 @@
 """Categories and what people chose of them, as rows."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -9,9 +8,10 @@ from uuid import UUID
 from psycopg.errors import InvalidParameterValue
 from psycopg.types.json import Jsonb
 
+from mailqueue.core.address import key_of
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn, many, maybe, value
-from mailqueue.suppression.subscriptions.model import Category, Choice, Reader, Said, State
+from mailqueue.suppression.subscriptions.model import Category, Choice, Reader, Said
 
 
 class ReaderRow(NamedTuple):
@@ -46,10 +46,11 @@ class Changed(NamedTuple):
     state: str
 
 
-async def find_reader(conn: Conn, email_id: UUID, recipient: int) -> ReaderRow | None:
-    """Find the recipient of a mail by their place; None once the mail has left the database."""
+async def find_reader(conn: Conn, email_id: UUID, *, recipient: int) -> Reader | None:
+    """Return the recipient at that position of a mail; None once the mail is gone, or erased."""
     params = {"email_id": email_id, "recipient": recipient}
-    return await maybe(conn, "find_reader", params, ReaderRow)
+    found = await maybe(conn, "find_reader", params, ReaderRow)
+    return None if found is None else Reader(email_id, *found)
 
 
 async def list_subscriptions(
@@ -71,14 +72,15 @@ async def change(
     reader: Reader,
     choices: Sequence[Choice],
     *,
-    spellings: Sequence[str],
     said: Said,
-) -> list[Changed]:
-    """Record what somebody wants; return what changed.
+) -> bool:
+    """Apply the choices together, for every spelling of the address; return whether any is new.
 
     Raises:
-        InvalidField: nobody can unsubscribe from one of these.
+        InvalidField: nobody can unsubscribe from one of these categories.
     """
+    if not choices:
+        return False
     wanted = [
         {
             "category": one.category,
@@ -89,7 +91,7 @@ async def change(
     ]
     params = {
         "project_id": reader.project_id,
-        "spellings": list(spellings),
+        "spellings": [key_of(reader.address)],
         "choices": Jsonb(wanted),
         "source": said.source,
         "email_id": reader.email_id,
@@ -97,8 +99,10 @@ async def change(
         "user_agent": said.user_agent,
         "by": said.by,
     }
-    with _refusals_told():
-        return await many(conn, "change_subscriptions", params, Changed)
+    try:
+        return bool(await many(conn, "change_subscriptions", params, Changed))
+    except InvalidParameterValue as exc:
+        raise _invalid_field(exc) from exc
 
 
 async def list_categories(
@@ -129,9 +133,11 @@ async def put_category(
         "must_be_new": must_be_new,
         "by": by,
     }
-    with _refusals_told():
+    try:
         async with conn.transaction():
             return await maybe(conn, "put_category", params, Category)
+    except InvalidParameterValue as exc:
+        raise _invalid_field(exc) from exc
 
 
 async def remove_category(conn: Conn, project_id: UUID, slug: str, *, by: str) -> bool:
@@ -140,18 +146,7 @@ async def remove_category(conn: Conn, project_id: UUID, slug: str, *, by: str) -
     return await value(conn, "remove_category", params, bool)
 
 
-def state_of(reason: str) -> State:
-    """Return what a person would call it. Pure."""
-    if reason == "paused":
-        return State.PAUSED
-    return State.OFF if reason else State.ON
-
-
-@contextmanager
-def _refusals_told() -> Iterator[None]:
-    """Turn input the database refuses into an error that names the field."""
-    try:
-        yield
-    except InvalidParameterValue as exc:
-        field, _, why = (exc.diag.message_primary or "").partition(": ")
-        raise InvalidField(exc.diag.column_name or field, why) from exc
+def _invalid_field(exc: InvalidParameterValue) -> InvalidField:
+    """Return the error that names the field whose value the database refused."""
+    field, _, why = (exc.diag.message_primary or "").partition(": ")
+    return InvalidField(exc.diag.column_name or field, why)

@@ -179,9 +179,9 @@ def test_a_language_is_chosen(
 
 
 def test_every_language_says_everything() -> None:
-    names = {frozenset(one.said) for one in WORDS.values()}
+    names = {frozenset(one.texts) for one in WORDS.values()}
     slots = [
-        {name: re.findall(r"{(\w+)}", str(text)) for name, text in one.said.items()}
+        {name: re.findall(r"{(\w+)}", str(text)) for name, text in one.texts.items()}
         for one in WORDS.values()
     ]
 

@@ -1,0 +1,51 @@
+"""Count the functions of the project that a piece of work enters: what its reader has to follow."""
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType, FrameType
+
+import mailqueue
+
+_ROOT = f"{Path(mailqueue.__file__).parent}/"
+_FRAME = ("api/http/", "core/", "db/", "telemetry/", "vault/")
+"""What every request and worker goes through, and no reader of one capability has to follow."""
+
+
+class Hops:
+    """The distinct functions of the capabilities that were entered."""
+
+    def __init__(self) -> None:
+        self._codes: set[CodeType] = set()
+
+    def enter(self, frame: FrameType, event: str, _arg: object) -> None:
+        """Note a call; a profile function of Python."""
+        if event == "call":
+            self._codes.add(frame.f_code)
+
+    @property
+    def names(self) -> list[str]:
+        """Return file and function of each; comprehensions and templates are none."""
+        return sorted(
+            f"{name} {code.co_qualname}"
+            for code in self._codes
+            if code.co_filename.startswith(_ROOT)
+            and (name := code.co_filename.removeprefix(_ROOT)).endswith(".py")
+            and not name.startswith(_FRAME)
+            and not code.co_name.startswith("<")
+        )
+
+
+@contextmanager
+def hops() -> Iterator[Hops]:
+    """Yield the functions entered in the block, by this thread and by those that begin in it."""
+    found = Hops()
+    threading.setprofile(found.enter)
+    sys.setprofile(found.enter)
+    try:
+        yield found
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)

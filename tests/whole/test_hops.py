@@ -1,0 +1,91 @@
+"""What comes back is read in few steps: how many functions of ours a click and a bounce enter."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from mailqueue.adapters.inbound.choice import providers
+from mailqueue.core.secret import Secret
+from mailqueue.inbound import endpoints
+from mailqueue.inbound.endpoints import SecretsChange
+from mailqueue.inbound.worker import InboundWorker, Tools
+from mailqueue.senders import accounts
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.vault.masterkey import MasterKey
+from tests.api.support.calling import ORIGIN
+from tests.api.support.leaving import ONE_CLICK, Leaving, leaving
+from tests.events.office import left
+from tests.hops import hops
+from tests.inbound.desk import Confirming
+
+pytestmark = pytest.mark.anyio
+
+MAX_CLICK_FUNCTIONS = 30
+MAX_BOUNCE_FUNCTIONS = 57
+
+
+@pytest.fixture(scope="module")
+async def shop(module_db: str) -> AsyncIterator[Leaving]:
+    async with leaving(DatabaseSettings(Secret(module_db))) as made:
+        yield made
+
+
+async def test_an_unsubscribe_click_enters_few_functions(shop: Leaving) -> None:
+    """From the route to the row, once the project's keys are loaded."""
+    assert (await shop.http.get(await shop.link_to("ann@example.com"))).status_code == 200
+    link = await shop.link_to("bob@example.com")
+
+    with hops() as entered:
+        answer = await shop.http.post(link, data=ONE_CLICK)
+
+    assert answer.status_code == 200
+    assert not await shop.gets("bob@example.com", "marketing")
+    assert len(entered.names) <= MAX_CLICK_FUNCTIONS, "\n".join(entered.names)
+
+
+async def test_a_bounce_a_provider_reports_enters_few_functions(shop: Leaving) -> None:
+    """From the route to the suppression: the request is kept, then a worker records it."""
+    account = await accounts.find(shop.conn, "shop", name="relay")
+    shown = await endpoints.put(
+        shop.conn,
+        account,
+        provider="postmark",
+        change=SecretsChange(user="hook", password="secret"),
+        is_rotated=False,
+        master=MasterKey(bytes(range(32))),
+        base_url=ORIGIN,
+        by="tests",
+    )
+    worker = InboundWorker(shop.database, Tools(providers(), Confirming()))
+    loop = asyncio.get_running_loop()
+
+    async def report(address: str, number: int) -> None:
+        mail = await left(
+            shop.conn, account.id, project_id=shop.project_id, recipient_email=address
+        )
+        bounce: dict[str, Any] = {
+            "RecordType": "Bounce",
+            "Type": "HardBounce",
+            "ID": number,
+            "Metadata": {"mailqueue_id": str(mail)},
+            "Email": address,
+            "Inactive": True,
+            "BouncedAt": "2026-11-01T10:00:00Z",
+            "Details": "smtp;550 5.1.1 user unknown",
+        }
+        answer = await shop.http.post(shown.url, json=bounce, auth=("hook", "secret"))
+        assert answer.status_code == 200
+
+    await report("carol@example.com", 1)
+    assert await worker.turn() == 1
+    with hops() as entered, ThreadPoolExecutor(1) as threads:
+        loop.set_default_executor(threads)
+        await report("dave@example.com", 2)
+        assert await worker.turn() == 1
+    await worker.close()
+
+    assert not await shop.gets("dave@example.com", "transactional")
+    assert len(entered.names) <= MAX_BOUNCE_FUNCTIONS, "\n".join(entered.names)
