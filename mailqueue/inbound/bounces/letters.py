@@ -1,8 +1,4 @@
-"""Decides whether a message without a report's form tells of a failure, and whose. Pure.
-
-What many servers have in common: who writes, what the subject says, where the address stands and
-where the reason, and where the mail that failed begins.
-"""
+"""Recognize bounces without a machine-readable report: sender, subject, address, reason. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
