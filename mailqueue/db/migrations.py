@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from mailqueue.core.errors import ConfigError
+from mailqueue.db.registered import filled
 
 _FILE = re.compile(r"([0-9]{4})_([a-z0-9_]+)\.sql")
 _NO_TRANSACTION = "-- no-transaction"
@@ -80,7 +81,7 @@ def _migration(path: Path) -> Migration:
 
 
 def _schema_object(path: Path, folder: Path) -> SchemaObject:
-    text = path.read_text("utf-8")
+    text = filled(path.read_text("utf-8"))
     return SchemaObject(path.relative_to(folder).as_posix(), _sha256(text), text)
 
 

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 import orjson
 
 from mailqueue.core.errors import ConfigError, InvalidField, NotFound
+from mailqueue.core.providers import NAMES_WITH_EVENTS
 from mailqueue.db.fetch import Conn
 from mailqueue.inbound import store
 from mailqueue.inbound.model import Endpoint, EndpointShown, Knowledge
@@ -19,8 +20,6 @@ from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.sealing import Place
 
-PROVIDERS = ("ses", "sendgrid", "mailgun", "postmark", "resend", "smtp2go", "smtp")
-"""Words of URLs; smtp is for bounce mail that something else received."""
 _TOKEN_OCTETS = 32
 _MOST = 20
 _MOST_TEXT = 4096
@@ -47,11 +46,12 @@ def provider_of(account: SenderAccount, named: str | None) -> str:
         InvalidField: none is named and the account has none of its own, or there is none such.
     """
     provider = named or account.provider.value
-    if provider in PROVIDERS and (named is not None or provider != "smtp"):
+    if provider in NAMES_WITH_EVENTS and (named is not None or provider != "smtp"):
         return provider
     raise InvalidField(
         "provider",
-        f"{provider} tells no events; name who does with --provider: {', '.join(PROVIDERS)}",
+        f"{provider} sends no events; name a provider that does with --provider: "
+        f"{', '.join(NAMES_WITH_EVENTS)}",
     )
 
 

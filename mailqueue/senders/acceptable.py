@@ -6,7 +6,8 @@ from dataclasses import fields, replace
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.outbound_guard import normal_host
-from mailqueue.senders.model import KEEP, Limits, LimitsChange, NewSender, Provider, Tls
+from mailqueue.core.providers import Provider
+from mailqueue.senders.model import KEEP, Limits, LimitsChange, NewSender, Tls
 from mailqueue.senders.providers import check_grant, with_api, with_settings
 
 _NAME = re.compile(r"(?=.{1,128}\Z)[A-Za-z0-9][A-Za-z0-9._@+-]*(?: [A-Za-z0-9._@+-]+)*")

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from mailqueue.core.address import InvalidAddress, Mailbox, parse_address, parse_mailbox
 from mailqueue.core.errors import NotFound
+from mailqueue.core.providers import Provider
 from mailqueue.db.fetch import Conn
-from mailqueue.senders.model import Identity, ProjectFrom, Provider, SenderAccount
+from mailqueue.senders.model import Identity, ProjectFrom, SenderAccount
 from mailqueue.senders.store import accounts as accounts_store
 
 LAST_RESORT = "mailqueue@localhost.localdomain"

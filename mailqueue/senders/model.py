@@ -8,26 +8,8 @@ from typing import Any, Final, Literal
 from uuid import UUID
 
 from mailqueue.core.address import Address, Mailbox
+from mailqueue.core.providers import Provider
 from mailqueue.core.secret import Secret
-
-
-class Provider(StrEnum):
-    """What stands behind a sender account."""
-
-    SMTP = "smtp"
-    TRAP = "trap"  # the built-in mail trap: nothing leaves the machine
-    SES = "ses"
-    SENDGRID = "sendgrid"
-    MAILGUN = "mailgun"
-    POSTMARK = "postmark"
-    RESEND = "resend"
-    SMTP2GO = "smtp2go"
-    GMAIL = "gmail"
-
-    @property
-    def has_api(self) -> bool:
-        """Return whether it is reached by HTTP."""
-        return self not in (Provider.SMTP, Provider.TRAP)
 
 
 class Tls(StrEnum):

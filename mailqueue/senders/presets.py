@@ -1,12 +1,13 @@
-"""What is known of well-known providers' SMTP service: data only.
+"""Defaults for accounts at the SMTP services of well-known providers, from the rows of PROVIDERS.
 
 Limits are set where the provider states one for every account; others vary by contract. Providers
-that name no limit here keep the account's own defaults.
+that name no limit keep the account's own defaults.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mailqueue.core.providers import PROVIDERS, SmtpPreset
 from mailqueue.senders.model import Limits, Tls
 
 
@@ -21,16 +22,12 @@ class Preset:
     limits: Limits = field(default_factory=Limits)
 
 
+def _preset(known: SmtpPreset) -> Preset:
+    return Preset(
+        known.host, known.port, username=known.username, limits=Limits(**dict(known.limits))
+    )
+
+
 PRESETS: Mapping[str, Preset] = {
-    # 2,000 messages a user in 24 hours: https://support.google.com/a/answer/166852
-    "gmail": Preset(
-        "smtp.gmail.com", 587, limits=Limits(daily_limit=2000, batch_size=50, send_delay_ms=100)
-    ),
-    "gmail-relay": Preset("smtp-relay.gmail.com", 587),
-    "ses": Preset("email-smtp.us-east-1.amazonaws.com", 587),  # name another region by --host
-    "sendgrid": Preset("smtp.sendgrid.net", 587, username="apikey"),
-    "mailgun": Preset("smtp.mailgun.org", 587),
-    "postmark": Preset("smtp.postmarkapp.com", 587),
-    "resend": Preset("smtp.resend.com", 587, username="resend"),
-    "smtp2go": Preset("mail.smtp2go.com", 587),
+    name: _preset(known) for one in PROVIDERS for name, known in one.facts.presets.items()
 }

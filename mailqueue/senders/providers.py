@@ -1,8 +1,7 @@
-"""What an account at a provider with an HTTP API needs, and which settings each provider knows."""
+"""Whether an account has what its provider needs, and only settings that the provider has."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,15 +9,12 @@ import orjson
 
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.outbound_guard import normal_host
+from mailqueue.core.providers import Provider
 from mailqueue.core.secret import Secret
-from mailqueue.senders.model import NewSender, Provider
+from mailqueue.senders.model import NewSender
 
 MOST_SETTINGS_OCTETS = 16 * 1024
 _HOST_PART = re.compile(r"[A-Za-z0-9.-]{1,253}")
-_TEXT, _SWITCH, _NUMBER, _FIELDS = str, bool, int, dict
-_KEEP_ID = {"keep_message_id": _SWITCH}
-_EXTRA = {"extra": _FIELDS}
-_BOUNDS = {"max_bytes": _NUMBER, "max_recipients": _NUMBER, "max_tags": _NUMBER}
 # What a mail decides, in the words of any provider: accounts may not name it for all mail.
 _DECIDED = frozenset(
     {
@@ -28,39 +24,11 @@ _DECIDED = frozenset(
         *("headers", "custom_headers", "attachments", "inlines", "message"),
     }
 )
-_OAUTH = {"token_url": _TEXT}
-
-
-@dataclass(frozen=True, slots=True)
-class Needs:
-    """Which settings a provider knows, by type, and which of them it cannot do without.
-
-    `username` says what an account's username is there; "" where it has none.
-    """
-
-    settings: Mapping[str, type] = field(default_factory=dict)
-    needed: tuple[str, ...] = ()
-    username: str = ""
-
-
-NEEDS_BY_PROVIDER: Mapping[Provider, Needs] = {
-    Provider.SMTP: Needs({"auth": _TEXT, **_OAUTH}),
-    Provider.TRAP: Needs(),
-    Provider.SES: Needs(
-        {"region": _TEXT, "configuration_set": _TEXT, **_EXTRA, **_BOUNDS}, username="access key id"
-    ),
-    Provider.SENDGRID: Needs({"subuser": _TEXT, **_EXTRA, **_BOUNDS}),
-    Provider.MAILGUN: Needs({"domain": _TEXT, **_EXTRA, **_BOUNDS}, needed=("domain",)),
-    Provider.POSTMARK: Needs({"message_stream": _TEXT, **_KEEP_ID, **_EXTRA, **_BOUNDS}),
-    Provider.RESEND: Needs({**_KEEP_ID, **_EXTRA, **_BOUNDS}),
-    Provider.SMTP2GO: Needs({**_KEEP_ID, **_EXTRA, **_BOUNDS}),
-    Provider.GMAIL: Needs({**_OAUTH, **_BOUNDS}, username="mailbox"),
-}
 _WORD_BY_TYPE = {
-    _TEXT: "a text",
-    _SWITCH: "true or false",
-    _NUMBER: "a number above 0",
-    _FIELDS: "an object",
+    str: "a text",
+    bool: "true or false",
+    int: "a number above 0",
+    dict: "an object",
 }
 
 
@@ -70,12 +38,12 @@ def with_settings(new: NewSender) -> NewSender:
     Raises:
         InvalidField: a setting the provider does not know, or of another type, or missing.
     """
-    needs, given = NEEDS_BY_PROVIDER[new.provider], dict(new.settings or {})
+    needs, given = new.provider.facts, dict(new.settings or {})
     for name, value in given.items():
         if name not in needs.settings:
             known = ", ".join(sorted(needs.settings)) or "none"
             raise InvalidField("setting", f"{new.provider} has no {name!r}; it knows: {known}")
-        if needs.settings[name] is _NUMBER and str(value).isdecimal():
+        if needs.settings[name] is int and str(value).isdecimal():
             given[name] = value = int(value)
         _check_value(name, value, needs.settings[name])
     for name in needs.needed:
@@ -92,7 +60,7 @@ def with_api(new: NewSender) -> NewSender:
     Raises:
         InvalidField: the first field at fault.
     """
-    needs = NEEDS_BY_PROVIDER[new.provider]
+    needs = new.provider.facts
     for name in ("host", "port"):
         if getattr(new, name) is not None:
             raise InvalidField(name, f"has no meaning for provider {new.provider}: see api_url")
@@ -108,7 +76,7 @@ def with_api(new: NewSender) -> NewSender:
 
 def _check_value(name: str, value: Any, kind: type) -> None:
     is_right = isinstance(value, kind)
-    if kind is _NUMBER:
+    if kind is int:
         is_right = is_right and not isinstance(value, bool) and int(value) > 0
     if not is_right:
         raise InvalidField("setting", f"{name} must be {_WORD_BY_TYPE[kind]}, got {value!r}")

@@ -1,8 +1,8 @@
 """Gives who reads what providers told what it needs from outside."""
 
 from mailqueue.adapters.http.model import Reach
-from mailqueue.adapters.inbound.choice import providers
 from mailqueue.adapters.inbound.fetching import fetcher
+from mailqueue.adapters.providers import providers
 from mailqueue.inbound.worker import Tools as InboundTools
 from mailqueue.settings.environment import Settings
 from mailqueue.wiring.keyring import keyring_of

@@ -5,12 +5,14 @@ from functools import partial
 from uuid import UUID
 
 from mailqueue.adapters.http.model import Reach, site_of
-from mailqueue.adapters.sending.choice import service_of, smtp_tokens
+from mailqueue.adapters.providers import service_of
 from mailqueue.adapters.sending.http import HttpAccount, HttpTransport
 from mailqueue.adapters.sending.oauth import Tokens
 from mailqueue.adapters.sending.service import Access
 from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpTransport
+from mailqueue.adapters.sending.tokens import smtp_tokens
 from mailqueue.core.errors import ConfigError
+from mailqueue.core.providers import Provider
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.deliverability.signing import signers_of
@@ -22,7 +24,7 @@ from mailqueue.mail.send.worker import Courier, CourierSettings
 from mailqueue.ports.transport import Transport
 from mailqueue.senders import accounts, identity
 from mailqueue.senders.inline import InlineServer
-from mailqueue.senders.model import Provider, SenderAccount
+from mailqueue.senders.model import SenderAccount
 from mailqueue.settings.environment import Network, Settings
 from mailqueue.smtp.client.session import TlsMode
 from mailqueue.smtp.client.transcript import Transcript

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.providers import Provider
 from mailqueue.core.secret import Secret
 from mailqueue.senders.acceptable import changed, checked
-from mailqueue.senders.model import Limits, LimitsChange, NewSender, Provider, Tls
+from mailqueue.senders.model import Limits, LimitsChange, NewSender, Tls
 from mailqueue.senders.presets import PRESETS
 
 RELAY = NewSender(name="relay", host="relay.example.com")

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from mailqueue.core.errors import ConfigError, Conflict, InvalidField, NotFound, SealBroken
+from mailqueue.core.providers import Provider
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.senders import accounts
@@ -13,7 +14,6 @@ from mailqueue.senders.model import (
     Limits,
     LimitsChange,
     NewSender,
-    Provider,
     SenderAccount,
     SenderStatus,
     Tls,

@@ -11,9 +11,10 @@ import pytest
 
 from mailqueue.core.address import parse_address
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.providers import Provider
 from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage, Verdict
 from mailqueue.ports.transport import Outgoing, Report
-from mailqueue.senders.model import Provider, SenderAccount, SenderStatus, Tls
+from mailqueue.senders.model import SenderAccount, SenderStatus, Tls
 from mailqueue.senders.trial import trial_mail, try_out
 
 pytestmark = pytest.mark.anyio

@@ -1,6 +1,19 @@
 """What bodies and queries are read by: nothing unknown is let through, every field says its use."""
 
-from pydantic import BaseModel, ConfigDict
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Marks a text that is one of the words of a registry, as `Literal` does for written words."""
+
+    words: tuple[str, ...]
+
+    def __get_pydantic_core_schema__(self, _source: Any, handler: GetCoreSchemaHandler) -> Any:
+        return handler.generate_schema(Literal.__getitem__(self.words))
 
 
 class Given(BaseModel):

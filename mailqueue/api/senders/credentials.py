@@ -10,8 +10,9 @@ from pydantic import ConfigDict, Field, SecretStr, ValidationError, WithJsonSche
 from mailqueue.api.http.responses import Violations, invalid_request
 from mailqueue.api.http.schema_base import Given
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.providers import NAMES_FOR_ACCOUNTS, Provider
 from mailqueue.core.secret import Secret
-from mailqueue.senders.model import NewSender, Provider, SenderAccount, Tls
+from mailqueue.senders.model import NewSender, SenderAccount, Tls
 
 MASK = "********"
 _TLS_BY_MODE: Mapping[str, Tls] = {
@@ -73,10 +74,17 @@ class SesCredentials(_ApiCredentials):
 
 
 class KeyCredentials(_ApiCredentials):
-    """SendGrid, Resend and SMTP2GO."""
+    """Each provider that names no others, such as SendGrid, Resend and SMTP2GO."""
 
     api_key: SecretText
-    """Key of SendGrid, Resend, SMTP2GO or Mailgun; needed for these."""
+    """Key of the provider's API; needed for SendGrid, Resend, SMTP2GO, Mailgun and the like."""
+
+
+class LoginCredentials(KeyCredentials):
+    """Each provider whose key goes with a name."""
+
+    username: Text
+    """Name that goes with the key."""
 
 
 class MailgunCredentials(KeyCredentials):
@@ -111,14 +119,21 @@ class GmailCredentials(_ApiCredentials):
 _MODEL_BY_PROVIDER: Mapping[Provider, type[_Credentials]] = {
     Provider.SMTP: SmtpCredentials,
     Provider.SES: SesCredentials,
-    Provider.SENDGRID: KeyCredentials,
     Provider.MAILGUN: MailgunCredentials,
     Provider.POSTMARK: PostmarkCredentials,
-    Provider.RESEND: KeyCredentials,
-    Provider.SMTP2GO: KeyCredentials,
     Provider.GMAIL: GmailCredentials,
 }
-_SCHEMAS = [model.model_json_schema() for model in dict.fromkeys(_MODEL_BY_PROVIDER.values())]
+
+
+def _model_of(provider: Provider) -> type[_Credentials]:
+    """Return what an account's credentials are: a key, and a name where one goes with it."""
+    usual = LoginCredentials if provider.facts.username else KeyCredentials
+    return _MODEL_BY_PROVIDER.get(provider, usual)
+
+
+_APIS = [Provider(name) for name in NAMES_FOR_ACCOUNTS if Provider(name).has_api]
+_MODELS = dict.fromkeys([SmtpCredentials, *map(_model_of, _APIS)])
+_SCHEMAS = [model.model_json_schema() for model in _MODELS]
 Credentials = Annotated[dict[str, Any], WithJsonSchema({"anyOf": _SCHEMAS})]
 """Read by `way_out`, once the provider is known."""
 
@@ -130,7 +145,7 @@ def way_out(provider: Provider, given: Mapping[str, Any]) -> NewSender:
         InvalidField: named credentials.host and so on; nothing secret is repeated.
     """
     try:
-        read = _MODEL_BY_PROVIDER[provider].model_validate(dict(given))
+        read = _model_of(provider).model_validate(dict(given))
     except ValidationError as exc:
         raise _within(invalid_request(exc)) from None
     match read:
@@ -151,6 +166,9 @@ def way_out(provider: Provider, given: Mapping[str, Any]) -> NewSender:
             return _api(provider, read, token, message_stream=read.message_stream)
         case GmailCredentials():
             return _api(provider, read, read.grant, username=read.mailbox, token_url=read.token_url)
+        case LoginCredentials():
+            key = read.api_key.get_secret_value()
+            return _api(provider, read, key, username=read.username)
         case KeyCredentials():
             return _api(provider, read, read.api_key.get_secret_value())
         case _:
@@ -184,6 +202,8 @@ def shown(account: SenderAccount) -> dict[str, Any]:
             named = {"mailbox": account.smtp_username, "grant": secret}
         case _:
             named = {"api_key": secret}
+            if account.provider.facts.username:
+                named["username"] = account.smtp_username
     return named | {"api_url": account.api_url, "settings": settings}
 
 

@@ -18,11 +18,12 @@ from mailqueue.api.senders.trial import TRIAL_ENDPOINTS
 from mailqueue.api.senders.views import account_of, renamed, shown, shown_one
 from mailqueue.api.senders.webhooks import RETURNS_ENDPOINTS
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.providers import Provider
 from mailqueue.db.fetch import Conn
 from mailqueue.senders import accounts, changing
 from mailqueue.senders.acceptable import changed
 from mailqueue.senders.changing import SenderChange
-from mailqueue.senders.model import Limits, Provider, SenderAccount
+from mailqueue.senders.model import Limits, SenderAccount
 from mailqueue.tenants.model import Scope
 from mailqueue.vault.masterkey import master_key_of
 

@@ -2,18 +2,17 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import Field
 
-from mailqueue.api.http.schema_base import Given
+from mailqueue.api.http.schema_base import Given, OneOf
 from mailqueue.api.senders.credentials import Credentials, Text
+from mailqueue.core.providers import NAMES_FOR_ACCOUNTS
 from mailqueue.senders.model import LimitsChange
 
-ProviderWord = Literal[
-    "ses", "sendgrid", "mailgun", "postmark", "resend", "smtp2go", "smtp", "gmail"
-]
+ProviderWord = Annotated[str, OneOf(NAMES_FOR_ACCOUNTS)]
 Words = Annotated[list[Text], Field(min_length=1, max_length=20)]
 LIMIT_NAMES = (
     "daily_limit",

@@ -8,15 +8,10 @@ from mailqueue.api.http.responses import Violations
 from mailqueue.api.senders.credentials import shown as shown_credentials
 from mailqueue.api.senders.schema import ShownConfig, ShownRouting
 from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.core.providers import Provider
 from mailqueue.db.fetch import Conn
 from mailqueue.senders import accounts, changing, health
-from mailqueue.senders.model import (
-    Headroom,
-    Provider,
-    SenderAccount,
-    SenderHealth,
-    SenderStatus,
-)
+from mailqueue.senders.model import Headroom, SenderAccount, SenderHealth, SenderStatus
 from mailqueue.senders.routes import manage as routes_manage
 from mailqueue.senders.routes.model import Route
 

@@ -1,15 +1,16 @@
 """The endpoints of what comes back to a sender account: its rates, and its provider's webhook."""
 
 from http import HTTPStatus
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, SecretStr
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.kek_header import lent_key, own_key_of
-from mailqueue.api.http.schema_base import Given
+from mailqueue.api.http.schema_base import Given, OneOf
 from mailqueue.api.senders.views import account_of
+from mailqueue.core.providers import NAMES_WITH_EVENTS
 from mailqueue.events.model import Rates
 from mailqueue.events.rates.thresholds import ThresholdsChange, rates_of, set_thresholds
 from mailqueue.inbound import endpoints
@@ -22,7 +23,7 @@ ONE = "/v1/projects/{pid}/smtp-configs/{config_id}"
 _TAG = "Sender accounts"
 _Percent = Annotated[float, Field(ge=0, le=100)]
 _Secret = Annotated[SecretStr, Field(max_length=4096)]
-_Provider = Literal["ses", "sendgrid", "mailgun", "postmark", "resend", "smtp2go", "smtp"]
+_Provider = Annotated[str, OneOf(NAMES_WITH_EVENTS)]
 
 
 class Thresholds(Given):

@@ -8,8 +8,8 @@ import click
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import Column, emit, examples, json_option, table
+from mailqueue.core.providers import NAMES_WITH_EVENTS
 from mailqueue.inbound import requests
-from mailqueue.inbound.endpoints import PROVIDERS
 from mailqueue.inbound.model import Received
 
 _STATES = ("pending", "assigned", "processed", "unmatched", "failed")
@@ -31,7 +31,7 @@ _COLUMNS = (
     )
 )
 @click.option("--project", help="Only this project's.")
-@click.option("--provider", type=click.Choice(PROVIDERS), help="Only of this provider.")
+@click.option("--provider", type=click.Choice(NAMES_WITH_EVENTS), help="Only of this provider.")
 @click.option("--status", type=click.Choice(_STATES), help="Only those in this state.")
 @click.option("--before", type=click.UUID, help="Only those received before this one.")
 @click.option(

@@ -13,8 +13,9 @@ from mailqueue.cli.support.output import examples, json_option
 from mailqueue.cli.support.warm_up_option import warm_up_option
 from mailqueue.core.address import InvalidAddress, parse_mailbox
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.providers import PROVIDERS, Provider
 from mailqueue.senders import accounts
-from mailqueue.senders.model import KEEP, NewSender, Provider, Tls
+from mailqueue.senders.model import KEEP, NewSender, Tls
 from mailqueue.senders.presets import PRESETS, Preset
 from mailqueue.vault.masterkey import MasterKey
 
@@ -38,7 +39,7 @@ from mailqueue.vault.masterkey import MasterKey
 @click.option("--name", required=True, help="Name of the account, unique in its project.")
 @click.option(
     "--provider",
-    type=click.Choice([provider.value for provider in Provider]),
+    type=click.Choice([provider.value for provider in PROVIDERS]),
     default=Provider.SMTP.value,
     show_default=True,
     help="What stands behind the account.",

@@ -9,8 +9,8 @@ import click
 import orjson
 
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.providers import Provider
 from mailqueue.core.secret import Secret
-from mailqueue.senders.model import Provider
 
 MOST_FILE_OCTETS = 64 * 1024
 

@@ -11,8 +11,9 @@ from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import emit, examples, facts, json_option
 from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.core.providers import NAMES_WITH_EVENTS
 from mailqueue.inbound import endpoints
-from mailqueue.inbound.endpoints import PROVIDERS, SecretsChange
+from mailqueue.inbound.endpoints import SecretsChange
 from mailqueue.inbound.model import EndpointShown
 from mailqueue.senders import accounts
 
@@ -43,7 +44,9 @@ class _Asked:
     "--project", default="default", show_default=True, help="Project the account belongs to."
 )
 @click.option(
-    "--provider", type=click.Choice(PROVIDERS), help="Who tells.  [default: the account's own]"
+    "--provider",
+    type=click.Choice(NAMES_WITH_EVENTS),
+    help="Who tells.  [default: the account's own]",
 )
 @click.option(
     "--signing-env",

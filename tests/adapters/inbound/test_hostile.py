@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mailqueue.adapters.inbound.choice import providers
 from mailqueue.adapters.inbound.json_values import elements_of, instant, network
 from mailqueue.adapters.inbound.sendgrid import SendGrid
+from mailqueue.adapters.providers import providers
 from mailqueue.ports.inbound import BadEvent, ProviderEvent, Refused
 from tests.adapters.inbound.telling import NOW, knowing, request
 

@@ -11,10 +11,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from mailqueue.core.providers import Provider
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.senders import accounts
-from mailqueue.senders.model import NewSender, Provider
+from mailqueue.senders.model import NewSender
 from mailqueue.settings.environment import DatabaseSettings, Settings, load_settings
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.wiring import sending

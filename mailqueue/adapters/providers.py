@@ -1,0 +1,75 @@
+"""The adapters of each provider of PROVIDERS: what sends by its API, and what reads its events."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from mailqueue.adapters.http.model import Reach
+from mailqueue.adapters.inbound import handed, mailgun, postmark, resend, sendgrid, ses, smtp2go
+from mailqueue.adapters.inbound.fetching import fetcher
+from mailqueue.adapters.inbound.ses import Fetch
+from mailqueue.adapters.sending.mailgun import Mailgun
+from mailqueue.adapters.sending.postmark import Postmark
+from mailqueue.adapters.sending.resend import Resend
+from mailqueue.adapters.sending.sendgrid import SendGrid
+from mailqueue.adapters.sending.service import Access, Service
+from mailqueue.adapters.sending.ses import Ses
+from mailqueue.adapters.sending.smtp2go import Smtp2go
+from mailqueue.adapters.sending.tokens import gmail
+from mailqueue.core.providers import Provider
+from mailqueue.ports import inbound
+
+Inbound = Callable[[Fetch], inbound.Provider]
+
+
+@dataclass(frozen=True, slots=True)
+class Adapters:
+    """The two adapters of a provider; None where it has no API, or sends no events."""
+
+    sending: Callable[[Access, Reach], Service] | None = None
+    inbound: Inbound | None = None
+
+
+def _by_key(service: Callable[[Access], Service]) -> Callable[[Access, Reach], Service]:
+    return lambda access, _reach: service(access)
+
+
+def _alone(adapter: Callable[[], inbound.Provider]) -> Inbound:
+    return lambda _fetch: adapter()
+
+
+ADAPTERS: Mapping[Provider, Adapters] = {
+    Provider.SES: Adapters(_by_key(Ses), ses.Ses),
+    Provider.SENDGRID: Adapters(_by_key(SendGrid), _alone(sendgrid.SendGrid)),
+    Provider.MAILGUN: Adapters(_by_key(Mailgun), _alone(mailgun.Mailgun)),
+    Provider.POSTMARK: Adapters(_by_key(Postmark), _alone(postmark.Postmark)),
+    Provider.RESEND: Adapters(_by_key(Resend), _alone(resend.Resend)),
+    Provider.SMTP2GO: Adapters(_by_key(Smtp2go), _alone(smtp2go.Smtp2go)),
+    Provider.SMTP: Adapters(inbound=_alone(handed.Handed)),
+    Provider.GMAIL: Adapters(gmail),
+}
+
+
+def service_of(provider: Provider, access: Access, *, reach: Reach) -> Service:
+    """Return what sends by the API of a provider.
+
+    Raises:
+        ValueError: the key is not of the kind the provider needs.
+        KeyError: the provider has no API.
+    """
+    sending = ADAPTERS[provider].sending if provider in ADAPTERS else None
+    if sending is None:
+        raise KeyError(provider.value)
+    return sending(access, reach)
+
+
+def providers(fetch: Fetch | None = None) -> Mapping[str, inbound.Provider]:
+    """Return what reads events, by the word in the URL they come to.
+
+    `fetch` None asks the network, guarded.
+    """
+    fetch = fetch or fetcher()
+    return {
+        provider.value: each.inbound(fetch)
+        for provider, each in ADAPTERS.items()
+        if each.inbound is not None
+    }
