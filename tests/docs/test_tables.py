@@ -5,6 +5,7 @@ import re
 import pytest
 
 import mailqueue
+from mailqueue.core.providers import PROVIDERS
 from mailqueue.db.fetch import Conn
 from mailqueue.db.roles import ROLES
 from mailqueue.senders.presets import PRESETS
@@ -85,6 +86,35 @@ async def test_every_role_is_explained() -> None:
 
 async def test_the_presets_are_the_real_ones() -> None:
     assert column("docs/operating.md", under="Presets") == list(PRESETS)
+
+
+async def test_the_tables_of_providers_list_every_provider() -> None:
+    with_api = sorted(one.value for one in PROVIDERS if one.has_api)
+
+    assert sorted(column("docs/providers.md", under="What each provider needs")) == with_api
+    assert sorted(column("docs/providers.md", under="What goes out")) == with_api
+    assert sorted(column("docs/providers.md", under="What is refused before sending")) == with_api
+
+
+async def test_every_setting_of_a_provider_is_told() -> None:
+    page = text_of(ROOT / "docs" / "providers.md")
+
+    for one in PROVIDERS:
+        assert [
+            name
+            for name in one.facts.settings
+            if f"{name}=" not in page and f"`{name}`" not in page
+        ] == []
+
+
+async def test_the_database_knows_the_providers(conn: Conn) -> None:
+    known = await make.rows(
+        conn, "SELECT name, label, has_api, sends_events FROM mailqueue.providers"
+    )
+
+    assert sorted(known) == sorted(
+        (one.value, one.facts.label, one.has_api, one.facts.sends_events) for one in PROVIDERS
+    )
 
 
 async def test_every_name_in_the_schema_that_is_mentioned_exists(conn: Conn) -> None:

@@ -131,9 +131,11 @@ def _model_of(provider: Provider) -> type[_Credentials]:
     return _MODEL_BY_PROVIDER.get(provider, usual)
 
 
-_APIS = [Provider(name) for name in NAMES_FOR_ACCOUNTS if Provider(name).has_api]
-_MODELS = dict.fromkeys([SmtpCredentials, *map(_model_of, _APIS)])
-_SCHEMAS = [model.model_json_schema() for model in _MODELS]
+_MODELS: tuple[type[_Credentials], ...] = (
+    SmtpCredentials,
+    *(_model_of(Provider(name)) for name in NAMES_FOR_ACCOUNTS if Provider(name).has_api),
+)
+_SCHEMAS = [model.model_json_schema() for model in dict.fromkeys(_MODELS)]
 Credentials = Annotated[dict[str, Any], WithJsonSchema({"anyOf": _SCHEMAS})]
 """Read by `way_out`, once the provider is known."""
 
