@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mailqueue.adapters.inbound.choice import providers
+from mailqueue.adapters.providers import providers
 from mailqueue.core.secret import Secret
 from mailqueue.inbound import endpoints
 from mailqueue.inbound.endpoints import SecretsChange
