@@ -1,173 +1,53 @@
-"""What the API answers, as values. What it says beyond this is left out."""
+"""What the API answers, as values. Fields that a newer server adds are left out."""
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any
 from uuid import UUID
 
-T = TypeVar("T")
+from mailqueue.contract import sending
+from mailqueue.contract.emails import (
+    Acted,
+    Attempt,
+    Email,
+    Event,
+    ListedEmail,
+    Moment,
+    Recipient,
+)
+from mailqueue.contract.page import Page
+from mailqueue.contract.sending import Batch, BatchResult, BatchState, Uploaded
+
+__all__ = [
+    "Acted",
+    "AddedSuppression",
+    "Attempt",
+    "Batch",
+    "BatchResult",
+    "BatchState",
+    "CheckedSuppression",
+    "Email",
+    "Event",
+    "ListedEmail",
+    "Moment",
+    "Page",
+    "Preview",
+    "Recipient",
+    "RemovedSuppression",
+    "Sent",
+    "Suppression",
+    "Template",
+    "TemplateVersion",
+    "Uploaded",
+]
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """What became of a mail: queued, or suppressed with the reason.
+class Sent(sending.Sent):
+    """What became of an email: queued, or suppressed with the reason."""
 
-    `is_repeated`: a request before, under the same key, brought it.
-    """
-
-    id: UUID
-    status: str
-    reason: str | None
     is_repeated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class BatchResult:
-    """What became of one recipient: queued, suppressed or rejected."""
-
-    index: int
-    email: str
-    id: UUID | None
-    status: str
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What became of a batch; `results` has every recipient, in order."""
-
-    batch_id: UUID
-    accepted: int
-    rejected: int
-    suppressed: int
-    email_ids: tuple[UUID, ...]
-    results: tuple[BatchResult, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BatchState:
-    """A batch, and how many of its mails are in each state by now."""
-
-    id: UUID
-    created_at: datetime
-    subject: str | None
-    recipients: int
-    rejected: int
-    counts: dict[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Recipient:
-    """One recipient of a mail and what became of it."""
-
-    kind: str
-    address: str
-    name: str | None
-    status: str
-    reason: str | None
-    reply_code: str | None
-    settled_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One attempt to hand a mail over, with the server's reply."""
-
-    attempt: int
-    sent_at: datetime
-    status: str
-    recipient_email: str
-    sender: str | None
-    code: str | None
-    enhanced_code: str | None
-    reply: str | None
-    response_ms: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that happened to a mail after it was handed over."""
-
-    occurred_at: datetime
-    type: str
-    recipient_email: str | None
-    detail: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """What happened to a mail, in the list of all that did."""
-
-    at: datetime
-    what: str
-    recipient: str | None
-    detail: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ListedEmail:
-    """One mail of a list."""
-
-    id: UUID
-    status: str
-    reason: str | None
-    priority: str
-    category: str
-    from_email: str | None
-    recipient_email: str
-    recipient_name: str | None
-    recipients: int
-    subject: str | None
-    campaign_id: str | None
-    tags: tuple[str, ...] | None
-    sender: str | None
-    attempts: int
-    created_at: datetime
-    scheduled_at: datetime | None
-    finished_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Email:
-    """A mail and what became of it; `timeline` has all that happened, in order."""
-
-    id: UUID
-    status: str
-    why: str
-    reason: str | None
-    priority: str
-    category: str
-    from_email: str | None
-    from_name: str | None
-    reply_to: str | None
-    recipient_email: str
-    recipient_name: str | None
-    subject: str | None
-    campaign_id: str | None
-    tags: tuple[str, ...] | None
-    custom_data: Any
-    sender: str | None
-    attempt_count: int
-    max_attempts: int
-    delivery: str
-    message_id: str | None
-    provider_message_id: str | None
-    created_at: datetime
-    scheduled_at: datetime | None
-    expires_at: datetime
-    finished_at: datetime | None
-    recipients: tuple[Recipient, ...]
-    attempts: tuple[Attempt, ...]
-    events: tuple[Event, ...]
-    timeline: tuple[Moment, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Acted:
-    """What was done; `id` is that of the mail that is queued now, another where it was resent."""
-
-    id: UUID
-    result: str
+    """Whether an earlier request under the same key brought it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,22 +133,3 @@ class Preview:
     text_body: str
     size_bytes: int
     warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Uploaded:
-    """A file that mails can carry by its `id`."""
-
-    id: UUID
-    filename: str
-    content_type: str
-    bytes: int
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
-    """A part of a list; `next_cursor` is None where nothing comes after."""
-
-    data: tuple[T, ...]
-    next_cursor: str | None

@@ -108,7 +108,7 @@ class Client:
 
     async def events(self, email_id: UUID | str) -> tuple[answers.Event, ...]:
         """List what happened to a mail after it was handed over."""
-        return (await self._ask(asking.events(email_id))).data
+        return tuple((await self._ask(asking.events(email_id))).data)
 
     async def source(self, email_id: UUID | str) -> bytes:
         """Return the message itself, without signatures."""

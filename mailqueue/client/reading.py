@@ -1,5 +1,6 @@
 """Reads the JSON of answers as values. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import cache
@@ -7,7 +8,7 @@ from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 from uuid import UUID
 
-from mailqueue.client.answers import Page
+from mailqueue.contract.page import Page
 
 
 def read(kind: Any, document: Any) -> Any:
@@ -32,7 +33,9 @@ def read(kind: Any, document: Any) -> Any:
     if origin is UnionType:
         (only,) = (each for each in get_args(kind) if each is not NoneType)
         return None if document is None else read(only, document)
-    if origin is tuple:
+    if origin in (tuple, Sequence):
+        if not isinstance(document, list):
+            raise TypeError(f"a list wanted, got {type(document).__name__}")
         return tuple(read(get_args(kind)[0], one) for one in document)
     if kind is UUID:
         return UUID(document)

@@ -107,7 +107,7 @@ class SyncClient:
 
     def events(self, email_id: UUID | str) -> tuple[answers.Event, ...]:
         """List what happened to a mail after it was handed over."""
-        return (self._ask(asking.events(email_id))).data
+        return tuple(self._ask(asking.events(email_id)).data)
 
     def source(self, email_id: UUID | str) -> bytes:
         """Return the message itself, without signatures."""

@@ -3,10 +3,11 @@
 from datetime import datetime
 from uuid import UUID
 
+from mailqueue.contract.emails import RecipientEvent
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.events import store
-from mailqueue.events.model import Asked, Notice, RecipientMoment, Told
+from mailqueue.events.model import Asked, Notice, Told
 
 
 async def list_events(conn: Conn, asked: Asked) -> list[Told]:
@@ -32,7 +33,7 @@ async def list_recipient(
     *,
     before: tuple[datetime | None, UUID | None] = (None, None),
     limit: int,
-) -> list[RecipientMoment]:
+) -> list[RecipientEvent]:
     """List everything that happened to mail of a project to one address, the newest first."""
     return await store.list_recipient(conn, project_id, address, before=before, limit=limit)
 

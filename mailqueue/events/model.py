@@ -109,22 +109,6 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class RecipientMoment:
-    """Something that happened to a mail to one address: accepted, sent, or an event."""
-
-    id: UUID
-    occurred_at: datetime
-    type: str
-    email_id: UUID
-    subject: str | None
-    campaign_id: str | None
-    source: str | None
-    code: str | None
-    detail: str | None
-    data: Any
-
-
-@dataclass(frozen=True, slots=True)
 class Notice:
     """What administrators of a project should know of."""
 

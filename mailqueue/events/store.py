@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
+from mailqueue.contract.emails import RecipientEvent
 from mailqueue.db.fetch import Conn, many, maybe, value
-from mailqueue.events.model import Asked, Event, Notice, RecipientMoment, Result, Told
+from mailqueue.events.model import Asked, Event, Notice, Result, Told
 
 
 class _Recorded(NamedTuple):
@@ -44,7 +45,7 @@ async def list_recipient(
     *,
     before: tuple[datetime | None, UUID | None] = (None, None),
     limit: int,
-) -> list[RecipientMoment]:
+) -> list[RecipientEvent]:
     """List everything that happened to mail to one address, the newest first."""
     params = {
         "project_id": project_id,
@@ -53,7 +54,7 @@ async def list_recipient(
         "before_id": before[1],
         "limit": limit,
     }
-    return await many(conn, "list_recipient_events", params, RecipientMoment)
+    return await many(conn, "list_recipient_events", params, RecipientEvent)
 
 
 async def list_notices(

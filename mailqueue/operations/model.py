@@ -6,6 +6,8 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
+from mailqueue.contract.emails import Recipient
+
 PRIORITIES = ("critical", "high", "normal", "low")
 
 
@@ -138,19 +140,6 @@ class Happening:
     code: str | None
     detail: str | None
     is_machine: bool | None
-
-
-@dataclass(frozen=True, slots=True)
-class Recipient:
-    """One address of a mail that has several."""
-
-    kind: str
-    address: str
-    name: str | None
-    status: str
-    reason: str | None
-    reply_code: str | None
-    settled_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

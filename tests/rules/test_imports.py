@@ -10,7 +10,7 @@ import pytest
 
 from tests.rules.source import Import, all_imports, imports_of, modules
 
-FOUNDATION = {"core"}
+FOUNDATION = {"core", "contract"}
 EDGE = FOUNDATION | {"settings", "ports", "telemetry"}
 DATABASE = EDGE | {"db"}
 KERNEL = DATABASE | {"vault", "queue"}
@@ -37,6 +37,7 @@ CAPABILITIES = (
 # What each package of mailqueue may import, besides itself.
 ALLOWED: dict[str, set[str]] = {
     "core": set(),
+    "contract": set(),
     "settings": FOUNDATION,
     "ports": FOUNDATION,
     "telemetry": FOUNDATION | {"settings"},

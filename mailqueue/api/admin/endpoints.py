@@ -25,9 +25,10 @@ from mailqueue.api.admin.schema import (
 )
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, Handler
-from mailqueue.api.http.pagination import Page, cursor_of, key_of, page_of
+from mailqueue.api.http.pagination import cursor_of, key_of, page_of
 from mailqueue.api.projects.endpoints import named
 from mailqueue.api.projects.schema import AuditQuery
+from mailqueue.contract.page import Page
 from mailqueue.tenants.model import AuditEvent
 from mailqueue.tenants.projects import manage as projects_manage
 

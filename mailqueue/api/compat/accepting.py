@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from mailqueue.api.emails.schema import Sent
 from mailqueue.api.http.context import Call
 from mailqueue.api.sending import service as sending_service
 from mailqueue.api.sending.override import said_by
 from mailqueue.api.sending.prepare import shelved_files
 from mailqueue.api.sending.schema import SendRequest, TemplateRequest
 from mailqueue.api.sending.templates import chosen_for
+from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InputError, InvalidField, NotFound
 from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.templates import versions, writing

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from mailqueue.api.compat import store as compat_store
 from mailqueue.api.compat.accepting import OneRefused, Wanted, accepted, readied_all
-from mailqueue.api.emails.schema import Sent
 from mailqueue.api.http.context import Call
 from mailqueue.api.sending import service as sending_service
 from mailqueue.api.sending.schema import AttachedFile, SendRequest
+from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.attachments import NewFile, keep

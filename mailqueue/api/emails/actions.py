@@ -1,8 +1,6 @@
 """The endpoints that lay a hand on mail: cancel it, release it, send it once more."""
 
-from dataclasses import dataclass
 from functools import partial
-from uuid import UUID
 
 from pydantic import Field
 
@@ -11,16 +9,9 @@ from mailqueue.api.emails.schema import Text
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.schema_base import StrictlyGiven
+from mailqueue.contract.emails import Acted
 from mailqueue.core.errors import Conflict, NotFound
 from mailqueue.tenants.model import Scope
-
-
-@dataclass(frozen=True, slots=True)
-class Acted:
-    """What was done; `id` is that of the mail that is queued now, another where it was resent."""
-
-    id: UUID
-    result: str
 
 
 class ReasonGiven(StrictlyGiven):

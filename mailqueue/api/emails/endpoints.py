@@ -1,8 +1,8 @@
 """The endpoints that show mail and what became of it."""
 
-from dataclasses import asdict
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 from pydantic import AliasChoices, AwareDatetime, Field
@@ -10,13 +10,13 @@ from starlette.responses import Response
 
 from mailqueue.api.emails import store as emails_store
 from mailqueue.api.emails.actions import ACTING_ENDPOINTS
-from mailqueue.api.emails.schema import EmailDetail, Event, ShownEmail
-from mailqueue.api.emails.store import ListedEmail
 from mailqueue.api.http import store
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
-from mailqueue.api.http.pagination import Page, PageQuery, key_of, page_of
+from mailqueue.api.http.pagination import PageQuery, key_of, page_of
 from mailqueue.api.sending import service as sending_service
+from mailqueue.contract.emails import Email, Event, ListedEmail, Moment
+from mailqueue.contract.page import Page
 from mailqueue.core.errors import Conflict, NotFound
 from mailqueue.mail.message.preview import Library, composed, find_letter
 from mailqueue.tenants.model import Scope
@@ -84,38 +84,28 @@ async def list_(call: Call) -> Page[ListedEmail]:
     return page_of(found, query.limit, key=lambda one: (one.id,))
 
 
-async def email(call: Call) -> dict[str, Any]:
-    """Return one mail with its recipients, attempts and events."""
+async def email(call: Call) -> Email:
+    """Return one email with its recipients, attempts and events."""
     email_id = call.id("email_id")
     async with call.connection() as conn:
         found = await sending_service.look_up(conn, call.caller, email_id)
-    # The attempts themselves take the name; how many there were is their count.
-    return asdict(found.email) | {
-        "scheduled_at": found.email.run_at,
-        "attempt_count": found.email.attempts,
-        "recipients": found.recipients,
-        "attempts": found.attempts,
-        "events": found.events,
-        "timeline": timeline(found),
-    }
+    return replace(found, timeline=timeline(found))
 
 
-def timeline(found: EmailDetail) -> list[dict[str, Any]]:
-    """Return what happened to a mail in one list, oldest first. Pure."""
-    one = found.email
-    happened: list[tuple[datetime, str, str | None, str | None]] = [
-        (one.created_at, "accepted", None, None),
-        *((a.sent_at, f"attempt_{a.status}", a.recipient_email, a.reply) for a in found.attempts),
-        *((e.occurred_at, e.type, e.recipient_email, _told(e)) for e in found.events),
+def timeline(email: Email) -> list[Moment]:
+    """Return what happened to an email in one list, oldest first. Pure."""
+    moments = [
+        Moment(email.created_at, "accepted", None, None),
+        *(
+            Moment(a.sent_at, f"attempt_{a.status}", a.recipient_email, a.reply)
+            for a in email.attempts
+        ),
+        *(Moment(e.occurred_at, e.type, e.recipient_email, _told(e)) for e in email.events),
     ]
-    is_told = any(what == one.status for _, what, _, _ in happened)
-    if one.finished_at is not None and not is_told:
-        happened.append((one.finished_at, one.status, None, one.reason))
-    happened.sort(key=lambda each: each[0])
-    return [
-        {"at": at, "what": what, "recipient": recipient, "detail": detail}
-        for at, what, recipient, detail in happened
-    ]
+    is_told = any(moment.what == email.status for moment in moments)
+    if email.finished_at is not None and not is_told:
+        moments.append(Moment(email.finished_at, email.status, None, email.reason))
+    return sorted(moments, key=lambda moment: moment.at)
 
 
 def _told(event: Event) -> str | None:
@@ -182,7 +172,7 @@ ENDPOINTS = (
         Scope.EMAIL_READ,
         "Show an email and what became of it.",
         email,
-        response=ShownEmail,
+        response=Email,
         tag=_TAG,
         test_keys=ForTestKeys.OWN,
     ),

@@ -5,15 +5,16 @@ from uuid import UUID
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
-from mailqueue.api.http.pagination import Page, PageQuery, key_of, page_of
+from mailqueue.api.http.pagination import PageQuery, key_of, page_of
+from mailqueue.contract.emails import RecipientEvent
+from mailqueue.contract.page import Page
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
 from mailqueue.events import listing
-from mailqueue.events.model import RecipientMoment
 from mailqueue.tenants.model import Scope
 
 
-async def events(call: Call) -> Page[RecipientMoment]:
+async def events(call: Call) -> Page[RecipientEvent]:
     """List everything that happened to mail to an address, the newest first."""
     try:
         address = parse_address(call.path["email"])
@@ -40,7 +41,7 @@ ENDPOINTS = (
         "List what happened to all emails to an address.",
         events,
         query=PageQuery,
-        response=Page[RecipientMoment],
+        response=Page[RecipientEvent],
         tag="Emails",
         description="The newest first: `accepted`, `sent`, and each event of every email to it, "
         "each with the `email_id`. An address nothing was sent to has an empty list.",

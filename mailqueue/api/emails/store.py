@@ -1,35 +1,11 @@
 """Mail as lists of the API show it, and the accounts it may name."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from mailqueue.contract.emails import ListedEmail
 from mailqueue.db.fetch import Conn, many, maybe
-
-
-@dataclass(frozen=True, slots=True)
-class ListedEmail:
-    """One mail of a list; `recipients` counts all of them while it waits."""
-
-    id: UUID
-    status: str
-    reason: str | None
-    priority: str
-    category: str
-    from_email: str | None
-    recipient_email: str
-    recipient_name: str | None
-    recipients: int
-    subject: str | None
-    campaign_id: str | None
-    tags: list[str] | None
-    sender: str | None
-    attempts: int
-    created_at: datetime
-    scheduled_at: datetime | None
-    finished_at: datetime | None
 
 
 async def list_page(conn: Conn, asked: Mapping[str, Any]) -> list[ListedEmail]:

@@ -3,15 +3,15 @@
 import base64
 import binascii
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 import orjson
 from pydantic import Field
 
 from mailqueue.api.http.schema_base import Given
+from mailqueue.contract.page import Page
 from mailqueue.core.errors import InvalidField
 
 T = TypeVar("T")
@@ -26,14 +26,6 @@ class PageQuery(Given):
     """How many come at once."""
     cursor: str | None = None
     """The `next_cursor` of the page before; the first page if left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
-    """A part of a list; `next_cursor` is null where nothing comes after."""
-
-    data: list[T]
-    next_cursor: str | None
 
 
 def page_of(rows: Sequence[T], limit: int, *, key: Callable[[T], Sequence[Any]]) -> Page[T]:

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from psycopg.errors import LockNotAvailable
 
-from mailqueue.api.emails.schema import Attempt, Email, Event, Recipient
 from mailqueue.api.http.responses import Busy
+from mailqueue.contract.emails import Attempt, Email, Event, Recipient
 from mailqueue.db.fetch import Conn, many, maybe, run, value
 
 TWIN_WAIT = "10s"
@@ -88,7 +88,7 @@ async def find_suppression(conn: Conn, email_id: UUID) -> str | None:
 
 
 async def find_email(conn: Conn, email_id: UUID, *, project_id: UUID) -> Email | None:
-    """Find a mail of a project."""
+    """Return an email of a project with all its lists empty; None where there is none."""
     params = {"id": email_id, "project_id": project_id}
     return await maybe(conn, "find_project_email", params, Email)
 

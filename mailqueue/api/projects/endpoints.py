@@ -8,7 +8,7 @@ from uuid import UUID
 from mailqueue.administration import settings
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, Handler
-from mailqueue.api.http.pagination import Page, key_of, page_of
+from mailqueue.api.http.pagination import key_of, page_of
 from mailqueue.api.projects.schema import (
     FIELD_BY_SETTING,
     AuditQuery,
@@ -22,6 +22,7 @@ from mailqueue.api.projects.schema import (
     shown,
     shown_stats,
 )
+from mailqueue.contract.page import Page
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.maintenance.archive import manifest

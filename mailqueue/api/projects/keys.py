@@ -6,10 +6,11 @@ from uuid import UUID
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint
-from mailqueue.api.http.pagination import Page, PageQuery, key_of, page_of
+from mailqueue.api.http.pagination import PageQuery, key_of, page_of
 from mailqueue.api.projects.endpoints import PATH as PROJECTS
 from mailqueue.api.projects.endpoints import named
 from mailqueue.api.projects.own_keys import MadeKey, NewKey, RevokeQuery, ShownKey, made, shown
+from mailqueue.contract.page import Page
 from mailqueue.core.errors import Conflict
 from mailqueue.tenants.keys import manage as keys_manage
 

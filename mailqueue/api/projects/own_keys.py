@@ -10,8 +10,9 @@ from pydantic import Field
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
-from mailqueue.api.http.pagination import Page, PageQuery, key_of, page_of
+from mailqueue.api.http.pagination import PageQuery, key_of, page_of
 from mailqueue.api.http.schema_base import Given, StrictlyGiven
+from mailqueue.contract.page import Page
 from mailqueue.core.errors import Forbidden
 from mailqueue.tenants.keys import manage as keys_manage
 from mailqueue.tenants.model import ApiKey, Caller, IssuedKey, Scope

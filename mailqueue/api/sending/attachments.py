@@ -1,9 +1,7 @@
 """The endpoint that takes files for mails to come."""
 
 import hashlib
-from dataclasses import dataclass
 from http import HTTPStatus
-from uuid import UUID
 
 from pydantic import Field
 from starlette.exceptions import HTTPException
@@ -13,6 +11,7 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.schema_base import Given
 from mailqueue.api.http.spool import spooled
 from mailqueue.api.sending.service import renamed
+from mailqueue.contract.sending import Uploaded
 from mailqueue.core.errors import InvalidField
 from mailqueue.mail.accept.attachments import NewFile, keep
 from mailqueue.tenants.model import Scope
@@ -26,17 +25,6 @@ class UploadQuery(Given):
 
     filename: str = Field(min_length=1, max_length=255)
     """Name that recipients see, such as `bill.pdf`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Uploaded:
-    """A file that mails can carry by its `id`."""
-
-    id: UUID
-    filename: str
-    content_type: str
-    bytes: int
-    sha256: str
 
 
 async def upload(call: Call) -> Uploaded:

@@ -1,11 +1,8 @@
 """The endpoints that send one content to many, and show what became of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from http import HTTPStatus
 from typing import Any
-from uuid import UUID
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
@@ -13,6 +10,7 @@ from mailqueue.api.http.responses import Violations
 from mailqueue.api.sending import service as sending_service
 from mailqueue.api.sending.prepare import routed
 from mailqueue.api.sending.schema import BatchRecipient, BatchRequest
+from mailqueue.contract.sending import Batch, BatchResult, BatchState
 from mailqueue.core.errors import InvalidField
 from mailqueue.mail.accept.batch import BatchItem
 from mailqueue.mail.accept.batches import NewBatch, enqueue_shared, find_batch
@@ -22,43 +20,7 @@ from mailqueue.tenants.model import Scope
 _SHARED = ("from_email", "from_name", "reply_to", "headers", "attachments")
 
 
-@dataclass(frozen=True, slots=True)
-class BatchResult:
-    """What became of one recipient: queued, suppressed or rejected."""
-
-    index: int
-    email: str
-    id: UUID | None
-    status: str
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class SentBatch:
-    """What became of a batch; `results` has every recipient, in order."""
-
-    batch_id: UUID
-    accepted: int
-    rejected: int
-    suppressed: int
-    email_ids: list[UUID]
-    results: list[BatchResult]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownBatch:
-    """A batch, and how many of its mails are in each state by now."""
-
-    id: UUID
-    created_at: datetime
-    created_by: str
-    subject: str | None
-    recipients: int
-    rejected: int
-    counts: dict[str, int]
-
-
-async def send_batch(call: Call) -> SentBatch:
+async def send_batch(call: Call) -> Batch:
     """Accept one content for many recipients."""
     wanted: BatchRequest = await routed(call, call.body)
     content = {"subject": wanted.subject, "html": wanted.html_body, "text": wanted.text_body}
@@ -72,7 +34,7 @@ async def sent_to_many(
     recipients: Sequence[dict[str, Any]],
     *,
     category: str | None = None,
-) -> SentBatch:
+) -> Batch:
     """Accept contents for recipients, with the options of the request.
 
     `category` is that of mail that says none.
@@ -123,13 +85,13 @@ def _own(field: str) -> str:
     return "email" if field == "to" else field
 
 
-def _answer(items: Sequence[BatchItem], addresses: Sequence[str]) -> SentBatch:
+def _answer(items: Sequence[BatchItem], addresses: Sequence[str]) -> Batch:
     counts = {"queued": 0, "rejected": 0, "suppressed": 0}
     for item in items:
         counts[item.status] = counts.get(item.status, 0) + 1
     batch_id = items[0].batch_id
     assert batch_id is not None, "only a strict batch is refused as a whole"
-    return SentBatch(
+    return Batch(
         batch_id=batch_id,
         accepted=counts["queued"],
         rejected=counts["rejected"],
@@ -142,12 +104,12 @@ def _answer(items: Sequence[BatchItem], addresses: Sequence[str]) -> SentBatch:
     )
 
 
-async def batch(call: Call) -> ShownBatch:
+async def batch(call: Call) -> BatchState:
     """Show a batch."""
     batch_id = call.id("batch_id")
     async with call.connection() as conn:
         found = await find_batch(conn, call.caller.project_id, batch_id)
-    return ShownBatch(
+    return BatchState(
         id=found.id,
         created_at=found.created_at,
         created_by=found.created_by,
@@ -166,7 +128,7 @@ BATCH_ENDPOINTS = (
         "Send the same email to up to 10,000 recipients, each by itself.",
         send_batch,
         request=BatchRequest,
-        response=SentBatch,
+        response=Batch,
         status=HTTPStatus.ACCEPTED,
         tag="Sending",
         example={
@@ -182,7 +144,7 @@ BATCH_ENDPOINTS = (
         Scope.EMAIL_READ,
         "Show a batch and how many of its emails are in each state.",
         batch,
-        response=ShownBatch,
+        response=BatchState,
         tag="Emails",
         test_keys=ForTestKeys.OWN,
     ),

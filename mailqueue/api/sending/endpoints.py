@@ -4,7 +4,6 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
-from mailqueue.api.emails.schema import Sent
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import json_answer
@@ -15,6 +14,7 @@ from mailqueue.api.sending.override import sent_by_override
 from mailqueue.api.sending.prepare import routed, shelved_files
 from mailqueue.api.sending.schema import SendRequest
 from mailqueue.api.sending.templates import TEMPLATE_ENDPOINTS
+from mailqueue.contract.sending import Sent
 from mailqueue.tenants.model import Scope
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mailqueue.api.emails.schema import Sent
 from mailqueue.api.sending import service as sending_service
 from mailqueue.api.sending.schema import SendRequest, TemplateRequest
+from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn
 from mailqueue.db.group_commit import GroupCommit, GroupLimits, Waiter

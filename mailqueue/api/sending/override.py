@@ -8,12 +8,12 @@ from typing import Any
 from pydantic import SecretStr
 from starlette.responses import Response
 
-from mailqueue.api.emails.schema import Sent
 from mailqueue.api.http import store
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.sending import service as sending_service
 from mailqueue.api.sending.schema import SendRequest, SmtpOverride, TemplateRequest
+from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.secret import Secret
 from mailqueue.mail.accept.enqueue import NewEmail

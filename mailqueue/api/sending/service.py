@@ -5,9 +5,11 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from mailqueue.api.emails.schema import Email, EmailDetail, Recipient, Repeated, Sent
+from mailqueue.api.emails.schema import Repeated
 from mailqueue.api.http import store
 from mailqueue.api.sending.schema import SendRequest, TemplateRequest
+from mailqueue.contract.emails import Email, Recipient
+from mailqueue.contract.sending import Sent
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
@@ -92,8 +94,8 @@ def with_trap(caller: Caller, options: dict[str, Any]) -> dict[str, Any]:
     return {name: said for name, said in options.items() if name != "sender"} | {"is_test": True}
 
 
-async def look_up(conn: Conn, caller: Caller, email_id: UUID) -> EmailDetail:
-    """Return a mail of the caller's project and all that is known of it.
+async def look_up(conn: Conn, caller: Caller, email_id: UUID) -> Email:
+    """Return an email of the caller's project and all that is known of it but its timeline.
 
     Raises:
         NotFound: the project has no such mail.
@@ -101,8 +103,8 @@ async def look_up(conn: Conn, caller: Caller, email_id: UUID) -> EmailDetail:
     email = await store.find_email(conn, email_id, project_id=caller.project_id)
     if email is None:
         raise NotFound("email", email_id)
-    return EmailDetail(
-        email=email,
+    return replace(
+        email,
         recipients=await store.list_recipients(conn, email_id) or [_only_recipient(email)],
         attempts=await store.list_attempts(conn, email_id),
         events=await store.list_events(conn, email_id),

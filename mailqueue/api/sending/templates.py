@@ -5,17 +5,17 @@ from typing import Any
 
 from starlette.responses import Response
 
-from mailqueue.api.emails.schema import Sent
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import json_answer
-from mailqueue.api.sending.batches import SentBatch, own_of, sent_to_many
+from mailqueue.api.sending.batches import own_of, sent_to_many
 from mailqueue.api.sending.dry_run import tried
 from mailqueue.api.sending.keys import with_key
 from mailqueue.api.sending.override import sent_by_override
 from mailqueue.api.sending.prepare import routed, shelved_files
 from mailqueue.api.sending.schema import TemplateBatchRequest, TemplateRecipient, TemplateRequest
 from mailqueue.api.sending.service import renamed
+from mailqueue.contract.sending import Batch, Sent
 from mailqueue.core.errors import InvalidField
 from mailqueue.templates.accepting import Chosen, choose
 from mailqueue.tenants.model import Scope
@@ -36,7 +36,7 @@ async def send_template(call: Call) -> Sent | Response:
     return await call.runtime.intake.send(call.caller, wanted, size=call.size)
 
 
-async def send_template_batch(call: Call) -> SentBatch:
+async def send_template_batch(call: Call) -> Batch:
     """Accept a template for many recipients, each with variables of its own."""
     wanted: TemplateBatchRequest = await routed(call, call.body)
     choice = [await chosen_for(call, wanted.template, wanted.language)]
@@ -127,7 +127,7 @@ TEMPLATE_ENDPOINTS = (
         "Send a template to up to 10,000 recipients, each with variables of its own.",
         send_template_batch,
         request=TemplateBatchRequest,
-        response=SentBatch,
+        response=Batch,
         status=HTTPStatus.ACCEPTED,
         tag="Sending",
         example=_WELCOME

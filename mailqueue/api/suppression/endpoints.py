@@ -2,7 +2,7 @@
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
-from mailqueue.api.http.pagination import Page, key_of, page_of
+from mailqueue.api.http.pagination import key_of, page_of
 from mailqueue.api.suppression.lists import LIST_ENDPOINTS
 from mailqueue.api.suppression.schema import (
     AddedSuppression,
@@ -18,6 +18,7 @@ from mailqueue.api.suppression.schema import (
     SuppressionItem,
     SuppressionsQuery,
 )
+from mailqueue.contract.page import Page
 from mailqueue.core.errors import InvalidField
 from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import reason_of, wanted_of

@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
-from mailqueue.api.http.pagination import Page, key_of, page_of
+from mailqueue.api.http.pagination import key_of, page_of
 from mailqueue.api.templates.parts import PART_ENDPOINTS
 from mailqueue.api.templates.schema import (
     AskPreview,
@@ -17,6 +17,7 @@ from mailqueue.api.templates.schema import (
 )
 from mailqueue.api.templates.versions import VERSION_ENDPOINTS
 from mailqueue.api.templates.views import shown, template_of
+from mailqueue.contract.page import Page
 from mailqueue.core.errors import NotFound
 from mailqueue.templates import cloning, trying, versions, writing
 from mailqueue.templates.model import NewTemplate

@@ -4,9 +4,9 @@ from http import HTTPStatus
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
-from mailqueue.api.http.pagination import Page
 from mailqueue.api.templates.schema import PutPart, ShownPart
 from mailqueue.api.templates.views import shown_part
+from mailqueue.contract.page import Page
 from mailqueue.core.errors import NotFound
 from mailqueue.templates import writing
 from mailqueue.tenants.model import Scope

@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
-from mailqueue.api.http.pagination import Page, PageQuery, key_of, page_of
+from mailqueue.api.http.pagination import PageQuery, key_of, page_of
 from mailqueue.api.templates.schema import (
     CreateVersion,
     DiffQuery,
@@ -13,6 +13,7 @@ from mailqueue.api.templates.schema import (
     ShownWords,
 )
 from mailqueue.api.templates.views import shown_version, shown_words, template_of, version_of
+from mailqueue.contract.page import Page
 from mailqueue.core.errors import InvalidField
 from mailqueue.templates import trying, versions
 from mailqueue.templates.model import NewVersion, Words

@@ -7,7 +7,7 @@ from uuid import UUID
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.kek_header import lent_key, own_key_of
-from mailqueue.api.http.pagination import Page, key_of, page_of
+from mailqueue.api.http.pagination import key_of, page_of
 from mailqueue.api.webhooks.schema import (
     HookTried,
     LogQuery,
@@ -18,6 +18,7 @@ from mailqueue.api.webhooks.schema import (
     ShownLog,
     TestAsked,
 )
+from mailqueue.contract.page import Page
 from mailqueue.db.fetch import Conn
 from mailqueue.tenants.model import Scope
 from mailqueue.vault.masterkey import master_key_of

@@ -7,7 +7,7 @@ from uuid import UUID
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.kek_header import lent_key, own_key_of
-from mailqueue.api.http.pagination import Page, PageQuery, key_of, page_of
+from mailqueue.api.http.pagination import PageQuery, key_of, page_of
 from mailqueue.api.webhooks.deliveries import LOG_ENDPOINTS
 from mailqueue.api.webhooks.schema import (
     HookChange,
@@ -18,6 +18,7 @@ from mailqueue.api.webhooks.schema import (
     ShownType,
     ShownTypes,
 )
+from mailqueue.contract.page import Page
 from mailqueue.tenants.model import Scope
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.webhooks import endpoints

@@ -8,8 +8,9 @@ from mailqueue.cli.events.received import raw, received, retry
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.contract.emails import RecipientEvent
 from mailqueue.events import listing
-from mailqueue.events.model import Asked, Notice, RecipientMoment, Told, Type
+from mailqueue.events.model import Asked, Notice, Told, Type
 
 _TYPES = sorted(
     {*(one.value for one in Type), "suppressed", "expired", "cancelled", "held", "resolved"}
@@ -81,7 +82,7 @@ def list_(
     """List events, the latest first."""
     if address is not None and (email is not None or type_ is not None):
         raise click.UsageError("--address goes with --project and --limit only")
-    found: list[Told] | list[RecipientMoment]
+    found: list[Told] | list[RecipientEvent]
     if address is not None:
         found = run(_of_address(project or "default", address, limit))
     else:
@@ -97,7 +98,7 @@ async def _listed(asked: Asked) -> list[Told]:
         return await listing.list_events(app.conn, asked)
 
 
-async def _of_address(project: str, address: str, limit: int) -> list[RecipientMoment]:
+async def _of_address(project: str, address: str, limit: int) -> list[RecipientEvent]:
     async with opened() as app:
         project_id = await listing.id_of(app.conn, project)
         return await listing.list_recipient(app.conn, project_id, address.strip(), limit=limit)

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from mailqueue.contract.sending import BatchState
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept.batch import Batch, BatchItem
+from mailqueue.mail.accept.batch import BatchItem
 from mailqueue.mail.accept.store import batches as batches_store
 
 MOST_RECIPIENTS = 10_000
@@ -53,7 +54,7 @@ async def enqueue_shared(
     )
 
 
-async def find_batch(conn: Conn, project_id: UUID, batch_id: UUID) -> Batch:
+async def find_batch(conn: Conn, project_id: UUID, batch_id: UUID) -> BatchState:
     """Return a batch of a project.
 
     Raises:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+from mailqueue.contract.emails import Recipient
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.operations.model import (
@@ -11,7 +12,6 @@ from mailqueue.operations.model import (
     Email,
     Happening,
     LaneDepth,
-    Recipient,
     SenderToday,
     StatusCount,
     WorkerSeen,

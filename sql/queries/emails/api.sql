@@ -5,12 +5,14 @@
 SELECT mailqueue.suppressed_at_accept(%(id)s);
 
 -- name: find_project_email :maybe
--- One mail of a project, finished or not, with the reason why it is where it is.
+-- One mail of a project, finished or not, with the reason why it is where it is. Its lists are empty here: each is read by
+-- a statement of its own.
 SELECT e.id, e.status, mailqueue.why(e.id) AS why, e.reason,
        (ARRAY['critical', 'high', 'normal', 'low'])[e.priority + 1] AS priority, e.category,
-       e.from_email, e.from_name, e.reply_to, e.recipient_email, e.recipient_name, e.subject, e.campaign_id, e.tags, e.custom_data, e.sender, e.attempts,
+       e.from_email, e.from_name, e.reply_to, e.recipient_email, e.recipient_name, e.subject, e.campaign_id, e.tags, e.custom_data, e.sender, e.attempts AS attempt_count,
        e.max_attempts, e.delivery, e.message_id, e.provider_message_id, e.created_at, e.run_at,
-       e.expires_at, e.finished_at
+       e.run_at AS scheduled_at, e.expires_at, e.finished_at,
+       '{}'::text[] AS recipients, '{}'::text[] AS attempts, '{}'::text[] AS events, '{}'::text[] AS timeline
 FROM mailqueue.emails AS e
 WHERE e.id = %(id)s
   AND e.project_id = %(project_id)s;

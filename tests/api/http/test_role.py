@@ -2,10 +2,11 @@
 
 import pytest
 
-from mailqueue.api.emails.schema import Repeated, Sent
+from mailqueue.api.emails.schema import Repeated
 from mailqueue.api.http import store
 from mailqueue.api.sending import service as sending_service
 from mailqueue.api.sending.schema import SendRequest
+from mailqueue.contract.sending import Sent
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tenants.keys.manage import find_key, issue_key
@@ -47,6 +48,6 @@ async def test_the_role_of_the_api_is_enough(
 
     assert isinstance(twin, Repeated)
     assert (twin.id, twin.status) == (sent.id, sent.status)
-    assert found.email.status == "pending"
+    assert found.status == "pending"
     assert message.raw == HTML
     assert (beside.older, beside.newer, cleared) == (None, None, 1)

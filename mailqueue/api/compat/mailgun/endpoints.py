@@ -21,11 +21,11 @@ from mailqueue.api.compat.mailgun.mime import accepted_message
 from mailqueue.api.compat.mailgun.options import Options, options_of
 from mailqueue.api.compat.mailgun.wanted import meant_by, wanted_of
 from mailqueue.api.compat.model import Shape
-from mailqueue.api.emails.schema import Sent
 from mailqueue.api.http.body import head_of
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import json_answer
+from mailqueue.contract.sending import Sent
 from mailqueue.core.address import parse_address
 from mailqueue.core.errors import InvalidField, Unauthorized
 from mailqueue.mime.compose import message_id

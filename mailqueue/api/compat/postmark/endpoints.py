@@ -40,11 +40,11 @@ from mailqueue.api.compat.postmark.reading import (
 )
 from mailqueue.api.compat.postmark.trial import TEST_TOKEN, tried
 from mailqueue.api.compat.reading import document_of
-from mailqueue.api.emails.schema import Sent
 from mailqueue.api.http.body import head_of
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import json_answer
+from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InvalidField
 from mailqueue.tenants.model import Scope
 

@@ -9,11 +9,11 @@ from starlette.responses import Response
 from mailqueue.api.compat import store as compat_store
 from mailqueue.api.compat.content import said_of
 from mailqueue.api.compat.postmark.model import METADATA
-from mailqueue.api.emails.schema import EmailDetail, Event
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.sending import service as sending_service
+from mailqueue.contract.emails import Email, Event
 from mailqueue.core.errors import Conflict, Unavailable
 from mailqueue.mail.message.preview import Library, composed, find_letter
 from mailqueue.tenants.model import Scope
@@ -37,12 +37,11 @@ async def details(call: Call) -> Response:
     """Show a message and what became of it."""
     email_id = call.id("message_id")
     async with call.connection() as conn:
-        found = await sending_service.look_up(conn, call.caller, email_id)
+        email = await sending_service.look_up(conn, call.caller, email_id)
         recipients = await compat_store.list_recipients(
             conn, [email_id], project_id=call.caller.project_id
         )
     said = await said_of(call, email_id)
-    email = found.email
     custom = email.custom_data if isinstance(email.custom_data, dict) else {}
     boxes = [(one.kind, one.address, one.name) for one in recipients]
     boxes = boxes or [("to", email.recipient_email, email.recipient_name)]
@@ -67,7 +66,7 @@ async def details(call: Call) -> Response:
             if email.finished_at is None
             else "Processed",
             "Sandboxed": call.caller.is_test,
-            "MessageEvents": [_event(found, one) for one in found.events if one.type in _EVENTS],
+            "MessageEvents": [_event(email, one) for one in email.events if one.type in _EVENTS],
         }
     )
 
@@ -92,12 +91,12 @@ def _kind(boxes: Iterable[tuple[str, str, str | None]], kind: str) -> list[dict[
     return [{"Email": address, "Name": name} for each, address, name in boxes if each == kind]
 
 
-def _event(found: EmailDetail, event: Event) -> dict[str, Any]:
+def _event(email: Email, event: Event) -> dict[str, Any]:
     kind = _EVENTS[event.type]
     names = {"Delivered": "DeliveryMessage", "Transient": "DeliveryMessage", "Bounced": "Summary"}
     name = names.get(kind, "Summary")
     return {
-        "Recipient": event.recipient_email or found.email.recipient_email,
+        "Recipient": event.recipient_email or email.recipient_email,
         "Type": kind,
         "ReceivedAt": event.occurred_at,
         "Details": {name: event.detail or ""},

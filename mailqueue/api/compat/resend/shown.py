@@ -92,13 +92,13 @@ async def whole(call: Call, email_id: UUID) -> dict[str, Any]:
         NotFound: the project has none.
     """
     async with call.connection() as conn:
-        found = await sending_service.look_up(conn, call.caller, email_id)
+        email = await sending_service.look_up(conn, call.caller, email_id)
         recipients = await compat_store.list_recipients(
             conn, [email_id], project_id=call.caller.project_id
         )
-    email, now = found.email, datetime.now(UTC)
+    now = datetime.now(UTC)
     said = await said_of(call, email_id)
-    event = found.events[-1].type if found.events else None
+    event = email.events[-1].type if email.events else None
     custom = email.custom_data if isinstance(email.custom_data, dict) else {}
     boxes = [(each.kind, each.name, each.address) for each in recipients]
     return {

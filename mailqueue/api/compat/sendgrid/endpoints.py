@@ -24,12 +24,12 @@ from mailqueue.api.compat.sendgrid.faults import (
 )
 from mailqueue.api.compat.sendgrid.model import SendGridMail
 from mailqueue.api.compat.sendgrid.wanted import wanted_of
-from mailqueue.api.emails.schema import Sent
 from mailqueue.api.http.body import check_type, head_of
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import BadJson, json_bytes_answer
 from mailqueue.api.http.validation import validated
+from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import Unauthorized
 from mailqueue.tenants.model import Scope
 

@@ -6,10 +6,11 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
+from mailqueue.contract.sending import BatchState
 from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept.batch import Batch, BatchItem
+from mailqueue.mail.accept.batch import BatchItem
 from mailqueue.mail.accept.store.enqueue import refusals
 
 
@@ -36,7 +37,7 @@ async def enqueue_shared(
         return await fetch.many(conn, "enqueue_shared", asked, BatchItem)
 
 
-async def find(conn: Conn, project_id: UUID, batch_id: UUID) -> Batch | None:
+async def find(conn: Conn, project_id: UUID, batch_id: UUID) -> BatchState | None:
     """Find a batch of a project."""
     asked = {"project_id": project_id, "id": batch_id}
-    return await fetch.maybe(conn, "find_batch", asked, Batch)
+    return await fetch.maybe(conn, "find_batch", asked, BatchState)

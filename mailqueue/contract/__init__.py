@@ -1,0 +1,1 @@
+"""What callers see of everything: each value is declared here and nowhere else."""

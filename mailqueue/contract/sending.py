@@ -1,0 +1,75 @@
+"""What became of a request to send: of one email, of a batch, of an uploaded file."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from mailqueue.contract.value import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Sent(Value):
+    """What became of a request to send: queued, or suppressed with the reason."""
+
+    id: UUID
+    """Id of the email."""
+    status: str
+    """`queued`, or `suppressed`; `sent`, `failed` or `held` where it was sent at once."""
+    reason: str | None
+    """Why it was suppressed or failed; null for other emails."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult(Value):
+    """What became of one recipient: queued, suppressed or rejected."""
+
+    index: int
+    """Place among the recipients of the request, from 0."""
+    email: str
+    id: UUID | None
+    """Id of the email; null where the recipient was rejected."""
+    status: str
+    """`queued`, `suppressed` or `rejected`."""
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch(Value):
+    """What became of a batch; `results` has every recipient, in order."""
+
+    batch_id: UUID
+    accepted: int
+    """Number of recipients whose email is queued."""
+    rejected: int
+    suppressed: int
+    email_ids: Sequence[UUID]
+    """Ids of the emails, queued or suppressed, in the order of the recipients."""
+    results: Sequence[BatchResult]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState(Value):
+    """A batch, and the number of its emails in each status."""
+
+    id: UUID
+    created_at: datetime
+    created_by: str
+    subject: str | None
+    recipients: int
+    rejected: int
+    counts: Mapping[str, int]
+    """Number of emails by status."""
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded(Value):
+    """A file that emails attach by its `id`."""
+
+    id: UUID
+    filename: str
+    content_type: str
+    bytes: int
+    """Size in bytes."""
+    sha256: str
+    """SHA-256 of the content, in hexadecimal."""
