@@ -91,9 +91,9 @@ async def test_the_presets_are_the_real_ones() -> None:
 async def test_the_tables_of_providers_list_every_provider() -> None:
     with_api = sorted(one.value for one in PROVIDERS if one.has_api)
 
-    assert sorted(column("docs/providers.md", under="What each provider needs")) == with_api
-    assert sorted(column("docs/providers.md", under="What goes out")) == with_api
-    assert sorted(column("docs/providers.md", under="What is refused before sending")) == with_api
+    assert sorted(column("docs/providers.md", under="Settings of each provider")) == with_api
+    assert sorted(column("docs/providers.md", under="How mail is sent")) == with_api
+    assert sorted(column("docs/providers.md", under="Limits of messages")) == with_api
 
 
 async def test_every_setting_of_a_provider_is_told() -> None:

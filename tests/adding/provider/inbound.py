@@ -1,0 +1,103 @@
+"""SparkPost's webhooks: a batch of events a call, proved by a password or secret it sends along.
+
+Follows developers.sparkpost.com/api/webhooks and support.sparkpost.com, "Bounce Classification
+Codes".
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from mailqueue.adapters.inbound.json_values import (
+    MOST_URL,
+    Json,
+    address,
+    elements_of,
+    instant,
+    known,
+    mail_id,
+    network,
+    part,
+    text,
+)
+from mailqueue.adapters.inbound.proof import digest_of, refusal_by_secret
+from mailqueue.adapters.inbound.words import ID_NAME, Happened
+from mailqueue.ports.inbound import (
+    BadEvent,
+    InboundRequest,
+    ProviderEvent,
+    Refused,
+    Secrets,
+    Verified,
+)
+
+HARD_CLASSES = frozenset({"10", "30", "90"})
+TYPE_BY_EVENT: Mapping[str, str] = {
+    "injection": Happened.SENT,
+    "delivery": Happened.DELIVERED,
+    "delay": Happened.DEFERRED,
+    "bounce": Happened.SOFT_BOUNCE,
+    "out_of_band": Happened.SOFT_BOUNCE,
+    "spam_complaint": Happened.COMPLAINT,
+    "policy_rejection": Happened.FAILED,
+    "generation_failure": Happened.FAILED,
+    "generation_rejection": Happened.FAILED,
+    "open": Happened.OPENED,
+    "click": Happened.CLICKED,
+    "list_unsubscribe": Happened.UNSUBSCRIBED,
+    "link_unsubscribe": Happened.UNSUBSCRIBED,
+}
+
+
+class Sparkpost:
+    """Knows what SparkPost says."""
+
+    name = "sparkpost"
+    most_bytes = 10 * 1024 * 1024
+
+    async def verify(
+        self,
+        request: InboundRequest,
+        secrets: Secrets,
+        now: datetime,  # noqa: ARG002
+    ) -> Verified | Refused:
+        """Check what SparkPost was told to send along; nothing tells how old a call is."""
+        refused = refusal_by_secret(request, secrets)
+        if refused is not None:
+            return refused
+        batch = request.headers.get("x-messagesystems-batch-id")
+        return Verified(text(batch, 200) or digest_of(request.body))
+
+    def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
+        """Read the events."""
+        return [
+            one if isinstance(one, BadEvent) else _event(one) for one in elements_of(request.body)
+        ]
+
+
+def _event(element: Json) -> ProviderEvent | BadEvent:
+    groups = element.get("msys")
+    said = next(iter(groups.values()), None) if isinstance(groups, dict) else None
+    kind = text(said.get("type"), 100) if isinstance(said, dict) else None
+    if not isinstance(said, dict) or kind is None:
+        return BadEvent("it has no type")
+    what = TYPE_BY_EVENT.get(kind)
+    group = text(said.get("bounce_class"), 10)
+    if what == Happened.SOFT_BOUNCE and group in HARD_CLASSES:
+        what = Happened.HARD_BOUNCE
+    return ProviderEvent(
+        type=what,
+        kind=f"{kind} {group}" if group else kind,
+        event_id=text(said.get("event_id"), 200),
+        email_id=mail_id(part(said, "rcpt_meta", ID_NAME)),
+        provider_message_id=text(said.get("transmission_id"), 200),
+        recipient=address(said.get("rcpt_to")),
+        occurred_at=instant(said.get("timestamp")),
+        detail=text(said.get("raw_reason")) or text(said.get("reason")),
+        code=text(said.get("error_code"), 20),
+        data=known(
+            bounce_class=group,
+            url=text(said.get("target_link_url"), MOST_URL),
+            user_agent=text(said.get("user_agent"), 300),
+            ip=network(part(said, "geo_ip", "ip")) or network(said.get("ip_address")),
+        ),
+    )
