@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from mailqueue.core.errors import InvalidField
 
@@ -62,3 +63,22 @@ def _is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def storable(text: str | None) -> str | None:
+    """Return a text without NUL and lone surrogates, which PostgreSQL cannot store."""
+    return None if text is None else text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def storable_json(value: Any) -> Any:
+    """Return JSON without what PostgreSQL cannot store: NUL, lone surrogates, infinity, NaN."""
+    match value:
+        case str():
+            return storable(value)
+        case Mapping():
+            return {storable(str(name)): storable_json(item) for name, item in value.items()}
+        case list() | tuple():
+            return [storable_json(item) for item in value]
+        case float() if not math.isfinite(value):
+            return None
+    return value

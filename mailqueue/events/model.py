@@ -7,6 +7,8 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from mailqueue.core.storable_text import storable, storable_json
+
 Json = Mapping[str, Any]
 
 
@@ -61,18 +63,19 @@ class Event:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as `mailqueue.record_events` takes it, without what PostgreSQL cannot store."""
+        at = self.occurred_at
         told: dict[str, Any] = {
-            "source": _storable(self.source),
+            "source": storable(self.source),
             "type": self.type.value,
             "account": self.account,
-            "event_id": _storable(self.event_id),
+            "event_id": storable(self.event_id),
             "email_id": None if self.email_id is None else str(self.email_id),
-            "provider_message_id": _storable(self.provider_message_id),
-            "message_id": _storable(self.message_id),
-            "recipient": _storable(self.recipient),
-            "occurred_at": _instant(self.occurred_at),
-            "code": _storable(self.code),
-            "detail": _storable(self.detail),
+            "provider_message_id": storable(self.provider_message_id),
+            "message_id": storable(self.message_id),
+            "recipient": storable(self.recipient),
+            "occurred_at": at and (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat(),
+            "code": storable(self.code),
+            "detail": storable(self.detail),
             "suppress": None if self.suppress is None else self.suppress.value,
         }
         told = {name: value for name, value in told.items() if value is not None}
@@ -160,28 +163,3 @@ class Asked:
     def params(self) -> dict[str, Any]:
         """Return them by name."""
         return asdict(self)
-
-
-def storable_json(value: Any) -> Any:
-    """Return JSON that PostgreSQL can store: no NUL, no half of a surrogate pair, no infinity."""
-    if isinstance(value, str):
-        return _storable(value)
-    if isinstance(value, Mapping):
-        return {_storable(str(name)): storable_json(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [storable_json(one) for one in value]
-    if isinstance(value, float) and value - value != 0:  # infinite, or no number
-        return None
-    return value
-
-
-def _storable(text: str | None) -> str | None:
-    if text is None:
-        return None
-    return text.replace("\0", "").encode("utf-8", "replace").decode()
-
-
-def _instant(at: datetime | None) -> str | None:
-    if at is None:
-        return None
-    return (at if at.tzinfo is not None else at.replace(tzinfo=UTC)).isoformat()

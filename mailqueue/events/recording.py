@@ -1,15 +1,5 @@
-"""Records what happens to mail, for all who hear of it."""
+"""Record what happens to mail; every source of events calls this."""
 
-from collections.abc import Sequence
-
-from mailqueue.db.fetch import Conn
 from mailqueue.events import store
-from mailqueue.events.model import Event, Result
 
-
-async def record(conn: Conn, events: Sequence[Event]) -> list[Result]:
-    """Record events with everything that follows from them; return what became of each, in order.
-
-    All of it commits with the caller's transaction.
-    """
-    return await store.record_events(conn, events)
+record = store.record_events

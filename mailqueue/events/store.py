@@ -17,9 +17,9 @@ class _Recorded(NamedTuple):
 
 
 async def record_events(conn: Conn, events: Sequence[Event]) -> list[Result]:
-    """Record events with everything that follows from them; return what became of each, in order.
+    """Record events with everything that follows from them; return each one's result, in order.
 
-    All of it commits with the caller's transaction.
+    Suppressions, bounces and webhook deliveries commit with the caller's transaction.
     """
     if not events:
         return []

@@ -1,81 +1,76 @@
-"""Decides what becomes of a request of a provider: what it tells, and when it is done. Pure.
+"""Read the events of a provider's request, and decide its next state. Pure.
 
-Events of which there is no mail yet are offered again, those only, ever later, for three days.
+Events whose mail is not known yet are retried alone, at growing intervals, for three days.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from mailqueue.events.model import Event, Result, Suppress, Type
 from mailqueue.inbound.model import Claimed, Settled, State
-from mailqueue.ports.inbound import BadEvent, InboundRequest, Provider, ProviderEvent
+from mailqueue.ports.inbound import BadEvent, ProviderEvent
 
-SOONEST, LATEST = timedelta(seconds=2), timedelta(hours=1)
-"""The wait before events of unknown mail are offered again: as old as they are, within these."""
-FIRST_AGAIN, LONGEST_AGAIN = timedelta(seconds=30), timedelta(hours=1)
-MOST_NAMED = 20
-_WORDS = frozenset(Type)
+MIN_UNMATCHED_WAIT, MAX_UNMATCHED_WAIT = timedelta(seconds=2), timedelta(hours=1)
+"""Bounds of the wait before events of unknown mail are retried: their age, within these."""
+FIRST_RETRY_WAIT, MAX_RETRY_WAIT = timedelta(seconds=30), timedelta(hours=1)
+"""Bounds of the wait after an error; it doubles with each attempt."""
+MAX_NAMED = 20
+"""Unknown kinds of event, and unreadable events, that an outcome names."""
+_TYPES = frozenset(Type)
 _REASONS = frozenset(Suppress)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a request tells: events with their places in it, and what is not acted on."""
+    """The events of a request that are to be recorded, each with its position, and the others."""
 
     claim: Claimed
     events: Sequence[tuple[int, Event]]
-    unknown: Sequence[str]  # words of the provider
+    unknown: Sequence[str]  # kinds of event, as the provider calls them
     bad: Sequence[str]
 
 
-def read(claim: Claimed, provider: Provider) -> Reading:
-    """Read a request, or what is left of it."""
-    return reading_of(claim, provider.name, provider.events(request_of(claim)))
-
-
-def request_of(claim: Claimed) -> InboundRequest:
-    """Return a request as it came."""
-    return InboundRequest("POST", claim.headers, claim.query, claim.body or b"")
-
-
-def reading_of(claim: Claimed, source: str, told: Sequence[ProviderEvent | BadEvent]) -> Reading:
-    """Return what is still to be done of what a request tells."""
-    wanted = range(len(told)) if claim.waiting is None else claim.waiting
+def pending_events(
+    claim: Claimed, source: str, found: Sequence[ProviderEvent | BadEvent]
+) -> Reading:
+    """Return what is still to be recorded of the events that were found in a request."""
+    wanted = range(len(found)) if claim.waiting is None else claim.waiting
     events, unknown, bad = list[tuple[int, Event]](), list[str](), list[str]()
     for place in wanted:
-        one = told[place] if place < len(told) else BadEvent("it is not there any more")
+        one = (
+            found[place]
+            if place < len(found)
+            else BadEvent("the event is no longer in the request")
+        )
         if isinstance(one, BadEvent):
             bad.append(one.why)
-        elif one.type is None or one.type not in _WORDS:
+        elif one.type is None or one.type not in _TYPES:
             unknown.append(one.kind)
         else:
-            events.append((place, _event(claim, one.source or source, one)))
+            event = Event(
+                source=one.source or source,
+                type=Type(one.type),
+                account=claim.sender_account_id,
+                event_id=one.event_id,
+                email_id=one.email_id,
+                provider_message_id=one.provider_message_id,
+                message_id=one.message_id,
+                recipient=one.recipient,
+                occurred_at=one.occurred_at,
+                code=one.code,
+                detail=one.detail,
+                suppress=Suppress(one.suppress) if one.suppress in _REASONS else None,
+                data=one.data,
+            )
+            events.append((place, event))
     return Reading(claim, events, unknown, bad)
 
 
-def _event(claim: Claimed, source: str, one: ProviderEvent) -> Event:
-    return Event(
-        source=source,
-        type=Type(str(one.type)),
-        account=claim.sender_account_id,
-        event_id=one.event_id,
-        email_id=one.email_id,
-        provider_message_id=one.provider_message_id,
-        message_id=one.message_id,
-        recipient=one.recipient,
-        occurred_at=one.occurred_at,
-        code=one.code,
-        detail=one.detail,
-        suppress=Suppress(one.suppress) if one.suppress in _REASONS else None,
-        data=one.data,
-    )
-
-
 def settled(reading: Reading, results: Sequence[Result]) -> Settled:
-    """Return what becomes of a request whose events became this."""
+    """Return what to write about a request whose events were recorded with these results."""
     claim = reading.claim
     counts = Counter(claim.outcome.get("events", {}))
     counts.update(one.value for one in results if one is not Result.UNMATCHED)
@@ -84,7 +79,11 @@ def settled(reading: Reading, results: Sequence[Result]) -> Settled:
         for (place, _), result in zip(reading.events, results, strict=True)
         if result is Result.UNMATCHED
     ]
-    outcome = _outcome(claim.outcome, counts, reading)
+    outcome: dict[str, Any] = {"events": dict(counts)}
+    for name, texts in (("unknown", reading.unknown), ("bad", reading.bad)):
+        cut = (text[:200].replace("\0", "") for text in texts)
+        if named := sorted({*claim.outcome.get(name, ()), *cut}):
+            outcome[name] = named[:MAX_NAMED]
     if not waiting:
         return Settled(claim.id, claim.claim_no, State.PROCESSED, waiting=(), outcome=outcome)
     outcome["unmatched"] = len(waiting)
@@ -97,23 +96,14 @@ def settled(reading: Reading, results: Sequence[Result]) -> Settled:
         claim.id,
         claim.claim_no,
         State.WAITING,
-        wait=min(max(claim.age, SOONEST), LATEST),
+        wait=min(max(claim.age, MIN_UNMATCHED_WAIT), MAX_UNMATCHED_WAIT),
         waiting=waiting,
         outcome=outcome,
         error=why,
     )
 
 
-def _outcome(before: Mapping[str, Any], counts: Counter[str], reading: Reading) -> dict[str, Any]:
-    outcome: dict[str, Any] = {"events": dict(counts)}
-    for name, found in (("unknown", reading.unknown), ("bad", reading.bad)):
-        named = sorted({*before.get(name, ()), *(one[:200].replace("\0", "") for one in found)})
-        if named:
-            outcome[name] = named[:MOST_NAMED]
-    return outcome
-
-
 def failing(claim: Claimed, why: str) -> Settled:
-    """Say that something went wrong: tried again for a while, then it is failed."""
-    wait = min(FIRST_AGAIN * 2 ** min(max(claim.attempts - 1, 0), 10), LONGEST_AGAIN)
+    """Return what to write about a request that met an error: retried, later each time."""
+    wait = min(FIRST_RETRY_WAIT * 2 ** min(max(claim.attempts - 1, 0), 10), MAX_RETRY_WAIT)
     return Settled(claim.id, claim.claim_no, State.AGAIN, wait=wait, error=why)

@@ -1,4 +1,4 @@
-"""Takes in what a provider tells: finds whose URL it is, has it proved, and keeps it as it came."""
+"""Receive the request of a provider: find its endpoint, verify it, and store it as it came."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -16,29 +16,30 @@ from mailqueue.ports.inbound import InboundRequest, Provider, Refused
 from mailqueue.telemetry.log import get_logger
 from mailqueue.vault.masterkey import MasterKey
 
-BELIEVED = 60.0
-"""Seconds for which an opened secret is used: a project that locks its secrets is heard then."""
-MOST_OPENED = 1000
-MOST_HEADER = 4096
-# Of headers these tell how to read a body, or by which way it came; none of them is a secret.
-_TOLD_BY_HEADERS = ("content-type", "user-agent")
-_TOLD_BY_PREFIX = ("x-amz-sns-", "svix-id", "svix-timestamp", "webhook-id", "webhook-timestamp")
+CACHE_SECONDS = 60.0
+"""How long opened secrets are used; a project that locks its secrets takes effect after that."""
+MAX_CACHED = 1000
+"""Endpoints whose opened secrets a process holds."""
+MAX_HEADER_CHARACTERS = 4096
+# Headers that say how to read a body, or how it came; none of them is a secret.
+_KEPT_HEADERS = ("content-type", "user-agent")
+_KEPT_PREFIXES = ("x-amz-sns-", "svix-id", "svix-timestamp", "webhook-id", "webhook-timestamp")
 _ENVELOPE = ("sender", "recipient")
 _log = get_logger(__name__)
 
 
 class Answer(StrEnum):
-    """What a provider hears."""
+    """What became of a request, for the answer to the provider."""
 
     KEPT = "kept"
-    UNKNOWN = "unknown"  # no such URL
-    REFUSED = "refused"  # not proved
-    ASKED = "asked"  # likewise, and it should send its name and password
+    UNKNOWN = "unknown"  # there is no such URL
+    REFUSED = "refused"  # it could not be verified
+    ASKED = "asked"  # likewise, and the answer asks for user and password
 
 
 @dataclass(frozen=True, slots=True)
-class Reception:
-    """Receives for all endpoints."""
+class Receiver:
+    """Receives the requests of providers for all endpoints."""
 
     providers: Mapping[str, Provider]
     borrow: Callable[[], AbstractAsyncContextManager[Conn]]
@@ -46,30 +47,26 @@ class Reception:
     read_master: Callable[[], MasterKey | None]
     _opened: dict[UUID, tuple[bytes, float, Knowledge]] = field(default_factory=dict)
 
-    def provider(self, name: str) -> Provider | None:
-        """Return who tells under that word."""
-        return self.providers.get(name)
-
     async def receive(self, provider: Provider, token: str, request: InboundRequest) -> Answer:
-        """Keep a request for a worker to read, if it is proved; durable when this ends.
+        """Store a request for a worker to read, once it is verified; durable when this returns.
 
         Raises:
-            Unavailable: the database is away, or a key cannot be had now.
-            Locked: the project's own key has to allow its secrets first.
+            Unavailable: the database is away, or a key cannot be fetched now.
+            Locked: the project's own key has not allowed its secrets to be opened.
         """
         now = datetime.now(UTC)
         async with self.borrow() as conn:
             found = await store.find_endpoint(conn, provider.name, endpoints.hash_of(token))
             if found is None:
                 return Answer.UNKNOWN
-            known = await self._known(conn, found, now)
-        proved = await provider.verify(request, known.secrets, now)
-        if isinstance(proved, Refused):
+            known = await self._secrets(conn, found, now)
+        verified = await provider.verify(request, known.secrets, now)
+        if isinstance(verified, Refused):
             _log.warning(
                 "inbound.refused",
                 provider=provider.name,
                 account=found.sender_account_id,
-                why=proved.why,
+                why=verified.why,
             )
             return Answer.ASKED if known.secrets.password is not None else Answer.REFUSED
         await self.keeping.submit(
@@ -78,34 +75,30 @@ class Reception:
                 request.body,
                 project_id=found.project_id,
                 sender_account_id=found.sender_account_id,
-                dedupe_key=proved.dedupe_key,
-                headers=_kept_headers(request),
+                dedupe_key=verified.dedupe_key,
+                # What is needed to read the body, and nothing that proves anything.
+                headers={
+                    name: text[:MAX_HEADER_CHARACTERS].replace("\0", "")
+                    for name, text in request.headers.items()
+                    if name in _KEPT_HEADERS or name.startswith(_KEPT_PREFIXES)
+                },
                 query={name: request.query[name] for name in _ENVELOPE if name in request.query},
-                confirm_url=proved.confirm,
+                confirm_url=verified.confirm,
             )
         )
         return Answer.KEPT
 
-    async def _known(self, conn: Conn, endpoint: Endpoint, now: datetime) -> Knowledge:
+    async def _secrets(self, conn: Conn, endpoint: Endpoint, now: datetime) -> Knowledge:
         opened = self._opened.get(endpoint.id)
         is_same = opened is not None and opened[0] == endpoint.sealed
-        if opened is not None and is_same and now.timestamp() - opened[1] < BELIEVED:
+        if opened is not None and is_same and now.timestamp() - opened[1] < CACHE_SECONDS:
             return opened[2]
         try:
             known = await endpoints.knowledge_of(conn, endpoint, master=self.read_master())
         except (ConfigError, SealBroken) as exc:
             _log.error("inbound.not_opened", endpoint=str(endpoint.id), error=str(exc))
-            raise Unavailable("what proves this provider cannot be opened here") from exc
-        if len(self._opened) >= MOST_OPENED:
+            raise Unavailable("the secrets of this webhook cannot be opened here") from exc
+        if len(self._opened) >= MAX_CACHED:
             self._opened.clear()
         self._opened[endpoint.id] = (endpoint.sealed, now.timestamp(), known)
         return known
-
-
-def _kept_headers(request: InboundRequest) -> dict[str, str]:
-    """Return the headers that are needed to read it, and none that prove anything."""
-    return {
-        name: text[:MOST_HEADER].replace("\0", "")
-        for name, text in request.headers.items()
-        if name in _TOLD_BY_HEADERS or name.startswith(_TOLD_BY_PREFIX)
-    }

@@ -1,4 +1,4 @@
-"""Endpoints and requests of providers as rows; the only file here that runs SQL."""
+"""Webhook endpoints of sender accounts, and the requests of their providers, as rows."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -8,6 +8,7 @@ from uuid import UUID
 import orjson
 from psycopg.types.json import Jsonb
 
+from mailqueue.core.storable_text import storable
 from mailqueue.db import arrays
 from mailqueue.db.fetch import Conn, many, maybe, run, value
 from mailqueue.inbound.model import Claimed, Endpoint, Kept, Received, Settled
@@ -15,7 +16,7 @@ from mailqueue.senders.model import SenderAccount
 
 
 class EndpointRow(NamedTuple):
-    """An endpoint of one account."""
+    """An endpoint of a sender account."""
 
     id: UUID
     provider: str
@@ -25,13 +26,13 @@ class EndpointRow(NamedTuple):
 
 
 async def find_endpoint(conn: Conn, provider: str, token_hash: bytes) -> Endpoint | None:
-    """Return the endpoint a URL leads to."""
+    """Return the endpoint whose URL holds the token of that hash."""
     params = {"provider": provider, "token_hash": token_hash}
     return await maybe(conn, "find_inbound_endpoint", params, Endpoint)
 
 
 async def list_endpoints(conn: Conn, account: SenderAccount) -> list[EndpointRow]:
-    """List the endpoints of an account."""
+    """Return the endpoints of an account."""
     return await many(conn, "list_inbound_endpoints", {"account": account.id}, EndpointRow)
 
 
@@ -44,7 +45,7 @@ async def put_endpoint(
     token_hash: bytes,
     sealed: bytes,
 ) -> None:
-    """Put an endpoint in the place of the one of its account and provider."""
+    """Insert the endpoint of an account for a provider, or replace it."""
     params = {
         "id": endpoint_id,
         "project_id": account.project_id,
@@ -57,12 +58,12 @@ async def put_endpoint(
 
 
 async def remove_endpoint(conn: Conn, account: SenderAccount, *, provider: str) -> int:
-    """Delete an endpoint; return their number."""
+    """Delete an endpoint; return the number of rows."""
     return await run(conn, "remove_inbound_endpoint", {"account": account.id, "provider": provider})
 
 
 async def note(conn: Conn, account: SenderAccount, *, by: str, action: str, provider: str) -> None:
-    """Write down who changed what."""
+    """Write a change of an endpoint to the audit log."""
     params = {
         "project_id": account.project_id,
         "by": by,
@@ -74,27 +75,27 @@ async def note(conn: Conn, account: SenderAccount, *, by: str, action: str, prov
 
 
 async def keep(conn: Conn, group: Sequence[Kept]) -> int:
-    """Keep requests for a worker to read, twins aside; return how many are new."""
+    """Insert requests for a worker to read, duplicates apart; return how many are new."""
     params = {
         "projects": [one.project_id for one in group],
         "accounts": arrays.integers([one.sender_account_id for one in group]),
         "providers": arrays.texts([one.provider for one in group]),
-        "keys": arrays.texts([_text(one.dedupe_key) for one in group]),
+        "keys": arrays.texts([storable(one.dedupe_key) for one in group]),
         "headers": arrays.texts([orjson.dumps(dict(one.headers)).decode() for one in group]),
         "queries": arrays.texts([orjson.dumps(dict(one.query)).decode() for one in group]),
         "bodies": [one.body for one in group],
-        "confirms": arrays.texts([_text(one.confirm_url) for one in group]),
+        "confirms": arrays.texts([storable(one.confirm_url) for one in group]),
     }
     return await value(conn, "keep_inbound", params, int)
 
 
 async def claim(conn: Conn, *, limit: int, lease: timedelta) -> list[Claimed]:
-    """Take what is due, or was taken by a worker that is gone."""
+    """Claim requests that are due, or whose lease has run out."""
     return await many(conn, "claim_inbound", {"limit": limit, "lease": lease}, Claimed)
 
 
 async def hold(conn: Conn, claims: Sequence[Claimed]) -> set[UUID]:
-    """Lock what was claimed until the transaction ends; return what is still ours."""
+    """Lock claimed requests until the transaction ends; return the ids whose claim still holds."""
     params = {
         "ids": arrays.uuids([one.id for one in claims]),
         "claims": arrays.integers([one.claim_no for one in claims]),
@@ -103,7 +104,7 @@ async def hold(conn: Conn, claims: Sequence[Claimed]) -> set[UUID]:
 
 
 async def settle(conn: Conn, group: Sequence[Settled]) -> list[UUID]:
-    """Write what became of claimed requests; return those whose claim had moved on."""
+    """Settle claimed requests; return the ids whose claim no longer held."""
     params = {
         "ids": arrays.uuids([one.id for one in group]),
         "claims": arrays.integers([one.claim_no for one in group]),
@@ -118,7 +119,7 @@ async def settle(conn: Conn, group: Sequence[Settled]) -> list[UUID]:
         "outcomes": arrays.texts(
             [None if one.outcome is None else orjson.dumps(one.outcome).decode() for one in group]
         ),
-        "errors": arrays.texts([_text(one.error) for one in group]),
+        "errors": arrays.texts([storable(one.error) for one in group]),
     }
     return await many(conn, "settle_inbound", params, UUID)
 
@@ -126,13 +127,13 @@ async def settle(conn: Conn, group: Sequence[Settled]) -> list[UUID]:
 async def list_received(
     conn: Conn,
     *,
-    project: str | None,
-    provider: str | None,
-    status: str | None,
-    before: UUID | None,
-    limit: int,
+    project: str | None = None,
+    provider: str | None = None,
+    status: str | None = None,
+    before: UUID | None = None,
+    limit: int = 50,
 ) -> list[Received]:
-    """List requests of providers, the newest first."""
+    """Return the requests of providers, the newest first."""
     params = {
         "project": project,
         "provider": provider,
@@ -144,16 +145,10 @@ async def list_received(
 
 
 async def find_body(conn: Conn, request_id: UUID) -> bytes | None:
-    """Return what a request said, as it came."""
+    """Return the body of a request, byte for byte."""
     return await maybe(conn, "find_inbound_body", {"id": request_id}, bytes)
 
 
 async def retry(conn: Conn, ids: Sequence[UUID], *, by: str) -> int:
-    """Have requests be read once more that failed or were of no mail; return their number."""
+    """Have failed and unmatched requests read again; return their number."""
     return await value(conn, "retry_inbound", {"ids": arrays.uuids(ids), "by": by}, int)
-
-
-def _text(text: str | None) -> str | None:
-    if text is None:
-        return None
-    return text.replace("\0", "").encode("utf-8", "replace").decode()

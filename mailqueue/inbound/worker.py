@@ -1,4 +1,4 @@
-"""Reads what providers told and records it: claims, reads, records and settles in one commit."""
+"""The inbound worker: claim requests of providers, record their events, settle the requests."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -15,53 +15,54 @@ from mailqueue.events.model import Result
 from mailqueue.inbound import store
 from mailqueue.inbound.bounces.events import bounce_events
 from mailqueue.inbound.model import Claimed, Settled, State
-from mailqueue.inbound.processing import Reading, failing, read, reading_of, request_of, settled
-from mailqueue.ports.inbound import Provider
+from mailqueue.inbound.processing import Reading, failing, pending_events, settled
+from mailqueue.ports.inbound import InboundRequest, Provider
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking.keyring import Keyring
 
 BATCH = 100
 BOUNCES = "smtp"
-"""What bounce mail is kept under, whoever received it."""
+"""The provider name of bounce mail, whichever server received it."""
 LEASE = timedelta(minutes=5)
-MOST_EVENTS = 500
-"""Events that are recorded in one statement, and together."""
-QUICK_SECONDS, IDLE_SECONDS = 0.05, 2.0
-"""Nobody rings: with nothing to do it looks again after the one, ever later up to the other."""
-AGAIN_SECONDS = 5.0
+MAX_EVENTS = 500
+"""Events that are recorded in one statement, and in one commit."""
+MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.05, 2.0
+"""Bounds of the poll interval, which grows while nothing is due; no NOTIFY is sent."""
+RETRY_SECONDS = 5.0
+"""Wait before a failed worker starts again, and for a running turn once told to stop."""
 
 Confirm = Callable[[str], Awaitable[bytes | None]]
-"""Fetch a URL once: None where that is refused. Raises Unavailable where nobody answers."""
+"""Fetch a URL once; None when it is refused. Raises Unavailable when there is no answer."""
 log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What the worker needs from outside."""
+    """The adapters a worker uses."""
 
     providers: Mapping[str, Provider]
     confirm: Confirm
-    keyring: Keyring | None = None  # opens return paths; None: bounce mail is for others to read
+    keyring: Keyring | None = None  # opens return paths; None: this worker reads no bounce mail
 
 
 class InboundWorker:
-    """Processes until told to stop. Leases decide who has a row: it registers nowhere."""
+    """Processes requests until told to stop; leases say whose a row is, so it is not registered."""
 
     def __init__(self, database: DatabaseSettings, tools: Tools) -> None:
         self._link = Link(database, "mailqueue/inbound")
         self._tools = tools
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Process until told to stop; what is claimed then is finished first."""
-        pause = QUICK_SECONDS
+        """Process until `stop` is set; what was claimed by then is finished first."""
+        pause = MIN_POLL_SECONDS
         try:
             while not stop.is_set():
                 working = asyncio.create_task(self.turn(), name="inbound-turn")
                 count = await _unless_stopped(working, stop)
                 if count == BATCH:
                     continue
-                pause = QUICK_SECONDS if count else min(IDLE_SECONDS, pause * 1.5)
+                pause = MIN_POLL_SECONDS if count else min(MAX_POLL_SECONDS, pause * 1.5)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(pause):
                         await stop.wait()
@@ -69,11 +70,11 @@ class InboundWorker:
             await self.close()
 
     async def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
         await self._link.close()
 
     async def turn(self) -> int:
-        """Claim once and see to what was claimed; return how many requests."""
+        """Claim once, and record and settle what was claimed; return the number of requests."""
         claims = await self._link.call(lambda conn: store.claim(conn, limit=BATCH, lease=LEASE))
         reach("inbound.claimed")
         found = [await self._read(claim) for claim in claims]
@@ -85,36 +86,41 @@ class InboundWorker:
         return len(claims)
 
     async def _read(self, claim: Claimed) -> Reading | Settled:
+        request = InboundRequest("POST", claim.headers, claim.query, claim.body or b"")
         if claim.provider == BOUNCES and self._tools.keyring is not None:
-            return await self._bounced(claim, self._tools.keyring)
+            return await self._bounced(claim, request, self._tools.keyring)
         provider = self._tools.providers.get(claim.provider)
         if provider is None or claim.provider == BOUNCES:
-            return failing(claim, f"nobody here can read what {claim.provider} tells")
+            return failing(claim, f"no adapter here reads the events of {claim.provider}")
         if claim.confirm_url is not None:
             refused = await self._confirmed(claim, claim.confirm_url)
             if refused is not None:
                 return refused
         try:
-            return await asyncio.to_thread(read, claim, provider)
-        except Exception as exc:  # whatever is wrong with it: others go on
+            return await asyncio.to_thread(
+                lambda: pending_events(claim, provider.name, provider.events(request))
+            )
+        except Exception as exc:  # of this request alone: the others go on
             log.exception("inbound.unreadable", request=str(claim.id), provider=claim.provider)
             return failing(claim, f"cannot be read: {type(exc).__name__}: {exc}")
 
-    async def _bounced(self, claim: Claimed, keyring: Keyring) -> Reading | Settled:
+    async def _bounced(
+        self, claim: Claimed, request: InboundRequest, keyring: Keyring
+    ) -> Reading | Settled:
         try:
-            told = await self._link.call(
+            found = await self._link.call(
                 lambda conn: bounce_events(
                     conn,
                     keyring,
-                    request_of(claim),
+                    request,
                     project_id=claim.project_id,
                     now=datetime.now(UTC),
                 )
             )
-        except Exception as exc:  # whatever is wrong with it: others go on
+        except Exception as exc:  # of this request alone: the others go on
             log.exception("inbound.unreadable", request=str(claim.id), provider=claim.provider)
             return failing(claim, f"cannot be read: {type(exc).__name__}: {exc}")
-        return reading_of(claim, claim.provider, told)
+        return pending_events(claim, claim.provider, found)
 
     async def _confirmed(self, claim: Claimed, url: str) -> Settled | None:
         try:
@@ -122,15 +128,15 @@ class InboundWorker:
                 log.info("inbound.confirmed", provider=claim.provider, request=str(claim.id))
                 return None
         except Unavailable as exc:
-            return failing(claim, f"it could not be confirmed: {exc}")
-        why = "its confirmation was refused"
+            return failing(claim, f"the subscription could not be confirmed: {exc}")
+        why = "the confirmation of the subscription was refused"
         return Settled(claim.id, claim.claim_no, State.FAILED, error=why)
 
     async def _record(self, group: Sequence[Reading]) -> None:
-        """Record what a group tells; where that cannot be, find out with whom it lies."""
+        """Record the events of a group; if that fails, those of each request alone."""
         try:
             await self._link.call(lambda conn: _recorded(conn, group))
-        except Exception as exc:  # of the data: the link comes back from all that is not
+        except Exception as exc:  # an error of the data: the link retries all others
             if len(group) > 1:
                 for one in group:
                     await self._record([one])
@@ -144,13 +150,13 @@ async def _recorded(conn: Conn, group: Sequence[Reading]) -> None:
     async with conn.transaction():
         ours = await store.hold(conn, [one.claim for one in group])
         if len(ours) < len(group):
-            # Another worker has it since, or this was committed and we did not hear of it.
+            # Another worker has claimed it since, or our commit was not acknowledged.
             log.warning("inbound.lost", count=len(group) - len(ours))
             group = [one for one in group if one.claim.id in ours]
         events = [event for one in group for _, event in one.events]
         results = list[Result]()
-        for start in range(0, len(events), MOST_EVENTS):
-            results += await recording.record(conn, events[start : start + MOST_EVENTS])
+        for start in range(0, len(events), MAX_EVENTS):
+            results += await recording.record(conn, events[start : start + MAX_EVENTS])
         endings, at = list[Settled](), 0
         for one in group:
             endings.append(settled(one, results[at : at + len(one.events)]))
@@ -162,7 +168,7 @@ async def _recorded(conn: Conn, group: Sequence[Reading]) -> None:
 def _groups(readings: Sequence[Reading]) -> list[list[Reading]]:
     groups, size = list[list[Reading]](), 0
     for one in readings:
-        if not groups or size + len(one.events) > MOST_EVENTS:
+        if not groups or size + len(one.events) > MAX_EVENTS:
             groups.append([])
             size = 0
         groups[-1].append(one)
@@ -171,12 +177,12 @@ def _groups(readings: Sequence[Reading]) -> list[list[Reading]]:
 
 
 async def _unless_stopped(working: asyncio.Task[int], stop: asyncio.Event) -> int:
-    """Wait for the work; once told to stop, for what is under way, unless the database is away."""
+    """Return the result of a turn; once told to stop, wait for it RETRY_SECONDS at most."""
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
     if not working.done():
-        await asyncio.wait((working,), timeout=AGAIN_SECONDS)
+        await asyncio.wait((working,), timeout=RETRY_SECONDS)
         working.cancel()
     (found,) = await asyncio.gather(working, return_exceptions=True)
     if isinstance(found, asyncio.CancelledError):
@@ -190,7 +196,7 @@ async def _unless_stopped(working: asyncio.Task[int], stop: asyncio.Event) -> in
 async def keeping_inbound(
     database: DatabaseSettings, make_tools: Callable[[], Tools]
 ) -> AsyncIterator[None]:
-    """Run a worker beside the block; one that fails begins again after a while."""
+    """Run a worker beside the block; one that fails starts again after RETRY_SECONDS."""
     stop = asyncio.Event()
     task = asyncio.create_task(_keep(database, make_tools, stop), name="inbound")
     try:
@@ -206,8 +212,8 @@ async def _keep(
     while not stop.is_set():
         try:
             await InboundWorker(database, make_tools()).run(stop)
-        except Exception:  # whatever it is, it is in the log, and the rest of us goes on
+        except Exception:  # it is logged; the rest of the process goes on
             log.exception("inbound.failed")
             with suppress(TimeoutError):
-                async with asyncio.timeout(AGAIN_SECONDS):
+                async with asyncio.timeout(RETRY_SECONDS):
                     await stop.wait()

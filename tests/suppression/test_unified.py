@@ -10,7 +10,7 @@ from tests.queue.acting import claim
 
 pytestmark = pytest.mark.anyio
 
-FILE = Path(__file__).parents[2] / "sql" / "functions" / "unify_addresses.sql"
+FILE = Path(__file__).parents[2] / "sql" / "functions" / "upgrade" / "addresses.sql"
 OLD = "ann@b\u00fccher.example"
 NEW = "ann@xn--bcher-kva.example"
 DISGUISED = "ann@bu\u0308cher\uff0eexample"

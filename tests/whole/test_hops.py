@@ -24,7 +24,7 @@ from tests.inbound.desk import Confirming
 pytestmark = pytest.mark.anyio
 
 MAX_CLICK_FUNCTIONS = 30
-MAX_BOUNCE_FUNCTIONS = 57
+MAX_BOUNCE_FUNCTIONS = 38
 
 
 @pytest.fixture(scope="module")

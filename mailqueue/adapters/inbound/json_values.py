@@ -7,6 +7,7 @@ expected is read as absent.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address, ip_network
 from typing import Any
@@ -144,27 +145,18 @@ def instant(value: Any) -> datetime | None:
         return None
     if isinstance(value, str):
         value = value.strip()
-        try:
+        with suppress(ValueError):
             value = float(value)
-        except ValueError:
-            return _of_iso(str(value))
+    if isinstance(value, str):
+        try:
+            found = datetime.fromisoformat(_FRACTION.sub(r"\1", value[:64]))
+            return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        except (ValueError, OverflowError):
+            return None
     if not isinstance(value, int | float) or value - value != 0 or not 0 < value < 1e14:
         return None
     seconds = value / 1000 if value > _EPOCH_MOST else value
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
-
-
-def _of_iso(written: str) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(_FRACTION.sub(r"\1", written[:64]))
-    except ValueError:
-        return None
-    if found.tzinfo is None:
-        return found.replace(tzinfo=UTC)
-    try:
-        return found.astimezone(UTC)
-    except OverflowError:
-        return None
 
 
 def network(value: Any) -> str | None:

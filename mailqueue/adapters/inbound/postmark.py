@@ -107,7 +107,7 @@ class Postmark:
                 email_id=mail_id(part(said, "Metadata", ID_NAME)),
                 provider_message_id=text(said.get("MessageID"), 200),
                 recipient=address(said.get("Recipient")) or address(said.get("Email")),
-                occurred_at=_at(said),
+                occurred_at=next((at for name in _TIMES if (at := instant(said.get(name)))), None),
                 detail=text(said.get("Details")) or text(said.get("Description")),
                 code=text(said.get("ErrorCode"), 20),
                 suppress=suppress,
@@ -127,10 +127,6 @@ def _key(said: Json) -> str:
 
 
 _TIMES = ("DeliveredAt", "BouncedAt", "ChangedAt", "ReceivedAt")
-
-
-def _at(said: Json) -> datetime | None:
-    return next((found for name in _TIMES if (found := instant(said.get(name)))), None)
 
 
 def _bounce(said: Json) -> Meaning:

@@ -65,8 +65,10 @@ def refusal_by_secret(request: InboundRequest, secrets: Secrets) -> Refused | No
     if secrets.password is None and not any(secrets.signing):
         return Refused("the account has no password and no secret for webhooks")
     if secrets.password is not None:
+        scheme, _, value = request.headers.get("authorization", "").partition(" ")
+        basic = base64_of(value.strip()) if scheme.lower() == "basic" else None
         wanted = f"{secrets.user or ''}:{secrets.password}"
-        if not is_one_of(_basic(request), (wanted,)):
+        if not is_one_of((basic or b"").decode("utf-8", "replace"), (wanted,)):
             return Refused("Basic authentication is missing or wrong")
     if any(secrets.signing):
         name = str(secrets.settings.get("header") or SECRET_HEADER).lower()
@@ -74,11 +76,3 @@ def refusal_by_secret(request: InboundRequest, secrets: Secrets) -> Refused | No
         if not is_one_of(given, secrets.signing):
             return Refused(f"the secret in {name} is missing or wrong")
     return None
-
-
-def _basic(request: InboundRequest) -> str:
-    scheme, _, value = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "basic":
-        return ""
-    octets = base64_of(value.strip())
-    return "" if octets is None else octets.decode("utf-8", "replace")

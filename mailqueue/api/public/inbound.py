@@ -1,4 +1,4 @@
-"""Where providers tell their events: proved, kept as they came, and read later by a worker."""
+"""The webhook URLs of providers: requests are verified, stored as they came, and read later."""
 
 from http import HTTPStatus
 
@@ -11,77 +11,73 @@ from mailqueue.api.http.responses import error_answer, json_answer
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.core.errors import Conflict, Locked, NotFound, Unavailable
 from mailqueue.inbound.keeping import keeping_of
-from mailqueue.inbound.receiving import Answer, Reception
+from mailqueue.inbound.receiving import Answer, Receiver
 from mailqueue.ports.inbound import InboundRequest
 from mailqueue.vault.masterkey import master_key_of
 
-AGAIN_SECONDS = 30
-MOST_TOKEN = 200
+RETRY_SECONDS = 30
+MAX_TOKEN_CHARACTERS = 200
 
 
 def inbound_routes(runtime: Runtime) -> list[BaseRoute]:
-    """Return the URLs of providers' webhooks."""
-    reception = Reception(
+    """Return the routes of the providers' webhooks."""
+    receiver = Receiver(
         runtime.services.inbound,
         runtime.borrow,
         keeping_of(runtime.pool, runtime.settings.database),
         lambda: master_key_of(runtime.settings),
     )
-    desk = _Desk(reception)
-    return [Route("/inbound/{provider}/{token}", desk.answer, methods=["POST"])]
+    webhook = _ProviderWebhook(receiver)
+    return [Route("/inbound/{provider}/{token}", webhook.respond, methods=["POST"])]
 
 
-class _Desk:
-    def __init__(self, reception: Reception) -> None:
-        self._reception = reception
+class _ProviderWebhook:
+    def __init__(self, receiver: Receiver) -> None:
+        self._receiver = receiver
 
-    async def answer(self, request: Request) -> Response:
-        """Answer 2xx once it is durable; what a provider should send again, 5xx."""
-        provider = self._reception.provider(request.path_params["provider"])
+    async def respond(self, request: Request) -> Response:
+        """Return 200 once the request is durable, 503 when the provider should send it again."""
+        provider = self._receiver.providers.get(request.path_params["provider"])
         token = request.path_params["token"]
-        if provider is None or len(token) > MOST_TOKEN:
+        if provider is None or len(token) > MAX_TOKEN_CHARACTERS:
             raise NotFound("webhook", request.path_params["provider"][:40])
+        headers = dict[str, str]()
+        for name, text in request.scope["headers"]:
+            headers.setdefault(name.decode("latin-1").lower(), text.decode("latin-1"))
         try:
-            told = InboundRequest(
+            received = InboundRequest(
                 request.method,
-                _headers(request),
+                headers,
                 dict(request.query_params),
                 await _body(request, provider.most_bytes),
             )
-            heard = await self._reception.receive(provider, token, told)
+            answer = await self._receiver.receive(provider, token, received)
         except (Unavailable, Locked) as exc:
             return error_answer(
                 request.scope,
                 HTTPStatus.SERVICE_UNAVAILABLE,
                 "unavailable",
                 exc.told if isinstance(exc, Unavailable) else "not now; send it again",
-                headers={"Retry-After": str(AGAIN_SECONDS)},
+                headers={"Retry-After": str(RETRY_SECONDS)},
             )
-        if heard is Answer.KEPT:
+        if answer is Answer.KEPT:
             return json_answer({"status": "kept"})
-        if heard is Answer.UNKNOWN:
+        if answer is Answer.UNKNOWN:
             raise NotFound("webhook", provider.name)
-        # No word of why: whoever forges learns nothing.
+        # Without a reason, from which a forger could learn.
         return error_answer(
             request.scope,
             HTTPStatus.UNAUTHORIZED,
             "unauthorized",
-            "this is not proved",
+            "the request could not be verified",
             headers={"WWW-Authenticate": 'Basic realm="mailqueue"'}
-            if heard is Answer.ASKED
+            if answer is Answer.ASKED
             else None,
         )
 
 
-def _headers(request: Request) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    for name, text in request.scope["headers"]:
-        headers.setdefault(name.decode("latin-1").lower(), text.decode("latin-1"))
-    return headers
-
-
 async def _body(request: Request, most: int) -> bytes:
-    """Read what is told, never more than the provider may tell."""
+    """Return the body; raise 413 once it has more than `most` bytes."""
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and int(declared) > most:
         raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
@@ -93,5 +89,5 @@ async def _body(request: Request, most: int) -> bytes:
                 raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             chunks.append(chunk)
     except ClientDisconnect as exc:
-        raise Conflict("the request broke off") from exc
+        raise Conflict("the client closed the connection before the body was complete") from exc
     return b"".join(chunks)
