@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
+from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -41,6 +42,8 @@ def read(kind: Any, document: Any) -> Any:
         return UUID(document)
     if kind is datetime:
         return datetime.fromisoformat(document)
+    if isinstance(kind, type) and issubclass(kind, StrEnum) and isinstance(document, str):
+        return kind(document) if document in {*kind} else document  # the server may know more
     if isinstance(kind, type) and not isinstance(document, kind):
         raise TypeError(f"{kind.__name__} wanted, got {type(document).__name__}")
     return document

@@ -85,7 +85,7 @@ class Overview:
 
 
 @dataclass(frozen=True, slots=True)
-class Email:
+class EmailRow:
     """One mail without its bodies."""
 
     id: UUID
@@ -115,7 +115,7 @@ class Email:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class SendAttempt:
     """One try to hand a mail over and what the server said."""
 
     attempt: int
@@ -146,9 +146,9 @@ class Happening:
 class Explained:
     """One mail, why it stands where it stands, what was tried and what came back."""
 
-    email: Email
+    email: EmailRow
     why: str
-    attempts: list[Attempt]
+    attempts: list[SendAttempt]
     recipients: list[Recipient]
     events: list[Happening]
 

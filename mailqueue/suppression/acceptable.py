@@ -4,9 +4,10 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
+from mailqueue.contract.suppression import SuppressionReason
 from mailqueue.core.address import Address, InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
-from mailqueue.suppression.model import NewSuppression, Reason
+from mailqueue.suppression.model import NewSuppression
 
 MOST_DETAIL = 998
 LONGEST = timedelta(days=3_650)
@@ -14,9 +15,9 @@ LONGEST = timedelta(days=3_650)
 _CATEGORY = re.compile(r"(?:[a-z][a-z0-9_-]{0,62}|\*)?")
 _BEYOND_UTF8 = re.compile("[\ud800-\udfff]")
 # Other spellings of our words.
-_REASON_BY_WORD: Mapping[str, Reason] = {
-    **{reason.value: reason for reason in Reason},
-    "unsubscribe": Reason.UNSUBSCRIBED,
+_REASON_BY_WORD: Mapping[str, SuppressionReason] = {
+    **{reason.value: reason for reason in SuppressionReason},
+    "unsubscribe": SuppressionReason.UNSUBSCRIBED,
 }
 
 
@@ -27,7 +28,7 @@ def wanted_of(
     category: object = None,
     detail: object = None,
     expires_at: object = None,
-    otherwise: Reason | None = None,
+    otherwise: SuppressionReason | None = None,
 ) -> NewSuppression:
     """Return the suppression these words ask for.
 
@@ -44,7 +45,7 @@ def wanted_of(
     if why is None:
         if named and otherwise is None:
             reason_of(named)
-        why, said = otherwise or Reason.MANUAL, said or named
+        why, said = otherwise or SuppressionReason.MANUAL, said or named
     return NewSuppression(
         address=address,
         reason=why,
@@ -68,7 +69,7 @@ def address_of(email: object, *, field: str = "email") -> Address:
         raise InvalidField(field, str(exc)) from None
 
 
-def reason_of(word: str) -> Reason:
+def reason_of(word: str) -> SuppressionReason:
     """Read a reason.
 
     Raises:
@@ -76,7 +77,9 @@ def reason_of(word: str) -> Reason:
     """
     found = _REASON_BY_WORD.get(word.lower())
     if found is None:
-        raise InvalidField("reason", f"must be one of {', '.join(Reason)}, got {word[:100]!r}")
+        raise InvalidField(
+            "reason", f"must be one of {', '.join(SuppressionReason)}, got {word[:100]!r}"
+        )
     return found
 
 

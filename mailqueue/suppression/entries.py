@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from uuid import UUID, uuid4
 
+from mailqueue.contract.suppression import SuppressionReason
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
@@ -16,9 +17,8 @@ from mailqueue.suppression.model import (
     Known,
     Line,
     NewSuppression,
-    Reason,
     Removed,
-    Suppression,
+    SuppressionRow,
 )
 
 MOST_AT_ONCE = 1_000
@@ -57,10 +57,10 @@ async def list_page(
     *,
     before: int | None = None,
     limit: int = 100,
-    reason: Reason | None = None,
+    reason: SuppressionReason | None = None,
     category: str | None = None,
     having: str | None = None,
-) -> list[Suppression]:
+) -> list[SuppressionRow]:
     """List those in force, the newest first, behind the one of that id; `having` is in the address.
 
     Raises:

@@ -2,40 +2,21 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from uuid import UUID
 
+from mailqueue.contract.suppression import BadLine, SuppressionOutcome, SuppressionReason
 from mailqueue.core.address import Address
 
 
-class Reason(StrEnum):
-    """Why an address is not written to."""
-
-    HARD_BOUNCE = "hard_bounce"
-    SOFT_BOUNCE_THRESHOLD = "soft_bounce_threshold"  # too many temporary refusals
-    COMPLAINT = "complaint"
-    UNSUBSCRIBED = "unsubscribed"
-    PAUSED = "paused"  # by the person, until a day
-    MANUAL = "manual"
-
-
-class Outcome(StrEnum):
-    """What became of a wish to suppress."""
-
-    ADDED = "added"
-    RENEWED = "renewed"  # it was there, and would have ended sooner
-    THERE_ALREADY = "there_already"
-
-
 @dataclass(frozen=True, slots=True)
-class Suppression:
+class SuppressionRow:
     """One that is in force, as it stands in the database."""
 
     id: int
     address: str | None  # None: erased, and known by its hash only
     address_hash: str  # hexadecimal; by the key of the project
     category: str  # "": all mail of the project; "*": all that one can unsubscribe from
-    reason: Reason
+    reason: SuppressionReason
     detail: str | None
     created_at: datetime
     expires_at: datetime | None  # None: never
@@ -43,17 +24,17 @@ class Suppression:
     source: str | None = None  # who put it there
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "reason", Reason(self.reason))
+        object.__setattr__(self, "reason", SuppressionReason(self.reason))
 
 
 @dataclass(frozen=True, slots=True)
-class PastSuppression:
+class EndedSuppressionRow:
     """One that holds no more, and who ended it; `ended_why` as they said it."""
 
     address: str | None
     address_hash: str
     category: str
-    reason: Reason
+    reason: SuppressionReason
     detail: str | None
     created_at: datetime
     expires_at: datetime | None
@@ -70,8 +51,8 @@ class Known:
 
     address: str | None
     address_hash: str
-    now: list[Suppression]
-    before: list[PastSuppression]
+    now: list[SuppressionRow]
+    before: list[EndedSuppressionRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +60,7 @@ class NewSuppression:
     """One that somebody asks for, looked at already."""
 
     address: Address
-    reason: Reason = Reason.MANUAL
+    reason: SuppressionReason = SuppressionReason.MANUAL
     category: str = ""
     detail: str | None = None
     expires_at: datetime | None = None
@@ -94,18 +75,10 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class BadLine:
-    """A line nobody is suppressed for."""
-
-    line: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Added:
     """What became of one address."""
 
-    outcome: Outcome
+    outcome: SuppressionOutcome
     address: str
     address_hash: str
 
@@ -128,8 +101,8 @@ class Checked:
     address: str
     address_hash: str
     is_suppressed: bool
-    reason: Reason | None
-    found: list[Suppression]
+    reason: SuppressionReason | None
+    found: list[SuppressionRow]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,15 @@ from uuid import UUID
 
 from psycopg.errors import InvalidParameterValue
 
+from mailqueue.contract.suppression import SuppressionOutcome, SuppressionReason
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn, many, maybe, value
 from mailqueue.db.sql import SQL
-from mailqueue.suppression.model import Line, Outcome, PastSuppression, Reason, Suppression
+from mailqueue.suppression.model import (
+    EndedSuppressionRow,
+    Line,
+    SuppressionRow,
+)
 
 _LINES_A_BREATH = 500
 
@@ -53,20 +58,20 @@ async def copy_lines(conn: Conn, import_id: UUID, lines: Iterable[Line]) -> int:
 
 async def count_taken(
     conn: Conn, project_id: UUID, import_id: UUID, *, by: str
-) -> dict[Outcome, int]:
+) -> dict[SuppressionOutcome, int]:
     """Suppress what was copied; count its lines by what became of them."""
     params = {"project_id": project_id, "import_id": import_id, "by": by}
     found = await many(conn, "take_suppression_lines", params, _Count)
-    return {Outcome(row.outcome): row.lines for row in found}
+    return {SuppressionOutcome(row.outcome): row.lines for row in found}
 
 
 async def list_taken(
     conn: Conn, project_id: UUID, import_id: UUID, *, by: str
-) -> dict[int, Outcome]:
+) -> dict[int, SuppressionOutcome]:
     """Suppress what was copied; return of each line what became of it."""
     params = {"project_id": project_id, "import_id": import_id, "by": by}
     found = await many(conn, "take_suppressions", params, _Taken)
-    return {row.line: Outcome(row.outcome) for row in found}
+    return {row.line: SuppressionOutcome(row.outcome) for row in found}
 
 
 async def list_page(
@@ -75,10 +80,10 @@ async def list_page(
     *,
     before: int | None,
     limit: int,
-    reason: Reason | None,
+    reason: SuppressionReason | None,
     category: str | None,
     having: str | None,
-) -> list[Suppression]:
+) -> list[SuppressionRow]:
     """List those in force behind one, the newest first."""
     params = {
         "project_id": project_id,
@@ -88,19 +93,21 @@ async def list_page(
         "category": category,
         "having": having,
     }
-    return await many(conn, "list_suppressions", params, Suppression)
+    return await many(conn, "list_suppressions", params, SuppressionRow)
 
 
-async def find_all(conn: Conn, project_id: UUID, addresses: tuple[str, ...]) -> list[Suppression]:
+async def find_all(
+    conn: Conn, project_id: UUID, addresses: tuple[str, ...]
+) -> list[SuppressionRow]:
     """List those in force of an address in all its spellings, of all mail first."""
     params = {"project_id": project_id, "addresses": list(addresses)}
-    return await many(conn, "find_suppressions", params, Suppression)
+    return await many(conn, "find_suppressions", params, SuppressionRow)
 
 
-async def find_by_hash(conn: Conn, project_id: UUID, address_hash: str) -> list[Suppression]:
+async def find_by_hash(conn: Conn, project_id: UUID, address_hash: str) -> list[SuppressionRow]:
     """List those in force of a hash, whether the address is known or not."""
     params = {"project_id": project_id, "address_hash": address_hash}
-    return await many(conn, "list_suppressions_by_hash", params, Suppression)
+    return await many(conn, "list_suppressions_by_hash", params, SuppressionRow)
 
 
 async def find_spellings(conn: Conn, project_id: UUID, address_hash: str) -> list[str]:
@@ -111,14 +118,14 @@ async def find_spellings(conn: Conn, project_id: UUID, address_hash: str) -> lis
 
 async def list_past(
     conn: Conn, project_id: UUID, addresses: tuple[str, ...], *, address_hash: str
-) -> list[PastSuppression]:
+) -> list[EndedSuppressionRow]:
     """List what once held for an address or a hash, the latest first."""
     params = {
         "project_id": project_id,
         "addresses": list(addresses),
         "address_hash": address_hash,
     }
-    return await many(conn, "list_past_suppressions", params, PastSuppression)
+    return await many(conn, "list_past_suppressions", params, EndedSuppressionRow)
 
 
 async def stopping_categories(conn: Conn, project_id: UUID, category: str) -> list[str]:

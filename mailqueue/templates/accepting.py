@@ -30,7 +30,7 @@ from mailqueue.rendering.compiled import Rendered
 from mailqueue.rendering.faults import TemplateFault
 from mailqueue.templates import store
 from mailqueue.templates.cache import Sheet, Sheets
-from mailqueue.templates.model import Template, Version, VersionStatus
+from mailqueue.templates.model import TemplateRow, VersionRow, VersionStatus
 
 _NAMED = re.compile(r"(?P<slug>[^@]*)(?:@(?P<version>.*))?", re.DOTALL)
 _NUMBER = re.compile(r"[0-9]{1,9}")
@@ -41,8 +41,8 @@ _PUBLISHED = ("published", "latest-published", None)
 class Chosen:
     """The version a call's mail is rendered from, in its language."""
 
-    template: Template
-    version: Version
+    template: TemplateRow
+    version: VersionRow
     language: str
     sheet: Sheet
 

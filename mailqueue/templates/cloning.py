@@ -5,7 +5,7 @@ from uuid import UUID
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.templates import store
-from mailqueue.templates.model import NewTemplate, Template
+from mailqueue.templates.model import NewTemplate, TemplateRow
 from mailqueue.templates.versions import find as find_version
 from mailqueue.templates.versions import texts_of
 from mailqueue.templates.writing import create
@@ -14,13 +14,13 @@ from mailqueue.templates.writing import find as find_template
 
 async def clone(
     conn: Conn,
-    template: Template,
+    template: TemplateRow,
     *,
     to: UUID | None,
     slug: str | None = None,
     name: str | None = None,
     by: str,
-) -> Template:
+) -> TemplateRow:
     """Copy a template and its published version, which is the copy's first and published too.
 
     The copy keeps the layouts and partials of that version, whatever the other project has. A

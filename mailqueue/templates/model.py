@@ -24,7 +24,7 @@ class PartKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class TemplateRow:
     """A template; `project_id` None: it is the platform's. `published` and `newest` are numbers."""
 
     id: UUID
@@ -42,7 +42,7 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class VersionRow:
     """One version of a template, without its words."""
 
     id: UUID
@@ -73,7 +73,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartRow:
     """A layout or partial that templates share."""
 
     id: UUID

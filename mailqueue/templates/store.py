@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.db import arrays
 from mailqueue.db.fetch import Conn, many, maybe, value
-from mailqueue.templates.model import Part, StencilSource, Template, Text, Version
+from mailqueue.templates.model import PartRow, StencilSource, TemplateRow, Text, VersionRow
 
 
 @contextmanager
@@ -66,10 +66,10 @@ async def remove_template(conn: Conn, template_id: UUID, *, by: str) -> bool:
 
 async def find_template(
     conn: Conn, project_id: UUID | None, *, slug: str | None, template_id: UUID | None
-) -> Template | None:
+) -> TemplateRow | None:
     """Find a template by slug or id, the project's own before the platform's."""
     asked = {"project_id": project_id, "slug": slug, "id": template_id}
-    return await maybe(conn, "find_template", asked, Template)
+    return await maybe(conn, "find_template", asked, TemplateRow)
 
 
 async def list_templates(
@@ -81,7 +81,7 @@ async def list_templates(
     q: str | None,
     after: str | None,
     limit: int,
-) -> list[Template]:
+) -> list[TemplateRow]:
     """Read a page of templates by slug, those of the platform among them."""
     asked = {
         "project_id": project_id,
@@ -91,7 +91,7 @@ async def list_templates(
         "after": after,
         "limit": limit,
     }
-    return await many(conn, "list_templates", asked, Template)
+    return await many(conn, "list_templates", asked, TemplateRow)
 
 
 async def add_version(
@@ -120,18 +120,18 @@ async def archive(conn: Conn, version_id: UUID, *, by: str) -> bool:
 
 async def list_versions(
     conn: Conn, template_id: UUID, *, before: int | None, limit: int
-) -> list[Version]:
+) -> list[VersionRow]:
     """Read a page of versions, newest first."""
     asked = {"template_id": template_id, "before": before, "limit": limit}
-    return await many(conn, "list_template_versions", asked, Version)
+    return await many(conn, "list_template_versions", asked, VersionRow)
 
 
 async def find_version(
     conn: Conn, template_id: UUID, *, number: int | None, version_id: UUID | None
-) -> Version | None:
+) -> VersionRow | None:
     """Find one version; the published one where none is named."""
     asked = {"template_id": template_id, "number": number, "id": version_id}
-    return await maybe(conn, "find_template_version", asked, Version)
+    return await maybe(conn, "find_template_version", asked, VersionRow)
 
 
 async def list_texts(conn: Conn, version_id: UUID) -> list[Text]:
@@ -167,6 +167,6 @@ async def remove_part(conn: Conn, project_id: UUID | None, *, name: str, by: str
     return await value(conn, "remove_template_part", asked, bool)
 
 
-async def list_parts(conn: Conn, project_id: UUID | None) -> list[Part]:
+async def list_parts(conn: Conn, project_id: UUID | None) -> list[PartRow]:
     """Read the layouts and partials a project's templates may name."""
-    return await many(conn, "list_template_parts", {"project_id": project_id}, Part)
+    return await many(conn, "list_template_parts", {"project_id": project_id}, PartRow)

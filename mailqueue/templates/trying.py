@@ -11,12 +11,12 @@ from mailqueue.rendering.faults import TemplateFault
 from mailqueue.rendering.process.host import Chamber
 from mailqueue.templates import store
 from mailqueue.templates.accepting import language_of
-from mailqueue.templates.model import Template, Text, Version
+from mailqueue.templates.model import TemplateRow, Text, VersionRow
 from mailqueue.templates.versions import invalid, texts_of
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class RenderedPreview:
     """What a mail would say; its size is that of its bodies."""
 
     version: int
@@ -28,7 +28,9 @@ class Preview:
     warnings: list[str]
 
 
-async def words_of(conn: Conn, template: Template, version: Version, language: str | None) -> Text:
+async def words_of(
+    conn: Conn, template: TemplateRow, version: VersionRow, language: str | None
+) -> Text:
     """Return what a version says in a language, or in the one taken for it."""
     texts = {text.language: text for text in await texts_of(conn, version)}
     return texts[language_of(language, list(texts), template.language)]
@@ -36,12 +38,12 @@ async def words_of(conn: Conn, template: Template, version: Version, language: s
 
 async def preview(
     chamber: Chamber,
-    template: Template,
-    version: Version,
+    template: TemplateRow,
+    version: VersionRow,
     words: Text,
     *,
     variables: Mapping[str, Any],
-) -> Preview:
+) -> RenderedPreview:
     """Render a version as one mail, in a process of its own.
 
     Raises:
@@ -60,10 +62,10 @@ async def preview(
         found = await chamber.call("preview", asked)
     except TemplateFault as exc:
         raise invalid(exc) from None
-    return Preview(version=version.version, language=words.language, **found)
+    return RenderedPreview(version=version.version, language=words.language, **found)
 
 
-async def usual(conn: Conn, template: Template) -> Version:
+async def usual(conn: Conn, template: TemplateRow) -> VersionRow:
     """Return the published version, or the newest where none is.
 
     Raises:
@@ -78,7 +80,12 @@ async def usual(conn: Conn, template: Template) -> Version:
 
 
 async def diff(
-    conn: Conn, template: Template, old: Version, new: Version, *, language: str | None = None
+    conn: Conn,
+    template: TemplateRow,
+    old: VersionRow,
+    new: VersionRow,
+    *,
+    language: str | None = None,
 ) -> str:
     """Return what two versions say differently, as a unified diff of subject, HTML and text.
 

@@ -10,7 +10,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.rendering.faults import TemplateFault
 from mailqueue.rendering.process.host import Chamber
 from mailqueue.templates import store
-from mailqueue.templates.model import NewVersion, Template, Text, Version, Words
+from mailqueue.templates.model import NewVersion, TemplateRow, Text, VersionRow, Words
 
 Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 """Gives a connection outside of any transaction; none is held while something is rendered."""
@@ -22,8 +22,8 @@ _FIELDS = {"html": "html_body", "text": "text_body"}
 
 
 async def add(
-    lend: Lend, chamber: Chamber, template: Template, *, new: NewVersion, by: str
-) -> Version:
+    lend: Lend, chamber: Chamber, template: TemplateRow, *, new: NewVersion, by: str
+) -> VersionRow:
     """Make a draft, the next version of a template, once all its words compile.
 
     Raises:
@@ -96,8 +96,8 @@ def invalid(fault: TemplateFault) -> InvalidField:
 
 
 async def find(
-    conn: Conn, template: Template, *, number: int | None = None, version_id: UUID | None = None
-) -> Version:
+    conn: Conn, template: TemplateRow, *, number: int | None = None, version_id: UUID | None = None
+) -> VersionRow:
     """Return a version by number or id; the published one where neither is given.
 
     Raises:
@@ -111,20 +111,20 @@ async def find(
 
 
 async def list_all(
-    conn: Conn, template: Template, *, before: int | None = None, limit: int = MOST_LISTED
-) -> list[Version]:
+    conn: Conn, template: TemplateRow, *, before: int | None = None, limit: int = MOST_LISTED
+) -> list[VersionRow]:
     """List the versions of a template, newest first."""
     return await store.list_versions(conn, template.id, before=before, limit=limit)
 
 
-async def texts_of(conn: Conn, version: Version) -> list[Text]:
+async def texts_of(conn: Conn, version: VersionRow) -> list[Text]:
     """Return what a version says in each of its languages."""
     return await store.list_texts(conn, version.id)
 
 
 async def publish(
-    lend: Lend, chamber: Chamber, template: Template, version: Version, *, by: str
-) -> Version:
+    lend: Lend, chamber: Chamber, template: TemplateRow, version: VersionRow, *, by: str
+) -> VersionRow:
     """Have mail say what a version says from now on; the one before is archived.
 
     Raises:
@@ -151,7 +151,7 @@ async def _inlined(chamber: Chamber, html: str) -> str:
         raise invalid(exc) from None
 
 
-async def archive(conn: Conn, template: Template, version: Version, *, by: str) -> Version:
+async def archive(conn: Conn, template: TemplateRow, version: VersionRow, *, by: str) -> VersionRow:
     """Put a version away; where it was published, nothing more is accepted.
 
     Raises:

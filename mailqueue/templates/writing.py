@@ -7,7 +7,7 @@ from uuid import UUID
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.templates import store
-from mailqueue.templates.model import NewTemplate, Part, PartKind, Template
+from mailqueue.templates.model import NewTemplate, PartKind, PartRow, TemplateRow
 
 PLATFORM = "platform"
 """What commands call templates of no project."""
@@ -27,7 +27,7 @@ async def project_of(conn: Conn, project: str) -> UUID:
     return found
 
 
-async def create(conn: Conn, project_id: UUID | None, *, new: NewTemplate, by: str) -> Template:
+async def create(conn: Conn, project_id: UUID | None, *, new: NewTemplate, by: str) -> TemplateRow:
     """Make a template, still without a version; without a project it is the platform's.
 
     Raises:
@@ -41,7 +41,7 @@ async def create(conn: Conn, project_id: UUID | None, *, new: NewTemplate, by: s
 
 async def find(
     conn: Conn, project_id: UUID | None, *, slug: str | None = None, template_id: UUID | None = None
-) -> Template:
+) -> TemplateRow:
     """Return a template a project may send: its own, else the platform's.
 
     Raises:
@@ -55,7 +55,7 @@ async def find(
 
 async def find_own(
     conn: Conn, project_id: UUID | None, *, slug: str | None = None, template_id: UUID | None = None
-) -> Template:
+) -> TemplateRow:
     """Return a template a project may change.
 
     Raises:
@@ -76,7 +76,7 @@ async def list_all(
     q: str | None = None,
     after: str | None = None,
     limit: int = MOST_LISTED,
-) -> list[Template]:
+) -> list[TemplateRow]:
     """List templates by slug, those of the platform that the project has not overridden too.
 
     `after` is the slug the page before ended with; `q` is looked for in slug, name, description.
@@ -87,8 +87,8 @@ async def list_all(
 
 
 async def change(
-    conn: Conn, template: Template, *, changes: Mapping[str, object], by: str
-) -> Template:
+    conn: Conn, template: TemplateRow, *, changes: Mapping[str, object], by: str
+) -> TemplateRow:
     """Change name, description, category or language of a template.
 
     Raises:
@@ -100,7 +100,7 @@ async def change(
     return await find(conn, template.project_id, template_id=template.id)
 
 
-async def remove(conn: Conn, template: Template, *, by: str) -> None:
+async def remove(conn: Conn, template: TemplateRow, *, by: str) -> None:
     """Delete a template with its versions; mail accepted before is still rendered.
 
     Raises:
@@ -121,7 +121,7 @@ async def put_part(
     await store.put_part(conn, project_id, name=name, kind=kind, source=source, by=by)
 
 
-async def list_parts(conn: Conn, project_id: UUID | None) -> list[Part]:
+async def list_parts(conn: Conn, project_id: UUID | None) -> list[PartRow]:
     """List the layouts and partials a project's templates may name."""
     return await store.list_parts(conn, project_id)
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.webhooks import endpoints
-from mailqueue.webhooks.model import ENDED, Delivery, DeliveryLog, EventType, Filter, Status
+from mailqueue.webhooks.model import ENDED, DeliveryLog, DeliveryRow, EventType, Filter, Status
 from mailqueue.webhooks.store import deliveries as store
 
 MOST_LISTED = 1000
@@ -24,7 +24,7 @@ async def list_page(
     wanted: Filter = EVERYTHING,
     before: UUID | None = None,
     limit: int = 100,
-) -> list[Delivery]:
+) -> list[DeliveryRow]:
     """List the log, the newest first, behind the delivery of that id.
 
     Raises:
@@ -57,7 +57,7 @@ async def show(conn: Conn, project_id: UUID, webhook_id: UUID, delivery_id: UUID
 
 async def retry(
     conn: Conn, project_id: UUID, webhook_id: UUID, delivery_id: UUID, *, by: str
-) -> Delivery:
+) -> DeliveryRow:
     """Deliver one again, whatever became of it.
 
     Raises:
@@ -134,7 +134,7 @@ async def retry_many(
     )
 
 
-async def _find(conn: Conn, project_id: UUID, webhook_id: UUID, delivery_id: UUID) -> Delivery:
+async def _find(conn: Conn, project_id: UUID, webhook_id: UUID, delivery_id: UUID) -> DeliveryRow:
     found = await store.list_page(
         conn, project_id, webhook_id, wanted=EVERYTHING, delivery_id=delivery_id, limit=1
     )

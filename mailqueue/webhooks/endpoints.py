@@ -11,7 +11,7 @@ from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.sealing import Place
 from mailqueue.webhooks.acceptable import description_of, event_types_of, url_of
 from mailqueue.webhooks.ids import new_id
-from mailqueue.webhooks.model import Keys, Webhook, WithSecret
+from mailqueue.webhooks.model import Keys, WebhookRow, WithSecret
 from mailqueue.webhooks.signing import new_secret, secret_of
 from mailqueue.webhooks.store import endpoints as endpoints_store
 
@@ -76,7 +76,7 @@ async def project_named(conn: Conn, project: str) -> UUID:
     return found
 
 
-async def find(conn: Conn, project_id: UUID | None, webhook_id: UUID) -> Webhook:
+async def find(conn: Conn, project_id: UUID | None, webhook_id: UUID) -> WebhookRow:
     """Return one of a project's webhooks, or (None) one of whichever project.
 
     Raises:
@@ -92,7 +92,7 @@ async def find(conn: Conn, project_id: UUID | None, webhook_id: UUID) -> Webhook
 
 async def list_page(
     conn: Conn, project_id: UUID | None, *, after: UUID | None = None, limit: int = 100
-) -> list[Webhook]:
+) -> list[WebhookRow]:
     """List webhooks in the order they were made, of a project or (None) of all.
 
     Raises:
@@ -113,7 +113,7 @@ async def change(
     description: str | None,
     may_be_plain: bool,
     by: str,
-) -> Webhook:
+) -> WebhookRow:
     """Have events go elsewhere, or others. What waits goes to the new address, too.
 
     Raises:
@@ -136,7 +136,7 @@ async def change(
 
 async def switch(
     conn: Conn, project_id: UUID, webhook_id: UUID, *, is_enabled: bool, by: str
-) -> Webhook:
+) -> WebhookRow:
     """Tell a webhook nothing for now, or tell it again; what happens meanwhile it is never told.
 
     Raises:

@@ -69,7 +69,7 @@ ENDED = (Status.DELIVERED, Status.FAILED, Status.CANCELLED)
 
 
 @dataclass(frozen=True, slots=True)
-class Webhook:
+class WebhookRow:
     """One endpoint of a project, and how it answers; `circuit` as in view webhook_status."""
 
     id: UUID
@@ -94,7 +94,7 @@ class Webhook:
 class WithSecret:
     """A webhook and its secret, which is shown this once."""
 
-    webhook: Webhook
+    webhook: WebhookRow
     secret: Secret
 
 
@@ -113,7 +113,7 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class DeliveryRow:
     """One event on its way to one webhook, or what became of it."""
 
     id: UUID
@@ -144,7 +144,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class DeliveryAttemptRow:
     """One call of an endpoint; `response` is the first 4 kB of what it answered."""
 
     attempt: int
@@ -160,9 +160,9 @@ class Attempt:
 class DeliveryLog:
     """A delivery, what was sent and every attempt; `payload` None: it was erased."""
 
-    delivery: Delivery
+    delivery: DeliveryRow
     payload: Mapping[str, Any] | None
-    attempts: list[Attempt]
+    attempts: list[DeliveryAttemptRow]
 
 
 class Claimed(NamedTuple):

@@ -15,7 +15,7 @@ from mailqueue.vault.masterkey import MasterKey
 from mailqueue.webhooks import endpoints
 from mailqueue.webhooks.call import called
 from mailqueue.webhooks.ids import new_id
-from mailqueue.webhooks.model import TEST_TYPE, Ending, EventType, Webhook
+from mailqueue.webhooks.model import TEST_TYPE, Ending, EventType, WebhookRow
 from mailqueue.webhooks.signing import key_of
 from mailqueue.webhooks.store import deliveries as deliveries_store
 from mailqueue.webhooks.store import endpoints as endpoints_store
@@ -98,7 +98,7 @@ async def try_out(
     )
 
 
-def sample(kind: str, *, event_id: UUID, webhook: Webhook, now: datetime) -> bytes:
+def sample(kind: str, *, event_id: UUID, webhook: WebhookRow, now: datetime) -> bytes:
     """Make up an event that has every field, with `is_test` true. Pure."""
     bounced = kind in (EventType.HARD_BOUNCE, EventType.SOFT_BOUNCE)
     data = {

@@ -3,17 +3,20 @@
 import io
 from typing import Any
 
+from mailqueue.contract.suppression import SuppressionOutcome
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import wanted_of
 from mailqueue.suppression.lists import importing
-from mailqueue.suppression.model import Outcome, Tally
+from mailqueue.suppression.model import Tally
 from tests import make
 
 ANN = "ann@example.com"
 
 
-async def added(conn: Conn, *emails: str, project: str = "default", **words: Any) -> list[Outcome]:
+async def added(
+    conn: Conn, *emails: str, project: str = "default", **words: Any
+) -> list[SuppressionOutcome]:
     wanted = [wanted_of(email, **words) for email in emails]
     return [one.outcome for one in await entries.add(conn, project, wanted=wanted, by="tests")]
 

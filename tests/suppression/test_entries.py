@@ -6,11 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from mailqueue.contract.suppression import SuppressionOutcome, SuppressionReason
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import wanted_of
-from mailqueue.suppression.model import NewSuppression, Outcome, Reason
+from mailqueue.suppression.model import NewSuppression
 from tests import make
 from tests.suppression.listing import ANN, added, audits
 
@@ -31,10 +32,10 @@ async def is_written_to(conn: Conn, address: str, category: str = "transactional
 
 
 async def test_an_added_address_is_written_to_no_more(conn: Conn) -> None:
-    assert await added(conn, "Ann@Example.com", "bob@example.com") == [Outcome.ADDED] * 2
+    assert await added(conn, "Ann@Example.com", "bob@example.com") == [SuppressionOutcome.ADDED] * 2
 
     assert not await is_written_to(conn, "ANN@example.com")
-    assert await added(conn, ANN) == [Outcome.THERE_ALREADY]
+    assert await added(conn, ANN) == [SuppressionOutcome.THERE_ALREADY]
     ((actor, subject, detail),) = await audits(conn, "suppressions.added")
     assert (actor, subject, detail) == ("tests", "project default", {"added": 2, "renewed": 0})
 
@@ -46,18 +47,22 @@ async def test_a_category_stops_its_mail_only(conn: Conn) -> None:
     assert not await is_written_to(conn, ANN, "marketing")
     assert not (await entries.check(conn, "default", email=ANN)).is_suppressed
     found = await entries.check(conn, "default", email=ANN, category="marketing")
-    assert (found.is_suppressed, found.reason) == (True, Reason.MANUAL)
+    assert (found.is_suppressed, found.reason) == (True, SuppressionReason.MANUAL)
 
 
 async def test_what_lasts_longer_stays(conn: Conn) -> None:
     soon, later = (datetime.now(UTC) + timedelta(days=days) for days in (1, 2))
 
-    assert await added(conn, ANN, expires_at=later.isoformat()) == [Outcome.ADDED]
-    assert await added(conn, ANN, expires_at=soon.isoformat()) == [Outcome.THERE_ALREADY]
+    assert await added(conn, ANN, expires_at=later.isoformat()) == [SuppressionOutcome.ADDED]
+    assert await added(conn, ANN, expires_at=soon.isoformat()) == [SuppressionOutcome.THERE_ALREADY]
     await bounced(conn)
 
     (found,) = (await entries.check(conn, "default", email=ANN)).found
-    assert (found.reason, found.expires_at, found.detail) == (Reason.HARD_BOUNCE, None, "said no")
+    assert (found.reason, found.expires_at, found.detail) == (
+        SuppressionReason.HARD_BOUNCE,
+        None,
+        "said no",
+    )
 
 
 async def test_an_end_that_is_over_lets_mail_go_and_the_address_be_added_anew(conn: Conn) -> None:
@@ -65,12 +70,12 @@ async def test_an_end_that_is_over_lets_mail_go_and_the_address_be_added_anew(co
 
     assert await is_written_to(conn, ANN)
     assert await entries.list_page(conn, "default") == []
-    assert await added(conn, ANN) == [Outcome.RENEWED]
+    assert await added(conn, ANN) == [SuppressionOutcome.RENEWED]
     assert not await is_written_to(conn, ANN)
 
 
 async def test_a_domain_is_stopped_however_it_is_spelled(conn: Conn) -> None:
-    assert await added(conn, "ann@bücher.example") == [Outcome.ADDED]
+    assert await added(conn, "ann@bücher.example") == [SuppressionOutcome.ADDED]
 
     assert not await is_written_to(conn, "Ann@BÜCHER.example")
     assert not await is_written_to(conn, "ann@xn--bcher-kva.example")
@@ -172,7 +177,7 @@ async def test_pages_follow_each_other_newest_first(conn: Conn) -> None:
     ]
     found = await entries.list_page(conn, "default", having="@EXAMPLE.org")
     assert [one.address for one in found] == ["q1@example.org"]
-    assert len(await entries.list_page(conn, "default", reason=Reason.COMPLAINT)) == 5
+    assert len(await entries.list_page(conn, "default", reason=SuppressionReason.COMPLAINT)) == 5
     assert await entries.list_page(conn, "default", having="%") == []
     with pytest.raises(InvalidField):
         await entries.list_page(conn, "default", having="a\0b")

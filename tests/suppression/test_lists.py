@@ -10,13 +10,14 @@ from datetime import UTC, datetime, timedelta
 import orjson
 import pytest
 
+from mailqueue.contract.suppression import SuppressionReason
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.suppression import entries
 from mailqueue.suppression.lists import importing
 from mailqueue.suppression.lists.exporting import Format, export
-from mailqueue.suppression.model import Reason, Tally
+from mailqueue.suppression.model import Tally
 from tests import make
 from tests.suppression.listing import added, audits, imported
 
@@ -46,8 +47,8 @@ async def test_good_lines_are_taken_in_and_bad_ones_counted(conn: Conn) -> None:
     assert (tally.added, tally.there_already, tally.bad) == (1, 2, 2)
     assert [bad.line for bad in tally.errors] == [3, 6]
     assert {(one.address, one.reason) for one in await entries.list_page(conn, "default")} == {
-        ("a@example.com", Reason.HARD_BOUNCE),
-        ("there@example.com", Reason.MANUAL),
+        ("a@example.com", SuppressionReason.HARD_BOUNCE),
+        ("there@example.com", SuppressionReason.MANUAL),
     }
     assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.suppression_lines") == 0
 

@@ -8,15 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mailqueue.contract.suppression import BadLine, SuppressionReason
 from mailqueue.core.address import parse_address
 from mailqueue.core.errors import InvalidField
 from mailqueue.suppression.lists.formula import harmless, plain
 from mailqueue.suppression.lists.json_list import MOST_CHARACTERS
 from mailqueue.suppression.lists.reading import read_lines
-from mailqueue.suppression.model import BadLine, Line, Reason
+from mailqueue.suppression.model import Line
 
 
-def read(content: str | bytes, *, otherwise: Reason | None = None) -> list[Line | BadLine]:
+def read(
+    content: str | bytes, *, otherwise: SuppressionReason | None = None
+) -> list[Line | BadLine]:
     octets = content if isinstance(content, bytes) else content.encode()
     return list(read_lines(io.BytesIO(octets), otherwise=otherwise))
 
@@ -99,7 +102,7 @@ def test_all_columns_are_taken_and_others_passed_over() -> None:
     assert isinstance(line, Line)
     wanted = line.wanted
     assert (wanted.reason, wanted.category, wanted.detail) == (
-        Reason.UNSUBSCRIBED,
+        SuppressionReason.UNSUBSCRIBED,
         "marketing",
         "he asked",
     )
@@ -128,12 +131,13 @@ def test_a_faulty_value_is_told_by_its_name(record: dict[str, Any], field: str) 
 
 def test_a_reason_of_ones_own_keeps_that_of_the_list_as_detail() -> None:
     (line,) = read(
-        "reason,email\n550 5.1.1 no such user,ann@example.com\n", otherwise=Reason.HARD_BOUNCE
+        "reason,email\n550 5.1.1 no such user,ann@example.com\n",
+        otherwise=SuppressionReason.HARD_BOUNCE,
     )
 
     assert isinstance(line, Line)
     assert (line.wanted.reason, line.wanted.detail) == (
-        Reason.HARD_BOUNCE,
+        SuppressionReason.HARD_BOUNCE,
         "550 5.1.1 no such user",
     )
 

@@ -7,6 +7,7 @@ import pytest
 from psycopg.errors import InvalidParameterValue
 
 from mailqueue.api.emails import store as emails_store
+from mailqueue.contract.suppression import SuppressionReason
 from mailqueue.db.fetch import Conn
 from mailqueue.events import listing
 from mailqueue.events.model import Type
@@ -20,7 +21,7 @@ from mailqueue.senders.routes import manage as routes_manage
 from mailqueue.senders.routes.model import NewRoute
 from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import address_of
-from mailqueue.suppression.model import NewSuppression, Reason
+from mailqueue.suppression.model import NewSuppression
 from tests import make
 from tests.events.office import event, left, told
 from tests.mail.accept.ways import WAYS, Refused, Way, plain
@@ -49,7 +50,7 @@ DECOMPOSED = "victim@bu\u0308cher.example"
 
 
 async def suppress(conn: Conn, *addresses: str) -> None:
-    wanted = [NewSuppression(address_of(one), Reason.MANUAL) for one in addresses]
+    wanted = [NewSuppression(address_of(one), SuppressionReason.MANUAL) for one in addresses]
     await entries.add(conn, "default", wanted=wanted, by="tests")
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from mailqueue.db.fetch import Conn
 from mailqueue.rendering.process.host import Chamber
 from mailqueue.templates import versions, writing
-from mailqueue.templates.model import NewTemplate, NewVersion, Template, Version, Words
+from mailqueue.templates.model import NewTemplate, NewVersion, TemplateRow, VersionRow, Words
 
 CHAMBER = Chamber()  # one for all tests of a run: starting takes longer than most of them
 WELCOME = Words("Welcome, {{ name }}", "<p>Hello {{ name }}</p>", "Hello {{ name }}")
@@ -26,17 +26,17 @@ def lending(conn: Conn) -> Callable[[], AbstractAsyncContextManager[Conn]]:
 
 async def version_of(
     conn: Conn,
-    template: Template,
+    template: TemplateRow,
     words: Words | Mapping[str, Words] = WELCOME,
     **said: Any,
-) -> Version:
+) -> VersionRow:
     """Make a draft of a template."""
     by_language = {"": words} if isinstance(words, Words) else words
     new = NewVersion(by_language, **said)
     return await versions.add(lending(conn), CHAMBER, template, new=new, by="test")
 
 
-async def put_in_force(conn: Conn, template: Template, version: Version) -> Version:
+async def put_in_force(conn: Conn, template: TemplateRow, version: VersionRow) -> VersionRow:
     """Publish a version."""
     return await versions.publish(lending(conn), CHAMBER, template, version, by="test")
 
@@ -49,7 +49,7 @@ async def published(
     words: Words | Mapping[str, Words] = WELCOME,
     category: str | None = None,
     **said: Any,
-) -> Template:
+) -> TemplateRow:
     """Make a template with a published version."""
     new = NewTemplate(slug, category=category)
     template = await writing.create(conn, project_id, new=new, by="test")

@@ -9,8 +9,9 @@ from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint
 from mailqueue.api.projects.endpoints import PATH as PROJECTS
 from mailqueue.api.projects.endpoints import named
-from mailqueue.api.templates.schema import CloneTemplate, ShownTemplate
+from mailqueue.api.templates.schema import CloneTemplate
 from mailqueue.api.templates.views import shown
+from mailqueue.contract.templates import Template
 from mailqueue.core.errors import Conflict
 from mailqueue.templates import cloning, writing
 
@@ -24,7 +25,7 @@ class CopyTemplate(CloneTemplate):
     """Id or slug of the project that gets the copy."""
 
 
-async def copy(call: Call) -> ShownTemplate:
+async def copy(call: Call) -> Template:
     """Copy a template with its published version to a project."""
     wanted: CopyTemplate = call.body
     given = call.path["template"]
@@ -50,7 +51,7 @@ ENDPOINTS = (
         "Copy a template of a project to another.",
         copy,
         request=CopyTemplate,
-        response=ShownTemplate,
+        response=Template,
         status=HTTPStatus.CREATED,
         superadmin=True,
         description="With its published version, and the layouts and partials it was made with. "

@@ -1,7 +1,5 @@
 """The endpoints of subscription categories: what people find in the preference centre."""
 
-from dataclasses import dataclass
-from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated
 
@@ -10,8 +8,9 @@ from pydantic import Field
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.schema_base import StrictlyGiven
+from mailqueue.contract.suppression import Categories, Category, CategoryText
 from mailqueue.suppression.subscriptions import categories
-from mailqueue.suppression.subscriptions.model import Category
+from mailqueue.suppression.subscriptions.model import CategoryRow
 from mailqueue.tenants.model import Scope
 
 _TAG = "Subscriptions"
@@ -58,49 +57,20 @@ class NewCategory(CategoryChange):
     """What people read, such as Product updates."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownCategoryWords:
-    """How a category reads in one language."""
-
-    name: str | None
-    description: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ShownCategory:
-    """A category, as people find it in the preference centre."""
-
-    slug: str
-    name: str
-    description: str | None
-    translations: dict[str, ShownCategoryWords]
-    is_required: bool
-    place: int
-    created_at: datetime
-    updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ShownCategories:
-    """All categories of a project, in the order people see them."""
-
-    data: list[ShownCategory]
-
-
-async def list_(call: Call) -> ShownCategories:
+async def list_(call: Call) -> Categories:
     """List all."""
     async with call.connection() as conn:
         found = await categories.list_(conn, call.caller.project)
-    return ShownCategories([_shown(one) for one in found])
+    return Categories([_shown(one) for one in found])
 
 
-async def get(call: Call) -> ShownCategory:
+async def get(call: Call) -> Category:
     """Return one."""
     async with call.connection() as conn:
         return _shown(await categories.get(conn, call.caller.project, slug=call.path["slug"]))
 
 
-async def add(call: Call) -> ShownCategory:
+async def add(call: Call) -> Category:
     """Add one."""
     given = call.body.model_dump(exclude_unset=True)
     slug = given.pop("slug")
@@ -109,7 +79,7 @@ async def add(call: Call) -> ShownCategory:
     return _shown(made)
 
 
-async def change(call: Call) -> ShownCategory:
+async def change(call: Call) -> Category:
     """Change one."""
     given = call.body.model_dump(exclude_unset=True)
     slug, project = call.path["slug"], call.caller.project
@@ -125,13 +95,13 @@ async def remove(call: Call) -> None:
         await categories.remove(conn, project, slug=slug, by=call.by)
 
 
-def _shown(one: Category) -> ShownCategory:
-    return ShownCategory(
+def _shown(one: CategoryRow) -> Category:
+    return Category(
         slug=one.slug,
         name=one.name,
         description=one.description,
         translations={
-            tag: ShownCategoryWords(words.get("name"), words.get("description"))
+            tag: CategoryText(words.get("name"), words.get("description"))
             for tag, words in one.translations.items()
         },
         is_required=one.is_required,
@@ -148,7 +118,7 @@ ENDPOINTS = (
         Scope.SUPPRESSION_MANAGE,
         "List the categories people can choose from.",
         list_,
-        response=ShownCategories,
+        response=Categories,
         tag=_TAG,
         test_keys=ForTestKeys.READ,
     ),
@@ -159,7 +129,7 @@ ENDPOINTS = (
         "Add a category.",
         add,
         request=NewCategory,
-        response=ShownCategory,
+        response=Category,
         status=HTTPStatus.CREATED,
         tag=_TAG,
         example={
@@ -178,7 +148,7 @@ ENDPOINTS = (
         Scope.SUPPRESSION_MANAGE,
         "Show a category.",
         get,
-        response=ShownCategory,
+        response=Category,
         tag=_TAG,
         test_keys=ForTestKeys.READ,
     ),
@@ -189,7 +159,7 @@ ENDPOINTS = (
         "Change a category.",
         change,
         request=CategoryChange,
-        response=ShownCategory,
+        response=Category,
         tag=_TAG,
         example={"name": "News", "place": 10},
         test_keys=ForTestKeys.REFUSED,

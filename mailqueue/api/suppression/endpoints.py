@@ -5,24 +5,30 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.pagination import key_of, page_of
 from mailqueue.api.suppression.lists import LIST_ENDPOINTS
 from mailqueue.api.suppression.schema import (
-    AddedSuppression,
-    AddedSuppressions,
     AddSuppressions,
-    CheckedSuppression,
     CheckQuery,
-    EndedSuppression,
-    KnownSuppression,
-    RemovedSuppression,
     RemoveQuery,
-    ShownSuppression,
     SuppressionItem,
     SuppressionsQuery,
 )
 from mailqueue.contract.page import Page
+from mailqueue.contract.suppression import (
+    AddedSuppression,
+    AddedSuppressions,
+    CheckedSuppression,
+    EndedSuppression,
+    KnownSuppression,
+    RemovedSuppression,
+    Suppression,
+)
 from mailqueue.core.errors import InvalidField
 from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import reason_of, wanted_of
-from mailqueue.suppression.model import NewSuppression, PastSuppression, Suppression
+from mailqueue.suppression.model import (
+    EndedSuppressionRow,
+    NewSuppression,
+    SuppressionRow,
+)
 from mailqueue.tenants.model import Scope
 
 _TAG = "Suppressions"
@@ -59,7 +65,7 @@ def _wanted(body: AddSuppressions) -> list[NewSuppression]:
     return wanted
 
 
-async def list_(call: Call) -> Page[ShownSuppression]:
+async def list_(call: Call) -> Page[Suppression]:
     """List who is not written to, the newest first."""
     query: SuppressionsQuery = call.query
     (before,) = key_of(query.cursor, int)
@@ -118,7 +124,7 @@ async def show(call: Call) -> KnownSuppression:
     )
 
 
-def _past(one: PastSuppression) -> EndedSuppression:
+def _past(one: EndedSuppressionRow) -> EndedSuppression:
     return EndedSuppression(
         reason=one.reason,
         category=one.category,
@@ -133,9 +139,9 @@ def _past(one: PastSuppression) -> EndedSuppression:
     )
 
 
-def shown(one: Suppression) -> ShownSuppression:
+def shown(one: SuppressionRow) -> Suppression:
     """Return a suppression as callers see it."""
-    return ShownSuppression(
+    return Suppression(
         email=one.address,
         email_hash=one.address_hash,
         reason=one.reason,
@@ -169,7 +175,7 @@ ENDPOINTS = (
         "List who is not written to, the newest first.",
         list_,
         query=SuppressionsQuery,
-        response=Page[ShownSuppression],
+        response=Page[Suppression],
         tag=_TAG,
         test_keys=ForTestKeys.READ,
     ),

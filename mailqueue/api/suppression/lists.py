@@ -5,7 +5,11 @@ from starlette.responses import StreamingResponse
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.spool import spooled
-from mailqueue.api.suppression.schema import ExportQuery, ImportedSuppressions, ImportQuery
+from mailqueue.api.suppression.schema import (
+    ExportQuery,
+    ImportQuery,
+)
+from mailqueue.contract.suppression import ImportedSuppressions
 from mailqueue.suppression.acceptable import category_of, reason_of
 from mailqueue.suppression.lists.exporting import Format, export
 from mailqueue.suppression.lists.importing import import_list

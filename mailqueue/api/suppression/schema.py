@@ -1,16 +1,13 @@
 """What is asked and answered about suppressions."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
-from uuid import UUID
 
 from pydantic import Field, model_validator
 
 from mailqueue.api.http.pagination import PageQuery
 from mailqueue.api.http.schema_base import Given
 from mailqueue.suppression.lists.exporting import Format
-from mailqueue.suppression.model import BadLine, Outcome, Reason
 
 Word = Annotated[str, Field(max_length=998)]
 ReasonWord = Literal[
@@ -111,95 +108,3 @@ class ExportQuery(Given):
     """Only those with this reason."""
     category: Word | None = None
     """Only those of this category."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShownSuppression:
-    """An address that is not written to; category "": none of its mail, "*": no marketing.
-
-    `email` is null where the person was erased. `email_id` is the mail that caused it.
-    """
-
-    email: str | None
-    email_hash: str
-    reason: Reason
-    category: str
-    detail: str | None
-    created_at: datetime
-    expires_at: datetime | None
-    email_id: UUID | None
-    source: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class EndedSuppression:
-    """One that holds no more, and who ended it why."""
-
-    reason: Reason
-    category: str
-    detail: str | None
-    created_at: datetime
-    expires_at: datetime | None
-    email_id: UUID | None
-    source: str | None
-    ended_at: datetime
-    ended_by: str
-    ended_why: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class KnownSuppression:
-    """What holds and held for an address; `email` is null where it is not known."""
-
-    email: str | None
-    email_hash: str
-    suppressions: list[ShownSuppression]
-    history: list[EndedSuppression]
-
-
-@dataclass(frozen=True, slots=True)
-class AddedSuppression:
-    """What became of one address, in the order they were given."""
-
-    email: str
-    email_hash: str
-    status: Outcome
-
-
-@dataclass(frozen=True, slots=True)
-class AddedSuppressions:
-    """What became of all."""
-
-    data: list[AddedSuppression]
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedSuppression:
-    """Whether an address is written to, and all that is in force for it."""
-
-    email: str
-    email_hash: str
-    suppressed: bool
-    reason: Reason | None
-    suppressions: list[ShownSuppression]
-
-
-@dataclass(frozen=True, slots=True)
-class RemovedSuppression:
-    """An address that is written to again, and how many suppressions ended."""
-
-    email: str | None
-    email_hash: str
-    removed: int
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedSuppressions:
-    """What became of a list; of the bad lines the first thousand are told."""
-
-    added: int
-    renewed: int
-    there_already: int
-    bad: int
-    errors: list[BadLine]
-    dry_run: bool

@@ -11,13 +11,12 @@ from mailqueue.api.templates.schema import (
     ChangeTemplate,
     CloneTemplate,
     CreateTemplate,
-    ShownPreview,
-    ShownTemplate,
     TemplatesQuery,
 )
 from mailqueue.api.templates.versions import VERSION_ENDPOINTS
 from mailqueue.api.templates.views import shown, template_of
 from mailqueue.contract.page import Page
+from mailqueue.contract.templates import Preview, Template
 from mailqueue.core.errors import NotFound
 from mailqueue.templates import cloning, trying, versions, writing
 from mailqueue.templates.model import NewTemplate
@@ -28,7 +27,7 @@ _ONE = PATH + "/{template}"
 _TAG = "Templates"
 
 
-async def create(call: Call) -> ShownTemplate:
+async def create(call: Call) -> Template:
     """Make a template."""
     wanted: CreateTemplate = call.body
     new = NewTemplate(
@@ -42,7 +41,7 @@ async def create(call: Call) -> ShownTemplate:
         return shown(await writing.create(conn, call.caller.project_id, new=new, by=call.by))
 
 
-async def index(call: Call) -> Page[ShownTemplate]:
+async def index(call: Call) -> Page[Template]:
     """List templates by slug."""
     query: TemplatesQuery = call.query
     (after,) = key_of(query.cursor, str)
@@ -59,13 +58,13 @@ async def index(call: Call) -> Page[ShownTemplate]:
     return page_of([shown(one) for one in found], query.limit, key=lambda one: (one.slug,))
 
 
-async def show(call: Call) -> ShownTemplate:
+async def show(call: Call) -> Template:
     """Show a template."""
     async with call.connection() as conn:
         return shown(await template_of(call, conn))
 
 
-async def change(call: Call) -> ShownTemplate:
+async def change(call: Call) -> Template:
     """Change what is said about a template."""
     wanted: ChangeTemplate = call.body
     changes = wanted.model_dump(exclude_unset=True)
@@ -83,7 +82,7 @@ async def remove(call: Call) -> None:
         await writing.remove(conn, template, by=call.by)
 
 
-async def clone(call: Call) -> ShownTemplate:
+async def clone(call: Call) -> Template:
     """Copy a template with its published version."""
     wanted: CloneTemplate = call.body
     own = call.caller.project_id
@@ -97,7 +96,7 @@ async def clone(call: Call) -> ShownTemplate:
         return shown(copy)
 
 
-async def preview(call: Call) -> ShownPreview:
+async def preview(call: Call) -> Preview:
     """Render a version with sample data."""
     asked: AskPreview = call.body
     async with call.connection() as conn:
@@ -110,7 +109,7 @@ async def preview(call: Call) -> ShownPreview:
     made = await trying.preview(
         call.services.chamber, template, version, words, variables=asked.variables
     )
-    return ShownPreview(
+    return Preview(
         version=made.version,
         language=made.language,
         subject=made.subject,
@@ -129,7 +128,7 @@ ENDPOINTS = (
         "Create a template.",
         create,
         request=CreateTemplate,
-        response=ShownTemplate,
+        response=Template,
         status=HTTPStatus.CREATED,
         tag=_TAG,
         description="It says nothing before a version of it is published.",
@@ -143,7 +142,7 @@ ENDPOINTS = (
         "List templates by slug, those of the platform among them.",
         index,
         query=TemplatesQuery,
-        response=Page[ShownTemplate],
+        response=Page[Template],
         tag=_TAG,
         description="A template of the project stands for the platform's of the same slug.",
         test_keys=ForTestKeys.READ,
@@ -154,7 +153,7 @@ ENDPOINTS = (
         Scope.TEMPLATE_READ,
         "Show a template, by id or slug.",
         show,
-        response=ShownTemplate,
+        response=Template,
         tag=_TAG,
         test_keys=ForTestKeys.READ,
     ),
@@ -165,7 +164,7 @@ ENDPOINTS = (
         "Change what is said about a template.",
         change,
         request=ChangeTemplate,
-        response=ShownTemplate,
+        response=Template,
         tag=_TAG,
         description="What is left out stays as it is.",
         example={"name": "Welcome aboard"},
@@ -189,7 +188,7 @@ ENDPOINTS = (
         "Copy a template with its published version.",
         clone,
         request=CloneTemplate,
-        response=ShownTemplate,
+        response=Template,
         status=HTTPStatus.CREATED,
         tag=_TAG,
         description="A template of the platform is changed by copying it under its own slug.",
@@ -203,7 +202,7 @@ ENDPOINTS = (
         "Render a version with sample data.",
         preview,
         request=AskPreview,
-        response=ShownPreview,
+        response=Preview,
         tag=_TAG,
         once=Once.NEVER,
         description="The published version, or the newest draft where none is published, unless "

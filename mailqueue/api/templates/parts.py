@@ -4,9 +4,10 @@ from http import HTTPStatus
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
-from mailqueue.api.templates.schema import PutPart, ShownPart
+from mailqueue.api.templates.schema import PutPart
 from mailqueue.api.templates.views import shown_part
 from mailqueue.contract.page import Page
+from mailqueue.contract.templates import TemplatePart
 from mailqueue.core.errors import NotFound
 from mailqueue.templates import writing
 from mailqueue.tenants.model import Scope
@@ -16,14 +17,14 @@ _ONE = _PATH + "/{name}"
 _TAG = "Templates"
 
 
-async def index(call: Call) -> Page[ShownPart]:
+async def index(call: Call) -> Page[TemplatePart]:
     """List layouts and partials by name."""
     async with call.connection() as conn:
         found = await writing.list_parts(conn, call.caller.project_id)
     return Page([shown_part(one) for one in found], None)
 
 
-async def show(call: Call) -> ShownPart:
+async def show(call: Call) -> TemplatePart:
     """Show a layout or partial: the project's, else the platform's."""
     name = call.path["name"]
     async with call.connection() as conn:
@@ -34,7 +35,7 @@ async def show(call: Call) -> ShownPart:
     raise NotFound("layout or partial", name[:100])
 
 
-async def put(call: Call) -> ShownPart:
+async def put(call: Call) -> TemplatePart:
     """Make or replace a layout or partial."""
     wanted: PutPart = call.body
     own, name = call.caller.project_id, call.path["name"]
@@ -60,7 +61,7 @@ PART_ENDPOINTS = (
         Scope.TEMPLATE_READ,
         "List layouts and partials by name, those of the platform among them.",
         index,
-        response=Page[ShownPart],
+        response=Page[TemplatePart],
         tag=_TAG,
         test_keys=ForTestKeys.READ,
     ),
@@ -70,7 +71,7 @@ PART_ENDPOINTS = (
         Scope.TEMPLATE_READ,
         "Show a layout or partial.",
         show,
-        response=ShownPart,
+        response=TemplatePart,
         tag=_TAG,
         test_keys=ForTestKeys.READ,
     ),
@@ -81,7 +82,7 @@ PART_ENDPOINTS = (
         "Make or replace a layout or partial.",
         put,
         request=PutPart,
-        response=ShownPart,
+        response=TemplatePart,
         tag=_TAG,
         description="A version keeps those it was made with: make another to have it changed.",
         example={"kind": "partial", "source": "<p>Acme Corp, Main Street 1</p>"},

@@ -1,9 +1,6 @@
 """What is asked and answered about templates."""
 
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated, Any, Literal
-from uuid import UUID
 
 from pydantic import Field
 
@@ -133,90 +130,3 @@ class DiffQuery(Given):
     """Number of the newer version."""
     language: Language | None = None
     """Language to compare them in, such as `de`; the template's own if left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShownTemplate:
-    """A template; `is_platform`: it is everybody's, and changed by administrators only."""
-
-    id: UUID
-    slug: str
-    name: str
-    description: str | None
-    category: str
-    language: str
-    is_platform: bool
-    published_version: int | None
-    newest_version: int | None
-    created_by: str
-    created_at: datetime
-    updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ShownVersion:
-    """A version without its words."""
-
-    id: UUID
-    version: int
-    status: str
-    languages: list[str]
-    variables_schema: dict[str, Any] | None
-    inline_css: bool
-    note: str | None
-    created_by: str
-    created_at: datetime
-    published_at: datetime | None
-    archived_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class ShownTranslation:
-    """What a version says in one language; a text of null is made of each mail's HTML."""
-
-    subject: str
-    html_body: str | None
-    text_body: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ShownWords:
-    """A version with what it says, in the template's language and in all."""
-
-    version: ShownVersion
-    subject: str
-    html_body: str | None
-    text_body: str | None
-    translations: dict[str, ShownTranslation]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownDiff:
-    """What two versions say differently, as a unified diff of subject, HTML and text."""
-
-    diff: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShownPreview:
-    """What a mail would say, the bytes of its bodies, and what somebody should look at."""
-
-    version: int
-    language: str
-    subject: str
-    html_body: str | None
-    text_body: str
-    size_bytes: int
-    warnings: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownPart:
-    """A layout or partial."""
-
-    name: str
-    kind: str
-    source: str
-    is_platform: bool
-    updated_by: str
-    updated_at: datetime

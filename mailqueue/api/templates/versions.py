@@ -8,12 +8,10 @@ from mailqueue.api.http.pagination import PageQuery, key_of, page_of
 from mailqueue.api.templates.schema import (
     CreateVersion,
     DiffQuery,
-    ShownDiff,
-    ShownVersion,
-    ShownWords,
 )
 from mailqueue.api.templates.views import shown_version, shown_words, template_of, version_of
 from mailqueue.contract.page import Page
+from mailqueue.contract.templates import TemplateContent, TemplateDiff, TemplateVersion
 from mailqueue.core.errors import InvalidField
 from mailqueue.templates import trying, versions
 from mailqueue.templates.model import NewVersion, Words
@@ -24,7 +22,7 @@ _ONE = _PATH + "/{version}"
 _TAG = "Templates"
 
 
-async def create(call: Call) -> ShownVersion:
+async def create(call: Call) -> TemplateVersion:
     """Make a draft."""
     wanted: CreateVersion = call.body
     async with call.connection() as conn:
@@ -40,7 +38,7 @@ async def create(call: Call) -> ShownVersion:
     return shown_version(made)
 
 
-async def index(call: Call) -> Page[ShownVersion]:
+async def index(call: Call) -> Page[TemplateVersion]:
     """List versions, newest first."""
     query: PageQuery = call.query
     (before,) = key_of(query.cursor, int)
@@ -51,7 +49,7 @@ async def index(call: Call) -> Page[ShownVersion]:
     return page_of(shown, query.limit, key=lambda one: (one.version,))
 
 
-async def show(call: Call) -> ShownWords:
+async def show(call: Call) -> TemplateContent:
     """Show a version with what it says."""
     async with call.connection() as conn:
         template = await template_of(call, conn)
@@ -59,7 +57,7 @@ async def show(call: Call) -> ShownWords:
         return shown_words(template, version, await versions.texts_of(conn, version))
 
 
-async def publish(call: Call) -> ShownVersion:
+async def publish(call: Call) -> TemplateVersion:
     """Have mail say what a version says."""
     async with call.connection() as conn:
         template = await template_of(call, conn, to_change=True)
@@ -70,7 +68,7 @@ async def publish(call: Call) -> ShownVersion:
     return shown_version(made)
 
 
-async def archive(call: Call) -> ShownVersion:
+async def archive(call: Call) -> TemplateVersion:
     """Put a version away."""
     async with call.connection() as conn:
         template = await template_of(call, conn, to_change=True)
@@ -78,14 +76,14 @@ async def archive(call: Call) -> ShownVersion:
         return shown_version(await versions.archive(conn, template, version, by=call.by))
 
 
-async def diff(call: Call) -> ShownDiff:
+async def diff(call: Call) -> TemplateDiff:
     """Show what two versions say differently."""
     asked: DiffQuery = call.query
     async with call.connection() as conn:
         template = await template_of(call, conn)
         old = await versions.find(conn, template, number=asked.from_)
         new = await versions.find(conn, template, number=asked.to)
-        return ShownDiff(await trying.diff(conn, template, old, new, language=asked.language))
+        return TemplateDiff(await trying.diff(conn, template, old, new, language=asked.language))
 
 
 VERSION_ENDPOINTS = (
@@ -96,7 +94,7 @@ VERSION_ENDPOINTS = (
         "Create a version, as a draft.",
         create,
         request=CreateVersion,
-        response=ShownVersion,
+        response=TemplateVersion,
         status=HTTPStatus.CREATED,
         tag=_TAG,
         once=Once.APART,
@@ -124,7 +122,7 @@ VERSION_ENDPOINTS = (
         "List versions, newest first.",
         index,
         query=PageQuery,
-        response=Page[ShownVersion],
+        response=Page[TemplateVersion],
         tag=_TAG,
         test_keys=ForTestKeys.READ,
     ),
@@ -135,7 +133,7 @@ VERSION_ENDPOINTS = (
         "Show what two versions say differently.",
         diff,
         query=DiffQuery,
-        response=ShownDiff,
+        response=TemplateDiff,
         tag=_TAG,
         test_keys=ForTestKeys.READ,
     ),
@@ -145,7 +143,7 @@ VERSION_ENDPOINTS = (
         Scope.TEMPLATE_READ,
         "Show a version with what it says, by id or number.",
         show,
-        response=ShownWords,
+        response=TemplateContent,
         tag=_TAG,
         test_keys=ForTestKeys.READ,
     ),
@@ -155,7 +153,7 @@ VERSION_ENDPOINTS = (
         Scope.TEMPLATE_WRITE,
         "Have mail say what a version says.",
         publish,
-        response=ShownVersion,
+        response=TemplateVersion,
         tag=_TAG,
         once=Once.APART,
         description="The version published before is archived, and can be published again.",
@@ -167,7 +165,7 @@ VERSION_ENDPOINTS = (
         Scope.TEMPLATE_WRITE,
         "Put a version away.",
         archive,
-        response=ShownVersion,
+        response=TemplateVersion,
         tag=_TAG,
         description="Where it was the published one, nothing more is accepted from the template.",
         test_keys=ForTestKeys.REFUSED,

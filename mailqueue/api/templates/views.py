@@ -3,22 +3,22 @@
 from uuid import UUID
 
 from mailqueue.api.http.context import Call
-from mailqueue.api.templates.schema import (
-    ShownPart,
-    ShownTemplate,
-    ShownTranslation,
-    ShownVersion,
-    ShownWords,
+from mailqueue.contract.templates import (
+    Template,
+    TemplateContent,
+    TemplatePart,
+    TemplateText,
+    TemplateVersion,
 )
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.templates import versions, writing
-from mailqueue.templates.model import Part, Template, Text, Version
+from mailqueue.templates.model import PartRow, TemplateRow, Text, VersionRow
 
 _DIGITS = 9
 
 
-async def template_of(call: Call, conn: Conn, *, to_change: bool = False) -> Template:
+async def template_of(call: Call, conn: Conn, *, to_change: bool = False) -> TemplateRow:
     """Find the template a path names by id or slug."""
     find = writing.find_own if to_change else writing.find
     given = call.path["template"]
@@ -29,7 +29,7 @@ async def template_of(call: Call, conn: Conn, *, to_change: bool = False) -> Tem
         return await find(conn, own, slug=given[:100])
 
 
-async def version_of(call: Call, conn: Conn, template: Template) -> Version:
+async def version_of(call: Call, conn: Conn, template: TemplateRow) -> VersionRow:
     """Find the version a path names by id or number."""
     given = call.path["version"]
     if given.isascii() and given.isdigit() and len(given) <= _DIGITS:
@@ -40,9 +40,9 @@ async def version_of(call: Call, conn: Conn, template: Template) -> Version:
         raise NotFound("version", given[:100]) from None
 
 
-def shown(one: Template) -> ShownTemplate:
+def shown(one: TemplateRow) -> Template:
     """Return a template as callers see it."""
-    return ShownTemplate(
+    return Template(
         id=one.id,
         slug=one.slug,
         name=one.name,
@@ -58,9 +58,9 @@ def shown(one: Template) -> ShownTemplate:
     )
 
 
-def shown_version(one: Version) -> ShownVersion:
+def shown_version(one: VersionRow) -> TemplateVersion:
     """Return a version as callers see it."""
-    return ShownVersion(
+    return TemplateVersion(
         id=one.id,
         version=one.version,
         status=one.status,
@@ -75,15 +75,14 @@ def shown_version(one: Version) -> ShownVersion:
     )
 
 
-def shown_words(template: Template, version: Version, texts: list[Text]) -> ShownWords:
+def shown_words(template: TemplateRow, version: VersionRow, texts: list[Text]) -> TemplateContent:
     """Return a version with what it says."""
     said = {
-        text.language: ShownTranslation(text.subject, text.html_body, text.text_body)
-        for text in texts
+        text.language: TemplateText(text.subject, text.html_body, text.text_body) for text in texts
     }
     # The language of a template may have changed since.
     main = said.get(template.language) or next(iter(said.values()))
-    return ShownWords(
+    return TemplateContent(
         version=shown_version(version),
         subject=main.subject,
         html_body=main.html_body,
@@ -92,9 +91,9 @@ def shown_words(template: Template, version: Version, texts: list[Text]) -> Show
     )
 
 
-def shown_part(one: Part) -> ShownPart:
+def shown_part(one: PartRow) -> TemplatePart:
     """Return a layout or partial as callers see it."""
-    return ShownPart(
+    return TemplatePart(
         name=one.name,
         kind=one.kind,
         source=one.source,

@@ -9,27 +9,29 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.kek_header import lent_key, own_key_of
 from mailqueue.api.http.pagination import key_of, page_of
 from mailqueue.api.webhooks.schema import (
-    HookTried,
     LogQuery,
     RangeRetry,
-    Retried,
-    ShownAttempt,
-    ShownDelivery,
-    ShownLog,
     TestAsked,
 )
 from mailqueue.contract.page import Page
+from mailqueue.contract.webhooks import (
+    Delivery,
+    DeliveryAttempt,
+    DeliveryDetail,
+    RetriedDeliveries,
+    WebhookTest,
+)
 from mailqueue.db.fetch import Conn
 from mailqueue.tenants.model import Scope
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.webhooks import deliveries, trial
-from mailqueue.webhooks.model import Attempt, Delivery, Filter, Status
+from mailqueue.webhooks.model import DeliveryAttemptRow, DeliveryRow, Filter, Status
 
 _TAG = "Webhooks"
 _ONE = "/v1/webhooks/{webhook_id}"
 
 
-async def index(call: Call) -> Page[ShownDelivery]:
+async def index(call: Call) -> Page[Delivery]:
     """List deliveries, the newest first."""
     query: LogQuery = call.query
     (before,) = key_of(query.cursor, UUID)
@@ -53,17 +55,19 @@ async def index(call: Call) -> Page[ShownDelivery]:
     return Page([shown(one) for one in page.data], page.next_cursor)
 
 
-async def show(call: Call) -> ShownLog:
+async def show(call: Call) -> DeliveryDetail:
     """Show a delivery with what was told and every attempt."""
     async with call.connection() as conn:
         found = await deliveries.show(
             conn, call.caller.project_id, call.id("webhook_id"), call.id("delivery_id")
         )
     payload = None if found.payload is None else dict(found.payload)
-    return ShownLog(shown(found.delivery), payload, [_shown_attempt(one) for one in found.attempts])
+    return DeliveryDetail(
+        shown(found.delivery), payload, [_shown_attempt(one) for one in found.attempts]
+    )
 
 
-async def retry(call: Call) -> ShownDelivery:
+async def retry(call: Call) -> Delivery:
     """Deliver one again."""
     async with call.connection() as conn:
         found = await deliveries.retry(
@@ -76,7 +80,7 @@ async def retry(call: Call) -> ShownDelivery:
     return shown(found)
 
 
-async def retry_many(call: Call) -> Retried:
+async def retry_many(call: Call) -> RetriedDeliveries:
     """Deliver again what was told in a time."""
     body: RangeRetry = call.body
     async with call.connection() as conn:
@@ -91,10 +95,10 @@ async def retry_many(call: Call) -> Retried:
             most=body.limit,
             by=call.by,
         )
-    return Retried(count)
+    return RetriedDeliveries(count)
 
 
-async def test(call: Call) -> HookTried:
+async def test(call: Call) -> WebhookTest:
     """Send a made-up event and yield what came back."""
     body: TestAsked = call.body
     own = own_key_of(call.request)
@@ -116,7 +120,7 @@ async def test(call: Call) -> HookTried:
         )
     finally:
         poster.close()
-    return HookTried(
+    return WebhookTest(
         success=done.is_delivered,
         delivery_id=done.delivery_id,
         event_id=done.event_id,
@@ -128,9 +132,9 @@ async def test(call: Call) -> HookTried:
     )
 
 
-def shown(one: Delivery) -> ShownDelivery:
+def shown(one: DeliveryRow) -> Delivery:
     """Return a delivery as callers see it."""
-    return ShownDelivery(
+    return Delivery(
         id=one.id,
         webhook_id=one.webhook_id,
         event_id=one.event_id,
@@ -148,8 +152,8 @@ def shown(one: Delivery) -> ShownDelivery:
     )
 
 
-def _shown_attempt(one: Attempt) -> ShownAttempt:
-    return ShownAttempt(
+def _shown_attempt(one: DeliveryAttemptRow) -> DeliveryAttempt:
+    return DeliveryAttempt(
         attempt=one.attempt,
         tried_at=one.tried_at,
         response_status=one.status_code,
@@ -168,7 +172,7 @@ LOG_ENDPOINTS = (
         "Send a made-up event to a webhook and say what came back.",
         test,
         request=TestAsked,
-        response=HookTried,
+        response=WebhookTest,
         tag=_TAG,
         once=Once.APART,
         example={"type": "email.delivered"},
@@ -182,7 +186,7 @@ LOG_ENDPOINTS = (
         "List deliveries, the newest first.",
         index,
         query=LogQuery,
-        response=Page[ShownDelivery],
+        response=Page[Delivery],
         tag=_TAG,
         test_keys=ForTestKeys.OWN,
     ),
@@ -193,7 +197,7 @@ LOG_ENDPOINTS = (
         "Deliver again what was told in a time.",
         retry_many,
         request=RangeRetry,
-        response=Retried,
+        response=RetriedDeliveries,
         tag=_TAG,
         example={"since": "2026-11-20T08:00:00Z", "until": "2026-11-20T12:00:00Z"},
         description="What failed or was cancelled, unless other states are named. At most 10,000 "
@@ -206,7 +210,7 @@ LOG_ENDPOINTS = (
         Scope.WEBHOOK_MANAGE,
         "Show a delivery with what was told and every attempt.",
         show,
-        response=ShownLog,
+        response=DeliveryDetail,
         tag=_TAG,
         test_keys=ForTestKeys.OWN,
     ),
@@ -216,7 +220,7 @@ LOG_ENDPOINTS = (
         Scope.WEBHOOK_MANAGE,
         "Deliver one again, from the first attempt.",
         retry,
-        response=ShownDelivery,
+        response=Delivery,
         tag=_TAG,
         test_keys=ForTestKeys.OWN,
     ),

@@ -11,25 +11,22 @@ from mailqueue.api.http.pagination import PageQuery, key_of, page_of
 from mailqueue.api.webhooks.deliveries import LOG_ENDPOINTS
 from mailqueue.api.webhooks.schema import (
     HookChange,
-    MadeHook,
     NewHook,
     SecretRotation,
-    ShownHook,
-    ShownType,
-    ShownTypes,
 )
 from mailqueue.contract.page import Page
+from mailqueue.contract.webhooks import CreatedWebhook, Webhook, WebhookEventType, WebhookEventTypes
 from mailqueue.tenants.model import Scope
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.webhooks import endpoints
-from mailqueue.webhooks.model import MEANING_BY_TYPE, Webhook, WithSecret
+from mailqueue.webhooks.model import MEANING_BY_TYPE, WebhookRow, WithSecret
 
 _TAG = "Webhooks"
 _ONE = "/v1/webhooks/{webhook_id}"
 _WARNING = "Keep the secret now: it is not shown again."
 
 
-async def create(call: Call) -> MadeHook:
+async def create(call: Call) -> CreatedWebhook:
     """Register a webhook."""
     body: NewHook = call.body
     master, own = master_key_of(call.settings), own_key_of(call.request)
@@ -51,7 +48,7 @@ async def create(call: Call) -> MadeHook:
     return _made(added)
 
 
-async def index(call: Call) -> Page[ShownHook]:
+async def index(call: Call) -> Page[Webhook]:
     """List the project's webhooks in the order they were made."""
     query: PageQuery = call.query
     (after,) = key_of(query.cursor, UUID)
@@ -63,18 +60,20 @@ async def index(call: Call) -> Page[ShownHook]:
     return Page([shown(one) for one in page.data], page.next_cursor)
 
 
-async def list_types(call: Call) -> ShownTypes:  # noqa: ARG001
+async def list_types(call: Call) -> WebhookEventTypes:  # noqa: ARG001
     """List what a webhook can be told."""
-    return ShownTypes([ShownType(one, words) for one, words in MEANING_BY_TYPE.items()])
+    return WebhookEventTypes(
+        [WebhookEventType(one, words) for one, words in MEANING_BY_TYPE.items()]
+    )
 
 
-async def show(call: Call) -> ShownHook:
+async def show(call: Call) -> Webhook:
     """Show one."""
     async with call.connection() as conn:
         return shown(await endpoints.find(conn, call.caller.project_id, call.id("webhook_id")))
 
 
-async def change(call: Call) -> ShownHook:
+async def change(call: Call) -> Webhook:
     """Change one; what is left out stays."""
     body: HookChange = call.body
     project_id, webhook_id = call.caller.project_id, call.id("webhook_id")
@@ -109,12 +108,12 @@ async def change(call: Call) -> ShownHook:
     return shown(now)
 
 
-async def enable(call: Call) -> ShownHook:
+async def enable(call: Call) -> Webhook:
     """Tell a webhook again."""
     return shown(await _switched(call, call.id("webhook_id"), is_enabled=True))
 
 
-async def disable(call: Call) -> ShownHook:
+async def disable(call: Call) -> Webhook:
     """Tell a webhook nothing for now."""
     return shown(await _switched(call, call.id("webhook_id"), is_enabled=False))
 
@@ -125,7 +124,7 @@ async def remove(call: Call) -> None:
         await endpoints.remove(conn, call.caller.project_id, call.id("webhook_id"), by=call.by)
 
 
-async def rotate(call: Call) -> MadeHook:
+async def rotate(call: Call) -> CreatedWebhook:
     """Have another secret sign."""
     body: SecretRotation = call.body
     master, own = master_key_of(call.settings), own_key_of(call.request)
@@ -142,16 +141,16 @@ async def rotate(call: Call) -> MadeHook:
     return _made(rotated)
 
 
-async def _switched(call: Call, webhook_id: UUID, *, is_enabled: bool) -> Webhook:
+async def _switched(call: Call, webhook_id: UUID, *, is_enabled: bool) -> WebhookRow:
     async with call.connection() as conn:
         return await endpoints.switch(
             conn, call.caller.project_id, webhook_id, is_enabled=is_enabled, by=call.by
         )
 
 
-def shown(one: Webhook) -> ShownHook:
+def shown(one: WebhookRow) -> Webhook:
     """Return a webhook as callers see it."""
-    return ShownHook(
+    return Webhook(
         id=one.id,
         url=one.url,
         description=one.description,
@@ -169,8 +168,8 @@ def shown(one: Webhook) -> ShownHook:
     )
 
 
-def _made(one: WithSecret) -> MadeHook:
-    return MadeHook(shown(one.webhook), one.secret.reveal(), _WARNING)
+def _made(one: WithSecret) -> CreatedWebhook:
+    return CreatedWebhook(shown(one.webhook), one.secret.reveal(), _WARNING)
 
 
 ENDPOINTS = (
@@ -181,7 +180,7 @@ ENDPOINTS = (
         "Register a webhook.",
         create,
         request=NewHook,
-        response=MadeHook,
+        response=CreatedWebhook,
         status=HTTPStatus.CREATED,
         tag=_TAG,
         hidden=("secret",),
@@ -199,7 +198,7 @@ ENDPOINTS = (
         "List webhooks.",
         index,
         query=PageQuery,
-        response=Page[ShownHook],
+        response=Page[Webhook],
         tag=_TAG,
         test_keys=ForTestKeys.READ,
     ),
@@ -209,7 +208,7 @@ ENDPOINTS = (
         Scope.WEBHOOK_MANAGE,
         "List what webhooks can be told.",
         list_types,
-        response=ShownTypes,
+        response=WebhookEventTypes,
         tag=_TAG,
         test_keys=ForTestKeys.READ,
     ),
@@ -219,7 +218,7 @@ ENDPOINTS = (
         Scope.WEBHOOK_MANAGE,
         "Show a webhook.",
         show,
-        response=ShownHook,
+        response=Webhook,
         tag=_TAG,
         test_keys=ForTestKeys.READ,
     ),
@@ -230,7 +229,7 @@ ENDPOINTS = (
         "Change a webhook.",
         change,
         request=HookChange,
-        response=ShownHook,
+        response=Webhook,
         tag=_TAG,
         example={"event_types": ["email.hard_bounce", "email.complaint"]},
         test_keys=ForTestKeys.REFUSED,
@@ -252,7 +251,7 @@ ENDPOINTS = (
         "Have another secret sign; both sign for a while.",
         rotate,
         request=SecretRotation,
-        response=MadeHook,
+        response=CreatedWebhook,
         tag=_TAG,
         hidden=("secret",),
         example={"overlap_hours": 24},
@@ -264,7 +263,7 @@ ENDPOINTS = (
         Scope.WEBHOOK_MANAGE,
         "Tell a webhook again.",
         enable,
-        response=ShownHook,
+        response=Webhook,
         tag=_TAG,
         test_keys=ForTestKeys.REFUSED,
     ),
@@ -274,7 +273,7 @@ ENDPOINTS = (
         Scope.WEBHOOK_MANAGE,
         "Tell a webhook nothing for now.",
         disable,
-        response=ShownHook,
+        response=Webhook,
         tag=_TAG,
         test_keys=ForTestKeys.REFUSED,
     ),

@@ -5,7 +5,7 @@ from datetime import datetime
 import click
 
 from mailqueue.cli.support.output import Column, facts, paint, table
-from mailqueue.operations.model import PRIORITIES, Email, Explained
+from mailqueue.operations.model import PRIORITIES, EmailRow, Explained
 
 _RECIPIENTS = (
     Column("kind", "KIND"),
@@ -50,7 +50,7 @@ def print_explained(found: Explained) -> None:
             table(rows, columns)
 
 
-def _facts(email: Email) -> list[tuple[str, object]]:
+def _facts(email: EmailRow) -> list[tuple[str, object]]:
     name = email.recipient_name
     to = f"{name} <{email.recipient_email}>" if name else email.recipient_email
     instants: list[tuple[str, datetime | None]] = [

@@ -6,7 +6,7 @@ from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import Column, Command, emit, examples, json_option, show, table
 from mailqueue.suppression.subscriptions import categories
-from mailqueue.suppression.subscriptions.model import Category
+from mailqueue.suppression.subscriptions.model import CategoryRow
 
 _COLUMNS = (
     Column("slug", "CATEGORY"),
@@ -80,7 +80,7 @@ def add(
     """Add CATEGORY, which mail names as its category."""
     given = _given(name, description, translations, is_required=is_required, place=place)
 
-    async def added() -> Category:
+    async def added() -> CategoryRow:
         async with opened() as app:
             return await categories.add(app.conn, project, slug=slug, given=given, by=operator())
 
@@ -112,7 +112,7 @@ def change(
     """Change what is given; translations into other languages stay."""
     given = _given(name, description, translations, is_required=is_required, place=place)
 
-    async def changed() -> Category:
+    async def changed() -> CategoryRow:
         async with opened() as app, app.conn.transaction():
             if "translations" in given:
                 before = await categories.get(app.conn, project, slug=slug)
@@ -128,7 +128,7 @@ def change(
 def list_(*, project: str, as_json: bool) -> None:
     """List the categories in the order people see them."""
 
-    async def listed() -> list[Category]:
+    async def listed() -> list[CategoryRow]:
         async with opened() as app:
             return await categories.list_(app.conn, project)
 
@@ -177,7 +177,7 @@ def _read(translations: tuple[str, ...]) -> dict[str, dict[str, str]]:
     return found
 
 
-def _print(found: list[Category], *, as_json: bool) -> None:
+def _print(found: list[CategoryRow], *, as_json: bool) -> None:
     if as_json:
         emit(found)
     else:

@@ -8,11 +8,18 @@ from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import Column, emit, examples, json_option, show, table
 from mailqueue.cli.suppression.lists import export, import_
+from mailqueue.contract.suppression import SuppressionReason
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import wanted_of
-from mailqueue.suppression.model import Added, Checked, Known, Reason, Removed, Suppression
+from mailqueue.suppression.model import (
+    Added,
+    Checked,
+    Known,
+    Removed,
+    SuppressionRow,
+)
 
 EXIT_SUPPRESSED = 1
 
@@ -68,8 +75,8 @@ def suppression() -> None:
 @click.argument("emails", metavar="ADDRESS...", nargs=-1, required=True)
 @click.option(
     "--reason",
-    type=click.Choice([reason.value for reason in Reason]),
-    default=Reason.MANUAL.value,
+    type=click.Choice([reason.value for reason in SuppressionReason]),
+    default=SuppressionReason.MANUAL.value,
     show_default=True,
 )
 @_category
@@ -119,7 +126,7 @@ def add(
         "mailqueue suppression list --limit 1000 --json",
     ),
 )
-@click.option("--reason", type=click.Choice([reason.value for reason in Reason]))
+@click.option("--reason", type=click.Choice([reason.value for reason in SuppressionReason]))
 @_category
 @click.option("--having", metavar="TEXT", help="Only addresses with this text in them.")
 @click.option("--limit", type=int, default=100, show_default=True, help="At most 1000.")
@@ -138,14 +145,14 @@ def list_(
 ) -> None:
     """List who is not written to, the newest first."""
 
-    async def listed() -> list[Suppression]:
+    async def listed() -> list[SuppressionRow]:
         async with opened() as app:
             return await entries.list_page(
                 app.conn,
                 project,
                 before=before,
                 limit=limit,
-                reason=None if reason is None else Reason(reason),
+                reason=None if reason is None else SuppressionReason(reason),
                 category=category,
                 having=having,
             )

@@ -11,19 +11,20 @@ from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import emit, examples, json_option, show
 from mailqueue.cli.support.progress import progress
+from mailqueue.contract.suppression import BadLine, SuppressionReason
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression.lists import exporting
 from mailqueue.suppression.lists.exporting import Format
 from mailqueue.suppression.lists.importing import import_list
-from mailqueue.suppression.model import BadLine, Reason, Tally
+from mailqueue.suppression.model import Tally
 
 EXIT_BAD_LINES = 1
 
 _project = click.option(
     "--project", default="default", show_default=True, help="Project the list belongs to."
 )
-_REASONS = click.Choice([reason.value for reason in Reason])
+_REASONS = click.Choice([reason.value for reason in SuppressionReason])
 
 
 @click.command(
@@ -63,7 +64,7 @@ def import_(
                     app.conn,
                     project,
                     file=file,
-                    otherwise=None if reason is None else Reason(reason),
+                    otherwise=None if reason is None else SuppressionReason(reason),
                     is_trial=dry_run,
                     by=operator(),
                     tally=tally,
@@ -116,7 +117,7 @@ def export(*, form: str, reason: str | None, category: str | None, project: str)
                 lend,
                 project,
                 form=Format(form),
-                reason=None if reason is None else Reason(reason),
+                reason=None if reason is None else SuppressionReason(reason),
                 category=category,
             ):
                 out.write(piece)

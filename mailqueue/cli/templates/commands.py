@@ -12,7 +12,7 @@ from mailqueue.cli.templates.part import part
 from mailqueue.cli.templates.trying import clone, diff, preview
 from mailqueue.cli.templates.version import archive, publish, version
 from mailqueue.templates import versions, writing
-from mailqueue.templates.model import NewTemplate, Template, Version
+from mailqueue.templates.model import NewTemplate, TemplateRow, VersionRow
 
 _COLUMNS = (
     Column("slug", "TEMPLATE"),
@@ -66,7 +66,7 @@ for _command in (version, publish, archive, clone, diff, preview, part):
 def create(*, slug: str, project: str | None, as_json: bool, **said: str | None) -> None:
     """Make a template; it says nothing before a version of it is published."""
 
-    async def work() -> Template:
+    async def work() -> TemplateRow:
         async with opened() as app:
             owner = await owner_of(app, project)
             return await writing.create(
@@ -99,7 +99,7 @@ def list_(
 ) -> None:
     """List templates, those of the platform that the project may send among them."""
 
-    async def work() -> list[Template]:
+    async def work() -> list[TemplateRow]:
         async with opened() as app:
             owner = await owner_of(app, project)
             return await writing.list_all(app.conn, owner, category=category, status=status, q=q)
@@ -120,7 +120,7 @@ def list_(
 def show(*, slug: str, project: str | None, as_json: bool) -> None:
     """Show a template and its versions, with --json also what they say."""
 
-    async def work() -> tuple[Template, list[tuple[Version, Any]]]:
+    async def work() -> tuple[TemplateRow, list[tuple[VersionRow, Any]]]:
         async with opened() as app:
             found = await found_in(app, project, slug)
             all_ = await versions.list_all(app.conn, found)
@@ -164,7 +164,7 @@ def change(*, slug: str, project: str | None, as_json: bool, **said: str | None)
     if not changes:
         raise click.UsageError("say what changes: --name, --description, --category, --language")
 
-    async def work() -> Template:
+    async def work() -> TemplateRow:
         async with opened() as app:
             found = await found_in(app, project, slug, to_change=True)
             return await writing.change(app.conn, found, changes=changes, by=operator())
@@ -191,7 +191,7 @@ def delete(*, slug: str, project: str | None) -> None:
     click.echo(f"{slug} is deleted")
 
 
-def _row(one: Template) -> dict[str, object]:
+def _row(one: TemplateRow) -> dict[str, object]:
     return {
         "slug": one.slug,
         "name": one.name,

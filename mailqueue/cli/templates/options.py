@@ -13,7 +13,7 @@ from mailqueue.cli.support.app import Opened
 from mailqueue.db.fetch import Conn
 from mailqueue.rendering.process.host import Chamber
 from mailqueue.templates import writing
-from mailqueue.templates.model import Template
+from mailqueue.templates.model import TemplateRow
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -116,7 +116,7 @@ async def owner_of(app: Opened, project: str | None) -> UUID | None:
 
 async def found_in(
     app: Opened, project: str | None, slug: str, *, to_change: bool = False
-) -> Template:
+) -> TemplateRow:
     """Find a template by its slug.
 
     Raises:

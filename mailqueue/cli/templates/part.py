@@ -8,7 +8,7 @@ from mailqueue.cli.support.output import Column, emit, examples, json_option, ta
 from mailqueue.cli.support.text_file import text_file_option
 from mailqueue.cli.templates.options import owner_of, owner_options
 from mailqueue.templates import writing
-from mailqueue.templates.model import Part, PartKind
+from mailqueue.templates.model import PartKind, PartRow
 
 _COLUMNS = (
     Column("name", "NAME"),
@@ -69,7 +69,7 @@ def put(*, name: str, project: str | None, kind: str, source: str | None) -> Non
 def list_(*, project: str | None, as_json: bool) -> None:
     """List parts by name, those of the platform among them."""
 
-    async def work() -> list[Part]:
+    async def work() -> list[PartRow]:
         async with opened() as app:
             return await writing.list_parts(app.conn, await owner_of(app, project))
 

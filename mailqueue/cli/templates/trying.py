@@ -15,8 +15,8 @@ from mailqueue.cli.templates.options import (
 )
 from mailqueue.cli.templates.version import number_option
 from mailqueue.templates import cloning, trying, versions
-from mailqueue.templates.model import Template
-from mailqueue.templates.trying import Preview
+from mailqueue.templates.model import TemplateRow
+from mailqueue.templates.trying import RenderedPreview
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -46,7 +46,7 @@ def preview(
 ) -> None:
     """Render the published version, or the newest, with sample data; warn of what looks wrong."""
 
-    async def work() -> Preview:
+    async def work() -> RenderedPreview:
         async with opened() as app, chamber() as inside:
             found = await found_in(app, project, slug)
             chosen = (
@@ -131,7 +131,7 @@ def clone(
 ) -> None:
     """Copy a template with its published version, which is the copy's first."""
 
-    async def work() -> Template:
+    async def work() -> TemplateRow:
         async with opened() as app:
             found = await found_in(app, project, slug)
             owner = await owner_of(app, to or project)

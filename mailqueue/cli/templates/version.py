@@ -12,7 +12,7 @@ from mailqueue.cli.support.text_file import text_file_option
 from mailqueue.cli.templates.options import chamber, found_in, lending, owner_options
 from mailqueue.core.errors import InvalidField
 from mailqueue.templates import trying, versions
-from mailqueue.templates.model import NewVersion, Version, Words
+from mailqueue.templates.model import NewVersion, VersionRow, Words
 
 number_option = click.option(
     "--version", "number", type=click.IntRange(1), metavar="N", help="Which version."
@@ -68,7 +68,7 @@ def version(
     words = {"": Words(subject, html, text if text is not None else text_file)}
     new = NewVersion(words | translations, _schema(schema), inline_css, note)
 
-    async def work() -> Version:
+    async def work() -> VersionRow:
         async with opened() as app, chamber() as inside:
             found = await found_in(app, project, slug, to_change=True)
             made = await versions.add(lending(app), inside, found, new=new, by=operator())
@@ -91,7 +91,7 @@ def version(
 def publish(*, slug: str, project: str | None, number: int | None, as_json: bool) -> None:
     """Have mail say what a version says, the newest unless another is named."""
 
-    async def work() -> Version:
+    async def work() -> VersionRow:
         async with opened() as app, chamber() as inside:
             found = await found_in(app, project, slug, to_change=True)
             chosen = await versions.find(app.conn, found, number=number or found.newest)
@@ -108,7 +108,7 @@ def publish(*, slug: str, project: str | None, number: int | None, as_json: bool
 def archive(*, slug: str, project: str | None, number: int | None, as_json: bool) -> None:
     """Put a version away: the published one unless another is named."""
 
-    async def work() -> Version:
+    async def work() -> VersionRow:
         async with opened() as app:
             found = await found_in(app, project, slug, to_change=True)
             chosen = (
@@ -121,7 +121,7 @@ def archive(*, slug: str, project: str | None, number: int | None, as_json: bool
     _print(run(work()), slug, as_json=as_json)
 
 
-def _print(one: Version, slug: str, *, as_json: bool) -> None:
+def _print(one: VersionRow, slug: str, *, as_json: bool) -> None:
     if as_json:
         emit(one)
     else:

@@ -15,7 +15,7 @@ from mailqueue.cli.webhooks.view import fields_of
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.webhooks import endpoints
-from mailqueue.webhooks.model import MEANING_BY_TYPE, Webhook, WithSecret
+from mailqueue.webhooks.model import MEANING_BY_TYPE, WebhookRow, WithSecret
 
 _COLUMNS = (
     Column("id", "WEBHOOK"),
@@ -96,7 +96,7 @@ def add(
 def list_(*, project: str | None, limit: int, as_json: bool) -> None:
     """List endpoints and how they answer."""
 
-    async def listed() -> list[Webhook]:
+    async def listed() -> list[WebhookRow]:
         async with opened() as app:
             project_id = None
             if project is not None:
@@ -129,7 +129,7 @@ def types(*, as_json: bool) -> None:
 def show_(*, webhook_id: UUID, as_json: bool) -> None:
     """Show one endpoint."""
 
-    async def found() -> Webhook:
+    async def found() -> WebhookRow:
         async with opened() as app:
             return await endpoints.find(app.conn, None, webhook_id)
 
@@ -166,7 +166,7 @@ def change(
     if events and all_events:
         raise InvalidField("event", "either some events or --all-events")
 
-    async def changed() -> Webhook:
+    async def changed() -> WebhookRow:
         async with opened() as app, app.conn.transaction():
             now = await endpoints.find(app.conn, None, webhook_id)
             if url is not None or events or all_events or description is not None:
@@ -259,7 +259,7 @@ def _print_made(made: WithSecret, *, as_json: bool) -> None:
     click.echo("Keep the secret now: it is not shown again.", err=True)
 
 
-def _print(one: Webhook, *, as_json: bool) -> None:
+def _print(one: WebhookRow, *, as_json: bool) -> None:
     if as_json:
         emit(fields_of(one))
     else:

@@ -13,7 +13,7 @@ from mailqueue.cli.webhooks.view import document_of
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.webhooks import deliveries, endpoints
-from mailqueue.webhooks.model import ENDED, Delivery, DeliveryLog, Filter, Status
+from mailqueue.webhooks.model import ENDED, DeliveryLog, DeliveryRow, Filter, Status
 
 _COLUMNS = (
     Column("id", "DELIVERY"),
@@ -62,7 +62,7 @@ def deliveries_(
     """List what an endpoint was told, the newest first."""
     wanted = Filter(status=status, type=kind, since=_ago(since))
 
-    async def listed() -> list[Delivery]:
+    async def listed() -> list[DeliveryRow]:
         async with opened() as app:
             found = await endpoints.find(app.conn, None, webhook_id)
             return await deliveries.list_page(

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from mailqueue.cli.support.app import opened
 from mailqueue.db.fetch import Conn
-from mailqueue.webhooks.model import DeliveryLog, Webhook
+from mailqueue.webhooks.model import DeliveryLog, WebhookRow
 
 
 @asynccontextmanager
@@ -16,7 +16,7 @@ async def lent() -> AsyncIterator[Conn]:
         yield app.conn
 
 
-def fields_of(one: Webhook) -> dict[str, object]:
+def fields_of(one: WebhookRow) -> dict[str, object]:
     """Return what is shown of a webhook."""
     return {name: value for name, value in asdict(one).items() if name != "project_id"}
 

@@ -7,11 +7,11 @@ from mailqueue.contract.emails import Recipient
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.operations.model import (
-    Attempt,
     BookLine,
-    Email,
+    EmailRow,
     Happening,
     LaneDepth,
+    SendAttempt,
     SenderToday,
     StatusCount,
     WorkerSeen,
@@ -48,9 +48,9 @@ async def totals(conn: Conn) -> list[StatusCount]:
     return await fetch.many(conn, "count_emails_by_status", None, StatusCount)
 
 
-async def find_email(conn: Conn, email_id: UUID) -> Email | None:
+async def find_email(conn: Conn, email_id: UUID) -> EmailRow | None:
     """Find one mail, finished or not."""
-    return await fetch.maybe(conn, "show_email", {"id": email_id}, Email)
+    return await fetch.maybe(conn, "show_email", {"id": email_id}, EmailRow)
 
 
 async def why(conn: Conn, email_id: UUID) -> str:
@@ -58,9 +58,9 @@ async def why(conn: Conn, email_id: UUID) -> str:
     return await fetch.value(conn, "explain_email", {"id": email_id}, str)
 
 
-async def attempts(conn: Conn, email_id: UUID) -> list[Attempt]:
+async def attempts(conn: Conn, email_id: UUID) -> list[SendAttempt]:
     """List the tries to hand a mail over, in order."""
-    return await fetch.many(conn, "show_attempts", {"id": email_id}, Attempt)
+    return await fetch.many(conn, "show_attempts", {"id": email_id}, SendAttempt)
 
 
 async def events(conn: Conn, email_id: UUID) -> list[Happening]:

@@ -8,12 +8,13 @@ from enum import StrEnum
 
 import orjson
 
+from mailqueue.contract.suppression import SuppressionReason
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression import store
 from mailqueue.suppression.acceptable import category_of
 from mailqueue.suppression.entries import project_of
 from mailqueue.suppression.lists.formula import harmless
-from mailqueue.suppression.model import Reason, Suppression
+from mailqueue.suppression.model import SuppressionRow
 
 COLUMNS = ("email", "reason", "category", "detail", "created_at", "expires_at", "email_hash")
 _PAGE = 2_000
@@ -34,7 +35,7 @@ async def export(
     project: str,
     *,
     form: Format,
-    reason: Reason | None = None,
+    reason: SuppressionReason | None = None,
     category: str | None = None,
 ) -> AsyncIterator[bytes]:
     """Yield the list in pieces, the newest first; what is added meanwhile is not in it.
@@ -67,14 +68,14 @@ async def export(
         yield b"\n]\n"
 
 
-def _written(page: Sequence[Suppression], form: Format, *, is_first: bool) -> bytes:
+def _written(page: Sequence[SuppressionRow], form: Format, *, is_first: bool) -> bytes:
     if form is Format.CSV:
         return _csv_lines([[harmless(cell) for cell in _cells(one)] for one in page])
     objects = b",\n".join(orjson.dumps(shown(one), option=orjson.OPT_UTC_Z) for one in page)
     return (b"\n" if is_first else b",\n") + objects
 
 
-def shown(one: Suppression) -> dict[str, object]:
+def shown(one: SuppressionRow) -> dict[str, object]:
     """Return a suppression by the names of its columns."""
     return {
         "email": one.address,
@@ -87,7 +88,7 @@ def shown(one: Suppression) -> dict[str, object]:
     }
 
 
-def _cells(one: Suppression) -> list[str]:
+def _cells(one: SuppressionRow) -> list[str]:
     return [
         one.address or "",
         one.reason.value,

@@ -6,11 +6,15 @@ from itertools import chain, islice
 from typing import BinaryIO
 from uuid import UUID, uuid4
 
+from mailqueue.contract.suppression import BadLine, SuppressionOutcome, SuppressionReason
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression import store
 from mailqueue.suppression.entries import project_of
 from mailqueue.suppression.lists.reading import read_lines
-from mailqueue.suppression.model import BadLine, Line, Outcome, Reason, Tally
+from mailqueue.suppression.model import (
+    Line,
+    Tally,
+)
 
 LINES_TOGETHER = 100_000
 MOST_ERRORS = 1_000
@@ -22,7 +26,7 @@ async def import_list(
     project: str,
     *,
     file: BinaryIO,
-    otherwise: Reason | None = None,
+    otherwise: SuppressionReason | None = None,
     is_trial: bool = False,
     by: str,
     tally: Tally,
@@ -66,9 +70,9 @@ async def _take(
     async with conn.transaction():
         count = await store.copy_lines(conn, import_id, lines)
         found = await store.count_taken(conn, project_id, import_id, by=by)
-    tally.added += found.get(Outcome.ADDED, 0)
-    tally.renewed += found.get(Outcome.RENEWED, 0)
-    tally.there_already += found.get(Outcome.THERE_ALREADY, 0)
+    tally.added += found.get(SuppressionOutcome.ADDED, 0)
+    tally.renewed += found.get(SuppressionOutcome.RENEWED, 0)
+    tally.there_already += found.get(SuppressionOutcome.THERE_ALREADY, 0)
     return count
 
 

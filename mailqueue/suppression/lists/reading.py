@@ -5,11 +5,12 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
+from mailqueue.contract.suppression import BadLine, SuppressionReason
 from mailqueue.core.errors import InvalidField
 from mailqueue.suppression.acceptable import wanted_of
 from mailqueue.suppression.lists.formula import plain
 from mailqueue.suppression.lists.json_list import elements
-from mailqueue.suppression.model import BadLine, Line, Reason
+from mailqueue.suppression.model import Line
 
 ADDRESS_NAMES = ("email", "address", "email_address", "recipient_email", "recipient")
 _OTHERS = ("reason", "category", "detail", "expires_at")
@@ -18,7 +19,9 @@ Record = tuple[int, Mapping[str, object] | str]
 """Where it stands, and its values by name or what is wrong with it."""
 
 
-def read_lines(file: BinaryIO, *, otherwise: Reason | None = None) -> Iterator[Line | BadLine]:
+def read_lines(
+    file: BinaryIO, *, otherwise: SuppressionReason | None = None
+) -> Iterator[Line | BadLine]:
     """Yield what a list holds in its order; a faulty line does not hide those after it.
 
     It is JSON where it begins like an array or an object, else CSV. `otherwise` is the reason of
@@ -50,7 +53,7 @@ def _leading(text: io.TextIOWrapper) -> tuple[str, int]:
 
 
 def _line(
-    number: int, values: Mapping[str, object] | str, otherwise: Reason | None
+    number: int, values: Mapping[str, object] | str, otherwise: SuppressionReason | None
 ) -> Line | BadLine:
     if isinstance(values, str):
         return BadLine(number, values)

@@ -8,14 +8,14 @@ from mailqueue.db.fetch import Conn
 from mailqueue.suppression.acceptable import text_of
 from mailqueue.suppression.entries import project_of
 from mailqueue.suppression.subscriptions import store
-from mailqueue.suppression.subscriptions.model import Category
+from mailqueue.suppression.subscriptions.model import CategoryRow
 
 MOST_LANGUAGES = 50
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?")
 _LONGEST = {"name": 100, "description": 300}
 
 
-async def list_(conn: Conn, project: str) -> list[Category]:
+async def list_(conn: Conn, project: str) -> list[CategoryRow]:
     """List them in the order people see them.
 
     Raises:
@@ -24,7 +24,7 @@ async def list_(conn: Conn, project: str) -> list[Category]:
     return await store.list_categories(conn, await project_of(conn, project))
 
 
-async def get(conn: Conn, project: str, *, slug: str) -> Category:
+async def get(conn: Conn, project: str, *, slug: str) -> CategoryRow:
     """Return one.
 
     Raises:
@@ -38,7 +38,7 @@ async def get(conn: Conn, project: str, *, slug: str) -> Category:
 
 async def add(
     conn: Conn, project: str, *, slug: str, given: Mapping[str, object], by: str
-) -> Category:
+) -> CategoryRow:
     """Add one: name, and what is known of description, translations, is_required and place.
 
     Raises:
@@ -55,7 +55,7 @@ async def add(
 
 async def change(
     conn: Conn, project: str, *, slug: str, given: Mapping[str, object], by: str
-) -> Category:
+) -> CategoryRow:
     """Change what is given of one.
 
     Raises:

@@ -29,7 +29,7 @@ class Source(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Category:
+class CategoryRow:
     """A kind of mail, as its project words it; `translations` by language, then field."""
 
     slug: str

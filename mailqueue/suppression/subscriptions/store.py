@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 from mailqueue.core.address import key_of
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn, many, maybe, value
-from mailqueue.suppression.subscriptions.model import Category, Choice, Reader, Said
+from mailqueue.suppression.subscriptions.model import CategoryRow, Choice, Reader, Said
 
 
 class ReaderRow(NamedTuple):
@@ -107,9 +107,11 @@ async def change(
 
 async def list_categories(
     conn: Conn, project_id: UUID, *, slug: str | None = None
-) -> list[Category]:
+) -> list[CategoryRow]:
     """List the categories of a project in their order, or the one of that slug."""
-    return await many(conn, "list_categories", {"project_id": project_id, "slug": slug}, Category)
+    return await many(
+        conn, "list_categories", {"project_id": project_id, "slug": slug}, CategoryRow
+    )
 
 
 async def put_category(
@@ -120,7 +122,7 @@ async def put_category(
     given: Mapping[str, object],
     must_be_new: bool,
     by: str,
-) -> Category | None:
+) -> CategoryRow | None:
     """Add a category or change one; None where it must be new and is not.
 
     Raises:
@@ -135,7 +137,7 @@ async def put_category(
     }
     try:
         async with conn.transaction():
-            return await maybe(conn, "put_category", params, Category)
+            return await maybe(conn, "put_category", params, CategoryRow)
     except InvalidParameterValue as exc:
         raise _invalid_field(exc) from exc
 

@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.webhooks.model import Attempt, Claimed, Delivery, Filter, Settled
+from mailqueue.webhooks.model import Claimed, DeliveryAttemptRow, DeliveryRow, Filter, Settled
 
 
 class Told(NamedTuple):
@@ -30,7 +30,7 @@ async def list_page(
     delivery_id: UUID | None = None,
     before: UUID | None = None,
     limit: int,
-) -> list[Delivery]:
+) -> list[DeliveryRow]:
     """List the log of a webhook, the newest first."""
     asked = {
         "project_id": project_id,
@@ -40,7 +40,7 @@ async def list_page(
         "limit": limit,
         **asdict(wanted),
     }
-    return await fetch.many(conn, "list_webhook_deliveries", asked, Delivery)
+    return await fetch.many(conn, "list_webhook_deliveries", asked, DeliveryRow)
 
 
 async def payload_of(conn: Conn, project_id: UUID, event_id: UUID) -> dict[str, Any] | None:
@@ -49,10 +49,12 @@ async def payload_of(conn: Conn, project_id: UUID, event_id: UUID) -> dict[str, 
     return await fetch.maybe(conn, "read_webhook_event", row, dict)
 
 
-async def list_attempts(conn: Conn, project_id: UUID, delivery_id: UUID) -> list[Attempt]:
+async def list_attempts(
+    conn: Conn, project_id: UUID, delivery_id: UUID
+) -> list[DeliveryAttemptRow]:
     """List the calls made for a delivery."""
     row = {"project_id": project_id, "delivery_id": delivery_id}
-    return await fetch.many(conn, "list_webhook_attempts", row, Attempt)
+    return await fetch.many(conn, "list_webhook_attempts", row, DeliveryAttemptRow)
 
 
 async def retry(

@@ -8,7 +8,7 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.webhooks.model import Keys, Webhook
+from mailqueue.webhooks.model import Keys, WebhookRow
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
@@ -50,10 +50,10 @@ async def list_page(
     webhook_id: UUID | None = None,
     after: UUID | None = None,
     limit: int,
-) -> list[Webhook]:
+) -> list[WebhookRow]:
     """List webhooks of a project, or (None) of all, in the order they were made."""
     asked = {"project_id": project_id, "id": webhook_id, "after": after, "limit": limit}
-    return await fetch.many(conn, "list_webhooks", asked, Webhook)
+    return await fetch.many(conn, "list_webhooks", asked, WebhookRow)
 
 
 async def change(

@@ -1,0 +1,128 @@
+"""A webhook, its deliveries and their attempts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from mailqueue.contract.value import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook(Value):
+    """A webhook: an endpoint that events are delivered to."""
+
+    id: UUID
+    url: str
+    description: str | None
+    event_types: Sequence[str]
+    """Types it receives; empty for all."""
+    is_enabled: bool
+    disabled_at: datetime | None
+    disabled_reason: str | None
+    circuit: str
+    """`closed` (deliveries are attempted), `open` (not until `blocked_until`), `half_open` (one
+    delivery probes it), `resting` (the endpoint asked for a pause) or `disabled`.
+    """
+    failures: int
+    failing_since: datetime | None
+    blocked_until: datetime | None
+    previous_secret_until: datetime | None
+    """Until then the previous secret signs too."""
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedWebhook(Value):
+    """A webhook and its signing secret, which is shown only once."""
+
+    webhook: Webhook
+    secret: str | None
+    warning: str
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookEventType(Value):
+    """One type of event."""
+
+    type: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookEventTypes(Value):
+    """All types of events."""
+
+    data: Sequence[WebhookEventType]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery(Value):
+    """One event for one webhook, and what became of it."""
+
+    id: UUID
+    webhook_id: UUID
+    event_id: UUID
+    type: str
+    status: str
+    attempts: int
+    max_attempts: int
+    next_attempt_at: datetime | None
+    """When it is attempted next; null where no attempt follows."""
+    response_status: int | None
+    error: str | None
+    email_id: UUID | None
+    is_test: bool
+    """Whether the event is of a test email."""
+    created_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryAttempt(Value):
+    """One request to the endpoint and its response."""
+
+    attempt: int
+    tried_at: datetime
+    response_status: int | None
+    error: str | None
+    latency_ms: int
+    """Milliseconds until the response."""
+    request_headers: Mapping[str, str]
+    """Headers of the request, without the signatures."""
+    response_body: str | None
+    """First 4 kB of the body of the response."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryDetail(Value):
+    """A delivery, its payload and every attempt."""
+
+    delivery: Delivery
+    payload: Mapping[str, Any] | None
+    """Null once it is no longer stored."""
+    attempts: Sequence[DeliveryAttempt]
+
+
+@dataclass(frozen=True, slots=True)
+class RetriedDeliveries(Value):
+    """Number of deliveries that are attempted again."""
+
+    retried: int
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookTest(Value):
+    """The result of a test delivery."""
+
+    success: bool
+    delivery_id: UUID | None
+    event_id: UUID
+    type: str
+    response_status: int | None
+    """Null where no response came; `error` has the reason."""
+    error: str | None
+    latency_ms: int
+    response_body: str | None
