@@ -21,6 +21,11 @@ class Sent(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class Repeated(Sent):
+    """The same, of an email that an earlier request with the same idempotency key sent."""
+
+
+@dataclass(frozen=True, slots=True)
 class BatchResult(Value):
     """What became of one recipient: queued, suppressed or rejected."""
 

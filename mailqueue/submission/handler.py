@@ -14,10 +14,11 @@ from mailqueue.core.errors import (
     Unauthorized,
     Unavailable,
 )
+from mailqueue.mail.accept.intake import Intake
+from mailqueue.mail.accept.mode import with_test_mode
 from mailqueue.mail.accept.raw import PreparedRaw, RawEmail, prepared
 from mailqueue.smtp.server.answer import CLOSING, Answer
 from mailqueue.smtp.server.handler import Received
-from mailqueue.submission.intake import Intake
 from mailqueue.submission.model import Program
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tenants.model import Caller
@@ -74,7 +75,7 @@ class SubmissionHandler:
         try:
             await self._let_in(program.caller)
             email = await _prepared(program.caller, envelope, raw)
-            row = await self.intake.accept(program.caller, email)
+            accepted = await self.intake.accept_message(program.caller, email)
         except TooManyRequests as exc:
             return _wait(program, exc)
         except InvalidField as exc:
@@ -85,7 +86,7 @@ class SubmissionHandler:
             return trouble(exc)
         count = len(email.documents)
         of = f" and {count - 1} more" if count > 1 else ""
-        return Answer(250, "2.0.0", f"Ok: queued as {row.id}{of}")
+        return Answer(250, "2.0.0", f"Ok: queued as {accepted.id}{of}")
 
     async def _let_in(self, caller: Caller) -> None:
         """Wait for the project's and the key's turn; its answer comes later is all a program sees.
@@ -147,14 +148,16 @@ async def _prepared(caller: Caller, envelope: Received, raw: bytes) -> PreparedR
         raw,
         envelope.recipients,
         has_null_sender=not envelope.sender,
-        options={"is_test": True, "sender": caller.trap_sender} if caller.is_test else {},
+        options=_options(caller),
         is_once=True,
         by=f"key {caller.name}",
     )
-    if caller.is_test and caller.trap_sender is None:
-        raise InvalidField(
-            "project", f"{caller.project} has no trap, and a test key sends nowhere else"
-        )
     if len(raw) > LARGE_OCTETS:
         return await asyncio.to_thread(prepared, email)
     return prepared(email)
+
+
+def _options(caller: Caller) -> dict[str, object]:
+    options = with_test_mode(caller, {})
+    # Named, so that a header of the message that names another sender is refused.
+    return options | {"sender": caller.trap_sender} if caller.is_test else options

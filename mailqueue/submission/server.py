@@ -11,6 +11,7 @@ from uuid import UUID
 from mailqueue.core.errors import ConfigError, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
+from mailqueue.mail.accept.intake import Intake
 from mailqueue.mail.accept.shares import MOST_RECIPIENTS
 from mailqueue.settings.environment import Settings
 from mailqueue.settings.submission import DEFAULT_PORT
@@ -20,7 +21,6 @@ from mailqueue.submission import store
 from mailqueue.submission.certificates import certificate_of, renewed
 from mailqueue.submission.gate import Gate
 from mailqueue.submission.handler import PATIENCE_SECONDS, SubmissionHandler
-from mailqueue.submission.intake import Intake
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tenants.keys.cache import Callers
 from mailqueue.tenants.rate_limit.limiter import Allowance

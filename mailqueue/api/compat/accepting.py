@@ -144,15 +144,6 @@ class _Templates:
         return found
 
 
-async def accepted(call: Call, wanted: Wanted) -> Sent:
-    """Accept one mail, together with those of other requests that wait.
-
-    Raises:
-        InvalidField: the rules of mail refuse it.
-    """
-    return await call.runtime.intake.send(call.caller, wanted, size=call.size)
-
-
 async def accepted_now(call: Call, wanted: Wanted) -> Sent:
     """Accept one mail in a transaction of the call, for requests that are answered once.
 
@@ -188,7 +179,7 @@ async def accepted_all(
         async with call.connection() as conn:
             for places in _portions(emails):
                 some = [emails[index] for index in places]
-                found = await sending_service.accept(conn, call.caller.project, some)
+                found = await sending_service.accepted_all(conn, some, project=call.caller.project)
                 for index, result in zip(places, found, strict=True):
                     if is_strict and isinstance(result, InvalidField):
                         raise OneRefused(index, result)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from mailqueue.api.compat import store as compat_store
-from mailqueue.api.compat.accepting import OneRefused, Wanted, accepted, readied_all
+from mailqueue.api.compat.accepting import OneRefused, Wanted, readied_all
 from mailqueue.api.http.context import Call
 from mailqueue.api.sending import service as sending_service
 from mailqueue.api.sending.schema import AttachedFile, SendRequest
@@ -15,7 +15,7 @@ from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.attachments import NewFile, keep
-from mailqueue.mail.accept.enqueue import NewEmail, enqueue_batch, split
+from mailqueue.mail.accept.enqueue import NewEmail, split
 from mailqueue.mail.accept.shares import MOST_OF_MAIL
 
 STATEMENT_CHARACTERS = 8 * 1024 * 1024
@@ -39,15 +39,16 @@ async def accepted_together(call: Call, wanted: Sequence[Wanted]) -> list[Sent]:
     ready = await _ready(call, wanted if is_alone else await _with_kept_files(call, wanted))
     if is_alone:
         try:
-            return [await accepted(call, ready[0])]
+            return [await sending_service.accepted(call, ready[0])]
         except InvalidField as exc:
             raise OneRefused(0, exc) from None
     places, emails = _emails(call, ready)
     sent: dict[int, Sent] = {}
     ids: list[UUID] = []
+    project = call.caller.project
     async with call.connection() as conn:
         for some in _portions(emails):
-            for result in await sending_service.accept(conn, call.caller.project, some):
+            for result in await sending_service.accepted_all(conn, some, project=project):
                 place = places[len(ids)]
                 if isinstance(result, InvalidField):
                     raise OneRefused(place, result)
@@ -94,10 +95,11 @@ async def _try(
 ) -> None:
     tried = iter(places)
     for some in _portions(emails):
-        for row in await enqueue_batch(conn, some, project=project, is_trial=True):
+        found = await sending_service.accepted_all(conn, some, project=project, is_trial=True)
+        for result in found:
             place = next(tried)
-            if row.id is None:
-                raise OneRefused(place, sending_service.refusal(row.reason or ""))
+            if isinstance(result, InvalidField):
+                raise OneRefused(place, result)
 
 
 async def _ready(call: Call, wanted: Sequence[Wanted]) -> list[Wanted]:

@@ -10,11 +10,10 @@ from starlette.responses import Response
 
 from mailqueue.api.emails import store as emails_store
 from mailqueue.api.emails.actions import ACTING_ENDPOINTS
-from mailqueue.api.http import store
+from mailqueue.api.emails.detail import look_up
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.pagination import PageQuery, key_of, page_of
-from mailqueue.api.sending import service as sending_service
 from mailqueue.contract.emails import Email, Event, ListedEmail, Moment
 from mailqueue.contract.page import Page
 from mailqueue.core.errors import Conflict, NotFound
@@ -88,7 +87,7 @@ async def email(call: Call) -> Email:
     """Return one email with its recipients, attempts and events."""
     email_id = call.id("email_id")
     async with call.connection() as conn:
-        found = await sending_service.look_up(conn, call.caller, email_id)
+        found = await look_up(conn, call.caller, email_id)
     return replace(found, timeline=timeline(found))
 
 
@@ -120,10 +119,10 @@ async def events(call: Call) -> Page[Event]:
     query: PageQuery = call.query
     after, after_id = key_of(query.cursor, datetime, UUID)
     async with call.connection() as conn:
-        found = await store.find_email(conn, email_id, project_id=call.caller.project_id)
+        found = await emails_store.find_email(conn, email_id, project_id=call.caller.project_id)
         if found is None:
             raise NotFound("email", email_id)
-        listed = await store.list_events(
+        listed = await emails_store.list_events(
             conn, email_id, after=(after, after_id), limit=query.limit + 1
         )
     return page_of(listed, query.limit, key=lambda one: (one.occurred_at, one.id))

@@ -1,12 +1,10 @@
 """What callers are told of mail, and the texts and numbers they may give. Values only."""
 
 import math
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, JsonValue
 
-from mailqueue.contract.sending import Sent
 from mailqueue.core.storable_text import MAX_LEVELS, TOO_DEEP
 
 LARGEST_INTEGER = 2**63 - 1
@@ -53,8 +51,3 @@ def _object(value: dict[str, Any]) -> dict[str, Any]:
 Text = Annotated[str, AfterValidator(_text)]
 Whole = Annotated[int, AfterValidator(_whole)]
 JsonObject = Annotated[dict[str, JsonValue], AfterValidator(_object)]
-
-
-@dataclass(frozen=True, slots=True)
-class Repeated(Sent):
-    """The same, of mail that an earlier request under the idempotency key brought."""

@@ -1,10 +1,11 @@
 """Mail as lists of the API show it, and the accounts it may name."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from mailqueue.contract.emails import ListedEmail
+from mailqueue.contract.emails import Attempt, Email, Event, ListedEmail, Recipient
 from mailqueue.db.fetch import Conn, many, maybe
 
 
@@ -33,3 +34,31 @@ async def find_sender_name(conn: Conn, given: str, *, project_id: UUID) -> str |
     """Return the name of the sender account that has this id or name."""
     asked = {"given": given, "project_id": project_id}
     return await maybe(conn, "find_sender_name", asked, str)
+
+
+async def find_email(conn: Conn, email_id: UUID, *, project_id: UUID) -> Email | None:
+    """Return an email of a project with all its lists empty; None where there is none."""
+    params = {"id": email_id, "project_id": project_id}
+    return await maybe(conn, "find_project_email", params, Email)
+
+
+async def list_recipients(conn: Conn, email_id: UUID) -> list[Recipient]:
+    """List the recipients of a message that has several."""
+    return await many(conn, "list_email_recipients", {"id": email_id}, Recipient)
+
+
+async def list_attempts(conn: Conn, email_id: UUID) -> list[Attempt]:
+    """List the attempts to hand a mail over, oldest first."""
+    return await many(conn, "list_email_attempts", {"id": email_id}, Attempt)
+
+
+async def list_events(
+    conn: Conn,
+    email_id: UUID,
+    *,
+    after: tuple[datetime | None, UUID | None] = (None, None),
+    limit: int | None = None,
+) -> list[Event]:
+    """List what else happened to a mail, oldest first, behind one of them."""
+    params = {"id": email_id, "after": after[0], "after_id": after[1], "limit": limit}
+    return await many(conn, "list_email_events", params, Event)

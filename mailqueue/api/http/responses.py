@@ -50,6 +50,8 @@ GUARDS: Mapping[str, str] = {
 }
 """What every answer in JSON says to browsers."""
 MOST_VIOLATIONS = 20
+
+
 REQUEST_ID = "mailqueue.request_id"
 AWAY = "mailqueue.away"
 """In the scope of a request: why what it needs is away, which only the log is told."""

@@ -10,7 +10,6 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
-from mailqueue.api.emails.schema import Repeated
 from mailqueue.api.http.auth import PROJECT, admitted, let_in, reads_only
 from mailqueue.api.http.body import asked, body_of, check_type, read_as
 from mailqueue.api.http.context import Call
@@ -19,6 +18,7 @@ from mailqueue.api.http.idempotency import REPLAYED, answered_once
 from mailqueue.api.http.large_bodies import admit, release
 from mailqueue.api.http.responses import error_answer, http_refusal, json_answer, refusal
 from mailqueue.api.http.runtime import Runtime
+from mailqueue.contract.sending import Repeated
 from mailqueue.core.errors import MailqueueError
 from mailqueue.tenants.model import Caller
 from mailqueue.tenants.rate_limit.limiter import WINDOW_SECONDS, RanOut, Standing

@@ -8,9 +8,9 @@ from uuid import UUID
 from mailqueue.api.http import store
 from mailqueue.api.http.dependencies import Services
 from mailqueue.api.http.large_bodies import Bodies
-from mailqueue.api.sending.intake import Intake
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
+from mailqueue.mail.accept.intake import Intake
 from mailqueue.settings.environment import Settings
 from mailqueue.tenants.keys.cache import Callers
 from mailqueue.tenants.keys.manage import not_in_force

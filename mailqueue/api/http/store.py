@@ -1,14 +1,13 @@
-"""Mail as the API accepts and shows it; the only file here that runs SQL."""
+"""The statements of the HTTP frame: whose rights a transaction has, and answers kept by key."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import NamedTuple
 from uuid import UUID
 
 from psycopg.errors import LockNotAvailable
 
 from mailqueue.api.http.responses import Busy
-from mailqueue.contract.emails import Attempt, Email, Event, Recipient
-from mailqueue.db.fetch import Conn, many, maybe, run, value
+from mailqueue.db.fetch import Conn, maybe, run, value
 
 TWIN_WAIT = "10s"
 """How long a request waits for its twin; afterwards it is told to come again."""
@@ -80,39 +79,6 @@ async def keep_answer(
 async def give_back_answer(conn: Conn, owner: UUID, key: str) -> None:
     """Leave a key to others: nothing was done under it."""
     await run(conn, "give_back_answer", {"project_id": owner, "key": key})
-
-
-async def find_suppression(conn: Conn, email_id: UUID) -> str | None:
-    """Return the reason a mail was suppressed for when it was accepted, if it was."""
-    return await maybe(conn, "find_suppression_at_accept", {"id": email_id}, str)
-
-
-async def find_email(conn: Conn, email_id: UUID, *, project_id: UUID) -> Email | None:
-    """Return an email of a project with all its lists empty; None where there is none."""
-    params = {"id": email_id, "project_id": project_id}
-    return await maybe(conn, "find_project_email", params, Email)
-
-
-async def list_recipients(conn: Conn, email_id: UUID) -> list[Recipient]:
-    """List the recipients of a message that has several."""
-    return await many(conn, "list_email_recipients", {"id": email_id}, Recipient)
-
-
-async def list_attempts(conn: Conn, email_id: UUID) -> list[Attempt]:
-    """List the attempts to hand a mail over, oldest first."""
-    return await many(conn, "list_email_attempts", {"id": email_id}, Attempt)
-
-
-async def list_events(
-    conn: Conn,
-    email_id: UUID,
-    *,
-    after: tuple[datetime | None, UUID | None] = (None, None),
-    limit: int | None = None,
-) -> list[Event]:
-    """List what else happened to a mail, oldest first, behind one of them."""
-    params = {"id": email_id, "after": after[0], "after_id": after[1], "limit": limit}
-    return await many(conn, "list_email_events", params, Event)
 
 
 async def find_refusal(conn: Conn) -> str | None:

@@ -42,7 +42,7 @@ async def sent_to_many(
     Raises:
         InvalidField: what they share is refused, or one of them where the mode is strict.
     """
-    options = sending_service.with_trap(call.caller, wanted.options())
+    options = sending_service.options_for(call.caller, wanted.options())
     shared = {name: options.pop(name) for name in _SHARED if name in options}
     if category is not None:
         options.setdefault("category", category)
@@ -75,7 +75,7 @@ def own_of(one: BatchRecipient) -> dict[str, Any]:
 def _refuse_any(items: Sequence[BatchItem]) -> None:
     refused = [item for item in items if item.status == "rejected"]
     if refused:
-        faults = [(item.place, sending_service.refusal(item.reason or "")) for item in refused]
+        faults = [(item.place, sending_service.refusal(item.reason)) for item in refused]
         raise Violations(
             [(f"recipients.{place}.{_own(fault.field)}", fault.why) for place, fault in faults]
         )

@@ -61,7 +61,7 @@ async def tried(call: Call, wanted: SendRequest | TemplateRequest) -> Tried:
     except InvalidField as exc:
         raise sending_service.renamed(exc) from None
     if found.status == "rejected":
-        raise sending_service.refusal(found.reason or "")
+        raise sending_service.refusal(found.reason)
     return _shown(found)
 
 

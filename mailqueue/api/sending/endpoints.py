@@ -13,6 +13,7 @@ from mailqueue.api.sending.keys import with_key
 from mailqueue.api.sending.override import sent_by_override
 from mailqueue.api.sending.prepare import routed, shelved_files
 from mailqueue.api.sending.schema import SendRequest
+from mailqueue.api.sending.service import accepted
 from mailqueue.api.sending.templates import TEMPLATE_ENDPOINTS
 from mailqueue.contract.sending import Sent
 from mailqueue.tenants.model import Scope
@@ -22,14 +23,14 @@ async def send(call: Call) -> Sent | Response:
     """Accept one mail, or send it at once, or say what would become of it."""
     wanted = with_key(call.body, call.idempotency_key)
     if wanted.is_plain:  # nearly every mail
-        return await call.runtime.intake.send(call.caller, wanted, size=call.size)
+        return await accepted(call, wanted)
     wanted = await routed(call, wanted)
     if wanted.dry_run:
         return json_answer(await tried(call, wanted))
     wanted = await shelved_files(call, wanted)
     if wanted.smtp_override is not None:
         return await sent_by_override(call, wanted, wanted.smtp_override, None)
-    return await call.runtime.intake.send(call.caller, wanted, size=call.size)
+    return await accepted(call, wanted)
 
 
 ENDPOINTS = (

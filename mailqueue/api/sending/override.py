@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import SecretStr
 from starlette.responses import Response
 
-from mailqueue.api.http import store
+from mailqueue.api.emails import store as emails_store
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.sending import service as sending_service
@@ -16,6 +16,7 @@ from mailqueue.api.sending.schema import SendRequest, SmtpOverride, TemplateRequ
 from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.secret import Secret
+from mailqueue.mail.accept.acceptance import find_repeated
 from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.mail.direct.queued import queue_for
 from mailqueue.mail.direct.send_now import send_now
@@ -73,8 +74,8 @@ async def _queued(call: Call, email: NewEmail, server: InlineServer) -> Sent:
         done = await queue_for(conn, email, server, caller=call.caller, master=master)
         if done.status != "duplicate":
             return Sent(done.id, done.status, done.reason)
-        reason = await store.find_suppression(conn, done.id)  # the same answer as the first time
-        return Sent(done.id, "queued" if reason is None else "suppressed", reason)
+        before = await find_repeated(conn, done.id)
+        return Sent(before.id, before.status, before.reason)
 
 
 async def _sent_now(call: Call, email: NewEmail, server: InlineServer) -> Sent:
@@ -93,7 +94,7 @@ async def _sent_now(call: Call, email: NewEmail, server: InlineServer) -> Sent:
     if done.status != "duplicate":
         return Sent(done.id, done.status, done.reason)
     async with call.connection() as conn:
-        before = await store.find_email(conn, done.id, project_id=call.caller.project_id)
+        before = await emails_store.find_email(conn, done.id, project_id=call.caller.project_id)
     status = "duplicate" if before is None else before.status
     return Sent(done.id, status, None if before is None else before.reason)
 

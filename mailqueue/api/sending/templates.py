@@ -14,7 +14,7 @@ from mailqueue.api.sending.keys import with_key
 from mailqueue.api.sending.override import sent_by_override
 from mailqueue.api.sending.prepare import routed, shelved_files
 from mailqueue.api.sending.schema import TemplateBatchRequest, TemplateRecipient, TemplateRequest
-from mailqueue.api.sending.service import renamed
+from mailqueue.api.sending.service import accepted, renamed
 from mailqueue.contract.sending import Batch, Sent
 from mailqueue.core.errors import InvalidField
 from mailqueue.templates.accepting import Chosen, choose
@@ -33,7 +33,7 @@ async def send_template(call: Call) -> Sent | Response:
     wanted = await shelved_files(call, wanted)
     if wanted.smtp_override is not None:
         return await sent_by_override(call, wanted, wanted.smtp_override, chosen)
-    return await call.runtime.intake.send(call.caller, wanted, size=call.size)
+    return await accepted(call, wanted)
 
 
 async def send_template_batch(call: Call) -> Batch:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from mailqueue.api.emails.schema import Repeated
+from mailqueue.api.emails.detail import look_up
 from mailqueue.api.http import store
 from mailqueue.api.sending import service as sending_service
 from mailqueue.api.sending.schema import SendRequest
-from mailqueue.contract.sending import Sent
+from mailqueue.contract.sending import Repeated, Sent
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tenants.keys.manage import find_key, issue_key
@@ -34,12 +34,12 @@ async def test_the_role_of_the_api_is_enough(
         caller = await find_key(conn, key)
         assert caller is not None
         email = sending_service.new_email(caller, request)
-        (sent,) = await sending_service.accept(conn, caller.project, [email])
-        (twin,) = await sending_service.accept(conn, caller.project, [email])
+        (sent,) = await sending_service.accepted_all(conn, [email], project=caller.project)
+        (twin,) = await sending_service.accepted_all(conn, [email], project=caller.project)
         assert isinstance(sent, Sent)
         async with conn.transaction():
             await store.act_for(conn, caller.project_id, by="test")
-            found = await sending_service.look_up(conn, caller, sent.id)
+            found = await look_up(conn, caller, sent.id)
         await trap_store.add(conn, [caught("a@b.example", ("c@d.example",), HTML)])
         (summary,) = await inbox.page(conn, limit=9)
         message = await inbox.get(conn, summary.id)

@@ -13,7 +13,8 @@ from mailqueue.api.http.context import Call
 from mailqueue.api.sending import service as sending_service
 from mailqueue.core.address import parse_address
 from mailqueue.core.errors import InvalidField
-from mailqueue.mail.accept.raw import RawEmail, accept_prepared, prepared, with_crlf
+from mailqueue.mail.accept.acceptance import accept_messages
+from mailqueue.mail.accept.raw import RawEmail, prepared, with_crlf
 from mailqueue.mime.rawhead import first_field
 
 FIELDS = ("from", "to", "cc", "bcc", "subject", "message")
@@ -57,13 +58,13 @@ async def accepted_message(call: Call, form: Form, options: Options, key: str | 
     raw = RawEmail(
         octets=octets,
         recipients=tuple(dict.fromkeys(parted(one)[1] for one in recipients)),
-        options=sending_service.with_trap(call.caller, given),
+        options=sending_service.options_for(call.caller, given),
         by=call.by,
     )
     try:
         ready = prepared(raw)
         async with call.connection() as conn:
-            await accept_prepared(conn, [ready], project=call.caller.project)
+            await accept_messages(conn, [ready], project=call.caller.project)
     except InvalidField as exc:
         raise sending_service.renamed(exc) from None
     return first_field(ready.octets, "message-id")

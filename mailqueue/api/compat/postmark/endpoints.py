@@ -10,7 +10,6 @@ from mailqueue.api.compat import store as compat_store
 from mailqueue.api.compat.accepting import (
     Judged,
     Wanted,
-    accepted,
     accepted_all,
     accepted_now,
     readied,
@@ -44,6 +43,7 @@ from mailqueue.api.http.body import head_of
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import json_answer
+from mailqueue.api.sending.service import accepted
 from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InvalidField
 from mailqueue.tenants.model import Scope

@@ -9,10 +9,10 @@ from starlette.responses import Response
 from mailqueue.api.compat import store as compat_store
 from mailqueue.api.compat.content import said_of
 from mailqueue.api.compat.postmark.model import METADATA
+from mailqueue.api.emails.detail import look_up
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import json_answer
-from mailqueue.api.sending import service as sending_service
 from mailqueue.contract.emails import Email, Event
 from mailqueue.core.errors import Conflict, Unavailable
 from mailqueue.mail.message.preview import Library, composed, find_letter
@@ -37,7 +37,7 @@ async def details(call: Call) -> Response:
     """Show a message and what became of it."""
     email_id = call.id("message_id")
     async with call.connection() as conn:
-        email = await sending_service.look_up(conn, call.caller, email_id)
+        email = await look_up(conn, call.caller, email_id)
         recipients = await compat_store.list_recipients(
             conn, [email_id], project_id=call.caller.project_id
         )

@@ -11,7 +11,6 @@ from starlette.responses import Response
 from mailqueue.api.compat.accepting import (
     OneRefused,
     Wanted,
-    accepted,
     accepted_all,
     accepted_now,
     readied,
@@ -36,6 +35,7 @@ from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import BadJson, json_answer
 from mailqueue.api.http.validation import validated
+from mailqueue.api.sending.service import accepted
 from mailqueue.api.shapes.resend_octets import octets_as_text
 from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InvalidField

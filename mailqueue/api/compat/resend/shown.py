@@ -10,8 +10,8 @@ from mailqueue.api.compat.content import said_of
 from mailqueue.api.compat.mailboxes import framed, split_mailboxes
 from mailqueue.api.compat.resend.model import TAGS
 from mailqueue.api.compat.store import NamedEmail, OneRecipient
+from mailqueue.api.emails.detail import look_up
 from mailqueue.api.http.context import Call
-from mailqueue.api.sending import service as sending_service
 
 # The last event of a mail, in their words; what is missing says nothing of a mail.
 EVENTS = {
@@ -92,7 +92,7 @@ async def whole(call: Call, email_id: UUID) -> dict[str, Any]:
         NotFound: the project has none.
     """
     async with call.connection() as conn:
-        email = await sending_service.look_up(conn, call.caller, email_id)
+        email = await look_up(conn, call.caller, email_id)
         recipients = await compat_store.list_recipients(
             conn, [email_id], project_id=call.caller.project_id
         )

@@ -47,6 +47,11 @@ async def enqueue_batch(
         return await fetch.many(conn, "enqueue_batch", asked, BatchRow)
 
 
+async def find_suppression(conn: Conn, email_id: UUID) -> str | None:
+    """Return the reason a mail was suppressed for when it was accepted, if it was."""
+    return await fetch.maybe(conn, "find_suppression_at_accept", {"id": email_id}, str)
+
+
 async def try_email(conn: Conn, project: str, message: Mapping[str, object]) -> dict[str, Any]:
     """Accept one mail and take it back; return what was seen of it."""
     asked = {"project": project, "message": Jsonb(with_wire_domains(message))}

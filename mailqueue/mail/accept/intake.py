@@ -1,0 +1,111 @@
+"""Accepts the mails of many callers at once: those that wait together share a commit.
+
+No caller is told that its mail was accepted before the commit.
+"""
+
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from mailqueue.contract.sending import Sent
+from mailqueue.core.crashpoints import reach
+from mailqueue.core.errors import InvalidField
+from mailqueue.db.fetch import Conn
+from mailqueue.db.group_commit import GroupCommit, GroupLimits, Size, Waiter
+from mailqueue.db.pool import Pool, borrow
+from mailqueue.mail.accept.acceptance import accept, accept_messages
+from mailqueue.mail.accept.enqueue import NewEmail
+from mailqueue.mail.accept.raw import PreparedRaw
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.tenants.keys.manage import in_force, not_in_force
+from mailqueue.tenants.model import Caller
+
+EMAIL_LIMITS = GroupLimits(rows=100, commits=4)
+LARGE_BYTES = 256 * 1024
+"""A composed mail of more bytes is accepted in a transaction of its own."""
+MESSAGE_LIMITS = GroupLimits(rows=100, bytes=4 * 1024 * 1024, commits=4)
+"""A row is a mail; a message to many recipients is several."""
+
+Mail = TypeVar("Mail", NewEmail, PreparedRaw)
+
+
+class _Item(NamedTuple, Generic[Mail]):
+    caller: Caller
+    mail: Mail
+
+
+class Intake:
+    """Accepts mails, each for a caller whose key is in force at that moment."""
+
+    def __init__(self, pool: Pool, database: DatabaseSettings) -> None:
+        self._pool = pool
+        self._database = database
+        self._emails = GroupCommit(self._accept_emails, name="intake", limits=EMAIL_LIMITS)
+        self._messages = GroupCommit(
+            self._accept_messages, name="intake of messages", limits=MESSAGE_LIMITS, size=_size_of
+        )
+
+    async def accept(self, caller: Caller, email: NewEmail, *, size: int) -> Sent:
+        """Accept one mail, of a request of `size` bytes; return when it is committed.
+
+        Raises:
+            Unauthorized: the key is not in force any more.
+            InvalidField: the mail is refused.
+            Unavailable: the database is away.
+        """
+        item = _Item(caller, email)
+        # One with a key may wait for a twin, and a large one takes long: no other mail should.
+        if "idempotency_key" in email.options or size > LARGE_BYTES:
+            return await self._emails.submit_alone(item)
+        return await self._emails.submit(item)
+
+    async def accept_message(self, caller: Caller, message: PreparedRaw) -> Sent:
+        """Accept one finished message; return when it is committed.
+
+        Raises:
+            Unauthorized: the key is not in force any more.
+            InvalidField: the message is refused.
+            Unavailable: the database is away.
+        """
+        return await self._messages.submit(_Item(caller, message))
+
+    async def _accept_emails(self, group: Sequence[Waiter[_Item[NewEmail], Sent]]) -> None:
+        async with borrow(self._pool, self._database) as conn:
+            for project, some in (await _by_project(conn, group)).items():
+                emails = [waiter.item.mail for waiter in some]
+                results = await accept(conn, emails, project=project)
+                reach("api.accepted")
+                for waiter, result in zip(some, results, strict=True):
+                    if isinstance(result, InvalidField):
+                        waiter.fail(result)
+                    else:
+                        waiter.succeed(result)
+
+    async def _accept_messages(self, group: Sequence[Waiter[_Item[PreparedRaw], Sent]]) -> None:
+        async with borrow(self._pool, self._database) as conn:
+            for project, unordered in (await _by_project(conn, group)).items():
+                # Another process that has the same keys takes them in the same order: no deadlock.
+                some = sorted(unordered, key=lambda waiter: waiter.item.mail.key)
+                messages = [waiter.item.mail for waiter in some]
+                results = await accept_messages(conn, messages, project=project)
+                reach("submission.accepted")
+                for waiter, result in zip(some, results, strict=True):
+                    waiter.succeed(result)
+
+
+async def _by_project(
+    conn: Conn, group: Sequence[Waiter[_Item[Mail], Sent]]
+) -> dict[str, list[Waiter[_Item[Mail], Sent]]]:
+    """Return by project those whose key is in force; refuse the others."""
+    valid = await in_force(conn, {waiter.item.caller.id for waiter in group})
+    found: dict[str, list[Waiter[_Item[Mail], Sent]]] = {}
+    for waiter in group:
+        caller = waiter.item.caller
+        if caller.id in valid:
+            found.setdefault(caller.project, []).append(waiter)
+        else:
+            waiter.fail(not_in_force())
+    return found
+
+
+def _size_of(item: _Item[PreparedRaw]) -> Size:
+    return Size(len(item.mail.documents), len(item.mail.octets))
