@@ -15,7 +15,7 @@ import mailqueue
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, Settlement
+from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, SendOutcome
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.mail.send.store.outcomes import write_down
 from mailqueue.queue.store import start_worker
@@ -24,9 +24,9 @@ from mailqueue.settings.environment import DatabaseSettings
 LEASE = timedelta(minutes=30)
 
 
-def sent(email: ClaimedEmail) -> Settlement:
+def sent(email: ClaimedEmail) -> SendOutcome:
     """Return the outcome of a mail that was sent."""
-    return Settlement(
+    return SendOutcome(
         id=email.id,
         claim_no=email.claim_no,
         ending=Ending.SENT,

@@ -13,7 +13,7 @@ _TRIES = 100
 def free_port() -> int:
     """Return a port nobody listens on at the moment.
 
-    Outgoing connections get theirs from a range of the system's. Ports below it are not taken
+    SendAttempt connections get theirs from a range of the system's. Ports below it are not taken
     between being chosen here and being listened on, unless somebody else chooses the same.
     """
     below = range(FIRST_PORT, _first_ephemeral())

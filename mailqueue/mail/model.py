@@ -1,6 +1,6 @@
-"""What a claimed mail is, what it says, and what became of it. Values only.
+"""A claimed email, its content, its mark and its outcome. Values only.
 
-What is made for every mail is a tuple: a frozen dataclass takes ten times as long to make.
+Values made for every email are tuples: a frozen dataclass takes ten times as long to make.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from mailqueue.tracking.injector import Dress
 
 
 class ClaimedEmail(NamedTuple):
-    """One row of the queue that this worker holds under `claim_no`."""
+    """A row of the queue that this worker holds under `claim_no`."""
 
     id: UUID
     claim_no: int
@@ -35,7 +35,7 @@ class ClaimedEmail(NamedTuple):
 
 
 class EmailContent(NamedTuple):
-    """What one or many mails say."""
+    """Subject, bodies and headers that one or many emails share."""
 
     id: int
     subject: str
@@ -53,10 +53,10 @@ class EmailContent(NamedTuple):
 
     @property
     def header_fields(self) -> tuple[tuple[str, str], ...]:
-        """Return the further headers in order.
+        """Return the custom headers in order.
 
         Raises:
-            ValueError: they are no object of names and values.
+            ValueError: they are not an object of names and texts.
         """
         if not self.headers:
             return ()
@@ -79,7 +79,7 @@ class Recipient:
 
 
 class StoredFile(NamedTuple):
-    """The octets of a file, or their place in a folder or bucket and what they have to be."""
+    """The bytes of a file, or its location in a folder or bucket with its size and checksum."""
 
     id: UUID
     octets: bytes | None
@@ -89,36 +89,36 @@ class StoredFile(NamedTuple):
 
 
 class FileFault(NamedTuple):
-    """Why a file does not come; `is_lasting`: waiting does not help."""
+    """Why a message cannot be built; `is_lasting` if waiting does not help."""
 
     reason: str
     is_lasting: bool
 
 
 class RawMessage(NamedTuple):
-    """A finished message; nobody is told that one with a null sender did not arrive."""
+    """A finished message; bounces of one with a null sender go nowhere."""
 
     octets: bytes
     has_null_sender: bool
 
 
-class Parcel(NamedTuple):
-    """A claimed mail with all that is needed to compose it; `recipients` only where several."""
+class LoadedEmail(NamedTuple):
+    """A claimed email with what building its message takes; `recipients` only if it has several."""
 
-    email: ClaimedEmail
-    content: EmailContent | None  # None: it was deleted
+    claim: ClaimedEmail
+    content: EmailContent | None  # None: deleted
     recipients: tuple[Recipient, ...] = ()
-    files: tuple[File, ...] = ()  # fetched right before composing: they may be large
-    tags: tuple[str, ...] = ()  # read only for accounts whose provider counts by them
-    sheet: Sheet | None = None  # what it is rendered from; None: it says all itself, or it is gone
-    fault: FileFault | None = None  # one of its files does not come
-    dress: Dress | None = None  # what goes out instead of its content
-    raw: RawMessage | None = None  # it came finished; fetched as files are
+    files: tuple[File, ...] = ()  # fetched right before building: they may be large
+    tags: tuple[str, ...] = ()  # read only for accounts whose provider reports by them
+    template: Sheet | None = None  # what it is rendered from; None: nothing, or it was deleted
+    fault: FileFault | None = None  # why its message cannot be built
+    tracked: Dress | None = None  # its content with tracking, sent instead of `content`
+    raw: RawMessage | None = None  # it was accepted as a finished message; fetched as files are
 
 
 @dataclass(frozen=True, slots=True)
 class BatchRow:
-    """What became of one message of a batch; `id` None when it was refused."""
+    """The result of accepting one message of a batch; `id` is None if it was refused."""
 
     index: int
     id: UUID | None
@@ -127,7 +127,7 @@ class BatchRow:
 
 
 class MarkVerdict(StrEnum):
-    """What the last look before handing over found."""
+    """What the last check before sending found."""
 
     GO = "go"
     LOST = "lost"
@@ -138,7 +138,7 @@ class MarkVerdict(StrEnum):
 
 
 class Mark(NamedTuple):
-    """The last look at one mail; `stopped` are its recipients that are suppressed by now."""
+    """The last check of one email; `stopped` are its recipients suppressed since it was claimed."""
 
     id: UUID
     verdict: MarkVerdict
@@ -147,20 +147,20 @@ class Mark(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """The last look at the mails of one commit; who is not `named` may go as it is."""
+    """The last check of the emails of one commit; an email that is not `named` may be sent."""
 
     named: dict[UUID, Mark]
-    are_lost: bool = False  # the worker was declared lost: nothing may go
+    are_lost: bool = False  # the worker was declared lost: nothing may be sent
 
     def of(self, email_id: UUID) -> Mark:
-        """Return what was found about one of the mails that were asked about."""
+        """Return the mark of one of the emails that were checked."""
         if self.are_lost:
             return Mark(email_id, MarkVerdict.LOST)
         return self.named.get(email_id) or Mark(email_id, MarkVerdict.GO)
 
 
 class Ending(StrEnum):
-    """What settling a mail does to its row."""
+    """What settling an email does to its row."""
 
     SENT = "sent"
     FAILED = "failed"
@@ -173,7 +173,7 @@ class Ending(StrEnum):
 
 
 class LogStatus(StrEnum):
-    """How an attempt stands in send_logs."""
+    """The status of an attempt in send_logs."""
 
     SENT = "sent"
     FAILED = "failed"
@@ -184,8 +184,8 @@ class LogStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class RecipientSettlement:
-    """What became of one recipient of a message with several."""
+class RecipientOutcome:
+    """The outcome of one recipient of a message with several."""
 
     address: str
     status: str  # sent, failed, suppressed
@@ -194,11 +194,12 @@ class RecipientSettlement:
     hard: bool
 
 
-class Settlement(NamedTuple):
-    """What became of one claimed mail.
+class SendOutcome(NamedTuple):
+    """The outcome of one claimed email.
 
-    `wait` None puts a mail back at its old place. `spent` counts the recipients that count against
-    the limits, `left` those still to be sent to (None: as before). `log` None: nothing was tried.
+    `wait` None returns an email to its old place. `spent` is the number of recipients that count
+    against limits, `left` of those still to be sent to (None: as before). `log` None: no attempt
+    was made.
     """
 
     id: UUID
@@ -216,4 +217,4 @@ class Settlement(NamedTuple):
     reply: str | None = None
     response_ms: int | None = None
     hard: bool = False
-    recipients: tuple[RecipientSettlement, ...] = ()
+    recipients: tuple[RecipientOutcome, ...] = ()

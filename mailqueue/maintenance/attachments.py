@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.message.file_storage import DRAFT, FileShelf
+from mailqueue.mail.message.file_storage import DRAFT, AttachmentStorage
 from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.store import files as files_store
 from mailqueue.maintenance.store.files import LargeFile
@@ -39,7 +39,7 @@ async def sweep(desk: Desk, *, needs: list[str]) -> dict[str, int]:
     return counts
 
 
-async def _large(conn: Conn, shelf: FileShelf) -> AsyncIterator[LargeFile]:
+async def _large(conn: Conn, shelf: AttachmentStorage) -> AsyncIterator[LargeFile]:
     """Yield files that were handed in by SQL, which can write no files."""
     after: LargeFile | None = None
     while shelf.places and (
@@ -50,7 +50,7 @@ async def _large(conn: Conn, shelf: FileShelf) -> AsyncIterator[LargeFile]:
         after = some[-1]
 
 
-async def _move_out(conn: Conn, shelf: FileShelf, file: LargeFile) -> int:
+async def _move_out(conn: Conn, shelf: AttachmentStorage, file: LargeFile) -> int:
     octets = await files_store.read_octets(conn, file)
     if octets is None:
         return 0

@@ -6,7 +6,7 @@ from typing import Protocol
 from mailqueue.db import leases
 from mailqueue.db.fetch import Conn
 from mailqueue.db.leases import Lease
-from mailqueue.mail.message.file_storage import FileShelf
+from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.maintenance.model import Advance, Task
 from mailqueue.ports.filestore import Store
 
@@ -25,7 +25,7 @@ class Stores(Protocol):
         ...
 
     @property
-    def shelf(self) -> FileShelf:
+    def shelf(self) -> AttachmentStorage:
         """Return the places of attachments that are not in the database."""
         ...
 

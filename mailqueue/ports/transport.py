@@ -1,4 +1,4 @@
-"""What sending needs from outside: a channel that takes envelopes and bytes."""
+"""The interface between the send path and whatever carries mail: SMTP servers and provider APIs."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
@@ -8,10 +8,10 @@ from mailqueue.core.verdict import Rejected, Verdict
 
 
 class Envelope(NamedTuple):
-    """The sender and recipients the server is told, whatever the headers say.
+    """The SMTP sender and recipients of one message, independent of its headers.
 
-    Addresses are validated, domains in A-label form. `needs_smtputf8` is true when a local part or
-    a raw header is not ASCII.
+    Addresses are validated and their domains are A-labels. `needs_smtputf8` is true when a local
+    part or a raw header is not ASCII.
     """
 
     sender: str
@@ -19,10 +19,11 @@ class Envelope(NamedTuple):
     needs_smtputf8: bool = False
 
 
-class Outgoing(NamedTuple):
-    """One message ready for the wire: CRLF line ends, no dot-stuffing, lines to 998 octets.
+class SendAttempt(NamedTuple):
+    """One try to send one email: the message for the transport, and what its outcome is made from.
 
-    `category` and `tags` are words that providers count by and give back in their events.
+    `message` has CRLF line ends, no dot-stuffing and lines of at most 998 bytes. Providers report
+    `category` and `tags` back in their events. Transports read the fields up to `tags` only.
     """
 
     email_id: UUID
@@ -30,34 +31,40 @@ class Outgoing(NamedTuple):
     message: bytes
     category: str = ""
     tags: tuple[str, ...] = ()
+    claim_no: int = 0
+    number: int = 1  # 1 for the first attempt
+    message_id: str = ""
+    addresses: tuple[str, ...] = ()  # the envelope's recipients as the database spells them
+    has_several: bool = False  # each recipient has an outcome of its own
+    suppressed: tuple[str, ...] = ()  # recipients left out since the email was loaded
 
 
-Report = Callable[[Outgoing, Verdict, int], None]
-"""Called exactly once a mail, in the order sent: the mail, its verdict, the milliseconds."""
+Report = Callable[[SendAttempt, Verdict, int], None]
+"""Called exactly once for each attempt, in order: the attempt, its verdict, the milliseconds."""
 
 
 class Channel(Protocol):
-    """One open, authenticated connection (or HTTP client) of one sender account."""
+    """An open, authenticated connection (or HTTP client) of one sender account."""
 
     async def send(
-        self, mails: Sequence[Outgoing], report: Report, *, may_finish: Callable[[], bool]
+        self, mails: Sequence[SendAttempt], report: Report, *, may_finish: Callable[[], bool]
     ) -> None:
-        """Send the mails in order and report each.
+        """Send the attempts in order and report each.
 
-        `may_finish` is asked right before the bytes that make a server accept (the final dot, the
-        POST); when it says no, the mail is reported TRANSIENT at the stage reached and nothing
-        was sent. Mails behind a lost connection are reported TRANSIENT at stage CONNECT. Never
-        raises for what a server does; after a failure `is_usable` is False.
+        `may_finish` is called right before the bytes that make a server accept a message (the
+        final dot, the POST). If it returns False the attempt is reported TRANSIENT at the stage
+        reached, and nothing was sent. Attempts behind a lost connection are reported TRANSIENT at
+        stage CONNECT. Never raises for what a server does; after a failure `is_usable` is False.
         """
         ...
 
     @property
     def is_usable(self) -> bool:
-        """Return whether another mail may be sent on this channel."""
+        """Return whether another attempt may be sent on this channel."""
         ...
 
     async def close(self) -> None:
-        """Say goodbye and close; bounded in time, never raises."""
+        """End the session and close; bounded in time, never raises."""
         ...
 
 
@@ -65,5 +72,5 @@ class Transport(Protocol):
     """Opens channels for one sender account."""
 
     async def open(self) -> Channel | Rejected:
-        """Connect, secure and authenticate; a Rejected here concerns the account, not a mail."""
+        """Connect, secure and authenticate; return a Rejected if the account cannot be used."""
         ...

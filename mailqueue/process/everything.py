@@ -17,7 +17,7 @@ from mailqueue.inbound.listener import bounces_beside
 from mailqueue.inbound.worker import keeping_inbound
 from mailqueue.mail.send.partitions import keep_partitions
 from mailqueue.privacy.unfinished import keeping_erasures
-from mailqueue.process.pool import Fleet
+from mailqueue.process.pool import WorkerPool
 from mailqueue.senders.rates import keep_max_send_rate
 from mailqueue.senders.trap_account import LOOPBACK, point_to_trap
 from mailqueue.settings.environment import DatabaseSettings, DatabaseSource, Settings
@@ -89,7 +89,7 @@ async def run_everything(
                 pool, database, lambda: ArchiveStores(settings.archive, settings.attachments)
             )
         )
-        fleet = asyncio.create_task(Fleet(settings, kind="send").run(stop), name="workers")
+        fleet = asyncio.create_task(WorkerPool(settings, kind="send").run(stop), name="workers")
         ready(
             Running(
                 api=api,

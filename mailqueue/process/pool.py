@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 from mailqueue.db.link import Link
 from mailqueue.operations.doctor.disk_space import watching_space
 from mailqueue.queue import store
-from mailqueue.queue.heartbeat import SILENCE
+from mailqueue.queue.heartbeat import LOST_AFTER
 from mailqueue.queue.rescue import rescuing
 from mailqueue.settings.environment import Settings
 from mailqueue.telemetry.log import get_logger
@@ -22,7 +22,7 @@ PATIENCE_SECONDS = 45.0
 log = get_logger(__name__)
 
 
-class Fleet:
+class WorkerPool:
     """Worker processes of one kind, started again when they die, until told to stop."""
 
     def __init__(self, settings: Settings, *, kind: str) -> None:
@@ -63,7 +63,7 @@ class Fleet:
         """Give back what a dead child held: no need to wait until its heartbeat is missed."""
         try:
             await self._link.call(
-                lambda conn: store.rescue(conn, silence=SILENCE, launch_id=launch_id)
+                lambda conn: store.rescue(conn, silence=LOST_AFTER, launch_id=launch_id)
             )
         except Exception:  # then its heartbeat is missed, and no other child suffers for it
             log.exception("rescue.failed", launch_id=str(launch_id))

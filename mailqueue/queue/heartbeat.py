@@ -1,4 +1,4 @@
-"""Decides whether this worker may still act: it is registered, beats, and stops when it cannot."""
+"""Keeps a worker registered by a heartbeat, and decides whether it may still send."""
 
 import asyncio
 import os
@@ -17,38 +17,39 @@ from mailqueue.queue.own_loop import run_in_own_loop
 from mailqueue.telemetry.log import get_logger
 
 BEAT_SECONDS = 5.0
-SILENCE = timedelta(seconds=30)
-"""After this long without a beat others take what the worker holds."""
+LOST_AFTER = timedelta(seconds=30)
+"""Time without a heartbeat after which a worker is declared lost and its emails are rescued."""
 TRUSTED_SECONDS = 20.0
-"""A worker that has not been heard for this long starts nothing any more: well inside SILENCE."""
-TURN_SECONDS = 1.0
-STUCK_SECONDS = 300.0
-"""No beat is sent for a worker whose event loop has not turned for this long: it has hung."""
+"""Time since its last heartbeat after which a worker hands over no email: below LOST_AFTER."""
+LOOP_CHECK_SECONDS = 1.0
+"""Interval at which the event loop shows that it turns."""
+HUNG_SECONDS = 300.0
+"""Time without a turn of the event loop after which a worker counts as hung."""
 
 log = get_logger(__name__)
 
 
-class Lifeline:
+class Heartbeat:
     """The registration of one worker process, kept alive by a heartbeat.
 
-    `is_alive()` is cheap and asked before each mail is handed over. The heartbeat has a thread, an
-    event loop and a connection of its own: composing one mail may take seconds, and a worker that
-    is busy is not dead.
+    `is_alive()` is cheap and called before each email is handed over. The heartbeat has a thread,
+    an event loop and a connection of its own, so that a worker that is busy building a message for
+    seconds is not declared lost.
     """
 
     def __init__(self, link: Link, *, kind: str, launch_id: UUID) -> None:
         self._link = link
         self._kind = kind
         self._launch_id = launch_id
-        self._heard_at = 0.0
+        self._confirmed_at = 0.0
         self._turned_at = 0.0
         self.worker_id = 0
         self.is_stopping = False
         self.is_lost = False
 
     def is_alive(self) -> bool:
-        """Return whether the database has heard of us recently enough to hand mail over."""
-        return not self.is_lost and time.monotonic() - self._heard_at < TRUSTED_SECONDS
+        """Return whether the last heartbeat is recent enough to hand over an email."""
+        return not self.is_lost and time.monotonic() - self._confirmed_at < TRUSTED_SECONDS
 
     async def start(self) -> None:
         """Register this process as a worker."""
@@ -63,19 +64,19 @@ class Lifeline:
                 launch_id=self._launch_id,
             )
         )
-        await self._link.close()  # seldom used from here on: the heartbeat has its own
-        self._heard_at, self.is_lost = started_at, False
+        await self._link.close()  # seldom used from now on: the heartbeat has its own
+        self._confirmed_at, self.is_lost = started_at, False
 
     async def beat(self) -> None:
-        """Beat once.
+        """Send one heartbeat.
 
         Raises:
-            LeaseLost: if others were told that this worker is gone.
+            LeaseLost: this worker was declared lost.
         """
         await self._beat(self._link)
 
     async def _beat(self, link: Link) -> None:
-        # The moment before asking: what counts is how old the database's news of us may be.
+        # Before the statement: what counts is the age of the database's record.
         asked_at = time.monotonic()
         is_known = await link.call(
             lambda conn: store.beat(conn, self.worker_id, is_stopping=self.is_stopping)
@@ -84,15 +85,15 @@ class Lifeline:
         if not is_known:
             self.is_lost = True
             raise LeaseLost(f"worker {self.worker_id} was declared lost")
-        self._heard_at = asked_at
+        self._confirmed_at = asked_at
 
     async def beat_forever(self) -> None:
-        """Beat until cancelled, or until the worker is lost."""
+        """Send heartbeats until cancelled, or until the worker is declared lost."""
         beating = asyncio.create_task(run_in_own_loop(self._beat_apart, name="beat"))
         try:
             while not beating.done():
                 self._turned_at = time.monotonic()
-                await asyncio.wait((beating,), timeout=TURN_SECONDS)
+                await asyncio.wait((beating,), timeout=LOOP_CHECK_SECONDS)
         finally:
             beating.cancel()
             await asyncio.gather(beating, return_exceptions=True)
@@ -103,7 +104,7 @@ class Lifeline:
         try:
             with suppress(LeaseLost):
                 while True:
-                    if time.monotonic() - self._turned_at < STUCK_SECONDS:
+                    if time.monotonic() - self._turned_at < HUNG_SECONDS:
                         await self._beat(link)
                     else:
                         log.error("worker.stuck", worker=self.worker_id)
@@ -112,5 +113,5 @@ class Lifeline:
             await link.close()
 
     async def stop(self) -> None:
-        """Leave in good order; what is still held goes back."""
+        """Unregister the worker; emails it still holds return to the queue."""
         await self._link.call(lambda conn: store.stop_worker(conn, self.worker_id))

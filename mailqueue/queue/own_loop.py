@@ -1,4 +1,4 @@
-"""Runs a coroutine in a thread with an event loop of its own, where nothing else can hold it up."""
+"""Runs a coroutine in a thread with an event loop of its own, where nothing else delays it."""
 
 import asyncio
 import threading
@@ -11,7 +11,7 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 async def run_in_own_loop(work: Work, *, name: str) -> None:
-    """Run `work` in a thread of its own and wait for its end; a cancel is passed on.
+    """Run `work` in a thread of its own and wait for its end; cancelling this cancels it.
 
     Raises:
         Exception: what `work` raises.

@@ -1,4 +1,4 @@
-"""Gives back, from time to time, what silent workers held; and pauses accounts that bounce."""
+"""Returns the emails of lost workers to the queue, and pauses accounts with too many bounces."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,20 +8,20 @@ from mailqueue.core.crashpoints import reach
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.queue import store
-from mailqueue.queue.heartbeat import SILENCE
+from mailqueue.queue.heartbeat import LOST_AFTER
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
 
 RESCUE_SECONDS = 5.0
 GRACE_SECONDS = 10.0
-"""While the database was away nobody could beat: once it is back, all have so long to do it."""
+"""Time that workers have for a heartbeat after the database was unavailable."""
 
 log = get_logger(__name__)
 
 
 @asynccontextmanager
 async def rescuing(database: DatabaseSettings) -> AsyncIterator[None]:
-    """Rescue beside the block, on a connection of its own."""
+    """Rescue emails while the block runs, on a connection of its own."""
     link = Link(database, "mailqueue/rescue")
     task = asyncio.create_task(_rescue_forever(link), name="rescue")
     try:
@@ -39,21 +39,23 @@ async def _rescue_forever(link: Link) -> None:
 
 
 async def turn(link: Link) -> float:
-    """Rescue once, and return the seconds until the next time. What fails is tried again."""
+    """Rescue once; return the seconds until the next time. A failure is logged and retried."""
     rescued = None
     try:
         rescued = await rescue_once(link)
         reach("rescue.committed")
-    except Exception:  # whatever it is, it is in the log, and mail still has to come back
+    except Exception:  # rescue must go on
         log.exception("rescue.failed")
     return GRACE_SECONDS if rescued is None else RESCUE_SECONDS
 
 
 async def rescue_once(link: Link) -> int | None:
-    """Return back what silent workers held; return how many rows, None if the database was away."""
+    """Return the emails of lost workers to the queue; return how many, None if the database was
+    unavailable.
+    """
 
     async def rescue(conn: Conn) -> int | None:
         await store.watch_rates(conn)
-        return None if link.is_down else await store.rescue(conn, silence=SILENCE)
+        return None if link.is_down else await store.rescue(conn, silence=LOST_AFTER)
 
     return await link.call(rescue)

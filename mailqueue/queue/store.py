@@ -16,17 +16,19 @@ async def start_worker(
 
 
 async def beat(conn: Conn, worker: int, *, is_stopping: bool) -> bool:
-    """Say that the worker lives; False when it was declared lost."""
+    """Record a heartbeat; return False if the worker was declared lost."""
     return await fetch.value(conn, "beat", {"worker": worker, "is_stopping": is_stopping}, bool)
 
 
 async def stop_worker(conn: Conn, worker: int) -> None:
-    """Leave in good order; what the worker still holds goes back."""
+    """Unregister the worker; emails it still holds return to the queue."""
     await fetch.run(conn, "stop_worker", {"worker": worker})
 
 
 async def rescue(conn: Conn, *, silence: timedelta, launch_id: UUID | None = None) -> int:
-    """Return back what silent workers held, and a launch known to be dead; return how many rows."""
+    """Return the emails of lost workers and of a launch known to be dead to the queue; return how
+    many.
+    """
     return await fetch.value(
         conn, "rescue_emails", {"silence": silence, "launch_id": launch_id}, int
     )
@@ -38,10 +40,10 @@ async def watch_rates(conn: Conn) -> int:
 
 
 async def park(conn: Conn, queue: str, worker: int) -> None:
-    """Ask to be rung when the queue gets work."""
+    """Ask for a NOTIFY when the queue gets work."""
     await fetch.run(conn, "park_worker", {"queue": queue, "worker": worker})
 
 
 async def unpark(conn: Conn, queue: str, worker: int) -> None:
-    """No longer ask to be rung."""
+    """Ask for no more notifications."""
     await fetch.run(conn, "unpark_worker", {"queue": queue, "worker": worker})

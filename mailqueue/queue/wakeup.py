@@ -1,4 +1,4 @@
-"""Decides when an idle worker looks again: rung by NOTIFY while parked, else after a wait."""
+"""Wakes an idle worker: by NOTIFY while it is parked, else by polling."""
 
 import asyncio
 from contextlib import suppress
@@ -11,56 +11,56 @@ from mailqueue.queue import store
 from mailqueue.settings.environment import DatabaseSettings
 
 POLL_SECONDS = 1.0
-"""The longest wait: polling is the truth, the bell only makes it quick."""
-DEAF_POLL_SECONDS = 0.05
-"""The wait where nothing can ring: a transaction pooler stands in between."""
-DEAF_RETRY_SECONDS = 5.0
+"""Poll interval while NOTIFY works; polling alone is correct, NOTIFY makes it fast."""
+POLL_WITHOUT_NOTIFY_SECONDS = 0.05
+"""Poll interval while NOTIFY does not arrive, for example behind a transaction pooler."""
+LISTEN_RETRY_SECONDS = 5.0
 
 
-class Doorbell:
-    """Parks one worker at one queue. While nobody is parked, enqueueing rings nobody."""
+class Wakeup:
+    """Parks one worker at one queue. Enqueueing sends NOTIFY only while a worker is parked."""
 
     def __init__(self, settings: DatabaseSettings, link: Link, *, queue: str, worker: int) -> None:
         self._can_listen = settings.has_sessions
-        self._ear = Ear(settings, f"mailqueue_{queue}")
+        self._listener = Ear(settings, f"mailqueue_{queue}")
         self._link = link
         self._queue = queue
         self._worker = worker
-        self._rung = asyncio.Event()
+        self._woken = asyncio.Event()
         self.is_parked = False
 
     async def listen_forever(self) -> None:
-        """Hear the bell until cancelled; where the server goes away, come back to it."""
+        """Receive notifications until cancelled; reconnect when the server was unavailable."""
         while self._can_listen:
             with suppress(Unavailable):
-                async for _ in self._ear.rings():
-                    self._rung.set()
-            self._rung.set()  # whatever was missed meanwhile
-            await asyncio.sleep(DEAF_RETRY_SECONDS)
-        await asyncio.Event().wait()  # nothing can ring; to end would be to end the worker
+                async for _ in self._listener.rings():
+                    self._woken.set()
+            self._woken.set()  # a notification may have been missed
+            await asyncio.sleep(LISTEN_RETRY_SECONDS)
+        await asyncio.Event().wait()  # no NOTIFY; returning would end the worker
 
-    def ring(self) -> None:
+    def wake(self) -> None:
         """Wake the waiting worker from inside the process."""
-        self._rung.set()
+        self._woken.set()
 
     async def park(self) -> None:
-        """Ask to be rung. Look once more before waiting: work may have come in between."""
+        """Ask for notifications. Claim once more before waiting: work may have come in between."""
         if self._can_listen and not self.is_parked:
             await self._link.call(lambda conn: store.park(conn, self._queue, self._worker))
             reach("park.committed")
         self.is_parked = True
 
     async def unpark(self) -> None:
-        """Do not be rung: there is enough to do."""
+        """Ask for no more notifications."""
         if self._can_listen and self.is_parked:
             await self._link.call(lambda conn: store.unpark(conn, self._queue, self._worker))
         self.is_parked = False
 
     async def wait(self, longest: float | None) -> None:
-        """Wait for the bell, at most `longest` seconds (None: as long as polling allows)."""
-        limit = POLL_SECONDS if self._ear.is_listening else DEAF_POLL_SECONDS
+        """Wait to be woken, at most `longest` seconds (None: the poll interval)."""
+        limit = POLL_SECONDS if self._listener.is_listening else POLL_WITHOUT_NOTIFY_SECONDS
         seconds = limit if longest is None else max(0.0, min(limit, longest))
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):  # not wait_for, which may swallow a cancel
-                await self._rung.wait()
-        self._rung.clear()
+                await self._woken.wait()
+        self._woken.clear()

@@ -10,7 +10,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.mime.compose import PerMail, compose, message_id
 from mailqueue.mime.skeleton import Content, compile_skeleton
-from mailqueue.ports.transport import Envelope, Outgoing, Transport
+from mailqueue.ports.transport import Envelope, SendAttempt, Transport
 from mailqueue.senders.model import SenderAccount
 
 _SUBJECT = "Test mail from mailqueue"
@@ -30,7 +30,7 @@ class Trial:
         return self.verdict is None or isinstance(self.verdict, Accepted)
 
 
-async def try_out(transport: Transport, mail: Outgoing | None = None) -> Trial:
+async def try_out(transport: Transport, mail: SendAttempt | None = None) -> Trial:
     """Connect, secure and log in, and send the mail if one is given."""
     begun = time.monotonic()
     channel = await transport.open()
@@ -54,7 +54,7 @@ async def try_out(transport: Transport, mail: Outgoing | None = None) -> Trial:
 
 def trial_mail(
     account: SenderAccount, recipient: Address, *, email_id: UUID, now: datetime
-) -> Outgoing:
+) -> SendAttempt:
     """Write the mail that shows that an account works. Pure.
 
     Raises:
@@ -78,4 +78,4 @@ def trial_mail(
         recipients=(recipient.sent,),
         needs_smtputf8=sender.needs_smtputf8 or recipient.needs_smtputf8,
     )
-    return Outgoing(email_id, envelope, message)
+    return SendAttempt(email_id, envelope, message)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from mailqueue.core.errors import MailqueueError
 from mailqueue.smtp.server.answer import LOGIN_REFUSED, Answer
-from mailqueue.smtp.server.handler import Attempt, LoggedIn
+from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt
 from mailqueue.submission.model import Program
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tenants.keys.cache import Callers
@@ -84,7 +84,7 @@ class Gate:
         self._failures = Failures(now)
         self._wait = wait
 
-    async def enter(self, attempt: Attempt) -> LoggedIn | Answer:
+    async def enter(self, attempt: LoginAttempt) -> LoggedIn | Answer:
         """Return who this is, or refuse them."""
         if self._failures.count(attempt.address) >= MOST_FAILURES:
             log.warning("submission.locked_out", client=attempt.address)

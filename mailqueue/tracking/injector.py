@@ -148,7 +148,7 @@ class Dresser:
             except ValueError as exc:
                 made.append(str(exc))
             except Exception as exc:  # one bad row must not stop a worker
-                log.exception("dressing.failed", email_id=str(mail.email_id))
+                log.exception("tracking.failed", email_id=str(mail.email_id))
                 made.append(f"{type(exc).__name__} while composing")
         if keeps_links:
             await self._keep(conn, links)

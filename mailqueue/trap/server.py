@@ -10,7 +10,13 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.pool import Pool
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.smtp.server.answer import FAILED, LOGIN_REFUSED, Answer
-from mailqueue.smtp.server.handler import Attempt, Authenticate, LoggedIn, Received, ServerLimits
+from mailqueue.smtp.server.handler import (
+    Authenticate,
+    LoggedIn,
+    LoginAttempt,
+    Received,
+    ServerLimits,
+)
 from mailqueue.smtp.server.listener import smtp_server
 from mailqueue.trap.access import is_password, require_password
 from mailqueue.trap.collector import Collector, collector
@@ -90,7 +96,7 @@ async def trap_server(
 
 
 def _check(password: Secret) -> Authenticate:
-    async def check(attempt: Attempt) -> LoggedIn | Answer:
+    async def check(attempt: LoginAttempt) -> LoggedIn | Answer:
         return LoggedIn() if is_password(attempt.password, password) else LOGIN_REFUSED
 
     return check

@@ -6,7 +6,7 @@ from urllib.parse import unquote, urlsplit
 from mailqueue.adapters.filestores.folder import FolderStore
 from mailqueue.adapters.filestores.s3 import S3Store
 from mailqueue.core.errors import ConfigError
-from mailqueue.mail.message.file_storage import FileShelf
+from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.ports.filestore import Store
 from mailqueue.settings.attachments import AttachmentSettings
 from mailqueue.settings.environment import ArchiveSettings
@@ -22,8 +22,8 @@ class ArchiveStores:
         self._attachments = attachments or AttachmentSettings()
 
     @property
-    def shelf(self) -> FileShelf:
-        return shelf_of(self._attachments)
+    def shelf(self) -> AttachmentStorage:
+        return attachment_storage(self._attachments)
 
     @property
     def warm(self) -> Store | None:
@@ -52,11 +52,11 @@ def _store_at(url: str, *, endpoint: str | None) -> Store:
     raise ConfigError(f"files are in file:///folder or s3://bucket/prefix, not in {url}")
 
 
-def shelf_of(settings: AttachmentSettings) -> FileShelf:
+def attachment_storage(settings: AttachmentSettings) -> AttachmentStorage:
     """Open the places of attachments that are too large for the database.
 
     Raises:
         ConfigError: one of them cannot be opened from here.
     """
     places = [_store_at(url, endpoint=settings.s3_endpoint) for url in settings.places]
-    return FileShelf(places, over_bytes=settings.over_bytes)
+    return AttachmentStorage(places, over_bytes=settings.over_bytes)

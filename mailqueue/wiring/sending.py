@@ -17,10 +17,10 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.deliverability.signing import signers_of
 from mailqueue.dkim.signer import Signers
-from mailqueue.mail.direct.queued import Ways
-from mailqueue.mail.message.tracking import Dresses
-from mailqueue.mail.send.context import Account
-from mailqueue.mail.send.worker import Courier, CourierSettings
+from mailqueue.mail.direct.queued import InlineTransports
+from mailqueue.mail.message.tracking import EmailTracking
+from mailqueue.mail.send.context import SendAccount
+from mailqueue.mail.send.worker import SendWorker, SendWorkerSettings
 from mailqueue.ports.transport import Transport
 from mailqueue.senders import accounts, identity
 from mailqueue.senders.inline import InlineServer
@@ -30,7 +30,7 @@ from mailqueue.smtp.client.session import TlsMode
 from mailqueue.smtp.client.transcript import Transcript
 from mailqueue.tracking.injector import Dresser
 from mailqueue.vault.masterkey import MasterKey, master_key_of
-from mailqueue.wiring.files import shelf_of
+from mailqueue.wiring.files import attachment_storage
 from mailqueue.wiring.keyring import keyring_of
 
 SIGNED_HERE = frozenset({Provider.SMTP, Provider.TRAP})
@@ -113,16 +113,16 @@ def _tokens(account: SenderAccount, document: Secret | None, reach: Reach) -> To
         raise ConfigError(f"sender account {account.name}: {exc}") from exc
 
 
-def build_courier(settings: Settings, *, launch_id: UUID) -> Courier:
+def build_send_worker(settings: Settings, *, launch_id: UUID) -> SendWorker:
     """Put a send worker together."""
-    return Courier(
+    return SendWorker(
         settings.database,
-        CourierSettings(in_flight=settings.workers.in_flight, batch=settings.workers.batch),
+        SendWorkerSettings(in_flight=settings.workers.in_flight, batch=settings.workers.batch),
         launch_id=launch_id,
         read_account=SenderDirectory(settings).read,
-        shelf=shelf_of(settings.attachments),
-        dresses=Dresses(Dresser(keyring_of(settings), settings.tracking)),
-        ways=Ways(
+        storage=attachment_storage(settings.attachments),
+        tracking=EmailTracking(Dresser(keyring_of(settings), settings.tracking)),
+        transports=InlineTransports(
             read_master=partial(master_key_of, settings),
             transport_of=partial(inline_transport, allowed_hosts=settings.allowed_hosts),
         ),
@@ -136,7 +136,7 @@ class SenderDirectory:
         self._settings = settings
         self._keyring = keyring_of(settings)
 
-    async def read(self, conn: Conn, account_id: int) -> Account:
+    async def read(self, conn: Conn, account_id: int) -> SendAccount:
         """Return the account as a line needs it.
 
         Raises:
@@ -150,7 +150,7 @@ class SenderDirectory:
         returns = None
         if who.bounce_domain is not None:
             returns = await self._keyring.of(conn, found.project_id)
-        return Account(
+        return SendAccount(
             id=found.id,
             revision=found.revision,
             identity=who,

@@ -10,13 +10,13 @@ from mailqueue.api.http.admin_auth import Administrators
 from mailqueue.api.http.dependencies import Services
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import Pool
-from mailqueue.mail.message.tracking import Dresses
+from mailqueue.mail.message.tracking import EmailTracking
 from mailqueue.ports.transport import Transport
 from mailqueue.senders.model import SenderAccount
 from mailqueue.settings.environment import Settings
 from mailqueue.smtp.client.transcript import Transcript
 from mailqueue.tracking.injector import Dresser
-from mailqueue.wiring.files import shelf_of
+from mailqueue.wiring.files import attachment_storage
 from mailqueue.wiring.keyring import keyring_of
 from mailqueue.wiring.receiving import inbound_tools
 from mailqueue.wiring.sending import inline_transport, transport_for
@@ -36,13 +36,13 @@ def build_services(settings: Settings, pool: Pool) -> Services:
     keyring = keyring_of(settings)
     return Services(
         keyring=keyring,
-        dresses=Dresses(Dresser(keyring, settings.tracking)),
+        tracking=EmailTracking(Dresser(keyring, settings.tracking)),
         admin_of=administrators_of(settings, pool).of,
         open_way=open_way,
         inbound=inbound_tools(settings).providers,
         transport_of=partial(inline_transport, allowed_hosts=settings.allowed_hosts),
         make_poster=partial(poster_of, settings),
-        shelf=shelf_of(settings.attachments),
+        storage=attachment_storage(settings.attachments),
     )
 
 

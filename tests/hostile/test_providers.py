@@ -8,7 +8,7 @@ import pytest
 
 from mailqueue.adapters.http.model import Site
 from mailqueue.core.verdict import Accepted, Rejected
-from mailqueue.ports.transport import Envelope, Outgoing
+from mailqueue.ports.transport import Envelope, SendAttempt
 from tests.adapters.sending.documented import Provider
 from tests.adapters.sending.fake import fake
 from tests.adapters.sending.mails import ID, channel_of, mail, sent
@@ -25,7 +25,7 @@ END = b"\r\n\r\n"
 each = pytest.mark.parametrize("provider", PROVIDERS, ids=[one.name for one in PROVIDERS])
 
 
-def written(**parts: Any) -> Outgoing | None:
+def written(**parts: Any) -> SendAttempt | None:
     """Compose a mail; None where that is refused."""
     try:
         return mail(**parts)
@@ -33,7 +33,7 @@ def written(**parts: Any) -> Outgoing | None:
         return None
 
 
-def with_words() -> Iterator[tuple[str, Outgoing]]:
+def with_words() -> Iterator[tuple[str, SendAttempt]]:
     """Yield mails with hostile text in the subject, a name and a header, where that is possible."""
     for value in WORDS.values():
         for parts in (
@@ -121,7 +121,7 @@ async def test_raw_octets_by_smtp_are_one_message_or_none() -> None:
         channel_to(server.port) as channel,
     ):
         for name, octets in RAW.items():
-            one = Outgoing(ID, Envelope("a@example.org", ("ann@example.com",)), octets)
+            one = SendAttempt(ID, Envelope("a@example.org", ("ann@example.com",)), octets)
             before = len(server.messages)
             [verdict] = (await send_by_smtp(channel, [one])).verdicts
             assert len(server.messages) - before == isinstance(verdict, Accepted), name

@@ -118,7 +118,9 @@ async def judged(
             return handed
         settings = load_settings(database_url=database.url, data=folder)
         stop = asyncio.Event()
-        running = asyncio.create_task(sending.build_courier(settings, launch_id=uuid4()).run(stop))
+        running = asyncio.create_task(
+            sending.build_send_worker(settings, launch_id=uuid4()).run(stop)
+        )
         try:
             await until_nothing_is_queued(conn)
         finally:

@@ -5,8 +5,8 @@ from typing import Any
 from uuid import uuid4
 
 from mailqueue.core.address import Mailbox, parse_address
-from mailqueue.mail.model import ClaimedEmail, EmailContent, Parcel, Recipient
-from mailqueue.mail.send.outcomes import Handed
+from mailqueue.mail.model import ClaimedEmail, EmailContent, LoadedEmail, Recipient
+from mailqueue.ports.transport import Envelope, SendAttempt
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SENDER = Mailbox("Shop", parse_address("shop@example.com"))
@@ -47,19 +47,27 @@ def content(**changes: Any) -> EmailContent:
     return EmailContent(**{**values, **changes})
 
 
-def parcel(*others: tuple[str, str], email: ClaimedEmail | None = None, **says: Any) -> Parcel:
-    """Make a parcel; `others` are (kind, address) of further recipients."""
+def loaded(*others: tuple[str, str], email: ClaimedEmail | None = None, **says: Any) -> LoadedEmail:
+    """Return a loaded email; `others` are (kind, address) of further recipients."""
     mine = email or claimed(recipients=1 + len(others))
     first = ("to", mine.recipient_email)
     everyone = tuple(
         Recipient(mine.id, kind, address, None, "pending")
         for kind, address in ((first, *others) if others else ())
     )
-    return Parcel(mine, content(**says), everyone)
+    return LoadedEmail(mine, content(**says), everyone)
 
 
-def handed(*addresses: str, **changes: Any) -> Handed:
-    """Make a mail as handed over, to one address unless several are named."""
+def attempt(*addresses: str, number: int = 1, message: bytes = b"") -> SendAttempt:
+    """Return an attempt to send to one address, unless several are named."""
     several = addresses or ("ann@example.org",)
-    mine = claimed(recipients=len(several), **changes)
-    return Handed(mine, "<1@example.com>", several, had_several=len(several) > 1)
+    return SendAttempt(
+        uuid4(),
+        Envelope("shop@example.com", several),
+        message,
+        claim_no=7,
+        number=number,
+        message_id="<1@example.com>",
+        addresses=several,
+        has_several=len(several) > 1,
+    )

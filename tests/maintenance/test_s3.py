@@ -16,7 +16,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.embedded.ports import free_port
 from mailqueue.mail.accept.attachments import NewFile, keep
-from mailqueue.mail.message.attachments import octets_of
+from mailqueue.mail.message.attachments import read_stored
 from mailqueue.mail.model import FileFault
 from mailqueue.mail.send.store.claims import read_attachments
 from mailqueue.maintenance.archive import task as archive_task
@@ -26,7 +26,7 @@ from mailqueue.maintenance.tasks import desk_of
 from mailqueue.ports.filestore import FileMissing
 from mailqueue.settings.attachments import AttachmentSettings
 from mailqueue.settings.environment import ArchiveSettings, DatabaseSettings
-from mailqueue.wiring.files import ArchiveStores, shelf_of
+from mailqueue.wiring.files import ArchiveStores, attachment_storage
 from tests import make
 from tests.concurrency.running import until
 from tests.maintenance import seeing
@@ -117,7 +117,7 @@ async def test_a_bucket_keeps_replaces_and_forgets_files(endpoint: str, tmp_path
 async def test_attachments_lie_in_a_bucket_and_are_listed_there(
     database: DatabaseSettings, endpoint: str
 ) -> None:
-    shelf = shelf_of(AttachmentSettings(("s3://archive/some/files",), 1000, endpoint))
+    shelf = attachment_storage(AttachmentSettings(("s3://archive/some/files",), 1000, endpoint))
     octets = b"%PDF-1.7\n" + bytes(range(256)) * 20
 
     @asynccontextmanager
@@ -131,9 +131,9 @@ async def test_attachments_lie_in_a_bucket_and_are_listed_there(
         kept = await keep(lend, shelf, project_id=project, file=file)
         rows = await read_attachments(conn, [kept.id], days=[kept.created_on])
         listed = [one async for some in shelf.places[0].listed(str(project)) for one in some]
-        (read,) = (await octets_of(rows, shelf)).values()
+        (read,) = (await read_stored(rows, shelf)).values()
         await shelf.places[0].delete(listed[0].path)
-        (gone,) = (await octets_of(rows, shelf)).values()
+        (gone,) = (await read_stored(rows, shelf)).values()
 
     assert read == octets
     assert [f"s3://archive/some/files/{one.path}" for one in listed] == [rows[0].location]

@@ -7,16 +7,16 @@ import pytest
 
 from mailqueue.core.secret import Secret
 from mailqueue.db.link import Link
-from mailqueue.queue.wakeup import Doorbell
+from mailqueue.queue.wakeup import Wakeup
 from mailqueue.settings.environment import DatabaseSettings, Pooler
 from tests.concurrency.running import until
 
 pytestmark = pytest.mark.anyio
 
 
-def bell(database: DatabaseSettings) -> tuple[Doorbell, Link]:
+def bell(database: DatabaseSettings) -> tuple[Wakeup, Link]:
     link = Link(database, "test/bell")
-    return Doorbell(database, link, queue="email_queue", worker=1), link
+    return Wakeup(database, link, queue="email_queue", worker=1), link
 
 
 async def test_without_a_bell_a_worker_rests_between_looks_and_runs_on(
@@ -49,7 +49,7 @@ async def test_a_direct_way_is_enough_to_hear_the_bell(database: DatabaseSetting
     listening = asyncio.create_task(ringing.listen_forever())
 
     async def hears() -> bool:
-        return ringing._ear.is_listening
+        return ringing._listener.is_listening
 
     await until(hears)
     listening.cancel()

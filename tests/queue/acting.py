@@ -10,7 +10,7 @@ from uuid import UUID
 
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, Mark, Settlement
+from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, Mark, SendOutcome
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.mail.send.store.outcomes import write_down
 from mailqueue.queue import store as kernel
@@ -46,9 +46,9 @@ async def mark(
     return {} if marks.are_lost else {email.id: marks.of(email.id) for email in emails}
 
 
-def outcome(email: ClaimedEmail, ending: Ending, **more: Any) -> Settlement:
+def outcome(email: ClaimedEmail, ending: Ending, **more: Any) -> SendOutcome:
     spent = email.recipients if ending is Ending.SENT else 0
-    return Settlement(
+    return SendOutcome(
         **{"id": email.id, "claim_no": email.claim_no, "ending": ending, "spent": spent, **more}
     )
 

@@ -11,8 +11,8 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.queue import heartbeat as lifelines
 from mailqueue.queue import store as kernel
-from mailqueue.queue.heartbeat import SILENCE, TRUSTED_SECONDS, Lifeline
-from mailqueue.queue.wakeup import Doorbell
+from mailqueue.queue.heartbeat import LOST_AFTER, TRUSTED_SECONDS, Heartbeat
+from mailqueue.queue.wakeup import Wakeup
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.queue.acting import lose, opened
@@ -25,7 +25,7 @@ async def test_a_worker_that_was_declared_lost_learns_it_from_its_next_beat(
 ) -> None:
     """Fence."""
     link = Link(database, "test/beat")
-    lifeline = Lifeline(link, kind="send", launch_id=uuid4())
+    lifeline = Heartbeat(link, kind="send", launch_id=uuid4())
     try:
         assert not lifeline.is_alive()
         await lifeline.start()
@@ -58,7 +58,7 @@ async def test_a_worker_whose_event_loop_is_held_up_goes_on_beating(
     monkeypatch.setattr(lifelines.store, "beat", counted)
     monkeypatch.setattr(lifelines, "BEAT_SECONDS", 0.01)
     link = Link(database, "test/beat")
-    lifeline = Lifeline(link, kind="send", launch_id=uuid4())
+    lifeline = Heartbeat(link, kind="send", launch_id=uuid4())
     await lifeline.start()
     beating = asyncio.create_task(lifeline.beat_forever())
     await asyncio.sleep(0)
@@ -78,19 +78,19 @@ async def test_a_worker_whose_event_loop_is_held_up_goes_on_beating(
 async def test_a_worker_whose_event_loop_hangs_for_good_is_not_kept_alive(
     database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lifelines, "STUCK_SECONDS", 0.0)
+    monkeypatch.setattr(lifelines, "HUNG_SECONDS", 0.0)
     monkeypatch.setattr(lifelines, "BEAT_SECONDS", 0.01)
     stuck = threading.Event()
     monkeypatch.setattr(lifelines.log, "error", lambda *_, **__: stuck.set())
     link = Link(database, "test/beat")
-    lifeline = Lifeline(link, kind="send", launch_id=uuid4())
+    lifeline = Heartbeat(link, kind="send", launch_id=uuid4())
     await lifeline.start()
-    heard_at = lifeline._heard_at
+    heard_at = lifeline._confirmed_at
     beating = asyncio.create_task(lifeline.beat_forever())
 
     assert await asyncio.to_thread(stuck.wait, 30)
 
-    assert lifeline._heard_at == heard_at
+    assert lifeline._confirmed_at == heard_at
     beating.cancel()
     await asyncio.wait((beating,), timeout=30)
     assert beating.cancelled()
@@ -108,12 +108,12 @@ async def test_a_beat_waits_for_no_disk(database: DatabaseSettings) -> None:
 
 async def test_a_worker_stops_sending_well_before_others_take_its_mail() -> None:
     """Window: beats are heard late; what was started must be over when the rescue comes."""
-    assert SILENCE.total_seconds() * 0.75 > TRUSTED_SECONDS
+    assert LOST_AFTER.total_seconds() * 0.75 > TRUSTED_SECONDS
 
 
 async def test_a_worker_that_left_is_not_rescued(database: DatabaseSettings) -> None:
     link = Link(database, "test/beat")
-    lifeline = Lifeline(link, kind="send", launch_id=uuid4())
+    lifeline = Heartbeat(link, kind="send", launch_id=uuid4())
     await lifeline.start()
     await lifeline.stop()
     await link.close()
@@ -129,7 +129,7 @@ async def test_a_cancel_that_meets_a_ring_still_ends_the_waiting(
 ) -> None:
     """A stop that is swallowed leaves a worker that nothing but a kill ends."""
     link = Link(database, "test/bell")
-    bell = Doorbell(database, link, queue="email_queue", worker=1)
+    bell = Wakeup(database, link, queue="email_queue", worker=1)
 
     async def wait_forever() -> None:
         while True:
@@ -137,7 +137,7 @@ async def test_a_cancel_that_meets_a_ring_still_ends_the_waiting(
 
     waiting = asyncio.create_task(wait_forever())
     await asyncio.sleep(0)
-    bell.ring()
+    bell.wake()
     for _ in range(ticks):
         await asyncio.sleep(0)
     waiting.cancel()

@@ -9,7 +9,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.queue import store as kernel
-from mailqueue.queue.wakeup import POLL_SECONDS, Doorbell
+from mailqueue.queue.wakeup import POLL_SECONDS, Wakeup
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.queue.acting import LEASE, claim, difference, lane, opened, until_waiting
@@ -155,7 +155,7 @@ async def test_a_parked_worker_is_rung_and_nobody_else_rings(database: DatabaseS
     async with opened(database, 1) as (conn,):
         await make.sender_account(conn)
         worker = await make.worker(conn)
-        bell = Doorbell(database, link, queue="email_queue", worker=worker)
+        bell = Wakeup(database, link, queue="email_queue", worker=worker)
         listening = asyncio.create_task(bell.listen_forever())
         try:
             await bell.park()
@@ -165,7 +165,7 @@ async def test_a_parked_worker_is_rung_and_nobody_else_rings(database: DatabaseS
                 await make.queued_email(conn)
                 await bell.wait(None)
                 waited = asyncio.get_running_loop().time() - waiting
-                if POLL_SECONDS / 2 > waited > 0 and bell._ear.is_listening:
+                if POLL_SECONDS / 2 > waited > 0 and bell._listener.is_listening:
                     break
             assert waited < POLL_SECONDS / 2
             await bell.unpark()

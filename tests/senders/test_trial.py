@@ -13,7 +13,7 @@ from mailqueue.core.address import parse_address
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.providers import Provider
 from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage, Verdict
-from mailqueue.ports.transport import Outgoing, Report
+from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.senders.model import SenderAccount, SenderStatus, Tls
 from mailqueue.senders.trial import trial_mail, try_out
 
@@ -59,11 +59,11 @@ class FakeChannel:
     """A channel that gives one verdict to each mail."""
 
     verdict: Verdict
-    sent: list[Outgoing] = field(default_factory=list)
+    sent: list[SendAttempt] = field(default_factory=list)
     is_usable: bool = True
 
     async def send(
-        self, mails: Sequence[Outgoing], report: Report, *, may_finish: Callable[[], bool]
+        self, mails: Sequence[SendAttempt], report: Report, *, may_finish: Callable[[], bool]
     ) -> None:
         for mail in mails:
             assert may_finish()
@@ -84,7 +84,7 @@ class FakeTransport:
         return self.answer
 
 
-def a_mail() -> Outgoing:
+def a_mail() -> SendAttempt:
     return trial_mail(ACCOUNT, parse_address("bob@example.org"), email_id=UUID(int=5), now=NOW)
 
 

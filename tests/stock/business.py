@@ -10,7 +10,7 @@ from mailqueue.events.store import record_events
 from mailqueue.mail.accept.raw import RawEmail, accept_raw
 from mailqueue.mail.accept.store import batches as batches_store
 from mailqueue.mail.accept.store import enqueue as enqueue_store
-from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, RecipientSettlement
+from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, RecipientOutcome
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.queue import store as kernel
 from tests import make
@@ -151,7 +151,7 @@ def _settles(ending: Ending, **more: Any) -> Act:
 
 
 async def _settles_recipients(conn: Conn) -> None:
-    gone = RecipientSettlement("cy@example.com", "failed", "no such user", "5.1.1", hard=True)
+    gone = RecipientOutcome("cy@example.com", "failed", "no such user", "5.1.1", hard=True)
     _, emails = await _held(conn)
     for email in emails:
         if email.recipients > 1:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mailqueue.smtp.server.answer import Answer
-from mailqueue.smtp.server.handler import Attempt, LoggedIn, Received
+from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt, Received
 from mailqueue.smtp.server.listener import smtp_server
 from mailqueue.submission.server import LIMITS
 
@@ -28,7 +28,7 @@ class Counting:
         return Answer(250, "2.0.0", "Ok")
 
 
-async def _everybody(_attempt: Attempt) -> LoggedIn | Answer:
+async def _everybody(_attempt: LoginAttempt) -> LoggedIn | Answer:
     return LoggedIn()
 
 

@@ -9,7 +9,7 @@ import pytest
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.smtp.server.answer import Answer
-from mailqueue.smtp.server.handler import Attempt, LoggedIn
+from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt
 from mailqueue.submission import gate as gate_module
 from mailqueue.submission.gate import MOST_FAILURES, WINDOW_SECONDS, Gate, network_of
 from mailqueue.submission.model import Program
@@ -50,14 +50,14 @@ def gate_on(conn: Conn | None, clock: Clock) -> Gate:
 
 async def tried(gate: Gate, key: str, *, address: str = "192.0.2.1") -> str:
     """Log in; return the answer's two codes, or in."""
-    found = await gate.enter(Attempt("apikey", key, address))
+    found = await gate.enter(LoginAttempt("apikey", key, address))
     return f"{found.code} {found.enhanced}" if isinstance(found, Answer) else "in"
 
 
 async def test_a_key_lets_in_under_any_name(conn: Conn) -> None:
     key = await issue_key(conn, "default", "k", is_test=False)
 
-    found = await gate_on(conn, Clock()).enter(Attempt("x", key.key.reveal(), "192.0.2.1"))
+    found = await gate_on(conn, Clock()).enter(LoginAttempt("x", key.key.reveal(), "192.0.2.1"))
 
     assert isinstance(found, LoggedIn)
     assert found.message_bytes == 81

@@ -5,12 +5,13 @@ from uuid import uuid4
 
 import pytest
 
-from mailqueue.mail.message.build import CannotCompose, Letter, Skeletons, write_letter
+from mailqueue.mail.message.build import CannotCompose, SkeletonCache, build_message
+from mailqueue.ports.transport import SendAttempt
 from mailqueue.rendering.compiled import Press
 from mailqueue.senders.model import Identity
 from mailqueue.templates.cache import Sheet
 from mailqueue.templates.model import StencilSource
-from tests.mail.claims import NOW, SENDER, parcel
+from tests.mail.claims import NOW, SENDER, loaded
 
 SEPARATORS = (
     "\r\n", "\n", "\r", "\r\n ", "\n\n", "\0", "\x0b", "\x0c", "\x1c", "\x1d", "\x85", "\u2028",
@@ -18,15 +19,15 @@ SEPARATORS = (
 )  # fmt: skip
 
 
-def written(name: str) -> Letter:
+def written(name: str) -> SendAttempt:
     """Compose a mail of a template that puts a variable into its subject and both bodies."""
     source = StencilSource(
         uuid4(), "en", "Hi {{ name }}!", "<p>{{ name }}</p>", "{{ name }}", {}, None
     )
-    plain = parcel()
+    plain = loaded()
     assert plain.content is not None
     what = plain._replace(
-        email=plain.email._replace(custom_data={"variables": {"name": name}}),
+        claim=plain.claim._replace(custom_data={"variables": {"name": name}}),
         content=plain.content._replace(
             subject=source.subject,
             html_body=None,
@@ -34,12 +35,12 @@ def written(name: str) -> Letter:
             template_version_id=source.version_id,
             template_language="en",
         ),
-        sheet=Sheet(Press(), source),
+        template=Sheet(Press(), source),
     )
-    return write_letter(what, Skeletons(), identity=Identity(SENDER), now=NOW)
+    return build_message(what, SkeletonCache(), identity=Identity(SENDER), now=NOW)
 
 
-EXPECTED = set(message_from_bytes(written("Ann").outgoing.message).keys())
+EXPECTED = set(message_from_bytes(written("Ann").message).keys())
 
 
 @pytest.mark.parametrize("separator", SEPARATORS)
@@ -49,17 +50,17 @@ def test_no_variable_adds_a_header_or_a_recipient(separator: str) -> None:
     except CannotCompose:
         return  # refused is fine: the mail fails, and says why
 
-    head = letter.outgoing.message.split(b"\r\n\r\n")[0]
-    assert set(message_from_bytes(letter.outgoing.message).keys()) == EXPECTED
-    assert letter.outgoing.envelope.recipients == written("Ann").outgoing.envelope.recipients
+    head = letter.message.split(b"\r\n\r\n")[0]
+    assert set(message_from_bytes(letter.message).keys()) == EXPECTED
+    assert letter.envelope.recipients == written("Ann").envelope.recipients
     assert not any(octet < 32 and octet not in b"\r\n\t" for octet in head)
     assert b"\n" not in head.replace(b"\r\n", b"")
 
 
 def test_a_mail_whose_template_is_gone_fails_and_says_so() -> None:
-    plain = parcel()
+    plain = loaded()
     assert plain.content is not None
     gone = plain._replace(content=plain.content._replace(template_version_id=uuid4()))
 
     with pytest.raises(CannotCompose, match="its template was deleted"):
-        write_letter(gone, Skeletons(), identity=Identity(SENDER), now=NOW)
+        build_message(gone, SkeletonCache(), identity=Identity(SENDER), now=NOW)

@@ -48,7 +48,7 @@ async def worker(database: DatabaseSettings, data: Path, **more: Any) -> AsyncIt
     given = {"public_url": BASE, "master_key": Secret(MASTER), **more}
     settings = load_settings(database_url=database.url, data=data, **given)
     stop = asyncio.Event()
-    running = asyncio.create_task(sending.build_courier(settings, launch_id=uuid4()).run(stop))
+    running = asyncio.create_task(sending.build_send_worker(settings, launch_id=uuid4()).run(stop))
     try:
         yield
     finally:

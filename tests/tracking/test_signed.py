@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from mailqueue.dkim.signer import Signers
-from mailqueue.mail.message.build import Skeletons, write_letter
+from mailqueue.mail.message.build import SkeletonCache, build_message
 from mailqueue.mime.skeleton import Content
 from mailqueue.senders.model import Identity
 from mailqueue.tracking.injector import Dress
@@ -13,27 +13,27 @@ from mailqueue.tracking.pattern import Ground, Pattern, Wants, unsubscribe_heade
 from mailqueue.tracking.tokens import Kind, Seals, TrackingKey
 from mailqueue.tracking.urls import Addresses
 from tests.dkim.signing import DOMAIN, signer, verdicts
-from tests.mail.claims import NOW, SENDER, parcel
+from tests.mail.claims import NOW, SENDER, loaded
 
 BASE = "https://mail.example.com"
 
 
 def message() -> bytes:
-    what = parcel(html_body="<a href='https://example.com/'>x</a>")
+    what = loaded(html_body="<a href='https://example.com/'>x</a>")
     seals = Seals([TrackingKey(7, UUID(int=1), bytes(range(32)))])
     said = Content("Hello", "<a href='https://example.com/'>x</a>", None)
     wants = Wants(opens=True, clicks=True, unsubscribe=True)
     pattern = Pattern(said, wants, Ground(BASE, seals), language="en")
-    url = Addresses(BASE, seals).of(Kind.UNSUBSCRIBE, what.email.id)
-    dress = Dress(pattern.filled(what.email.id), None, unsubscribe_headers(said, url))
-    letter = write_letter(
-        what._replace(dress=dress),
-        Skeletons(),
+    url = Addresses(BASE, seals).of(Kind.UNSUBSCRIBE, what.claim.id)
+    dress = Dress(pattern.filled(what.claim.id), None, unsubscribe_headers(said, url))
+    letter = build_message(
+        what._replace(tracked=dress),
+        SkeletonCache(),
         identity=Identity(SENDER),
         now=NOW,
         signers=Signers({DOMAIN: signer()}),
     )
-    return letter.outgoing.message
+    return letter.message
 
 
 def test_what_is_put_into_mail_is_signed_with_it() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from mailqueue.adapters.sending.outcomes import cannot_carry
 from mailqueue.core.verdict import Rejected
-from mailqueue.ports.transport import Outgoing
+from mailqueue.ports.transport import SendAttempt
 
 MEGABYTE = 1024 * 1024
 
@@ -41,7 +41,7 @@ def of_account(usual: Bounds, settings: Mapping[str, Any]) -> Bounds:
 
 
 def objection(
-    bounds: Bounds, mail: Outgoing, *, octets: int, headers: Iterable[str] = ()
+    bounds: Bounds, mail: SendAttempt, *, octets: int, headers: Iterable[str] = ()
 ) -> Rejected | None:
     """Return what of a mail the provider cannot carry, and what its limit is."""
     name = bounds.provider

@@ -23,7 +23,7 @@ from mailqueue.core.address import Mailbox, parse_address
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.mime.headers import addresses
-from mailqueue.ports.transport import Outgoing
+from mailqueue.ports.transport import SendAttempt
 
 BOUNDS = Bounds("Gmail", octets=36_700_160, recipients=100, takes_unicode=True)
 UPLOAD_OCTETS = 5 * MEGABYTE  # larger ones go as they are, not in JSON
@@ -74,7 +74,7 @@ class Gmail(Service):
             self._tokens.drop()
         return answer.status == 401
 
-    def write(self, mail: Outgoing) -> Written | Rejected:
+    def write(self, mail: SendAttempt) -> Written | Rejected:
         message = addressed(mail)
         refused = objection(self._bounds, mail, octets=len(message))
         return refused or Written(mail, message)
@@ -93,7 +93,7 @@ class Gmail(Service):
         return [_judged(group[0].mail, answer)]
 
 
-def addressed(mail: Outgoing) -> bytes:
+def addressed(mail: SendAttempt) -> bytes:
     """Return the message with To, Cc and Bcc that name the envelope's recipients and nobody else.
 
     A message whose headers do so already stays as it is. The provider takes Bcc out again.
@@ -121,7 +121,7 @@ def _mailboxes(people: People) -> list[Mailbox]:
     return [Mailbox(one.name, parse_address(one.address)) for one in people]
 
 
-def _judged(mail: Outgoing, answer: Answer) -> Verdict:
+def _judged(mail: SendAttempt, answer: Answer) -> Verdict:
     said = answer.document()
     said = said if isinstance(said, dict) else {}
     if answer.is_success and isinstance(message_id := said.get("id"), str) and message_id:

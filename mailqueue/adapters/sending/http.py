@@ -12,7 +12,7 @@ from mailqueue.adapters.sending.outcomes import of_copies
 from mailqueue.adapters.sending.parts import copies_of
 from mailqueue.adapters.sending.service import Service, Written
 from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
-from mailqueue.ports.transport import Outgoing, Report
+from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.smtp.client.trust import system_trust
 
 RATE_LIMIT_REST = timedelta(seconds=30)
@@ -119,7 +119,7 @@ class HttpChannel:
         return is_young and not self._is_lost and not is_refused
 
     async def send(
-        self, mails: Sequence[Outgoing], report: Report, *, may_finish: Callable[[], bool]
+        self, mails: Sequence[SendAttempt], report: Report, *, may_finish: Callable[[], bool]
     ) -> None:
         """Send the mails in order and report each."""
         async for group in self._groups(mails):
@@ -136,7 +136,7 @@ class HttpChannel:
                 report(written.mail, verdict, took_ms)
 
     async def _of_each(
-        self, mails: Sequence[Outgoing], may_finish: Callable[[], bool]
+        self, mails: Sequence[SendAttempt], may_finish: Callable[[], bool]
     ) -> list[Verdict]:
         """Send mails as `send` does, and return their verdicts."""
         verdicts: list[Verdict] = []
@@ -153,8 +153,8 @@ class HttpChannel:
         self._wire.close()
 
     async def _groups(
-        self, mails: Sequence[Outgoing]
-    ) -> AsyncIterator[list[Written] | tuple[Outgoing, Verdict]]:
+        self, mails: Sequence[SendAttempt]
+    ) -> AsyncIterator[list[Written] | tuple[SendAttempt, Verdict]]:
         """Yield what goes in one call, or a mail that cannot go at all, in their order."""
         group: list[Written] = []
         octets = 0

@@ -17,7 +17,7 @@ from mailqueue.adapters.sending.outcomes import Meaning, cannot_carry
 from mailqueue.adapters.sending.service import Access, Service, Written, metadata_of, tags_of
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
-from mailqueue.ports.transport import Outgoing
+from mailqueue.ports.transport import SendAttempt
 
 # Addresses beyond ASCII arrive, their headers garbled: refused.
 BOUNDS = Bounds("Mailgun", octets=25 * MEGABYTE, recipients=1000, tags=3)
@@ -46,7 +46,7 @@ class Mailgun(Service):
         self.secrets = (Secret(encoded), access.secret)  # what a server echoes may be either
         self._authorization = f"Basic {encoded}"
 
-    def write(self, mail: Outgoing) -> Written | Rejected:
+    def write(self, mail: SendAttempt) -> Written | Rejected:
         options = [
             *self._extra.items(),
             *(("o:tag", tag) for tag in tags_of(mail)),
@@ -96,7 +96,7 @@ def _quoted(name: str) -> bytes:
     return name.replace("\r", "%0D").replace("\n", "%0A").replace('"', "%22").encode()
 
 
-def _judged(mail: Outgoing, answer: Answer) -> Verdict:
+def _judged(mail: SendAttempt, answer: Answer) -> Verdict:
     said = answer.document()
     said = said if isinstance(said, dict) else {}
     if answer.is_success and isinstance(message_id := said.get("id"), str) and message_id:

@@ -17,7 +17,7 @@ from mailqueue.core.verdict import (
     Stage,
     Verdict,
 )
-from mailqueue.ports.transport import Outgoing
+from mailqueue.ports.transport import SendAttempt
 
 DETAIL_CHARACTERS = 500
 PLAIN_CHARS = 2000
@@ -124,7 +124,12 @@ def plain(answer: Answer) -> str:
 
 
 def about_recipient(
-    mail: Outgoing, answer: Answer, detail: str, *, address: str | None = None, hard: bool = False
+    mail: SendAttempt,
+    answer: Answer,
+    detail: str,
+    *,
+    address: str | None = None,
+    hard: bool = False,
 ) -> Verdict:
     """Say that one address made the provider refuse the whole call; the others may go without it.
 
@@ -145,14 +150,14 @@ def about_recipient(
     return AllRefused(tuple(Refused(one, why if one in named else others) for one in everyone))
 
 
-def nobody_takes(mail: Outgoing, why: Rejected) -> Verdict:
+def nobody_takes(mail: SendAttempt, why: Rejected) -> Verdict:
     """Say that every recipient is refused for the same reason."""
     if len(mail.envelope.recipients) == 1:
         return why
     return AllRefused(tuple(Refused(one, why) for one in mail.envelope.recipients))
 
 
-def of_copies(mail: Outgoing, verdicts: Sequence[Verdict]) -> Verdict:
+def of_copies(mail: SendAttempt, verdicts: Sequence[Verdict]) -> Verdict:
     """Return what became of a mail that was sent to each of its recipients by itself.
 
     Where some took it, a copy of unknown fate is not sent again: the mail's own policy is for

@@ -8,7 +8,7 @@ from email.message import Message
 from email.utils import getaddresses
 
 from mailqueue.mime.decode import octets_to_text, words_to_text
-from mailqueue.ports.transport import Outgoing
+from mailqueue.ports.transport import SendAttempt
 
 _HEADER = re.compile(r"^([!-9;-~]+)[ \t]*:[ \t]?([^\r\n]*(?:\r\n[ \t][^\r\n]*)*)", re.MULTILINE)
 # What providers write themselves, or take in fields of their own.
@@ -68,7 +68,7 @@ class Parts:
     is_blind: bool = False  # no header names the recipient in To
 
 
-def parts_of(mail: Outgoing) -> Parts:
+def parts_of(mail: SendAttempt) -> Parts:
     """Return the parts of a mail that our own composer wrote, or a program that handed it in.
 
     Recipients of the envelope that no header names are blind copies. Where the headers name
@@ -99,7 +99,7 @@ def parts_of(mail: Outgoing) -> Parts:
     )
 
 
-def copies_of(mail: Outgoing) -> list[Outgoing]:
+def copies_of(mail: SendAttempt) -> list[SendAttempt]:
     """Return a mail for each recipient where no header names any of several, else nothing.
 
     Providers that take fields and no message have no way to send such a mail in one call.
@@ -130,13 +130,13 @@ def mailbox(person: Person) -> str:
     return f'"{name}" <{person.address}>'
 
 
-def recipients_of(mail: Outgoing) -> tuple[People, People, People]:
+def recipients_of(mail: SendAttempt) -> tuple[People, People, People]:
     """Return To, Cc and Bcc of a mail, for providers that take the message but want them named."""
     headers = {name.lower(): value for name, value in reversed(_headers(mail.message))}
     return _recipients(headers, mail.envelope.recipients)
 
 
-def sender_of(mail: Outgoing) -> str:
+def sender_of(mail: SendAttempt) -> str:
     """Return the address that From names, which need not be that of the envelope."""
     headers = {name.lower(): value for name, value in reversed(_headers(mail.message))}
     named = _people(headers.get("from", ""))

@@ -18,7 +18,7 @@ from mailqueue.adapters.sending.outcomes import Meaning, cannot_carry
 from mailqueue.adapters.sending.parts import File, Parts, People, mailbox, parts_of
 from mailqueue.adapters.sending.service import Access, Service, Written, metadata_of, tags_of
 from mailqueue.core.verdict import Accepted, Refused, Rejected, Verdict
-from mailqueue.ports.transport import Outgoing
+from mailqueue.ports.transport import SendAttempt
 
 BOUNDS = Bounds("Postmark", octets=10 * MEGABYTE, recipients=50, tags=1)
 BATCH_OCTETS = 50 * MEGABYTE
@@ -62,7 +62,7 @@ class Postmark(Service):
         self.secrets = (access.secret,)
         self._access = access
 
-    def write(self, mail: Outgoing) -> Written | Rejected:
+    def write(self, mail: SendAttempt) -> Written | Rejected:
         parts = parts_of(mail)
         if not parts.to:
             return cannot_carry("Postmark needs a recipient in To, and only blind copies are left")
@@ -70,7 +70,7 @@ class Postmark(Service):
         refused = objection(self._bounds, mail, octets=len(octets))
         return refused or Written(mail, octets)
 
-    def _body(self, mail: Outgoing, parts: Parts) -> dict[str, Any]:
+    def _body(self, mail: SendAttempt, parts: Parts) -> dict[str, Any]:
         body: dict[str, Any] = {
             **self._access.extra(but=DECIDED),
             "From": _mailboxes((parts.sender,)),
@@ -133,7 +133,7 @@ def _attachment(file: File) -> dict[str, str]:
     return attachment | ({"ContentID": f"cid:{file.content_id}"} if file.content_id else {})
 
 
-def _judged(mail: Outgoing, answer: Answer, said: Any) -> Verdict:
+def _judged(mail: SendAttempt, answer: Answer, said: Any) -> Verdict:
     said = said if isinstance(said, dict) else {}
     code, text = said.get("ErrorCode"), str(said.get("Message") or "")
     message_id = said.get("MessageID")
@@ -171,7 +171,7 @@ def _meaning(answer: Answer, code: int, text: str) -> Meaning:
     return outcomes.meaning_of(422 if answer.is_success else answer.status, text)
 
 
-def _inactive(mail: Outgoing, answer: Answer, text: str) -> tuple[Refused, ...]:
+def _inactive(mail: SendAttempt, answer: Answer, text: str) -> tuple[Refused, ...]:
     """Return those that were left out of a mail that was taken for the others."""
     found = _INACTIVE.search(text)
     if found is None:

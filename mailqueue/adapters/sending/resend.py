@@ -21,7 +21,7 @@ from mailqueue.adapters.sending.parts import File, Parts, People, mailbox, parts
 from mailqueue.adapters.sending.service import Access, Service, Written, named_tags_of
 from mailqueue.core.limits import bounded, limit_in
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
-from mailqueue.ports.transport import Outgoing
+from mailqueue.ports.transport import SendAttempt
 
 BOUNDS = Bounds("Resend", octets=40 * MEGABYTE, recipients=50)
 BATCH_MAILS = 100
@@ -73,7 +73,7 @@ class Resend(Service):
         self.secrets = (access.secret,)
         self._access = access
 
-    def write(self, mail: Outgoing) -> Written | Rejected:
+    def write(self, mail: SendAttempt) -> Written | Rejected:
         parts = parts_of(mail)
         if not parts.to:
             return cannot_carry("Resend needs a recipient in to, and only blind copies are left")
@@ -86,7 +86,7 @@ class Resend(Service):
         copy = f"/{_short(parts.to[0].address)}" if parts.is_blind else ""
         return refused or Written(mail, octets, goes_alone=bool(parts.files), copy=copy)
 
-    def _body(self, mail: Outgoing, parts: Parts) -> dict[str, Any]:
+    def _body(self, mail: SendAttempt, parts: Parts) -> dict[str, Any]:
         headers = dict(parts.headers)
         if parts.message_id and self._access.settings.get("keep_message_id", True):
             headers["Message-ID"] = parts.message_id

@@ -20,7 +20,7 @@ from mailqueue.adapters.sending.parts import File, Parts, People, parts_of
 from mailqueue.adapters.sending.service import Access, Service, Written, metadata_of, tags_of
 from mailqueue.core.limits import bounded
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
-from mailqueue.ports.transport import Outgoing
+from mailqueue.ports.transport import SendAttempt
 
 PATH = "/v3/mail/send"
 BOUNDS = Bounds(
@@ -44,7 +44,7 @@ class SendGrid(Service):
         self._access = access
         self.secrets = (access.secret,)
 
-    def write(self, mail: Outgoing) -> Written | Rejected:
+    def write(self, mail: SendAttempt) -> Written | Rejected:
         parts = parts_of(mail)
         if not parts.sender.address.isascii():
             return cannot_carry(f"SendGrid takes no sender beyond ASCII: {parts.sender.address}")
@@ -64,7 +64,7 @@ class SendGrid(Service):
         return refused or Written(mail, octets)
 
     def _body(
-        self, mail: Outgoing, parts: Parts, content: Sequence[Mapping[str, str]]
+        self, mail: SendAttempt, parts: Parts, content: Sequence[Mapping[str, str]]
     ) -> dict[str, Any]:
         one: dict[str, Any] = {"to": _people(parts.to)}
         one |= {"cc": _people(parts.cc)} if parts.cc else {}
@@ -124,7 +124,7 @@ def _attachment(file: File) -> dict[str, str]:
     return attachment | ({"content_id": file.content_id} if file.content_id else {})
 
 
-def _judged(mail: Outgoing, answer: Answer) -> Verdict:
+def _judged(mail: SendAttempt, answer: Answer) -> Verdict:
     if answer.status == 202 and not answer.body.strip():
         message_id = answer.headers.get("x-message-id") or None
         return Accepted("202", "accepted", provider_message_id=message_id)
@@ -160,7 +160,7 @@ def _words(error: Mapping[str, Any]) -> str:
     return f"{message} ({field})" if field else message
 
 
-def _address(mail: Outgoing, found: re.Match[str]) -> str | None:
+def _address(mail: SendAttempt, found: re.Match[str]) -> str | None:
     parts = parts_of(mail)
     people = {"to": parts.to, "cc": parts.cc, "bcc": parts.bcc}[found[1]]
     number = int(found[2] or 0)

@@ -10,7 +10,7 @@ from mailqueue.adapters.http.model import Answer, Call, Site
 from mailqueue.adapters.sending.outcomes import cleaned
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Rejected, Verdict
-from mailqueue.ports.transport import Outgoing
+from mailqueue.ports.transport import SendAttempt
 
 ID_NAME = "mailqueue_id"
 """Under this name the id of a mail goes out with it, and comes back in the provider's events."""
@@ -18,7 +18,7 @@ CATEGORY_NAME = "category"
 _NOT_IN_NAMED_TAGS = re.compile(r"[^A-Za-z0-9_-]")
 
 
-def tags_of(mail: Outgoing) -> tuple[str, ...]:
+def tags_of(mail: SendAttempt) -> tuple[str, ...]:
     """Return the words a provider is to count a mail by; one without tags counts by its
     category.
     """
@@ -26,13 +26,13 @@ def tags_of(mail: Outgoing) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tag for one in given if (tag := cleaned(one))))
 
 
-def metadata_of(mail: Outgoing) -> dict[str, str]:
+def metadata_of(mail: SendAttempt) -> dict[str, str]:
     """Return what is to come back in the provider's events, name to value."""
     category = {CATEGORY_NAME: cleaned(mail.category)} if mail.category else {}
     return {ID_NAME: str(mail.email_id), **category}
 
 
-def named_tags_of(mail: Outgoing) -> dict[str, str]:
+def named_tags_of(mail: SendAttempt) -> dict[str, str]:
     """Return metadata and tags, for providers whose tags have names and few characters."""
     tags = {f"tag{n}": tag for n, tag in enumerate(tags_of(mail), 1)} if mail.tags else {}
     named = metadata_of(mail) | tags
@@ -71,7 +71,7 @@ class Access:
 class Written:
     """A mail in the provider's form: octets that the call carries as they are."""
 
-    mail: Outgoing
+    mail: SendAttempt
     octets: bytes
     goes_alone: bool = False  # it cannot share a call
     copy: str = ""  # told apart by it from other mails of the same id
@@ -87,7 +87,7 @@ class Service(ABC):
     is_repeatable = False  # the same call may be made again: the provider knows it by a key
 
     @abstractmethod
-    def write(self, mail: Outgoing) -> Written | Rejected:
+    def write(self, mail: SendAttempt) -> Written | Rejected:
         """Put a mail into the provider's form; Rejected where it cannot carry it, naming why."""
 
     @abstractmethod

@@ -21,7 +21,7 @@ from mailqueue.adapters.sending.service import Access, Service, Written, named_t
 from mailqueue.adapters.sending.sigv4 import Credentials, signed_headers
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
-from mailqueue.ports.transport import Outgoing
+from mailqueue.ports.transport import SendAttempt
 
 PATH = "/v2/email/outbound-emails"
 REGION = "us-east-1"
@@ -84,7 +84,7 @@ class Ses(Service):
         self._extra = access.extra()
         self._clock_is_behind = timedelta(0)
 
-    def write(self, mail: Outgoing) -> Written | Rejected:
+    def write(self, mail: SendAttempt) -> Written | Rejected:
         to, cc, bcc = recipients_of(mail)
         named = {"ToAddresses": to, "CcAddresses": cc, "BccAddresses": bcc}
         tags = named_tags_of(mail)
@@ -124,7 +124,7 @@ class Ses(Service):
     def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
         return [self._judged(group[0].mail, answer)]
 
-    def _judged(self, mail: Outgoing, answer: Answer) -> Verdict:
+    def _judged(self, mail: SendAttempt, answer: Answer) -> Verdict:
         said = answer.document()
         said = said if isinstance(said, dict) else {}
         if answer.is_success:
@@ -183,7 +183,7 @@ def _is_about_clock(name: str, text: str) -> bool:
     return name in CLOCK_ERRORS or (is_signature and _ABOUT_CLOCK.search(text) is not None)
 
 
-def _names_one(mail: Outgoing, text: str) -> bool:
+def _names_one(mail: SendAttempt, text: str) -> bool:
     return any(one.lower() in text.lower() for one in mail.envelope.recipients)
 
 

@@ -10,7 +10,7 @@ from mailqueue.adapters.sending.oauth import Tokens
 from mailqueue.core.outbound_guard import Network
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Kind, Rejected
-from mailqueue.ports.transport import Outgoing, Report
+from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.smtp.client.conversation import Conversation
 from mailqueue.smtp.client.dial import dial
 from mailqueue.smtp.client.session import NO_PASSWORD, Login, TlsMode, open_session
@@ -130,7 +130,7 @@ class SmtpChannel:
         return is_young and self._left != 0 and self._conversation.is_usable
 
     async def send(
-        self, mails: Sequence[Outgoing], report: Report, *, may_finish: Callable[[], bool]
+        self, mails: Sequence[SendAttempt], report: Report, *, may_finish: Callable[[], bool]
     ) -> None:
         """Send the mails in order and report each; a long batch takes several connections."""
         start = 0

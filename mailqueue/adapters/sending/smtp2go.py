@@ -17,7 +17,7 @@ from mailqueue.adapters.sending.parts import File, Parts, mailbox, parts_of
 from mailqueue.adapters.sending.service import Access, Service, Written, tags_of
 from mailqueue.core.limits import limit_in
 from mailqueue.core.verdict import Accepted, AllRefused, Refused, Rejected, Verdict
-from mailqueue.ports.transport import Outgoing
+from mailqueue.ports.transport import SendAttempt
 
 PATH = "/v3/email/send"
 ID_HEADER = "X-Mailqueue-Id"
@@ -50,7 +50,7 @@ class Smtp2go(Service):
         self.secrets = (access.secret,)
         self._access = access
 
-    def write(self, mail: Outgoing) -> Written | Rejected:
+    def write(self, mail: SendAttempt) -> Written | Rejected:
         parts = parts_of(mail)
         if not parts.to:
             return cannot_carry("SMTP2GO needs a recipient in to, and only blind copies are left")
@@ -67,7 +67,7 @@ class Smtp2go(Service):
         )
         return refused or Written(mail, octets)
 
-    def _body(self, mail: Outgoing, parts: Parts) -> dict[str, Any]:
+    def _body(self, mail: SendAttempt, parts: Parts) -> dict[str, Any]:
         headers = [*parts.headers, (ID_HEADER, str(mail.email_id))]
         headers += [(TAG_HEADER, tag) for tag in tags_of(mail)]
         if parts.message_id and self._access.settings.get("keep_message_id", True):
@@ -112,7 +112,7 @@ def _file(file: File, name: str) -> dict[str, str]:
     }
 
 
-def _judged(mail: Outgoing, answer: Answer) -> Verdict:
+def _judged(mail: SendAttempt, answer: Answer) -> Verdict:
     said = answer.document()
     said = said if isinstance(said, dict) else {}
     data = said.get("data")
@@ -134,7 +134,7 @@ def _judged(mail: Outgoing, answer: Answer) -> Verdict:
     return outcomes.refused(answer, meaning, detail)
 
 
-def _counted(mail: Outgoing, answer: Answer, data: dict[str, Any]) -> Verdict:
+def _counted(mail: SendAttempt, answer: Answer, data: dict[str, Any]) -> Verdict:
     """Read how many recipients were taken, and which were not."""
     failures = [str(one) for one in data.get("failures") or []]
     words = "; ".join(failures)

@@ -157,7 +157,7 @@ async def _kept(call: Call, file: AttachedFile) -> AttachedFile:
     kind, octets = (file.content_type or "").strip().lower(), octets_of(file.content or "")
     found = await keep(
         call.connection,
-        call.services.shelf,
+        call.services.storage,
         project_id=call.caller.project_id,
         file=NewFile(file.filename, kind, octets),
     )

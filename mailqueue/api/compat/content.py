@@ -6,8 +6,8 @@ from uuid import UUID
 
 from mailqueue.api.compat.mailboxes import framed
 from mailqueue.api.http.context import Call
-from mailqueue.mail.message.preview import Shown, find_letter
-from mailqueue.mail.message.render import VARIABLES, key_of, sheets_of
+from mailqueue.mail.message.preview import StoredEmail, find_email
+from mailqueue.mail.message.render import VARIABLES, key_of, templates_of
 from mailqueue.rendering.faults import TemplateFault
 
 
@@ -31,8 +31,8 @@ async def said_of(call: Call, email_id: UUID) -> Said:
         NotFound: there is none.
     """
     project_id = call.caller.project_id
-    shown = await find_letter(call.connection, project_id=project_id, email_id=email_id)
-    content = shown.parcel.content
+    shown = await find_email(call.connection, project_id=project_id, email_id=email_id)
+    content = shown.email.content
     sender = _sender(shown)
     if content is None:
         return Said(sender, None, None, None, None, {}, [])
@@ -48,22 +48,22 @@ async def said_of(call: Call, email_id: UUID) -> Said:
     )
 
 
-def _sender(shown: Shown) -> str:
-    content = shown.parcel.content
+def _sender(shown: StoredEmail) -> str:
+    content = shown.email.content
     if content is None or content.from_email is None:
         return framed(shown.identity.sender.name, shown.identity.sender.address.sent)
     return framed(content.from_name, content.from_email)
 
 
-async def _words(call: Call, shown: Shown) -> tuple[str | None, str | None, str | None]:
-    content = shown.parcel.content
+async def _words(call: Call, shown: StoredEmail) -> tuple[str | None, str | None, str | None]:
+    content = shown.email.content
     assert content is not None, "a mail without content says nothing"
     key = key_of(content)
     if key is None:
         return content.subject, content.html_body, content.text_body
     async with call.connection() as conn:
-        sheet = (await sheets_of(conn, call.services.sheets, [content])).get(key)
-    custom = shown.parcel.email.custom_data
+        sheet = (await templates_of(conn, call.services.sheets, [content])).get(key)
+    custom = shown.email.claim.custom_data
     variables = custom.get(VARIABLES) if isinstance(custom, dict) else None
     if sheet is None:
         return content.subject, None, None

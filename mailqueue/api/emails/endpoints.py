@@ -17,7 +17,7 @@ from mailqueue.api.http.pagination import PageQuery, key_of, page_of
 from mailqueue.contract.emails import Email, Event, ListedEmail, Moment
 from mailqueue.contract.page import Page
 from mailqueue.core.errors import Conflict, NotFound
-from mailqueue.mail.message.preview import Library, composed, find_letter
+from mailqueue.mail.message.preview import MessageSources, build_preview, find_email
 from mailqueue.tenants.model import Scope
 
 _TAG = "Emails"
@@ -131,13 +131,13 @@ async def events(call: Call) -> Page[Event]:
 async def source(call: Call) -> Response:
     """Return the message as a server gets it, but for signatures."""
     email_id = call.id("email_id")
-    shown = await find_letter(call.connection, project_id=call.caller.project_id, email_id=email_id)
+    shown = await find_email(call.connection, project_id=call.caller.project_id, email_id=email_id)
     try:
-        letter = await composed(call.connection, _library(call), shown)
+        letter = await build_preview(call.connection, _library(call), shown)
     except ValueError as exc:
         raise Conflict(f"this email cannot be composed: {exc}") from exc
     return Response(
-        letter.outgoing.message,
+        letter.message,
         media_type="message/rfc822",
         headers={
             "Content-Disposition": f'attachment; filename="{email_id}.eml"',
@@ -147,8 +147,8 @@ async def source(call: Call) -> Response:
     )
 
 
-def _library(call: Call) -> Library:
-    return Library(call.services.shelf, call.services.sheets, call.services.dresses)
+def _library(call: Call) -> MessageSources:
+    return MessageSources(call.services.storage, call.services.sheets, call.services.tracking)
 
 
 ENDPOINTS = (

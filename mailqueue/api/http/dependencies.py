@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from mailqueue.core.errors import Conflict, Unauthorized
 from mailqueue.core.secret import Secret
-from mailqueue.mail.message.file_storage import FileShelf
-from mailqueue.mail.message.tracking import Dresses
+from mailqueue.mail.message.file_storage import AttachmentStorage
+from mailqueue.mail.message.tracking import EmailTracking
 from mailqueue.ports.inbound import Provider
 from mailqueue.ports.transport import Transport
 from mailqueue.ports.webhook import Poster
@@ -61,11 +61,11 @@ class Services:
     open_way: OpenWay = no_account
     transport_of: TransportOf = no_way  # to a server that is named for one mail
     make_poster: Callable[[], Poster] = no_poster  # calls endpoints of webhooks
-    shelf: FileShelf = field(default_factory=FileShelf)  # where large attachments lie
+    storage: AttachmentStorage = field(default_factory=AttachmentStorage)  # of large attachments
     chamber: Chamber = field(default_factory=Chamber)  # where templates are compiled and tried
     keyring: Keyring = field(default_factory=lambda: Keyring(lambda: None))  # of tokens in links
-    dresses: Dresses = field(
-        default_factory=Dresses
-    )  # what is put into mail that is sent from here
+    tracking: EmailTracking = field(
+        default_factory=EmailTracking
+    )  # injects tracking into mail that is sent from here
     inbound: Mapping[str, Provider] = field(default_factory=dict)  # who may tell what came back
     sheets: Sheets = field(default_factory=Sheets)  # versions that mail is accepted from

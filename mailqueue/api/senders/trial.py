@@ -12,7 +12,7 @@ from mailqueue.api.senders.views import account_of
 from mailqueue.core.address import Address, InvalidAddress, parse_address
 from mailqueue.core.errors import Forbidden, InvalidField
 from mailqueue.core.verdict import Accepted, AllRefused, Rejected, Verdict
-from mailqueue.ports.transport import Outgoing
+from mailqueue.ports.transport import SendAttempt
 from mailqueue.senders import accounts, health
 from mailqueue.senders.identity import as_project_says
 from mailqueue.senders.model import SenderAccount
@@ -51,7 +51,7 @@ def _recipient(text: str) -> Address:
         raise InvalidField("to", str(exc)) from exc
 
 
-def _mail(account: SenderAccount, to: Address) -> Outgoing:
+def _mail(account: SenderAccount, to: Address) -> SendAttempt:
     try:
         return trial_mail(account, to, email_id=uuid4(), now=datetime.now(UTC))
     except InvalidField as exc:

@@ -39,7 +39,7 @@ async def upload(call: Call) -> Uploaded:
     try:
         kept = await keep(
             call.connection,
-            call.services.shelf,
+            call.services.storage,
             project_id=call.caller.project_id,
             file=NewFile(query.filename, kind, octets),
         )

@@ -8,7 +8,7 @@ from mailqueue.api.sending import service as sending_service
 from mailqueue.api.sending.schema import SendRequest, TemplateRequest
 from mailqueue.core.errors import InvalidField
 from mailqueue.mail.accept.dry_run import Trial, try_email
-from mailqueue.mail.message.preview import Library
+from mailqueue.mail.message.preview import MessageSources
 
 SHOWN_BYTES = 1024 * 1024
 """Of a larger message only so much is shown."""
@@ -53,7 +53,7 @@ async def tried(call: Call, wanted: SendRequest | TemplateRequest) -> Tried:
     try:
         found = await try_email(
             call.connection,
-            Library(call.services.shelf, call.services.sheets, call.services.dresses),
+            MessageSources(call.services.storage, call.services.sheets, call.services.tracking),
             email,
             project=caller.project,
             project_id=caller.project_id,

@@ -81,7 +81,7 @@ async def _queued(call: Call, email: NewEmail, server: InlineServer) -> Sent:
 async def _sent_now(call: Call, email: NewEmail, server: InlineServer) -> Sent:
     """Say sent, failed, suppressed, or held as unknown."""
     lend = call.runtime.borrow
-    fetch = partial(fetched, lend, call.services.shelf, project_id=call.caller.project_id)
+    fetch = partial(fetched, lend, call.services.storage, project_id=call.caller.project_id)
     done = await send_now(
         lend,
         email,
@@ -89,7 +89,7 @@ async def _sent_now(call: Call, email: NewEmail, server: InlineServer) -> Sent:
         transport=call.services.transport_of(server),
         hidden=server.hidden,
         fetch=fetch,
-        dresses=call.services.dresses,
+        tracking=call.services.tracking,
     )
     if done.status != "duplicate":
         return Sent(done.id, done.status, done.reason)

@@ -32,12 +32,12 @@ async def shelved_files(call: Call, request: OneMail) -> OneMail:
     Raises:
         InvalidField: the project does not allow one of them.
     """
-    if not request.attachments or not call.services.shelf.places:
+    if not request.attachments or not call.services.storage.places:
         return request
     given = [one.model_dump(exclude_none=True) for one in request.attachments]
     try:
         kept = await shelved(
-            call.runtime.borrow, call.services.shelf, given, project_id=call.caller.project_id
+            call.runtime.borrow, call.services.storage, given, project_id=call.caller.project_id
         )
     except InvalidField as exc:
         raise renamed(exc) from None

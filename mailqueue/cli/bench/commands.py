@@ -60,7 +60,7 @@ async def _measured(port: int, count: int, *, is_forced: bool) -> tuple[Acceptin
 async def _worker(settings: Settings) -> AsyncIterator[asyncio.Event]:
     """Run a worker in this process; yield what tells that it has ended."""
     stop, is_over = asyncio.Event(), asyncio.Event()
-    courier = sending.build_courier(settings, launch_id=uuid4())
+    courier = sending.build_send_worker(settings, launch_id=uuid4())
     running = asyncio.create_task(courier.run(stop))
     running.add_done_callback(lambda _: is_over.set())
     try:

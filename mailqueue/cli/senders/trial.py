@@ -11,7 +11,7 @@ from mailqueue.cli.support.output import emit, examples, json_option, paint, sho
 from mailqueue.core.address import Address, InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.verdict import Accepted, AllRefused, Rejected, Verdict
-from mailqueue.ports.transport import Outgoing, Transport
+from mailqueue.ports.transport import SendAttempt, Transport
 from mailqueue.senders import accounts
 from mailqueue.senders.identity import as_project_says
 from mailqueue.senders.model import SenderAccount
@@ -62,7 +62,7 @@ def _recipient(text: str) -> Address:
         raise InvalidField("to", str(exc)) from exc
 
 
-def _mail(account: SenderAccount, recipient: Address) -> Outgoing:
+def _mail(account: SenderAccount, recipient: Address) -> SendAttempt:
     return trial_mail(account, recipient, email_id=uuid4(), now=datetime.now(UTC))
 
 

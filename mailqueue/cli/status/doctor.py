@@ -12,7 +12,7 @@ from mailqueue.operations.doctor.context import Patient, unsound
 from mailqueue.operations.model import Finding, State
 from mailqueue.settings.environment import Settings, load_settings
 from mailqueue.vault.masterkey import master_key_of
-from mailqueue.wiring.files import shelf_of
+from mailqueue.wiring.files import attachment_storage
 
 EXIT_UNSOUND = 1
 _WORDS = {
@@ -43,7 +43,7 @@ def doctor(ctx: click.Context, *, as_json: bool) -> None:
 
 
 def _patient(settings: Settings, conn: Conn) -> Patient:
-    shelf = shelf_of(settings.attachments)
+    shelf = attachment_storage(settings.attachments)
     return Patient(settings, conn, lambda: master_key_of(settings), shelf)
 
 

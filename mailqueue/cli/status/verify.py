@@ -7,7 +7,7 @@ from mailqueue.cli.support.output import Column, emit, examples, json_option, sh
 from mailqueue.mail.message.verify_files import Checked, check_files
 from mailqueue.operations import books
 from mailqueue.operations.model import BookLine
-from mailqueue.wiring.files import shelf_of
+from mailqueue.wiring.files import attachment_storage
 
 EXIT_DIFFERENCE = 1
 
@@ -75,4 +75,4 @@ async def _read(*, with_files: bool) -> tuple[list[BookLine], Checked | None]:
         lines = await books.check(app.conn)
         if not with_files:
             return lines, None
-        return lines, await check_files(app.conn, shelf_of(app.settings.attachments))
+        return lines, await check_files(app.conn, attachment_storage(app.settings.attachments))

@@ -12,7 +12,7 @@ from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import connect
 from mailqueue.operations.doctor.disk_space import watching_space
 from mailqueue.process import signals
-from mailqueue.process.pool import Fleet
+from mailqueue.process.pool import WorkerPool
 from mailqueue.queue.rescue import rescuing
 from mailqueue.senders.rates import keep_max_send_rate
 from mailqueue.settings.environment import Settings, load_settings
@@ -67,7 +67,7 @@ async def _send_here(settings: Settings, *, child: UUID | None) -> None:
         signals.collect_seldom()
         signals.open_many_files()
         # Declared lost, we begin anew under another number: nobody has to start us again.
-        while not await sending.build_courier(settings, launch_id=launch_id).run(stop):
+        while not await sending.build_send_worker(settings, launch_id=launch_id).run(stop):
             if stop.is_set():
                 break
 
@@ -76,7 +76,7 @@ async def _send_in_children(settings: Settings) -> None:
     await _prepare(settings, is_parent=True)
     async with signals.stop_signal() as stop, supervised(stop) as tell_ready:
         tell_ready()
-        await Fleet(settings, kind="send").run(stop)
+        await WorkerPool(settings, kind="send").run(stop)
 
 
 async def _prepare(settings: Settings, *, is_parent: bool) -> None:

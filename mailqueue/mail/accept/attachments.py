@@ -12,7 +12,7 @@ from mailqueue.core.errors import Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.store import attachments as attachments_store
 from mailqueue.mail.accept.store.attachments import Kept
-from mailqueue.mail.message.file_storage import FileShelf
+from mailqueue.mail.message.file_storage import AttachmentStorage
 
 Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 HEAD_BYTES = 1024
@@ -28,7 +28,7 @@ class NewFile:
     octets: bytes
 
 
-async def keep(lend: Lend, shelf: FileShelf, *, project_id: UUID, file: NewFile) -> Kept:
+async def keep(lend: Lend, shelf: AttachmentStorage, *, project_id: UUID, file: NewFile) -> Kept:
     """Keep a file, or find it where the project has the same one; return what mails refer to.
 
     `lend` gives a connection; none is held while a file is written elsewhere. A file that was
@@ -64,7 +64,7 @@ async def keep(lend: Lend, shelf: FileShelf, *, project_id: UUID, file: NewFile)
 
 
 async def shelved(
-    lend: Lend, shelf: FileShelf, files: Sequence[Any], *, project_id: UUID
+    lend: Lend, shelf: AttachmentStorage, files: Sequence[Any], *, project_id: UUID
 ) -> list[Any]:
     """Return the files of a mail with those kept that are too large for rows; the rest as it came.
 
@@ -76,7 +76,7 @@ async def shelved(
     return [await _shelved(lend, shelf, one, project_id=project_id) for one in files]
 
 
-async def _shelved(lend: Lend, shelf: FileShelf, given: Any, *, project_id: UUID) -> Any:
+async def _shelved(lend: Lend, shelf: AttachmentStorage, given: Any, *, project_id: UUID) -> Any:
     match given:
         case {"filename": str(), "content_type": str(declared), "content": str(content)}:
             pass

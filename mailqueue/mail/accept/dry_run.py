@@ -11,7 +11,13 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.enqueue import NewEmail, message_of, unstorable
 from mailqueue.mail.accept.store import enqueue as enqueue_store
 from mailqueue.mail.message.attachments import refs_of
-from mailqueue.mail.message.preview import Lend, Library, Shown, composed, shown_of
+from mailqueue.mail.message.preview import (
+    Lend,
+    MessageSources,
+    StoredEmail,
+    build_preview,
+    stored_email,
+)
 
 LARGE_BYTES = 10 * 1024 * 1024
 """Many servers refuse larger messages."""
@@ -31,7 +37,7 @@ class Trial:
 
 
 async def try_email(
-    lend: Lend, library: Library, email: NewEmail, *, project: str, project_id: UUID
+    lend: Lend, library: MessageSources, email: NewEmail, *, project: str, project_id: UUID
 ) -> Trial:
     """Accept a mail, look at it and take it back; then compose it, with no connection held.
 
@@ -45,7 +51,7 @@ async def try_email(
         found = await _tried(conn, project, email)
     if "letter" not in found:
         return Trial(found["status"], found["reason"], [], None, None, None, [])
-    shown = shown_of(found["letter"], project_id)
+    shown = stored_email(found["letter"], project_id)
     given = _given(shown, email.options.get("attachments"))
     message, warnings = await _message(lend, library, shown, given)
     return Trial(
@@ -66,24 +72,24 @@ async def _tried(conn: Conn, project: str, email: NewEmail) -> dict[str, Any]:
     return await enqueue_store.try_email(conn, project, message_of(email))
 
 
-def _given(shown: Shown, files: object) -> dict[UUID, bytes]:
+def _given(shown: StoredEmail, files: object) -> dict[UUID, bytes]:
     """Return the octets that came with the mail: what was stored of them was taken back. Pure."""
     listed = files if isinstance(files, list) else []
     return {
         ref.id: b64decode(one["content"])
-        for ref, one in zip(refs_of(shown.parcel), listed, strict=False)
+        for ref, one in zip(refs_of(shown.email), listed, strict=False)
         if "content" in one
     }
 
 
 async def _message(
-    lend: Lend, library: Library, shown: Shown, given: Mapping[UUID, bytes]
+    lend: Lend, library: MessageSources, shown: StoredEmail, given: Mapping[UUID, bytes]
 ) -> tuple[bytes | None, list[str]]:
     try:
-        letter = await composed(lend, library, shown, given)
+        letter = await build_preview(lend, library, shown, given)
     except (ValueError, MailqueueError) as exc:
         return None, [f"it cannot be composed: {exc}"]
-    return letter.outgoing.message, []
+    return letter.message, []
 
 
 def _recipients(found: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -99,9 +105,9 @@ def _recipients(found: Mapping[str, Any]) -> list[dict[str, Any]]:
     return letter["recipients"] or [only]
 
 
-def _warnings(found: Mapping[str, Any], shown: Shown, message: bytes | None) -> list[str]:
+def _warnings(found: Mapping[str, Any], shown: StoredEmail, message: bytes | None) -> list[str]:
     """Return what is allowed and may not be meant. Pure."""
-    content, letter = shown.parcel.content, found["letter"]
+    content, letter = shown.email.content, found["letter"]
     senders = found["senders"] or []
     to = [one for one in letter["recipients"] or () if one["kind"] == "to"]
     cases = (

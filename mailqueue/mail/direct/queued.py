@@ -16,12 +16,12 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.mail.accept.enqueue import NewEmail, message_of, unstorable
 from mailqueue.mail.direct import store as direct_store
-from mailqueue.mail.direct.send_now import DEADLINE_SECONDS, LATER, SentNow, handed_over
+from mailqueue.mail.direct.send_now import DEADLINE_SECONDS, LATER, SentNow, send_marked
 from mailqueue.mail.direct.store import ClaimedInline
-from mailqueue.mail.message.attachments import fitting
-from mailqueue.mail.message.tracking import Dresses
-from mailqueue.mail.model import Ending, Parcel, Settlement
-from mailqueue.mail.send.dispatcher import load_parcels
+from mailqueue.mail.message.attachments import count_within_memory
+from mailqueue.mail.message.tracking import EmailTracking
+from mailqueue.mail.model import Ending, LoadedEmail, SendOutcome
+from mailqueue.mail.send.load import load_emails
 from mailqueue.ports.transport import Transport
 from mailqueue.senders.inline import InlineServer
 from mailqueue.senders.model import Tls
@@ -37,11 +37,11 @@ MOST_AT_ONCE = 4
 
 log = get_logger(__name__)
 
-Fetch = Callable[[list[Parcel]], Awaitable[list[Parcel]]]
+Fetch = Callable[[list[LoadedEmail]], Awaitable[list[LoadedEmail]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class InlineTransports:
     """How the server of a mail is reached: what opens it, what leads to it."""
 
     read_master: Callable[[], MasterKey | None]
@@ -79,23 +79,23 @@ async def queue_for(
     return SentNow(found.id, found.state, found.reason)
 
 
-class OwnServers:
+class CustomSmtpQueue:
     """Sends mail that has a server of its own, some at a time."""
 
     def __init__(
         self,
         link: Link,
-        ways: Ways,
-        sheets: Sheets,
+        transports: InlineTransports,
+        templates: Sheets,
         fetch: Fetch,
         *,
-        dresses: Dresses | None = None,
+        tracking: EmailTracking | None = None,
     ) -> None:
         self._link = link
-        self._ways = ways
-        self._sheets = sheets
+        self._transports = transports
+        self._templates = templates
         self._fetch = fetch
-        self._dresses = dresses or Dresses()
+        self._tracking = tracking or EmailTracking()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Look for due mail until told to stop; what is under way then is finished."""
@@ -115,41 +115,41 @@ class OwnServers:
             return 0
         end = time.monotonic() + DEADLINE_SECONDS
         emails = [one.email for one in claimed]
-        parcels = await load_parcels(self._link.call, emails, self._sheets)
-        parcels = await self._dresses.put_on(parcels, self._link.call)
-        waiting = list(zip(claimed, parcels, strict=True))
+        mails = await load_emails(self._link.call, emails, self._templates)
+        mails = await self._tracking.inject(mails, self._link.call)
+        waiting = list(zip(claimed, mails, strict=True))
         while waiting:  # no more at once than memory has room for with their files
-            count = fitting([parcel for _, parcel in waiting])
+            count = count_within_memory([mail for _, mail in waiting])
             await asyncio.gather(*(self._send(*each, end=end) for each in waiting[:count]))
             del waiting[:count]
         return len(claimed)
 
-    async def _send(self, one: ClaimedInline, parcel: Parcel, *, end: float) -> None:
+    async def _send(self, one: ClaimedInline, mail: LoadedEmail, *, end: float) -> None:
         try:
-            done = await self._sent(one, parcel, end=end)
+            done = await self._sent(one, mail, end=end)
         except Exception as exc:  # one bad row must not stop a worker
             log.exception("inline.failed", email_id=str(one.id))
             reason = f"{type(exc).__name__} while sending"
-            done = Settlement(one.id, one.claim_no, Ending.UNKNOWN, reason=reason)
+            done = SendOutcome(one.id, one.claim_no, Ending.UNKNOWN, reason=reason)
         await self._link.call(partial(direct_store.settle, worker=one.worker_id, done=done))
 
-    async def _sent(self, one: ClaimedInline, parcel: Parcel, *, end: float) -> Settlement:
+    async def _sent(self, one: ClaimedInline, mail: LoadedEmail, *, end: float) -> SendOutcome:
         try:
             server = await self._link.call(partial(self._opened, one=one))
         except (Locked, ConfigError, SealBroken) as exc:  # perhaps this host has another key
-            deferred = Settlement(one.id, one.claim_no, Ending.DEFER, reason=str(exc))
+            deferred = SendOutcome(one.id, one.claim_no, Ending.DEFER, reason=str(exc))
             return deferred._replace(wait=LATER)
-        (complete,) = await self._fetch([parcel])
-        return await handed_over(
+        (complete,) = await self._fetch([mail])
+        return await send_marked(
             complete,
-            self._ways.transport_of(server),
+            self._transports.transport_of(server),
             hidden=server.hidden,
             end=end,
             is_tried_again=True,
         )
 
     async def _opened(self, conn: Conn, one: ClaimedInline) -> InlineServer:
-        master = self._ways.read_master()
+        master = self._transports.read_master()
         if master is None:
             raise ConfigError("its server is sealed, and there is no MAILQUEUE_MASTER_KEY")
         place = Place(one.project_id, "inline_servers", "sealed", one.server_id)

@@ -15,20 +15,20 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.enqueue import NewEmail, message_of, unstorable
 from mailqueue.mail.direct import store as direct_store
 from mailqueue.mail.direct.store import Begun
-from mailqueue.mail.message.build import Letter, NotYet, Skeletons, write_letter
-from mailqueue.mail.message.tracking import Dresses, calling
+from mailqueue.mail.message.build import NotYet, SkeletonCache, build_message
+from mailqueue.mail.message.tracking import EmailTracking, calling
 from mailqueue.mail.model import (
     ClaimedEmail,
     EmailContent,
     Ending,
+    LoadedEmail,
     LogStatus,
-    Parcel,
     Recipient,
-    RecipientSettlement,
-    Settlement,
+    RecipientOutcome,
+    SendOutcome,
 )
-from mailqueue.mail.send.outcomes import limit_of, settlement_of
-from mailqueue.ports.transport import Transport
+from mailqueue.mail.send.outcomes import limit_of, outcome_of
+from mailqueue.ports.transport import SendAttempt, Transport
 from mailqueue.senders.model import Identity
 from mailqueue.telemetry.log import get_logger
 
@@ -42,7 +42,7 @@ LATER = timedelta(minutes=1)
 log = get_logger(__name__)
 
 Lend = Callable[[], AbstractAsyncContextManager[Conn]]
-Fetch = Callable[[Parcel], Awaitable[Parcel]]
+Fetch = Callable[[LoadedEmail], Awaitable[LoadedEmail]]
 """Gives a mail with its files."""
 
 
@@ -63,7 +63,7 @@ async def send_now(
     transport: Transport,
     hidden: Sequence[Secret] = (),
     fetch: Fetch | None = None,
-    dresses: Dresses | None = None,
+    tracking: EmailTracking | None = None,
     deadline_s: float = DEADLINE_SECONDS,
 ) -> SentNow:
     """Accept one mail, send it once, and return what became of it.
@@ -85,56 +85,58 @@ async def send_now(
         begun, several = await direct_store.begin(conn, project, message_of(email))
     if begun.worker_id is None:
         return SentNow(begun.id, begun.state, begun.reason)
-    parcel = _parcel(begun, several)
-    if dresses is not None:
-        (parcel,) = await dresses.put_on([parcel], calling(lend))
+    mail = _loaded(begun, several)
+    if tracking is not None:
+        (mail,) = await tracking.inject([mail], calling(lend))
     if fetch is not None and begun.files is not None:
-        parcel = await fetch(parcel)
-    done = await handed_over(parcel, transport, hidden=hidden, end=end, is_tried_again=False)
+        mail = await fetch(mail)
+    done = await send_marked(mail, transport, hidden=hidden, end=end, is_tried_again=False)
     async with lend() as conn:
         await direct_store.settle(conn, begun.worker_id, done)
     status = "held" if done.ending is Ending.UNKNOWN else done.ending
     return SentNow(begun.id, str(status), done.reason)
 
 
-async def handed_over(
-    parcel: Parcel,
+async def send_marked(
+    mail: LoadedEmail,
     transport: Transport,
     *,
     hidden: Sequence[Secret],
     end: float,
     is_tried_again: bool,
-) -> Settlement:
+) -> SendOutcome:
     """Send one marked mail, at the latest by `end` of the monotonic clock; return what to write.
 
     `is_tried_again`: what may be better later goes back, where else it would have failed.
     """
     try:
-        letter = _letter(parcel)
+        attempt = _build(mail)
     except NotYet as exc:
         if is_tried_again:
-            return _unsent(parcel, Ending.DEFER, str(exc))._replace(wait=LATER)
-        return _unsent(parcel, Ending.FAILED, f"cannot compose: {exc}")
+            return _unsent(mail, Ending.DEFER, str(exc))._replace(wait=LATER)
+        return _unsent(mail, Ending.FAILED, f"cannot compose: {exc}")
     except ValueError as exc:  # an address among them
-        return _unsent(parcel, Ending.FAILED, f"cannot compose: {exc}")
+        return _unsent(mail, Ending.FAILED, f"cannot compose: {exc}")
     except Exception as exc:  # nothing was handed over
-        log.exception("letter.failed", email_id=str(parcel.email.id))
-        return _unsent(parcel, Ending.FAILED, f"{type(exc).__name__} while composing")
-    verdict, took_ms = await _verdict(letter, transport, end=end)
-    done = settlement_of(letter.handed, verdict, took_ms)
+        log.exception("message.build_failed", email_id=str(mail.claim.id))
+        return _unsent(mail, Ending.FAILED, f"{type(exc).__name__} while composing")
+    verdict, took_ms = await _verdict(attempt, transport, end=end)
+    done = outcome_of(attempt, verdict, took_ms)
     if (limit := limit_of(verdict)) is not None:  # there is no account that rests
         done = done._replace(wait=limit.retry_after or LATER)
     is_refusal = isinstance(verdict, Rejected) and verdict.kind is Kind.ACCOUNT
     if not is_tried_again or is_refusal:  # nobody mends an account that is kept nowhere
-        done = _once(letter, verdict, done)
+        done = _once(attempt, verdict, done)
     return _without(hidden, done)
 
 
-def _unsent(parcel: Parcel, ending: Ending, reason: str) -> Settlement:
-    return Settlement(parcel.email.id, parcel.email.claim_no, ending, reason=reason)
+def _unsent(mail: LoadedEmail, ending: Ending, reason: str) -> SendOutcome:
+    return SendOutcome(mail.claim.id, mail.claim.claim_no, ending, reason=reason)
 
 
-async def _verdict(letter: Letter, transport: Transport, *, end: float) -> tuple[Verdict, int]:
+async def _verdict(
+    attempt: SendAttempt, transport: Transport, *, end: float
+) -> tuple[Verdict, int]:
     """Hand it over once; past `end` it is of unknown fate if a server may have had it all."""
     reports: list[tuple[Verdict, int]] = []
     asked: list[bool] = []
@@ -151,7 +153,7 @@ async def _verdict(letter: Letter, transport: Transport, *, end: float) -> tuple
             if isinstance(channel, Rejected):
                 return channel, 0
             await channel.send(
-                [letter.outgoing],
+                [attempt],
                 lambda _, verdict, took_ms: reports.append((verdict, took_ms)),
                 may_finish=may_finish,
             )
@@ -167,16 +169,16 @@ async def _verdict(letter: Letter, transport: Transport, *, end: float) -> tuple
     return found
 
 
-def _once(letter: Letter, verdict: Verdict, done: Settlement) -> Settlement:
+def _once(attempt: SendAttempt, verdict: Verdict, done: SendOutcome) -> SendOutcome:
     """Return the outcome of a mail that is not tried again: what would wait has failed. Pure."""
     if done.ending is Ending.UNKNOWN:
         return done._replace(wait=None)
     refused = verdict.refused if isinstance(verdict, Accepted | AllRefused) else ()
     settled = {one.address for one in done.recipients}
     later = [
-        RecipientSettlement(one.address, "failed", one.why.detail, one.why.code or None, hard=False)
+        RecipientOutcome(one.address, "failed", one.why.detail, one.why.code or None, hard=False)
         for one in refused
-        if letter.handed.had_several and one.address not in settled
+        if attempt.has_several and one.address not in settled
     ]
     is_sent = isinstance(verdict, Accepted)
     log = LogStatus.SENT if is_sent else done.log or LogStatus.FAILED
@@ -189,15 +191,15 @@ def _once(letter: Letter, verdict: Verdict, done: Settlement) -> Settlement:
     )
 
 
-def _letter(parcel: Parcel) -> Letter:
-    content = parcel.content
+def _build(mail: LoadedEmail) -> SendAttempt:
+    content = mail.content
     assert content is not None
     assert content.from_email is not None
     identity = Identity(parse_mailbox(content.from_email))
-    return write_letter(parcel, Skeletons(), identity=identity, now=datetime.now(UTC))
+    return build_message(mail, SkeletonCache(), identity=identity, now=datetime.now(UTC))
 
 
-def _parcel(begun: Begun, several: Sequence[Recipient]) -> Parcel:
+def _loaded(begun: Begun, several: Sequence[Recipient]) -> LoadedEmail:
     now = datetime.now(UTC)
     email = ClaimedEmail(
         id=begun.id,
@@ -228,10 +230,10 @@ def _parcel(begun: Begun, several: Sequence[Recipient]) -> Parcel:
         files=begun.files,
         dressing=begun.dressing,
     )
-    return Parcel(email, content, tuple(several))
+    return LoadedEmail(email, content, tuple(several))
 
 
-def _without(hidden: Sequence[Secret], done: Settlement) -> Settlement:
+def _without(hidden: Sequence[Secret], done: SendOutcome) -> SendOutcome:
     """Take the caller's secrets out of what a server said."""
 
     def plain(text: str | None) -> str | None:
@@ -241,7 +243,7 @@ def _without(hidden: Sequence[Secret], done: Settlement) -> Settlement:
         return text
 
     recipients = tuple(
-        RecipientSettlement(one.address, one.status, plain(one.reason), one.code, one.hard)
+        RecipientOutcome(one.address, one.status, plain(one.reason), one.code, one.hard)
         for one in done.recipients
     )
     return done._replace(reason=plain(done.reason), reply=plain(done.reply), recipients=recipients)

@@ -16,7 +16,7 @@ from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.store.enqueue import refusals
-from mailqueue.mail.model import ClaimedEmail, Recipient, Settlement
+from mailqueue.mail.model import ClaimedEmail, Recipient, SendOutcome
 from mailqueue.mail.send.store.claims import read_recipients
 
 
@@ -123,7 +123,7 @@ async def claim(conn: Conn, limit: int) -> list[ClaimedInline]:
     return await fetch.many(conn, "claim_inline", _here() | {"limit": limit}, ClaimedInline)
 
 
-async def settle(conn: Conn, worker: int, done: Settlement) -> bool:
+async def settle(conn: Conn, worker: int, done: SendOutcome) -> bool:
     """Record what became of it; False where a rescue had held it meanwhile."""
     each = done.recipients
     asked = {

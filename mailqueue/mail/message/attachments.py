@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from mailqueue.db.faults import concerns_rows
-from mailqueue.mail.message.file_storage import FileShelf
-from mailqueue.mail.model import FileFault, Parcel, RawMessage, StoredFile
+from mailqueue.mail.message.file_storage import AttachmentStorage
+from mailqueue.mail.model import FileFault, LoadedEmail, RawMessage, StoredFile
 from mailqueue.mime.files import File
 from mailqueue.telemetry.log import get_logger
 
@@ -37,8 +37,8 @@ ReadOctets = Callable[[Sequence[FileRef]], Awaitable[Mapping[UUID, bytes | FileF
 _GONE = FileFault("it was deleted", is_lasting=True)
 
 
-async def octets_of(
-    stored: Sequence[StoredFile], shelf: FileShelf
+async def read_stored(
+    stored: Sequence[StoredFile], storage: AttachmentStorage
 ) -> dict[UUID, bytes | FileFault]:
     """Return the octets of files, from the database or from where they lie."""
     found: dict[UUID, bytes | FileFault] = {}
@@ -46,11 +46,11 @@ async def octets_of(
         if one.octets is not None:
             found[one.id] = one.octets
         elif one.location is not None:
-            found[one.id] = await shelf.fetch(one.location, size=one.bytes, sha256=one.sha256)
+            found[one.id] = await storage.fetch(one.location, size=one.bytes, sha256=one.sha256)
     return found
 
 
-class Files:
+class AttachmentLoader:
     """Fetches files right before their mails are composed."""
 
     def __init__(self, read: ReadOctets, most_bytes: int = KEPT_BYTES) -> None:
@@ -59,24 +59,24 @@ class Files:
         self._kept: OrderedDict[UUID, bytes] = OrderedDict()
         self._bytes = 0
 
-    async def fetched(self, parcels: Sequence[Parcel]) -> list[Parcel]:
-        """Return the parcels with their files, or with what keeps them from coming."""
+    async def fetched(self, mails: Sequence[LoadedEmail]) -> list[LoadedEmail]:
+        """Return the mails with their files, or with what keeps them from coming."""
         try:
-            return await self._fetched(parcels)
+            return await self._fetched(mails)
         except Exception as exc:
             if not concerns_rows(exc):
                 raise
-            if len(parcels) == 1:
-                (parcel,) = parcels
-                log.exception("files.failed", email_id=str(parcel.email.id))
+            if len(mails) == 1:
+                (mail,) = mails
+                log.exception("files.failed", email_id=str(mail.claim.id))
                 reason = f"{type(exc).__name__} while its files were fetched"
-                return [parcel._replace(fault=FileFault(reason, is_lasting=False))]
+                return [mail._replace(fault=FileFault(reason, is_lasting=False))]
         # One of them is at fault: by itself it is that one's alone.
-        return [one for parcel in parcels for one in await self.fetched([parcel])]
+        return [one for mail in mails for one in await self.fetched([mail])]
 
-    async def _fetched(self, parcels: Sequence[Parcel]) -> list[Parcel]:
-        parcels = [_checked(parcel) for parcel in parcels]
-        wanted = {ref.id: ref for parcel in parcels for ref in refs_of(parcel)}
+    async def _fetched(self, mails: Sequence[LoadedEmail]) -> list[LoadedEmail]:
+        mails = [_checked(mail) for mail in mails]
+        wanted = {ref.id: ref for mail in mails for ref in refs_of(mail)}
         octets: dict[UUID, bytes | FileFault] = {
             found: self._kept[found] for found in wanted if found in self._kept
         }
@@ -84,7 +84,7 @@ class Files:
         if missing:
             octets.update(await self._read(missing))
         self._keep(octets)
-        return [with_files(parcel, octets) for parcel in parcels]
+        return [with_files(mail, octets) for mail in mails]
 
     def _keep(self, octets: Mapping[UUID, bytes | FileFault]) -> None:
         for found, content in octets.items():
@@ -99,56 +99,56 @@ class Files:
             self._bytes -= len(oldest)
 
 
-def carries_files(parcel: Parcel) -> bool:
+def carries_files(mail: LoadedEmail) -> bool:
     """Return whether there is anything to fetch."""
-    return parcel.content is not None and parcel.content.files is not None
+    return mail.content is not None and mail.content.files is not None
 
 
-def fitting(parcels: Sequence[Parcel]) -> int:
+def count_within_memory(mails: Sequence[LoadedEmail]) -> int:
     """Return how many of these, from the first, may be in memory with their files; at least one."""
     total = 0
-    for place, parcel in enumerate(parcels):
-        total += sum(ref.bytes for ref in refs_of(_checked(parcel)))
+    for place, mail in enumerate(mails):
+        total += sum(ref.bytes for ref in refs_of(_checked(mail)))
         if total > GROUP_BYTES and place > 0:
             return place
-    return len(parcels)
+    return len(mails)
 
 
-def with_files(parcel: Parcel, octets: Mapping[UUID, bytes | FileFault]) -> Parcel:
-    """Return the parcel with its files, or with what keeps one of them from coming. Pure."""
+def with_files(mail: LoadedEmail, octets: Mapping[UUID, bytes | FileFault]) -> LoadedEmail:
+    """Return the mail with its files, or with what keeps one of them from coming. Pure."""
     files: list[File] = []
-    for ref in refs_of(parcel):
+    for ref in refs_of(mail):
         found = octets.get(ref.id, _GONE)
         if isinstance(found, FileFault):
-            return parcel._replace(
+            return mail._replace(
                 fault=FileFault(f"its file {ref.name}: {found.reason}", found.is_lasting)
             )
         if ref.is_raw:
-            return parcel._replace(raw=RawMessage(found, ref.has_null_sender))
+            return mail._replace(raw=RawMessage(found, ref.has_null_sender))
         files.append(File(ref.name, ref.content_type, found, content_id=ref.content_id))
-    return parcel._replace(files=tuple(files))
+    return mail._replace(files=tuple(files))
 
 
-def refs_of(parcel: Parcel) -> list[FileRef]:
+def refs_of(mail: LoadedEmail) -> list[FileRef]:
     """Return what its content says of each of its files; nothing where they cannot come. Pure.
 
     Raises:
         ValueError: what it says cannot be read.
     """
-    if parcel.content is None or parcel.content.files is None or parcel.fault is not None:
+    if mail.content is None or mail.content.files is None or mail.fault is not None:
         return []
     try:
-        return [_ref(one) for one in parcel.content.files]
+        return [_ref(one) for one in mail.content.files]
     except (TypeError, KeyError, AttributeError, ValueError) as exc:
         raise ValueError("what it says of its files cannot be read") from exc
 
 
-def _checked(parcel: Parcel) -> Parcel:
+def _checked(mail: LoadedEmail) -> LoadedEmail:
     try:
-        refs_of(parcel)
+        refs_of(mail)
     except ValueError as exc:
-        return parcel._replace(fault=FileFault(str(exc), is_lasting=True))
-    return parcel
+        return mail._replace(fault=FileFault(str(exc), is_lasting=True))
+    return mail
 
 
 def _ref(one: Mapping[str, Any]) -> FileRef:

@@ -3,7 +3,6 @@
 from collections import OrderedDict
 from collections.abc import Mapping
 from datetime import datetime
-from typing import NamedTuple
 
 from mailqueue.core.address import (
     Address,
@@ -15,13 +14,12 @@ from mailqueue.core.address import (
 from mailqueue.core.mailboxes import parse_mailboxes
 from mailqueue.dkim.signer import Signers
 from mailqueue.mail.message.render import rendered
-from mailqueue.mail.model import EmailContent, Parcel
-from mailqueue.mail.send.outcomes import Handed
+from mailqueue.mail.model import EmailContent, LoadedEmail
 from mailqueue.mime.compose import PerMail, compose, message_id
 from mailqueue.mime.files import File
 from mailqueue.mime.rawhead import first_field, has_ascii_head
 from mailqueue.mime.skeleton import Content, Skeleton, compile_skeleton
-from mailqueue.ports.transport import Envelope, Outgoing
+from mailqueue.ports.transport import Envelope, SendAttempt
 from mailqueue.senders.model import Identity
 from mailqueue.tracking.returnpath import return_path
 from mailqueue.tracking.tokens import Seals
@@ -42,14 +40,7 @@ class NotSigned(Exception):
     """The project sends signed mail only, and nobody signs for this domain yet."""
 
 
-class Letter(NamedTuple):
-    """A composed mail and what judging its verdict needs."""
-
-    outgoing: Outgoing
-    handed: Handed
-
-
-class Skeletons:
+class SkeletonCache:
     """Contents encoded once; the last few are kept, for mails that share one."""
 
     def __init__(self, most: int = KEPT_SKELETONS, most_bytes: int = KEPT_BYTES) -> None:
@@ -80,17 +71,17 @@ class Skeletons:
         return made
 
 
-def write_letter(
-    parcel: Parcel,
-    skeletons: Skeletons,
+def build_message(
+    mail: LoadedEmail,
+    skeleton_cache: SkeletonCache,
     *,
     identity: Identity,
     now: datetime,
-    stopped: tuple[str, ...] = (),
+    suppressed: tuple[str, ...] = (),
     signers: Signers | None = None,
     returns: Seals | None = None,
-) -> Letter:
-    """Compose one mail. `stopped` recipients stay in the headers and out of the envelope.
+) -> SendAttempt:
+    """Compose one mail. `suppressed` recipients stay in the headers and out of the envelope.
 
     Where the project has a domain for bounces, `returns` signs the way back.
 
@@ -99,23 +90,23 @@ def write_letter(
         NotYet: one of its files is away for now.
         NotSigned: it has to be signed, and no key of its domain is in force.
     """
-    email, content = parcel.email, parcel.content
-    if parcel.fault is not None:
-        raise (CannotCompose if parcel.fault.is_lasting else NotYet)(parcel.fault.reason)
+    email, content = mail.claim, mail.content
+    if mail.fault is not None:
+        raise (CannotCompose if mail.fault.is_lasting else NotYet)(mail.fault.reason)
     if content is None:
         raise CannotCompose("its content was deleted")
     try:
         sender = _sender(content, identity.sender)
-        to, cc, envelope = _recipients(parcel, stopped)
+        to, cc, envelope = _recipients(mail, suppressed)
         if content.header_recipients is not None:
             to, cc = (_named(content.header_recipients, kind) for kind in ("to", "cc"))
         reply_to = _reply_to(content, identity)
         mail_id = message_id(email.id, sender.address.domain)
-        if parcel.raw is not None:
-            message, mail_id = parcel.raw.octets, first_field(parcel.raw.octets, "message-id")
+        if mail.raw is not None:
+            message, mail_id = mail.raw.octets, first_field(mail.raw.octets, "message-id")
         else:
             message = compose(
-                _skeleton(parcel, content, skeletons),
+                _skeleton(mail, content, skeleton_cache),
                 PerMail(
                     sender=sender,
                     to=to,
@@ -123,7 +114,7 @@ def write_letter(
                     reply_to=reply_to,
                     written_at=now,
                     message_id=mail_id,
-                    headers=() if parcel.dress is None else parcel.dress.headers,
+                    headers=() if mail.tracked is None else mail.tracked.headers,
                 ),
             )
     except ValueError as exc:
@@ -131,39 +122,36 @@ def write_letter(
     if signers is not None:
         message = _signature(message, sender.address.domain, signers, now) + message
     bounces = _way_back(
-        parcel, identity, sender.address, [given for _, given in envelope], returns, now
+        mail, identity, sender.address, [given for _, given in envelope], returns, now
     )
     needs_smtputf8 = sender.address.needs_smtputf8 or bounces.needs_smtputf8
-    if parcel.raw is not None:
+    if mail.raw is not None:
         needs_smtputf8 = needs_smtputf8 or not has_ascii_head(message)
     for address, _ in envelope:
         needs_smtputf8 = needs_smtputf8 or address.needs_smtputf8
     for mailbox in (*to, *cc, *reply_to):  # in the headers, and perhaps not in the envelope
         needs_smtputf8 = needs_smtputf8 or mailbox.address.needs_smtputf8
-    return Letter(
-        Outgoing(
-            email.id,
-            Envelope(
-                "" if parcel.raw is not None and parcel.raw.has_null_sender else bounces.sent,
-                tuple([address.sent for address, _ in envelope]),
-                needs_smtputf8=needs_smtputf8,
-            ),
-            message,
-            email.category,
-            parcel.tags,
+    return SendAttempt(
+        email.id,
+        Envelope(
+            "" if mail.raw is not None and mail.raw.has_null_sender else bounces.sent,
+            tuple([address.sent for address, _ in envelope]),
+            needs_smtputf8=needs_smtputf8,
         ),
-        Handed(
-            email,
-            mail_id,
-            tuple([given for _, given in envelope]),
-            bool(parcel.recipients),
-            stopped,
-        ),
+        message,
+        email.category,
+        mail.tags,
+        email.claim_no,
+        email.attempts,
+        mail_id,
+        tuple([given for _, given in envelope]),
+        bool(mail.recipients),
+        suppressed,
     )
 
 
 def _way_back(
-    parcel: Parcel,
+    mail: LoadedEmail,
     identity: Identity,
     sender: Address,
     envelope: list[str],
@@ -174,25 +162,25 @@ def _way_back(
     domain = identity.bounce_domain
     if domain is None or returns is None:
         return identity.bounce_address or sender
-    place = _place(parcel, envelope)
-    local = return_path(returns, email_id=parcel.email.id, recipient=place, now=now)
+    place = _place(mail, envelope)
+    local = return_path(returns, email_id=mail.claim.id, recipient=place, now=now)
     return Address(local, domain, needs_smtputf8=False)
 
 
-def _place(parcel: Parcel, envelope: list[str]) -> int:
+def _place(mail: LoadedEmail, envelope: list[str]) -> int:
     """Return the place of the only recipient that is left among all of the mail; 0: of several."""
     if len(envelope) != 1:
         return 0
-    places = (n for n, one in enumerate(parcel.recipients, 1) if one.address == envelope[0])
+    places = (n for n, one in enumerate(mail.recipients, 1) if one.address == envelope[0])
     return next(places, 0)
 
 
-def _skeleton(parcel: Parcel, content: EmailContent, skeletons: Skeletons) -> Skeleton:
-    if parcel.dress is not None:
-        return parcel.dress.skeleton_with(parcel.files)
+def _skeleton(mail: LoadedEmail, content: EmailContent, skeleton_cache: SkeletonCache) -> Skeleton:
+    if mail.tracked is not None:
+        return mail.tracked.skeleton_with(mail.files)
     if content.template_version_id is None:
-        return skeletons.of(content, parcel.files)
-    return compile_skeleton(rendered(parcel, content.header_fields, parcel.files))
+        return skeleton_cache.of(content, mail.files)
+    return compile_skeleton(rendered(mail, content.header_fields, mail.files))
 
 
 def _signature(message: bytes, domain: str, signers: Signers, now: datetime) -> bytes:
@@ -219,23 +207,23 @@ def _reply_to(content: EmailContent, identity: Identity) -> tuple[Mailbox, ...]:
 
 
 def _recipients(
-    parcel: Parcel, stopped: tuple[str, ...]
+    mail: LoadedEmail, suppressed: tuple[str, ...]
 ) -> tuple[list[Mailbox], list[Mailbox], list[tuple[Address, str]]]:
     """Return To, Cc and the envelope, each envelope address beside its spelling in the database."""
-    if not parcel.recipients:  # nearly all mail
-        given = parcel.email.recipient_email
-        only = Mailbox(parcel.email.recipient_name or "", _parsed(given))
-        return [only], [], [] if given in stopped else [(only.address, given)]
+    if not mail.recipients:  # nearly all mail
+        given = mail.claim.recipient_email
+        only = Mailbox(mail.claim.recipient_name or "", _parsed(given))
+        return [only], [], [] if given in suppressed else [(only.address, given)]
     to: list[Mailbox] = []
     cc: list[Mailbox] = []
     envelope: dict[str, tuple[Address, str]] = {}
-    for one in parcel.recipients:
+    for one in mail.recipients:
         mailbox = Mailbox(one.name or "", _parsed(one.address))
         if one.kind == "to":
             to.append(mailbox)
         elif one.kind == "cc":
             cc.append(mailbox)
-        if one.status == "pending" and one.address not in stopped:
+        if one.status == "pending" and one.address not in suppressed:
             envelope.setdefault(mailbox.address.sent, (mailbox.address, one.address))
     return to, cc, list(envelope.values())
 

@@ -26,7 +26,7 @@ class FileDamaged(MailqueueError):
     """A file in a folder or bucket is not what was written there."""
 
 
-class FileShelf:
+class AttachmentStorage:
     """The places of files: the first takes new ones, all are read."""
 
     def __init__(self, places: Sequence[Store] = (), *, over_bytes: int = 0) -> None:

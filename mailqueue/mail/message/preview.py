@@ -13,12 +13,13 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.reading import PartlyRead
 from mailqueue.mail.accept.store import attachments as attachments_store
 from mailqueue.mail.accept.store import enqueue as enqueue_store
-from mailqueue.mail.message.attachments import octets_of, refs_of, with_files
-from mailqueue.mail.message.build import Letter, NotYet, Skeletons, write_letter
-from mailqueue.mail.message.file_storage import FileShelf
-from mailqueue.mail.message.render import key_of, sheets_of
-from mailqueue.mail.message.tracking import Dresses, calling
-from mailqueue.mail.model import ClaimedEmail, EmailContent, FileFault, Parcel, Recipient
+from mailqueue.mail.message.attachments import read_stored, refs_of, with_files
+from mailqueue.mail.message.build import NotYet, SkeletonCache, build_message
+from mailqueue.mail.message.file_storage import AttachmentStorage
+from mailqueue.mail.message.render import key_of, templates_of
+from mailqueue.mail.message.tracking import EmailTracking, calling
+from mailqueue.mail.model import ClaimedEmail, EmailContent, FileFault, LoadedEmail, Recipient
+from mailqueue.ports.transport import SendAttempt
 from mailqueue.senders.identity import LAST_RESORT
 from mailqueue.senders.model import Identity
 from mailqueue.templates.cache import Sheets
@@ -27,25 +28,25 @@ Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 
 
 @dataclass(frozen=True, slots=True)
-class Library:
+class MessageSources:
     """Where mails have what their contents only name: files, and versions of templates."""
 
-    shelf: FileShelf
-    sheets: Sheets
-    dresses: Dresses = field(default_factory=Dresses)
+    storage: AttachmentStorage
+    templates: Sheets
+    tracking: EmailTracking = field(default_factory=EmailTracking)
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class StoredEmail:
     """A mail with what composing it takes, as SQL's letter_of() gives it."""
 
-    parcel: Parcel
+    email: LoadedEmail
     identity: Identity
     written_at: datetime
     status: str
 
 
-def shown_of(document: Mapping[str, Any], project_id: UUID) -> Shown:
+def stored_email(document: Mapping[str, Any], project_id: UUID) -> StoredEmail:
     """Read what SQL's letter_of() gives. Pure."""
     found = document["content"]
     content = None if found is None else _content(found)
@@ -72,8 +73,8 @@ def shown_of(document: Mapping[str, Any], project_id: UUID) -> Shown:
         for one in document["recipients"] or ()
     )
     at = document["sent_at"] or document["created_at"]
-    parcel = Parcel(email, content, recipients)
-    return Shown(parcel, _identity(document), _instant(at, now), document["status"])
+    mail = LoadedEmail(email, content, recipients)
+    return StoredEmail(mail, _identity(document), _instant(at, now), document["status"])
 
 
 def _custom_data(document: Mapping[str, Any]) -> Any:
@@ -90,7 +91,7 @@ def _instant(text: str, otherwise: datetime) -> datetime:
         return otherwise
 
 
-async def find_letter(lend: Lend, *, project_id: UUID, email_id: UUID) -> Shown:
+async def find_email(lend: Lend, *, project_id: UUID, email_id: UUID) -> StoredEmail:
     """Find a mail of a project with what composing it takes.
 
     Raises:
@@ -100,12 +101,15 @@ async def find_letter(lend: Lend, *, project_id: UUID, email_id: UUID) -> Shown:
         found = await enqueue_store.letter_of(conn, project_id, email_id)
     if found is None:
         raise NotFound("email", email_id)
-    return shown_of(found, project_id)
+    return stored_email(found, project_id)
 
 
-async def composed(
-    lend: Lend, library: Library, shown: Shown, given: Mapping[UUID, bytes] | None = None
-) -> Letter:
+async def build_preview(
+    lend: Lend,
+    library: MessageSources,
+    shown: StoredEmail,
+    given: Mapping[UUID, bytes] | None = None,
+) -> SendAttempt:
     """Compose a mail, with its files: those `given`, by id, and those that are kept.
 
     It is not signed.
@@ -115,44 +119,44 @@ async def composed(
         Conflict: what it says is not here any more.
         Unavailable: one of its files is away.
     """
-    content = shown.parcel.content
+    content = shown.email.content
     if content is None:
         raise Conflict("what this email says was deleted, or is in the archive")
-    project_id = shown.parcel.email.project_id
-    parcel = await fetched(lend, library.shelf, shown.parcel, project_id=project_id, given=given)
+    project_id = shown.email.claim.project_id
+    mail = await fetched(lend, library.storage, shown.email, project_id=project_id, given=given)
     if (key := key_of(content)) is not None:
         async with lend() as conn:
-            found = await sheets_of(conn, library.sheets, [content])
-        parcel = parcel._replace(sheet=found.get(key))
-    (dressed,) = await library.dresses.put_on([parcel], calling(lend), is_shown=True)
+            found = await templates_of(conn, library.templates, [content])
+        mail = mail._replace(template=found.get(key))
+    (dressed,) = await library.tracking.inject([mail], calling(lend), is_shown=True)
     if dressed.fault is None:  # else it is shown as it was handed in
-        parcel = dressed
+        mail = dressed
     try:
-        return write_letter(parcel, Skeletons(), identity=shown.identity, now=shown.written_at)
+        return build_message(mail, SkeletonCache(), identity=shown.identity, now=shown.written_at)
     except NotYet as exc:
         raise Unavailable(str(exc)) from exc
 
 
 async def fetched(
     lend: Lend,
-    shelf: FileShelf,
-    parcel: Parcel,
+    storage: AttachmentStorage,
+    mail: LoadedEmail,
     *,
     project_id: UUID,
     given: Mapping[UUID, bytes] | None = None,
-) -> Parcel:
+) -> LoadedEmail:
     """Return a mail of a project with its files."""
-    refs = refs_of(parcel)
+    refs = refs_of(mail)
     if not refs:
-        return parcel
+        return mail
     octets: dict[UUID, bytes | FileFault] = dict(given or {})
     missing = [ref for ref in refs if ref.id not in octets]
     if missing:
         ids, days = [ref.id for ref in missing], sorted({ref.on for ref in missing})
         async with lend() as conn:
             stored = await attachments_store.files_of(conn, project_id, ids, days=days)
-        octets |= await octets_of(stored, shelf)
-    return with_files(parcel, octets)
+        octets |= await read_stored(stored, storage)
+    return with_files(mail, octets)
 
 
 def _content(found: Mapping[str, Any]) -> EmailContent:

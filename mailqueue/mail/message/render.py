@@ -5,7 +5,7 @@ from typing import Any
 
 from mailqueue.db.fetch import Conn
 from mailqueue.db.reading import PartlyRead
-from mailqueue.mail.model import EmailContent, Parcel
+from mailqueue.mail.model import EmailContent, LoadedEmail
 from mailqueue.mime.files import File
 from mailqueue.mime.skeleton import Content
 from mailqueue.templates.cache import Key, Sheet, Sheets
@@ -14,14 +14,14 @@ VARIABLES = "variables"
 """Where in a mail's custom_data its variables stand."""
 
 
-async def sheets_of(
-    conn: Conn, sheets: Sheets, contents: Iterable[EmailContent]
+async def templates_of(
+    conn: Conn, templates: Sheets, contents: Iterable[EmailContent]
 ) -> Mapping[Key, Sheet]:
     """Return the versions these contents are rendered from; nothing is asked where there
     are none.
     """
     wanted = {key for content in contents if (key := key_of(content)) is not None}
-    return await sheets.fetch(conn, wanted) if wanted else {}
+    return await templates.fetch(conn, wanted) if wanted else {}
 
 
 def key_of(content: EmailContent | None) -> Key | None:
@@ -32,18 +32,18 @@ def key_of(content: EmailContent | None) -> Key | None:
 
 
 def rendered(
-    parcel: Parcel, headers: tuple[tuple[str, str], ...], files: tuple[File, ...]
+    mail: LoadedEmail, headers: tuple[tuple[str, str], ...], files: tuple[File, ...]
 ) -> Content:
     """Return what one mail from a template says.
 
     Raises:
         ValueError: it cannot be rendered with its variables, or costs more than a mail may.
     """
-    if parcel.sheet is None:
+    if mail.template is None:
         raise ValueError("its template was deleted")
-    custom: Any = parcel.email.custom_data
+    custom: Any = mail.claim.custom_data
     if isinstance(custom, PartlyRead | list | str):
         raise ValueError("its variables cannot be read: too deep, or a number beyond a double")
     variables = custom.get(VARIABLES) if isinstance(custom, dict) else None
-    said = parcel.sheet.render(variables if isinstance(variables, dict) else {})
+    said = mail.template.render(variables if isinstance(variables, dict) else {})
     return Content(said.subject, said.html, said.text, headers, files)

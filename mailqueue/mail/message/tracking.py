@@ -10,7 +10,7 @@ from typing import NamedTuple
 from mailqueue.db.faults import concerns_rows
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.message.render import rendered
-from mailqueue.mail.model import FileFault, Parcel
+from mailqueue.mail.model import FileFault, LoadedEmail
 from mailqueue.mime.skeleton import Content
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking import urls
@@ -29,91 +29,87 @@ class _Wish(NamedTuple):
     names_links: bool  # its words have places for them
 
 
-Call = Callable[[Callable[[Conn], Awaitable[list[Parcel]]]], Awaitable[list[Parcel]]]
+Call = Callable[[Callable[[Conn], Awaitable[list[LoadedEmail]]]], Awaitable[list[LoadedEmail]]]
 """Calls with a connection, again when it broke."""
 
 
 def calling(lend: Callable[[], AbstractAsyncContextManager[Conn]]) -> Call:
     """Return what calls once, with a connection that is lent."""
 
-    async def call(work: Callable[[Conn], Awaitable[list[Parcel]]]) -> list[Parcel]:
+    async def call(work: Callable[[Conn], Awaitable[list[LoadedEmail]]]) -> list[LoadedEmail]:
         async with lend() as conn:
             return await work(conn)
 
     return call
 
 
-class Dresses:
+class EmailTracking:
     """Has mail dressed where somebody here can do it."""
 
     def __init__(self, dresser: Dresser | None = None) -> None:
         self._dresser = dresser
 
-    async def put_on(
-        self, parcels: list[Parcel], call: Call, *, is_shown: bool = False
-    ) -> list[Parcel]:
+    async def inject(
+        self, mails: list[LoadedEmail], call: Call, *, is_shown: bool = False
+    ) -> list[LoadedEmail]:
         """Return the mails with what is to go out; where nothing is wanted nobody is asked.
 
         What is only shown has its links written down nowhere: it may never go.
         """
         dresser = self._dresser
         if dresser is None:
-            return parcels
+            return mails
         try:
-            if not any(map(_wish, parcels)):
-                return parcels
+            if not any(map(_wish, mails)):
+                return mails
             return await call(
-                partial(dressed, parcels=parcels, dresser=dresser, keeps_links=not is_shown)
+                partial(dressed, mails=mails, dresser=dresser, keeps_links=not is_shown)
             )
         except Exception as exc:
             if not concerns_rows(exc):
                 raise
-            if len(parcels) == 1:
-                (parcel,) = parcels
-                log.exception("dressing.failed", email_id=str(parcel.email.id))
-                return [parcel._replace(fault=_lasting(exc))]
+            if len(mails) == 1:
+                (mail,) = mails
+                log.exception("tracking.failed", email_id=str(mail.claim.id))
+                return [mail._replace(fault=_lasting(exc))]
         # One of them is at fault: by itself it is that one's alone.
-        return [
-            one for each in parcels for one in await self.put_on([each], call, is_shown=is_shown)
-        ]
+        return [one for each in mails for one in await self.inject([each], call, is_shown=is_shown)]
 
 
 async def dressed(
-    conn: Conn, parcels: Sequence[Parcel], dresser: Dresser, *, keeps_links: bool = True
-) -> list[Parcel]:
+    conn: Conn, mails: Sequence[LoadedEmail], dresser: Dresser, *, keeps_links: bool = True
+) -> list[LoadedEmail]:
     """Return the mails with what is to go out; the database knows where their links lead.
 
     One that cannot be dressed has a fault that says why, and whether waiting helps.
     """
-    wishes = [_wish(parcel) for parcel in parcels]
-    projects = {
-        parcel.email.project_id for parcel, wish in zip(parcels, wishes, strict=True) if wish
-    }
+    wishes = [_wish(mail) for mail in mails]
+    projects = {mail.claim.project_id for mail, wish in zip(mails, wishes, strict=True) if wish}
     if not projects:
-        return list(parcels)
+        return list(mails)
     grounds = await dresser.grounds(conn, projects)
     made = [
-        parcel if wish is None else _undressed(parcel, wish, grounds[parcel.email.project_id])
-        for parcel, wish in zip(parcels, wishes, strict=True)
+        mail if wish is None else _undressed(mail, wish, grounds[mail.claim.project_id])
+        for mail, wish in zip(mails, wishes, strict=True)
     ]
     ready = {project: ground for project, ground in grounds.items() if isinstance(ground, Ground)}
-    mails = [one for one in made if isinstance(one, Undressed)]
-    done = iter(await dresser.dressed(conn, mails, ready, keeps_links=keeps_links))
+    wanted = [one for one in made if isinstance(one, Undressed)]
+    done = iter(await dresser.dressed(conn, wanted, ready, keeps_links=keeps_links))
     return [
-        _with(parcel, next(done)) if isinstance(one, Undressed) else one
-        for parcel, one in zip(parcels, made, strict=True)
+        _with(mail, next(done)) if isinstance(one, Undressed) else one
+        for mail, one in zip(mails, made, strict=True)
     ]
 
 
-def _wish(parcel: Parcel) -> _Wish | None:
+def _wish(mail: LoadedEmail) -> _Wish | None:
     """Return what is wanted for a mail; None: nothing, as for nearly all. Pure."""
-    content = parcel.content
-    if content is None or parcel.fault is not None:
+    content = mail.content
+    if content is None or mail.fault is not None:
         return None
     bits = content.dressing or 0
-    is_marketing = parcel.email.category == MARKETING
+    is_marketing = mail.claim.category == MARKETING
     if content.template_version_id is not None:
-        names_links = parcel.sheet is not None and parcel.sheet.names_links
+        names_links = mail.template is not None and mail.template.names_links
     elif content.html_body is None and content.text_body is None:
         return None  # it came finished
     else:
@@ -127,46 +123,46 @@ def _wish(parcel: Parcel) -> _Wish | None:
     return _Wish(wants, names_links) if wants.anything or names_links else None
 
 
-def _undressed(parcel: Parcel, wish: _Wish, ground: Ground | str) -> Parcel | Undressed:
-    """Return what to dress, or the mail itself where it cannot be now, or needs it not."""
+def _undressed(mail: LoadedEmail, wish: _Wish, ground: Ground | str) -> LoadedEmail | Undressed:
+    """Return what to tracked, or the mail itself where it cannot be now, or needs it not."""
     if isinstance(ground, str):
-        return parcel._replace(fault=FileFault(ground, is_lasting=False))
-    content = parcel.content
+        return mail._replace(fault=FileFault(ground, is_lasting=False))
+    content = mail.content
     assert content is not None
     try:
-        said = _said(parcel)
+        said = _said(mail)
     except Exception as exc:  # one bad row must not stop a worker
         if not isinstance(exc, ValueError):
-            log.exception("dressing.failed", email_id=str(parcel.email.id))
-        return parcel._replace(fault=_lasting(exc))
+            log.exception("tracking.failed", email_id=str(mail.claim.id))
+        return mail._replace(fault=_lasting(exc))
     if ground.base is None and wish.names_links and urls.names_any(*said[:3]):
         why = "it names a link to unsubscribe or preferences, and MAILQUEUE_PUBLIC_URL is not set"
-        return parcel._replace(fault=FileFault(why, is_lasting=False))
+        return mail._replace(fault=FileFault(why, is_lasting=False))
     return Undressed(
-        email_id=parcel.email.id,
-        project_id=parcel.email.project_id,
+        email_id=mail.claim.id,
+        project_id=mail.claim.project_id,
         wants=wish.wants,
         said=said,
-        shared=None if parcel.sheet is not None else content.id,
-        is_alone=not parcel.recipients,
+        shared=None if mail.template is not None else content.id,
+        is_alone=not mail.recipients,
         has_files=bool(content.files),
         language=content.template_language or "en",
     )
 
 
-def _said(parcel: Parcel) -> Content:
-    content = parcel.content
+def _said(mail: LoadedEmail) -> Content:
+    content = mail.content
     assert content is not None
     headers = content.header_fields
     if content.template_version_id is not None:
-        return rendered(parcel, headers, ())
+        return rendered(mail, headers, ())
     return Content(content.subject, content.html_body, content.text_body, headers)
 
 
-def _with(parcel: Parcel, made: Dress | str) -> Parcel:
+def _with(mail: LoadedEmail, made: Dress | str) -> LoadedEmail:
     if isinstance(made, str):
-        return parcel._replace(fault=FileFault(made, is_lasting=True))
-    return parcel._replace(dress=made)
+        return mail._replace(fault=FileFault(made, is_lasting=True))
+    return mail._replace(tracked=made)
 
 
 def _lasting(exc: Exception) -> FileFault:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.store import attachments as attachments_store
-from mailqueue.mail.message.file_storage import FileShelf
+from mailqueue.mail.message.file_storage import AttachmentStorage
 
 _SOME = 1000
 
@@ -17,7 +17,9 @@ class Checked:
     faults: tuple[str, ...]
 
 
-async def check_files(conn: Conn, shelf: FileShelf, *, most_bytes: int | None = None) -> Checked:
+async def check_files(
+    conn: Conn, storage: AttachmentStorage, *, most_bytes: int | None = None
+) -> Checked:
     """Read files through, in the order of their places, until so many bytes were read.
 
     Raises:
@@ -29,7 +31,7 @@ async def check_files(conn: Conn, shelf: FileShelf, *, most_bytes: int | None = 
         for one in some:
             if most_bytes is not None and read > most_bytes:
                 return Checked(count, tuple(faults))
-            fault = await shelf.check(one.location, size=one.bytes, sha256=one.sha256)
+            fault = await storage.check(one.location, size=one.bytes, sha256=one.sha256)
             if fault is not None:
                 faults.append(f"{one.location} of project {one.project}: {fault}")
             count += 1

@@ -1,4 +1,4 @@
-"""Writes down which sender accounts cannot be reached or refuse us, so that their lanes wait."""
+"""Records which sender accounts cannot be reached or are refused, so that their lanes wait."""
 
 import asyncio
 from collections import deque
@@ -12,66 +12,68 @@ from mailqueue.db.link import Link
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.telemetry.log import get_logger
 
-MOST_BLAME = 200
-"""Refused mails of one account kept for the database; of more the oldest are dropped."""
+MAX_KEPT_FAILURES = 200
+"""Failed emails of one account kept in memory until they are written; the oldest are dropped."""
 
 log = get_logger(__name__)
 
 
-class Blame(NamedTuple):
-    """A mail that failed for a reason of its sender account's, and the recipient's domain."""
+class AccountFailure(NamedTuple):
+    """An email that failed because of its sender account, and the recipient's domain."""
 
     kind: Kind
-    domain: str | None  # None where it may concern the mail alone
+    domain: str | None  # None if the failure may concern this email alone
     detail: str
     email_id: UUID
-    refusal: str | None  # what makes unrecognized refusals alike
+    refusal: str | None  # groups unrecognized refusals that are alike
 
 
-class Trouble:
-    """Takes notes from the lines and writes them beside the mail, newest news per account."""
+class AccountHealth:
+    """Collects the state of accounts from their senders and writes the newest one of each."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
-        self._news: dict[int, Rejected | None] = {}
-        self._blame: dict[int, deque[Blame]] = {}
+        self._states: dict[int, Rejected | None] = {}  # None: the server answers
+        self._failures: dict[int, deque[AccountFailure]] = {}
         self._has_news = asyncio.Event()
 
-    def answered(self, account: int) -> None:
-        """Note that the account's server accepts connections."""
+    def account_answered(self, account: int) -> None:
+        """Record that the account's server accepts connections."""
         self._note(account, None)
 
-    def failed(self, account: int, why: Rejected) -> None:
-        """Note that the account's server cannot be reached, or will not have us."""
+    def account_failed(self, account: int, why: Rejected) -> None:
+        """Record that the account's server cannot be reached, or refuses the account."""
         log.warning("sender.failed", sender_account=account, kind=why.kind, detail=why.detail)
         self._note(account, why)
 
-    def blamed(self, account: int, why: Rejected, address: str, email_id: UUID) -> None:
-        """Note that a mail failed for reasons of the account's or its server's, or unknown."""
+    def email_failed(self, account: int, why: Rejected, address: str, email_id: UUID) -> None:
+        """Record that an email failed because of the account or its server, or for an unknown
+        reason.
+        """
         domain: str | None = address.rpartition("@")[2].lower()
         refusal = None
         if why.kind is Kind.UNRECOGNIZED:
             domain, refusal = None, refusal_of(why.code, why.enhanced, why.detail)
-        waiting = self._blame.setdefault(account, deque(maxlen=MOST_BLAME))
-        waiting.append(Blame(why.kind, domain, why.detail, email_id, refusal))
+        waiting = self._failures.setdefault(account, deque(maxlen=MAX_KEPT_FAILURES))
+        waiting.append(AccountFailure(why.kind, domain, why.detail, email_id, refusal))
         self._has_news.set()
 
     async def run(self) -> None:
-        """Write the news until cancelled."""
+        """Write what was recorded until cancelled."""
         while True:
             await self._has_news.wait()
             self._has_news.clear()
-            while self._news:
-                account, why = self._news.popitem()
+            while self._states:
+                account, why = self._states.popitem()
                 await self._write(account, why)
-                reach("trouble.written")
-            while self._blame:
-                account, blame = self._blame.popitem()
-                await self._report(account, blame)
-            await self._link.close()  # news are rare, and connections are dear
+                reach("account_health.written")
+            while self._failures:
+                account, failures = self._failures.popitem()
+                await self._write_failures(account, failures)
+            await self._link.close()  # seldom used, and connections are expensive
 
-    async def _report(self, account: int, blame: deque[Blame]) -> None:
-        kinds, domains, details, emails, refusals = map(list, zip(*blame, strict=True))
+    async def _write_failures(self, account: int, failures: deque[AccountFailure]) -> None:
+        kinds, domains, details, emails, refusals = map(list, zip(*failures, strict=True))
         await self._link.call(
             lambda conn: claims_store.report_failures(
                 conn,
@@ -85,9 +87,9 @@ class Trouble:
         )
 
     def _note(self, account: int, why: Rejected | None) -> None:
-        before = self._news.get(account)
-        if before is None or not _suspends(before):  # nothing that comes later takes that back
-            self._news[account] = why
+        before = self._states.get(account)
+        if before is None or not _suspends(before):  # a suspension is not taken back
+            self._states[account] = why
         self._has_news.set()
 
     async def _write(self, account: int, why: Rejected | None) -> None:
@@ -108,6 +110,6 @@ class Trouble:
 
 
 def _suspends(why: Rejected) -> bool:
-    # With a time it only has to wait.
+    # A refusal that names a time only has to be waited for.
     is_refusal = why.kind is Kind.ACCOUNT and why.stage is Stage.CONNECT and not why.retry_after
     return is_refusal or why.stops

@@ -1,4 +1,4 @@
-"""Claims for one worker, and finds again what a claim took when its answer was lost."""
+"""Claims emails for one worker, and finds those of a claim whose answer was lost."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -11,10 +11,10 @@ from mailqueue.mail.send.store import claims as claims_store
 
 
 class Claims:
-    """The claims of one worker, one after the other.
+    """The claims of one worker, one after another.
 
-    A connection may break between the commit of a claim and its answer. The mail is this worker's
-    then, and as long as it lives nobody else would ever take it.
+    A connection may break between the commit of a claim and its answer. The emails are then
+    assigned to this worker, and no other claims them while it lives.
     """
 
     def __init__(self, link: Link, worker: int, *, limit: int, lease: timedelta) -> None:
@@ -22,21 +22,21 @@ class Claims:
         self._worker = worker
         self._limit = limit
         self._lease = lease
-        self._last = 0  # the newest claim whose answer arrived
+        self._last = 0  # number of the newest claim whose answer arrived
         self._is_in_doubt = False
 
     async def take(self, *, avoid: Sequence[int]) -> list[ClaimedEmail]:
-        """Claim due mail, but none of the accounts to avoid.
+        """Claim due emails of accounts other than those to avoid.
 
         Raises:
             LeaseLost: this worker was declared lost, or has left.
         """
-        claimed = await self._link.call(partial(self._tried, avoid=avoid))
+        claimed = await self._link.call(partial(self._claim_or_find, avoid=avoid))
         self._is_in_doubt = False
         self._last = max((email.claim_no for email in claimed), default=self._last)
         return claimed
 
-    async def _tried(self, conn: Conn, avoid: Sequence[int]) -> list[ClaimedEmail]:
+    async def _claim_or_find(self, conn: Conn, avoid: Sequence[int]) -> list[ClaimedEmail]:
         if self._is_in_doubt:
             found = await claims_store.find_claims(conn, self._worker, after=self._last)
             if found:

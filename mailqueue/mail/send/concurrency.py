@@ -1,4 +1,4 @@
-"""Decides how many mails each line may have under way at once in this process."""
+"""Decides how many emails each account sender may have in flight at once in this process."""
 
 import asyncio
 from collections import deque
@@ -6,183 +6,186 @@ from collections.abc import Callable, Iterable
 from uuid import UUID
 
 Mail = tuple[UUID, int]
-"""A claimed mail: its id and the number of its claim."""
-FEW = 4
-"""So many mails of a stranger may hang at most: each may find out that the last was at fault."""
+"""A claimed email: its id and the number of its claim."""
+MAX_UNPROVEN_ASIDE = 4
+"""Emails of one unproven account that may be set aside; each shows whether the one before it was
+at fault."""
 
-ASIDE = 2
-"""So many times as much may be set aside as moves: servers that fall silent at once hang all that
-moves, and those that had their turn next hang what was freed."""
+ASIDE_FACTOR = 2
+"""Slots for emails that are set aside, as a multiple of the regular slots. Servers that fall
+silent together take every regular slot, and those that follow take the slots freed by them."""
 
 
-class Share:
-    """What one line has of the slots. It is a stranger's until its server has answered a mail."""
+class AccountSlots:
+    """The slots of one account sender. It is unproven until its server has answered an email."""
 
-    __slots__ = ("aside", "held", "held_as_stranger", "is_stranger", "trials", "waiting")
+    __slots__ = ("aside", "held", "held_unproven", "is_unproven", "trials", "waiting")
 
     def __init__(self) -> None:
-        self.is_stranger = True
-        self.held = 0  # by mail that moves
-        self.held_as_stranger = 0  # of these, taken before its server answered
+        self.is_unproven = True
+        self.held = 0  # regular slots
+        self.held_unproven = 0  # of these, taken while unproven
         self.aside = 0
-        self.trials = 0  # open mails, held or aside, by which a stranger was tried
-        self.waiting = 0  # connections
+        self.trials = 0  # emails in flight, held or aside, that were sent while unproven
+        self.waiting = 0  # connections that wait for a slot
 
 
 class Slots:
-    """A fixed number of places; a mail has one from its mark until its outcome is durable.
+    """A fixed number of slots; an email holds one from its mark until its outcome is durable.
 
-    A mail whose server says nothing is set aside: its place goes to mail that moves, and it has
-    one of twice as many others until it ends. Where those are all taken, it stays where it is.
+    An email whose server does not reply is set aside: its slot goes to other mail, and it takes
+    one of twice as many others until it ends. While all of those are taken it keeps its slot.
 
-    Of what it could reach of either, each line leaves a quarter to others; and what could not be
-    set aside, were it to hang, is a small part of what is not stuck. Strangers, lines whose server
-    has not answered a mail here yet, or no longer does, take one mail that moves, a few that are
-    set aside, and of one half: many that never answer do not stop those that do.
+    Each account leaves a quarter of what it could reach, of either kind, to others. What could not
+    be set aside if it stalled is a small part of what is not stalled now. Unproven accounts, whose
+    server has not answered an email here yet or no longer replies, hold one regular slot each, a
+    few that are set aside, and together at most half of the slots: many servers that never reply
+    do not block those that do.
     """
 
     def __init__(self, count: int) -> None:
         self._count = self._free = count
-        self._room_aside = count * ASIDE
-        self._for_strangers = max(1, count // 2)
-        self._held_by_strangers = 0
+        self._free_aside = count * ASIDE_FACTOR
+        self._max_unproven = max(1, count // 2)
+        self._held_unproven = 0
         self._aside: set[Mail] = set()
-        self._stuck: set[Mail] = set()  # they should be aside, and there was no place
-        self.wanted: Callable[[], None] = _nothing  # told when somebody begins to wait
-        self._waiting: deque[tuple[Share, int, asyncio.Future[int]]] = deque()
+        self._stuck: set[Mail] = set()  # to be set aside, but no slot was free
+        self.on_waiting: Callable[[], None] = _nothing  # called when a connection begins to wait
+        self._waiting: deque[tuple[AccountSlots, int, asyncio.Future[int]]] = deque()
 
     @property
-    def for_one(self) -> int:
-        """Return how many places a line can have where no other wants any."""
-        return _left_to(0, self._count)
+    def max_per_account(self) -> int:
+        """Return how many slots an account can have while no other wants any."""
+        return _available(0, self._count)
 
     @property
-    def are_wanted(self) -> bool:
-        """Return whether somebody waits."""
+    def has_waiters(self) -> bool:
+        """Return whether a connection waits for a slot."""
         return bool(self._waiting)
 
     @property
-    def count_silent(self) -> int:
-        """Return of how many mails nothing is heard, set aside or not."""
+    def stalled_count(self) -> int:
+        """Return the number of emails whose server does not reply, set aside or not."""
         return len(self._aside) + len(self._stuck)
 
-    async def take(self, wanted: int, share: Share) -> int:
-        """Wait for at least one and take up to `wanted`, sharing with others of the line."""
+    async def take(self, wanted: int, account: AccountSlots) -> int:
+        """Wait for at least one slot and take up to `wanted`, shared with the account's others."""
         taken: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        share.waiting += 1
-        self._waiting.append((share, wanted, taken))
-        self._deal()
-        if taken.done():  # at once: no turn of others in between
+        account.waiting += 1
+        self._waiting.append((account, wanted, taken))
+        self._assign()
+        if taken.done():  # at once, without a turn of the event loop
             return taken.result()
-        self.wanted()
+        self.on_waiting()
         try:
             return await taken
         except asyncio.CancelledError:
             if taken.cancelled():
-                share.waiting -= 1
+                account.waiting -= 1
             else:
-                self.give_back(taken.result(), share)
+                self.give_back(taken.result(), account)
             raise
 
-    def give_back(self, count: int, share: Share) -> None:
-        """Free slots that no mail was marked for."""
-        share.trials = max(0, share.trials - count)
-        self._release(count, share)
-        self._deal()
+    def give_back(self, count: int, account: AccountSlots) -> None:
+        """Free slots for which no email was marked."""
+        account.trials = max(0, account.trials - count)
+        self._free_held(count, account)
+        self._assign()
 
-    def end(self, mails: Iterable[tuple[Mail, Share]]) -> None:
-        """Free the slots of mails whose outcomes are being written, all before any is dealt."""
-        for mail, share in mails:
+    def release(self, mails: Iterable[tuple[Mail, AccountSlots]]) -> None:
+        """Free the slots of emails whose outcomes are being written, then assign them at once."""
+        for mail, account in mails:
             if self._aside and mail in self._aside:
                 self._aside.remove(mail)
-                self._room_aside += 1
-                share.aside -= 1
+                self._free_aside += 1
+                account.aside -= 1
             else:
                 self._stuck.discard(mail)
-                self._release(1, share)
-            share.trials = min(share.trials, share.held + share.aside)
-        self._deal()
+                self._free_held(1, account)
+            account.trials = min(account.trials, account.held + account.aside)
+        self._assign()
 
-    def set_aside(self, mails: Iterable[Mail], share: Share) -> int:
-        """Let marked mails whose server says nothing keep no other mail waiting; return
-        their number.
+    def set_aside(self, mails: Iterable[Mail], account: AccountSlots) -> int:
+        """Move marked emails whose server does not reply out of the regular slots; return how
+        many were moved.
         """
-        before = share.aside
+        before = account.aside
         for mail in mails:
             if mail in self._aside:
                 continue
-            if _left_to(share.aside, self._room_aside) == 0:
+            if _available(account.aside, self._free_aside) == 0:
                 self._stuck.add(mail)
                 continue
             self._stuck.discard(mail)
             self._aside.add(mail)
-            self._room_aside -= 1
-            share.aside += 1
-            self._release(1, share)
-        self._deal()
-        return share.aside - before
+            self._free_aside -= 1
+            account.aside += 1
+            self._free_held(1, account)
+        self._assign()
+        return account.aside - before
 
-    def greet(self, share: Share) -> None:
-        """Know the line: its server answers."""
-        if share.is_stranger:
-            share.is_stranger = False
-            self._held_by_strangers -= share.held_as_stranger
-            share.held_as_stranger = share.trials = 0
-            self._deal()
+    def mark_responsive(self, account: AccountSlots) -> None:
+        """Count the account as proven: its server replies."""
+        if account.is_unproven:
+            account.is_unproven = False
+            self._held_unproven -= account.held_unproven
+            account.held_unproven = account.trials = 0
+            self._assign()
 
-    def estrange(self, share: Share) -> None:
-        """Treat the line as a stranger's until its server answers again."""
-        share.is_stranger = True
+    def mark_unresponsive(self, account: AccountSlots) -> None:
+        """Count the account as unproven until its server replies again."""
+        account.is_unproven = True
 
-    def _release(self, count: int, share: Share) -> None:
+    def _free_held(self, count: int, account: AccountSlots) -> None:
         self._free += count
-        share.held -= count
-        as_stranger = min(count, share.held_as_stranger)
-        share.held_as_stranger -= as_stranger
-        self._held_by_strangers -= as_stranger
+        account.held -= count
+        unproven = min(count, account.held_unproven)
+        account.held_unproven -= unproven
+        self._held_unproven -= unproven
 
-    def _deal(self) -> None:
-        """Give what is free to those who wait, in their order."""
-        passed: list[tuple[Share, int, asyncio.Future[int]]] = []
+    def _assign(self) -> None:
+        """Assign free slots to the waiting connections, in their order."""
+        passed: list[tuple[AccountSlots, int, asyncio.Future[int]]] = []
         while self._waiting and self._free:
-            share, wanted, taken = waiting = self._waiting.popleft()
+            account, wanted, taken = waiting = self._waiting.popleft()
             if taken.done():  # cancelled
                 continue
-            allowed = self._allowed(share)
+            allowed = self._allowed(account)
             if allowed == 0:
                 passed.append(waiting)
                 continue
-            # Connections side by side are quicker than one with all the mail.
-            count = min(wanted, -(-allowed // share.waiting))
-            share.waiting -= 1
-            share.held += count
+            # Several connections are faster than one with all the mail.
+            count = min(wanted, -(-allowed // account.waiting))
+            account.waiting -= 1
+            account.held += count
             self._free -= count
-            if share.is_stranger:
-                share.held_as_stranger += count
-                share.trials += count
-                self._held_by_strangers += count
+            if account.is_unproven:
+                account.held_unproven += count
+                account.trials += count
+                self._held_unproven += count
             taken.set_result(count)
         self._waiting.extendleft(reversed(passed))
 
-    def _allowed(self, share: Share) -> int:
-        allowed = _left_to(share.held, self._free)
-        if not share.is_stranger:
-            return max(0, min(allowed, self._most_of(share) - share.held))
-        most = FEW if self._room_aside > self._count else 2
-        for_one = min(1 - share.held_as_stranger, most - share.trials)
-        return max(0, min(allowed, for_one, self._for_strangers - self._held_by_strangers))
+    def _allowed(self, account: AccountSlots) -> int:
+        allowed = _available(account.held, self._free)
+        if not account.is_unproven:
+            return max(0, min(allowed, self._max_held(account) - account.held))
+        most = MAX_UNPROVEN_ASIDE if self._free_aside > self._count else 2
+        own = min(1 - account.held_unproven, most - account.trials)
+        return max(0, min(allowed, own, self._max_unproven - self._held_unproven))
 
-    def _most_of(self, share: Share) -> int:
-        """Return how many places the line may have: more would have nowhere to go if it hangs."""
+    def _max_held(self, account: AccountSlots) -> int:
+        """Return how many slots the account may hold; more could not be set aside if it stalled."""
         part = (self._count - len(self._stuck)) // 6
-        return max(1, part, min(FEW, self._count // 8), _left_to(share.aside, self._room_aside))
+        few = min(MAX_UNPROVEN_ASIDE, self._count // 8)
+        return max(1, part, few, _available(account.aside, self._free_aside))
 
 
 def _nothing() -> None:
     pass
 
 
-def _left_to(held: int, free: int) -> int:
-    """Return how many of the free places one may take who leaves a quarter to others."""
+def _available(held: int, free: int) -> int:
+    """Return how many free slots an account may take while it leaves a quarter to others."""
     reachable = free + held
     return min(free, max(0, reachable - reachable // 4 - held))

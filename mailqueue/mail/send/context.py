@@ -1,4 +1,4 @@
-"""What a sender line works with: its account, and the desk it shares with the lines beside it."""
+"""What an account sender works with: its account, and what all senders of a process share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,18 +7,18 @@ from uuid import UUID
 
 from mailqueue.core.verdict import Rejected
 from mailqueue.dkim.signer import Signers
-from mailqueue.mail.message.attachments import Files
-from mailqueue.mail.message.build import Skeletons
+from mailqueue.mail.message.attachments import AttachmentLoader
+from mailqueue.mail.message.build import SkeletonCache
 from mailqueue.mail.send.concurrency import Slots
-from mailqueue.mail.send.settler import Scribe
+from mailqueue.mail.send.settler import Settler
 from mailqueue.ports.transport import Transport
 from mailqueue.senders.model import Identity
 from mailqueue.tracking.tokens import Seals
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
-    """What a line needs to know of its sender account."""
+class SendAccount:
+    """The settings and the transport of one sender account."""
 
     id: int
     revision: int
@@ -32,20 +32,20 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """What all lines of a process share."""
+class SendContext:
+    """What all account senders of a process share."""
 
     slots: Slots
-    scribe: Scribe
-    skeletons: Skeletons
-    files: Files
+    settler: Settler
+    skeleton_cache: SkeletonCache
+    attachments: AttachmentLoader
     may_finish: Callable[[], bool]
-    answered: Callable[[int], None]  # the account's server accepts connections
-    failed: Callable[[int, Rejected], None]  # it did not, or it names a limit of the account
-    # A mail to this address failed for reasons of the account's, or for reasons nobody knows.
-    blamed: Callable[[int, Rejected, str, UUID], None]
-    now: Callable[[], float]  # seconds in which this process could have heard a server
-    idle_s: float = 20.0  # a connection without mail is closed after it
-    doubt_s: float = 0.25  # without a word for so long, it holds up no other server's mail
-    stall_s: float = 5.0  # without a word from a server for so long, what waits for it goes back
-    stranger_s: float = 1.0  # the same for a server that has not answered a mail here yet
+    account_answered: Callable[[int], None]  # its server accepts connections
+    account_failed: Callable[[int, Rejected], None]  # it does not, or it names a limit
+    # An email to this address failed because of the account, or for an unknown reason.
+    email_failed: Callable[[int, Rejected, str, UUID], None]
+    now: Callable[[], float]  # seconds of an ActiveClock
+    idle_s: float = 20.0  # a connection without mail is closed after this time
+    unresponsive_s: float = 0.25  # a server silent for this long delays no other account's mail
+    stall_s: float = 5.0  # mail that waits for a server silent for this long returns to the queue
+    unproven_stall_s: float = 1.0  # the same for a server that has not answered a mail yet

@@ -1,64 +1,55 @@
-"""Decides what a transport's verdict does to the mail. Pure."""
+"""Decides the outcome of an email from its transport's verdict. Pure."""
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
 from mailqueue.core.verdict import Accepted, AllRefused, Kind, Refused, Rejected, Stage, Verdict
-from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, RecipientSettlement, Settlement
+from mailqueue.mail.model import Ending, LogStatus, RecipientOutcome, SendOutcome
+from mailqueue.ports.transport import SendAttempt
 
 LIMIT_WAIT = timedelta(seconds=1)
-"""A mail that met a limit looks again after this: its account rests by then, and others may not."""
+"""Wait of an email that met a limit: its account rests by then, and another may not."""
 RESEND_WAIT = timedelta(minutes=5)
-"""Before the one resend of a mail whose fate is unknown: time for evidence to come in."""
-MOST_POLICY_ATTEMPTS = 5
-"""A permanent refusal that is about us may be mended, but not for days on end."""
+"""Wait before the one resend of an email of unknown outcome, for a bounce or event to arrive."""
+MAX_POLICY_ATTEMPTS = 5
+"""Attempts after which a permanent refusal of our account or our servers ends the email."""
 SOFT_BOUNCES = frozenset(("4.2.2", "5.2.1", "5.2.2"))
-"""Enhanced codes of a mailbox that is full, or disabled for now: worth another look, days apart."""
+"""Enhanced codes of a mailbox that is full or disabled for now; retried days apart."""
 
 
-class Handed(NamedTuple):
-    """A mail as it was handed over: its Message-ID and the envelope recipients."""
+def outcome_of(attempt: SendAttempt, verdict: Verdict, took_ms: int) -> SendOutcome:
+    """Return the outcome to write for this verdict.
 
-    email: ClaimedEmail
-    message_id: str
-    addresses: tuple[str, ...]
-    had_several: bool  # recipients have outcomes of their own
-    stopped: tuple[str, ...] = ()  # recipients suppressed by now, left out of the envelope
-
-
-def settlement_of(handed: Handed, verdict: Verdict, took_ms: int) -> Settlement:
-    """Return what to write for this verdict.
-
-    A retry waits for as long as the ladder of its project says, and at least for its `wait`.
+    A retry waits as the project's retry schedule says, and at least for its `wait`.
     """
     if isinstance(verdict, Accepted):
-        done = _accepted(handed, verdict, took_ms)
+        done = _accepted(attempt, verdict, took_ms)
     elif isinstance(verdict, Rejected):
-        done = _rejected(handed, verdict, took_ms)
+        done = _rejected(attempt, verdict, took_ms)
     else:
-        done = _all_refused(handed, verdict, took_ms)
-    if not handed.stopped:
+        done = _all_refused(attempt, verdict, took_ms)
+    if not attempt.suppressed:
         return done
-    stopped = [
-        RecipientSettlement(address, "suppressed", None, None, hard=False)
-        for address in handed.stopped
+    suppressed = [
+        RecipientOutcome(address, "suppressed", None, None, hard=False)
+        for address in attempt.suppressed
     ]
-    return done._replace(recipients=(*done.recipients, *stopped))
+    return done._replace(recipients=(*done.recipients, *suppressed))
 
 
-def _accepted(handed: Handed, verdict: Accepted, took_ms: int) -> Settlement:
-    sent: Sequence[str] = handed.addresses
+def _accepted(attempt: SendAttempt, verdict: Accepted, took_ms: int) -> SendOutcome:
+    sent: Sequence[str] = attempt.addresses
     later: Sequence[Refused] = ()
     if verdict.refused:
         refused = {one.address for one in verdict.refused}
-        sent = [address for address in handed.addresses if address not in refused]
+        sent = [address for address in attempt.addresses if address not in refused]
         later = [one for one in verdict.refused if _is_for_now(one.why)]
-    base = Settlement(
-        id=handed.email.id,
-        claim_no=handed.email.claim_no,
+    base = SendOutcome(
+        id=attempt.email_id,
+        claim_no=attempt.claim_no,
         ending=Ending.SENT,
-        message_id=handed.message_id,
+        message_id=attempt.message_id,
         response_ms=took_ms,
         spent=len(sent),
         log=LogStatus.SENT,
@@ -66,7 +57,7 @@ def _accepted(handed: Handed, verdict: Accepted, took_ms: int) -> Settlement:
         code=verdict.code or None,
         enhanced=verdict.enhanced or None,
         reply=verdict.reply,
-        recipients=_each(handed, sent, verdict.refused),
+        recipients=_each(attempt, sent, verdict.refused),
     )
     if not later:
         return base
@@ -80,11 +71,11 @@ def _accepted(handed: Handed, verdict: Accepted, took_ms: int) -> Settlement:
     )
 
 
-def _all_refused(handed: Handed, verdict: AllRefused, took_ms: int) -> Settlement:
+def _all_refused(attempt: SendAttempt, verdict: AllRefused, took_ms: int) -> SendOutcome:
     later = [one for one in verdict.refused if _is_for_now(one.why)]
-    # The one that comes back soonest says when.
+    # The one that is retried soonest decides when.
     worst = min(later or verdict.refused, key=lambda one: _is_soft(one.why))
-    single = _rejected(handed, worst.why, took_ms)
+    single = _rejected(attempt, worst.why, took_ms)
     is_limit = limit_of(verdict) is not None
     again = Ending.DEFER if is_limit else Ending.RETRY
     wait = LIMIT_WAIT if is_limit else worst.why.retry_after
@@ -94,17 +85,16 @@ def _all_refused(handed: Handed, verdict: AllRefused, took_ms: int) -> Settlemen
         left=len(later) or None,
         reason=f"{worst.address}: {worst.why.detail}",
         hard=False,  # each recipient carries its own evidence
-        recipients=_each(handed, [], verdict.refused),
+        recipients=_each(attempt, [], verdict.refused),
     )
 
 
-def _rejected(handed: Handed, why: Rejected, took_ms: int) -> Settlement:
-    email = handed.email
-    base = Settlement(
-        id=email.id,
-        claim_no=email.claim_no,
+def _rejected(attempt: SendAttempt, why: Rejected, took_ms: int) -> SendOutcome:
+    base = SendOutcome(
+        id=attempt.email_id,
+        claim_no=attempt.claim_no,
         ending=Ending.RETRY,
-        message_id=handed.message_id,
+        message_id=attempt.message_id,
         response_ms=took_ms,
         reason=why.detail,
         wait=why.retry_after,
@@ -115,7 +105,7 @@ def _rejected(handed: Handed, why: Rejected, took_ms: int) -> Settlement:
     )
     match why.kind:
         case Kind.TRANSIENT if why.stage is Stage.CONNECT:
-            # The account's failure, not the mail's: nothing was tried, no attempt is spent.
+            # The account failed, not the email: no attempt is counted.
             return base._replace(ending=Ending.DEFER, log=None, wait=None)
         case Kind.TRANSIENT | Kind.PERMANENT_RECIPIENT if _is_soft(why):
             return base._replace(log=LogStatus.BOUNCED)
@@ -123,14 +113,14 @@ def _rejected(handed: Handed, why: Rejected, took_ms: int) -> Settlement:
             return base
         case Kind.RATE_LIMITED:
             return base._replace(ending=Ending.DEFER, wait=LIMIT_WAIT)
-        case Kind.UNRECOGNIZED:  # counted, and tried to the end of its ladder
+        case Kind.UNRECOGNIZED:  # counted, and retried to the end of the schedule
             return base
         case Kind.AMBIGUOUS:
             return base._replace(
                 ending=Ending.UNKNOWN,
                 log=LogStatus.UNKNOWN,
                 wait=RESEND_WAIT,
-                spent=len(handed.addresses),
+                spent=len(attempt.addresses),
             )
         case Kind.PERMANENT_RECIPIENT:
             return base._replace(
@@ -141,7 +131,7 @@ def _rejected(handed: Handed, why: Rejected, took_ms: int) -> Settlement:
         case Kind.ACCOUNT if why.stage is Stage.CONNECT:
             return base._replace(ending=Ending.DEFER, log=None, wait=None)
         case Kind.ACCOUNT | Kind.INFRASTRUCTURE:
-            if why.code.startswith("5") and email.attempts >= MOST_POLICY_ATTEMPTS:
+            if why.code.startswith("5") and attempt.number >= MAX_POLICY_ATTEMPTS:
                 return base._replace(ending=Ending.FAILED, log=LogStatus.REJECTED, wait=None)
             return base
         case never:
@@ -149,7 +139,7 @@ def _rejected(handed: Handed, why: Rejected, took_ms: int) -> Settlement:
 
 
 def limit_of(verdict: Verdict) -> Rejected | None:
-    """Return the refusal that names a limit of the account, of the mail or of one recipient."""
+    """Return the refusal that names a limit of the account, the email or one recipient."""
     if isinstance(verdict, Rejected):
         return verdict if verdict.kind is Kind.RATE_LIMITED else None
     found = (one.why for one in verdict.refused if one.why.kind is Kind.RATE_LIMITED)
@@ -157,18 +147,18 @@ def limit_of(verdict: Verdict) -> Rejected | None:
 
 
 def halt_of(verdict: Verdict) -> Rejected | None:
-    """Return the refusal after which the account sends nothing for now, or until it is resumed."""
+    """Return the refusal after which the account rests, or is suspended until it is resumed."""
     if isinstance(verdict, Rejected):
         return verdict if verdict.stops else limit_of(verdict)
     stopping = (one.why for one in verdict.refused if one.why.stops)
     return next(stopping, None) or limit_of(verdict)
 
 
-def blame_of(verdict: Verdict) -> Refused | None:
-    """Return the refusal, with its first address, that is about the sender account or its server.
+def account_failure_of(verdict: Verdict) -> Refused | None:
+    """Return the first refusal that concerns the sender account or its server.
 
-    None for what concerns a recipient or the message, and for failed connections, which have a
-    rest of their own.
+    None for refusals of a recipient or the message, and for failed connections, after which the
+    account rests anyway.
     """
     if isinstance(verdict, Accepted):
         return None
@@ -196,13 +186,13 @@ def _is_for_now(why: Rejected) -> bool:
 
 
 def _each(
-    handed: Handed, sent: Sequence[str], refused: tuple[Refused, ...]
-) -> tuple[RecipientSettlement, ...]:
-    if not handed.had_several:
+    attempt: SendAttempt, sent: Sequence[str], refused: tuple[Refused, ...]
+) -> tuple[RecipientOutcome, ...]:
+    if not attempt.has_several:
         return ()
-    accepted = [RecipientSettlement(address, "sent", None, None, hard=False) for address in sent]
+    accepted = [RecipientOutcome(address, "sent", None, None, hard=False) for address in sent]
     failed = [
-        RecipientSettlement(
+        RecipientOutcome(
             one.address, "failed", one.why.detail, one.why.enhanced or one.why.code, one.why.hard
         )
         for one in refused

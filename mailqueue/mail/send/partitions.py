@@ -1,4 +1,4 @@
-"""Keeps the monthly partitions of mail made ahead."""
+"""Creates the monthly partitions of the mail tables ahead of time."""
 
 import asyncio
 
@@ -8,18 +8,18 @@ from mailqueue.db.link import Link
 from mailqueue.mail.send.store import claims as claims_store
 
 MONTHS_AHEAD = 3
-LOOK_SECONDS = 6 * 3600
+CHECK_SECONDS = 6 * 3600
 
 
 async def keep_partitions(conn: Conn) -> int:
-    """Make what the coming months need; return how many partitions were missing."""
+    """Create the partitions of the coming months; return how many were missing."""
     return await claims_store.ensure_partitions(conn, MONTHS_AHEAD)
 
 
 async def keep_partitions_forever(link: Link) -> None:
-    """Look every few hours, from now on: workers run for months."""
+    """Create missing partitions every few hours until cancelled: workers run for months."""
     while True:
         await link.call(keep_partitions)
         reach("partitions.made")
         await link.close()
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(CHECK_SECONDS)

@@ -1,25 +1,26 @@
-"""Decides which mails of a marked group are handed over: composes those, settles the others."""
+"""Builds the messages of a group while it is marked, then settles those that may not be sent."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from mailqueue.mail.message.build import CannotCompose, Letter, NotSigned, NotYet, write_letter
+from mailqueue.mail.message.build import CannotCompose, NotSigned, NotYet, build_message
 from mailqueue.mail.model import (
     Ending,
+    LoadedEmail,
     LogStatus,
     Mark,
     Marks,
     MarkVerdict,
-    Parcel,
-    Settlement,
+    SendOutcome,
 )
-from mailqueue.mail.send.context import Account, Desk
+from mailqueue.mail.send.context import SendAccount, SendContext
+from mailqueue.ports.transport import SendAttempt
 from mailqueue.telemetry.log import get_logger
 
 UNSIGNED_WAIT = timedelta(minutes=1)
-"""After so long mail that must be signed looks again whether its domain has a key."""
+"""Wait of an email that must be signed until its domain is checked for a key again."""
 FILE_WAIT = timedelta(seconds=30)
-"""After so long mail whose files were away looks for them again."""
+"""Wait of an email whose files could not be read until they are read again."""
 
 UNKNOWN_EXPIRED = (
     "outcome_unknown: it was handed over without an answer, "
@@ -29,94 +30,102 @@ UNKNOWN_EXPIRED = (
 log = get_logger(__name__)
 
 
-Draft = Letter | Settlement
-"""What becomes of a mail that may go: a letter, or an outcome where it cannot be composed."""
-
-
-def drafts_of(group: Sequence[Parcel], *, account: Account, desk: Desk) -> list[Draft]:
-    """Compose mails while it is found out whether they may go."""
+def build_attempts(
+    group: Sequence[LoadedEmail], *, account: SendAccount, context: SendContext
+) -> list[SendAttempt | SendOutcome]:
+    """Build each email's message; an email that cannot be built has its outcome instead."""
     now = datetime.now(UTC)
-    return [_draft(parcel, (), account=account, desk=desk, now=now) for parcel in group]
+    return [_build(mail, (), account=account, context=context, now=now) for mail in group]
 
 
-def letters_of(
-    group: Sequence[Parcel],
-    drafts: Sequence[Draft],
+def attempts_to_send(
+    group: Sequence[LoadedEmail],
+    built: Sequence[SendAttempt | SendOutcome],
     marks: Marks,
     *,
-    account: Account,
-    desk: Desk,
-) -> list[Letter]:
-    """Return the mails that may go; every other is settled, or forgotten when lost."""
-    letters = []
+    account: SendAccount,
+    context: SendContext,
+) -> list[SendAttempt]:
+    """Return the attempts that may be sent; settle every other email, or forget a lost one."""
+    attempts = []
     is_plain = not marks.named and not marks.are_lost
-    for parcel, drafted in zip(group, drafts, strict=True):
-        draft = drafted if is_plain else _after(parcel, drafted, marks, account=account, desk=desk)
-        if isinstance(draft, Letter):
-            letters.append(draft)
-        elif draft is not None:
-            desk.scribe.settle(draft)
-    return letters
+    for mail, first in zip(group, built, strict=True):
+        made = first if is_plain else _checked(mail, first, marks, account=account, context=context)
+        if isinstance(made, SendAttempt):
+            attempts.append(made)
+        elif made is not None:
+            context.settler.settle(made)
+    return attempts
 
 
 def unsent(
-    parcel: Parcel, ending: Ending, reason: str | None, *, log: LogStatus | None = None
-) -> Settlement:
-    """Return what to write for a mail that was not handed over."""
-    email = parcel.email
-    return Settlement(id=email.id, claim_no=email.claim_no, ending=ending, reason=reason, log=log)
+    mail: LoadedEmail, ending: Ending, reason: str | None, *, log: LogStatus | None = None
+) -> SendOutcome:
+    """Return the outcome of an email that was not handed to a transport."""
+    claim = mail.claim
+    return SendOutcome(id=claim.id, claim_no=claim.claim_no, ending=ending, reason=reason, log=log)
 
 
-def _after(
-    parcel: Parcel, draft: Draft, marks: Marks, *, account: Account, desk: Desk
-) -> Draft | None:
-    """Return what becomes of a mail after the last look at it."""
-    mark = marks.of(parcel.email.id)
+def _checked(
+    mail: LoadedEmail,
+    built: SendAttempt | SendOutcome,
+    marks: Marks,
+    *,
+    account: SendAccount,
+    context: SendContext,
+) -> SendAttempt | SendOutcome | None:
+    """Apply the mark of one email; None if the email is no longer this worker's."""
+    mark = marks.of(mail.claim.id)
     if mark.verdict is not MarkVerdict.GO:
-        return _stopped(parcel, mark, desk)
+        return _stopped(mail, mark, context)
     if not mark.stopped:
-        return draft
-    return _draft(parcel, mark.stopped, account=account, desk=desk, now=datetime.now(UTC))
+        return built
+    return _build(mail, mark.stopped, account=account, context=context, now=datetime.now(UTC))
 
 
-def _draft(
-    parcel: Parcel, stopped: tuple[str, ...], *, account: Account, desk: Desk, now: datetime
-) -> Draft:
+def _build(
+    mail: LoadedEmail,
+    suppressed: tuple[str, ...],
+    *,
+    account: SendAccount,
+    context: SendContext,
+    now: datetime,
+) -> SendAttempt | SendOutcome:
     try:
-        return write_letter(
-            parcel,
-            desk.skeletons,
+        return build_message(
+            mail,
+            context.skeleton_cache,
             identity=account.identity,
             now=now,
-            stopped=stopped,
+            suppressed=suppressed,
             signers=account.signers,
             returns=account.returns,
         )
     except NotYet as exc:
-        return unsent(parcel, Ending.DEFER, str(exc))._replace(wait=FILE_WAIT)
+        return unsent(mail, Ending.DEFER, str(exc))._replace(wait=FILE_WAIT)
     except NotSigned as exc:
-        return unsent(parcel, Ending.DEFER, str(exc))._replace(wait=UNSIGNED_WAIT)
+        return unsent(mail, Ending.DEFER, str(exc))._replace(wait=UNSIGNED_WAIT)
     except CannotCompose as exc:
         reason = str(exc)
     except Exception as exc:  # one bad row must not stop a worker
-        log.exception("letter.failed", email_id=str(parcel.email.id))
+        log.exception("message.build_failed", email_id=str(mail.claim.id))
         reason = f"{type(exc).__name__} while composing"
-    return unsent(parcel, Ending.FAILED, reason, log=LogStatus.FAILED)
+    return unsent(mail, Ending.FAILED, reason, log=LogStatus.FAILED)
 
 
-def _stopped(parcel: Parcel, mark: Mark, desk: Desk) -> Settlement | None:
-    """Return what to write for a mail that was stopped before it could be handed over."""
+def _stopped(mail: LoadedEmail, mark: Mark, context: SendContext) -> SendOutcome | None:
+    """Return the outcome of an email that its mark stopped; None if the email was lost."""
     match mark.verdict:
         case MarkVerdict.CANCELLED:
-            return unsent(parcel, Ending.CANCELLED, "cancelled")
-        case MarkVerdict.EXPIRED if parcel.email.unknowns:
-            return unsent(parcel, Ending.EXPIRED, UNKNOWN_EXPIRED)
+            return unsent(mail, Ending.CANCELLED, "cancelled")
+        case MarkVerdict.EXPIRED if mail.claim.unknowns:
+            return unsent(mail, Ending.EXPIRED, UNKNOWN_EXPIRED)
         case MarkVerdict.EXPIRED:
-            return unsent(parcel, Ending.EXPIRED, "it expired before it could be sent")
+            return unsent(mail, Ending.EXPIRED, "it expired before it could be sent")
         case MarkVerdict.SUPPRESSED:
-            return unsent(parcel, Ending.SUPPRESSED, mark.reason)
+            return unsent(mail, Ending.SUPPRESSED, mark.reason)
         case MarkVerdict.PAUSED:
-            return unsent(parcel, Ending.DEFER, None)  # into the lane where it waits
+            return unsent(mail, Ending.DEFER, None)  # back to its lane, which is paused
         case MarkVerdict.LOST | MarkVerdict.GO:
-            desk.scribe.forget(parcel.email.id, parcel.email.claim_no)
+            context.settler.forget(mail.claim.id, mail.claim.claim_no)
             return None

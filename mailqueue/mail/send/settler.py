@@ -1,7 +1,7 @@
-"""Writes what became of mail, and which mail is handed over next, in one commit.
+"""Settles emails and marks those that are sent next, in one commit.
 
-A mail holds one of the slots from its mark until its outcome is durable: no more than that many
-can have an unknown fate when the process dies. The commit that empties slots fills them again.
+An email holds a slot from its mark until its outcome is durable, so the number of slots bounds the
+emails of unknown outcome when the process dies. The commit that frees slots fills them again.
 """
 
 import asyncio
@@ -11,26 +11,26 @@ from uuid import UUID
 
 from mailqueue.core.crashpoints import reach
 from mailqueue.db.link import Link
-from mailqueue.mail.model import ClaimedEmail, Marks, Settlement
-from mailqueue.mail.send.concurrency import Mail, Share, Slots
+from mailqueue.mail.model import ClaimedEmail, Marks, SendOutcome
+from mailqueue.mail.send.concurrency import AccountSlots, Mail, Slots
 from mailqueue.mail.send.store.outcomes import write_down
 from mailqueue.telemetry.log import get_logger
 
-_Request = tuple[Sequence[ClaimedEmail], Share, "asyncio.Future[Marks]"]
-LINGER_SECONDS, LONGEST_LINGER_SECONDS = 0.004, 0.05
-"""A commit costs as much as sending ten mails. For those still on the wire it waits as long as the
-last one took, within these bounds: on a busy machine or a slow disk larger groups are cheaper.
-While nobody waits for slots there is no hurry."""
+_Request = tuple[Sequence[ClaimedEmail], AccountSlots, "asyncio.Future[Marks]"]
+MIN_LINGER_SECONDS, MAX_LINGER_SECONDS = 0.004, 0.05
+"""Bounds of the wait for emails still in flight before a commit, which takes as long as the last
+commit took. A commit costs as much as sending ten emails: on a busy machine or a slow disk larger
+groups are cheaper. While nothing waits for slots the upper bound applies."""
 
-PATIENCE_SECONDS = 30.0
-"""The database may refuse to write though it is there, as while somebody changes a table by hand.
-Giving up would leave known outcomes unknown."""
+RETRY_SECONDS = 30.0
+"""Time for which a refused write is retried, for example while a table is altered by hand.
+Giving up would leave known outcomes unwritten."""
 
 log = get_logger(__name__)
 
 
-class Scribe:
-    """The record of one worker process, kept by one task."""
+class Settler:
+    """The writer of one worker process; one task writes all outcomes and marks."""
 
     def __init__(
         self,
@@ -38,47 +38,49 @@ class Scribe:
         slots: Slots,
         *,
         worker: int,
-        most: int,
-        written: Callable[[Sequence[Settlement]], None],
+        batch: int,
+        written: Callable[[Sequence[SendOutcome]], None],
     ) -> None:
-        """Prepare; `written` is told which outcomes each commit made durable."""
+        """Prepare; `written` is called with the outcomes that each commit made durable."""
         self._link = link
         self._slots = slots
         self._worker = worker
-        self._most = most
+        self._batch = batch
         self._written = written
-        self._open: dict[Mail, Share] = {}  # marked mail, and whose slot it has
-        self._on_wire = 0  # marked mail without an outcome
-        self._outcomes: deque[Settlement] = deque()
+        self._open: dict[Mail, AccountSlots] = {}  # marked emails, and whose slots they hold
+        self._on_wire = 0  # marked emails without an outcome
+        self._outcomes: deque[SendOutcome] = deque()
         self._requests: list[_Request] = []
         self._due = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
-        self._due_at = 0.0  # when the timer rings
-        self._linger = LINGER_SECONDS
-        slots.wanted = self._hurry
+        self._due_at = 0.0  # when the timer expires
+        self._linger = MIN_LINGER_SECONDS
+        slots.on_waiting = self._write_soon
         self._is_idle = asyncio.Event()
         self._is_idle.set()
 
     def __len__(self) -> int:
         return len(self._outcomes)
 
-    def settle(self, outcome: Settlement) -> None:
-        """Have an outcome written soon."""
+    def settle(self, outcome: SendOutcome) -> None:
+        """Queue an outcome to be written."""
         self._outcomes.append(outcome)
         self._is_idle.clear()
         if (outcome.id, outcome.claim_no) in self._open:
             self._on_wire -= 1
-        self._consider()
+        self._schedule()
 
-    def mark(self, emails: Sequence[ClaimedEmail], share: Share) -> "asyncio.Future[Marks]":
-        """Mark mails that hold slots; those that may not go keep theirs until they are settled."""
+    def mark(
+        self, emails: Sequence[ClaimedEmail], account: AccountSlots
+    ) -> "asyncio.Future[Marks]":
+        """Mark emails that hold slots; one that may not be sent keeps its slot until settled."""
         done: asyncio.Future[Marks] = asyncio.get_running_loop().create_future()
-        self._requests.append((emails, share, done))
-        self._consider()
+        self._requests.append((emails, account, done))
+        self._schedule()
         return done
 
     def forget(self, email_id: UUID, claim_no: int) -> None:
-        """Free the slot of a marked mail that is no longer ours."""
+        """Free the slot of a marked email that is no longer this worker's."""
         if (email_id, claim_no) in self._open:
             self._on_wire -= 1
             self._free([(email_id, claim_no)])
@@ -95,19 +97,19 @@ class Scribe:
             if not self._outcomes:
                 self._is_idle.set()
             if self._outcomes or self._requests:
-                self._consider()
+                self._schedule()
 
-    def _consider(self) -> None:
+    def _schedule(self) -> None:
         """Write now if nothing more can join, else soon."""
-        # Nobody waits for a server that says nothing.
-        if self._on_wire <= self._slots.count_silent or len(self._outcomes) >= self._most:
+        # A commit does not wait for servers that do not reply.
+        if self._on_wire <= self._slots.stalled_count or len(self._outcomes) >= self._batch:
             self._due.set()
         else:
-            is_wanted = self._requests or self._slots.are_wanted
-            self._write_within(self._linger if is_wanted else LONGEST_LINGER_SECONDS)
+            is_wanted = self._requests or self._slots.has_waiters
+            self._write_within(self._linger if is_wanted else MAX_LINGER_SECONDS)
 
-    def _hurry(self) -> None:
-        """Somebody waits for slots: what ended frees some once it is written."""
+    def _write_soon(self) -> None:
+        """Write the outcomes there are: a connection waits for the slots they free."""
         if self._outcomes:
             self._write_within(self._linger)
 
@@ -122,26 +124,26 @@ class Scribe:
         self._timer = loop.call_at(at, self._due.set)
 
     async def _write(self) -> None:
-        outcomes = [self._outcomes.popleft() for _ in range(min(self._most, len(self._outcomes)))]
+        outcomes = [self._outcomes.popleft() for _ in range(min(self._batch, len(self._outcomes)))]
         self._free([(one.id, one.claim_no) for one in outcomes])
-        for _ in range(2):  # who waits for these slots, or just ended, asks for marks and joins us
+        for _ in range(2):  # connections that wait for these slots ask for marks and join
             await asyncio.sleep(0)
-        self._rest()
+        self._stop_timer()
         requests, self._requests = self._requests, []
         new = [email for emails, _, _ in requests for email in emails]
         opened = list(self._open)
-        for emails, share, _ in requests:
-            self._open.update({(email.id, email.claim_no): share for email in emails})
+        for emails, account, _ in requests:
+            self._open.update({(email.id, email.claim_no): account for email in emails})
         self._on_wire += len(new)
         reach("settle.begun")
         begun = asyncio.get_running_loop().time()
         written = await self._link.insist(
             lambda conn: write_down(conn, self._worker, settled=outcomes, new=new, opened=opened),
-            seconds=PATIENCE_SECONDS,
+            seconds=RETRY_SECONDS,
         )
         reach("settle.committed")
         took = asyncio.get_running_loop().time() - begun
-        self._linger = min(max(took, LINGER_SECONDS), LONGEST_LINGER_SECONDS)
+        self._linger = min(max(took, MIN_LINGER_SECONDS), MAX_LINGER_SECONDS)
         for _, _, done in requests:
             if not done.done():
                 done.set_result(written.marks)
@@ -150,7 +152,7 @@ class Scribe:
             log.warning("outcomes.refused", count=count, reason="the claims had moved on")
         self._written(outcomes)
 
-    def _rest(self) -> None:
+    def _stop_timer(self) -> None:
         self._due.clear()
         if self._timer is not None:
             self._timer.cancel()
@@ -158,4 +160,4 @@ class Scribe:
 
     def _free(self, mails: Sequence[Mail]) -> None:
         marked = [mail for mail in mails if mail in self._open]
-        self._slots.end([(mail, self._open.pop(mail)) for mail in marked])
+        self._slots.release([(mail, self._open.pop(mail)) for mail in marked])

@@ -1,73 +1,73 @@
-"""Knows for how long a server that was asked something has said nothing, on any connection."""
+"""Measures for how long a server has not replied, over all connections of one account sender."""
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
-from mailqueue.mail.send.outcomes import Handed
+from mailqueue.ports.transport import SendAttempt
 
 
-class Awake:
-    """Counts the seconds in which this process could have heard something.
+class ActiveClock:
+    """A clock in seconds that runs only while this process could have received something.
 
-    Not those in which it was stopped, or had no turn: then it was not the server that was silent.
+    Time in which the process was stopped or starved is not the server's delay.
     """
 
     def __init__(self) -> None:
         self._seconds = 0.0
 
     def tick(self, seconds: float) -> None:
-        """Note that so many more seconds are over, however long they took."""
+        """Advance by `seconds`, however long they took."""
         self._seconds += seconds
 
     def seconds(self) -> float:
-        """Return the seconds so far."""
+        """Return the seconds counted so far."""
         return self._seconds
 
 
-class Question:
-    """One wait for the server, and the mails that wait with it."""
+class PendingReply:
+    """One wait for the server, and the attempts that wait with it."""
 
-    __slots__ = ("asked_at", "heard_at", "mails")
+    __slots__ = ("asked_at", "attempts", "received_at")
 
-    def __init__(self, mails: Collection[Handed], asked_at: float) -> None:
-        self.mails = mails  # the caller takes out what is answered
-        self.asked_at = self.heard_at = asked_at
+    def __init__(self, attempts: Collection[SendAttempt], asked_at: float) -> None:
+        self.attempts = attempts  # the caller removes those that were answered
+        self.asked_at = self.received_at = asked_at
 
 
-class Silence:
-    """The questions of one line that are open, and when its server last said something."""
+class StallDetector:
+    """The pending replies of one account sender, and when the last reply came."""
 
     def __init__(self, now: Callable[[], float]) -> None:
-        """Begin; `now` gives seconds in which this process could have heard something."""
+        """Start with nothing pending; `now` returns the seconds of an `ActiveClock`."""
         self._now = now
-        self._open: list[Question] = []
-        self._heard_at = 0.0
+        self._pending: list[PendingReply] = []
+        self._received_at = 0.0
 
     @contextmanager
-    def asking(self, mails: Collection[Handed] = ()) -> Iterator[Question]:
-        """Wait for the server in the block."""
-        question = Question(mails, self._now())
-        self._open.append(question)  # oldest first
+    def waiting(self, attempts: Collection[SendAttempt] = ()) -> Iterator[PendingReply]:
+        """Count the block as a wait for the server."""
+        reply = PendingReply(attempts, self._now())
+        self._pending.append(reply)  # oldest first
         try:
-            yield question
+            yield reply
         finally:
-            self._open.remove(question)
+            self._pending.remove(reply)
 
     def __len__(self) -> int:
-        """Return how many questions are open."""
-        return len(self._open)
+        """Return the number of pending replies."""
+        return len(self._pending)
 
-    def heard(self, question: Question) -> None:
-        """Note that the server has said something to this question."""
-        self._heard_at = question.heard_at = self._now()
+    def received(self, reply: PendingReply) -> None:
+        """Record that the server has sent something for this wait."""
+        self._received_at = reply.received_at = self._now()
 
-    def seconds(self) -> float:
-        """Return how long it has been silent; 0 while it is asked nothing."""
-        if not self._open:
+    def silent_s(self) -> float:
+        """Return the seconds since the last reply; 0 while nothing is pending."""
+        if not self._pending:
             return 0.0
-        return self._now() - max(self._heard_at, self._open[0].asked_at)
+        return self._now() - max(self._received_at, self._pending[0].asked_at)
 
-    def unanswered(self, longest: float) -> list[Question]:
-        """Return the questions without a word of an answer for more than `longest` seconds."""
-        late = self._now() - longest
-        return [question for question in self._open if question.heard_at < late]
+    def overdue(self, longest_s: float) -> list[PendingReply]:
+        """Return the waits in which nothing was received for more than `longest_s` seconds."""
+        late = self._now() - longest_s
+        return [reply for reply in self._pending if reply.received_at < late]

@@ -1,4 +1,13 @@
-"""One send worker: claims mail, hands it to the lines of its sender accounts, drains on stop."""
+"""One send worker process. The path of an email through it:
+
+claim     `Claims.take` takes due emails under a claim number      claims.py
+load      `load_emails` reads contents, recipients, templates      load.py
+dispatch  `Dispatcher.dispatch`, to the sender of its account      dispatcher.py, account_sender.py
+build     `build_attempts` builds and signs the message            prepare.py, ../message/build.py
+mark      `Settler.mark`, the last check before sending            settler.py
+send      `Channel.send`, over SMTP or a provider's API            ../../ports/transport.py
+settle    `outcome_of`, then `Settler.settle`                      outcomes.py, settler.py
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -12,146 +21,154 @@ from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import LeaseLost
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
-from mailqueue.mail.direct.queued import OwnServers, Ways
-from mailqueue.mail.message.attachments import FileRef, Files, octets_of
-from mailqueue.mail.message.build import Skeletons
-from mailqueue.mail.message.file_storage import FileShelf
-from mailqueue.mail.message.tracking import Dresses
-from mailqueue.mail.model import Ending, FileFault, Settlement
-from mailqueue.mail.send.account_health import Trouble
+from mailqueue.mail.direct.queued import CustomSmtpQueue, InlineTransports
+from mailqueue.mail.message.attachments import AttachmentLoader, FileRef, read_stored
+from mailqueue.mail.message.build import SkeletonCache
+from mailqueue.mail.message.file_storage import AttachmentStorage
+from mailqueue.mail.message.tracking import EmailTracking
+from mailqueue.mail.model import Ending, FileFault, SendOutcome
+from mailqueue.mail.send.account_health import AccountHealth
 from mailqueue.mail.send.claims import Claims
 from mailqueue.mail.send.concurrency import Slots
-from mailqueue.mail.send.context import Account, Desk
-from mailqueue.mail.send.dispatcher import Lines, load_parcels
+from mailqueue.mail.send.context import SendAccount, SendContext
+from mailqueue.mail.send.dispatcher import Dispatcher
+from mailqueue.mail.send.load import load_emails
 from mailqueue.mail.send.partitions import keep_partitions_forever
-from mailqueue.mail.send.settler import Scribe
-from mailqueue.mail.send.stall_detector import Awake
+from mailqueue.mail.send.settler import Settler
+from mailqueue.mail.send.stall_detector import ActiveClock
 from mailqueue.mail.send.store import claims as claims_store
-from mailqueue.queue.heartbeat import Lifeline
-from mailqueue.queue.wakeup import Doorbell
+from mailqueue.queue.heartbeat import Heartbeat
+from mailqueue.queue.wakeup import Wakeup
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
 from mailqueue.templates.cache import Sheets
 
 QUEUE = "email_queue"
 LEASE = timedelta(minutes=30)
-MOST_UNSETTLED = 2000
-"""Outcomes that wait for the database; above it nothing new is claimed."""
+MAX_UNSETTLED = 2000
+"""Outcomes waiting for the database above which nothing is claimed."""
 
-FIRST_PAUSE_SECONDS, PAUSE_SECONDS = 0.002, 0.1
-"""Before claiming again where others wake the lanes or hold all that have mail; it doubles."""
+MIN_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.002, 0.1
+"""Wait before the next claim while other workers hold all lanes with mail; it doubles."""
 
-ROOM_SECONDS = 0.05
-"""So soon it is seen that mail in memory waits for a silent server, and counts no more."""
+ROOM_POLL_SECONDS = 0.05
+"""Poll interval while memory is full: emails of a stalled server stop counting without an event."""
 
-AVOID_SECONDS = 0.25
-"""So soon it is seen that a server answers again whose mail was avoided: nobody rings then."""
+SKIP_POLL_SECONDS = 0.25
+"""Poll interval while accounts are skipped; a recovering server sends no NOTIFY."""
 
-LEAVE_SECONDS = 5.0
-LATE_ANSWER_SECONDS = 1.0
-"""For a worker that was taken for lost: answers that wait to be read say what was sent."""
+STOP_SECONDS = 5.0
+"""Limit of the statement that unregisters the worker."""
+LATE_REPLY_SECONDS = 1.0
+"""Time in which a worker declared lost still receives replies: they tell what was sent."""
 
 log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class CourierSettings:
-    """How much one process takes on; `drain` bounds how long mail in flight is waited for."""
+class SendWorkerSettings:
+    """Limits of one process: emails in flight, emails a claim, and the longest drain on stop."""
 
     in_flight: int = 64
     batch: int = 200
     drain: timedelta = timedelta(seconds=30)
 
 
-class Courier:
-    """One worker from being registered to being gone: claims, sends and settles."""
+class SendWorker:
+    """One worker, from its registration to its end: claims, sends and settles emails."""
 
     def __init__(
         self,
         database: DatabaseSettings,
-        settings: CourierSettings,
+        settings: SendWorkerSettings,
         *,
         launch_id: UUID,
-        read_account: Callable[[Conn, int], Awaitable[Account]],
-        shelf: FileShelf | None = None,
-        ways: Ways | None = None,
-        dresses: Dresses | None = None,
+        read_account: Callable[[Conn, int], Awaitable[SendAccount]],
+        storage: AttachmentStorage | None = None,
+        transports: InlineTransports | None = None,
+        tracking: EmailTracking | None = None,
     ) -> None:
         self._settings = settings
         self._database = database
-        names = ("claim", "write", "beat", "trouble", "partitions")
+        names = ("claim", "write", "beat", "account_health", "partitions")
         self._links = {name: Link(database, f"mailqueue/{name}") for name in names}
-        self._lifeline = Lifeline(self._links["beat"], kind="send", launch_id=launch_id)
-        self._trouble = Trouble(self._links["trouble"])
+        self._heartbeat = Heartbeat(self._links["beat"], kind="send", launch_id=launch_id)
+        self._account_health = AccountHealth(self._links["account_health"])
         self._read_account = read_account
-        self._shelf = shelf or FileShelf()
-        self._ways = ways
-        self._dresses = dresses or Dresses()
+        self._storage = storage or AttachmentStorage()
+        self._transports = transports
+        self._tracking = tracking or EmailTracking()
         self._room = asyncio.Event()
 
     async def run(self, stop: asyncio.Event) -> bool:
-        """Send until told to stop; False when others were told that this worker is gone.
+        """Send until `stop` is set; return False if this worker was declared lost.
 
-        Whatever happens, outcomes already known are written before this returns, unless the
-        database stays away for longer than the drain may last.
+        Known outcomes are written before this returns, unless the database is unavailable for
+        longer than the drain may last.
         """
-        await self._lifeline.start()
+        await self._heartbeat.start()
         reach("worker.registered")
-        worker = self._lifeline.worker_id
+        worker = self._heartbeat.worker_id
         self._slots = Slots(self._settings.in_flight)
-        self._scribe = Scribe(
+        self._settler = Settler(
             self._links["write"],
             self._slots,
             worker=worker,
-            most=self._settings.batch,
+            batch=self._settings.batch,
             written=self._written,
         )
-        awake = Awake()
-        self._lines = Lines(self._desk(awake), self._find_account, awake, read_tags=self._read_tags)
-        self._bell = Doorbell(self._database, self._links["claim"], queue=QUEUE, worker=worker)
+        clock = ActiveClock()
+        self._dispatcher = Dispatcher(
+            self._send_context(clock), self._find_account, clock, read_tags=self._read_tags
+        )
+        self._wakeup = Wakeup(self._database, self._links["claim"], queue=QUEUE, worker=worker)
         log.info("worker.started", worker=worker)
         endless = [
             asyncio.create_task(endless, name=name)
             for name, endless in (
-                ("write", self._scribe.run()),
-                ("trouble", self._trouble.run()),
-                ("relieve", self._lines.relieve_forever()),
+                ("write", self._settler.run()),
+                ("account_health", self._account_health.run()),
+                ("check_stalls", self._dispatcher.check_stalls_forever()),
                 ("partitions", keep_partitions_forever(self._links["partitions"])),
-                ("listen", self._bell.listen_forever()),
-                ("beat", self._lifeline.beat_forever()),
+                ("listen", self._wakeup.listen_forever()),
+                ("beat", self._heartbeat.beat_forever()),
             )
         ]
         claiming = asyncio.create_task(self._claim_forever(), name="claim")
         stopping = asyncio.create_task(stop.wait(), name="stop")
-        own = asyncio.create_task(self._send_by_own_servers(stop), name="own")
+        custom = asyncio.create_task(self._send_by_custom_servers(stop), name="custom-smtp")
         try:
             ended, _ = await asyncio.wait(
-                (stopping, claiming, own, *endless), return_when=asyncio.FIRST_COMPLETED
+                (stopping, claiming, custom, *endless), return_when=asyncio.FIRST_COMPLETED
             )
             await _cancelled(claiming)
             writing = endless[0]
             await self._drain(writing)
             if stop.is_set():
-                await asyncio.wait((own,), timeout=self._settings.drain.total_seconds())
+                await asyncio.wait((custom,), timeout=self._settings.drain.total_seconds())
             for task in (*ended, writing):
                 if task.done():
-                    task.result()  # an error of ours ends the process
+                    task.result()  # an error of this program ends the process
         finally:
-            await _cancelled(stopping, claiming, own, *endless)
+            await _cancelled(stopping, claiming, custom, *endless)
             for link in self._links.values():
                 await link.close()
-        return not self._lifeline.is_lost
+        return not self._heartbeat.is_lost
 
-    async def _send_by_own_servers(self, stop: asyncio.Event) -> None:
-        if self._ways is None:
+    async def _send_by_custom_servers(self, stop: asyncio.Event) -> None:
+        if self._transports is None:
             await stop.wait()
             return
-        files = Files(self._read_files)
-        await OwnServers(
-            self._links["partitions"], self._ways, Sheets(), files.fetched, dresses=self._dresses
+        files = AttachmentLoader(self._read_files)
+        await CustomSmtpQueue(
+            self._links["partitions"],
+            self._transports,
+            Sheets(),
+            files.fetched,
+            tracking=self._tracking,
         ).run(stop)
 
-    async def _find_account(self, account_id: int) -> Account:
+    async def _find_account(self, account_id: int) -> SendAccount:
         return await self._links["claim"].call(lambda conn: self._read_account(conn, account_id))
 
     async def _read_tags(self, ids: Sequence[UUID]) -> dict[UUID, tuple[str, ...]]:
@@ -165,112 +182,115 @@ class Courier:
         stored = await self._links["claim"].call(
             lambda conn: claims_store.read_attachments(conn, ids, days=days)
         )
-        return await octets_of(stored, self._shelf)
+        return await read_stored(stored, self._storage)
 
-    def _desk(self, awake: Awake) -> Desk:
-        return Desk(
+    def _send_context(self, clock: ActiveClock) -> SendContext:
+        return SendContext(
             slots=self._slots,
-            scribe=self._scribe,
-            skeletons=Skeletons(),
-            files=Files(self._read_files),
-            may_finish=self._lifeline.is_alive,
-            answered=self._trouble.answered,
-            failed=self._trouble.failed,
-            blamed=self._trouble.blamed,
-            now=awake.seconds,
+            settler=self._settler,
+            skeleton_cache=SkeletonCache(),
+            attachments=AttachmentLoader(self._read_files),
+            may_finish=self._heartbeat.is_alive,
+            account_answered=self._account_health.account_answered,
+            account_failed=self._account_health.account_failed,
+            email_failed=self._account_health.email_failed,
+            now=clock.seconds,
         )
 
     async def _claim_forever(self) -> None:
-        """Claim until cancelled, or until told that this worker was declared lost."""
+        """Claim until cancelled, or until this worker is declared lost."""
         try:
-            await self._claim_while_known()
+            await self._claim_load_dispatch()
         except LeaseLost:
-            self._lifeline.is_lost = True
+            self._heartbeat.is_lost = True
 
-    async def _claim_while_known(self) -> None:
-        link, worker = self._links["claim"], self._lifeline.worker_id
-        sheets = Sheets()
+    async def _claim_load_dispatch(self) -> None:
+        link, worker = self._links["claim"], self._heartbeat.worker_id
+        templates = Sheets()
         claims = Claims(link, worker, limit=self._settings.batch, lease=LEASE)
-        passed_over = 0  # claims in a row
+        blocked = 0  # claims in a row that got nothing because others held the lanes
         while True:
-            await self._room_is_there()
+            await self._wait_for_room()
             gathered = await link.call(claims_store.gather_lanes)
             reach("gather.committed")
-            avoid = self._lines.overdue()
+            avoid = self._dispatcher.stalled_accounts()
             claimed = await claims.take(avoid=avoid)
             if claimed:
                 reach("claim.committed")
-                parcels = await load_parcels(link.call, claimed, sheets)
+                mails = await load_emails(link.call, claimed, templates)
                 reach("contents.read")
-                await self._lines.deal(await self._dresses.put_on(parcels, link.call))
-                passed_over = 0
+                await self._dispatcher.dispatch(await self._tracking.inject(mails, link.call))
+                blocked = 0
             if len(claimed) >= self._settings.batch // 2:
-                await self._bell.unpark()
+                await self._wakeup.unpark()
             elif not claimed and (gathered.woken < 0 or await self._are_lanes_ready(avoid)):
-                # Others are at it, for milliseconds, and nobody rings when they let go.
-                await asyncio.sleep(min(FIRST_PAUSE_SECONDS * 2**passed_over, PAUSE_SECONDS))
-                passed_over = min(passed_over + 1, 10)
-            elif not claimed and self._bell.is_parked:
-                waits = [gathered.next_wake, AVOID_SECONDS if avoid else None]
-                await self._bell.wait(
+                # Others hold the lanes for milliseconds and send no NOTIFY when they release them.
+                await asyncio.sleep(min(MIN_PAUSE_SECONDS * 2**blocked, MAX_PAUSE_SECONDS))
+                blocked = min(blocked + 1, 10)
+            elif not claimed and self._wakeup.is_parked:
+                waits = [gathered.next_wake, SKIP_POLL_SECONDS if avoid else None]
+                await self._wakeup.wait(
                     min((each for each in waits if each is not None), default=None)
                 )
             elif not claimed:
-                await self._bell.park()  # and look once more before waiting
+                await self._wakeup.park()  # and look once more before waiting
 
     async def _are_lanes_ready(self, avoid: Sequence[int]) -> bool:
         return await self._links["claim"].call(partial(claims_store.are_lanes_ready, avoid=avoid))
 
-    async def _room_is_there(self) -> None:
-        """Hold about one batch beside what is in flight, and few unwritten outcomes."""
-        while len(self._scribe) > MOST_UNSETTLED or self._lines.held() > self._settings.batch // 2:
+    async def _wait_for_room(self) -> None:
+        """Wait while about one batch is in memory, or too many outcomes are unwritten."""
+        while (
+            len(self._settler) > MAX_UNSETTLED
+            or self._dispatcher.waiting_count() > self._settings.batch // 2
+        ):
             self._room.clear()
             with suppress(TimeoutError):
-                async with asyncio.timeout(ROOM_SECONDS):  # wait_for may swallow a cancel
+                async with asyncio.timeout(ROOM_POLL_SECONDS):  # wait_for may swallow a cancel
                     await self._room.wait()
 
     async def _drain(self, writing: asyncio.Task[None]) -> None:
-        """No new claims; mail in flight ends and is recorded, the rest goes back."""
-        self._lifeline.is_stopping = True
+        """Finish and settle the emails in flight and return the others to the queue."""
+        self._heartbeat.is_stopping = True
         reach("drain.begun")
-        if self._lifeline.is_lost:
-            log.warning("worker.lost", worker=self._lifeline.worker_id)
+        if self._heartbeat.is_lost:
+            log.warning("worker.lost", worker=self._heartbeat.worker_id)
             reach("lease.lost")
-            await self._lines.abandon(within=LATE_ANSWER_SECONDS)
+            await self._dispatcher.abandon(within=LATE_REPLY_SECONDS)
         closing = asyncio.create_task(self._closed(), name="close")
         limit = self._settings.drain.total_seconds()
         try:
             either = asyncio.FIRST_COMPLETED
             await asyncio.wait((closing, writing), timeout=limit, return_when=either)
-        finally:  # too late, or nobody is left to write what comes of it
+        finally:  # the limit has passed, or the writer has ended
             if not closing.done():
                 await _cancelled(closing)
         if closing.cancelled():
-            unwritten = len(self._scribe)
-            log.error("worker.cut_off", worker=self._lifeline.worker_id, unwritten=unwritten)
+            unwritten = len(self._settler)
+            log.error("worker.cut_off", worker=self._heartbeat.worker_id, unwritten=unwritten)
             return
         closing.result()
-        log.info("worker.stopped", worker=self._lifeline.worker_id)
+        log.info("worker.stopped", worker=self._heartbeat.worker_id)
 
     async def _closed(self) -> None:
-        await self._lines.close()
-        await self._scribe.drained()
+        await self._dispatcher.close()
+        await self._settler.drained()
         reach("drain.written")
-        if not self._lifeline.is_lost:
-            await self._leave()
+        if not self._heartbeat.is_lost:
+            await self._unregister()
 
-    async def _leave(self) -> None:
-        """Say that this worker stops; where the database is away, others find out by themselves."""
+    async def _unregister(self) -> None:
+        """Unregister this worker; while the database is unavailable it is declared lost later."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(LEAVE_SECONDS):
-                await self._lifeline.stop()
+            async with asyncio.timeout(STOP_SECONDS):
+                await self._heartbeat.stop()
                 reach("leave.committed")
 
-    def _written(self, outcomes: Sequence[Settlement]) -> None:
+    def _written(self, outcomes: Sequence[SendOutcome]) -> None:
         self._room.set()
         if any(one.ending is Ending.DEFER and one.wait is None for one in outcomes):
-            self._bell.ring()  # it is due at once
-        log.debug("batch.settled", count=len(outcomes), waiting=len(self._scribe))
+            self._wakeup.wake()  # due at once
+        log.debug("batch.settled", count=len(outcomes), waiting=len(self._settler))
 
 
 async def _cancelled(*tasks: asyncio.Task[None] | asyncio.Task[bool]) -> None:

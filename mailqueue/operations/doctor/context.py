@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.message.file_storage import FileShelf
+from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.operations.model import Finding, State
 from mailqueue.settings.environment import Settings
 from mailqueue.vault.masterkey import MasterKey
@@ -17,7 +17,7 @@ class Patient:
     settings: Settings
     conn: Conn
     read_master_key: Callable[[], MasterKey | None]
-    shelf: FileShelf
+    shelf: AttachmentStorage
 
 
 Check = Callable[[Patient], Awaitable[Finding]]

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
-from mailqueue.ports.transport import Outgoing, Report
+from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.smtp.client.envelope import Offered, Plan, plan
 
 
@@ -13,7 +13,7 @@ class Batch:
 
     __slots__ = ("_loop", "_mails", "_next", "_offered", "_planned", "_report")
 
-    def __init__(self, mails: Sequence[Outgoing], report: Report, offered: Offered) -> None:
+    def __init__(self, mails: Sequence[SendAttempt], report: Report, offered: Offered) -> None:
         self._loop = asyncio.get_running_loop()
         self._mails = mails
         self._report = report
@@ -41,7 +41,7 @@ class Batch:
         self._pass()
         return planned
 
-    def tell(self, mail: Outgoing, verdict: Verdict, *, started: float) -> None:
+    def tell(self, mail: SendAttempt, verdict: Verdict, *, started: float) -> None:
         """Report one mail; `started` is the loop's time when its first byte was written."""
         self._report(mail, verdict, int((self._loop.time() - started) * 1000))
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.verdict import Stage
-from mailqueue.ports.transport import Outgoing, Report
+from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.smtp.client.batch import Batch, behind
 from mailqueue.smtp.client.deadline import Deadline
 from mailqueue.smtp.client.envelope import Offered
@@ -63,7 +63,7 @@ class Conversation(asyncio.Protocol):
         return self._is_open and not self._transport.is_closing()
 
     async def send(
-        self, mails: Sequence[Outgoing], report: Report, *, may_finish: Callable[[], bool]
+        self, mails: Sequence[SendAttempt], report: Report, *, may_finish: Callable[[], bool]
     ) -> None:
         """Send the mails in order and report each exactly once; see `ports.transport.Channel`."""
         self._batch = Batch(mails, report, self._offered)

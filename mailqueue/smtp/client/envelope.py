@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from mailqueue.core.verdict import AllRefused, Kind, Refused, Rejected, Stage, Verdict
-from mailqueue.ports.transport import Envelope, Outgoing
+from mailqueue.ports.transport import Envelope, SendAttempt
 
 DATA = b"DATA\r\n"
 MAX_PATH_BYTES = 254  # RFC 5321 section 4.5.3.1.3 less the angle brackets
@@ -34,14 +34,14 @@ class Offered:
 class Plan(NamedTuple):
     """One mail in the form it goes over the wire. A tuple, because one is made for every mail."""
 
-    mail: Outgoing
+    mail: SendAttempt
     commands: tuple[bytes, ...]  # MAIL, every RCPT, DATA
     recipients: tuple[str, ...]  # those the RCPT commands name, in order
     refused: tuple[Refused, ...]  # those that cannot be asked for here
     body: bytes  # dot-stuffed, ends in CRLF, without the final dot
 
 
-def plan(mail: Outgoing, offered: Offered) -> Plan | Verdict:
+def plan(mail: SendAttempt, offered: Offered) -> Plan | Verdict:
     """Return the commands and body for this server, or the verdict that needs no server."""
     envelope, message = mail.envelope, mail.message
     body = _stuffed(message)

@@ -39,7 +39,7 @@ class Handler(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class LoginAttempt:
     """A name and a password, and from which address they came."""
 
     name: str
@@ -55,7 +55,7 @@ class LoggedIn:
     message_bytes: int | None = None
 
 
-Authenticate = Callable[[Attempt], Awaitable[LoggedIn | Answer]]
+Authenticate = Callable[[LoginAttempt], Awaitable[LoggedIn | Answer]]
 """Says who this is, or refuses them."""
 
 

@@ -10,7 +10,7 @@ from mailqueue.smtp.server import answer as server_answer
 from mailqueue.smtp.server import login, violations
 from mailqueue.smtp.server.answer import CLOSING, Answer
 from mailqueue.smtp.server.commands import read_mail, read_rcpt
-from mailqueue.smtp.server.handler import Attempt, LoggedIn, Received, Service
+from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt, Received, Service
 from mailqueue.smtp.server.replies import ReplyQueue
 
 SENDER_OK = b"250 2.1.0 sender ok\r\n"
@@ -264,7 +264,7 @@ class ServerSession:
         authenticate = self._service.authenticate
         assert authenticate is not None  # else AUTH is unknown
         try:
-            found = await authenticate(Attempt(given.name, given.password, self.address))
+            found = await authenticate(LoginAttempt(given.name, given.password, self.address))
         finally:
             self.is_logging_in = False
         if isinstance(found, LoggedIn):

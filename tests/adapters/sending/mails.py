@@ -13,7 +13,7 @@ from mailqueue.core.address import parse_mailbox
 from mailqueue.core.verdict import Rejected, Verdict
 from mailqueue.mime.compose import PerMail, compose
 from mailqueue.mime.skeleton import Content, compile_skeleton
-from mailqueue.ports.transport import Envelope, Outgoing
+from mailqueue.ports.transport import Envelope, SendAttempt
 
 ID = UUID("0190a000-0000-7000-8000-000000000001")
 MESSAGE_ID = "<0190a000000070008000000000000001@example.com>"
@@ -36,7 +36,7 @@ def mail(
     html: str | None = "<p>Hallo</p>\n",
     headers: Sequence[tuple[str, str]] = (),
     tags: tuple[str, ...] = (),
-) -> Outgoing:
+) -> SendAttempt:
     """Compose one mail as the product does; without recipients it goes to those in To and Cc."""
     email_id = UUID(int=ID.int + number - 1)
     everyone = [parse_mailbox(one) for one in (*to, *cc)]
@@ -52,7 +52,7 @@ def mail(
         ),
     )
     envelope = recipients or tuple(one.address.sent for one in everyone)
-    return Outgoing(
+    return SendAttempt(
         email_id,
         Envelope(parse_mailbox(sender).address.sent, envelope),
         message,
@@ -61,11 +61,11 @@ def mail(
     )
 
 
-def mails(count: int) -> list[Outgoing]:
+def mails(count: int) -> list[SendAttempt]:
     return [mail(number=number, to=(f"n{number}@example.org",)) for number in range(1, count + 1)]
 
 
-def with_files(*, extra_octets: int = 0) -> Outgoing:
+def with_files(*, extra_octets: int = 0) -> SendAttempt:
     """Return a mail with an inline image and an attachment, as another program writes it."""
     message = EmailMessage()
     message["From"] = "Shop <shop@example.com>"
@@ -83,7 +83,7 @@ def with_files(*, extra_octets: int = 0) -> Outgoing:
         start, end = raw.split(b'boundary="', 1)[1].split(b'"', 1)[0], raw.rstrip().rfind(b"\r\n--")
         part = b"\r\n--%b\r\nContent-Type: application/x-filler\r\n\r\n" % start
         raw = raw[:end] + part + (b"x" * 996 + b"\r\n") * (extra_octets // 998 + 1) + raw[end:]
-    return Outgoing(ID, Envelope("shop@example.com", ("ann@example.org",)), raw, "orders")
+    return SendAttempt(ID, Envelope("shop@example.com", ("ann@example.org",)), raw, "orders")
 
 
 class Reports:
@@ -93,7 +93,7 @@ class Reports:
         self.ids: list[UUID] = []
         self.verdicts: list[Verdict] = []
 
-    def __call__(self, mail: Outgoing, verdict: Verdict, took_ms: int) -> None:
+    def __call__(self, mail: SendAttempt, verdict: Verdict, took_ms: int) -> None:
         assert took_ms >= 0
         self.ids.append(mail.email_id)
         self.verdicts.append(verdict)
@@ -115,7 +115,7 @@ async def channel_of(
 
 async def sent(
     channel: HttpChannel,
-    batch: Sequence[Outgoing],
+    batch: Sequence[SendAttempt],
     *,
     may_finish: Callable[[], bool] = lambda: True,
 ) -> list[Verdict]:
@@ -127,7 +127,7 @@ async def sent(
 
 
 async def verdict_of(
-    service: Service, one: Outgoing, *, timeouts: HttpTimeouts = PATIENT
+    service: Service, one: SendAttempt, *, timeouts: HttpTimeouts = PATIENT
 ) -> Verdict:
     """Send one mail on a channel of its own."""
     async with channel_of(service, timeouts=timeouts) as channel:
@@ -135,7 +135,7 @@ async def verdict_of(
 
 
 async def rejected(
-    service: Service, one: Outgoing, *, timeouts: HttpTimeouts = PATIENT
+    service: Service, one: SendAttempt, *, timeouts: HttpTimeouts = PATIENT
 ) -> Rejected:
     """Send one mail that must not be taken."""
     verdict = await verdict_of(service, one, timeouts=timeouts)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mailqueue.core.verdict import Accepted, AllRefused, Kind, Rejected, Verdict
-from mailqueue.ports.transport import Outgoing
+from mailqueue.ports.transport import SendAttempt
 from tests.adapters.sending.documented import Provider
 from tests.adapters.sending.fake import CLOSES, Fake, fake, says
 from tests.adapters.sending.mails import channel_of, mail, sent, with_files
@@ -16,11 +16,11 @@ PEOPLE = ("eve@example.org", "bob@example.org", "kim@example.org")
 NO = {"errors": [{"message": "Bad address", "field": "personalizations.0.to.0.email"}]}
 
 
-def blind(*people: str) -> Outgoing:
+def blind(*people: str) -> SendAttempt:
     return mail(*(people or PEOPLE), to=["ann@example.org"])
 
 
-async def verdict_of(provider: Provider, server: Fake, one: Outgoing) -> Verdict:
+async def verdict_of(provider: Provider, server: Fake, one: SendAttempt) -> Verdict:
     async with channel_of(provider.service(server.site)) as channel:
         [verdict] = await sent(channel, [one])
     return verdict

@@ -10,7 +10,7 @@ from mailqueue.core.address import parse_mailbox
 from mailqueue.mime.compose import PerMail, compose
 from mailqueue.mime.files import File as Attached
 from mailqueue.mime.skeleton import Content, compile_skeleton
-from mailqueue.ports.transport import Envelope, Outgoing
+from mailqueue.ports.transport import Envelope, SendAttempt
 from tests.adapters.sending.documented import Provider
 from tests.adapters.sending.fake import Request, fake
 from tests.adapters.sending.mails import (
@@ -32,7 +32,7 @@ from tests.adapters.sending.providers import (
 pytestmark = [pytest.mark.anyio]
 
 
-async def request_of(provider: Provider, one: Outgoing, **settings: Any) -> Request:
+async def request_of(provider: Provider, one: SendAttempt, **settings: Any) -> Request:
     async with fake([provider.accepts]) as server:
         await verdict_of(provider.service(server.site, **settings), one)
     [request] = server.requests
@@ -124,7 +124,7 @@ def test_files_are_read_as_our_own_composer_writes_them() -> None:
             skeleton, PerMail(sender=ann, to=[ann], written_at=WRITTEN_AT, message_id=MESSAGE_ID)
         )
 
-        parts = parts_of(Outgoing(ID, Envelope("a@example.org", ("ann@example.org",)), message))
+        parts = parts_of(SendAttempt(ID, Envelope("a@example.org", ("ann@example.org",)), message))
 
         assert (parts.html, parts.text) == (html, text)
         read = {(one.name, one.content_type, one.octets, one.content_id) for one in parts.files}

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from mailqueue.adapters.sending.parts import Person, parts_of
-from mailqueue.ports.transport import Envelope, Outgoing
+from mailqueue.ports.transport import Envelope, SendAttempt
 
 MESSAGE = (
     b"Received: from a by b; Fri, 20 Nov 2026 10:00:00 +0000\r\n"
@@ -23,7 +23,7 @@ MESSAGE = (
 def test_what_a_program_wrote_comes_out_as_fields() -> None:
     envelope = Envelope("bounces@example.com", ("ann@example.com", "hidden@example.com"))
 
-    parts = parts_of(Outgoing(UUID(int=1), envelope, MESSAGE))
+    parts = parts_of(SendAttempt(UUID(int=1), envelope, MESSAGE))
 
     assert parts.sender == Person("Shop, the", "shop@example.com")
     assert parts.to == (Person("Änn", "ann@example.com"),)

@@ -4,7 +4,7 @@ import pytest
 
 from mailqueue.adapters.sending.mailgun import Mailgun
 from mailqueue.core.verdict import Accepted, Kind, Stage
-from mailqueue.ports.transport import Envelope, Outgoing
+from mailqueue.ports.transport import Envelope, SendAttempt
 from tests.adapters.sending.documented import Provider
 from tests.adapters.sending.fake import fake
 from tests.adapters.sending.mails import ID, mail, rejected, verdict_of, with_files
@@ -22,11 +22,11 @@ pytestmark = [pytest.mark.anyio]
 MEGABYTE = 1024 * 1024
 
 
-def to_many(count: int) -> Outgoing:
+def to_many(count: int) -> SendAttempt:
     return mail(*(f"n{number}@example.org" for number in range(count)), to=["n0@example.org"])
 
 
-async def refusal(provider: Provider, one: Outgoing) -> str:
+async def refusal(provider: Provider, one: SendAttempt) -> str:
     """Return why a mail is refused; nothing may have been sent."""
     async with fake([provider.accepts]) as server:
         verdict = await rejected(provider.service(server.site), one)
@@ -90,7 +90,7 @@ async def test_too_many_tags_are_refused_with_the_limit(provider: Provider, most
 
 @pytest.mark.parametrize("provider", [SENDGRID, SMTP2GO])
 async def test_a_mail_without_a_text_is_refused(provider: Provider) -> None:
-    empty = Outgoing(
+    empty = SendAttempt(
         ID,
         Envelope("shop@example.com", ("ann@example.org",)),
         b"From: shop@example.com\r\nTo: ann@example.org\r\nSubject: x\r\n\r\n",

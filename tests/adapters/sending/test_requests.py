@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from mailqueue.core.verdict import Kind, Rejected
-from mailqueue.ports.transport import Envelope, Outgoing
+from mailqueue.ports.transport import Envelope, SendAttempt
 from tests.adapters.sending.documented import Provider
 from tests.adapters.sending.fake import Request, fake
 from tests.adapters.sending.mails import (
@@ -42,7 +42,7 @@ FULL = mail(
 )
 
 
-async def request_of(provider: Provider, one: Outgoing, **settings: Any) -> Request:
+async def request_of(provider: Provider, one: SendAttempt, **settings: Any) -> Request:
     async with fake([provider.accepts]) as server:
         await verdict_of(provider.service(server.site, **settings), one)
     [request] = server.requests

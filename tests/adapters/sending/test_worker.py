@@ -45,7 +45,7 @@ def settings_of(database: DatabaseSettings, data: Path) -> Settings:
 async def worker(settings: Settings) -> AsyncIterator[None]:
     """Run one worker beside the block."""
     stop = asyncio.Event()
-    running = asyncio.create_task(sending.build_courier(settings, launch_id=uuid4()).run(stop))
+    running = asyncio.create_task(sending.build_send_worker(settings, launch_id=uuid4()).run(stop))
     try:
         yield
     finally:

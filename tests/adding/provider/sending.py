@@ -14,7 +14,7 @@ from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_
 from mailqueue.adapters.sending.outcomes import Meaning
 from mailqueue.adapters.sending.service import Access, Service, Written, metadata_of, tags_of
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
-from mailqueue.ports.transport import Outgoing
+from mailqueue.ports.transport import SendAttempt
 
 PATH = "/api/v1/transmissions"
 BOUNDS = Bounds("SparkPost", octets=20 * MEGABYTE, tags=10)
@@ -36,7 +36,7 @@ class Sparkpost(Service):
         self.secrets = (access.secret,)
         self._access = access
 
-    def write(self, mail: Outgoing) -> Written | Rejected:
+    def write(self, mail: SendAttempt) -> Written | Rejected:
         try:
             message = mail.message.decode()
         except UnicodeDecodeError:
@@ -66,7 +66,7 @@ class Sparkpost(Service):
         return [_judged(group[0].mail, answer)]
 
 
-def _judged(mail: Outgoing, answer: Answer) -> Verdict:
+def _judged(mail: SendAttempt, answer: Answer) -> Verdict:
     said = answer.document()
     said = said if isinstance(said, dict) else {}
     results = said.get("results")

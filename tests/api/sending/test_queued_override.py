@@ -9,8 +9,8 @@ import pytest
 
 from mailqueue.db.link import Link
 from mailqueue.db.pool import connect
-from mailqueue.mail.direct.queued import OwnServers, Ways
-from mailqueue.mail.message.attachments import Files
+from mailqueue.mail.direct.queued import CustomSmtpQueue, InlineTransports
+from mailqueue.mail.message.attachments import AttachmentLoader
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.templates.cache import Sheets
 from mailqueue.tenants.keys.manage import issue_key
@@ -38,8 +38,10 @@ class Queued:
         self.server = server
         self.key = KEY
         transport_of = lambda found: inline_transport(found, allowed_hosts=LOOPBACK)  # noqa: E731
-        ways = Ways(lambda: self.key, transport_of)
-        self.worker = OwnServers(link, ways, Sheets(), Files(self._no_files).fetched)
+        ways = InlineTransports(lambda: self.key, transport_of)
+        self.worker = CustomSmtpQueue(
+            link, ways, Sheets(), AttachmentLoader(self._no_files).fetched
+        )
 
     async def _no_files(self, _refs: Any) -> dict[Any, Any]:
         return {}

@@ -46,7 +46,7 @@ POINTS = (
     Point("message.half_written", Way.LARGE, passing=5),
     Point("dot.written", passing=5),
     Point("reply.read", passing=5),
-    Point("trouble.written"),
+    Point("account_health.written"),
     Point("park.committed"),
     # Its end.
     Point("drain.begun", Way.STOP),

@@ -11,7 +11,7 @@ from mailqueue.core.crashpoints import VARIABLE, Action
 from mailqueue.db.fetch import Conn
 from mailqueue.queue import store as kernel
 from mailqueue.settings.environment import DatabaseSettings, Settings, load_settings
-from mailqueue.wiring.sending import build_courier
+from mailqueue.wiring.sending import build_send_worker
 from tests import make
 from tests.chaos.addresses import number_of, recipient
 from tests.chaos.arena import IN_FLIGHT, Arena
@@ -138,7 +138,7 @@ def settings_for(database: DatabaseSettings) -> Settings:
 async def sending_here(database: DatabaseSettings) -> AsyncIterator[None]:
     """Run a worker in this very process beside the block."""
     stop = asyncio.Event()
-    courier = build_courier(settings_for(database), launch_id=uuid4())
+    courier = build_send_worker(settings_for(database), launch_id=uuid4())
     task = asyncio.create_task(courier.run(stop))
     try:
         yield

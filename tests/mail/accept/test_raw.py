@@ -12,9 +12,9 @@ import pytest
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.raw import RawEmail, accept_prepared, accept_raw, prepared
-from mailqueue.mail.message.build import Letter
-from mailqueue.mail.message.file_storage import FileShelf
-from mailqueue.mail.message.preview import Library, composed, find_letter
+from mailqueue.mail.message.file_storage import AttachmentStorage
+from mailqueue.mail.message.preview import MessageSources, build_preview, find_email
+from mailqueue.ports.transport import SendAttempt
 from mailqueue.templates.cache import Sheets
 from tests import make
 from tests.mail.accept.messages import raw, simple
@@ -41,22 +41,22 @@ async def accepted(conn: Conn, octets: bytes, *to: str, **more: Any) -> UUID:
     return row.id
 
 
-async def letter_of(conn: Conn, email_id: UUID) -> Letter:
+async def letter_of(conn: Conn, email_id: UUID) -> SendAttempt:
     @asynccontextmanager
     async def lend() -> AsyncIterator[Conn]:
         yield conn
 
     project_id = await make.project_named(conn)
-    shown = await find_letter(lend, project_id=project_id, email_id=email_id)
-    return await composed(lend, Library(FileShelf(), Sheets()), shown)
+    shown = await find_email(lend, project_id=project_id, email_id=email_id)
+    return await build_preview(lend, MessageSources(AttachmentStorage(), Sheets()), shown)
 
 
 async def test_a_message_is_sent_octet_for_octet(conn: Conn) -> None:
     letter = await letter_of(conn, await accepted(conn, PLAIN))
 
-    assert letter.outgoing.message == PLAIN
-    assert letter.outgoing.envelope.recipients == ("ann@example.com",)
-    assert letter.handed.message_id == "<one@example.com>"
+    assert letter.message == PLAIN
+    assert letter.envelope.recipients == ("ann@example.com",)
+    assert letter.message_id == "<one@example.com>"
 
 
 async def test_only_what_nobody_may_see_and_what_is_ours_goes(conn: Conn) -> None:
@@ -118,7 +118,7 @@ async def test_recipients_are_those_of_the_envelope(conn: Conn) -> None:
         ("bcc", "dora@example.com"),
     ]
     letter = await letter_of(conn, email_id)
-    assert set(letter.outgoing.envelope.recipients) == {row[1] for row in found}
+    assert set(letter.envelope.recipients) == {row[1] for row in found}
 
 
 async def test_what_the_fields_for_us_ask_holds(conn: Conn) -> None:
@@ -146,7 +146,7 @@ async def test_what_the_fields_for_us_ask_holds(conn: Conn) -> None:
     at = datetime(2027, 11, 20, 9, tzinfo=UTC)
     assert row == ("newsletter", "spring", ["a", "b", "ü"], 1, at, "hold", {"order": 81}, 7)
     letter = await letter_of(conn, email_id)
-    assert b"ailqueue" not in letter.outgoing.message
+    assert b"ailqueue" not in letter.message
 
 
 async def test_the_author_has_to_be_one_the_project_may_use(conn: Conn) -> None:
@@ -251,16 +251,16 @@ async def test_a_report_keeps_its_null_sender(conn: Conn) -> None:
     report = await letter_of(conn, await accepted(conn, simple(), has_null_sender=True))
     usual = await letter_of(conn, await accepted(conn, simple()))
 
-    assert report.outgoing.envelope.sender == ""
-    assert "@" in usual.outgoing.envelope.sender
+    assert report.envelope.sender == ""
+    assert "@" in usual.envelope.sender
 
 
 async def test_a_header_beyond_ascii_needs_a_server_that_takes_it(conn: Conn) -> None:
     body = await letter_of(conn, await accepted(conn, PLAIN))
     head = await letter_of(conn, await accepted(conn, simple("Subject: grün".encode())))
 
-    assert not body.outgoing.envelope.needs_smtputf8
-    assert head.outgoing.envelope.needs_smtputf8
+    assert not body.envelope.needs_smtputf8
+    assert head.envelope.needs_smtputf8
 
 
 async def test_the_octets_are_stored_once(conn: Conn) -> None:

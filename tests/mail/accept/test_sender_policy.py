@@ -9,12 +9,13 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.core.address import Mailbox, parse_address, parse_mailbox
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.message.build import Letter, Skeletons, write_letter
+from mailqueue.mail.message.build import SkeletonCache, build_message
+from mailqueue.ports.transport import SendAttempt
 from mailqueue.senders.identity import get, identity_of
 from mailqueue.senders.model import Identity
 from tests import make
 from tests.mail.accept.ways import WAYS, Refused, Way, plain
-from tests.mail.claims import NOW, SENDER, parcel
+from tests.mail.claims import NOW, SENDER, loaded
 
 pytestmark = pytest.mark.anyio
 ALLOWED = ["shop@example.com", "example.org", "*.example.net"]
@@ -49,8 +50,8 @@ async def test_the_policy_of_one_project_is_no_others(conn: Conn) -> None:
     await WAYS["enqueue"](conn, **plain(project="other", from_email="any@example.com"))
 
 
-def letter(identity: Identity, **says: Any) -> Letter:
-    return write_letter(parcel(**says), Skeletons(), identity=identity, now=NOW)
+def letter(identity: Identity, **says: Any) -> SendAttempt:
+    return build_message(loaded(**says), SkeletonCache(), identity=identity, now=NOW)
 
 
 def test_a_project_says_where_answers_and_bounces_go_unless_the_mail_does() -> None:
@@ -58,16 +59,16 @@ def test_a_project_says_where_answers_and_bounces_go_unless_the_mail_does() -> N
     identity = Identity(SENDER, parse_mailbox("Desk <desk@example.com>"), bounces)
 
     usual = letter(identity)
-    assert usual.outgoing.envelope.sender == "bounces@example.com"
-    message = message_from_bytes(usual.outgoing.message)
+    assert usual.envelope.sender == "bounces@example.com"
+    message = message_from_bytes(usual.message)
     assert message["Reply-To"] == "Desk <desk@example.com>"
     assert message["From"] == "Shop <shop@example.com>"
 
-    own = message_from_bytes(letter(identity, reply_to="me@example.com").outgoing.message)
+    own = message_from_bytes(letter(identity, reply_to="me@example.com").message)
     assert own["Reply-To"] == "me@example.com"
     plain_one = letter(Identity(SENDER))
-    assert plain_one.outgoing.envelope.sender == "shop@example.com"
-    assert message_from_bytes(plain_one.outgoing.message)["Reply-To"] is None
+    assert plain_one.envelope.sender == "shop@example.com"
+    assert message_from_bytes(plain_one.message)["Reply-To"] is None
 
 
 async def test_workers_learn_what_a_project_says_of_its_senders(conn: Conn) -> None:

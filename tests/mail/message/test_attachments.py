@@ -8,13 +8,19 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mailqueue.mail.message.attachments import GROUP_BYTES, FileRef, Files, carries_files, fitting
-from mailqueue.mail.message.build import Skeletons, write_letter
-from mailqueue.mail.model import Ending, FileFault, Parcel
-from mailqueue.mail.send.concurrency import Share
+from mailqueue.mail.message.attachments import (
+    GROUP_BYTES,
+    AttachmentLoader,
+    FileRef,
+    carries_files,
+    count_within_memory,
+)
+from mailqueue.mail.message.build import SkeletonCache, build_message
+from mailqueue.mail.model import Ending, FileFault, LoadedEmail
+from mailqueue.mail.send.concurrency import AccountSlots
 from mailqueue.mail.send.prepare import FILE_WAIT
 from mailqueue.senders.model import Identity
-from tests.mail.claims import NOW, SENDER, parcel
+from tests.mail.claims import NOW, SENDER, loaded
 from tests.mail.send.office import Office, Server, introduce, line_to, until
 
 pytestmark = pytest.mark.anyio
@@ -40,9 +46,9 @@ class Shelf:
         return {one.id: self.octets[one.id] for one in refs if one.id in self.octets}
 
 
-def attachments(what: Parcel) -> list[tuple[str | None, Any]]:
-    letter = write_letter(what, Skeletons(), identity=Identity(SENDER), now=NOW)
-    message = message_from_bytes(letter.outgoing.message)
+def attachments(what: LoadedEmail) -> list[tuple[str | None, Any]]:
+    letter = build_message(what, SkeletonCache(), identity=Identity(SENDER), now=NOW)
+    message = message_from_bytes(letter.message)
     return [
         (part.get_filename(), part.get_payload(decode=True))
         for part in message.walk()
@@ -53,9 +59,9 @@ def attachments(what: Parcel) -> list[tuple[str | None, Any]]:
 async def test_a_mail_is_composed_with_its_files() -> None:
     one, two = uuid4(), uuid4()
     shelf = Shelf(one, two)
-    what = parcel(files=[ref(one), ref(two, name="Rechnung ü.pdf")])
+    what = loaded(files=[ref(one), ref(two, name="Rechnung ü.pdf")])
 
-    (found,) = await Files(shelf.read).fetched([what])
+    (found,) = await AttachmentLoader(shelf.read).fetched([what])
 
     assert attachments(found) == [("a.pdf", PDF), ("Rechnung ü.pdf", PDF)]
 
@@ -63,10 +69,10 @@ async def test_a_mail_is_composed_with_its_files() -> None:
 async def test_a_file_that_many_mails_carry_is_read_once() -> None:
     one = uuid4()
     shelf = Shelf(one)
-    files = Files(shelf.read)
+    files = AttachmentLoader(shelf.read)
 
-    await files.fetched([parcel(files=[ref(one)]) for _ in range(3)])
-    await files.fetched([parcel(files=[ref(one)])])
+    await files.fetched([loaded(files=[ref(one)]) for _ in range(3)])
+    await files.fetched([loaded(files=[ref(one)])])
 
     assert shelf.asked == [[one]]
 
@@ -74,10 +80,10 @@ async def test_a_file_that_many_mails_carry_is_read_once() -> None:
 async def test_files_are_forgotten_when_they_grow_too_many() -> None:
     ids = [uuid4() for _ in range(3)]
     shelf = Shelf(*ids)
-    files = Files(shelf.read, most_bytes=2 * len(PDF))
+    files = AttachmentLoader(shelf.read, most_bytes=2 * len(PDF))
 
     for found in (*ids, ids[2], ids[0]):
-        await files.fetched([parcel(files=[ref(found)])])
+        await files.fetched([loaded(files=[ref(found)])])
 
     assert shelf.asked == [[ids[0]], [ids[1]], [ids[2]], [ids[0]]]
 
@@ -86,7 +92,7 @@ async def test_a_mail_whose_file_was_deleted_fails_and_the_others_go() -> None:
     there = uuid4()
     office, server = Office(octets={there: PDF}), Server()
     async with line_to(server, office) as line:
-        line.add([parcel(files=[ref(uuid4())]), parcel(files=[ref(there)]), parcel()])
+        line.add([loaded(files=[ref(uuid4())]), loaded(files=[ref(there)]), loaded()])
         await until(lambda: len(office.settled) == 3)
 
     assert office.endings() == [Ending.FAILED, Ending.SENT, Ending.SENT]
@@ -98,7 +104,7 @@ async def test_a_mail_whose_file_is_away_waits_and_the_others_go() -> None:
     fault = FileFault("s3://files is away", is_lasting=False)
     office, server = Office(octets={away: fault, there: PDF}), Server()
     async with line_to(server, office) as line:
-        line.add([parcel(files=[ref(away)]), parcel(files=[ref(there)])])
+        line.add([loaded(files=[ref(away)]), loaded(files=[ref(there)])])
         await until(lambda: len(office.settled) == 2)
 
     waits = next(one for one in office.settled if one.ending is Ending.DEFER)
@@ -108,22 +114,22 @@ async def test_a_mail_whose_file_is_away_waits_and_the_others_go() -> None:
 
 async def test_mails_with_large_files_go_few_at_a_time() -> None:
     found = uuid4()
-    large = [parcel(files=[ref(found, size=GROUP_BYTES // 2)]) for _ in range(7)]
+    large = [loaded(files=[ref(found, size=GROUP_BYTES // 2)]) for _ in range(7)]
 
-    assert fitting([parcel(), parcel()]) == 2
-    assert fitting(large) == 2
-    assert fitting([parcel(files=[ref(found, size=2 * GROUP_BYTES)]), parcel()]) == 1
+    assert count_within_memory([loaded(), loaded()]) == 2
+    assert count_within_memory(large) == 2
+    assert count_within_memory([loaded(files=[ref(found, size=2 * GROUP_BYTES)]), loaded()]) == 1
 
     office, server = Office(octets={found: PDF}), Server()
     async with line_to(server, office) as line:
         await introduce(line, office)
         line.add(large)
         await until(lambda: len(office.settled) == 8)
-        office.slots.greet(known := Share())
+        office.slots.mark_responsive(known := AccountSlots())
         assert await office.slots.take(6, known) == 6, "what was put back holds no slot"
     assert max(server.groups) == 2
 
 
 def test_nothing_is_fetched_for_ordinary_mail() -> None:
-    assert not carries_files(parcel())
-    assert not carries_files(Parcel(parcel().email, None))
+    assert not carries_files(loaded())
+    assert not carries_files(LoadedEmail(loaded().claim, None))

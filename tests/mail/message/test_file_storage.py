@@ -14,8 +14,8 @@ from mailqueue.adapters.filestores.folder import FolderStore
 from mailqueue.core.errors import InvalidField, Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.attachments import NewFile, keep, shelved
-from mailqueue.mail.message.attachments import octets_of
-from mailqueue.mail.message.file_storage import FileShelf
+from mailqueue.mail.message.attachments import read_stored
+from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.model import FileFault
 from mailqueue.mail.send.store import claims as claims_store
 from tests import make
@@ -26,8 +26,8 @@ SHA = hashlib.sha256(PDF).digest()
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> FileShelf:
-    return FileShelf(
+def shelf(tmp_path: Path) -> AttachmentStorage:
+    return AttachmentStorage(
         [FolderStore(tmp_path / "new"), FolderStore(tmp_path / "old")], over_bytes=1000
     )
 
@@ -54,21 +54,21 @@ def inline(octets: bytes = PDF, **changes: Any) -> dict[str, Any]:
 
 
 async def kept(
-    conn: Conn, shelf: FileShelf, *, name: str | None = None, octets: bytes = PDF
+    conn: Conn, shelf: AttachmentStorage, *, name: str | None = None, octets: bytes = PDF
 ) -> UUID:
     project = await make.project_named(conn)
     file = NewFile(name, "application/pdf", octets)
     return (await keep(lender(conn), shelf, project_id=project, file=file)).id
 
 
-async def fetched(conn: Conn, shelf: FileShelf, found: UUID) -> bytes | FileFault:
+async def fetched(conn: Conn, shelf: AttachmentStorage, found: UUID) -> bytes | FileFault:
     day = await make.scalar(conn, "SELECT created_on FROM mailqueue.attachments WHERE id=%s", found)
     rows = await claims_store.read_attachments(conn, [found], days=[day])
-    return (await octets_of(rows, shelf))[found]
+    return (await read_stored(rows, shelf))[found]
 
 
 async def test_a_large_file_lies_in_the_folder_and_a_small_one_in_the_database(
-    conn: Conn, shelf: FileShelf, tmp_path: Path
+    conn: Conn, shelf: AttachmentStorage, tmp_path: Path
 ) -> None:
     large, small = await kept(conn, shelf), await kept(conn, shelf, octets=b"%PDF-1.7 small")
 
@@ -83,7 +83,7 @@ async def test_a_large_file_lies_in_the_folder_and_a_small_one_in_the_database(
 
 
 async def test_the_same_octets_are_written_once_under_any_name(
-    conn: Conn, shelf: FileShelf, tmp_path: Path
+    conn: Conn, shelf: AttachmentStorage, tmp_path: Path
 ) -> None:
     ids = [await kept(conn, shelf, name=name) for name in (None, None, "a.pdf", "b.pdf")]
 
@@ -93,7 +93,7 @@ async def test_the_same_octets_are_written_once_under_any_name(
     assert [await fetched(conn, shelf, found) for found in ids] == [PDF] * 4
 
 
-async def test_projects_share_no_file(conn: Conn, shelf: FileShelf, tmp_path: Path) -> None:
+async def test_projects_share_no_file(conn: Conn, shelf: AttachmentStorage, tmp_path: Path) -> None:
     await kept(conn, shelf)
     other = await make.project(conn, "other")
     await keep(lender(conn), shelf, project_id=other, file=NewFile(None, "application/pdf", PDF))
@@ -106,7 +106,7 @@ async def test_projects_share_no_file(conn: Conn, shelf: FileShelf, tmp_path: Pa
 
 
 async def test_what_the_project_does_not_allow_is_never_written(
-    conn: Conn, shelf: FileShelf, tmp_path: Path
+    conn: Conn, shelf: AttachmentStorage, tmp_path: Path
 ) -> None:
     for octets, why in ((b"MZ" * 1000, "executable"), (PDF * 1000, "may have 4194304 bytes")):
         with pytest.raises(InvalidField, match=why):
@@ -117,7 +117,7 @@ async def test_what_the_project_does_not_allow_is_never_written(
 
 
 async def test_nothing_names_a_file_that_could_not_be_written(
-    conn: Conn, shelf: FileShelf, tmp_path: Path
+    conn: Conn, shelf: AttachmentStorage, tmp_path: Path
 ) -> None:
     (tmp_path / "new").write_text("in the way")
 
@@ -128,7 +128,7 @@ async def test_nothing_names_a_file_that_could_not_be_written(
 
 
 async def test_a_mail_keeps_its_large_files_on_the_shelf_and_the_same_key_means_the_same(
-    conn: Conn, shelf: FileShelf
+    conn: Conn, shelf: AttachmentStorage
 ) -> None:
     project = await make.project_named(conn)
     given = [inline(content_id="x"), inline(b"%PDF-1.7 small"), inline(content="%%"), "text"]
@@ -151,7 +151,7 @@ async def test_a_mail_keeps_its_large_files_on_the_shelf_and_the_same_key_means_
     ],
 )
 async def test_a_file_that_is_lost_fails_its_mail_and_says_what_to_do(
-    conn: Conn, shelf: FileShelf, tmp_path: Path, fault: str, why: str
+    conn: Conn, shelf: AttachmentStorage, tmp_path: Path, fault: str, why: str
 ) -> None:
     found = await kept(conn, shelf)
     (path,) = stored(tmp_path)
@@ -168,7 +168,7 @@ async def test_a_file_that_is_lost_fails_its_mail_and_says_what_to_do(
 
 @pytest.mark.parametrize("is_there", [True, False])
 async def test_a_share_that_is_not_mounted_is_waited_for(
-    conn: Conn, shelf: FileShelf, tmp_path: Path, is_there: bool
+    conn: Conn, shelf: AttachmentStorage, tmp_path: Path, is_there: bool
 ) -> None:
     found = await kept(conn, shelf)
     mounted = (tmp_path / "new").rename(tmp_path / "share")
@@ -184,12 +184,12 @@ async def test_a_share_that_is_not_mounted_is_waited_for(
 
 
 async def test_a_file_of_a_place_that_is_not_named_here_is_waited_for(
-    conn: Conn, shelf: FileShelf, tmp_path: Path
+    conn: Conn, shelf: AttachmentStorage, tmp_path: Path
 ) -> None:
     found = await kept(conn, shelf)
 
-    answer = await fetched(conn, FileShelf([FolderStore(tmp_path / "else")]), found)
-    moved = await fetched(conn, FileShelf(shelf.places[::-1]), found)
+    answer = await fetched(conn, AttachmentStorage([FolderStore(tmp_path / "else")]), found)
+    moved = await fetched(conn, AttachmentStorage(shelf.places[::-1]), found)
 
     assert isinstance(answer, FileFault)
     assert not answer.is_lasting
@@ -198,7 +198,7 @@ async def test_a_file_of_a_place_that_is_not_named_here_is_waited_for(
 
 
 async def test_no_row_has_a_file_outside_of_the_places_read(
-    shelf: FileShelf, tmp_path: Path
+    shelf: AttachmentStorage, tmp_path: Path
 ) -> None:
     outside = tmp_path / "secret"
     outside.write_bytes(PDF)
@@ -219,7 +219,7 @@ async def test_a_place_that_was_away_is_left_alone_for_a_moment(tmp_path: Path) 
             yield b""
 
     store_away = Away(tmp_path)
-    shelf = FileShelf([store_away])
+    shelf = AttachmentStorage([store_away])
     place = f"{store_away.url}/{uuid4()}/x"
 
     answers = [await shelf.fetch(place, size=1, sha256=SHA) for _ in range(3)]

@@ -5,18 +5,19 @@ from datetime import timedelta
 import pytest
 
 from mailqueue.dkim.signer import Signers
-from mailqueue.mail.message.build import Letter, NotSigned, Skeletons, write_letter
-from mailqueue.mail.model import Ending, Marks, Parcel
-from mailqueue.mail.send.context import Account
-from mailqueue.mail.send.prepare import UNSIGNED_WAIT, drafts_of, letters_of
+from mailqueue.mail.message.build import NotSigned, SkeletonCache, build_message
+from mailqueue.mail.model import Ending, LoadedEmail, Marks
+from mailqueue.mail.send.context import SendAccount
+from mailqueue.mail.send.prepare import UNSIGNED_WAIT, attempts_to_send, build_attempts
+from mailqueue.ports.transport import SendAttempt
 from mailqueue.senders.model import Identity
 from tests.dkim.signing import DOMAIN, signer, verdicts
-from tests.mail.claims import NOW, SENDER, parcel
+from tests.mail.claims import NOW, SENDER, loaded
 from tests.mail.send.office import Office, Server
 
 
-def written(what: Parcel, signers: Signers) -> Letter:
-    return write_letter(what, Skeletons(), identity=Identity(SENDER), now=NOW, signers=signers)
+def written(what: LoadedEmail, signers: Signers) -> SendAttempt:
+    return build_message(what, SkeletonCache(), identity=Identity(SENDER), now=NOW, signers=signers)
 
 
 @pytest.mark.parametrize(
@@ -30,39 +31,36 @@ def written(what: Parcel, signers: Signers) -> Letter:
     ],
 )
 def test_a_letter_carries_signatures_of_exactly_what_is_sent(says: dict[str, object]) -> None:
-    letter = written(parcel(("cc", "bob@example.org"), **says), Signers({DOMAIN: signer()}))
+    letter = written(loaded(("cc", "bob@example.org"), **says), Signers({DOMAIN: signer()}))
 
-    assert letter.outgoing.message.count(b"DKIM-Signature: v=1;") == 2
-    assert verdicts(letter.outgoing.message) == [True, True]
+    assert letter.message.count(b"DKIM-Signature: v=1;") == 2
+    assert verdicts(letter.message) == [True, True]
 
 
 def test_the_key_is_that_of_the_domain_in_from() -> None:
     signers = Signers({DOMAIN: signer()})
 
-    assert (
-        b"DKIM-Signature"
-        in written(parcel(from_email="a@news.example.com"), signers).outgoing.message
-    )
-    other = written(parcel(from_email="a@example.net"), signers).outgoing.message
+    assert b"DKIM-Signature" in written(loaded(from_email="a@news.example.com"), signers).message
+    other = written(loaded(from_email="a@example.net"), signers).message
     assert other.startswith(b"From: ")
 
 
 def test_where_signatures_are_required_others_are_not_written() -> None:
     signers = Signers({DOMAIN: signer()}, is_required=True)
 
-    written(parcel(), signers)
+    written(loaded(), signers)
     with pytest.raises(NotSigned, match=r"no DKIM key of example\.net is in force"):
-        written(parcel(from_email="a@example.net"), signers)
+        written(loaded(from_email="a@example.net"), signers)
 
 
 def test_a_mail_that_must_be_signed_and_cannot_be_waits_and_spends_no_attempt() -> None:
-    office, what = Office(), parcel()
+    office, what = Office(), loaded()
     signers = Signers(is_required=True)
-    account = Account(1, 1, Identity(SENDER), 4, timedelta(0), Server(), signers=signers)
+    account = SendAccount(1, 1, Identity(SENDER), 4, timedelta(0), Server(), signers=signers)
     desk = office.desk()
-    drafts = drafts_of([what], account=account, desk=desk)
+    drafts = build_attempts([what], account=account, context=desk)
 
-    assert letters_of([what], drafts, Marks({}), account=account, desk=desk) == []
+    assert attempts_to_send([what], drafts, Marks({}), account=account, context=desk) == []
 
     (settled,) = office.settled
     assert (settled.ending, settled.wait, settled.log) == (Ending.DEFER, UNSIGNED_WAIT, None)

@@ -8,8 +8,8 @@ from datetime import timedelta
 from uuid import UUID
 
 from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage, Verdict
-from mailqueue.mail.message.attachments import FileRef, Files
-from mailqueue.mail.message.build import Skeletons
+from mailqueue.mail.message.attachments import AttachmentLoader, FileRef
+from mailqueue.mail.message.build import SkeletonCache
 from mailqueue.mail.model import (
     ClaimedEmail,
     Ending,
@@ -17,29 +17,29 @@ from mailqueue.mail.model import (
     Mark,
     Marks,
     MarkVerdict,
-    Settlement,
+    SendOutcome,
 )
-from mailqueue.mail.send.account_sender import SenderLine
-from mailqueue.mail.send.concurrency import Share, Slots
-from mailqueue.mail.send.context import Account, Desk
-from mailqueue.mail.send.settler import Scribe
-from mailqueue.ports.transport import Channel, Outgoing, Report
+from mailqueue.mail.send.account_sender import AccountSender
+from mailqueue.mail.send.concurrency import AccountSlots, Slots
+from mailqueue.mail.send.context import SendAccount, SendContext
+from mailqueue.mail.send.settler import Settler
+from mailqueue.ports.transport import Channel, Report, SendAttempt
 from mailqueue.senders.model import Identity
-from tests.mail.claims import SENDER, parcel
+from tests.mail.claims import SENDER, loaded
 from tests.mail.send.test_settler import NOWHERE
 
 AWAY = Rejected(Kind.TRANSIENT, "", "connection refused", Stage.CONNECT)
 
 
-class Book(Scribe):
+class Book(Settler):
     """A scribe without a database: everything may go, but for what is named."""
 
     def __init__(self, slots: Slots) -> None:
-        super().__init__(NOWHERE, slots, worker=1, most=200, written=lambda _: None)
+        super().__init__(NOWHERE, slots, worker=1, batch=200, written=lambda _: None)
         self.verdicts: dict[UUID, MarkVerdict] = {}
-        self.settled: list[Settlement] = []
+        self.settled: list[SendOutcome] = []
 
-    def mark(self, emails: Sequence[ClaimedEmail], share: Share) -> "asyncio.Future[Marks]":
+    def mark(self, emails: Sequence[ClaimedEmail], share: AccountSlots) -> "asyncio.Future[Marks]":
         self._open.update({(one.id, one.claim_no): share for one in emails})
         named = {
             one.id: Mark(one.id, self.verdicts[one.id]) for one in emails if one.id in self.verdicts
@@ -48,7 +48,7 @@ class Book(Scribe):
         done.set_result(Marks(named))
         return done
 
-    def settle(self, outcome: Settlement) -> None:
+    def settle(self, outcome: SendOutcome) -> None:
         self.settled.append(outcome)
         self._free([(outcome.id, outcome.claim_no)])
 
@@ -78,7 +78,7 @@ class Server:
         return (self.opens.pop(0) if self.opens else None) or self
 
     async def send(
-        self, mails: Sequence[Outgoing], report: Report, *, may_finish: Callable[[], bool]
+        self, mails: Sequence[SendAttempt], report: Report, *, may_finish: Callable[[], bool]
     ) -> None:
         self.groups.append(len(mails))
         if len(self.groups) <= self.hangs:
@@ -116,9 +116,9 @@ class Office:
     blamed: list[tuple[Kind, str]] = field(default_factory=list)
     slots: Slots = field(default_factory=lambda: Slots(8))
     idle_s: float = 20.0
-    doubt_s: float = 0.25
+    unresponsive_s: float = 0.25
     stall_s: float = 5.0
-    stranger_s: float = 1.0
+    unproven_stall_s: float = 1.0
     clock: Clock = field(default_factory=Clock)
 
     octets: dict[UUID, bytes | FileFault] = field(default_factory=dict)  # of files that are stored
@@ -130,24 +130,24 @@ class Office:
         return {ref.id: self.octets[ref.id] for ref in refs if ref.id in self.octets}
 
     @property
-    def settled(self) -> list[Settlement]:
+    def settled(self) -> list[SendOutcome]:
         return self.book.settled
 
-    def desk(self) -> Desk:
-        return Desk(
+    def desk(self) -> SendContext:
+        return SendContext(
             slots=self.slots,
-            scribe=self.book,
-            skeletons=Skeletons(),
-            files=Files(self.read),
+            settler=self.book,
+            skeleton_cache=SkeletonCache(),
+            attachments=AttachmentLoader(self.read),
             may_finish=lambda: True,
-            answered=lambda _: self.troubles.append("answered"),
-            failed=lambda _, why: self.troubles.append(why.detail),
-            blamed=lambda _, why, address, _email: self.blamed.append((why.kind, address)),
+            account_answered=lambda _: self.troubles.append("answered"),
+            account_failed=lambda _, why: self.troubles.append(why.detail),
+            email_failed=lambda _, why, address, _email: self.blamed.append((why.kind, address)),
             now=self.clock,
             idle_s=self.idle_s,
-            doubt_s=self.doubt_s,
+            unresponsive_s=self.unresponsive_s,
             stall_s=self.stall_s,
-            stranger_s=self.stranger_s,
+            unproven_stall_s=self.unproven_stall_s,
         )
 
     def endings(self) -> list[Ending]:
@@ -155,9 +155,9 @@ class Office:
 
 
 @asynccontextmanager
-async def line_to(server: Server, office: Office, *, most: int = 4) -> AsyncIterator[SenderLine]:
-    account = Account(1, 1, Identity(SENDER), most, timedelta(0), server)
-    line = SenderLine(account, office.desk())
+async def line_to(server: Server, office: Office, *, most: int = 4) -> AsyncIterator[AccountSender]:
+    account = SendAccount(1, 1, Identity(SENDER), most, timedelta(0), server)
+    line = AccountSender(account, office.desk())
     try:
         async with asyncio.timeout(60):
             yield line
@@ -167,9 +167,9 @@ async def line_to(server: Server, office: Office, *, most: int = 4) -> AsyncIter
         await line.close()
 
 
-async def introduce(line: SenderLine, office: Office) -> None:
+async def introduce(line: AccountSender, office: Office) -> None:
     """Have the server answer a first mail: it is no stranger then."""
-    line.add([parcel()])
+    line.add([loaded()])
     await until(lambda: len(office.settled) == 1)
 
 

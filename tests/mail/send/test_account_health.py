@@ -13,7 +13,7 @@ from mailqueue.core.verdict import Kind, Rejected, Stage
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.db.pool import connect
-from mailqueue.mail.send.account_health import MOST_BLAME, Trouble
+from mailqueue.mail.send.account_health import MAX_KEPT_FAILURES, AccountHealth
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 
@@ -25,9 +25,9 @@ COUNT = "SELECT count(*) FROM mailqueue.sender_failures"
 
 
 @asynccontextmanager
-async def writing(database: DatabaseSettings, trouble: Trouble) -> AsyncIterator[Conn]:
+async def writing(database: DatabaseSettings, health: AccountHealth) -> AsyncIterator[Conn]:
     """Have it write what it was told, and look on."""
-    task = asyncio.create_task(trouble.run())
+    task = asyncio.create_task(health.run())
     try:
         async with connect(database, application_name="test") as conn:
             yield conn
@@ -47,12 +47,12 @@ async def until(conn: Conn, query: str, *params: object, is_: object) -> None:
 async def test_mails_that_fail_for_the_accounts_reasons_open_its_circuit(
     database: DatabaseSettings,
 ) -> None:
-    trouble = Trouble(Link(database, "test/trouble"))
-    async with writing(database, trouble) as conn:
+    health = AccountHealth(Link(database, "test/account_health"))
+    async with writing(database, health) as conn:
         account = await make.sender_account(conn)
 
         for n in range(20):
-            trouble.blamed(account, LISTED, f"ann@D{n}.example", uuid4())
+            health.email_failed(account, LISTED, f"ann@D{n}.example", uuid4())
 
         await until(conn, CIRCUIT, account, is_="open")
         domains = "SELECT max(domain) FROM mailqueue.sender_failures"
@@ -60,12 +60,12 @@ async def test_mails_that_fail_for_the_accounts_reasons_open_its_circuit(
 
 
 async def test_of_very_many_the_newest_are_written(database: DatabaseSettings) -> None:
-    trouble = Trouble(Link(database, "test/trouble"))
-    for n in range(MOST_BLAME + 50):
-        trouble.blamed(1, LISTED, f"ann@d{n}.example", uuid4())
+    health = AccountHealth(Link(database, "test/account_health"))
+    for n in range(MAX_KEPT_FAILURES + 50):
+        health.email_failed(1, LISTED, f"ann@d{n}.example", uuid4())
 
-    async with writing(database, trouble) as conn:
-        await until(conn, COUNT, is_=MOST_BLAME)
+    async with writing(database, health) as conn:
+        await until(conn, COUNT, is_=MAX_KEPT_FAILURES)
 
         gone = f"{COUNT} WHERE domain = 'd0.example'"
         assert await make.scalar(conn, gone) == 0
@@ -75,16 +75,16 @@ async def test_how_long_a_provider_asks_us_to_wait_holds_for_every_process(
     database: DatabaseSettings,
 ) -> None:
     """Else each of them is told by itself, again and again."""
-    trouble = Trouble(Link(database, "test/trouble"))
+    health = AccountHealth(Link(database, "test/account_health"))
     left = (
         "SELECT round(extract(epoch FROM blocked_until - clock_timestamp()) / 60)::integer"
         " FROM mailqueue.limits WHERE sender_account_id = %s"
     )
-    async with writing(database, trouble) as conn:
+    async with writing(database, health) as conn:
         account = await make.sender_account(conn)
         fast = Rejected(Kind.RATE_LIMITED, "429", "too fast", Stage.DOT)
         for minutes, waits in ((7, 7), (48 * 60, 24 * 60), (2, 24 * 60)):
-            trouble.failed(account, replace(fast, retry_after=timedelta(minutes=minutes)))
+            health.account_failed(account, replace(fast, retry_after=timedelta(minutes=minutes)))
             await until(conn, left, account, is_=waits)
 
         health = (
@@ -99,9 +99,9 @@ async def test_how_long_a_provider_asks_us_to_wait_holds_for_every_process(
 async def test_a_server_that_names_no_time_is_not_said_to_be_away(
     database: DatabaseSettings,
 ) -> None:
-    trouble = Trouble(Link(database, "test/trouble"))
+    health = AccountHealth(Link(database, "test/account_health"))
     kinds = "SELECT array_agg(kind) FROM mailqueue.sender_failures WHERE sender_account_id = %s"
-    async with writing(database, trouble) as conn:
+    async with writing(database, health) as conn:
         account = await make.sender_account(conn)
-        trouble.failed(account, Rejected(Kind.RATE_LIMITED, "429", "too fast", Stage.DOT))
+        health.account_failed(account, Rejected(Kind.RATE_LIMITED, "429", "too fast", Stage.DOT))
         await until(conn, kinds, account, is_=["rate_limited"])

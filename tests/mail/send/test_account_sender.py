@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from mailqueue.core.verdict import Kind, Rejected, Stage
-from mailqueue.mail.model import Ending, MarkVerdict, Parcel
-from mailqueue.mail.send.concurrency import FEW, Share, Slots
-from tests.mail.claims import claimed, parcel
+from mailqueue.mail.model import Ending, LoadedEmail, MarkVerdict
+from mailqueue.mail.send.concurrency import MAX_UNPROVEN_ASIDE, AccountSlots, Slots
+from tests.mail.claims import claimed, loaded
 from tests.mail.send.office import AWAY, Office, Server, all_is_done, introduce, line_to, until
 
 pytestmark = pytest.mark.anyio
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 async def test_mail_is_sent_and_its_outcome_given() -> None:
     office, server = Office(), Server()
     async with line_to(server, office) as line:
-        line.add([parcel() for _ in range(3)])
+        line.add([loaded() for _ in range(3)])
         await until(lambda: len(office.settled) == 3)
 
     assert office.endings() == [Ending.SENT] * 3
@@ -27,7 +27,7 @@ async def test_a_refusal_that_is_about_us_is_told_of_the_account() -> None:
     listed = Rejected(Kind.INFRASTRUCTURE, "554", "listed", Stage.RCPT)
     office, server = Office(), Server(verdict=listed)
     async with line_to(server, office) as line:
-        line.add([parcel()])
+        line.add([loaded()])
         await until(lambda: len(office.settled) == 1)
 
     assert office.blamed == [(Kind.INFRASTRUCTURE, "ann@example.org")]
@@ -38,7 +38,7 @@ async def test_more_mail_is_worth_more_connections_up_to_a_bound() -> None:
     async with line_to(server, office, most=2) as line:
         await introduce(line, office)
         server.gate.clear()
-        line.add([parcel() for _ in range(200)])
+        line.add([loaded() for _ in range(200)])
         await until(lambda: server.opened == 2)
         await all_is_done()
         assert server.opened == 2
@@ -48,7 +48,7 @@ async def test_a_server_that_never_answered_gets_one_connection_and_one_mail() -
     office, server = Office(slots=Slots(32)), Server()
     server.gate.clear()
     async with line_to(server, office) as line:
-        line.add([parcel() for _ in range(200)])
+        line.add([loaded() for _ in range(200)])
         await until(lambda: server.opened == 1)
         await all_is_done()
         assert server.opened == 1
@@ -63,11 +63,11 @@ async def test_mail_that_comes_while_the_last_connection_says_goodbye_gets_anoth
     office, server = Office(idle_s=0.01), Server()
     server.goodbye.clear()
     async with line_to(server, office) as line:
-        line.add([parcel()])
+        line.add([loaded()])
         await until(lambda: len(office.settled) == 1)
         await until(lambda: line._serving == 0)  # it is closing now
 
-        line.add([parcel()])
+        line.add([loaded()])
 
         await until(lambda: len(office.settled) == 2)
 
@@ -78,7 +78,7 @@ async def test_when_all_connections_are_refused_at_once_the_mail_goes_back() -> 
         await introduce(line, office)
         server.is_usable = False
         server.gate.clear()
-        line.add([parcel() for _ in range(150)])
+        line.add([loaded() for _ in range(150)])
         await until(lambda: server.opened == 5)
 
         server.gate.set()
@@ -91,7 +91,7 @@ async def test_when_all_connections_are_refused_at_once_the_mail_goes_back() -> 
 async def test_one_refused_connection_among_others_troubles_nobody() -> None:
     office, server = Office(), Server(opens=[None, AWAY])
     async with line_to(server, office) as line:
-        line.add([parcel() for _ in range(8 + 32)])
+        line.add([loaded() for _ in range(8 + 32)])
         await until(lambda: len(office.settled) >= 6)
 
     assert "connection refused" not in office.troubles
@@ -100,25 +100,25 @@ async def test_one_refused_connection_among_others_troubles_nobody() -> None:
 async def test_mail_for_a_silent_server_goes_back_and_an_answer_ends_the_rest() -> None:
     office, server = Office(), Server()
     async with line_to(server, office, most=1) as line:
-        line.add([parcel()])
+        line.add([loaded()])
         await until(lambda: len(office.settled) == 1)
         server.gate.clear()
-        line.add([parcel() for _ in range(10)])
-        await until(lambda: len(line._silence) > 0)
-        line.relieve()
+        line.add([loaded() for _ in range(10)])
+        await until(lambda: len(line._replies) > 0)
+        line.check_stalls()
         assert len(line) > 0  # not silent for long enough
 
         waiting = len(line)
         office.clock.move(office.stall_s + 1)
-        line.relieve()
+        line.check_stalls()
 
         assert len(line) == 0
         assert office.endings().count(Ending.DEFER) == waiting > 0
         assert "has not answered" in office.troubles[-1]
-        assert line._share.is_stranger
+        assert line._slots.is_unproven
         server.gate.set()
         await until(lambda: office.troubles[-1] == "answered")
-        assert not line._share.is_stranger
+        assert not line._slots.is_unproven
 
 
 @pytest.mark.parametrize(
@@ -135,29 +135,29 @@ async def test_what_may_not_go_is_settled_without_being_sent(
     verdict: MarkVerdict, ending: Ending | None
 ) -> None:
     office, server = Office(), Server()
-    stopped, fine = parcel(), parcel()
-    office.book.verdicts[stopped.email.id] = verdict
+    stopped, fine = loaded(), loaded()
+    office.book.verdicts[stopped.claim.id] = verdict
     async with line_to(server, office) as line:
         line.add([stopped, fine])
-        await until(lambda: any(one.id == fine.email.id for one in office.settled))
+        await until(lambda: any(one.id == fine.claim.id for one in office.settled))
 
     found = {one.id: (one.ending, one.log) for one in office.settled}
-    assert found.get(stopped.email.id) == (None if ending is None else (ending, None))
-    assert found[fine.email.id][0] is Ending.SENT
+    assert found.get(stopped.claim.id) == (None if ending is None else (ending, None))
+    assert found[fine.claim.id][0] is Ending.SENT
 
 
 @pytest.mark.parametrize(
     "bad",
     [
-        parcel(email=claimed(recipient_email="nobody@")),
-        parcel(headers={"X-Number": 7}),
+        loaded(email=claimed(recipient_email="nobody@")),
+        loaded(headers={"X-Number": 7}),
     ],
     ids=["address", "header"],
 )
-async def test_one_bad_row_stops_nobody(bad: Parcel) -> None:
+async def test_one_bad_row_stops_nobody(bad: LoadedEmail) -> None:
     office, server = Office(), Server()
     async with line_to(server, office) as line:
-        line.add([bad, parcel()])
+        line.add([bad, loaded()])
         await until(lambda: len(office.settled) == 2)
 
     assert sorted(office.endings()) == [Ending.FAILED, Ending.SENT]
@@ -167,7 +167,7 @@ async def test_a_fault_of_ours_while_sending_leaves_the_fate_unknown() -> None:
     """Window: nobody can say how far it came."""
     office, server = Office(), Server(fails=KeyError("bug"))
     async with line_to(server, office) as line:
-        line.add([parcel(), parcel()])
+        line.add([loaded(), loaded()])
         await until(lambda: len(office.settled) == 2)
 
     assert office.endings() == [Ending.UNKNOWN] * 2
@@ -177,12 +177,12 @@ async def test_closing_gives_back_what_waits_and_finishes_what_is_in_flight() ->
     office, server = Office(), Server()
     async with line_to(server, office, most=1) as line:
         server.gate.clear()
-        line.add([parcel()])
+        line.add([loaded()])
         await until(lambda: server.opened == 1)
         server.gate.set()
         await until(lambda: len(office.settled) == 1)
         server.gate.clear()
-        line.add([parcel() for _ in range(20)])
+        line.add([loaded() for _ in range(20)])
         await until(lambda: len(line) < 20)
 
         closing = asyncio.create_task(line.close())
@@ -199,7 +199,7 @@ async def test_abandoning_ends_in_time_without_an_error() -> None:
     office, server = Office(), Server()
     server.gate.clear()
     async with line_to(server, office) as line:
-        line.add([parcel() for _ in range(5)])
+        line.add([loaded() for _ in range(5)])
         await until(lambda: server.opened == 1)
 
         await line.abandon(within=0.01)
@@ -214,7 +214,7 @@ async def test_an_answer_on_its_way_is_heard_after_all_mail_was_lost() -> None:
     async with line_to(server, office) as line:
         await introduce(line, office)
         server.gate.clear()
-        line.add([parcel() for _ in range(20)])
+        line.add([loaded() for _ in range(20)])
         await until(lambda: len(server.groups) > 1)
 
         abandoned = asyncio.create_task(line.abandon(within=20.0))
@@ -230,13 +230,13 @@ async def test_a_first_mail_without_an_answer_does_not_keep_another_from_trying(
     """The mail may be at fault, not the server."""
     office, server = Office(), Server(hangs=1)
     async with line_to(server, office) as line:
-        line.add([parcel()])
+        line.add([loaded()])
         await until(lambda: len(server.groups) == 1)
-        office.clock.move(office.stranger_s / 2)
-        line.add([parcel()])
-        office.clock.move(office.stranger_s)
+        office.clock.move(office.unproven_stall_s / 2)
+        line.add([loaded()])
+        office.clock.move(office.unproven_stall_s)
 
-        line.relieve()
+        line.check_stalls()
 
         await until(lambda: len(office.settled) == 1)
         assert server.opened == 2
@@ -247,15 +247,15 @@ async def test_a_stranger_that_hangs_is_given_few_mails_and_the_others_go_back()
     office, server = Office(), Server(hangs=9)
     async with line_to(server, office) as line:
         for _ in range(6):
-            line.add([parcel() for _ in range(5)])
-            for _ in range(FEW):
+            line.add([loaded() for _ in range(5)])
+            for _ in range(MAX_UNPROVEN_ASIDE):
                 await all_is_done()
-                office.clock.move(office.stranger_s + 1)
-                line.relieve()
+                office.clock.move(office.unproven_stall_s + 1)
+                line.check_stalls()
                 await all_is_done()
 
-        assert server.groups == [1] * FEW
-        assert len(office.settled) == 30 - FEW
+        assert server.groups == [1] * MAX_UNPROVEN_ASIDE
+        assert len(office.settled) == 30 - MAX_UNPROVEN_ASIDE
         assert set(office.endings()) == {Ending.DEFER}
 
 
@@ -264,28 +264,28 @@ async def test_mail_of_a_server_that_goes_silent_leaves_its_slots_to_others() ->
     async with line_to(server, office, most=1) as line:
         await introduce(line, office)
         server.gate.clear()
-        line.add([parcel() for _ in range(4)])
-        await until(lambda: line._share.held == 2)
+        line.add([loaded() for _ in range(4)])
+        await until(lambda: line._slots.held == 2)
         office.clock.move(office.stall_s + 1)
-        under_way = len(office.slots._aside), line._share.held
+        under_way = len(office.slots._aside), line._slots.held
 
-        line.relieve()
+        line.check_stalls()
 
         assert under_way == (0, 2)
-        assert (len(office.slots._aside), line._share.held) == (2, 0)
+        assert (len(office.slots._aside), line._slots.held) == (2, 0)
 
 
 async def test_waiting_for_slots_is_not_the_servers_silence() -> None:
     """Its mail goes back so that other mail can come, and nothing is said about the account."""
     office, server = Office(slots=Slots(2)), Server()
-    assert await office.slots.take(1, Share()) == 1  # all that strangers may have
+    assert await office.slots.take(1, AccountSlots()) == 1  # all that strangers may have
     async with line_to(server, office) as line:
-        line.add([parcel(), parcel()])
-        await until(lambda: len(line._thirst) > 0)
-        office.clock.move(office.stranger_s + 1)
-        assert line.is_doubtful
+        line.add([loaded(), loaded()])
+        await until(lambda: len(line._slot_waits) > 0)
+        office.clock.move(office.unproven_stall_s + 1)
+        assert line.is_stalled
 
-        line.relieve()
+        line.check_stalls()
 
         assert office.endings() == [Ending.DEFER] * 2
         assert office.troubles == []

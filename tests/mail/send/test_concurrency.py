@@ -6,14 +6,14 @@ from uuid import uuid4
 
 import pytest
 
-from mailqueue.mail.send.concurrency import FEW, Mail, Share, Slots
+from mailqueue.mail.send.concurrency import MAX_UNPROVEN_ASIDE, AccountSlots, Mail, Slots
 
 pytestmark = pytest.mark.anyio
 
 
-def known() -> Share:
-    share = Share()
-    share.is_stranger = False
+def known() -> AccountSlots:
+    share = AccountSlots()
+    share.is_unproven = False
     return share
 
 
@@ -21,7 +21,7 @@ def mails(count: int) -> list[Mail]:
     return [(uuid4(), 1) for _ in range(count)]
 
 
-def owned(some: Iterable[Mail], share: Share) -> list[tuple[Mail, Share]]:
+def owned(some: Iterable[Mail], share: AccountSlots) -> list[tuple[Mail, AccountSlots]]:
     return [(mail, share) for mail in some]
 
 
@@ -41,7 +41,7 @@ async def test_a_lone_line_leaves_a_quarter_of_the_slots_to_others() -> None:
 
 async def test_one_slot_is_enough_to_send() -> None:
     assert await Slots(1).take(16, known()) == 1
-    assert await Slots(1).take(16, Share()) == 1
+    assert await Slots(1).take(16, AccountSlots()) == 1
 
 
 async def test_never_more_slots_are_out_than_there_are() -> None:
@@ -58,7 +58,7 @@ async def test_a_freed_slot_goes_to_who_waits() -> None:
     waiting = asyncio.create_task(slots.take(2, one))
     assert await is_stuck(waiting)
 
-    slots.end(owned(mails(2), one))
+    slots.release(owned(mails(2), one))
 
     async with asyncio.timeout(30):
         assert await waiting == 2
@@ -107,14 +107,14 @@ async def test_who_stops_when_it_was_just_served_gives_it_back() -> None:
 async def test_strangers_share_one_half_until_they_answer() -> None:
     """Any number of servers that never answer leave the other half to those that do."""
     slots = Slots(8)
-    strangers = [Share() for _ in range(4)]
+    strangers = [AccountSlots() for _ in range(4)]
     for stranger in strangers:
         assert await slots.take(1, stranger) == 1
-    waiting = asyncio.create_task(slots.take(1, Share()))
+    waiting = asyncio.create_task(slots.take(1, AccountSlots()))
     assert await is_stuck(waiting)
     assert await slots.take(2, known()) == 2
 
-    slots.greet(strangers[0])
+    slots.mark_responsive(strangers[0])
 
     async with asyncio.timeout(30):
         assert await waiting == 1
@@ -123,23 +123,23 @@ async def test_strangers_share_one_half_until_they_answer() -> None:
 async def test_who_came_and_was_known_leaves_strangers_their_half() -> None:
     slots = Slots(8)
     for _ in range(3):
-        (mail,), share = mails(1), Share()
+        (mail,), share = mails(1), AccountSlots()
         assert await slots.take(1, share) == 1
-        slots.end(owned([mail], share))
-        slots.greet(share)
+        slots.release(owned([mail], share))
+        slots.mark_responsive(share)
 
     for _ in range(4):
-        assert await slots.take(1, Share()) == 1
-    assert await is_stuck(asyncio.create_task(slots.take(1, Share())))
+        assert await slots.take(1, AccountSlots()) == 1
+    assert await is_stuck(asyncio.create_task(slots.take(1, AccountSlots())))
 
 
 async def test_a_slot_that_no_mail_was_marked_for_tried_no_stranger() -> None:
     slots, hangs = Slots(64), known()
     under_way = mails(await slots.take(8, hangs))
     slots.set_aside(under_way, hangs)
-    slots.estrange(hangs)
-    for share in (Share(), hangs):
-        for _ in range(FEW + 1):
+    slots.mark_unresponsive(hangs)
+    for share in (AccountSlots(), hangs):
+        for _ in range(MAX_UNPROVEN_ASIDE + 1):
             async with asyncio.timeout(30):
                 assert await slots.take(1, share) == 1
             slots.give_back(1, share)
@@ -150,21 +150,21 @@ async def test_who_falls_silent_is_a_stranger_again_until_it_answers() -> None:
     assert await slots.take(4, silent) == 4
     slots.set_aside(under_way, silent)
 
-    slots.estrange(silent)
+    slots.mark_unresponsive(silent)
     assert await slots.take(4, silent) == 1  # to try whether one connection was at fault
     waiting = asyncio.create_task(slots.take(4, silent))
     assert await is_stuck(waiting)
 
-    slots.greet(silent)
+    slots.mark_responsive(silent)
 
     assert await waiting == 4
     assert await slots.take(8, known()) == 3
 
 
-@pytest.mark.parametrize(("others", "most"), [(0, FEW), (2, 2)])
+@pytest.mark.parametrize(("others", "most"), [(0, MAX_UNPROVEN_ASIDE), (2, 2)])
 async def test_a_stranger_has_one_mail_that_moves_and_few_that_hang(others: int, most: int) -> None:
     """Fewer where much hangs already."""
-    slots, stranger = Slots(8), Share()
+    slots, stranger = Slots(8), AccountSlots()
     for other in [known() for _ in range(others)]:
         assert await slots.take(8, other) == 6
         slots.set_aside(mails(6), other)
@@ -199,7 +199,7 @@ async def test_mail_that_was_set_aside_gives_its_place_back_when_it_ends() -> No
         (mail,) = mails(1)
         slots.set_aside([mail, mail], silent)
         assert len(slots._aside) == 1
-        slots.end(owned([mail], silent))
+        slots.release(owned([mail], silent))
 
     assert len(slots._aside) == 0
     assert (silent.held, silent.aside) == (0, 0)
@@ -224,11 +224,11 @@ async def test_servers_that_fall_silent_one_after_the_other_never_hold_everythin
         silent, under_way = known(), mails(64)
         taken = await slots.take(64, silent)
         slots.set_aside(under_way[:taken], silent)
-        slots.estrange(silent)
+        slots.mark_unresponsive(silent)
 
     assert len(slots._aside) == 128
     assert await slots.take(4, known()) == 4
-    assert await slots.take(1, Share()) == 1  # nor do they take the places of strangers
+    assert await slots.take(1, AccountSlots()) == 1  # nor do they take the places of strangers
 
 
 async def test_what_cannot_be_set_aside_is_known_to_be_silent_until_it_ends() -> None:
@@ -244,7 +244,7 @@ async def test_what_cannot_be_set_aside_is_known_to_be_silent_until_it_ends() ->
 
     slots.set_aside([stuck], shares[4])
 
-    assert (len(slots._aside), slots.count_silent) == (4, 5)
-    slots.end(owned([stuck], shares[4]))
-    assert slots.count_silent == 4
+    assert (len(slots._aside), slots.stalled_count) == (4, 5)
+    slots.release(owned([stuck], shares[4]))
+    assert slots.stalled_count == 4
     assert await slots.take(2, shares[5]) == 1

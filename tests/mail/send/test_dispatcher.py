@@ -1,4 +1,4 @@
-"""Lines come with the mail of an account, and go when it has had none for a while."""
+"""Senders come with the mail of an account, and go when it has had none for a while."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,11 +7,11 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.mail.send.context import Account
-from mailqueue.mail.send.dispatcher import MOST_DOUBTFUL, Lines
-from mailqueue.mail.send.stall_detector import Awake
+from mailqueue.mail.send.context import SendAccount
+from mailqueue.mail.send.dispatcher import MAX_STALLED_EMAILS, Dispatcher
+from mailqueue.mail.send.stall_detector import ActiveClock
 from mailqueue.senders.model import Identity
-from tests.mail.claims import SENDER, claimed, parcel
+from tests.mail.claims import SENDER, claimed, loaded
 from tests.mail.send.office import AWAY, Office, Server, until
 
 pytestmark = pytest.mark.anyio
@@ -24,11 +24,11 @@ class Accounts:
     server: Server
     wants_tags: bool = False
     read: list[int] = field(default_factory=list)
-    lines: Lines | None = None
+    lines: Dispatcher | None = None
 
-    async def find(self, account_id: int) -> Account:
+    async def find(self, account_id: int) -> SendAccount:
         self.read.append(account_id)
-        return Account(
+        return SendAccount(
             account_id,
             1,
             Identity(SENDER),
@@ -40,12 +40,14 @@ class Accounts:
 
     async def tags(self, _: Sequence[UUID]) -> Mapping[UUID, tuple[str, ...]]:
         assert self.lines is not None
-        self.lines.forget()  # as may happen while the database is asked
+        self.lines.drop_idle()  # as may happen while the database is asked
         return {}
 
 
-def lines_to(accounts: Accounts, office: Office) -> Lines:
-    accounts.lines = Lines(office.desk(), accounts.find, Awake(), read_tags=accounts.tags)
+def lines_to(accounts: Accounts, office: Office) -> Dispatcher:
+    accounts.lines = Dispatcher(
+        office.desk(), accounts.find, ActiveClock(), read_tags=accounts.tags
+    )
     return accounts.lines
 
 
@@ -53,14 +55,14 @@ async def test_accounts_without_mail_are_forgotten_and_read_again() -> None:
     office, accounts = Office(idle_s=0.01), Accounts(Server())
     lines = lines_to(accounts, office)
     for account in range(3):
-        await lines.deal([parcel(email=claimed(assigned_to=account))])
+        await lines.dispatch([loaded(email=claimed(assigned_to=account))])
     await until(lambda: len(office.settled) == 3)
     await until(lambda: all(line.is_idle for line in lines._by_account.values()))
 
-    lines.forget()
+    lines.drop_idle()
 
     assert lines._by_account == {}
-    await lines.deal([parcel(email=claimed(assigned_to=1))])
+    await lines.dispatch([loaded(email=claimed(assigned_to=1))])
     await until(lambda: len(office.settled) == 4)
     assert accounts.read == [0, 1, 2, 1]
     await lines.close()
@@ -70,9 +72,9 @@ async def test_no_line_with_mail_or_a_connection_is_forgotten() -> None:
     office, server = Office(), Server()
     lines = lines_to(Accounts(server), office)
     server.gate.clear()
-    await lines.deal([parcel(email=claimed(assigned_to=1)) for _ in range(3)])
+    await lines.dispatch([loaded(email=claimed(assigned_to=1)) for _ in range(3)])
 
-    lines.forget()
+    lines.drop_idle()
 
     assert len(lines._by_account) == 1
     server.gate.set()
@@ -84,14 +86,14 @@ async def test_mail_for_a_server_that_failed_last_keeps_no_other_from_coming() -
     """From the first moment: it comes back again and again while the server hangs."""
     office, server = Office(), Server(opens=[AWAY])
     lines = lines_to(Accounts(server), office)
-    await lines.deal([parcel(email=claimed(assigned_to=1))])
+    await lines.dispatch([loaded(email=claimed(assigned_to=1))])
     await until(lambda: office.troubles == ["connection refused"])
     server.gate.clear()  # now it says nothing at all
 
-    await lines.deal([parcel(email=claimed(assigned_to=1)) for _ in range(50)])
+    await lines.dispatch([loaded(email=claimed(assigned_to=1)) for _ in range(50)])
 
     assert len(lines._by_account[1]) == 50
-    assert lines.held() == 0
+    assert lines.waiting_count() == 0
     server.gate.set()
     await lines.close()
 
@@ -99,17 +101,17 @@ async def test_mail_for_a_server_that_failed_last_keeps_no_other_from_coming() -
 async def test_a_greeting_does_not_end_the_doubt_about_a_server_that_answers_no_mail() -> None:
     office, server = Office(), Server(hangs=9)
     lines = lines_to(Accounts(server), office)
-    await lines.deal([parcel(email=claimed(assigned_to=1)) for _ in range(50)])
+    await lines.dispatch([loaded(email=claimed(assigned_to=1)) for _ in range(50)])
     line = lines._by_account[1]
     await until(lambda: server.groups == [1])
-    office.clock.move(office.stranger_s + 1)
+    office.clock.move(office.unproven_stall_s + 1)
 
-    line.relieve()  # one more connection finds out whether it was that mail's fault
+    line.check_stalls()  # one more connection finds out whether it was that mail's fault
 
     await until(lambda: server.groups == [1, 1])
-    assert line._silence.seconds() == 0
+    assert line._replies.silent_s() == 0
     assert len(line) == 48
-    assert lines.held() == 0
+    assert lines.waiting_count() == 0
     await lines.abandon(within=0)
 
 
@@ -117,15 +119,15 @@ async def test_mail_that_waits_for_silent_servers_is_bounded_for_all_of_them_tog
     office, server = Office(), Server(hangs=9)
     lines = lines_to(Accounts(server), office)
     for account in range(4):
-        mails = [parcel(email=claimed(assigned_to=account)) for _ in range(MOST_DOUBTFUL // 2)]
-        await lines.deal(mails)
+        mails = [loaded(email=claimed(assigned_to=account)) for _ in range(MAX_STALLED_EMAILS // 2)]
+        await lines.dispatch(mails)
     await until(lambda: len(server.groups) == 4)
-    office.clock.move(office.stranger_s / 2)
+    office.clock.move(office.unproven_stall_s / 2)
 
     for line in lines._by_account.values():
-        line.relieve()
+        line.check_stalls()
 
-    assert lines.held() == MOST_DOUBTFUL - 4  # those under way wait no more
+    assert lines.waiting_count() == MAX_STALLED_EMAILS - 4  # those under way wait no more
     await lines.abandon(within=0)
 
 
@@ -133,7 +135,7 @@ async def test_mail_never_goes_to_a_line_that_was_forgotten_meanwhile() -> None:
     office, accounts = Office(), Accounts(Server(), wants_tags=True)
     lines = lines_to(accounts, office)
 
-    await lines.deal([parcel(email=claimed(assigned_to=1))])
+    await lines.dispatch([loaded(email=claimed(assigned_to=1))])
 
     assert [line.is_idle for line in lines._by_account.values()] == [False]
     await until(lambda: len(office.settled) == 1)

@@ -3,7 +3,7 @@
 import pytest
 
 from mailqueue.mail.send.concurrency import Slots
-from tests.mail.claims import parcel
+from tests.mail.claims import loaded
 from tests.mail.send.office import Office, Server, introduce, line_to, until
 
 pytestmark = pytest.mark.anyio
@@ -25,14 +25,14 @@ async def test_how_many_mails_a_connection_takes_follows_its_server(
     office = Office(slots=Slots(64))
     async with line_to(Server(), office, most=connections) as line:
         await introduce(line, office)
-        line._pace = pace
-        assert line._group() == group
+        line._seconds_per_email = pace
+        assert line._group_size() == group
 
 
 async def test_the_pace_of_a_server_is_what_a_mail_took_last() -> None:
     office, server = Office(), Server(pause=0.01)
     async with line_to(server, office) as line:
-        line.add([parcel()])
-        await until(lambda: len(office.settled) == 1 and line._pace > 0)
+        line.add([loaded()])
+        await until(lambda: len(office.settled) == 1 and line._seconds_per_email > 0)
 
-        assert line._pace >= 0.01
+        assert line._seconds_per_email >= 0.01

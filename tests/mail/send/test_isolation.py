@@ -15,12 +15,12 @@ from psycopg import errors
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.enqueue import NewEmail, enqueue
 from mailqueue.mail.message import tracking
-from mailqueue.mail.model import EmailContent, Ending, LogStatus, Parcel
-from mailqueue.mail.send import dispatcher
-from mailqueue.mail.send.context import Account
+from mailqueue.mail.model import EmailContent, Ending, LoadedEmail, LogStatus
+from mailqueue.mail.send import load
+from mailqueue.mail.send.context import SendAccount
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.mail.send.store.outcomes import write_down
-from mailqueue.mail.send.worker import Courier
+from mailqueue.mail.send.worker import SendWorker
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.concurrency.running import account_at, session, until, until_nothing_is_queued
@@ -142,7 +142,7 @@ async def test_what_fails_while_a_batch_is_read_fails_that_mail_alone(
     database: DatabaseSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An error of ours, too: it is logged once with its place, and the worker lives."""
-    logged = log_of(dispatcher, monkeypatch)
+    logged = log_of(load, monkeypatch)
     async with scripted() as server, session(database) as conn:
         await account_at(conn, server)
         mails = await make.queued_emails(conn, 5)
@@ -172,12 +172,10 @@ async def test_what_fails_while_links_are_put_in_fails_that_mail_alone(
 ) -> None:
     logged = log_of(tracking, monkeypatch)
 
-    async def dressed(_: Conn, parcels: list[Parcel], **__: Any) -> list[Parcel]:
-        if any(
-            one.content is not None and "odd" in (one.content.html_body or "") for one in parcels
-        ):
+    async def dressed(_: Conn, mails: list[LoadedEmail], **__: Any) -> list[LoadedEmail]:
+        if any(one.content is not None and "odd" in (one.content.html_body or "") for one in mails):
             raise RecursionError
-        return parcels
+        return mails
 
     monkeypatch.setattr(tracking, "dressed", dressed)
     async with scripted() as server, session(database) as conn:
@@ -189,7 +187,7 @@ async def test_what_fails_while_links_are_put_in_fails_that_mail_alone(
             assert not running.done()
         [(_, reason)] = await make.rows(conn, REASONS)
     assert reason == "RecursionError while composing"
-    assert logged.getvalue().count(b"dressing.failed") == 1
+    assert logged.getvalue().count(b"tracking.failed") == 1
 
 
 async def test_an_account_that_cannot_be_read_keeps_no_other_from_sending(
@@ -200,14 +198,14 @@ async def test_an_account_that_cannot_be_read_keeps_no_other_from_sending(
         other = await make.project(conn, "tenantb")
         await make.sender_account(conn, project_id=other, smtp_port=server.port)
         waiting = await make.queued_email(conn)
-        genuine = Courier._find_account
+        genuine = SendWorker._find_account
 
-        async def find(self: Courier, account_id: int) -> Account:
+        async def find(self: SendWorker, account_id: int) -> SendAccount:
             if account_id == odd:
                 raise TypeError("odd")
             return await genuine(self, account_id)
 
-        monkeypatch.setattr(Courier, "_find_account", find)
+        monkeypatch.setattr(SendWorker, "_find_account", find)
         await make.queued_email(conn, project="tenantb")
         async with courier(database, tmp_path) as running:
 

@@ -3,7 +3,7 @@
 import pytest
 
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.model import Ending, Mark, MarkVerdict, RecipientSettlement
+from mailqueue.mail.model import Ending, Mark, MarkVerdict, RecipientOutcome
 from tests import make
 from tests.queue.acting import claim, due_now, mark, row, settle
 
@@ -135,7 +135,7 @@ async def test_the_last_recipient_left_is_the_one_looked_at(conn: Conn) -> None:
     await make.queued_email(conn, cc=["cy@example.com"])
     worker = await make.worker(conn)
     taken = await claim(conn, worker)
-    accepted = RecipientSettlement("ann@example.com", "sent", None, None, hard=False)
+    accepted = RecipientOutcome("ann@example.com", "sent", None, None, hard=False)
     await settle(conn, taken, Ending.RETRY, spent=1, left=1, recipients=(accepted,))
     await due_now(conn)
     await unsubscribe(conn, "ann@example.com")

@@ -5,16 +5,15 @@ from datetime import timedelta
 import pytest
 
 from mailqueue.core.verdict import Accepted, AllRefused, Kind, Refused, Rejected, Stage
-from mailqueue.mail.model import Ending, LogStatus, RecipientSettlement, Settlement
+from mailqueue.mail.model import Ending, LogStatus, RecipientOutcome, SendOutcome
 from mailqueue.mail.send.outcomes import (
     LIMIT_WAIT,
-    MOST_POLICY_ATTEMPTS,
+    MAX_POLICY_ATTEMPTS,
     RESEND_WAIT,
-    Handed,
-    blame_of,
-    settlement_of,
+    account_failure_of,
+    outcome_of,
 )
-from tests.mail.claims import claimed, handed
+from tests.mail.claims import attempt
 
 NO_STAGE_OF_ITS_OWN = (Stage.MAIL, Stage.RCPT, Stage.DATA, Stage.DOT)
 
@@ -51,8 +50,8 @@ def no(kind: Kind, stage: Stage = Stage.RCPT, code: str = "550", **more: object)
     return Rejected(kind, code, "no", stage, **more)  # type: ignore[arg-type]
 
 
-def judged(verdict: Accepted | Rejected | AllRefused, *addresses: str, **of: object) -> Settlement:
-    return settlement_of(handed(*addresses, **of), verdict, 12)
+def judged(verdict: Accepted | Rejected | AllRefused, *addresses: str, **of: object) -> SendOutcome:
+    return outcome_of(attempt(*addresses, **of), verdict, 12)
 
 
 def test_the_table_names_every_kind_at_every_stage() -> None:
@@ -154,9 +153,9 @@ def test_a_wait_the_server_asks_for_is_a_least_one() -> None:
 
 @pytest.mark.parametrize("kind", [Kind.ACCOUNT, Kind.INFRASTRUCTURE])
 def test_a_permanent_refusal_about_us_is_not_tried_for_days(kind: Kind) -> None:
-    last = judged(no(kind, code="550"), attempts=MOST_POLICY_ATTEMPTS)
-    before = judged(no(kind, code="550"), attempts=MOST_POLICY_ATTEMPTS - 1)
-    temporary = judged(no(kind, code="421"), attempts=MOST_POLICY_ATTEMPTS)
+    last = judged(no(kind, code="550"), number=MAX_POLICY_ATTEMPTS)
+    before = judged(no(kind, code="550"), number=MAX_POLICY_ATTEMPTS - 1)
+    temporary = judged(no(kind, code="421"), number=MAX_POLICY_ATTEMPTS)
 
     assert (last.ending, last.log, last.wait) == (Ending.FAILED, LogStatus.REJECTED, None)
     assert before.ending is temporary.ending is Ending.RETRY
@@ -169,8 +168,8 @@ def test_recipients_refused_for_good_fail_alone() -> None:
 
     assert (done.ending, done.spent, done.left, done.hard) == (Ending.SENT, 1, None, False)
     assert done.recipients == (
-        RecipientSettlement("a@example.org", "sent", None, None, hard=False),
-        RecipientSettlement("b@example.org", "failed", "no", "5.1.1", hard=True),
+        RecipientOutcome("a@example.org", "sent", None, None, hard=False),
+        RecipientOutcome("b@example.org", "failed", "no", "5.1.1", hard=True),
     )
 
 
@@ -219,11 +218,11 @@ def test_a_message_with_a_recipient_refused_for_now_waits_for_that_one() -> None
 
 def test_the_fence_is_passed_on() -> None:
     """Fence: what is written names the claim it was done under."""
-    mail = handed(claim_no=99)
+    mail = attempt()._replace(claim_no=99)
 
-    done = settlement_of(mail, Accepted("250", "ok"), 1)
+    done = outcome_of(mail, Accepted("250", "ok"), 1)
 
-    assert (done.id, done.claim_no) == (mail.email.id, 99)
+    assert (done.id, done.claim_no) == (mail.email_id, 99)
 
 
 @pytest.mark.parametrize("verdict", [Accepted("250", "ok"), no(Kind.TRANSIENT, code="451")])
@@ -231,11 +230,11 @@ def test_a_recipient_stopped_at_the_last_look_is_recorded_so(
     verdict: Accepted | Rejected,
 ) -> None:
     """Suppress: nobody is recorded as written to who was left out of the envelope."""
-    mail = Handed(claimed(recipients=2), "<1@x>", ("a@example.org",), True, ("b@example.org",))
+    mail = attempt("a@example.org")._replace(has_several=True, suppressed=("b@example.org",))
 
-    done = settlement_of(mail, verdict, 1)
+    done = outcome_of(mail, verdict, 1)
 
-    assert done.recipients[-1] == RecipientSettlement(
+    assert done.recipients[-1] == RecipientOutcome(
         "b@example.org", "suppressed", None, None, hard=False
     )
 
@@ -248,7 +247,7 @@ def test_the_account_is_blamed_for_what_is_its_own_or_its_servers(kind: Kind, st
     if stage is not Stage.RCPT:
         ours.add(Kind.TRANSIENT)
 
-    blame = blame_of(no(kind, stage))
+    blame = account_failure_of(no(kind, stage))
 
     assert (blame is not None) == (stage is not Stage.CONNECT and kind in ours)
 
@@ -257,6 +256,6 @@ def test_of_several_refusals_the_one_about_us_is_blamed() -> None:
     listed = Refused("bo@example.org", no(Kind.INFRASTRUCTURE))
     gone = Refused("ann@example.com", no(Kind.PERMANENT_RECIPIENT))
 
-    assert blame_of(AllRefused((gone, listed))) == listed
-    assert blame_of(AllRefused((gone,))) is None
-    assert blame_of(Accepted("250", "ok", refused=(listed,))) is None
+    assert account_failure_of(AllRefused((gone, listed))) == listed
+    assert account_failure_of(AllRefused((gone,))) is None
+    assert account_failure_of(Accepted("250", "ok", refused=(listed,))) is None

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.model import Ending, LogStatus, RecipientSettlement
+from mailqueue.mail.model import Ending, LogStatus, RecipientOutcome
 from mailqueue.mail.send.store.outcomes import write_down
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
@@ -24,8 +24,8 @@ from tests.queue.acting import (
 )
 
 pytestmark = pytest.mark.anyio
-GONE = RecipientSettlement("cy@example.com", "failed", "no such user", "5.1.1", hard=True)
-TAKEN = RecipientSettlement("ann@example.com", "sent", None, None, hard=False)
+GONE = RecipientOutcome("cy@example.com", "failed", "no such user", "5.1.1", hard=True)
+TAKEN = RecipientOutcome("ann@example.com", "sent", None, None, hard=False)
 
 
 async def logs(conn: Conn) -> list[tuple[Any, ...]]:
@@ -182,7 +182,7 @@ async def test_a_stopped_recipient_is_recorded_as_suppressed(conn: Conn) -> None
     await make.queued_email(conn, cc=["cy@example.com"])
     taken = await claim(conn, await make.worker(conn))
     await conn.execute("INSERT INTO mailqueue.unsubscribe_list (email) VALUES ('cy@example.com')")
-    stopped = RecipientSettlement("cy@example.com", "suppressed", None, None, hard=False)
+    stopped = RecipientOutcome("cy@example.com", "suppressed", None, None, hard=False)
 
     await settle(conn, taken, spent=1, log=LogStatus.SENT, recipients=(TAKEN, stopped))
 

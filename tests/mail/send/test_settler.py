@@ -11,7 +11,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, MarkVerdict
 from mailqueue.mail.send.concurrency import Slots
-from mailqueue.mail.send.settler import Scribe
+from mailqueue.mail.send.settler import Settler
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.mail.claims import claimed
@@ -46,23 +46,23 @@ class Desk:
         self.written: list[int] = []
         self.slots = Slots(slots)
         self.share = known()
-        self.scribe = Scribe(
+        self.settler = Settler(
             link,
             self.slots,
             worker=worker,
-            most=most,
+            batch=most,
             written=lambda outcomes: self.written.append(len(outcomes)),
         )
 
     async def hand_over(self, emails: list[ClaimedEmail]) -> None:
         """Take slots for mails and mark them."""
         assert await self.slots.take(len(emails), self.share) == len(emails)
-        marks = await self.scribe.mark(emails, self.share)
+        marks = await self.settler.mark(emails, self.share)
         assert {marks.of(one.id).verdict for one in emails} == {MarkVerdict.GO}
 
     def settle(self, *emails: ClaimedEmail) -> None:
         for email in emails:
-            self.scribe.settle(outcome(email, Ending.SENT, log=LogStatus.SENT))
+            self.settler.settle(outcome(email, Ending.SENT, log=LogStatus.SENT))
 
 
 @asynccontextmanager
@@ -71,7 +71,7 @@ async def writing(
 ) -> AsyncIterator[Desk]:
     link = Gated(database)
     desk = Desk(link, worker, slots=slots, most=most)
-    running = asyncio.create_task(desk.scribe.run())
+    running = asyncio.create_task(desk.settler.run())
     try:
         async with asyncio.timeout(60):
             yield desk
@@ -102,7 +102,7 @@ async def test_a_slot_is_held_until_the_outcome_is_written(database: DatabaseSet
         assert await is_stuck(waiting)
 
         desk.settle(*mails)
-        await desk.scribe.drained()
+        await desk.settler.drained()
 
         assert await waiting == 1
 
@@ -142,7 +142,7 @@ async def test_mail_is_not_handed_over_before_its_mark_is_durable(
         writing(database, worker) as desk,
     ):
         desk.link.gate.clear()
-        handing = desk.scribe.mark(mails, desk.share)
+        handing = desk.settler.mark(mails, desk.share)
         for _ in range(20):
             await asyncio.sleep(0)
         assert not handing.done()
@@ -162,7 +162,7 @@ async def test_what_comes_while_a_group_is_written_goes_together(
                 await asyncio.sleep(0)
             desk.settle(*mails[1:])
             desk.link.gate.set()
-            await desk.scribe.drained()
+            await desk.settler.drained()
 
         assert desk.written == [1, 3]
 
@@ -176,7 +176,7 @@ async def test_an_outcome_waits_only_shortly_for_others_on_the_wire(
             desk.written.clear()
 
             desk.settle(mails[0])
-            await desk.scribe.drained()
+            await desk.settler.drained()
 
         assert desk.written == [1]
 
@@ -189,14 +189,14 @@ async def test_who_waits_for_slots_hurries_what_would_free_them(
         writing(database, worker, slots=4) as desk,
     ):
         await desk.hand_over(mails)
-        desk.scribe._linger = 0.0  # as after a quick commit
+        desk.settler._linger = 0.0  # as after a quick commit
         desk.settle(mails[0])
-        in_no_hurry = desk.scribe._due_at
+        in_no_hurry = desk.settler._due_at
 
         waiting = asyncio.create_task(desk.slots.take(1, desk.share))
         await is_stuck(waiting)
 
-        assert desk.scribe._due_at < in_no_hurry
+        assert desk.settler._due_at < in_no_hurry
         assert await waiting == 1
 
 
@@ -204,11 +204,11 @@ async def test_groups_are_bounded_and_nothing_is_left(database: DatabaseSettings
     async with claimed_mail(database, 8) as (_, worker, mails):
         async with writing(database, worker, most=3) as desk:
             desk.settle(*mails)
-            assert len(desk.scribe) == 8
-            await desk.scribe.drained()
+            assert len(desk.settler) == 8
+            await desk.settler.drained()
 
         assert desk.written == [3, 3, 2]
-        assert len(desk.scribe) == 0
+        assert len(desk.settler) == 0
 
 
 async def test_drained_waits_for_the_write_not_for_the_handing_in(
@@ -218,7 +218,7 @@ async def test_drained_waits_for_the_write_not_for_the_handing_in(
         async with writing(database, worker) as desk:
             desk.link.gate.clear()
             desk.settle(*mails)
-            draining = asyncio.create_task(desk.scribe.drained())
+            draining = asyncio.create_task(desk.settler.drained())
             for _ in range(5):
                 await asyncio.sleep(0)
             assert not draining.done()
@@ -235,7 +235,7 @@ async def test_requests_made_together_are_answered_by_one_commit(
         claimed_mail(database, 4) as (_, worker, mails),
         writing(database, worker) as desk,
     ):
-        answers = await asyncio.gather(*(desk.scribe.mark([email], desk.share) for email in mails))
+        answers = await asyncio.gather(*(desk.settler.mark([email], desk.share) for email in mails))
 
         assert desk.link.calls == 1
     assert {marks.of(one.id).verdict for marks in answers for one in mails} == {MarkVerdict.GO}
@@ -246,14 +246,14 @@ async def test_a_worker_declared_lost_may_hand_nothing_over(database: DatabaseSe
     async with claimed_mail(database, 1) as (conn, worker, mails):
         await lose(conn, worker)
         async with writing(database, worker) as desk:
-            marks = await desk.scribe.mark(mails, desk.share)
+            marks = await desk.settler.mark(mails, desk.share)
 
     assert marks.of(mails[0].id).verdict is MarkVerdict.LOST
 
 
 async def test_forgetting_what_holds_no_slot_frees_none() -> None:
     slots = Slots(2)
-    scribe = Scribe(NOWHERE, slots, worker=1, most=200, written=lambda _: None)
+    scribe = Settler(NOWHERE, slots, worker=1, batch=200, written=lambda _: None)
     email = claimed()
 
     scribe.forget(email.id, email.claim_no)
@@ -266,8 +266,8 @@ async def test_a_lost_mail_frees_its_slot(database: DatabaseSettings) -> None:
         await lose(conn, worker)
         async with writing(database, worker, slots=1) as desk:
             assert await desk.slots.take(1, desk.share) == 1
-            await desk.scribe.mark(mails, desk.share)
+            await desk.settler.mark(mails, desk.share)
 
-            desk.scribe.forget(mails[0].id, mails[0].claim_no)
+            desk.settler.forget(mails[0].id, mails[0].claim_no)
 
             assert await desk.slots.take(1, desk.share) == 1

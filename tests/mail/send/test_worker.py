@@ -28,7 +28,7 @@ async def courier(database: DatabaseSettings, data: Path) -> AsyncIterator["asyn
     settings = load_settings(database_url=database.url, data=data)
     stop = asyncio.Event()
     running = asyncio.create_task(
-        sending.build_courier(settings, launch_id=uuid4()).run(stop), name="courier"
+        sending.build_send_worker(settings, launch_id=uuid4()).run(stop), name="courier"
     )
     try:
         yield running

@@ -33,7 +33,7 @@ async def test_outcomes_refused_for_a_while_are_written_in_the_end(
 
         await conn.execute(BACK)
 
-        await desk.scribe.drained()
+        await desk.settler.drained()
         assert desk.written == [1]
         assert await make.scalar(conn, "SELECT status FROM mailqueue.email_history") == "sent"
 
@@ -41,11 +41,11 @@ async def test_outcomes_refused_for_a_while_are_written_in_the_end(
 async def test_what_is_refused_for_long_ends_the_worker(
     database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settler, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(settler, "RETRY_SECONDS", 0.1)
     async with claimed_mail(database, 1) as (conn, worker, mails):
         await conn.execute(AWAY)
         desk = Desk(Gated(database), worker, slots=8, most=200)
         desk.settle(*mails)
 
         with pytest.raises(UndefinedTable):
-            await desk.scribe.run()
+            await desk.settler.run()

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpChannel, SmtpTransport
 from mailqueue.core.verdict import Rejected, Verdict
-from mailqueue.ports.transport import Envelope, Outgoing
+from mailqueue.ports.transport import Envelope, SendAttempt
 from mailqueue.smtp.client.session import TlsMode
 from mailqueue.smtp.client.timeouts import SmtpTimeouts
 
@@ -19,13 +19,13 @@ def mail(
     body: bytes = BODY,
     sender: str = "bounce@example.org",
     needs_smtputf8: bool = False,
-) -> Outgoing:
+) -> SendAttempt:
     """Make one mail; without recipients it goes to `ann@example.com`."""
     envelope = Envelope(sender, recipients or ("ann@example.com",), needs_smtputf8)
-    return Outgoing(uuid4(), envelope, body)
+    return SendAttempt(uuid4(), envelope, body)
 
 
-def mails(count: int, body: bytes = BODY) -> list[Outgoing]:
+def mails(count: int, body: bytes = BODY) -> list[SendAttempt]:
     """Make mails to `user0@example.com` and so on."""
     return [mail(f"user{number}@example.com", body=body) for number in range(count)]
 
@@ -37,7 +37,7 @@ class Reports:
         self.ids: list[UUID] = []
         self.verdicts: list[Verdict] = []
 
-    def __call__(self, mail: Outgoing, verdict: Verdict, took_ms: int) -> None:
+    def __call__(self, mail: SendAttempt, verdict: Verdict, took_ms: int) -> None:
         assert took_ms >= 0
         self.ids.append(mail.email_id)
         self.verdicts.append(verdict)
@@ -55,7 +55,7 @@ def yes() -> bool:
 
 
 async def send(
-    channel: SmtpChannel, batch: Sequence[Outgoing], *, may_finish: Callable[[], bool] = yes
+    channel: SmtpChannel, batch: Sequence[SendAttempt], *, may_finish: Callable[[], bool] = yes
 ) -> Reports:
     """Send the batch and check that each mail was reported once and in order."""
     reports = Reports()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from mailqueue.core.verdict import Verdict
-from mailqueue.ports.transport import Outgoing
+from mailqueue.ports.transport import SendAttempt
 from mailqueue.smtp.client.conversation import Conversation
 from mailqueue.smtp.client.envelope import Offered
 from tests.smtp.client.sending import PATIENT
@@ -109,13 +109,13 @@ class TruthfulServer:
 
 
 async def simulate(
-    server: TruthfulServer, batch: list[Outgoing], *, grouped: bool, cuts: Iterator[int]
+    server: TruthfulServer, batch: list[SendAttempt], *, grouped: bool, cuts: Iterator[int]
 ) -> list[Verdict]:
     """Send the batch to the server; `cuts` says how many bytes arrive at a time."""
     verdicts: list[Verdict] = []
-    order: list[Outgoing] = []
+    order: list[SendAttempt] = []
 
-    def report(mail: Outgoing, verdict: Verdict, _: int) -> None:
+    def report(mail: SendAttempt, verdict: Verdict, _: int) -> None:
         order.append(mail)
         verdicts.append(verdict)
 

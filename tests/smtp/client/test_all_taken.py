@@ -5,7 +5,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mailqueue.ports.transport import Envelope, Outgoing
+from mailqueue.ports.transport import Envelope, SendAttempt
 from mailqueue.smtp.client.envelope import Offered, Plan, plan
 from mailqueue.smtp.client.replies import Malformed, Reply, ReplyReader
 from mailqueue.smtp.client.transaction import Then, Transaction, take_all
@@ -21,7 +21,7 @@ NEAR_YES = st.tuples(*(st.one_of(st.just(line), LINES) for line in YES)).map("".
 
 def transaction(*, handed_over: bool = False) -> Transaction:
     envelope = Envelope("shop@example.com", ("ann@example.org",))
-    planned = plan(Outgoing(UUID(int=1), envelope, b"To: ann\r\n\r\nhello\r\n"), Offered(True))
+    planned = plan(SendAttempt(UUID(int=1), envelope, b"To: ann\r\n\r\nhello\r\n"), Offered(True))
     assert isinstance(planned, Plan)
     made = Transaction(planned, grouped=True, started=0.0)
     if handed_over:

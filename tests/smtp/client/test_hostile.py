@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage, Verdict
-from mailqueue.ports.transport import Outgoing
+from mailqueue.ports.transport import SendAttempt
 from tests.smtp.client.scripted import PLAIN_EHLO, USUAL_EHLO, Answer, scripted
 from tests.smtp.client.sending import channel_to, mail, mails, send
 from tests.smtp.client.simulated import TruthfulServer, simulate
@@ -37,7 +37,7 @@ EXTRA = st.sampled_from(
 )
 
 
-def batch_of(count: int) -> list[Outgoing]:
+def batch_of(count: int) -> list[SendAttempt]:
     return [mail(f"u{n}@example.com", sender=f"m{n}@example.org") for n in range(count)]
 
 

@@ -15,7 +15,7 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import json_answer
 from mailqueue.contract.emails import Email, Event
 from mailqueue.core.errors import Conflict, Unavailable
-from mailqueue.mail.message.preview import Library, composed, find_letter
+from mailqueue.mail.message.preview import MessageSources, build_preview, find_email
 from mailqueue.tenants.model import Scope
 
 _EVENTS: Mapping[str, str] = MappingProxyType(
@@ -78,13 +78,13 @@ async def dump(call: Call) -> Response:
 
 async def _source(call: Call) -> str:
     email_id = call.id("message_id")
-    shown = await find_letter(call.connection, project_id=call.caller.project_id, email_id=email_id)
-    library = Library(call.services.shelf, call.services.sheets)
+    shown = await find_email(call.connection, project_id=call.caller.project_id, email_id=email_id)
+    library = MessageSources(call.services.storage, call.services.sheets)
     try:
-        letter = await composed(call.connection, library, shown)
+        letter = await build_preview(call.connection, library, shown)
     except (ValueError, Conflict, Unavailable):
         return ""  # it says nothing any more, or not now
-    return letter.outgoing.message.decode("utf-8", "replace")
+    return letter.message.decode("utf-8", "replace")
 
 
 def _kind(boxes: Iterable[tuple[str, str, str | None]], kind: str) -> list[dict[str, Any]]:

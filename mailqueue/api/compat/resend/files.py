@@ -10,7 +10,7 @@ from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import json_answer
 from mailqueue.core.errors import NotFound, Unavailable
-from mailqueue.mail.message.preview import fetched, find_letter
+from mailqueue.mail.message.preview import fetched, find_email
 from mailqueue.tenants.model import Scope
 
 _PATH = "/emails/{email_id}/attachments"
@@ -32,9 +32,9 @@ async def download(call: Call) -> Response:
     """Return one file itself, to who has the key."""
     shown, place = await _one(call)
     project_id, email_id = call.caller.project_id, call.id("email_id")
-    letter = await find_letter(call.connection, project_id=project_id, email_id=email_id)
-    shelf = call.services.shelf
-    parcel = await fetched(call.connection, shelf, letter.parcel, project_id=project_id)
+    letter = await find_email(call.connection, project_id=project_id, email_id=email_id)
+    shelf = call.services.storage
+    parcel = await fetched(call.connection, shelf, letter.email, project_id=project_id)
     if parcel.fault is not None:
         raise Unavailable(parcel.fault.reason)
     name = quote(shown["filename"])

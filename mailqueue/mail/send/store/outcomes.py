@@ -18,8 +18,8 @@ from mailqueue.mail.model import (
     Mark,
     Marks,
     MarkVerdict,
-    RecipientSettlement,
-    Settlement,
+    RecipientOutcome,
+    SendOutcome,
 )
 from mailqueue.telemetry.log import get_logger
 
@@ -61,7 +61,7 @@ async def write_down(
     conn: Conn,
     worker: int,
     *,
-    settled: Sequence[Settlement] = (),
+    settled: Sequence[SendOutcome] = (),
     new: Sequence[ClaimedEmail] = (),
     opened: Sequence[tuple[UUID, int]] = (),
 ) -> Written:
@@ -83,7 +83,7 @@ async def write_down(
     return Written(marked.marks, [*moved_on, *marked.moved_on])
 
 
-async def _write_alone(conn: Conn, worker: int, one: Settlement) -> Written:
+async def _write_alone(conn: Conn, worker: int, one: SendOutcome) -> Written:
     try:
         return await _write_together(conn, worker, settled=[one])
     except _OF_ONE:
@@ -91,7 +91,7 @@ async def _write_alone(conn: Conn, worker: int, one: Settlement) -> Written:
         return await _write_together(conn, worker, settled=[_bare(one)])
 
 
-def _bare(one: Settlement) -> Settlement:
+def _bare(one: SendOutcome) -> SendOutcome:
     """Return an outcome without the words and numbers that others wrote. Pure."""
     said = (one.reason or "").encode("ascii", "replace").decode()
     return one._replace(
@@ -111,7 +111,7 @@ async def _write_together(
     conn: Conn,
     worker: int,
     *,
-    settled: Sequence[Settlement] = (),
+    settled: Sequence[SendOutcome] = (),
     new: Sequence[ClaimedEmail] = (),
     opened: Sequence[tuple[UUID, int]] = (),
 ) -> Written:
@@ -148,7 +148,7 @@ def _marked(new: Sequence[ClaimedEmail], opened: Sequence[tuple[UUID, int]]) -> 
     }
 
 
-def _columns(group: Sequence[Settlement]) -> dict[str, str]:
+def _columns(group: Sequence[SendOutcome]) -> dict[str, str]:
     sent = {
         "ids": arrays.uuids([one.id for one in group]),
         "claims": arrays.integers([one.claim_no for one in group]),
@@ -173,12 +173,12 @@ def _columns(group: Sequence[Settlement]) -> dict[str, str]:
     }
 
 
-def _is_sent(one: Settlement) -> bool:
+def _is_sent(one: SendOutcome) -> bool:
     return one.ending is Ending.SENT and one.log is LogStatus.SENT and not one.hard
 
 
 def _columns_of_recipients(
-    several: Sequence[tuple[Settlement, RecipientSettlement]],
+    several: Sequence[tuple[SendOutcome, RecipientOutcome]],
 ) -> dict[str, str]:
     return {
         "ids": arrays.uuids([one.id for one, _ in several]),

@@ -1,0 +1,65 @@
+"""Loads claimed emails: their contents, recipients and templates, in one round trip a batch."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from uuid import UUID
+
+from mailqueue.db.faults import concerns_rows
+from mailqueue.db.fetch import Conn
+from mailqueue.mail.message.render import key_of, templates_of
+from mailqueue.mail.message.tracking import Call
+from mailqueue.mail.model import ClaimedEmail, FileFault, LoadedEmail, Recipient
+from mailqueue.mail.send.store import claims as claims_store
+from mailqueue.telemetry.log import get_logger
+from mailqueue.templates.cache import Key, Sheet, Sheets
+
+log = get_logger(__name__)
+
+
+async def load_emails(
+    call: Call, claimed: Sequence[ClaimedEmail], templates: Sheets
+) -> list[LoadedEmail]:
+    """Return the claimed emails with their contents, in order; one that cannot be read has a fault.
+
+    `call` runs a function with a connection, and again if the connection broke.
+    """
+    try:
+        return await call(partial(_read, claimed=claimed, templates=templates))
+    except Exception as exc:
+        if not concerns_rows(exc):
+            raise
+        if len(claimed) == 1:
+            (email,) = claimed
+            log.exception("email.unreadable", email_id=str(email.id))
+            reason = f"{type(exc).__name__} while what it says was read"
+            return [LoadedEmail(email, None, fault=FileFault(reason, is_lasting=True))]
+    # One of them cannot be read: alone it fails alone.
+    return [one for email in claimed for one in await load_emails(call, [email], templates)]
+
+
+async def _read(
+    conn: Conn, claimed: Sequence[ClaimedEmail], templates: Sheets
+) -> list[LoadedEmail]:
+    wanted = {email.content_id: email.content_on for email in claimed}
+    days = sorted(set(wanted.values()))
+    contents = {
+        content.id: content
+        for content in await claims_store.read_contents(conn, list(wanted), days=days)
+    }
+    found = await templates_of(conn, templates, contents.values())
+    recipients: dict[UUID, list[Recipient]] = {}
+    # For every email: its count is of recipients still to be sent to, so 1 may be one of several.
+    for one in await claims_store.read_recipients(conn, [email.id for email in claimed]):
+        recipients.setdefault(one.email_id, []).append(one)
+    mails = [
+        LoadedEmail(email, contents.get(email.content_id), tuple(recipients.get(email.id, ())))
+        for email in claimed
+    ]
+    if not found:
+        return mails
+    return [_with_template(mail, found) for mail in mails]
+
+
+def _with_template(mail: LoadedEmail, found: Mapping[Key, Sheet]) -> LoadedEmail:
+    key = key_of(mail.content)
+    return mail if key is None else mail._replace(template=found.get(key))
