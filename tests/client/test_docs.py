@@ -39,7 +39,7 @@ async def test_the_programs_of_the_page_run(shared_api: Calling, module_db: str)
             text = text.replace("http://127.0.0.1:8025", url).replace("mq_live_…", shared_api.key)
             exec(compile(text, "python.md", "exec"), names)
         asyncio.run(names["remind"](["ann@example.org", "bob@example.org"]))
-        asyncio.run(names["tell"]())
+        asyncio.run(names["main"]())
 
     async with served(shared_api) as url:
         await asyncio.to_thread(run, url)
