@@ -269,7 +269,7 @@ BEGIN
             RETURN QUERY
                 UPDATE mailqueue.email_queue AS q
                    SET status = 'assigned', claim_no = v_claim, worker_id = p_worker, assigned_at = v_now, lease_until = v_now + p_lease,
-                       attempts = q.attempts + 1, assigned_to = x.account, account_day = x.account_day, project_day = x.project_day
+                       attempts = least(q.attempts, 32766) + 1, assigned_to = x.account, account_day = x.account_day, project_day = x.project_day
                   FROM unnest(r_ids, r_accounts, r_revisions, r_account_days, r_project_days) AS x(id, account, revision, account_day, project_day)
                  WHERE q.id = x.id
                 RETURNING q.id, q.claim_no, q.assigned_to, x.revision, q.project_id, q.attempts, q.recipients, q.unknowns, q.expires_at,

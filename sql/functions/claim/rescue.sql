@@ -60,7 +60,7 @@ BEGIN
         UPDATE mailqueue.email_queue AS q
            SET status = CASE WHEN h.is_marked AND (q.delivery = 'hold' OR q.unknowns > 0) THEN 'held' ELSE 'pending' END,
                lost_claim_no = CASE WHEN h.is_marked THEN q.claim_no ELSE q.lost_claim_no END,
-               unknowns = q.unknowns + h.is_marked::integer,
+               unknowns = least(q.unknowns, 32766) + h.is_marked::integer,
                attempts = q.attempts - (NOT h.is_marked)::integer,
                last_error = CASE WHEN h.is_marked THEN 'outcome_unknown: the worker was lost while handing it over' ELSE q.last_error END,
                claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL,

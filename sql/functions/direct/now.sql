@@ -40,7 +40,7 @@ BEGIN
      WHERE s.worker_id = mark_inline.worker_id;
     UPDATE mailqueue.email_queue AS e
        SET status = 'assigned', claim_no = mark_inline.claim_no, worker_id = mark_inline.worker_id, assigned_at = v_now,
-           lease_until = v_now + interval '30 s', attempts = e.attempts + 1, project_day = v_day, run_at = least(e.run_at, v_now)
+           lease_until = v_now + interval '30 s', attempts = least(e.attempts, 32766) + 1, project_day = v_day, run_at = least(e.run_at, v_now)
      WHERE e.id = q.id;
 END $$;
 COMMENT ON FUNCTION mailqueue.mark_inline(mailqueue.email_queue, text, integer, text) IS

@@ -111,7 +111,7 @@ BEGIN
              WHERE o.id = s.id;
             CONTINUE;
         END;
-        RETURN QUERY SELECT q.id, m.claim_no::bigint, 0, 0, q.project_id, (q.attempts + 1)::smallint, q.recipients, q.unknowns, q.expires_at, q.category,
+        RETURN QUERY SELECT q.id, m.claim_no::bigint, 0, 0, q.project_id, (least(q.attempts, 32766) + 1)::smallint, q.recipients, q.unknowns, q.expires_at, q.category,
                             q.recipient_email, q.recipient_name, q.custom_data, q.content_id, q.content_on, m.worker_id::integer, s.id, s.sealed;
     END LOOP;
 END $$;

@@ -59,7 +59,7 @@ BEGIN
         SELECT t.id FROM (SELECT l.id FROM lost AS l UNION ALL SELECT d.id FROM due AS d) AS t LIMIT p_limit
     )
     UPDATE mailqueue.inbound_events AS e
-       SET status = 'assigned', claim_no = v_claim, assigned_at = v_now, lease_until = v_now + p_lease, attempts = e.attempts + 1
+       SET status = 'assigned', claim_no = v_claim, assigned_at = v_now, lease_until = v_now + p_lease, attempts = least(e.attempts, 32766) + 1
      WHERE e.id = ANY (ARRAY(SELECT t.id FROM taken AS t))
     RETURNING e.id, e.claim_no, e.project_id, e.sender_account_id, e.provider, e.headers, e.query, e.body, e.confirm_url,
               v_now - e.received_at, e.wait_until <= v_now, e.attempts, e.waiting, e.outcome;

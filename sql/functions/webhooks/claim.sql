@@ -76,7 +76,7 @@ BEGIN
         RETURN QUERY
         UPDATE mailqueue.webhook_deliveries AS d
            SET status = 'assigned', claim_no = v_claim, claimed_by = p_by, assigned_at = v_now, lease_until = v_now + p_lease,
-               attempts = d.attempts + 1
+               attempts = least(d.attempts, 32766) + 1
          WHERE d.id = ANY (ARRAY(SELECT o.id FROM mailqueue.webhook_deliveries AS o
                                   WHERE o.webhook_id = w.id AND o.status = 'pending' AND o.run_at <= v_now
                                   ORDER BY o.run_at, o.id LIMIT w.take FOR NO KEY UPDATE SKIP LOCKED))
