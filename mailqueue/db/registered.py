@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from mailqueue.core.providers import PROVIDERS
+from mailqueue.core.retained import RETAINED, Leaves, Privacy
 
-ROWS_BY_MARKER: Mapping[str, list[dict[str, Any]]] = {
+ROWS_BY_MARKER: Mapping[str, list[Any]] = {
     "[[PROVIDERS]]": [
         {
             "name": one.value,
@@ -16,6 +17,22 @@ ROWS_BY_MARKER: Mapping[str, list[dict[str, Any]]] = {
         }
         for one in PROVIDERS
     ],
+    "[[RETAINED]]": [
+        {
+            "kind": one.kind,
+            "table_name": one.table,
+            "time_column": one.time_column,
+            "ended_column": one.ended_column,
+            "is_archived": one.is_archived,
+            "is_swept": one.leaves is Leaves.SWEPT,
+            "is_global": one.is_global,
+            "days": one.days,
+            "cold_days": one.cold_days,
+            "keep_days": one.keep_days if one.is_archived else one.days,
+        }
+        for one in RETAINED
+    ],
+    "[[DELETED_WITH_A_PERSON]]": [one.table for one in RETAINED if one.privacy is Privacy.DELETE],
 }
 
 

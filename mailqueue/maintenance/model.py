@@ -7,6 +7,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from mailqueue.core.errors import MailqueueError
+from mailqueue.core.retained import RETAINED
 
 Advance = Callable[[int], None]
 """Hears of progress: so many records more."""
@@ -59,21 +60,8 @@ class Kind(StrEnum):
 
 
 # Mails first: contents leave when no mail uses them any more.
-TABLE_BY_KIND = {
-    Kind.HISTORY: "email_history",
-    Kind.LOGS: "send_logs",
-    Kind.EVENTS: "email_events",
-    Kind.ENGAGEMENT: "email_events",
-    Kind.CONTENTS: "email_contents",
-    Kind.ATTACHMENTS: "attachments",
-}
-TIME_BY_TABLE = {
-    "email_history": "finished_at",
-    "send_logs": "sent_at",
-    "email_events": "occurred_at",
-    "email_contents": "created_on",
-    "attachments": "created_on",
-}
+TABLE_BY_KIND = {Kind(one.kind): one.table for one in RETAINED if one.is_archived}
+TIME_BY_TABLE = {one.table: one.time_column for one in RETAINED if one.is_archived}
 
 
 class State(StrEnum):

@@ -1,8 +1,10 @@
 """The task `retention`: deletes what is kept no longer and has no archive."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from mailqueue.core.crashpoints import reach
+from mailqueue.core.retained import RETAINED, Leaves
 from mailqueue.db.fetch import Conn
 from mailqueue.maintenance import attachments
 from mailqueue.maintenance.archive.due import Leaving, leaving
@@ -14,6 +16,9 @@ from mailqueue.maintenance.months import span_of
 from mailqueue.maintenance.store import files as files_store
 from mailqueue.maintenance.store import records as records_store
 from mailqueue.maintenance.store import tasks as tasks_store
+
+SWEPT = tuple(one.kind for one in RETAINED if one.leaves is Leaves.SWEPT)
+"""Kinds of records that are deleted in batches by the time in a column."""
 
 _PAGES = 2000
 """Pages of a table that one transaction looks at."""
@@ -30,7 +35,8 @@ async def run(desk: Desk) -> Report:
     counts["request_buckets"] = await tasks_store.sweep_request_buckets(desk.conn)
     counts["trap_messages"] = await _in_batches(desk, tasks_store.sweep_trap_messages)
     counts["event_keys"] = await _in_batches(desk, tasks_store.sweep_event_keys)
-    counts["inbound_events"] = await _in_batches(desk, tasks_store.sweep_inbound_events)
+    for kind in SWEPT:
+        counts[kind] = await _in_batches(desk, partial(tasks_store.sweep_retained, kind=kind))
     counts["webhook_deliveries"] = await _webhooks(desk)
     counts["workers"] = await tasks_store.sweep_workers(desk.conn)
     counts["waiters"] = await tasks_store.sweep_waiters(desk.conn)

@@ -8,7 +8,8 @@ SELECT p.id AS project_id, p.name AS project, coalesce(o.kind, d.kind) AS kind,
        CASE WHEN o.kind IS NULL THEN d.keep_days ELSE o.keep_days END AS keep_days,
        o.kind IS NOT NULL AS is_own
   FROM mailqueue.projects AS p
-  JOIN mailqueue.retention_rules AS d ON d.project_id IS NULL AND d.kind NOT IN ('trap_messages', 'workers', 'limit_days', 'event_keys', 'inbound_events')
+  JOIN mailqueue.retention_rules AS d ON d.project_id IS NULL
+  JOIN mailqueue.retained_kinds AS k ON k.kind = d.kind AND NOT k.is_global
   LEFT JOIN mailqueue.retention_rules AS o ON o.project_id = p.id AND o.kind = d.kind
  WHERE ((SELECT mailqueue.sees_all()) OR p.id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.retention IS

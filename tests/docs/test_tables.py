@@ -6,6 +6,7 @@ import pytest
 
 import mailqueue
 from mailqueue.core.providers import PROVIDERS
+from mailqueue.core.retained import RETAINED
 from mailqueue.db.fetch import Conn
 from mailqueue.db.roles import ROLES
 from mailqueue.senders.presets import PRESETS
@@ -115,6 +116,39 @@ async def test_the_database_knows_the_providers(conn: Conn) -> None:
     assert sorted(known) == sorted(
         (one.value, one.facts.label, one.has_api, one.facts.sends_events) for one in PROVIDERS
     )
+
+
+async def test_every_kind_that_is_deleted_after_some_days_is_told() -> None:
+    told = column("docs/maintenance.md", under="Retention")
+
+    assert sorted(told) == sorted(one.kind for one in RETAINED)
+
+
+async def test_the_database_knows_the_kinds_and_has_a_rule_for_each(conn: Conn) -> None:
+    known = await make.rows(
+        conn,
+        "SELECT k.kind, k.table_name, k.time_column, k.ended_column, k.is_global, r.hot_days"
+        " FROM mailqueue.retained_kinds AS k JOIN mailqueue.retention_rules AS r"
+        " ON r.kind = k.kind AND r.project_id IS NULL",
+    )
+
+    assert {row[0]: row[1:] for row in known} == {
+        one.kind: (one.table, one.time_column, one.ended_column, one.is_global, one.days)
+        for one in RETAINED
+    }
+
+
+async def test_every_table_and_column_of_a_kind_exists(conn: Conn) -> None:
+    columns = await make.rows(
+        conn,
+        "SELECT c.relname::text, a.attname::text FROM pg_attribute AS a"
+        " JOIN pg_class AS c ON c.oid = a.attrelid"
+        " WHERE c.relnamespace = 'mailqueue'::regnamespace",
+    )
+
+    for one in RETAINED:
+        for name in filter(None, (one.time_column, one.ended_column)):
+            assert (one.table, name) in columns
 
 
 async def test_every_name_in_the_schema_that_is_mentioned_exists(conn: Conn) -> None:

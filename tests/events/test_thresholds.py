@@ -81,7 +81,7 @@ async def test_old_keys_and_requests_are_forgotten_and_what_waits_is_not(conn: C
         " (gen_random_uuid(), current_date - 401), (gen_random_uuid(), current_date - 399)"
     )
 
-    assert await maintenance.sweep_inbound_events(conn) == 1
+    assert await maintenance.sweep_retained(conn, "inbound_events") == 1
     assert await maintenance.sweep_event_keys(conn) == 1
     assert await maintenance.sweep_event_keys(conn) == 0
     left = await make.rows(conn, "SELECT body FROM mailqueue.inbound_events ORDER BY id")

@@ -167,9 +167,9 @@ async def sweep_event_keys(conn: Conn) -> int:
     return await fetch.value(conn, "sweep_event_keys", None, int)
 
 
-async def sweep_inbound_events(conn: Conn) -> int:
-    """Forget a batch of what providers told; return their number."""
-    return await fetch.value(conn, "sweep_inbound_events", None, int)
+async def sweep_retained(conn: Conn, kind: str) -> int:
+    """Delete a batch of records of a kind that are kept no longer; return their number."""
+    return await fetch.value(conn, "sweep_retained", {"kind": kind}, int)
 
 
 async def sweep_webhooks(conn: Conn, *, after: UUID | None) -> Swept:

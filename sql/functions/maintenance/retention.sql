@@ -43,3 +43,48 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.reset_retention(text, text, text) IS
     'Let what holds for all projects hold for this one; false where it had no rule of its own.';
+
+CREATE OR REPLACE FUNCTION mailqueue.check_retention_rule() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    k mailqueue.retained_kinds;
+BEGIN
+    SELECT * INTO k FROM mailqueue.retained_kinds AS r WHERE r.kind = NEW.kind;
+    IF k.kind IS NULL OR (NEW.project_id IS NOT NULL AND k.is_global)
+       -- Only what leaves by month has an archive; the rest is deleted at the end of its hot days.
+       OR NOT (k.is_archived OR (NEW.keep_days IS NOT DISTINCT FROM NEW.hot_days AND NEW.warm_days IS NULL)) THEN
+        RAISE EXCEPTION 'there is no such rule for %', to_json(NEW.kind) USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION mailqueue.check_retention_rule() IS 'Refuse a rule that its kind of record cannot have.';
+
+CREATE OR REPLACE TRIGGER retention_rules_check BEFORE INSERT OR UPDATE ON mailqueue.retention_rules
+    FOR EACH ROW EXECUTE FUNCTION mailqueue.check_retention_rule();
+
+-- For the owner. The time column of a table with many rows has an index.
+CREATE OR REPLACE FUNCTION mailqueue.sweep_retained(p_kind text, p_most integer) RETURNS bigint
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    k mailqueue.retained_kinds;
+    v_rows bigint;
+BEGIN
+    SELECT * INTO STRICT k FROM mailqueue.retained_kinds AS r WHERE r.kind = p_kind AND r.is_swept;
+    EXECUTE format('DELETE FROM mailqueue.%1$I AS d WHERE d.ctid = ANY (ARRAY(SELECT o.ctid FROM mailqueue.%1$I AS o %2$s LIMIT $2))',
+                   k.table_name,
+                   CASE WHEN k.is_global
+                        THEN format('WHERE o.%I < clock_timestamp() - make_interval(days => (SELECT r.keep_days FROM mailqueue.retention_rules AS r
+                                                                                        WHERE r.project_id IS NULL AND r.kind = $1))', k.time_column)
+                        ELSE format('JOIN mailqueue.retention AS r ON r.project_id = o.project_id AND r.kind = $1
+                                     WHERE o.%I < clock_timestamp() - make_interval(days => r.keep_days)', k.time_column) END
+                   || coalesce(format(' AND o.%I IS NOT NULL', k.ended_column), ''))
+      USING p_kind, p_most;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    RETURN v_rows;
+END $$;
+COMMENT ON FUNCTION mailqueue.sweep_retained(text, integer) IS
+    'Delete a batch of rows of a kind that are kept no longer; gives how many went.';

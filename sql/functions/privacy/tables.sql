@@ -23,13 +23,13 @@ $$;
 COMMENT ON FUNCTION mailqueue.privacy_parent(oid) IS 'The table a partition is of, by its name; a table''s own.';
 
 -- redact: what names the person is replaced; delete: the row goes; tell: settings; or a way of its own. NULL: keys, hashes, what is
--- ours, and the note of the erasure itself, which goes last.
+-- ours, and the note of the erasure itself, which goes last. The marker stands for tables of RETAINED in mailqueue/core/retained.py.
 CREATE OR REPLACE FUNCTION mailqueue.privacy_action(p_name text) RETURNS text
 LANGUAGE sql IMMUTABLE
 AS $$
     SELECT CASE WHEN p_name = ANY (ARRAY['erasures', 'schema_migrations', 'schema_objects', 'data_keys', 'key_grants', 'address_keys',
                                          'tracking_keys', 'archives', 'lock_rows', 'leases']) THEN NULL
-                WHEN p_name IN ('idempotent_answers', 'idempotency_keys', 'trap_messages', 'suppression_lines') THEN 'delete'
+                WHEN p_name IN ('idempotent_answers', 'suppression_lines') OR '[[DELETED_WITH_A_PERSON]]'::jsonb ? p_name THEN 'delete'
                 WHEN p_name IN ('webhook_events', 'inbound_events', 'attachments') THEN p_name
                 WHEN mailqueue.is_setting_table(p_name) THEN 'tell'
                 ELSE 'redact' END

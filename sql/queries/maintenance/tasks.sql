@@ -162,20 +162,9 @@ WITH forgotten AS (
 )
 SELECT count(*) FROM forgotten;
 
--- name: sweep_inbound_events :value
--- Forget a batch of what providers told that was seen to; gives how many.
-WITH forgotten AS (
-    DELETE FROM mailqueue.inbound_events AS e
-    WHERE e.ctid = ANY (ARRAY(
-        SELECT o.ctid
-        FROM mailqueue.inbound_events AS o
-        WHERE o.finished_at IS NOT NULL
-          AND o.received_at < clock_timestamp() - make_interval(days => (
-              SELECT r.keep_days FROM mailqueue.retention_rules AS r WHERE r.project_id IS NULL AND r.kind = 'inbound_events'))
-        LIMIT 5000))
-    RETURNING 1
-)
-SELECT count(*) FROM forgotten;
+-- name: sweep_retained :value
+-- Delete a batch of rows of a kind that are kept no longer; gives how many.
+SELECT mailqueue.sweep_retained(%(kind)s, 5000);
 
 -- name: sweep_webhooks :one
 -- Forget deliveries to webhooks behind an id that are kept no longer; the last id looked at, and how many went.
