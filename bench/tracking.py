@@ -24,7 +24,7 @@ from mailqueue.db.pool import connect
 from mailqueue.tracking import store
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.model import TrackedLink
-from mailqueue.tracking.tokens import Kind, Seals, Token
+from mailqueue.tracking.tokens import Seals, Token, TokenKind
 from mailqueue.vault.masterkey import MasterKey
 
 URL = "https://example.com/page"
@@ -97,8 +97,8 @@ def _path(seals: Seals, what: str, email_id: UUID, link: bytes) -> bytes:
     if what == "alive":
         return b"/healthz"
     if what == "opens":
-        return f"/t/o/{seals.seal(Token(Kind.OPEN, email_id))}".encode()
-    return f"/t/c/{seals.seal(Token(Kind.CLICK, email_id, 0, link))}".encode()
+        return f"/t/o/{seals.seal(Token(TokenKind.OPEN, email_id))}".encode()
+    return f"/t/c/{seals.seal(Token(TokenKind.CLICK, email_id, 0, link))}".encode()
 
 
 async def _port(api: asyncio.subprocess.Process) -> int:

@@ -38,13 +38,13 @@ def _alone(adapter: Callable[[], inbound.Provider]) -> Inbound:
 
 
 ADAPTERS: Mapping[Provider, Adapters] = {
-    Provider.SES: Adapters(_by_key(Ses), ses.Ses),
-    Provider.SENDGRID: Adapters(_by_key(SendGrid), _alone(sendgrid.SendGrid)),
-    Provider.MAILGUN: Adapters(_by_key(Mailgun), _alone(mailgun.Mailgun)),
-    Provider.POSTMARK: Adapters(_by_key(Postmark), _alone(postmark.Postmark)),
-    Provider.RESEND: Adapters(_by_key(Resend), _alone(resend.Resend)),
-    Provider.SMTP2GO: Adapters(_by_key(Smtp2go), _alone(smtp2go.Smtp2go)),
-    Provider.SMTP: Adapters(inbound=_alone(handed.Handed)),
+    Provider.SES: Adapters(_by_key(Ses), ses.SesEvents),
+    Provider.SENDGRID: Adapters(_by_key(SendGrid), _alone(sendgrid.SendGridEvents)),
+    Provider.MAILGUN: Adapters(_by_key(Mailgun), _alone(mailgun.MailgunEvents)),
+    Provider.POSTMARK: Adapters(_by_key(Postmark), _alone(postmark.PostmarkEvents)),
+    Provider.RESEND: Adapters(_by_key(Resend), _alone(resend.ResendEvents)),
+    Provider.SMTP2GO: Adapters(_by_key(Smtp2go), _alone(smtp2go.Smtp2goEvents)),
+    Provider.SMTP: Adapters(inbound=_alone(handed.RelayedBounces)),
     Provider.GMAIL: Adapters(gmail),
 }
 

@@ -7,21 +7,21 @@ from mailqueue.contract.emails import RecipientEvent
 from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.events import store
-from mailqueue.events.model import Asked, Notice, Told
+from mailqueue.events.model import EventQuery, Notice, RecordedEvent
 
 
-async def list_events(conn: Conn, asked: Asked) -> list[Told]:
+async def list_events(conn: Conn, asked: EventQuery) -> list[RecordedEvent]:
     """List events, the latest recorded first."""
     return await store.list_events(conn, asked)
 
 
-async def find_event(conn: Conn, event_id: UUID) -> Told:
+async def find_event(conn: Conn, event_id: UUID) -> RecordedEvent:
     """Return one event.
 
     Raises:
         NotFound: there is none of that id.
     """
-    for found in await store.list_events(conn, Asked(id=event_id, limit=1)):
+    for found in await store.list_events(conn, EventQuery(id=event_id, limit=1)):
         return found
     raise NotFound("event", event_id)
 

@@ -39,7 +39,7 @@ class Suppress(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ReportedEvent:
     """One thing that happened, and what is known of the mail it happened to.
 
     One of `email_id`, `provider_message_id` and `message_id` is needed. `account` is the sender
@@ -94,7 +94,7 @@ class Result(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RecordedEvent:
     """An event as it stands in the database."""
 
     id: UUID
@@ -150,7 +150,7 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EventQuery:
     """Which events are listed; those that are given must all fit."""
 
     email_id: UUID | None = None

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from mailqueue.contract.emails import RecipientEvent
 from mailqueue.db.fetch import Conn, many, maybe, value
-from mailqueue.events.model import Asked, Event, Notice, Result, Told
+from mailqueue.events.model import EventQuery, Notice, RecordedEvent, ReportedEvent, Result
 
 
 class _Recorded(NamedTuple):
@@ -16,7 +16,7 @@ class _Recorded(NamedTuple):
     result: str
 
 
-async def record_events(conn: Conn, events: Sequence[Event]) -> list[Result]:
+async def record_events(conn: Conn, events: Sequence[ReportedEvent]) -> list[Result]:
     """Record events with everything that follows from them; return each one's result, in order.
 
     Suppressions, bounces and webhook deliveries commit with the caller's transaction.
@@ -28,9 +28,9 @@ async def record_events(conn: Conn, events: Sequence[Event]) -> list[Result]:
     return [Result(one.result) for one in found]
 
 
-async def list_events(conn: Conn, asked: Asked) -> list[Told]:
+async def list_events(conn: Conn, asked: EventQuery) -> list[RecordedEvent]:
     """List events, the latest recorded first."""
-    return await many(conn, "list_events", asked.params(), Told)
+    return await many(conn, "list_events", asked.params(), RecordedEvent)
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:

@@ -13,7 +13,7 @@ from mailqueue.core.errors import ConfigError, InvalidField, NotFound
 from mailqueue.core.providers import NAMES_WITH_EVENTS
 from mailqueue.db.fetch import Conn
 from mailqueue.inbound import store
-from mailqueue.inbound.model import Endpoint, EndpointShown, Knowledge
+from mailqueue.inbound.model import EndpointSecrets, EndpointShown, InboundEndpoint
 from mailqueue.ports.inbound import Secrets
 from mailqueue.senders.model import SenderAccount
 from mailqueue.vault import vault
@@ -82,7 +82,7 @@ async def put(
         endpoint_id = row.id if row else uuid4()
         before = await _opened(conn, account, endpoint_id, row.sealed, master) if row else None
         token = before.token if before and not is_rotated else secrets.token_urlsafe(_TOKEN_OCTETS)
-        after = Knowledge(token, _changed(before.secrets if before else Secrets(), change))
+        after = EndpointSecrets(token, _changed(before.secrets if before else Secrets(), change))
         sealed = await vault.seal(
             conn, master, place=_place(account.project_id, endpoint_id), plaintext=_written(after)
         )
@@ -130,7 +130,9 @@ async def remove(conn: Conn, account: SenderAccount, *, provider: str, by: str) 
         await store.note(conn, account, by=by, action="inbound.removed", provider=provider)
 
 
-async def knowledge_of(conn: Conn, endpoint: Endpoint, *, master: MasterKey | None) -> Knowledge:
+async def knowledge_of(
+    conn: Conn, endpoint: InboundEndpoint, *, master: MasterKey | None
+) -> EndpointSecrets:
     """Open what proves the provider of an endpoint.
 
     Raises:
@@ -155,8 +157,8 @@ def _place(project_id: UUID, endpoint_id: UUID) -> Place:
 
 async def _opened(
     conn: Conn, account: SenderAccount, endpoint_id: UUID, sealed: bytes, master: MasterKey | None
-) -> Knowledge:
-    endpoint = Endpoint(endpoint_id, account.project_id, account.id, sealed)
+) -> EndpointSecrets:
+    endpoint = InboundEndpoint(endpoint_id, account.project_id, account.id, sealed)
     return await knowledge_of(conn, endpoint, master=master)
 
 
@@ -180,7 +182,7 @@ def _check(change: SecretsChange) -> None:
             raise InvalidField(name, f"at most {_MOST_TEXT} characters")
 
 
-def _written(known: Knowledge) -> bytes:
+def _written(known: EndpointSecrets) -> bytes:
     return orjson.dumps(
         {
             "token": known.token,
@@ -193,13 +195,13 @@ def _written(known: Knowledge) -> bytes:
     )
 
 
-def _read(octets: bytes) -> Knowledge:
+def _read(octets: bytes) -> EndpointSecrets:
     said = orjson.loads(octets)
     token = said.pop("token")
-    return Knowledge(token, Secrets(**said))
+    return EndpointSecrets(token, Secrets(**said))
 
 
-def _shown(row: store.EndpointRow, known: Knowledge, base_url: str | None) -> EndpointShown:
+def _shown(row: store.EndpointRow, known: EndpointSecrets, base_url: str | None) -> EndpointShown:
     base = base_url or "https://YOUR-PUBLIC-HOST"
     found = known.secrets
     return EndpointShown(

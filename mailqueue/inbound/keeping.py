@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from mailqueue.db.group_commit import GroupCommit, GroupLimits, Size, Waiter
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.inbound import store
-from mailqueue.inbound.model import Kept
+from mailqueue.inbound.model import NewRequest
 from mailqueue.settings.environment import DatabaseSettings
 
 GROUP_LIMITS = GroupLimits(rows=100, bytes=8 * 1024 * 1024, commits=2)
-Keeping = GroupCommit[Kept, None]
+Keeping = GroupCommit[NewRequest, None]
 
 
 def keeping_of(pool: Pool, database: DatabaseSettings) -> Keeping:
     """Return what keeps requests; one that was submitted is durable when its call returns."""
 
-    async def keep(group: Sequence[Waiter[Kept, None]]) -> None:
+    async def keep(group: Sequence[Waiter[NewRequest, None]]) -> None:
         async with borrow(pool, database) as conn:
             await store.keep(conn, [waiter.item for waiter in group])
         for waiter in group:

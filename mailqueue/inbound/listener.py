@@ -16,7 +16,7 @@ from mailqueue.db.pool import Pool, borrow
 from mailqueue.inbound.bounces import store
 from mailqueue.inbound.bounces.handed import RECIPIENT, SENDER
 from mailqueue.inbound.keeping import Keeping, keeping_of
-from mailqueue.inbound.model import Kept
+from mailqueue.inbound.model import NewRequest
 from mailqueue.settings.bounces import DEFAULT_PORT, BounceSettings
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.smtp.server.answer import Answer
@@ -90,7 +90,7 @@ class BounceHandler:
         """Keep a message for all its recipients; they share one answer."""
         recipients = " ".join(envelope.recipients)
         digest = hashlib.sha256(recipients.encode() + b"\n" + raw).hexdigest()
-        kept = Kept(
+        kept = NewRequest(
             PROVIDER,
             raw,
             dedupe_key=digest,  # who did not hear of our answer comes again with the same

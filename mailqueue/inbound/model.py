@@ -12,7 +12,7 @@ from mailqueue.ports.inbound import Secrets
 Json = Mapping[str, Any]
 
 
-class Endpoint(NamedTuple):
+class InboundEndpoint(NamedTuple):
     """Where a provider tells the events of a sender account."""
 
     id: UUID
@@ -22,7 +22,7 @@ class Endpoint(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Knowledge:
+class EndpointSecrets:
     """What of an endpoint is sealed: the token of its URL, and what proves its provider."""
 
     token: str = field(repr=False)
@@ -45,7 +45,7 @@ class EndpointShown:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class NewRequest:
     """A request of a provider, proved, or a bounce mail, to be read later."""
 
     provider: str
@@ -58,7 +58,7 @@ class Kept:
     confirm_url: str | None = None
 
 
-class Claimed(NamedTuple):
+class ClaimedRequest(NamedTuple):
     """One of those, claimed; `waiting` are the places of its events that had no mail."""
 
     id: UUID
@@ -77,7 +77,7 @@ class Claimed(NamedTuple):
     outcome: dict[str, Any]
 
 
-class State(StrEnum):
+class RequestState(StrEnum):
     """What becomes of a claimed request."""
 
     PROCESSED = "processed"
@@ -87,19 +87,19 @@ class State(StrEnum):
     AGAIN = "again"  # something went wrong
 
 
-class Settled(NamedTuple):
+class SettledRequest(NamedTuple):
     """What is written about a claimed request."""
 
     id: UUID
     claim_no: int
-    state: State
+    state: RequestState
     wait: timedelta | None = None
     waiting: Sequence[int] | None = None
     outcome: Json | None = None
     error: str | None = None
 
 
-class Received(NamedTuple):
+class RequestSummary(NamedTuple):
     """A request as it is listed."""
 
     id: UUID

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from mailqueue.events.model import Event, Result, Suppress, Type
-from mailqueue.inbound.model import Claimed, Settled, State
+from mailqueue.events.model import ReportedEvent, Result, Suppress, Type
+from mailqueue.inbound.model import ClaimedRequest, RequestState, SettledRequest
 from mailqueue.ports.inbound import BadEvent, ProviderEvent
 
 MIN_UNMATCHED_WAIT, MAX_UNMATCHED_WAIT = timedelta(seconds=2), timedelta(hours=1)
@@ -24,21 +24,21 @@ _REASONS = frozenset(Suppress)
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PendingEvents:
     """The events of a request that are to be recorded, each with its position, and the others."""
 
-    claim: Claimed
-    events: Sequence[tuple[int, Event]]
+    claim: ClaimedRequest
+    events: Sequence[tuple[int, ReportedEvent]]
     unknown: Sequence[str]  # kinds of event, as the provider calls them
     bad: Sequence[str]
 
 
 def pending_events(
-    claim: Claimed, source: str, found: Sequence[ProviderEvent | BadEvent]
-) -> Reading:
+    claim: ClaimedRequest, source: str, found: Sequence[ProviderEvent | BadEvent]
+) -> PendingEvents:
     """Return what is still to be recorded of the events that were found in a request."""
     wanted = range(len(found)) if claim.waiting is None else claim.waiting
-    events, unknown, bad = list[tuple[int, Event]](), list[str](), list[str]()
+    events, unknown, bad = list[tuple[int, ReportedEvent]](), list[str](), list[str]()
     for place in wanted:
         one = (
             found[place]
@@ -50,7 +50,7 @@ def pending_events(
         elif one.type is None or one.type not in _TYPES:
             unknown.append(one.kind)
         else:
-            event = Event(
+            event = ReportedEvent(
                 source=one.source or source,
                 type=Type(one.type),
                 account=claim.sender_account_id,
@@ -66,10 +66,10 @@ def pending_events(
                 data=one.data,
             )
             events.append((place, event))
-    return Reading(claim, events, unknown, bad)
+    return PendingEvents(claim, events, unknown, bad)
 
 
-def settled(reading: Reading, results: Sequence[Result]) -> Settled:
+def settled(reading: PendingEvents, results: Sequence[Result]) -> SettledRequest:
     """Return what to write about a request whose events were recorded with these results."""
     claim = reading.claim
     counts = Counter(claim.outcome.get("events", {}))
@@ -85,17 +85,24 @@ def settled(reading: Reading, results: Sequence[Result]) -> Settled:
         if named := sorted({*claim.outcome.get(name, ()), *cut}):
             outcome[name] = named[:MAX_NAMED]
     if not waiting:
-        return Settled(claim.id, claim.claim_no, State.PROCESSED, waiting=(), outcome=outcome)
+        return SettledRequest(
+            claim.id, claim.claim_no, RequestState.PROCESSED, waiting=(), outcome=outcome
+        )
     outcome["unmatched"] = len(waiting)
     why = f"there is no mail for {len(waiting)} of its events"
     if claim.is_over:
-        return Settled(
-            claim.id, claim.claim_no, State.UNMATCHED, waiting=waiting, outcome=outcome, error=why
+        return SettledRequest(
+            claim.id,
+            claim.claim_no,
+            RequestState.UNMATCHED,
+            waiting=waiting,
+            outcome=outcome,
+            error=why,
         )
-    return Settled(
+    return SettledRequest(
         claim.id,
         claim.claim_no,
-        State.WAITING,
+        RequestState.WAITING,
         wait=min(max(claim.age, MIN_UNMATCHED_WAIT), MAX_UNMATCHED_WAIT),
         waiting=waiting,
         outcome=outcome,
@@ -103,7 +110,7 @@ def settled(reading: Reading, results: Sequence[Result]) -> Settled:
     )
 
 
-def failing(claim: Claimed, why: str) -> Settled:
+def failing(claim: ClaimedRequest, why: str) -> SettledRequest:
     """Return what to write about a request that met an error: retried, later each time."""
     wait = min(FIRST_RETRY_WAIT * 2 ** min(max(claim.attempts - 1, 0), 10), MAX_RETRY_WAIT)
-    return Settled(claim.id, claim.claim_no, State.AGAIN, wait=wait, error=why)
+    return SettledRequest(claim.id, claim.claim_no, RequestState.AGAIN, wait=wait, error=why)

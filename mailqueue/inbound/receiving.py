@@ -11,7 +11,7 @@ from mailqueue.core.errors import ConfigError, SealBroken, Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.inbound import endpoints, store
 from mailqueue.inbound.keeping import Keeping
-from mailqueue.inbound.model import Endpoint, Kept, Knowledge
+from mailqueue.inbound.model import EndpointSecrets, InboundEndpoint, NewRequest
 from mailqueue.ports.inbound import InboundRequest, Provider, Refused
 from mailqueue.telemetry.log import get_logger
 from mailqueue.vault.masterkey import MasterKey
@@ -28,7 +28,7 @@ _ENVELOPE = ("sender", "recipient")
 _log = get_logger(__name__)
 
 
-class Answer(StrEnum):
+class InboundAnswer(StrEnum):
     """What became of a request, for the answer to the provider."""
 
     KEPT = "kept"
@@ -45,9 +45,11 @@ class Receiver:
     borrow: Callable[[], AbstractAsyncContextManager[Conn]]
     keeping: Keeping
     read_master: Callable[[], MasterKey | None]
-    _opened: dict[UUID, tuple[bytes, float, Knowledge]] = field(default_factory=dict)
+    _opened: dict[UUID, tuple[bytes, float, EndpointSecrets]] = field(default_factory=dict)
 
-    async def receive(self, provider: Provider, token: str, request: InboundRequest) -> Answer:
+    async def receive(
+        self, provider: Provider, token: str, request: InboundRequest
+    ) -> InboundAnswer:
         """Store a request for a worker to read, once it is verified; durable when this returns.
 
         Raises:
@@ -58,7 +60,7 @@ class Receiver:
         async with self.borrow() as conn:
             found = await store.find_endpoint(conn, provider.name, endpoints.hash_of(token))
             if found is None:
-                return Answer.UNKNOWN
+                return InboundAnswer.UNKNOWN
             known = await self._secrets(conn, found, now)
         verified = await provider.verify(request, known.secrets, now)
         if isinstance(verified, Refused):
@@ -68,9 +70,11 @@ class Receiver:
                 account=found.sender_account_id,
                 why=verified.why,
             )
-            return Answer.ASKED if known.secrets.password is not None else Answer.REFUSED
+            return (
+                InboundAnswer.ASKED if known.secrets.password is not None else InboundAnswer.REFUSED
+            )
         await self.keeping.submit(
-            Kept(
+            NewRequest(
                 provider.name,
                 request.body,
                 project_id=found.project_id,
@@ -86,9 +90,11 @@ class Receiver:
                 confirm_url=verified.confirm,
             )
         )
-        return Answer.KEPT
+        return InboundAnswer.KEPT
 
-    async def _secrets(self, conn: Conn, endpoint: Endpoint, now: datetime) -> Knowledge:
+    async def _secrets(
+        self, conn: Conn, endpoint: InboundEndpoint, now: datetime
+    ) -> EndpointSecrets:
         opened = self._opened.get(endpoint.id)
         is_same = opened is not None and opened[0] == endpoint.sealed
         if opened is not None and is_same and now.timestamp() - opened[1] < CACHE_SECONDS:

@@ -11,7 +11,13 @@ from psycopg.types.json import Jsonb
 from mailqueue.core.storable_text import storable
 from mailqueue.db import arrays
 from mailqueue.db.fetch import Conn, many, maybe, run, value
-from mailqueue.inbound.model import Claimed, Endpoint, Kept, Received, Settled
+from mailqueue.inbound.model import (
+    ClaimedRequest,
+    InboundEndpoint,
+    NewRequest,
+    RequestSummary,
+    SettledRequest,
+)
 from mailqueue.senders.model import SenderAccount
 
 
@@ -25,10 +31,10 @@ class EndpointRow(NamedTuple):
     updated_at: datetime
 
 
-async def find_endpoint(conn: Conn, provider: str, token_hash: bytes) -> Endpoint | None:
+async def find_endpoint(conn: Conn, provider: str, token_hash: bytes) -> InboundEndpoint | None:
     """Return the endpoint whose URL holds the token of that hash."""
     params = {"provider": provider, "token_hash": token_hash}
-    return await maybe(conn, "find_inbound_endpoint", params, Endpoint)
+    return await maybe(conn, "find_inbound_endpoint", params, InboundEndpoint)
 
 
 async def list_endpoints(conn: Conn, account: SenderAccount) -> list[EndpointRow]:
@@ -74,7 +80,7 @@ async def note(conn: Conn, account: SenderAccount, *, by: str, action: str, prov
     await run(conn, "note_inbound_change", params)
 
 
-async def keep(conn: Conn, group: Sequence[Kept]) -> int:
+async def keep(conn: Conn, group: Sequence[NewRequest]) -> int:
     """Insert requests for a worker to read, duplicates apart; return how many are new."""
     params = {
         "projects": [one.project_id for one in group],
@@ -89,12 +95,12 @@ async def keep(conn: Conn, group: Sequence[Kept]) -> int:
     return await value(conn, "keep_inbound", params, int)
 
 
-async def claim(conn: Conn, *, limit: int, lease: timedelta) -> list[Claimed]:
+async def claim(conn: Conn, *, limit: int, lease: timedelta) -> list[ClaimedRequest]:
     """Claim requests that are due, or whose lease has run out."""
-    return await many(conn, "claim_inbound", {"limit": limit, "lease": lease}, Claimed)
+    return await many(conn, "claim_inbound", {"limit": limit, "lease": lease}, ClaimedRequest)
 
 
-async def hold(conn: Conn, claims: Sequence[Claimed]) -> set[UUID]:
+async def hold(conn: Conn, claims: Sequence[ClaimedRequest]) -> set[UUID]:
     """Lock claimed requests until the transaction ends; return the ids whose claim still holds."""
     params = {
         "ids": arrays.uuids([one.id for one in claims]),
@@ -103,7 +109,7 @@ async def hold(conn: Conn, claims: Sequence[Claimed]) -> set[UUID]:
     return set(await many(conn, "hold_inbound", params, UUID))
 
 
-async def settle(conn: Conn, group: Sequence[Settled]) -> list[UUID]:
+async def settle(conn: Conn, group: Sequence[SettledRequest]) -> list[UUID]:
     """Settle claimed requests; return the ids whose claim no longer held."""
     params = {
         "ids": arrays.uuids([one.id for one in group]),
@@ -132,7 +138,7 @@ async def list_received(
     status: str | None = None,
     before: UUID | None = None,
     limit: int = 50,
-) -> list[Received]:
+) -> list[RequestSummary]:
     """Return the requests of providers, the newest first."""
     params = {
         "project": project,
@@ -141,7 +147,7 @@ async def list_received(
         "before": before,
         "limit": limit,
     }
-    return await many(conn, "list_inbound", params, Received)
+    return await many(conn, "list_inbound", params, RequestSummary)
 
 
 async def find_body(conn: Conn, request_id: UUID) -> bytes | None:

@@ -14,8 +14,8 @@ from mailqueue.events import recording
 from mailqueue.events.model import Result
 from mailqueue.inbound import store
 from mailqueue.inbound.bounces.events import bounce_events
-from mailqueue.inbound.model import Claimed, Settled, State
-from mailqueue.inbound.processing import Reading, failing, pending_events, settled
+from mailqueue.inbound.model import ClaimedRequest, RequestState, SettledRequest
+from mailqueue.inbound.processing import PendingEvents, failing, pending_events, settled
 from mailqueue.ports.inbound import InboundRequest, Provider
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
@@ -38,7 +38,7 @@ log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class InboundTools:
     """The adapters a worker uses."""
 
     providers: Mapping[str, Provider]
@@ -49,7 +49,7 @@ class Tools:
 class InboundWorker:
     """Processes requests until told to stop; leases say whose a row is, so it is not registered."""
 
-    def __init__(self, database: DatabaseSettings, tools: Tools) -> None:
+    def __init__(self, database: DatabaseSettings, tools: InboundTools) -> None:
         self._link = Link(database, "mailqueue/inbound")
         self._tools = tools
 
@@ -78,14 +78,14 @@ class InboundWorker:
         claims = await self._link.call(lambda conn: store.claim(conn, limit=BATCH, lease=LEASE))
         reach("inbound.claimed")
         found = [await self._read(claim) for claim in claims]
-        ended = [one for one in found if isinstance(one, Settled)]
+        ended = [one for one in found if isinstance(one, SettledRequest)]
         if ended:
             await self._link.call(lambda conn: store.settle(conn, ended))
-        for group in _groups([one for one in found if isinstance(one, Reading)]):
+        for group in _groups([one for one in found if isinstance(one, PendingEvents)]):
             await self._record(group)
         return len(claims)
 
-    async def _read(self, claim: Claimed) -> Reading | Settled:
+    async def _read(self, claim: ClaimedRequest) -> PendingEvents | SettledRequest:
         request = InboundRequest("POST", claim.headers, claim.query, claim.body or b"")
         if claim.provider == BOUNCES and self._tools.keyring is not None:
             return await self._bounced(claim, request, self._tools.keyring)
@@ -105,8 +105,8 @@ class InboundWorker:
             return failing(claim, f"cannot be read: {type(exc).__name__}: {exc}")
 
     async def _bounced(
-        self, claim: Claimed, request: InboundRequest, keyring: Keyring
-    ) -> Reading | Settled:
+        self, claim: ClaimedRequest, request: InboundRequest, keyring: Keyring
+    ) -> PendingEvents | SettledRequest:
         try:
             found = await self._link.call(
                 lambda conn: bounce_events(
@@ -122,7 +122,7 @@ class InboundWorker:
             return failing(claim, f"cannot be read: {type(exc).__name__}: {exc}")
         return pending_events(claim, claim.provider, found)
 
-    async def _confirmed(self, claim: Claimed, url: str) -> Settled | None:
+    async def _confirmed(self, claim: ClaimedRequest, url: str) -> SettledRequest | None:
         try:
             if await self._tools.confirm(url) is not None:
                 log.info("inbound.confirmed", provider=claim.provider, request=str(claim.id))
@@ -130,9 +130,9 @@ class InboundWorker:
         except Unavailable as exc:
             return failing(claim, f"the subscription could not be confirmed: {exc}")
         why = "the confirmation of the subscription was refused"
-        return Settled(claim.id, claim.claim_no, State.FAILED, error=why)
+        return SettledRequest(claim.id, claim.claim_no, RequestState.FAILED, error=why)
 
-    async def _record(self, group: Sequence[Reading]) -> None:
+    async def _record(self, group: Sequence[PendingEvents]) -> None:
         """Record the events of a group; if that fails, those of each request alone."""
         try:
             await self._link.call(lambda conn: _recorded(conn, group))
@@ -146,7 +146,7 @@ class InboundWorker:
             await self._link.call(lambda conn: store.settle(conn, [ending]))
 
 
-async def _recorded(conn: Conn, group: Sequence[Reading]) -> None:
+async def _recorded(conn: Conn, group: Sequence[PendingEvents]) -> None:
     async with conn.transaction():
         ours = await store.hold(conn, [one.claim for one in group])
         if len(ours) < len(group):
@@ -157,7 +157,7 @@ async def _recorded(conn: Conn, group: Sequence[Reading]) -> None:
         results = list[Result]()
         for start in range(0, len(events), MAX_EVENTS):
             results += await recording.record(conn, events[start : start + MAX_EVENTS])
-        endings, at = list[Settled](), 0
+        endings, at = list[SettledRequest](), 0
         for one in group:
             endings.append(settled(one, results[at : at + len(one.events)]))
             at += len(one.events)
@@ -165,8 +165,8 @@ async def _recorded(conn: Conn, group: Sequence[Reading]) -> None:
     reach("inbound.recorded")
 
 
-def _groups(readings: Sequence[Reading]) -> list[list[Reading]]:
-    groups, size = list[list[Reading]](), 0
+def _groups(readings: Sequence[PendingEvents]) -> list[list[PendingEvents]]:
+    groups, size = list[list[PendingEvents]](), 0
     for one in readings:
         if not groups or size + len(one.events) > MAX_EVENTS:
             groups.append([])
@@ -194,7 +194,7 @@ async def _unless_stopped(working: asyncio.Task[int], stop: asyncio.Event) -> in
 
 @asynccontextmanager
 async def keeping_inbound(
-    database: DatabaseSettings, make_tools: Callable[[], Tools]
+    database: DatabaseSettings, make_tools: Callable[[], InboundTools]
 ) -> AsyncIterator[None]:
     """Run a worker beside the block; one that fails starts again after RETRY_SECONDS."""
     stop = asyncio.Event()
@@ -207,7 +207,7 @@ async def keeping_inbound(
 
 
 async def _keep(
-    database: DatabaseSettings, make_tools: Callable[[], Tools], stop: asyncio.Event
+    database: DatabaseSettings, make_tools: Callable[[], InboundTools], stop: asyncio.Event
 ) -> None:
     while not stop.is_set():
         try:

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from mailqueue.mime.files import File
 from mailqueue.templates.cache import Sheet
-from mailqueue.tracking.injector import Dress
+from mailqueue.tracking.injector import Injection
 
 
 class ClaimedEmail(NamedTuple):
@@ -112,7 +112,7 @@ class LoadedEmail(NamedTuple):
     tags: tuple[str, ...] = ()  # read only for accounts whose provider reports by them
     template: Sheet | None = None  # what it is rendered from; None: nothing, or it was deleted
     fault: FileFault | None = None  # why its message cannot be built
-    tracked: Dress | None = None  # its content with tracking, sent instead of `content`
+    tracked: Injection | None = None  # its content with tracking, sent instead of `content`
     raw: RawMessage | None = None  # it was accepted as a finished message; fetched as files are
 
 

@@ -34,7 +34,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class ErasedPerson:
     """Whom to look for in the records of a project."""
 
     project_id: UUID
@@ -48,12 +48,16 @@ class Person:
         return self.matcher.search(record.line.decode()) is not None
 
 
-def person_of(erasure: Erasure) -> Person:
+def person_of(erasure: Erasure) -> ErasedPerson:
     """Return whom an erasure is of."""
-    return Person(erasure.project_id, frozenset(erasure.spellings), matcher_of(erasure.spellings))
+    return ErasedPerson(
+        erasure.project_id, frozenset(erasure.spellings), matcher_of(erasure.spellings)
+    )
 
 
-async def with_archived(desk: Desk, person: Person, contents: Mapping[str, Any]) -> dict[str, Any]:
+async def with_archived(
+    desk: Desk, person: ErasedPerson, contents: Mapping[str, Any]
+) -> dict[str, Any]:
     """Add the contents of their archived mail, and leave out those somebody else was sent too."""
     theirs, others = dict(contents), set[str]()
     for archive in await _archives(desk, person, Kind.HISTORY):
@@ -69,7 +73,7 @@ async def with_archived(desk: Desk, person: Person, contents: Mapping[str, Any])
     return {each: day for each, day in theirs.items() if each not in others}
 
 
-async def files_of(desk: Desk, person: Person, contents: Mapping[str, Any]) -> set[str]:
+async def files_of(desk: Desk, person: ErasedPerson, contents: Mapping[str, Any]) -> set[str]:
     """Return the attachments of archived contents that only they were sent."""
     theirs, used = set[str](), set[str]()
     for archive in await _archives(desk, person, Kind.CONTENTS):
@@ -80,7 +84,7 @@ async def files_of(desk: Desk, person: Person, contents: Mapping[str, Any]) -> s
 
 
 async def rewrite_all(
-    desk: Desk, person: Person, contents: Mapping[str, Any], *, doomed: set[str]
+    desk: Desk, person: ErasedPerson, contents: Mapping[str, Any], *, doomed: set[str]
 ) -> int:
     """Write every file anew that has something of them in it; return how many records changed.
 
@@ -104,7 +108,7 @@ async def rewrite_all(
     return changed
 
 
-def is_theirs_alone(person: Person, mail: Mapping[str, Any]) -> bool:
+def is_theirs_alone(person: ErasedPerson, mail: Mapping[str, Any]) -> bool:
     """Return whether an archived mail went to nobody else. Pure."""
     listed = [one["address"] for one in mail.get("email_recipients") or ()]
     addresses = listed or [mail["recipient_email"]]
@@ -113,13 +117,13 @@ def is_theirs_alone(person: Person, mail: Mapping[str, Any]) -> bool:
     )
 
 
-async def _archives(desk: Desk, person: Person, kind: Kind) -> list[Archive]:
+async def _archives(desk: Desk, person: ErasedPerson, kind: Kind) -> list[Archive]:
     found = await chosen(desk.conn, Wanted(kind=kind), states=_COMPLETE)
     return [each for each in found if each.project_id == person.project_id]
 
 
 def _change_of(
-    kind: Kind, person: Person, contents: Mapping[str, Any], *, doomed: set[str]
+    kind: Kind, person: ErasedPerson, contents: Mapping[str, Any], *, doomed: set[str]
 ) -> Change:
     def change(_: int, record: Record) -> bytes | None:
         if kind is Kind.CONTENTS and str(record.fields["id"]) in contents:
@@ -133,7 +137,7 @@ def _change_of(
     return change
 
 
-def _anonymous(kind: Kind, person: Person, record: Record) -> bytes:
+def _anonymous(kind: Kind, person: ErasedPerson, record: Record) -> bytes:
     """Take out of a record what is about them without naming them."""
     mail = _exact(record)
     if kind is Kind.HISTORY:
@@ -158,7 +162,7 @@ def _anonymous(kind: Kind, person: Person, record: Record) -> bytes:
     return _written(mail)
 
 
-def _attachment(person: Person, record: Record) -> bytes:
+def _attachment(person: ErasedPerson, record: Record) -> bytes:
     """Replace their address in the octets of a file that others were sent, keeping its length."""
     fields = _exact(record)
     octets = bytes.fromhex(str(fields.get("octets") or "").removeprefix("\\x"))
@@ -174,7 +178,7 @@ def _attachment(person: Person, record: Record) -> bytes:
     return _redacted(person, record.line) if person.is_named_in(record) else record.line
 
 
-def _redacted(person: Person, line: bytes) -> bytes:
+def _redacted(person: ErasedPerson, line: bytes) -> bytes:
     return person.matcher.sub(STAND, line.decode()).encode()
 
 

@@ -14,9 +14,9 @@ from mailqueue.db.fetch import Conn
 from mailqueue.maintenance.context import Desk
 from mailqueue.privacy import store
 from mailqueue.privacy.files import erase_files
-from mailqueue.privacy.model import Erasure, Lend, Progress, Stage, Table
+from mailqueue.privacy.model import Erasure, ErasureStage, Lend, Progress, Table
 from mailqueue.privacy.pattern import pattern_of
-from mailqueue.privacy.tenure import Tenure
+from mailqueue.privacy.tenure import ErasureLease
 
 MAILS_TOGETHER = 200
 TABLES_TOGETHER = 50
@@ -69,7 +69,7 @@ async def go_on(
         NotFound: there is no such erasure.
         ArchiveBroken, Unavailable: a file cannot be read or written now; run it again.
     """
-    tenure = Tenure(lend, erasure_id)
+    tenure = ErasureLease(lend, erasure_id)
     waited_until = asyncio.get_running_loop().time() + patience_seconds
     while True:
         try:
@@ -90,7 +90,7 @@ async def go_on(
 
 
 async def _go_on_alone(
-    tenure: Tenure,
+    tenure: ErasureLease,
     *,
     desk: Desk | None,
     by: str,
@@ -106,13 +106,13 @@ async def _go_on_alone(
     while True:
         async with lend() as conn:
             erasure = await get(conn, tenure.erasure_id)
-        if erasure.stage == Stage.DONE:
+        if erasure.stage == ErasureStage.DONE:
             return Progress(erasure)
         waiting = 0
-        match Stage(erasure.stage):
-            case Stage.MAIL:
+        match ErasureStage(erasure.stage):
+            case ErasureStage.MAIL:
                 waiting = await _mail(lend, erasure, by=by)
-            case Stage.TABLES:
+            case ErasureStage.TABLES:
                 await _tables(lend, erasure, by=by)
             case _:
                 async with tenure.kept_by(desk):
@@ -136,7 +136,7 @@ async def _mail(lend: Lend, erasure: Erasure, *, by: str) -> int:
         if step.waiting:
             return step.waiting
         now = await get(conn, erasure.id)
-        await store.move(conn, erasure.id, Stage.TABLES, now.place, by=by)
+        await store.move(conn, erasure.id, ErasureStage.TABLES, now.place, by=by)
     return 0
 
 
@@ -149,11 +149,11 @@ async def _tables(lend: Lend, erasure: Erasure, *, by: str) -> None:
             at = _place_in(tables, place)
             if at is None:
                 is_quiet = not place.get("changed") or place.get("round", 1) >= MOST_ROUNDS
-                stage = Stage.FILES if is_quiet else Stage.TABLES
+                stage = ErasureStage.FILES if is_quiet else ErasureStage.TABLES
                 await store.move(conn, erasure.id, stage, _next_round(place), by=by)
                 return
             room -= await _pages(conn, erasure, tables[at], place, by=by)
-        await store.move(conn, erasure.id, Stage.TABLES, place, by=by)
+        await store.move(conn, erasure.id, ErasureStage.TABLES, place, by=by)
 
 
 async def _pages(
@@ -182,7 +182,7 @@ async def _pages(
         place |= {"page": pages.stop, "pages": last}
     if rows:
         await store.move(
-            conn, erasure.id, Stage.TABLES, place, table=table.parent, rows=rows, by=by
+            conn, erasure.id, ErasureStage.TABLES, place, table=table.parent, rows=rows, by=by
         )
     return max(len(pages) / table.step, 1 / TABLES_TOGETHER)
 

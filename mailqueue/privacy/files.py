@@ -7,7 +7,7 @@ from mailqueue.maintenance import tasks
 from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.model import Task
 from mailqueue.privacy import archives, store
-from mailqueue.privacy.model import Erasure, Lend, Stage
+from mailqueue.privacy.model import Erasure, ErasureStage, Lend
 
 NEEDS_DESK = "files of the archive or attachments outside the database are left"
 
@@ -41,26 +41,32 @@ async def _rest(
     async with lend() as conn:
         # Days first: what is blanked is found by both.
         place = {**erasure.place, "contents": contents}
-        await store.move(conn, erasure.id, Stage.FILES, place, by=by)
+        await store.move(conn, erasure.id, ErasureStage.FILES, place, by=by)
         locations += await store.erase_contents(conn, erasure.id, [int(each) for each in contents])
         locations += await store.erase_attachments(conn, erasure.id, sorted(doomed))
         # Kept until they are deleted: their rows are gone.
         place |= {"locations": locations}
         await store.move(
-            conn, erasure.id, Stage.FILES, place, table="email_contents", rows=len(contents), by=by
+            conn,
+            erasure.id,
+            ErasureStage.FILES,
+            place,
+            table="email_contents",
+            rows=len(contents),
+            by=by,
         )
     if with_archives and desk is not None:
         count = await archives.rewrite_all(desk, person, contents, doomed=doomed)
         async with lend() as conn:
             await store.move(
-                conn, erasure.id, Stage.FILES, place, table="archives", rows=count, by=by
+                conn, erasure.id, ErasureStage.FILES, place, table="archives", rows=count, by=by
             )
     if locations:
         if desk is None:
             return NEEDS_DESK
         await _delete(desk, locations)
     async with lend() as conn:
-        await store.move(conn, erasure.id, Stage.DONE, {}, by=by)
+        await store.move(conn, erasure.id, ErasureStage.DONE, {}, by=by)
     return None
 
 

@@ -14,7 +14,7 @@ Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 """Lends a connection in a transaction of its own: each step commits by itself."""
 
 
-class Stage(StrEnum):
+class ErasureStage(StrEnum):
     """How far an erasure is."""
 
     MAIL = "mail"  # mail to the person, queued and finished
@@ -49,7 +49,7 @@ class Progress:
 
     @property
     def is_done(self) -> bool:
-        return self.erasure.stage == Stage.DONE
+        return self.erasure.stage == ErasureStage.DONE
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ class MailStep(NamedTuple):
     waiting: int
 
 
-class Known(NamedTuple):
+class KnownPerson(NamedTuple):
     """A row, as JSON, and its table."""
 
     name: str
@@ -218,7 +218,7 @@ async def hashes(conn: Conn, project_id: UUID, spellings: Sequence[str]) -> list
     return await many(conn, "hash_addresses", params, str)
 
 
-async def known_by_hash(conn: Conn, project_id: UUID, hashes: Sequence[str]) -> list[Known]:
+async def known_by_hash(conn: Conn, project_id: UUID, hashes: Sequence[str]) -> list[KnownPerson]:
     """Return what holds and held for hashes whose address stands no more."""
     params = {"project_id": project_id, "hashes": [bytes.fromhex(each) for each in hashes]}
-    return await many(conn, "list_known_of_person", params, Known)
+    return await many(conn, "list_known_of_person", params, KnownPerson)

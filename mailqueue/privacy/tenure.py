@@ -14,7 +14,7 @@ from mailqueue.privacy import store
 from mailqueue.privacy.model import Lend
 
 
-class Tenure:
+class ErasureLease:
     """The right of this process to erase one person."""
 
     def __init__(self, lend: Lend, erasure_id: UUID) -> None:

@@ -13,11 +13,11 @@ from mailqueue.suppression import store
 from mailqueue.suppression.acceptable import address_of, category_of, text_of
 from mailqueue.suppression.model import (
     Added,
-    Checked,
-    Known,
-    Line,
+    AddressSuppressions,
+    ListLine,
     NewSuppression,
     Removed,
+    SuppressionCheck,
     SuppressionRow,
 )
 
@@ -40,7 +40,7 @@ async def add(
     project_id = await project_of(conn, project)
     import_id = uuid4()
     async with conn.transaction():
-        lines = (Line(number, one) for number, one in enumerate(wanted))
+        lines = (ListLine(number, one) for number, one in enumerate(wanted))
         await store.copy_lines(conn, import_id, lines)
         outcomes = await store.list_taken(conn, project_id, import_id, by=by)
     sent = [one.address.key for one in wanted]
@@ -81,7 +81,9 @@ async def list_page(
     )
 
 
-async def check(conn: Conn, project: str, *, email: str, category: str | None = None) -> Checked:
+async def check(
+    conn: Conn, project: str, *, email: str, category: str | None = None
+) -> SuppressionCheck:
     """Return whether mail goes to an address: of a category, or (None) mail of every category.
 
     Raises:
@@ -96,7 +98,7 @@ async def check(conn: Conn, project: str, *, email: str, category: str | None = 
     reasons = [one.reason for one in found if one.category in concerned]
     sent = address.key
     (address_hash,) = await store.hashes_of(conn, project_id, [sent])
-    return Checked(
+    return SuppressionCheck(
         address=sent,
         address_hash=address_hash,
         is_suppressed=bool(reasons),
@@ -153,7 +155,7 @@ async def remove_by_hash(
     return await _removed(conn, project_id, spellings, category=category, why=why, by=by)
 
 
-async def show(conn: Conn, project: str, *, who: str) -> Known:
+async def show(conn: Conn, project: str, *, who: str) -> AddressSuppressions:
     """Return all that holds and held for an address, or the one of a hash.
 
     Raises:
@@ -167,12 +169,12 @@ async def show(conn: Conn, project: str, *, who: str) -> Known:
         if not now and not before:
             raise NotFound("suppression with the hash", who)
         known = [one.address for one in now] + [one.address for one in before]
-        return Known(next(filter(None, known), None), who.lower(), now, before)
+        return AddressSuppressions(next(filter(None, known), None), who.lower(), now, before)
     spellings = address_of(who).spellings
     now = await store.find_all(conn, project_id, spellings)
     before = await store.list_past(conn, project_id, spellings, address_hash="")
     (address_hash,) = await store.hashes_of(conn, project_id, [spellings[0]])
-    return Known(spellings[0], address_hash, now, before)
+    return AddressSuppressions(spellings[0], address_hash, now, before)
 
 
 def is_hash(text: str) -> bool:

@@ -46,7 +46,7 @@ class EndedSuppressionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class AddressSuppressions:
     """All that holds and held for one address."""
 
     address: str | None
@@ -67,7 +67,7 @@ class NewSuppression:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ListLine:
     """One of them in a list; `number` counts lines, or the elements of an array, from 1."""
 
     number: int
@@ -84,7 +84,7 @@ class Added:
 
 
 @dataclass(slots=True)
-class Tally:
+class ImportTally:
     """What became of a list so far; of bad lines the first are kept, and all are counted."""
 
     added: int = 0
@@ -95,7 +95,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class SuppressionCheck:
     """Whether mail goes to an address; `found` is all that is in force for it."""
 
     address: str

@@ -13,7 +13,7 @@ from mailqueue.db.fetch import Conn, many, maybe, value
 from mailqueue.db.sql import SQL
 from mailqueue.suppression.model import (
     EndedSuppressionRow,
-    Line,
+    ListLine,
     SuppressionRow,
 )
 
@@ -35,7 +35,7 @@ async def find_project(conn: Conn, project: str) -> UUID | None:
     return await maybe(conn, "find_suppression_project", {"project": project}, UUID)
 
 
-async def copy_lines(conn: Conn, import_id: UUID, lines: Iterable[Line]) -> int:
+async def copy_lines(conn: Conn, import_id: UUID, lines: Iterable[ListLine]) -> int:
     """Copy the lines to where `count_taken` and `list_taken` find them in the same transaction.
 
     Gives how many there were.

@@ -17,16 +17,16 @@ from mailqueue.settings.tracking import TrackingSettings
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking import store
 from mailqueue.tracking.keyring import Keyring
-from mailqueue.tracking.model import Gap, Project, TrackedLink
+from mailqueue.tracking.model import Gap, TrackedLink, TrackedProject
 from mailqueue.tracking.pattern import (
-    Ground,
+    InjectionContext,
+    InjectionPattern,
     Links,
-    Pattern,
-    Wants,
+    TrackingOptions,
     put_into,
     unsubscribe_headers,
 )
-from mailqueue.tracking.tokens import Kind
+from mailqueue.tracking.tokens import TokenKind
 from mailqueue.tracking.urls import Addresses
 
 log = get_logger(__name__)
@@ -43,7 +43,7 @@ LARGE_CHARACTERS = 256 * 1024
 """Words of a mail from which on it is dressed in a thread, where it holds up nobody else's."""
 
 
-class Undressed(NamedTuple):
+class UntrackedMail(NamedTuple):
     """A mail before anything is put into it.
 
     `shared` names words that other mails have too; None where they are of this one alone. With
@@ -52,7 +52,7 @@ class Undressed(NamedTuple):
 
     email_id: UUID
     project_id: UUID
-    wants: Wants
+    wants: TrackingOptions
     said: Content
     shared: int | None = None
     is_alone: bool = True
@@ -60,7 +60,7 @@ class Undressed(NamedTuple):
     language: str = "en"
 
 
-class Dress(NamedTuple):
+class Injection(NamedTuple):
     """What goes out instead of a mail's own words: all of it, or words that need their files."""
 
     skeleton: Skeleton | None
@@ -79,19 +79,21 @@ class Dress(NamedTuple):
         return compile_skeleton(self.said._replace(files=files))
 
 
-class Dresser:
+class TrackingInjector:
     """Dresses the mail of one process."""
 
     def __init__(self, keyring: Keyring, settings: TrackingSettings) -> None:
         self._keyring = keyring
         self._base = settings.public_url
-        self._grounds: dict[UUID, tuple[Ground, float]] = {}
-        self._patterns: OrderedDict[tuple[object, ...], Pattern] = OrderedDict()
+        self._grounds: dict[UUID, tuple[InjectionContext, float]] = {}
+        self._patterns: OrderedDict[tuple[object, ...], InjectionPattern] = OrderedDict()
         self._pattern_bytes = 0
         self._turn = threading.Lock()  # to the patterns: some are made in threads
         self._known: OrderedDict[tuple[UUID, bytes], float] = OrderedDict()
 
-    async def grounds(self, conn: Conn, projects: Iterable[UUID]) -> dict[UUID, Ground | str]:
+    async def grounds(
+        self, conn: Conn, projects: Iterable[UUID]
+    ) -> dict[UUID, InjectionContext | str]:
         """Return what the mail of these projects has in common, or why nothing can be sealed for
         now.
 
@@ -114,26 +116,26 @@ class Dresser:
                     self._grounds.pop(found.id, None)
         return {each: faults.get(each) or self._grounds[each][0] for each in wanted}
 
-    async def _ground(self, conn: Conn, project: Project) -> Ground:
+    async def _ground(self, conn: Conn, project: TrackedProject) -> InjectionContext:
         base = self._base if project.domain is None else f"https://{project.domain}"
         seals = None if base is None else await self._keyring.of(conn, project.id)
-        return Ground(base, seals, project.postal_address)
+        return InjectionContext(base, seals, project.postal_address)
 
     async def dressed(
         self,
         conn: Conn,
-        mails: Sequence[Undressed],
-        grounds: Mapping[UUID, Ground],
+        mails: Sequence[UntrackedMail],
+        grounds: Mapping[UUID, InjectionContext],
         *,
         keeps_links: bool = True,
-    ) -> list[Dress | str]:
+    ) -> list[Injection | str]:
         """Return what goes out for each mail, or why it cannot be composed.
 
         With `keeps_links` the database knows where each of their links leads when this returns.
         """
         links: dict[tuple[UUID, bytes], str] = {}
         gaps: Counter[tuple[UUID, Gap]] = Counter()
-        made: list[Dress | str] = []
+        made: list[Injection | str] = []
         for number, mail in enumerate(mails):
             if number % AT_ONCE == AT_ONCE - 1:
                 await asyncio.sleep(0)
@@ -157,8 +159,8 @@ class Dresser:
         return made
 
     def _dressed(
-        self, mail: Undressed, ground: Ground, links: dict[tuple[UUID, bytes], str]
-    ) -> Dress:
+        self, mail: UntrackedMail, ground: InjectionContext, links: dict[tuple[UUID, bytes], str]
+    ) -> Injection:
         if ground.base is None or ground.seals is None:
             said = put_into(mail.said, mail.wants, ground, None, language=mail.language)
             return _of_words(mail, said, ())
@@ -171,7 +173,7 @@ class Dresser:
                 ground,
                 Links(
                     addresses.named(mail.email_id),
-                    addresses.of(Kind.OPEN, mail.email_id),
+                    addresses.of(TokenKind.OPEN, mail.email_id),
                     partial(_led, mail, addresses, links),
                 ),
                 language=mail.language,
@@ -181,23 +183,23 @@ class Dresser:
         for link, url in pattern.links.items():
             links[mail.project_id, link] = url
         if mail.has_files:
-            return Dress(None, pattern.said(mail.email_id), headers)
-        return Dress(pattern.filled(mail.email_id), None, headers)
+            return Injection(None, pattern.said(mail.email_id), headers)
+        return Injection(pattern.filled(mail.email_id), None, headers)
 
-    def _headers(self, mail: Undressed, addresses: Addresses) -> tuple[tuple[str, str], ...]:
+    def _headers(self, mail: UntrackedMail, addresses: Addresses) -> tuple[tuple[str, str], ...]:
         # One header cannot stand for several people: who clicks would unsubscribe another.
         if not mail.wants.unsubscribe or not mail.is_alone:
             return ()
-        return unsubscribe_headers(mail.said, addresses.of(Kind.UNSUBSCRIBE, mail.email_id))
+        return unsubscribe_headers(mail.said, addresses.of(TokenKind.UNSUBSCRIBE, mail.email_id))
 
-    def _pattern(self, mail: Undressed, ground: Ground) -> Pattern:
+    def _pattern(self, mail: UntrackedMail, ground: InjectionContext) -> InjectionPattern:
         key = (mail.shared, mail.wants, ground, mail.language)
         with self._turn:
             found = self._patterns.get(key)
             if found is not None:
                 self._patterns.move_to_end(key)
                 return found
-        made = Pattern(mail.said, mail.wants, ground, language=mail.language)
+        made = InjectionPattern(mail.said, mail.wants, ground, language=mail.language)
         with self._turn:
             if key in self._patterns:  # another thread was quicker
                 return self._patterns[key]
@@ -229,7 +231,9 @@ def _characters(said: Content) -> int:
     return len(said.html or "") + len(said.text or "")
 
 
-def _gaps(mail: Undressed, ground: Ground, dress: Dress) -> list[tuple[UUID, Gap]]:
+def _gaps(
+    mail: UntrackedMail, ground: InjectionContext, dress: Injection
+) -> list[tuple[UUID, Gap]]:
     """Return what a mail should have had and goes without."""
     wants, found = mail.wants, []
     if (wants.opens or wants.clicks) and ground.base is None and mail.said.html is not None:
@@ -246,14 +250,16 @@ def _gaps(mail: Undressed, ground: Ground, dress: Dress) -> list[tuple[UUID, Gap
 
 
 def _led(
-    mail: Undressed, addresses: Addresses, links: dict[tuple[UUID, bytes], str], url: str
+    mail: UntrackedMail, addresses: Addresses, links: dict[tuple[UUID, bytes], str], url: str
 ) -> str:
     link = addresses.seals.link_of(url)
     links[mail.project_id, link] = url
-    return addresses.of(Kind.CLICK, mail.email_id, link)
+    return addresses.of(TokenKind.CLICK, mail.email_id, link)
 
 
-def _of_words(mail: Undressed, said: Content, headers: tuple[tuple[str, str], ...]) -> Dress:
+def _of_words(
+    mail: UntrackedMail, said: Content, headers: tuple[tuple[str, str], ...]
+) -> Injection:
     if mail.has_files:
-        return Dress(None, said, headers)
-    return Dress(compile_skeleton(said), None, headers)
+        return Injection(None, said, headers)
+    return Injection(compile_skeleton(said), None, headers)

@@ -9,7 +9,7 @@ from uuid import UUID
 from mailqueue.core.errors import ConfigError
 from mailqueue.db.fetch import Conn
 from mailqueue.tracking import store
-from mailqueue.tracking.model import ShownKey
+from mailqueue.tracking.model import TrackingKeyDates
 from mailqueue.tracking.tokens import (
     KEY_ID_BYTES,
     SECRET_BYTES,
@@ -129,6 +129,6 @@ async def _make(conn: Conn, master: MasterKey, project_id: UUID) -> bool:
         return await store.add_key(conn, key_id, project_id, sealed=sealed)
 
 
-async def keys_of(conn: Conn, project_id: UUID) -> list[ShownKey]:
+async def keys_of(conn: Conn, project_id: UUID) -> list[TrackingKeyDates]:
     """List when the keys of a project were made and retired, newest first."""
     return await store.show_keys(conn, project_id)

@@ -24,7 +24,7 @@ class SealedKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Project:
+class TrackedProject:
     """What the mail of a project has in common; `domain` None: it has none that leads here."""
 
     id: UUID
@@ -60,7 +60,7 @@ class TrackingDomain:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownKey:
+class TrackingKeyDates:
     """A key of tokens, without what it is."""
 
     id: str

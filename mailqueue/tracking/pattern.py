@@ -14,7 +14,7 @@ from mailqueue.mime.headers import unstructured
 from mailqueue.mime.skeleton import Content, Skeleton, compile_skeleton
 from mailqueue.tracking import rewriting, urls
 from mailqueue.tracking.footer import Footer, under_html, under_text
-from mailqueue.tracking.tokens import Kind, Seals, Token
+from mailqueue.tracking.tokens import Seals, Token, TokenKind
 from mailqueue.tracking.urls import PATHS
 
 _NONCE = 20
@@ -26,7 +26,7 @@ _FILL = {_SHORT: "x", _LONG: "y"}
 _SOFT = b"=\r\n"  # quoted-printable breaks lines anywhere
 
 
-class Wants(NamedTuple):
+class TrackingOptions(NamedTuple):
     """What is to be put into a mail."""
 
     opens: bool = False
@@ -39,7 +39,7 @@ class Wants(NamedTuple):
         return self.opens or self.clicks or self.unsubscribe or self.is_marketing
 
 
-class Ground(NamedTuple):
+class InjectionContext(NamedTuple):
     """What a project's mail has in common; `base` None: no link leads to us."""
 
     base: str | None
@@ -56,7 +56,12 @@ class Links(NamedTuple):
 
 
 def put_into(
-    said: Content, wants: Wants, ground: Ground, links: Links | None, *, language: str = "en"
+    said: Content,
+    wants: TrackingOptions,
+    ground: InjectionContext,
+    links: Links | None,
+    *,
+    language: str = "en",
 ) -> Content:
     """Return a mail's words with all that is wanted in them; the text is not tracked."""
     named = {} if links is None else links.named
@@ -100,7 +105,7 @@ _LIST = frozenset({"list-unsubscribe", "list-unsubscribe-post"})
 class Blank(NamedTuple):
     """A place for a token."""
 
-    kind: Kind
+    kind: TokenKind
     link: bytes = b""
 
     @property
@@ -108,12 +113,14 @@ class Blank(NamedTuple):
         return _LONG if self.link else _SHORT
 
 
-class Pattern:
+class InjectionPattern:
     """Words that many mails share, with blanks for what is each mail's own."""
 
     __slots__ = ("_blanks", "_mould", "_place", "_said", "_seals", "_sign", "_skeleton", "links")
 
-    def __init__(self, said: Content, wants: Wants, ground: Ground, *, language: str) -> None:
+    def __init__(
+        self, said: Content, wants: TrackingOptions, ground: InjectionContext, *, language: str
+    ) -> None:
         assert ground.base is not None
         assert ground.seals is not None
         self._seals = ground.seals
@@ -124,7 +131,7 @@ class Pattern:
 
         blanks: dict[Blank, int] = {}
 
-        def place(kind: Kind, link: bytes = b"") -> str:
+        def place(kind: TokenKind, link: bytes = b"") -> str:
             blank = Blank(kind, link)
             number = blanks.setdefault(blank, len(blanks))
             return base + PATHS[kind] + self._written(number, blank.length)
@@ -134,10 +141,10 @@ class Pattern:
             if link not in self.links and len(self.links) >= MOST_LINKS:
                 return url
             self.links[link] = url
-            return place(Kind.CLICK, link)
+            return place(TokenKind.CLICK, link)
 
         named = {name: place(kind) for name, kind in urls.NAMES.items()}
-        links = Links(named, place(Kind.OPEN), lead)
+        links = Links(named, place(TokenKind.OPEN), lead)
         self._said = put_into(said, wants, ground, links, language=language)
         self._place = re.compile(_form(self._sign))
         words = "\0".join(each or "" for each in _words(self._said))

@@ -7,12 +7,12 @@ from uuid import UUID
 from mailqueue.db.fetch import Conn, many, maybe, run, value
 from mailqueue.tracking.model import (
     Gap,
-    Project,
     RecentClicks,
     SealedKey,
-    ShownKey,
     TrackedLink,
+    TrackedProject,
     TrackingDomain,
+    TrackingKeyDates,
 )
 
 
@@ -37,9 +37,9 @@ async def retire_key(conn: Conn, project_id: UUID) -> None:
     await run(conn, "retire_tracking_key", {"project_id": project_id})
 
 
-async def read_projects(conn: Conn, ids: Sequence[UUID]) -> list[Project]:
+async def read_projects(conn: Conn, ids: Sequence[UUID]) -> list[TrackedProject]:
     """Read what the mail of these projects has in common."""
-    return await many(conn, "read_tracking_grounds", {"ids": list(ids)}, Project)
+    return await many(conn, "read_tracking_grounds", {"ids": list(ids)}, TrackedProject)
 
 
 async def keep_links(conn: Conn, links: Sequence[TrackedLink]) -> None:
@@ -94,6 +94,8 @@ async def note_domain(
     return await maybe(conn, "note_tracking_domain", params, datetime)
 
 
-async def show_keys(conn: Conn, project_id: UUID) -> list[ShownKey]:
+async def show_keys(conn: Conn, project_id: UUID) -> list[TrackingKeyDates]:
     """List when the keys of a project were made and retired, newest first."""
-    return await many(conn, "list_tracking_keys_shown", {"project_id": project_id}, ShownKey)
+    return await many(
+        conn, "list_tracking_keys_shown", {"project_id": project_id}, TrackingKeyDates
+    )

@@ -28,7 +28,7 @@ _LONGEST = _SHORTEST + LINK_BYTES
 _PADDING = {0: "", 2: "==", 3: "="}
 
 
-class Kind(IntEnum):
+class TokenKind(IntEnum):
     """What a token allows; the numbers stand in tokens and never change."""
 
     OPEN = 1
@@ -49,7 +49,7 @@ class Token:
     a CLICK (see `Seals.link_of`) and is empty for the others.
     """
 
-    kind: Kind
+    kind: TokenKind
     email_id: UUID
     recipient: int = 0
     link: bytes = b""
@@ -90,7 +90,7 @@ class Seals:
         Raises:
             ValueError: a CLICK needs a link of 12 bytes, the others have none.
         """
-        if len(token.link) != (LINK_BYTES if token.kind is Kind.CLICK else 0):
+        if len(token.link) != (LINK_BYTES if token.kind is TokenKind.CLICK else 0):
             raise ValueError(f"a token {token.kind.name} has no link of {len(token.link)} bytes")
         plain = b"%c%b%b%b" % (
             token.kind,
@@ -101,7 +101,7 @@ class Seals:
         sealed = self._head + self._cipher.encrypt(plain, [self._head])
         return str(urlsafe_b64encode(sealed).rstrip(b"="), "ascii")
 
-    def open(self, text: str, kind: Kind | None = None) -> Token:
+    def open(self, text: str, kind: TokenKind | None = None) -> Token:
         """Read a token; `kind` refuses those for anything else.
 
         Raises:
@@ -114,7 +114,7 @@ class Seals:
         try:
             plain = cipher.decrypt(octets[KEY_ID_BYTES:], [octets[:KEY_ID_BYTES]])
             found = Token(
-                Kind(plain[0]),
+                TokenKind(plain[0]),
                 UUID(bytes=plain[1:17]),
                 int.from_bytes(plain[17:19]),
                 plain[19:],

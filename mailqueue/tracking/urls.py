@@ -4,17 +4,17 @@ import re
 from dataclasses import dataclass
 from uuid import UUID
 
-from mailqueue.tracking.tokens import Kind, Seals, Token
+from mailqueue.tracking.tokens import Seals, Token, TokenKind
 
 PATHS = {
-    Kind.OPEN: "/t/o/",
-    Kind.CLICK: "/t/c/",
-    Kind.UNSUBSCRIBE: "/t/u/",
-    Kind.PREFERENCES: "/pref/",
+    TokenKind.OPEN: "/t/o/",
+    TokenKind.CLICK: "/t/c/",
+    TokenKind.UNSUBSCRIBE: "/t/u/",
+    TokenKind.PREFERENCES: "/pref/",
 }
 UNSUBSCRIBE_URL = "unsubscribe_url"
 PREFERENCES_URL = "preferences_url"
-NAMES = {UNSUBSCRIBE_URL: Kind.UNSUBSCRIBE, PREFERENCES_URL: Kind.PREFERENCES}
+NAMES = {UNSUBSCRIBE_URL: TokenKind.UNSUBSCRIBE, PREFERENCES_URL: TokenKind.PREFERENCES}
 """What mail calls them: variables of templates, and words in double braces elsewhere."""
 
 _PLACES = re.compile(r"\{\{\s*(unsubscribe_url|preferences_url)\s*\}\}")
@@ -27,7 +27,7 @@ class Addresses:
     base: str  # no slash at its end
     seals: Seals
 
-    def of(self, kind: Kind, email_id: UUID, link: bytes = b"") -> str:
+    def of(self, kind: TokenKind, email_id: UUID, link: bytes = b"") -> str:
         """Return the link of a mail; it stands for all recipients of a message with several."""
         return self.base + PATHS[kind] + self.seals.seal(Token(kind, email_id, 0, link))
 

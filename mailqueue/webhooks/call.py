@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from mailqueue.ports.webhook import Posted, Poster
-from mailqueue.webhooks.model import Settled
+from mailqueue.webhooks.model import SettledDelivery
 from mailqueue.webhooks.outcomes import asks_for_rest, ending_of, fault_of, kept_of
 from mailqueue.webhooks.signing import headers_of, logged
 
@@ -18,12 +18,12 @@ async def called(
     event_id: UUID,
     body: bytes,
     keys: Sequence[bytes],
-) -> Settled:
+) -> SettledDelivery:
     """POST a body to an endpoint and return what to write about the claim (id and number)."""
     now = datetime.now(UTC)
     headers = headers_of(str(event_id), body, at=int(now.timestamp()), keys=keys)
     posted: Posted = await poster.post(url, headers, body)
-    return Settled(
+    return SettledDelivery(
         *claim,
         ending_of(posted),
         code=posted.status,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Slots:
+class CallSlots:
     """A fixed number of places. An endpoint that has not answered well lately is a stranger.
 
     Strangers together have one half of the places: however many of them say nothing for as long as

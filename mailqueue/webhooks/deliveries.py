@@ -7,13 +7,20 @@ from uuid import UUID
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.webhooks import endpoints
-from mailqueue.webhooks.model import ENDED, DeliveryLog, DeliveryRow, EventType, Filter, Status
+from mailqueue.webhooks.model import (
+    ENDED,
+    DeliveryFilter,
+    DeliveryLog,
+    DeliveryRow,
+    DeliveryStatus,
+    EventType,
+)
 from mailqueue.webhooks.store import deliveries as store
 
 MOST_LISTED = 1000
 MOST_RETRIED = 10_000
-EVERYTHING = Filter()
-NOT_DELIVERED = (Status.FAILED, Status.CANCELLED)
+EVERYTHING = DeliveryFilter()
+NOT_DELIVERED = (DeliveryStatus.FAILED, DeliveryStatus.CANCELLED)
 
 
 async def list_page(
@@ -21,7 +28,7 @@ async def list_page(
     project_id: UUID,
     webhook_id: UUID,
     *,
-    wanted: Filter = EVERYTHING,
+    wanted: DeliveryFilter = EVERYTHING,
     before: UUID | None = None,
     limit: int = 100,
 ) -> list[DeliveryRow]:
@@ -33,8 +40,8 @@ async def list_page(
     """
     if not 1 <= limit <= MOST_LISTED:
         raise InvalidField("limit", f"must be 1 to {MOST_LISTED}, got {limit}")
-    if wanted.status is not None and wanted.status not in set(Status):
-        raise InvalidField("status", f"must be one of {', '.join(Status)}")
+    if wanted.status is not None and wanted.status not in set(DeliveryStatus):
+        raise InvalidField("status", f"must be one of {', '.join(DeliveryStatus)}")
     await endpoints.find(conn, project_id, webhook_id)
     return await store.list_page(
         conn, project_id, webhook_id, wanted=wanted, before=before, limit=limit

@@ -11,8 +11,8 @@ from mailqueue.core.crashpoints import reach
 from mailqueue.ports.webhook import Poster
 from mailqueue.telemetry.log import get_logger
 from mailqueue.webhooks.call import called
-from mailqueue.webhooks.concurrency import Slots
-from mailqueue.webhooks.model import Claimed, Ending, Settled
+from mailqueue.webhooks.concurrency import CallSlots
+from mailqueue.webhooks.model import ClaimedDelivery, DeliveryOutcome, SettledDelivery
 
 FIRST_CALLS = 1
 MOST_CALLS = 32
@@ -26,7 +26,7 @@ log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class EndpointTarget:
     """Where an endpoint is and what signs; `fault` says why it cannot be called."""
 
     revision: int
@@ -38,25 +38,25 @@ class Way:
 
 
 @dataclass(slots=True)
-class Desk:
+class DispatchContext:
     """What the lanes of a worker share."""
 
     poster: Poster
-    slots: Slots
-    settle: Callable[[Settled], int]
+    slots: CallSlots
+    settle: Callable[[SettledDelivery], int]
     written: Callable[[], int]
     freed: Callable[[], None]
     now: Callable[[], float]
 
 
-class Lane:
+class EndpointDispatcher:
     """Delivers to one endpoint: calls side by side, in no order that anybody may count on."""
 
-    def __init__(self, webhook_id: UUID, way: Way, desk: Desk) -> None:
+    def __init__(self, webhook_id: UUID, way: EndpointTarget, desk: DispatchContext) -> None:
         self.webhook_id = webhook_id
         self.way = way
         self._desk = desk
-        self._waiting: deque[tuple[float, Claimed]] = deque()
+        self._waiting: deque[tuple[float, ClaimedDelivery]] = deque()
         self._calls: set[asyncio.Task[None]] = set()
         self._worth = FIRST_CALLS
         self._is_stranger = True
@@ -83,7 +83,7 @@ class Lane:
     def is_waiting(self) -> bool:
         return bool(self._waiting)
 
-    def add(self, claims: Sequence[Claimed], *, claimed_at: float) -> None:
+    def add(self, claims: Sequence[ClaimedDelivery], *, claimed_at: float) -> None:
         """Queue claims, made at that time of the loop's clock."""
         self.used_at = self._desk.now()
         self._waiting.extend((claimed_at, claim) for claim in claims)
@@ -124,7 +124,7 @@ class Lane:
         for task in self._calls:
             task.cancel()
 
-    async def _calling(self, claimed_at: float, claim: Claimed) -> None:
+    async def _calling(self, claimed_at: float, claim: ClaimedDelivery) -> None:
         """Call for one delivery after the other, while the endpoint is worth this many calls."""
         was_stranger = self._is_stranger
         while True:
@@ -143,24 +143,24 @@ class Lane:
                 return
             claimed_at, claim = self._waiting.popleft()
 
-    async def _deliver(self, claim: Claimed) -> None:
+    async def _deliver(self, claim: ClaimedDelivery) -> None:
         try:
             done = await self._delivered(claim)
         except Exception as exc:  # one bad row must not stop a worker
             log.exception("delivery.failed", delivery_id=str(claim.id))
             why = f"{type(exc).__name__} while delivering"
-            done = Settled(claim.id, claim.claim_no, Ending.FAILED, error=why)
+            done = SettledDelivery(claim.id, claim.claim_no, DeliveryOutcome.FAILED, error=why)
         if done.tried_at is not None:
-            self._learn(is_good=done.ending is Ending.DELIVERED)
+            self._learn(is_good=done.ending is DeliveryOutcome.DELIVERED)
         number = self._desk.settle(done)
-        if done.ending is not Ending.DELIVERED:
+        if done.ending is not DeliveryOutcome.DELIVERED:
             self._doubted_until = number
 
-    async def _delivered(self, claim: Claimed) -> Settled:
+    async def _delivered(self, claim: ClaimedDelivery) -> SettledDelivery:
         way = self.way
         if claim.payload is None:
             why = "what it told is not kept any more"
-            return Settled(claim.id, claim.claim_no, Ending.REFUSED, error=why)
+            return SettledDelivery(claim.id, claim.claim_no, DeliveryOutcome.REFUSED, error=why)
         if way.fault is not None:
             return _deferred(claim, way.fault, wait=way.wait)
         reach("webhooks.calling")
@@ -185,5 +185,7 @@ class Lane:
             self._worth, self._is_stranger = FIRST_CALLS, True
 
 
-def _deferred(claim: Claimed, reason: str, *, wait: timedelta | None = None) -> Settled:
-    return Settled(claim.id, claim.claim_no, Ending.DEFER, error=reason, wait=wait)
+def _deferred(
+    claim: ClaimedDelivery, reason: str, *, wait: timedelta | None = None
+) -> SettledDelivery:
+    return SettledDelivery(claim.id, claim.claim_no, DeliveryOutcome.DEFER, error=reason, wait=wait)

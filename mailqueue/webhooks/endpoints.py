@@ -11,7 +11,7 @@ from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.sealing import Place
 from mailqueue.webhooks.acceptable import description_of, event_types_of, url_of
 from mailqueue.webhooks.ids import new_id
-from mailqueue.webhooks.model import Keys, WebhookRow, WithSecret
+from mailqueue.webhooks.model import WebhookKeys, WebhookRow, WithSecret
 from mailqueue.webhooks.signing import new_secret, secret_of
 from mailqueue.webhooks.store import endpoints as endpoints_store
 
@@ -202,7 +202,9 @@ async def rotate(
 CURRENT, PREVIOUS = "sealed_secret", "sealed_secret_previous"
 
 
-async def secrets_of(conn: Conn, keys: Keys, *, master: MasterKey | None) -> tuple[Secret, ...]:
+async def secrets_of(
+    conn: Conn, keys: WebhookKeys, *, master: MasterKey | None
+) -> tuple[Secret, ...]:
     """Open what signs: the secret in force, then the one before while it signs, too.
 
     Raises:

@@ -55,7 +55,7 @@ TEST_TYPE = "webhook.test"
 """What a test tells unless another type is asked for; no webhook has to want it."""
 
 
-class Status(StrEnum):
+class DeliveryStatus(StrEnum):
     """How far a delivery is."""
 
     PENDING = "pending"
@@ -65,7 +65,7 @@ class Status(StrEnum):
     CANCELLED = "cancelled"
 
 
-ENDED = (Status.DELIVERED, Status.FAILED, Status.CANCELLED)
+ENDED = (DeliveryStatus.DELIVERED, DeliveryStatus.FAILED, DeliveryStatus.CANCELLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class WithSecret:
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class WebhookKeys:
     """Where a webhook leads and what signs, sealed."""
 
     id: UUID
@@ -133,7 +133,7 @@ class DeliveryRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class DeliveryFilter:
     """Which rows of a log are meant; None leaves a question open."""
 
     status: str | None = None
@@ -165,7 +165,7 @@ class DeliveryLog:
     attempts: list[DeliveryAttemptRow]
 
 
-class Claimed(NamedTuple):
+class ClaimedDelivery(NamedTuple):
     """A delivery that this worker may make until its lease is over."""
 
     id: UUID
@@ -180,7 +180,7 @@ class Claimed(NamedTuple):
     payload: str | None
 
 
-class Ending(StrEnum):
+class DeliveryOutcome(StrEnum):
     """What became of one claim; settle_webhook_deliveries() says what follows."""
 
     DELIVERED = "delivered"
@@ -190,7 +190,7 @@ class Ending(StrEnum):
     DEFER = "defer"  # not tried
 
 
-class Settled(NamedTuple):
+class SettledDelivery(NamedTuple):
     """What to write about one claim; `tried_at` None: there was no call.
 
     `wait` is the least wait before the next attempt; where it `rests`, the endpoint asked all of
@@ -199,7 +199,7 @@ class Settled(NamedTuple):
 
     id: UUID
     claim_no: int
-    ending: Ending
+    ending: DeliveryOutcome
     code: int | None = None
     error: str | None = None
     wait: timedelta | None = None

@@ -1,7 +1,7 @@
 """What an answer of an endpoint means. Pure."""
 
 from mailqueue.ports.webhook import Posted
-from mailqueue.webhooks.model import Ending
+from mailqueue.webhooks.model import DeliveryOutcome
 
 MOST_KEPT_BYTES = 4096
 """So much of an answer's body is kept."""
@@ -10,15 +10,15 @@ _PAUSES = frozenset({429, 503})
 """Answers whose Retry-After is meant for all calls."""
 
 
-def ending_of(posted: Posted) -> Ending:
+def ending_of(posted: Posted) -> DeliveryOutcome:
     """Return what became of the delivery: any 2xx is good, 410 wants nothing more, all
     else failed.
     """
     if posted.status is None:
-        return Ending.FAILED
+        return DeliveryOutcome.FAILED
     if 200 <= posted.status < 300:
-        return Ending.DELIVERED
-    return Ending.GONE if posted.status == _GONE else Ending.FAILED
+        return DeliveryOutcome.DELIVERED
+    return DeliveryOutcome.GONE if posted.status == _GONE else DeliveryOutcome.FAILED
 
 
 def fault_of(posted: Posted) -> str | None:

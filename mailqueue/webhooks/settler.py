@@ -9,7 +9,7 @@ from uuid import UUID
 from mailqueue.core.crashpoints import reach
 from mailqueue.db.link import Link
 from mailqueue.telemetry.log import get_logger
-from mailqueue.webhooks.model import Settled
+from mailqueue.webhooks.model import SettledDelivery
 from mailqueue.webhooks.store import deliveries as deliveries_store
 
 MOST_AT_ONCE = 500
@@ -19,13 +19,13 @@ LINGER_SECONDS = 0.02
 log = get_logger(__name__)
 
 
-class Ledger:
+class DeliverySettler:
     """The record of one worker, kept by one task; `blocked` is told of endpoints to leave alone."""
 
     def __init__(self, link: Link, *, blocked: Callable[[Collection[UUID]], None]) -> None:
         self._link = link
         self._blocked = blocked
-        self._done: deque[Settled] = deque()
+        self._done: deque[SettledDelivery] = deque()
         self.written = 0  # outcomes so far
         self._writing = 0
         self._is_due = asyncio.Event()
@@ -36,7 +36,7 @@ class Ledger:
     def __len__(self) -> int:
         return len(self._done)
 
-    def settle(self, done: Settled) -> int:
+    def settle(self, done: SettledDelivery) -> int:
         """Have an outcome written soon: once `written` is this number."""
         self._done.append(done)
         self._is_idle.clear()

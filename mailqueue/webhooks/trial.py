@@ -15,7 +15,7 @@ from mailqueue.vault.masterkey import MasterKey
 from mailqueue.webhooks import endpoints
 from mailqueue.webhooks.call import called
 from mailqueue.webhooks.ids import new_id
-from mailqueue.webhooks.model import TEST_TYPE, Ending, EventType, WebhookRow
+from mailqueue.webhooks.model import TEST_TYPE, DeliveryOutcome, EventType, WebhookRow
 from mailqueue.webhooks.signing import key_of
 from mailqueue.webhooks.store import deliveries as deliveries_store
 from mailqueue.webhooks.store import endpoints as endpoints_store
@@ -25,7 +25,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class WebhookTest:
     """What a test met; `error` None: the endpoint took it."""
 
     delivery_id: UUID | None  # None: the webhook was removed meanwhile
@@ -46,7 +46,7 @@ async def try_out(
     event_type: str | None,
     poster: Poster,
     master: MasterKey | None,
-) -> Tried:
+) -> WebhookTest:
     """Send a made-up event and log it; a disabled webhook is tested, too. It is not tried again.
 
     No connection is held while the endpoint is waited for.
@@ -86,11 +86,11 @@ async def try_out(
             body=body,
             done=done,
         )
-    return Tried(
+    return WebhookTest(
         delivery_id=delivery_id,
         event_id=event_id,
         type=kind,
-        is_delivered=done.ending is Ending.DELIVERED,
+        is_delivered=done.ending is DeliveryOutcome.DELIVERED,
         status_code=done.code,
         error=done.error,
         took_ms=done.took_ms,

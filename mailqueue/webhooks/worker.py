@@ -18,12 +18,17 @@ from mailqueue.ports.webhook import Poster
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.webhooks.concurrency import Slots
-from mailqueue.webhooks.dispatcher import FIRST_CALLS, WAITING_PER_CALL, Desk, Lane
-from mailqueue.webhooks.model import Claimed
-from mailqueue.webhooks.settler import Ledger
+from mailqueue.webhooks.concurrency import CallSlots
+from mailqueue.webhooks.dispatcher import (
+    FIRST_CALLS,
+    WAITING_PER_CALL,
+    DispatchContext,
+    EndpointDispatcher,
+)
+from mailqueue.webhooks.model import ClaimedDelivery
+from mailqueue.webhooks.settler import DeliverySettler
 from mailqueue.webhooks.store import deliveries as deliveries_store
-from mailqueue.webhooks.targets import BELIEVED_SECONDS, Ways
+from mailqueue.webhooks.targets import BELIEVED_SECONDS, EndpointTargets
 
 LEASE = timedelta(seconds=60)
 """Longer than a delivery waits here and is called for together, and than its outcome takes."""
@@ -43,7 +48,7 @@ log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class WebhookTools:
     """What a worker needs from outside."""
 
     poster: Poster
@@ -54,17 +59,17 @@ class Tools:
 class WebhookWorker:
     """Delivers until told to stop. Leases decide who has a row: it registers nowhere."""
 
-    def __init__(self, database: DatabaseSettings, tools: Tools) -> None:
+    def __init__(self, database: DatabaseSettings, tools: WebhookTools) -> None:
         self._links = [Link(database, f"mailqueue/webhooks-{name}") for name in ("claim", "write")]
         self._tools = tools
         self._name = f"{socket.gethostname()} {os.getpid()}"
-        self._lanes: dict[UUID, Lane] = {}
+        self._lanes: dict[UUID, EndpointDispatcher] = {}
         self._has_room = asyncio.Event()
-        self._ledger = Ledger(self._links[1], blocked=self._left_alone)
-        self._ways = Ways(self._links[0], tools.read_master)
-        self._desk = Desk(
+        self._ledger = DeliverySettler(self._links[1], blocked=self._left_alone)
+        self._ways = EndpointTargets(self._links[0], tools.read_master)
+        self._desk = DispatchContext(
             tools.poster,
-            Slots(tools.in_flight),
+            CallSlots(tools.in_flight),
             self._ledger.settle,
             lambda: self._ledger.written,
             self._has_room.set,
@@ -117,7 +122,7 @@ class WebhookWorker:
             await self._deal(claims, claimed_at=claimed_at)
         return len(claims)
 
-    async def _deal(self, claims: Sequence[Claimed], *, claimed_at: float) -> None:
+    async def _deal(self, claims: Sequence[ClaimedDelivery], *, claimed_at: float) -> None:
         by_webhook = {
             webhook_id: list(group)
             for webhook_id, group in groupby(claims, key=attrgetter("webhook_id"))
@@ -128,7 +133,7 @@ class WebhookWorker:
                 lane.add(group, claimed_at=claimed_at)
             # Else it was removed at this moment, and what was claimed goes with it.
 
-    async def _find_ways(self, claims: Sequence[Claimed]) -> None:
+    async def _find_ways(self, claims: Sequence[ClaimedDelivery]) -> None:
         """See to it that each has a lane that knows the way as it is now."""
         oldest = self._desk.now() - BELIEVED_SECONDS
         stale = set()
@@ -141,7 +146,7 @@ class WebhookWorker:
         for webhook_id, way in (await self._ways.find(stale)).items():
             lane = self._lanes.get(webhook_id)
             if lane is None:
-                self._lanes[webhook_id] = Lane(webhook_id, way, self._desk)
+                self._lanes[webhook_id] = EndpointDispatcher(webhook_id, way, self._desk)
             else:
                 lane.way = way
 
@@ -200,7 +205,7 @@ class WebhookWorker:
 
 
 @asynccontextmanager
-async def keeping_webhooks(database: DatabaseSettings, tools: Tools) -> AsyncIterator[None]:
+async def keeping_webhooks(database: DatabaseSettings, tools: WebhookTools) -> AsyncIterator[None]:
     """Run a worker beside the block; one that fails begins again after a while."""
     stop = asyncio.Event()
     task = asyncio.create_task(_keep(database, tools, stop), name="webhooks")
@@ -211,7 +216,7 @@ async def keeping_webhooks(database: DatabaseSettings, tools: Tools) -> AsyncIte
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def _keep(database: DatabaseSettings, tools: Tools, stop: asyncio.Event) -> None:
+async def _keep(database: DatabaseSettings, tools: WebhookTools, stop: asyncio.Event) -> None:
     while not stop.is_set():
         try:
             await WebhookWorker(database, tools).run(stop)

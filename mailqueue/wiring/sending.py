@@ -28,7 +28,7 @@ from mailqueue.senders.model import SenderAccount
 from mailqueue.settings.environment import Network, Settings
 from mailqueue.smtp.client.session import TlsMode
 from mailqueue.smtp.client.transcript import Transcript
-from mailqueue.tracking.injector import Dresser
+from mailqueue.tracking.injector import TrackingInjector
 from mailqueue.vault.masterkey import MasterKey, master_key_of
 from mailqueue.wiring.files import attachment_storage
 from mailqueue.wiring.keyring import keyring_of
@@ -121,7 +121,7 @@ def build_send_worker(settings: Settings, *, launch_id: UUID) -> SendWorker:
         launch_id=launch_id,
         read_account=SenderDirectory(settings).read,
         storage=attachment_storage(settings.attachments),
-        tracking=EmailTracking(Dresser(keyring_of(settings), settings.tracking)),
+        tracking=EmailTracking(TrackingInjector(keyring_of(settings), settings.tracking)),
         transports=InlineTransports(
             read_master=partial(master_key_of, settings),
             transport_of=partial(inline_transport, allowed_hosts=settings.allowed_hosts),

@@ -15,7 +15,7 @@ from mailqueue.ports.transport import Transport
 from mailqueue.senders.model import SenderAccount
 from mailqueue.settings.environment import Settings
 from mailqueue.smtp.client.transcript import Transcript
-from mailqueue.tracking.injector import Dresser
+from mailqueue.tracking.injector import TrackingInjector
 from mailqueue.wiring.files import attachment_storage
 from mailqueue.wiring.keyring import keyring_of
 from mailqueue.wiring.receiving import inbound_tools
@@ -36,7 +36,7 @@ def build_services(settings: Settings, pool: Pool) -> Services:
     keyring = keyring_of(settings)
     return Services(
         keyring=keyring,
-        tracking=EmailTracking(Dresser(keyring, settings.tracking)),
+        tracking=EmailTracking(TrackingInjector(keyring, settings.tracking)),
         admin_of=administrators_of(settings, pool).of,
         open_way=open_way,
         inbound=inbound_tools(settings).providers,

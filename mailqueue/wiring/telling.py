@@ -6,7 +6,7 @@ from mailqueue.adapters.http.model import Reach
 from mailqueue.adapters.http.posting import HttpPoster
 from mailqueue.settings.environment import Settings
 from mailqueue.vault.masterkey import master_key_of
-from mailqueue.webhooks.worker import Tools
+from mailqueue.webhooks.worker import WebhookTools
 
 
 def poster_of(settings: Settings) -> HttpPoster:
@@ -14,6 +14,6 @@ def poster_of(settings: Settings) -> HttpPoster:
     return HttpPoster(Reach(allowed_networks=settings.allowed_hosts))
 
 
-def webhook_tools(settings: Settings) -> Tools:
+def webhook_tools(settings: Settings) -> WebhookTools:
     """Return a worker of webhooks what it needs from outside."""
-    return Tools(poster_of(settings), partial(master_key_of, settings))
+    return WebhookTools(poster_of(settings), partial(master_key_of, settings))

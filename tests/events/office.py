@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from mailqueue.db.fetch import Conn
-from mailqueue.events.model import Event, Result, Type
+from mailqueue.events.model import ReportedEvent, Result, Type
 from mailqueue.events.store import record_events
 from tests import make
 
@@ -88,7 +88,7 @@ async def also_to(conn: Conn, mail: UUID, *addresses: str) -> None:
         )
 
 
-def event(type: Type, **known: Any) -> Event:
+def event(type: Type, **known: Any) -> ReportedEvent:
     """Make an event that nobody has told yet."""
     values: dict[str, Any] = {
         "source": "ses",
@@ -96,10 +96,10 @@ def event(type: Type, **known: Any) -> Event:
         "occurred_at": NOON,
         **known,
     }
-    return Event(type=type, **values)
+    return ReportedEvent(type=type, **values)
 
 
-async def told(conn: Conn, *events: Event) -> list[Result]:
+async def told(conn: Conn, *events: ReportedEvent) -> list[Result]:
     """Record events."""
     return await record_events(conn, events)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.events.model import Event, Suppress, Type
+from mailqueue.events.model import ReportedEvent, Suppress, Type
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.events.office import BOOKS, NOON, also_to, books, event, left, told
@@ -56,7 +56,7 @@ class Office:
         ]
         return [several, held, *sent]
 
-    def after(self, calls: Sequence[Sequence[Event]]) -> list[list[str]]:
+    def after(self, calls: Sequence[Sequence[ReportedEvent]]) -> list[list[str]]:
         """Return the books after these calls, and forget them."""
 
         async def play() -> list[list[str]]:
@@ -79,7 +79,7 @@ def office(module_db: str) -> Iterator[Office]:
     opened.close()
 
 
-def one_event(n: int, mails: Sequence[UUID], chance: random.Random, account: int) -> Event:
+def one_event(n: int, mails: Sequence[UUID], chance: random.Random, account: int) -> ReportedEvent:
     return event(
         chance.choice(list(Type)),
         account=chance.choice((account, None)),
@@ -96,11 +96,11 @@ def one_event(n: int, mails: Sequence[UUID], chance: random.Random, account: int
     )
 
 
-def dealt(events: Sequence[Event], chance: random.Random) -> list[list[Event]]:
+def dealt(events: Sequence[ReportedEvent], chance: random.Random) -> list[list[ReportedEvent]]:
     """Return them three times over, shuffled, in calls of any size."""
     pile = [*events, *events, *events]
     chance.shuffle(pile)
-    calls: list[list[Event]] = [[]]
+    calls: list[list[ReportedEvent]] = [[]]
     for one in pile:
         if chance.random() < 0.2:
             calls.append([])

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from mailqueue.db.fetch import Conn
-from mailqueue.events.model import Event, Result, Type, storable_json
+from mailqueue.events.model import ReportedEvent, Result, Type, storable_json
 from tests import make
 from tests.events.office import NOON, also_to, event, left, told
 
@@ -107,7 +107,7 @@ async def test_hostile_elements_harm_nobody(conn: Conn) -> None:
 
 async def test_python_gives_nothing_that_cannot_be_stored(conn: Conn) -> None:
     mail = await left(conn)
-    wild = Event(
+    wild = ReportedEvent(
         "a\0b",
         Type.CLICKED,
         email_id=mail,

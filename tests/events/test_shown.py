@@ -11,7 +11,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.events.model import Type
-from mailqueue.inbound.model import Kept
+from mailqueue.inbound.model import NewRequest
 from mailqueue.inbound.store import keep
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
@@ -111,7 +111,7 @@ def test_notices_are_there_until_somebody_has_looked(cli: Cli) -> None:
 
 def test_what_providers_told_is_listed_and_printed_as_it_came(cli: Cli) -> None:
     async def kept(conn: Conn) -> None:
-        await keep(conn, [Kept("ses", b'{"a": "\xff\x00"}')])
+        await keep(conn, [NewRequest("ses", b'{"a": "\xff\x00"}')])
 
     cli.sql(kept)
     [one] = cli.json("event", "received", "--provider", "ses", "--status", "pending")

@@ -8,7 +8,7 @@ import pytest
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.inbound.model import Kept
+from mailqueue.inbound.model import NewRequest
 from mailqueue.inbound.store import keep
 from mailqueue.maintenance.store import tasks as maintenance
 from mailqueue.settings.environment import DatabaseSettings
@@ -67,7 +67,7 @@ async def test_the_api_sets_thresholds_and_makes_webhooks(fresh_db: str) -> None
 
 @pytest.mark.anyio
 async def test_old_keys_and_requests_are_forgotten_and_what_waits_is_not(conn: Conn) -> None:
-    await keep(conn, [Kept("ses", b"1"), Kept("ses", b"2"), Kept("ses", b"3")])
+    await keep(conn, [NewRequest("ses", b"1"), NewRequest("ses", b"2"), NewRequest("ses", b"3")])
     await conn.execute(
         "UPDATE mailqueue.inbound_events SET received_at = now() - interval '31 days',"
         " status = 'processed', finished_at = now() WHERE body = '1'"

@@ -17,9 +17,9 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, open_pool
 from mailqueue.inbound import endpoints
 from mailqueue.inbound.endpoints import SecretsChange
-from mailqueue.inbound.model import Kept
+from mailqueue.inbound.model import NewRequest
 from mailqueue.inbound.store import keep
-from mailqueue.inbound.worker import InboundWorker, Tools
+from mailqueue.inbound.worker import InboundTools, InboundWorker
 from mailqueue.ports.inbound import (
     BadEvent,
     InboundRequest,
@@ -135,7 +135,7 @@ async def desk(
 
 
 def worker(database: DatabaseSettings, confirming: Confirming | None = None) -> InboundWorker:
-    return InboundWorker(database, Tools({"sendgrid": Honest()}, confirming or Confirming()))
+    return InboundWorker(database, InboundTools({"sendgrid": Honest()}, confirming or Confirming()))
 
 
 async def work(database: DatabaseSettings, confirming: Confirming | None = None) -> int:
@@ -150,7 +150,7 @@ async def work(database: DatabaseSettings, confirming: Confirming | None = None)
 async def kept(conn: Conn, *events: Any, **known: Any) -> UUID:
     """Have a request wait that was proved."""
     values = {"provider": "sendgrid", "body": json.dumps(events).encode(), **known}
-    assert await keep(conn, [Kept(**values)]) == 1
+    assert await keep(conn, [NewRequest(**values)]) == 1
     found: UUID = await make.scalar(
         conn, "SELECT id FROM mailqueue.inbound_events ORDER BY id DESC LIMIT 1"
     )

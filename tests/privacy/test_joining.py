@@ -9,8 +9,8 @@ import pytest
 from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.tasks import desk_of
 from mailqueue.privacy import erasing, persons, store
-from mailqueue.privacy.model import Stage
-from mailqueue.privacy.tenure import Tenure
+from mailqueue.privacy.model import ErasureStage
+from mailqueue.privacy.tenure import ErasureLease
 from mailqueue.privacy.unfinished import finish_all
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
@@ -59,7 +59,7 @@ async def test_two_at_once_come_to_one_end_and_both_say_so(desk: Desk, other: De
 
 async def test_one_that_does_not_join_leaves_it_to_the_other(desk: Desk, other: Desk) -> None:
     erasure = await begun(desk)
-    tenure = Tenure(persons.lending(other.conn), erasure)
+    tenure = ErasureLease(persons.lending(other.conn), erasure)
     async with tenure.lend():
         pass
 
@@ -76,7 +76,7 @@ async def test_what_a_process_that_died_left_is_done_by_the_next(
 ) -> None:
     erasure = await begun(desk)
     opened = desk_of(database, desk.stores, operator="dying", advance=lambda _: None)
-    async with opened as dying, Tenure(persons.lending(dying.conn), erasure).lend():
+    async with opened as dying, ErasureLease(persons.lending(dying.conn), erasure).lend():
         pass
 
     async with asyncio.timeout(60):
@@ -90,7 +90,7 @@ async def test_one_that_was_passed_in_the_middle_joins_the_other(desk: Desk, oth
     erasure = await begun(desk)
 
     lend = persons.lending(desk.conn)
-    late = Tenure(lend, erasure)
+    late = ErasureLease(lend, erasure)
     async with late.lend() as conn:
         before = await erasing.get(conn, erasure)
     await other.conn.execute("UPDATE mailqueue.leases SET lease_until = clock_timestamp()")
@@ -98,8 +98,8 @@ async def test_one_that_was_passed_in_the_middle_joins_the_other(desk: Desk, oth
     assert done.is_done
 
     async with lend() as conn:  # what a release without leases would still write
-        await store.move(conn, erasure, Stage.TABLES, before.place, by="tests")
-        await store.move(conn, erasure, Stage.DONE, {}, by="tests")
+        await store.move(conn, erasure, ErasureStage.TABLES, before.place, by="tests")
+        await store.move(conn, erasure, ErasureStage.DONE, {}, by="tests")
 
     assert (await erasing.go_on(lend, erasure, desk=desk, by="tests")).is_done
     assert await audited(desk) == 1

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 from mailqueue.db.fetch import Conn
-from mailqueue.events.model import Event, Type
+from mailqueue.events.model import ReportedEvent, Type
 from mailqueue.events.store import record_events
 from mailqueue.mail.accept.raw import RawEmail, accept_raw
 from mailqueue.mail.accept.store import batches as batches_store
@@ -172,7 +172,10 @@ async def _events(conn: Conn) -> None:
     for kind in Type:
         await record_events(
             conn,
-            [Event("test", kind, email_id=email.id, event_id=uuid4().hex) for email in emails],
+            [
+                ReportedEvent("test", kind, email_id=email.id, event_id=uuid4().hex)
+                for email in emails
+            ],
         )
 
 

@@ -8,7 +8,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import wanted_of
 from mailqueue.suppression.lists import importing
-from mailqueue.suppression.model import Tally
+from mailqueue.suppression.model import ImportTally
 from tests import make
 
 ANN = "ann@example.com"
@@ -21,8 +21,8 @@ async def added(
     return [one.outcome for one in await entries.add(conn, project, wanted=wanted, by="tests")]
 
 
-async def imported(conn: Conn, content: str, *, is_trial: bool = False) -> Tally:
-    tally = Tally()
+async def imported(conn: Conn, content: str, *, is_trial: bool = False) -> ImportTally:
+    tally = ImportTally()
     file = io.BytesIO(content.encode())
     await importing.import_list(
         conn, "default", file=file, is_trial=is_trial, by="tests", tally=tally

@@ -17,7 +17,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.suppression import entries
 from mailqueue.suppression.lists import importing
 from mailqueue.suppression.lists.exporting import Format, export
-from mailqueue.suppression.model import Tally
+from mailqueue.suppression.model import ImportTally
 from tests import make
 from tests.suppression.listing import added, audits, imported
 
@@ -67,7 +67,7 @@ async def test_a_list_of_a_hundred_thousand_is_one_copy(
     monkeypatch.setattr(importing, "LINES_TOGETHER", 1_000)
     steps: list[int] = []
     content = "".join(f"p{n}@example.com\n" for n in range(2_500))
-    tally = Tally()
+    tally = ImportTally()
 
     await importing.import_list(
         conn,
@@ -135,7 +135,7 @@ async def test_two_lists_at_once_do_not_stop_each_other(database: DatabaseSettin
     """In another order, and while the worker records bounces of the same addresses."""
     emails = [f"p{n}@example.com" for n in range(300)]
 
-    async def one(order: list[str]) -> Tally:
+    async def one(order: list[str]) -> ImportTally:
         async with connect(database) as own:
             return await imported(own, "\n".join(order))
 

@@ -14,12 +14,12 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.suppression.lists.formula import harmless, plain
 from mailqueue.suppression.lists.json_list import MOST_CHARACTERS
 from mailqueue.suppression.lists.reading import read_lines
-from mailqueue.suppression.model import Line
+from mailqueue.suppression.model import ListLine
 
 
 def read(
     content: str | bytes, *, otherwise: SuppressionReason | None = None
-) -> list[Line | BadLine]:
+) -> list[ListLine | BadLine]:
     octets = content if isinstance(content, bytes) else content.encode()
     return list(read_lines(io.BytesIO(octets), otherwise=otherwise))
 
@@ -90,7 +90,7 @@ def test_an_octet_that_is_no_utf8_spoils_its_line_only() -> None:
 
     assert first == BadLine(2, "detail: is not UTF-8")
     assert isinstance(second, BadLine)
-    assert isinstance(third, Line)
+    assert isinstance(third, ListLine)
 
 
 def test_all_columns_are_taken_and_others_passed_over() -> None:
@@ -99,7 +99,7 @@ def test_all_columns_are_taken_and_others_passed_over() -> None:
         "unsubscribe,ann@example.com,5.1.1,marketing,2030-01-31T08:00:00+01:00, he  asked \n"
     )
 
-    assert isinstance(line, Line)
+    assert isinstance(line, ListLine)
     wanted = line.wanted
     assert (wanted.reason, wanted.category, wanted.detail) == (
         SuppressionReason.UNSUBSCRIBED,
@@ -135,7 +135,7 @@ def test_a_reason_of_ones_own_keeps_that_of_the_list_as_detail() -> None:
         otherwise=SuppressionReason.HARD_BOUNCE,
     )
 
-    assert isinstance(line, Line)
+    assert isinstance(line, ListLine)
     assert (line.wanted.reason, line.wanted.detail) == (
         SuppressionReason.HARD_BOUNCE,
         "550 5.1.1 no such user",

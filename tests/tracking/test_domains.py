@@ -10,10 +10,10 @@ from mailqueue.maintenance.store import files as files_store
 from mailqueue.mime.skeleton import Content
 from mailqueue.settings.tracking import TrackingSettings
 from mailqueue.tracking import domains, store
-from mailqueue.tracking.injector import Dresser, Undressed
+from mailqueue.tracking.injector import TrackingInjector, UntrackedMail
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.model import TrackedLink
-from mailqueue.tracking.pattern import Ground, Wants
+from mailqueue.tracking.pattern import InjectionContext, TrackingOptions
 from tests import make
 from tests.deliverability.nameserver import Zone, serving
 from tests.vault.sealed import FIRST
@@ -34,9 +34,9 @@ async def checked(conn: Conn, zone: Zone, *, url: str | None = URL) -> domains.D
 async def base(conn: Conn) -> str | None:
     """Return what links in the project's mail begin with."""
     project_id = await make.project_named(conn, "shop")
-    dresser = Dresser(Keyring(lambda: FIRST), TrackingSettings(URL))
+    dresser = TrackingInjector(Keyring(lambda: FIRST), TrackingSettings(URL))
     ground = (await dresser.grounds(conn, [project_id]))[project_id]
-    assert isinstance(ground, Ground)
+    assert isinstance(ground, InjectionContext)
     return ground.base
 
 
@@ -126,14 +126,14 @@ async def test_a_name_that_no_link_can_have_is_refused(conn: Conn, domain: str, 
 
 async def test_what_mail_goes_without_is_told_by_health(conn: Conn) -> None:
     shop = await make.project(conn, "shop")
-    dresser = Dresser(Keyring(lambda: FIRST), TrackingSettings(None))
+    dresser = TrackingInjector(Keyring(lambda: FIRST), TrackingSettings(None))
     grounds = {
         key: ground
         for key, ground in (await dresser.grounds(conn, [shop])).items()
-        if isinstance(ground, Ground)
+        if isinstance(ground, InjectionContext)
     }
-    wants = Wants(opens=True, unsubscribe=True, is_marketing=True)
-    mails = [Undressed(uuid4(), shop, wants, Content("x", "<p>x</p>", None)) for _ in range(3)]
+    wants = TrackingOptions(opens=True, unsubscribe=True, is_marketing=True)
+    mails = [UntrackedMail(uuid4(), shop, wants, Content("x", "<p>x</p>", None)) for _ in range(3)]
 
     await dresser.dressed(conn, mails, grounds)
     await dresser.dressed(conn, mails[:1], grounds)
@@ -151,15 +151,17 @@ async def test_what_mail_goes_without_is_told_by_health(conn: Conn) -> None:
 
 async def test_health_is_fine_where_nothing_is_missing(conn: Conn) -> None:
     shop = await make.project(conn, "shop", postal_address="1 High Street")
-    dresser = Dresser(Keyring(lambda: FIRST), TrackingSettings(URL))
+    dresser = TrackingInjector(Keyring(lambda: FIRST), TrackingSettings(URL))
     grounds = {
         key: ground
         for key, ground in (await dresser.grounds(conn, [shop])).items()
-        if isinstance(ground, Ground)
+        if isinstance(ground, InjectionContext)
     }
-    wants = Wants(opens=True, unsubscribe=True, is_marketing=True)
+    wants = TrackingOptions(opens=True, unsubscribe=True, is_marketing=True)
 
-    await dresser.dressed(conn, [Undressed(uuid4(), shop, wants, Content("x", "y", None))], grounds)
+    await dresser.dressed(
+        conn, [UntrackedMail(uuid4(), shop, wants, Content("x", "y", None))], grounds
+    )
 
     query = (
         "SELECT DISTINCT state FROM mailqueue.health"

@@ -24,7 +24,7 @@ from mailqueue.settings.tracking import TrackingSettings
 from mailqueue.templates.model import Words
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tracking.keyring import Keyring
-from mailqueue.tracking.tokens import Kind, Token
+from mailqueue.tracking.tokens import Token, TokenKind
 from mailqueue.vault.masterkey import MasterKey, parse_master_key
 from mailqueue.wiring import sending
 from mailqueue.wiring.serving import build_services
@@ -72,7 +72,7 @@ def new(name: str, html: str | None = HTML, text: str | None = None, **options: 
     return NewEmail(f"{name}@example.com", "Hello", html, text, options)
 
 
-async def opened(conn: Conn, url: str, kind: Kind) -> Token:
+async def opened(conn: Conn, url: str, kind: TokenKind) -> Token:
     """Open the token of a link as the endpoints do."""
     text = url.rpartition("/")[2]
     master: MasterKey = parse_master_key(MASTER, source="test")
@@ -106,10 +106,12 @@ async def test_each_mail_has_what_it_asks_for_and_no_more(
 
         assert html["plain"] == html["leaves"] == html["never"] == HTML
         (picture,) = re.findall(r'<img src="(https://[^"]*)"', html["opens"])
-        assert (await opened(conn, picture, Kind.OPEN)).email_id == by_name["opens@example.com"]
+        assert (await opened(conn, picture, TokenKind.OPEN)).email_id == by_name[
+            "opens@example.com"
+        ]
         for name in ("clicks", "clicks2"):
             (link,) = re.findall(r'href="(https://[^"]*)"', html[name])
-            token = await opened(conn, link, Kind.CLICK)
+            token = await opened(conn, link, TokenKind.CLICK)
             assert token.email_id == by_name[f"{name}@example.com"]
             leads = "SELECT url FROM mailqueue.tracked_links WHERE link = %s"
             assert await make.scalar(conn, leads, token.link) == "https://example.com/a?b=1&c=2"
@@ -120,8 +122,8 @@ async def test_each_mail_has_what_it_asks_for_and_no_more(
             assert (message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click") is wants
         header = str(found["leaves@example.com"]["List-Unsubscribe"])
         assert re.fullmatch(rf"<{BASE}/t/u/[\w-]{{54}}>", header)
-        token = await opened(conn, header.strip("<>"), Kind.UNSUBSCRIBE)
-        assert token == Token(Kind.UNSUBSCRIBE, by_name["leaves@example.com"])
+        token = await opened(conn, header.strip("<>"), TokenKind.UNSUBSCRIBE)
+        assert token == Token(TokenKind.UNSUBSCRIBE, by_name["leaves@example.com"])
         assert header.strip("<>") not in html["marketing"]
         assert "Unsubscribe</a>" in html["marketing"]
 
@@ -179,14 +181,18 @@ async def test_links_of_ours_stand_where_templates_and_bodies_name_them(
         ann, bob = found["ann@example.com"], found["bob@example.com"]
         leave, other = re.findall(r'href="([^"]*)"', part(ann, "html"))
 
-        assert (await opened(conn, leave, Kind.UNSUBSCRIBE)).email_id == by_name["ann@example.com"]
-        link = (await opened(conn, other, Kind.CLICK)).link
+        assert (await opened(conn, leave, TokenKind.UNSUBSCRIBE)).email_id == by_name[
+            "ann@example.com"
+        ]
+        link = (await opened(conn, other, TokenKind.CLICK)).link
         leads = "SELECT url FROM mailqueue.tracked_links WHERE link = %s"
         assert await make.scalar(conn, leads, link) == "https://example.com/ann"
         choose = part(ann, "plain").removeprefix("ann: ")
-        assert (await opened(conn, choose, Kind.PREFERENCES)).recipient == 0
+        assert (await opened(conn, choose, TokenKind.PREFERENCES)).recipient == 0
         leave = part(bob, "plain").removeprefix("To leave: ")
-        assert (await opened(conn, leave, Kind.UNSUBSCRIBE)).email_id == by_name["bob@example.com"]
+        assert (await opened(conn, leave, TokenKind.UNSUBSCRIBE)).email_id == by_name[
+            "bob@example.com"
+        ]
 
 
 async def test_a_message_to_several_has_no_header_by_which_one_would_unsubscribe_another(

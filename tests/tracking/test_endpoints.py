@@ -18,7 +18,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tracking import store
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.model import TrackedLink
-from mailqueue.tracking.tokens import LINK_BYTES, Kind, Seals, Token
+from mailqueue.tracking.tokens import LINK_BYTES, Seals, Token, TokenKind
 from mailqueue.vault.masterkey import parse_master_key
 from mailqueue.wiring.serving import build_services
 from tests import make
@@ -69,10 +69,10 @@ class World:
         return link
 
     def opened(self, email_id: UUID) -> str:
-        return "/t/o/" + self.seals.seal(Token(Kind.OPEN, email_id))
+        return "/t/o/" + self.seals.seal(Token(TokenKind.OPEN, email_id))
 
     def clicked(self, email_id: UUID, link: bytes) -> str:
-        return "/t/c/" + self.seals.seal(Token(Kind.CLICK, email_id, 0, link))
+        return "/t/c/" + self.seals.seal(Token(TokenKind.CLICK, email_id, 0, link))
 
     async def get(self, path: str, method: str = "GET", **headers: str) -> httpx2.Response:
         given = {"user-agent": PERSON} | {
@@ -149,7 +149,7 @@ async def test_no_token_but_ours_leads_anywhere(world: World, method: str) -> No
     stranger = world.clicked(email_id, bytes(LINK_BYTES))
     wrong = world.clicked(email_id, link).replace("/t/c/", "/t/o/")
     other = world.opened(email_id).replace("/t/o/", "/t/c/")
-    unsubscribe = "/t/c/" + world.seals.seal(Token(Kind.UNSUBSCRIBE, email_id))
+    unsubscribe = "/t/c/" + world.seals.seal(Token(TokenKind.UNSUBSCRIBE, email_id))
     paths = [stranger, wrong, other, unsubscribe, "/t/c/", "/t/c/x", "/t/o/" + "A" * 54]
     paths += ["/t/c/" + "A" * 5000, "/t/c/https://example.org/", world.opened(email_id) + "."]
 

@@ -9,31 +9,31 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.mime.skeleton import Content
 from mailqueue.settings.tracking import TrackingSettings
-from mailqueue.tracking.injector import LARGE_CHARACTERS, Dress, Dresser, Undressed
+from mailqueue.tracking.injector import LARGE_CHARACTERS, Injection, TrackingInjector, UntrackedMail
 from mailqueue.tracking.keyring import Keyring
-from mailqueue.tracking.pattern import Ground, Wants
+from mailqueue.tracking.pattern import InjectionContext, TrackingOptions
 
 pytestmark = pytest.mark.anyio
 
 NOBODY = cast("Conn", None)
-GROUND = Ground(None, None, "1 High Street, Oxford")
+GROUND = InjectionContext(None, None, "1 High Street, Oxford")
 
 
-class Watched(Dresser):
+class Watched(TrackingInjector):
     """Notes in which thread each mail is dressed."""
 
     def __init__(self) -> None:
         super().__init__(cast("Keyring", None), TrackingSettings())
         self.threads: list[threading.Thread] = []
 
-    def _dressed(self, *given: Any) -> Dress:
+    def _dressed(self, *given: Any) -> Injection:
         self.threads.append(threading.current_thread())
         return super()._dressed(*given)
 
 
-def marketing(project: UUID, html: str) -> Undressed:
+def marketing(project: UUID, html: str) -> UntrackedMail:
     said = Content("Hello", html, None, ())
-    return Undressed(uuid4(), project, Wants(is_marketing=True), said)
+    return UntrackedMail(uuid4(), project, TrackingOptions(is_marketing=True), said)
 
 
 async def test_a_large_mail_is_dressed_in_a_thread_and_a_small_one_is_not() -> None:
@@ -43,7 +43,7 @@ async def test_a_large_mail_is_dressed_in_a_thread_and_a_small_one_is_not() -> N
 
     made = await dresser.dressed(NOBODY, mails, {project: GROUND}, keeps_links=False)
 
-    assert [isinstance(one, Dress) for one in made] == [True, True]
+    assert [isinstance(one, Injection) for one in made] == [True, True]
     small, large = dresser.threads
     assert small is threading.current_thread()
     assert large is not threading.current_thread()

@@ -9,7 +9,7 @@ from mailqueue.core.errors import ConfigError, Locked
 from mailqueue.db.fetch import Conn
 from mailqueue.tracking import keyring
 from mailqueue.tracking.keyring import Keyring
-from mailqueue.tracking.tokens import InvalidToken, Kind, Token, key_id_of
+from mailqueue.tracking.tokens import InvalidToken, Token, TokenKind, key_id_of
 from mailqueue.vault import ownkey
 from mailqueue.vault.model import OwnKey
 from mailqueue.vault.rotation import rotate
@@ -18,7 +18,7 @@ from tests.vault.sealed import FIRST, SECOND
 
 pytestmark = pytest.mark.anyio
 
-TOKEN = Token(Kind.UNSUBSCRIBE, uuid4())
+TOKEN = Token(TokenKind.UNSUBSCRIBE, uuid4())
 
 
 def ring() -> Keyring:

@@ -14,20 +14,20 @@ from hypothesis import strategies as st
 from mailqueue.mime.skeleton import Content, Skeleton, compile_skeleton
 from mailqueue.tracking import urls
 from mailqueue.tracking.pattern import (
-    Ground,
+    InjectionContext,
+    InjectionPattern,
     Links,
-    Pattern,
-    Wants,
+    TrackingOptions,
     put_into,
     unsubscribe_headers,
 )
-from mailqueue.tracking.tokens import Kind, Seals, TrackingKey
+from mailqueue.tracking.tokens import Seals, TokenKind, TrackingKey
 from mailqueue.tracking.urls import Addresses
 
 BASE = "https://mail.example.com"
 SEALS = Seals([TrackingKey(7, UUID(int=1), bytes(range(32)))])
-GROUND = Ground(BASE, SEALS, "1 High Street\nOxford")
-ALL = Wants(opens=True, clicks=True, unsubscribe=True, is_marketing=True)
+GROUND = InjectionContext(BASE, SEALS, "1 High Street\nOxford")
+ALL = TrackingOptions(opens=True, clicks=True, unsubscribe=True, is_marketing=True)
 EMAIL = uuid4()
 HTML = (
     "<html><body><p>Hi</p><a href='https://example.com/a?x=1&amp;y=2'>a</a>"
@@ -35,13 +35,13 @@ HTML = (
 )
 
 
-def directly(said: Content, wants: Wants, email_id: UUID = EMAIL) -> Content:
+def directly(said: Content, wants: TrackingOptions, email_id: UUID = EMAIL) -> Content:
     """Return a mail's words as they are written for this one mail."""
     addresses = Addresses(BASE, SEALS)
     links = Links(
         addresses.named(email_id),
-        addresses.of(Kind.OPEN, email_id),
-        lambda url: addresses.of(Kind.CLICK, email_id, SEALS.link_of(url)),
+        addresses.of(TokenKind.OPEN, email_id),
+        lambda url: addresses.of(TokenKind.CLICK, email_id, SEALS.link_of(url)),
     )
     return put_into(said, wants, GROUND, links)
 
@@ -74,7 +74,7 @@ def body(made: Skeleton, kind: str) -> str:
     ],
 )
 def test_a_filled_pattern_says_what_is_written_for_one_mail(said: Content) -> None:
-    pattern = Pattern(said, ALL, GROUND, language="en")
+    pattern = InjectionPattern(said, ALL, GROUND, language="en")
     wanted = directly(said, ALL)
 
     for made in (pattern.filled(EMAIL), compile_skeleton(pattern.said(EMAIL))):
@@ -88,17 +88,21 @@ def test_a_filled_pattern_says_what_is_written_for_one_mail(said: Content) -> No
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=300), st.integers(0, 90))
 def test_lines_that_are_broken_anywhere_are_filled_alike(words: str, width: int) -> None:
     said = Content("Hello", f"<p>{'é' * width}{words}{HTML}", None)
-    pattern = Pattern(said, Wants(opens=True, clicks=True), GROUND, language="en")
+    pattern = InjectionPattern(
+        said, TrackingOptions(opens=True, clicks=True), GROUND, language="en"
+    )
 
     made = pattern.filled(EMAIL)
 
-    wanted = directly(said, Wants(opens=True, clicks=True)).html
+    wanted = directly(said, TrackingOptions(opens=True, clicks=True)).html
     assert body(made, "html").rstrip("\n") == (wanted or "").rstrip("\n")
     assert max(map(len, made.mime.split(b"\r\n"))) <= 998
 
 
 def test_two_mails_of_one_pattern_have_tokens_of_their_own() -> None:
-    pattern = Pattern(Content("Hello", HTML, None), Wants(clicks=True), GROUND, language="en")
+    pattern = InjectionPattern(
+        Content("Hello", HTML, None), TrackingOptions(clicks=True), GROUND, language="en"
+    )
     one, two = uuid4(), uuid4()
 
     found = {
@@ -107,7 +111,7 @@ def test_two_mails_of_one_pattern_have_tokens_of_their_own() -> None:
     }
 
     for email_id, tokens in found.items():
-        opened = [SEALS.open(token, Kind.CLICK) for token in tokens]
+        opened = [SEALS.open(token, TokenKind.CLICK) for token in tokens]
         assert [each.email_id for each in opened] == [email_id] * 3
         assert [pattern.links[each.link] for each in opened] == [
             "https://example.com/a?x=1&y=2",
@@ -117,7 +121,7 @@ def test_two_mails_of_one_pattern_have_tokens_of_their_own() -> None:
 
 
 def test_no_address_of_a_page_stands_in_a_tracked_link() -> None:
-    made = directly(Content("Hello", HTML, None), Wants(clicks=True)).html or ""
+    made = directly(Content("Hello", HTML, None), TrackingOptions(clicks=True)).html or ""
 
     assert "example.com/a" not in made
     assert {urlsplit(url).hostname for url in re.findall(r'href="([^"]*)"', made)} == {
@@ -128,17 +132,17 @@ def test_no_address_of_a_page_stands_in_a_tracked_link() -> None:
 def test_the_text_of_a_mail_is_not_tracked() -> None:
     said = Content("Hello", None, "see https://example.com/a")
 
-    assert directly(said, Wants(opens=True, clicks=True)) == said
+    assert directly(said, TrackingOptions(opens=True, clicks=True)) == said
 
 
 def test_nothing_is_put_into_mail_that_wants_nothing() -> None:
     said = Content("Hello", HTML, "text")
 
-    assert directly(said, Wants()) == said
+    assert directly(said, TrackingOptions()) == said
 
 
 def test_a_picture_stands_before_the_end_of_the_body() -> None:
-    made = directly(Content("Hello", HTML, None), Wants(opens=True)).html or ""
+    made = directly(Content("Hello", HTML, None), TrackingOptions(opens=True)).html or ""
 
     assert re.search(
         r'<img src="https://mail\.example\.com/t/o/[\w-]{54}" [^>]*></body></html>$', made
@@ -146,12 +150,14 @@ def test_a_picture_stands_before_the_end_of_the_body() -> None:
 
 
 def test_marketing_says_who_sent_it_and_how_to_get_no_more() -> None:
-    made = directly(Content("Hello", HTML, "text"), Wants(unsubscribe=True, is_marketing=True))
+    made = directly(
+        Content("Hello", HTML, "text"), TrackingOptions(unsubscribe=True, is_marketing=True)
+    )
 
     for body_ in (made.html or "", made.text or ""):
         assert "1 High Street" in body_
         assert "Oxford" in body_
-        assert Addresses(BASE, SEALS).of(Kind.UNSUBSCRIBE, EMAIL) in body_
+        assert Addresses(BASE, SEALS).of(TokenKind.UNSUBSCRIBE, EMAIL) in body_
         assert "Unsubscribe" in body_
 
 
@@ -164,14 +170,16 @@ def test_marketing_says_who_sent_it_and_how_to_get_no_more() -> None:
     ],
 )
 def test_nothing_is_said_twice(html: str) -> None:
-    made = directly(Content("Hello", html, None), Wants(unsubscribe=True, is_marketing=True)).html
+    made = directly(
+        Content("Hello", html, None), TrackingOptions(unsubscribe=True, is_marketing=True)
+    ).html
 
     assert "font:12px" not in (made or "")
 
 
 def test_where_links_lead_nowhere_marketing_still_says_who_sent_it() -> None:
     said = Content("Hello", HTML, "text")
-    ground = Ground(None, None, "1 High Street\nOxford")
+    ground = InjectionContext(None, None, "1 High Street\nOxford")
 
     made = put_into(said, ALL, ground, None)
 
@@ -181,7 +189,7 @@ def test_where_links_lead_nowhere_marketing_still_says_who_sent_it() -> None:
 
 
 def test_the_headers_of_a_mail_itself_are_left_to_it() -> None:
-    url = Addresses(BASE, SEALS).of(Kind.UNSUBSCRIBE, EMAIL)
+    url = Addresses(BASE, SEALS).of(TokenKind.UNSUBSCRIBE, EMAIL)
     plain = Content("Hello", HTML, None)
 
     assert unsubscribe_headers(plain, url) == (
@@ -207,13 +215,18 @@ def test_amp_stays_as_it_is() -> None:
     for mark in ("⚡4email", "amp4email"):
         html = f"<!doctype html><html {mark} data-css-strict><body>{HTML}</body></html>"
 
-        assert directly(Content("Hello", html, None), Wants(opens=True, clicks=True)).html == html
+        assert (
+            directly(Content("Hello", html, None), TrackingOptions(opens=True, clicks=True)).html
+            == html
+        )
 
 
 def test_a_mail_of_very_many_links_keeps_those_that_are_too_many() -> None:
     html = "".join(f"<a href='https://example.com/{n}'>" for n in range(10_100))
 
-    pattern = Pattern(Content("Hello", html, None), Wants(clicks=True), GROUND, language="en")
+    pattern = InjectionPattern(
+        Content("Hello", html, None), TrackingOptions(clicks=True), GROUND, language="en"
+    )
 
     assert len(pattern.links) < 10_000
     assert "https://example.com/10099" in (pattern.said(EMAIL).html or "")

@@ -11,9 +11,9 @@ from mailqueue.db.pool import connect
 from mailqueue.mime.skeleton import Content
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.settings.tracking import TrackingSettings
-from mailqueue.tracking.injector import Dress, Dresser, Undressed
+from mailqueue.tracking.injector import Injection, TrackingInjector, UntrackedMail
 from mailqueue.tracking.keyring import Keyring
-from mailqueue.tracking.pattern import Ground, Wants
+from mailqueue.tracking.pattern import InjectionContext, TrackingOptions
 from tests import make
 from tests.conftest import Server
 from tests.rules.logins import login
@@ -24,13 +24,13 @@ pytestmark = pytest.mark.anyio
 HTML = "<a href='https://example.com/'>x</a>"
 
 
-async def dressed(conn: Conn, project_id: UUID) -> list[Dress | str]:
-    """Dress the first tracked mails of a project."""
-    dresser = Dresser(Keyring(lambda: FIRST), TrackingSettings("https://mail.example.com"))
-    wants = Wants(clicks=True, unsubscribe=True, is_marketing=True)
-    mails = [Undressed(uuid4(), project_id, wants, Content("x", HTML, None)) for _ in range(2)]
+async def dressed(conn: Conn, project_id: UUID) -> list[Injection | str]:
+    """Injection the first tracked mails of a project."""
+    dresser = TrackingInjector(Keyring(lambda: FIRST), TrackingSettings("https://mail.example.com"))
+    wants = TrackingOptions(clicks=True, unsubscribe=True, is_marketing=True)
+    mails = [UntrackedMail(uuid4(), project_id, wants, Content("x", HTML, None)) for _ in range(2)]
     ground = (await dresser.grounds(conn, [project_id]))[project_id]
-    assert isinstance(ground, Ground), ground
+    assert isinstance(ground, InjectionContext), ground
     return await dresser.dressed(conn, mails, {project_id: ground})
 
 
@@ -49,7 +49,7 @@ async def test_a_worker_dresses_the_first_tracked_mail_of_a_project_with_its_own
         async with login(superuser_url, "mailqueue_worker") as conn:
             made = await dressed(conn, shop)
 
-        assert all(isinstance(each, Dress) for each in made)
+        assert all(isinstance(each, Injection) for each in made)
         assert await counts(owner, shop) == [1, 1, 1]
 
 
@@ -60,7 +60,7 @@ async def test_the_api_dresses_mail_it_sends_itself_with_its_own_rights(conn: Co
 
     made = await dressed(conn, shop)
 
-    assert all(isinstance(each, Dress) for each in made)
+    assert all(isinstance(each, Injection) for each in made)
     await conn.execute("RESET ROLE")
     assert await counts(conn, shop) == [1, 1, 1]
 

@@ -8,9 +8,14 @@ from mailqueue.dkim.signer import Signers
 from mailqueue.mail.message.build import SkeletonCache, build_message
 from mailqueue.mime.skeleton import Content
 from mailqueue.senders.model import Identity
-from mailqueue.tracking.injector import Dress
-from mailqueue.tracking.pattern import Ground, Pattern, Wants, unsubscribe_headers
-from mailqueue.tracking.tokens import Kind, Seals, TrackingKey
+from mailqueue.tracking.injector import Injection
+from mailqueue.tracking.pattern import (
+    InjectionContext,
+    InjectionPattern,
+    TrackingOptions,
+    unsubscribe_headers,
+)
+from mailqueue.tracking.tokens import Seals, TokenKind, TrackingKey
 from mailqueue.tracking.urls import Addresses
 from tests.dkim.signing import DOMAIN, signer, verdicts
 from tests.mail.claims import NOW, SENDER, loaded
@@ -22,10 +27,10 @@ def message() -> bytes:
     what = loaded(html_body="<a href='https://example.com/'>x</a>")
     seals = Seals([TrackingKey(7, UUID(int=1), bytes(range(32)))])
     said = Content("Hello", "<a href='https://example.com/'>x</a>", None)
-    wants = Wants(opens=True, clicks=True, unsubscribe=True)
-    pattern = Pattern(said, wants, Ground(BASE, seals), language="en")
-    url = Addresses(BASE, seals).of(Kind.UNSUBSCRIBE, what.claim.id)
-    dress = Dress(pattern.filled(what.claim.id), None, unsubscribe_headers(said, url))
+    wants = TrackingOptions(opens=True, clicks=True, unsubscribe=True)
+    pattern = InjectionPattern(said, wants, InjectionContext(BASE, seals), language="en")
+    url = Addresses(BASE, seals).of(TokenKind.UNSUBSCRIBE, what.claim.id)
+    dress = Injection(pattern.filled(what.claim.id), None, unsubscribe_headers(said, url))
     letter = build_message(
         what._replace(tracked=dress),
         SkeletonCache(),

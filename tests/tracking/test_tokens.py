@@ -11,9 +11,9 @@ from mailqueue.tracking.tokens import (
     LINK_BYTES,
     MOST_KEY_ID,
     InvalidToken,
-    Kind,
     Seals,
     Token,
+    TokenKind,
     TrackingKey,
     key_id_of,
 )
@@ -27,37 +27,37 @@ def key(number: int = 7, project: UUID = SHOP, secret: bytes | None = None) -> T
     return TrackingKey(number, project, secret or bytes(range(32)))
 
 
-def token(kind: Kind) -> Token:
-    return Token(kind, EMAIL, 3, bytes(range(LINK_BYTES)) if kind is Kind.CLICK else b"")
+def token(kind: TokenKind) -> Token:
+    return Token(kind, EMAIL, 3, bytes(range(LINK_BYTES)) if kind is TokenKind.CLICK else b"")
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_a_token_comes_back_as_it_was_made(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", TokenKind)
+def test_a_token_comes_back_as_it_was_made(kind: TokenKind) -> None:
     seals = Seals([key()])
 
     text = seals.seal(token(kind))
 
     assert seals.open(text) == seals.open(text, kind) == token(kind)
     assert key_id_of(text) == 7
-    assert len(text) == (70 if kind is Kind.CLICK else 54)
+    assert len(text) == (70 if kind is TokenKind.CLICK else 54)
     assert set(text) <= set(ALPHABET)
 
 
 def test_the_same_mail_says_the_same_when_it_is_sent_again() -> None:
-    assert Seals([key()]).seal(token(Kind.OPEN)) == Seals([key()]).seal(token(Kind.OPEN))
+    assert Seals([key()]).seal(token(TokenKind.OPEN)) == Seals([key()]).seal(token(TokenKind.OPEN))
 
 
 def test_nothing_of_the_mail_can_be_read_in_a_token() -> None:
     seals = Seals([key()])
-    one, two = (seals.seal(Token(Kind.OPEN, EMAIL, n)) for n in (0, 1))
+    one, two = (seals.seal(Token(TokenKind.OPEN, EMAIL, n)) for n in (0, 1))
 
     assert one[:6] == two[:6], "the id of the key"
     assert sum(a == b for a, b in zip(one[7:], two[7:], strict=True)) < 12
 
 
-@pytest.mark.parametrize("made", Kind)
-@pytest.mark.parametrize("asked", Kind)
-def test_a_token_of_one_kind_is_good_for_no_other(made: Kind, asked: Kind) -> None:
+@pytest.mark.parametrize("made", TokenKind)
+@pytest.mark.parametrize("asked", TokenKind)
+def test_a_token_of_one_kind_is_good_for_no_other(made: TokenKind, asked: TokenKind) -> None:
     seals = Seals([key()])
     text = seals.seal(token(made))
 
@@ -69,7 +69,7 @@ def test_a_token_of_one_kind_is_good_for_no_other(made: Kind, asked: Kind) -> No
 
 
 def test_a_token_of_one_project_is_good_for_no_other_even_under_the_same_secret() -> None:
-    text = Seals([key()]).seal(token(Kind.UNSUBSCRIBE))
+    text = Seals([key()]).seal(token(TokenKind.UNSUBSCRIBE))
 
     for other in (key(project=BLOG), key(8), key(secret=os.urandom(32))):
         with pytest.raises(InvalidToken):
@@ -81,17 +81,17 @@ def test_tokens_made_before_a_rotation_stay_good_and_new_ones_name_the_new_key()
     before = Seals([old])
     after = Seals([key(9, secret=os.urandom(32)), old])
 
-    made = before.seal(token(Kind.CLICK))
+    made = before.seal(token(TokenKind.CLICK))
 
-    assert after.open(made) == token(Kind.CLICK)
-    assert key_id_of(after.seal(token(Kind.CLICK))) == 9
+    assert after.open(made) == token(TokenKind.CLICK)
+    assert key_id_of(after.seal(token(TokenKind.CLICK))) == 9
     with pytest.raises(InvalidToken):
-        before.open(after.seal(token(Kind.CLICK)))
+        before.open(after.seal(token(TokenKind.CLICK)))
 
 
 def test_one_changed_character_makes_a_token_invalid() -> None:
     seals = Seals([key()])
-    text = seals.seal(token(Kind.UNSUBSCRIBE))
+    text = seals.seal(token(TokenKind.UNSUBSCRIBE))
 
     for place in range(len(text)):
         for other in (ALPHABET[(ALPHABET.index(text[place]) + step) % 64] for step in (1, 2, 32)):
@@ -101,8 +101,8 @@ def test_one_changed_character_makes_a_token_invalid() -> None:
 
 def test_a_token_has_one_spelling() -> None:
     seals = Seals([key()])
-    text = seals.seal(token(Kind.UNSUBSCRIBE))
-    click = seals.seal(token(Kind.CLICK))
+    text = seals.seal(token(TokenKind.UNSUBSCRIBE))
+    click = seals.seal(token(TokenKind.CLICK))
 
     for other in (text + "==", text + "=", f" {text}", f"{text}\n", text[:9] + "!" + text[9:]):
         with pytest.raises(InvalidToken):
@@ -119,12 +119,12 @@ def test_whatever_stands_in_a_link_is_a_token_or_invalid(text: str) -> None:
         Seals([key()]).open(text)
 
 
-@given(st.sampled_from(Kind), st.uuids(), st.integers(0, 65535), st.integers(1, MOST_KEY_ID))
+@given(st.sampled_from(TokenKind), st.uuids(), st.integers(0, 65535), st.integers(1, MOST_KEY_ID))
 def test_every_mail_and_recipient_has_tokens(
-    kind: Kind, email: UUID, recipient: int, number: int
+    kind: TokenKind, email: UUID, recipient: int, number: int
 ) -> None:
     seals = Seals([key(number)])
-    one = Token(kind, email, recipient, os.urandom(LINK_BYTES) if kind is Kind.CLICK else b"")
+    one = Token(kind, email, recipient, os.urandom(LINK_BYTES) if kind is TokenKind.CLICK else b"")
 
     assert seals.open(seals.seal(one), kind) == one
 
@@ -147,9 +147,10 @@ def test_seals_of_no_key_or_of_two_projects_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "link"), [(Kind.CLICK, b""), (Kind.OPEN, bytes(12)), (Kind.CLICK, bytes(11))]
+    ("kind", "link"),
+    [(TokenKind.CLICK, b""), (TokenKind.OPEN, bytes(12)), (TokenKind.CLICK, bytes(11))],
 )
-def test_only_a_click_names_a_link(kind: Kind, link: bytes) -> None:
+def test_only_a_click_names_a_link(kind: TokenKind, link: bytes) -> None:
     with pytest.raises(ValueError, match=kind.name):
         Seals([key()]).seal(Token(kind, uuid4(), 0, link))
 

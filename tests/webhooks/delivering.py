@@ -16,7 +16,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault.masterkey import MasterKey, parse_master_key
 from mailqueue.webhooks import endpoints
 from mailqueue.webhooks.signing import key_of, secret_of
-from mailqueue.webhooks.worker import Tools, WebhookWorker
+from mailqueue.webhooks.worker import WebhookTools, WebhookWorker
 from tests import make
 from tests.api.support.wired import MASTER
 
@@ -36,8 +36,8 @@ def key() -> bytes:
     return key_of(secret_of(SECRET))
 
 
-def tools(*, total_s: float = 15.0, in_flight: int = 128, reach: Reach = LOOPBACK) -> Tools:
-    return Tools(HttpPoster(reach, total_s=total_s), master, in_flight)
+def tools(*, total_s: float = 15.0, in_flight: int = 128, reach: Reach = LOOPBACK) -> WebhookTools:
+    return WebhookTools(HttpPoster(reach, total_s=total_s), master, in_flight)
 
 
 async def webhook(

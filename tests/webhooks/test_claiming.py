@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from mailqueue.db.fetch import Conn
-from mailqueue.webhooks.model import Claimed, Ending, Settled
+from mailqueue.webhooks.model import ClaimedDelivery, DeliveryOutcome, SettledDelivery
 from mailqueue.webhooks.store import deliveries as store
 from tests import make
 from tests.webhooks.delivering import due_now, states, told, webhook
@@ -21,19 +21,21 @@ LADDER = (60, 300, 1800, 7200, 43200, 86400)
 
 async def claim(
     conn: Conn, *, limit: int = 500, first: int = 500, room: Mapping[UUID, int] | None = None
-) -> list[Claimed]:
+) -> list[ClaimedDelivery]:
     return await store.claim(conn, by="t", limit=limit, lease=LEASE, first=first, room=room or {})
 
 
 async def settle(
     conn: Conn,
-    claims: Sequence[Claimed],
-    ending: Ending,
+    claims: Sequence[ClaimedDelivery],
+    ending: DeliveryOutcome,
     code: int | None = 500,
     **more: object,
-) -> list[store.Told]:
+) -> list[store.SettleNotice]:
     done = [
-        Settled(one.id, one.claim_no, ending, code=code, error=f"answered {code}")._replace(**more)  # type: ignore[arg-type]
+        SettledDelivery(one.id, one.claim_no, ending, code=code, error=f"answered {code}")._replace(
+            **more
+        )  # type: ignore[arg-type]
         for one in claims
     ]
     return await store.settle(conn, done)
@@ -105,12 +107,12 @@ async def test_a_late_worker_cannot_settle_a_delivery_it_lost(conn: Conn) -> Non
     assert await store.tidy(conn, most=100) == 1
     second = await claim(conn)
 
-    told_late = await settle(conn, first, Ending.FAILED)
+    told_late = await settle(conn, first, DeliveryOutcome.FAILED)
 
-    assert told_late == [store.Told(None, first[0].id)]
+    assert told_late == [store.SettleNotice(None, first[0].id)]
     assert second[0].attempt == 1, "a crash of ours takes no attempt from it"
     assert await states(conn, hook) == ["assigned"]
-    assert await settle(conn, second, Ending.DELIVERED, 200) == []
+    assert await settle(conn, second, DeliveryOutcome.DELIVERED, 200) == []
     assert await states(conn, hook) == ["delivered"]
 
 
@@ -119,7 +121,7 @@ async def test_retries_follow_the_ladder_and_the_last_one_ends_it(conn: Conn) ->
     await told(conn)
     waits = []
     for _ in LADDER:
-        await settle(conn, await claim(conn), Ending.FAILED)
+        await settle(conn, await claim(conn), DeliveryOutcome.FAILED)
         waits.append(
             await make.scalar(
                 conn,
@@ -128,7 +130,7 @@ async def test_retries_follow_the_ladder_and_the_last_one_ends_it(conn: Conn) ->
             )
         )
         await due_now(conn)
-    await settle(conn, await claim(conn), Ending.FAILED)
+    await settle(conn, await claim(conn), DeliveryOutcome.FAILED)
 
     for wait, step in zip(waits, LADDER, strict=True):
         assert step - 30 < wait <= step * 1.05, "never earlier, and not much later"
@@ -141,7 +143,9 @@ async def test_a_wait_that_was_asked_for_is_kept_by_all_deliveries(conn: Conn) -
     await told(conn, 2)
     first = await claim(conn, limit=1)
 
-    blocked = await settle(conn, first, Ending.FAILED, 429, wait=timedelta(minutes=10), rests=True)
+    blocked = await settle(
+        conn, first, DeliveryOutcome.FAILED, 429, wait=timedelta(minutes=10), rests=True
+    )
 
     assert [one.webhook_id for one in blocked] == [hook]
     assert await claim(conn) == []
@@ -161,10 +165,10 @@ async def test_an_endpoint_that_keeps_failing_is_left_alone_and_then_probed_by_o
     hook, fine = await webhook(conn, URL), await webhook(conn, URL)
     await told(conn, 20)
     batch = [one for one in await claim(conn) if one.webhook_id == hook]
-    await settle(conn, batch[:4], Ending.FAILED)
+    await settle(conn, batch[:4], DeliveryOutcome.FAILED)
     assert await column(conn, hook, "circuit_opened_at") is None
-    await settle(conn, batch[4:5], Ending.FAILED)
-    await settle(conn, batch[5:], Ending.DEFER, None, tried_at=None)
+    await settle(conn, batch[4:5], DeliveryOutcome.FAILED)
+    await settle(conn, batch[5:], DeliveryOutcome.DEFER, None, tried_at=None)
 
     assert await claim(conn) == [], "nobody calls it, and its deliveries count no attempt"
     assert (
@@ -181,12 +185,12 @@ async def test_an_endpoint_that_keeps_failing_is_left_alone_and_then_probed_by_o
     assert [(one.webhook_id, one.is_probe) for one in probe] == [(hook, True)]
     assert await claim(conn) == [], "one probe at a time"
     opened = await column(conn, hook, "openings")
-    await settle(conn, probe, Ending.FAILED)
+    await settle(conn, probe, DeliveryOutcome.FAILED)
     assert await column(conn, hook, "openings") == opened + 1  # type: ignore[operator]
     assert await claim(conn) == []
 
     await due_now(conn)
-    await settle(conn, await claim(conn), Ending.DELIVERED, 200)
+    await settle(conn, await claim(conn), DeliveryOutcome.DELIVERED, 200)
     assert await column(conn, hook, "circuit_opened_at") is None
     assert len(await claim(conn)) == 19, "all the others, at once"
     assert await column(conn, fine, "failures") == 0
@@ -207,7 +211,7 @@ async def test_an_endpoint_that_is_gone_is_disabled_and_its_deliveries_cancelled
     await told(conn, 5)
     (one,) = await claim(conn, limit=1)
 
-    await settle(conn, [one], Ending.GONE, 410)
+    await settle(conn, [one], DeliveryOutcome.GONE, 410)
     await store.tidy(conn, most=100)
 
     assert sorted(await states(conn, hook)) == ["cancelled"] * 4 + ["failed"]
@@ -228,11 +232,11 @@ async def test_an_endpoint_that_failed_for_days_is_disabled(conn: Conn) -> None:
     hook = await webhook(conn, URL)
     await told(conn, 2)
     first, second = await claim(conn)
-    await settle(conn, [first], Ending.FAILED)
+    await settle(conn, [first], DeliveryOutcome.FAILED)
     assert await column(conn, hook, "is_enabled") is True
     await conn.execute("UPDATE mailqueue.webhooks SET failing_since = now() - interval '121 h'")
 
-    await settle(conn, [second], Ending.FAILED)
+    await settle(conn, [second], DeliveryOutcome.FAILED)
 
     assert await column(conn, hook, "disabled_reason") == "failing"
 
@@ -241,10 +245,13 @@ async def test_one_good_answer_ends_a_row_of_failures(conn: Conn) -> None:
     hook = await webhook(conn, URL)
     await told(conn, 9)
     batch = await claim(conn)
-    await settle(conn, batch[:4], Ending.FAILED)
+    await settle(conn, batch[:4], DeliveryOutcome.FAILED)
     done = [
-        Settled(batch[4].id, batch[4].claim_no, Ending.DELIVERED, code=200),
-        *(Settled(one.id, one.claim_no, Ending.FAILED, code=500) for one in batch[5:]),
+        SettledDelivery(batch[4].id, batch[4].claim_no, DeliveryOutcome.DELIVERED, code=200),
+        *(
+            SettledDelivery(one.id, one.claim_no, DeliveryOutcome.FAILED, code=500)
+            for one in batch[5:]
+        ),
     ]
 
     await store.settle(conn, done)
@@ -269,7 +276,7 @@ async def test_what_waits_for_a_disabled_endpoint_waits_until_it_is_enabled(conn
 async def test_the_log_of_a_removed_webhook_goes_in_batches_and_then_it_itself(conn: Conn) -> None:
     hook = await webhook(conn, URL)
     await told(conn, 5)
-    await settle(conn, await claim(conn, limit=2), Ending.FAILED, tried_at=None)
+    await settle(conn, await claim(conn, limit=2), DeliveryOutcome.FAILED, tried_at=None)
     project = await make.project_named(conn)
     await conn.execute("SELECT mailqueue.remove_webhook(%s, %s, 'me')", (project, hook))
 

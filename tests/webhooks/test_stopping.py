@@ -9,7 +9,7 @@ import pytest
 
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.webhooks.concurrency import Slots
+from mailqueue.webhooks.concurrency import CallSlots
 from mailqueue.webhooks.worker import WebhookWorker
 from tests import make
 from tests.webhooks.delivering import states, told, tools, webhook
@@ -66,7 +66,7 @@ async def slow(gate: asyncio.Event) -> AsyncIterator[tuple[str, asyncio.Event]]:
 
 
 def test_strangers_have_one_half_of_the_places() -> None:
-    slots = Slots(4)
+    slots = CallSlots(4)
 
     assert [slots.take(is_stranger=True) for _ in range(3)] == [True, True, False]
     assert [slots.take(is_stranger=False) for _ in range(3)] == [True, True, False]

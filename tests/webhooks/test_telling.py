@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.db.fetch import Conn
 from mailqueue.events import store as events
-from mailqueue.events.model import Event, Type
+from mailqueue.events.model import ReportedEvent, Type
 from mailqueue.webhooks.model import EventType
 from tests import make
 from tests.webhooks.delivering import told, webhook
@@ -191,7 +191,7 @@ async def test_a_recorded_event_is_told_with_what_its_source_said_and_the_mail_i
     await events.record_events(
         conn,
         [
-            Event(
+            ReportedEvent(
                 "tracking",
                 Type.CLICKED,
                 email_id=email_id,

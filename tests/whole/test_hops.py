@@ -11,7 +11,7 @@ from mailqueue.adapters.providers import providers
 from mailqueue.core.secret import Secret
 from mailqueue.inbound import endpoints
 from mailqueue.inbound.endpoints import SecretsChange
-from mailqueue.inbound.worker import InboundWorker, Tools
+from mailqueue.inbound.worker import InboundTools, InboundWorker
 from mailqueue.senders import accounts
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault.masterkey import MasterKey
@@ -59,7 +59,7 @@ async def test_a_bounce_a_provider_reports_enters_few_functions(shop: Leaving) -
         base_url=ORIGIN,
         by="tests",
     )
-    worker = InboundWorker(shop.database, Tools(providers(), Confirming()))
+    worker = InboundWorker(shop.database, InboundTools(providers(), Confirming()))
     loop = asyncio.get_running_loop()
 
     async def report(address: str, number: int) -> None:

@@ -18,7 +18,7 @@ from mailqueue.ports.inbound import (
 )
 
 
-class Handed:
+class RelayedBounces:
     """Takes what a relay or a service for incoming mail hands on."""
 
     name = "smtp"

@@ -73,8 +73,8 @@ _POLICY = re.compile(
 )
 
 
-class Mailgun:
-    """Knows what Mailgun says."""
+class MailgunEvents:
+    """Knows what MailgunEvents says."""
 
     name = "mailgun"
     most_bytes = 1024 * 1024

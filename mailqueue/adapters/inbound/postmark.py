@@ -70,8 +70,8 @@ HAPPENED_BY_REASON: Mapping[str, tuple[str, str]] = {
 Meaning = tuple[str | None, str | None]
 
 
-class Postmark:
-    """Knows what Postmark says."""
+class PostmarkEvents:
+    """Knows what PostmarkEvents says."""
 
     name = "postmark"
     most_bytes = 4 * 1024 * 1024  # a bounce may carry the text of the report

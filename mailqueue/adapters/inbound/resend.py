@@ -58,8 +58,8 @@ BECAUSE_BY_ORIGIN: Mapping[str, str] = {
 }
 
 
-class Resend:
-    """Knows what Resend says."""
+class ResendEvents:
+    """Knows what ResendEvents says."""
 
     name = "resend"
     most_bytes = 1024 * 1024

@@ -63,8 +63,8 @@ BECAUSE_BY_DROP: Mapping[str, str] = {
 }
 
 
-class SendGrid:
-    """Knows what SendGrid says."""
+class SendGridEvents:
+    """Knows what SendGridEvents says."""
 
     name = "sendgrid"
     most_bytes = 8 * 1024 * 1024

@@ -50,7 +50,7 @@ _HOST = re.compile(r"sns\.[a-zA-Z0-9-]{3,}\.amazonaws\.com(\.cn)?")
 _WRITTEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:?\d\d)")
 
 
-class Ses:
+class SesEvents:
     """Knows what SES says. `fetch` gets the certificates, of which the last few are kept."""
 
     name = "ses"

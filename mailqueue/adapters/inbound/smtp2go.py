@@ -44,7 +44,7 @@ TYPE_BY_EVENT: Mapping[str, str] = {
 }
 
 
-class Smtp2go:
+class Smtp2goEvents:
     """Knows what SMTP2GO says."""
 
     name = "smtp2go"

@@ -11,7 +11,7 @@ from mailqueue.api.http.responses import error_answer, json_answer
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.core.errors import Conflict, Locked, NotFound, Unavailable
 from mailqueue.inbound.keeping import keeping_of
-from mailqueue.inbound.receiving import Answer, Receiver
+from mailqueue.inbound.receiving import InboundAnswer, Receiver
 from mailqueue.ports.inbound import InboundRequest
 from mailqueue.vault.masterkey import master_key_of
 
@@ -60,9 +60,9 @@ class _ProviderWebhook:
                 exc.told if isinstance(exc, Unavailable) else "not now; send it again",
                 headers={"Retry-After": str(RETRY_SECONDS)},
             )
-        if answer is Answer.KEPT:
+        if answer is InboundAnswer.KEPT:
             return json_answer({"status": "kept"})
-        if answer is Answer.UNKNOWN:
+        if answer is InboundAnswer.UNKNOWN:
             raise NotFound("webhook", provider.name)
         # Without a reason, from which a forger could learn.
         return error_answer(
@@ -71,7 +71,7 @@ class _ProviderWebhook:
             "unauthorized",
             "the request could not be verified",
             headers={"WWW-Authenticate": 'Basic realm="mailqueue"'}
-            if answer is Answer.ASKED
+            if answer is InboundAnswer.ASKED
             else None,
         )
 

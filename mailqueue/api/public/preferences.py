@@ -12,11 +12,11 @@ from mailqueue.suppression.subscriptions import choices as subscriptions_choices
 from mailqueue.suppression.subscriptions.model import (
     EVERYTHING,
     Choice,
-    Said,
-    Source,
-    State,
+    ChoiceOrigin,
+    ChoiceSource,
     Subscription,
     Subscriptions,
+    SubscriptionState,
 )
 
 LONGEST_PAUSE = timedelta(days=366)
@@ -40,7 +40,7 @@ async def preferences(visit: Visit) -> Response:
     if visit.request.method != "POST":
         return await _shown(visit)
     form = await form_of(visit.request)
-    said = Said(Source.CENTRE, visit.user_agent)
+    said = ChoiceOrigin(ChoiceSource.CENTRE, visit.user_agent)
     if form.get("action") == "leave":
         async with visit.connection() as conn:
             await subscriptions_choices.unsubscribe(conn, visit.reader, from_all=True, said=said)
@@ -63,16 +63,16 @@ def _choices(found: Subscriptions, form: dict[str, str], *, today: date) -> list
     choices = list[Choice]()
     for one in found.categories:
         wanted = form.get(f"category.{one.slug}")
-        if one.is_required or wanted not in list(State):
+        if one.is_required or wanted not in list(SubscriptionState):
             continue
         until = None
-        if wanted == State.PAUSED:
+        if wanted == SubscriptionState.PAUSED:
             until = _pause_of(form.get(f"until.{one.slug}", ""), today=today)
             if until is None:
                 return None
-        choices.append(Choice(one.slug, State(wanted), until))
-    if found.has_left_all and any(one.state is not State.OFF for one in choices):
-        choices.append(Choice(EVERYTHING, State.ON))
+        choices.append(Choice(one.slug, SubscriptionState(wanted), until))
+    if found.has_left_all and any(one.state is not SubscriptionState.OFF for one in choices):
+        choices.append(Choice(EVERYTHING, SubscriptionState.ON))
     return choices
 
 
@@ -123,7 +123,7 @@ async def _shown(
 
 
 def _is_faulty(form: dict[str, str], slug: str, *, today: date) -> bool:
-    is_paused = form.get(f"category.{slug}") == State.PAUSED
+    is_paused = form.get(f"category.{slug}") == SubscriptionState.PAUSED
     return is_paused and _pause_of(form.get(f"until.{slug}", ""), today=today) is None
 
 

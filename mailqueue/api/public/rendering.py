@@ -8,7 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import Response
 
-from mailqueue.api.public.wording import WORDS, Words
+from mailqueue.api.public.wording import WORDS, PageTexts
 
 DEFAULT_COLOR = "#9c3d22"
 _HERE = Path(__file__).parent
@@ -41,7 +41,7 @@ def brand_of(color: str | None) -> Brand:
 def page(
     template: str,
     *,
-    words: Words,
+    words: PageTexts,
     color: str | None = None,
     status: HTTPStatus = HTTPStatus.OK,
     **values: object,

@@ -7,15 +7,15 @@ from mailqueue.api.public.preferences import preferences
 from mailqueue.api.public.unsubscribe import unsubscribe
 from mailqueue.api.public.visiting import RecipientPage
 from mailqueue.tracking.keyring import Keyring
-from mailqueue.tracking.tokens import Kind
+from mailqueue.tracking.tokens import TokenKind
 from mailqueue.vault.masterkey import master_key_of
 
 
 def people_routes(runtime: Runtime) -> list[BaseRoute]:
     """Return the routes of the unsubscribe page and of the preference center."""
     keyring = Keyring(lambda: master_key_of(runtime.settings))
-    unsubscribing = RecipientPage(runtime, keyring, Kind.UNSUBSCRIBE, unsubscribe)
-    choosing = RecipientPage(runtime, keyring, Kind.PREFERENCES, preferences)
+    unsubscribing = RecipientPage(runtime, keyring, TokenKind.UNSUBSCRIBE, unsubscribe)
+    choosing = RecipientPage(runtime, keyring, TokenKind.PREFERENCES, preferences)
     return [
         Route("/t/u/{token}", unsubscribing.respond, methods=["GET", "POST"]),
         Route("/pref/{token}", choosing.respond, methods=["GET", "POST"]),

@@ -13,11 +13,11 @@ from uuid import UUID
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.db.fetch import Conn
 from mailqueue.db.group_commit import GroupCommit, GroupLimits, Waiter
-from mailqueue.events.model import Event, Type
+from mailqueue.events.model import ReportedEvent, Type
 from mailqueue.events.recording import record
 from mailqueue.tracking.clicks import Click, Destinations, judged
 from mailqueue.tracking.machines import Machine
-from mailqueue.tracking.tokens import Kind, Token
+from mailqueue.tracking.tokens import Token, TokenKind
 
 GROUP_LIMITS = GroupLimits(rows=500, commits=2, waiting=20_000)
 """More callers than may wait are told to come again: they would wait longer than a browser does."""
@@ -26,7 +26,7 @@ MOST_A_SECOND = 5
 
 
 @dataclass(eq=False, slots=True)
-class Asked:
+class TrackedRequest:
     """A request whose token is valid."""
 
     project_id: UUID
@@ -69,7 +69,7 @@ class Recorder:
         self._destinations = Destinations()
         self._group = GroupCommit(self._record, name="tracking", limits=GROUP_LIMITS)
 
-    async def record(self, asked: Asked) -> str | None:
+    async def record(self, asked: TrackedRequest) -> str | None:
         """Record an open or a click; return where a link leads.
 
         Raises:
@@ -78,7 +78,7 @@ class Recorder:
         """
         return await self._group.submit(asked)
 
-    async def destination(self, asked: Asked) -> str:
+    async def destination(self, asked: TrackedRequest) -> str:
         """Return where a link leads, and record nothing.
 
         Raises:
@@ -92,7 +92,7 @@ class Recorder:
             raise NowhereToGo
         return url
 
-    async def _record(self, group: Sequence[Waiter[Asked, str | None]]) -> None:
+    async def _record(self, group: Sequence[Waiter[TrackedRequest, str | None]]) -> None:
         async with self._runtime.transaction(None, by="tracking") as conn:
             leads = await self._leads(conn, [waiter.item for waiter in group])
             clicks = [asked for asked, url in leads if url is not None]
@@ -101,30 +101,32 @@ class Recorder:
             known = [
                 (asked, url)
                 for asked, url in leads
-                if url is not None or asked.token.kind is Kind.OPEN
+                if url is not None or asked.token.kind is TokenKind.OPEN
             ]
             events = [
                 _event(asked, url, machines.get(id(asked), asked.machine)) for asked, url in known
             ]
             await record(conn, events)
         for waiter, (asked, url) in zip(group, leads, strict=True):
-            if url is None and asked.token.kind is not Kind.OPEN:
+            if url is None and asked.token.kind is not TokenKind.OPEN:
                 waiter.fail(NowhereToGo())
             else:
                 waiter.succeed(url)
 
-    async def _leads(self, conn: Conn, group: Sequence[Asked]) -> list[tuple[Asked, str | None]]:
-        clicks = [asked for asked in group if asked.token.kind is Kind.CLICK]
+    async def _leads(
+        self, conn: Conn, group: Sequence[TrackedRequest]
+    ) -> list[tuple[TrackedRequest, str | None]]:
+        clicks = [asked for asked in group if asked.token.kind is TokenKind.CLICK]
         found = await self._destinations.of(conn, [asked.click for asked in clicks])
         urls = dict(zip(map(id, clicks), found, strict=True))
         return [(asked, urls.get(id(asked))) for asked in group]
 
 
-def _event(asked: Asked, url: str | None, machine: Machine | None) -> Event:
+def _event(asked: TrackedRequest, url: str | None, machine: Machine | None) -> ReportedEvent:
     data = dict(asked.kept)
     if machine is not None:
         data |= {"is_machine": True, "machine": str(machine)}
     if url is not None:
         data |= {"url": url[:2000], "link": asked.token.link.hex()}
-    kind = Type.OPENED if asked.token.kind is Kind.OPEN else Type.CLICKED
-    return Event("tracking", kind, email_id=asked.token.email_id, data=data)
+    kind = Type.OPENED if asked.token.kind is TokenKind.OPEN else Type.CLICKED
+    return ReportedEvent("tracking", kind, email_id=asked.token.email_id, data=data)

@@ -12,13 +12,13 @@ from starlette.types import Receive, Scope, Send
 
 from mailqueue.api.http.responses import HEAD
 from mailqueue.api.http.runtime import Runtime
-from mailqueue.api.public.tracked import Asked, NowhereToGo, Recorder, Repeats
+from mailqueue.api.public.tracked import NowhereToGo, Recorder, Repeats, TrackedRequest
 from mailqueue.core.errors import ConfigError, Locked, SealBroken, Unavailable
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.machines import known_by
 from mailqueue.tracking.rewriting import web_address
-from mailqueue.tracking.tokens import InvalidToken, Kind, Seals
+from mailqueue.tracking.tokens import InvalidToken, Seals, TokenKind
 from mailqueue.tracking.urls import PATHS
 from mailqueue.tracking.visitors import kept_of
 
@@ -27,8 +27,8 @@ GIF = bytes.fromhex(
 )
 """One transparent point, 43 bytes."""
 RETRY_SECONDS = 5
-_KINDS = {PATHS[kind]: kind for kind in (Kind.OPEN, Kind.CLICK)}
-_START = len(PATHS[Kind.OPEN])
+_KINDS = {PATHS[kind]: kind for kind in (TokenKind.OPEN, TokenKind.CLICK)}
+_START = len(PATHS[TokenKind.OPEN])
 _LONGEST = 200
 # What no address may say as it stands in a header; what is encoded already stays so.
 _SAFE = "%/:=&?~#+!$,;'@()*[]|{}^`\\\""
@@ -86,7 +86,7 @@ class TrackingRoute(BaseRoute):
             is_counted = scope["method"] == "GET" and not self._repeats.is_too_often(scope["path"])
             if is_counted:
                 url = await self._recorder.record(asked)
-            elif kind is Kind.CLICK:  # who only asks where it leads has not followed it
+            elif kind is TokenKind.CLICK:  # who only asks where it leads has not followed it
                 url = await self._recorder.destination(asked)
             else:
                 url = None
@@ -98,7 +98,7 @@ class TrackingRoute(BaseRoute):
             later = (b"retry-after", b"%d" % RETRY_SECONDS)
             return 503, [*_sized(AWAY), later], AWAY
 
-    async def _asked(self, scope: Scope, kind: Kind) -> Asked:
+    async def _asked(self, scope: Scope, kind: TokenKind) -> TrackedRequest:
         text = scope["path"][_START:]
         if len(text) > _LONGEST:
             raise InvalidToken
@@ -106,7 +106,7 @@ class TrackingRoute(BaseRoute):
         token = seals.open(text, kind)
         head: Mapping[bytes, bytes] = scope[HEAD]
         client = scope.get("client") or (None,)
-        return Asked(seals.project_id, token, known_by(head), kept_of(head, client[0]))
+        return TrackedRequest(seals.project_id, token, known_by(head), kept_of(head, client[0]))
 
     async def _loaded(self, text: str) -> Seals:
         # One after the other: tokens that name no key of ours must not take all connections.

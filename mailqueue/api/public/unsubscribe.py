@@ -10,8 +10,8 @@ from starlette.responses import Response
 from mailqueue.api.public.rendering import page
 from mailqueue.api.public.visiting import Visit, form_of
 from mailqueue.suppression.subscriptions import choices
-from mailqueue.suppression.subscriptions.model import Said, Source
-from mailqueue.tracking.tokens import Kind, Token
+from mailqueue.suppression.subscriptions.model import ChoiceOrigin, ChoiceSource
+from mailqueue.tracking.tokens import Token, TokenKind
 
 
 async def unsubscribe(visit: Visit) -> Response:
@@ -29,7 +29,9 @@ async def unsubscribe(visit: Visit) -> Response:
         # 400, so that the sender of an unknown form does not take it for done.
         return await _page(visit, "ask", status=HTTPStatus.BAD_REQUEST)
     from_all = not is_one_click and form.get("scope") == "all"
-    said = Said(Source.ONE_CLICK if is_one_click else Source.PAGE, visit.user_agent)
+    said = ChoiceOrigin(
+        ChoiceSource.ONE_CLICK if is_one_click else ChoiceSource.PAGE, visit.user_agent
+    )
     async with visit.connection() as conn:
         if action == "subscribe":
             await choices.subscribe_again(conn, visit.reader, said=said)
@@ -44,7 +46,7 @@ async def _page(
     async with visit.connection() as conn:
         found = await choices.subscriptions_of(conn, visit.reader)
     words, token = visit.words, visit.token
-    preferences = visit.seals.seal(Token(Kind.PREFERENCES, token.email_id, token.recipient))
+    preferences = visit.seals.seal(Token(TokenKind.PREFERENCES, token.email_id, token.recipient))
     # The category of the mail, unless nobody can unsubscribe from it.
     own = next(
         (

@@ -14,14 +14,14 @@ from starlette.types import Message
 from mailqueue.api.http.body import body_of
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.api.public.rendering import page
-from mailqueue.api.public.wording import Words, words_for
+from mailqueue.api.public.wording import PageTexts, words_for
 from mailqueue.core.errors import ConfigError, Locked, SealBroken, Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression.subscriptions import choices
 from mailqueue.suppression.subscriptions.model import Reader
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking.keyring import Keyring
-from mailqueue.tracking.tokens import InvalidToken, Kind, Seals, Token
+from mailqueue.tracking.tokens import InvalidToken, Seals, Token, TokenKind
 
 MAX_FORM_BYTES = 64 * 1024
 _MAX_AGENT_CHARACTERS = 500
@@ -37,7 +37,7 @@ class Visit:
     seals: Seals
     reader: Reader
     token: Token
-    words: Words
+    words: PageTexts
 
     @property
     def user_agent(self) -> str | None:
@@ -65,7 +65,9 @@ Handler = Callable[[Visit], Awaitable[Response]]
 class RecipientPage:
     """The endpoint of one page; a token that does not open is answered with a page too."""
 
-    def __init__(self, runtime: Runtime, keyring: Keyring, kind: Kind, handler: Handler) -> None:
+    def __init__(
+        self, runtime: Runtime, keyring: Keyring, kind: TokenKind, handler: Handler
+    ) -> None:
         self._runtime = runtime
         self._keyring = keyring
         self._kind = kind

@@ -19,7 +19,7 @@ _MAX_TAGS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class PageTexts:
     """The texts of the pages in one language; `tag` is its language tag in HTML."""
 
     tag: str
@@ -58,10 +58,10 @@ class Words:
         return None
 
 
-def _read() -> Mapping[str, Words]:
+def _read() -> Mapping[str, PageTexts]:
     folder = Path(__file__).parent / "words"
     return {
-        path.stem: Words(path.stem, MappingProxyType(orjson.loads(path.read_bytes())))
+        path.stem: PageTexts(path.stem, MappingProxyType(orjson.loads(path.read_bytes())))
         for path in sorted(folder.glob("*.json"))
     }
 
@@ -69,7 +69,7 @@ def _read() -> Mapping[str, Words]:
 WORDS = MappingProxyType(_read())
 
 
-def words_for(*, chosen: str | None, accepted: str, of_mail: str | None) -> Words:
+def words_for(*, chosen: str | None, accepted: str, of_mail: str | None) -> PageTexts:
     """Return the texts of the language chosen, else the browser's, the mail's, English. Pure.
 
     `accepted` is the value of Accept-Language (RFC 9110 12.5.4).

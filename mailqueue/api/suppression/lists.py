@@ -13,7 +13,7 @@ from mailqueue.contract.suppression import ImportedSuppressions
 from mailqueue.suppression.acceptable import category_of, reason_of
 from mailqueue.suppression.lists.exporting import Format, export
 from mailqueue.suppression.lists.importing import import_list
-from mailqueue.suppression.model import Tally
+from mailqueue.suppression.model import ImportTally
 from mailqueue.tenants.model import Scope
 
 IMPORT_BYTES = 64 * 1024 * 1024
@@ -27,7 +27,7 @@ _TYPE_BY_FORMAT = {
 async def import_(call: Call) -> ImportedSuppressions:
     """Take a list in: the whole of it, or nothing where it is no list."""
     query: ImportQuery = call.query
-    tally = Tally()
+    tally = ImportTally()
     # Read to its end first: who sends slowly must not hold a connection meanwhile.
     async with spooled(call.request, most=IMPORT_BYTES) as file, call.connection() as conn:
         await import_list(

@@ -25,7 +25,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.tenants.model import Scope
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.webhooks import deliveries, trial
-from mailqueue.webhooks.model import DeliveryAttemptRow, DeliveryRow, Filter, Status
+from mailqueue.webhooks.model import DeliveryAttemptRow, DeliveryFilter, DeliveryRow, DeliveryStatus
 
 _TAG = "Webhooks"
 _ONE = "/v1/webhooks/{webhook_id}"
@@ -35,7 +35,7 @@ async def index(call: Call) -> Page[Delivery]:
     """List deliveries, the newest first."""
     query: LogQuery = call.query
     (before,) = key_of(query.cursor, UUID)
-    wanted = Filter(
+    wanted = DeliveryFilter(
         status=query.status,
         type=query.type,
         since=query.since,
@@ -142,7 +142,7 @@ def shown(one: DeliveryRow) -> Delivery:
         status=one.status,
         attempts=one.attempts,
         max_attempts=one.max_attempts,
-        next_attempt_at=one.run_at if one.status == Status.PENDING else None,
+        next_attempt_at=one.run_at if one.status == DeliveryStatus.PENDING else None,
         response_status=one.last_code,
         error=one.last_error,
         email_id=one.email_id,

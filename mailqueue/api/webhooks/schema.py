@@ -7,7 +7,7 @@ from pydantic import AwareDatetime, Field, model_validator
 
 from mailqueue.api.http.pagination import PageQuery
 from mailqueue.api.http.schema_base import StrictlyGiven
-from mailqueue.webhooks.model import EventType, Status
+from mailqueue.webhooks.model import DeliveryStatus, EventType
 
 Word = Annotated[str, Field(max_length=2000)]
 Types = Annotated[list[EventType], Field(max_length=50, strict=False)]
@@ -79,7 +79,7 @@ class TestAsked(StrictlyGiven):
 class LogQuery(PageQuery):
     """Which deliveries are listed."""
 
-    status: Status | None = None
+    status: DeliveryStatus | None = None
     """Only those that are so far."""
     type: EventType | Literal["webhook.test"] | None = None
     """Only events of this type."""

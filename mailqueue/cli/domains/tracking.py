@@ -12,7 +12,7 @@ from mailqueue.core.errors import ConfigError
 from mailqueue.deliverability.resolver import Resolver
 from mailqueue.tracking import domains, keyring
 from mailqueue.tracking.domains import DomainCheck
-from mailqueue.tracking.model import ShownKey
+from mailqueue.tracking.model import TrackingKeyDates
 from mailqueue.vault.masterkey import master_key_of
 
 EXIT_LEADS_ELSEWHERE = 1
@@ -28,7 +28,7 @@ class _Shown:
     links_begin_with: str | None
     tracking_domain: str | None
     verified_at: datetime | None
-    keys: list[ShownKey]
+    keys: list[TrackingKeyDates]
 
 
 @click.group(

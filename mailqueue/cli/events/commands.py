@@ -10,7 +10,7 @@ from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
 from mailqueue.contract.emails import RecipientEvent
 from mailqueue.events import listing
-from mailqueue.events.model import Asked, Notice, Told, Type
+from mailqueue.events.model import EventQuery, Notice, RecordedEvent, Type
 
 _TYPES = sorted(
     {*(one.value for one in Type), "suppressed", "expired", "cancelled", "held", "resolved"}
@@ -82,18 +82,18 @@ def list_(
     """List events, the latest first."""
     if address is not None and (email is not None or type_ is not None):
         raise click.UsageError("--address goes with --project and --limit only")
-    found: list[Told] | list[RecipientEvent]
+    found: list[RecordedEvent] | list[RecipientEvent]
     if address is not None:
         found = run(_of_address(project or "default", address, limit))
     else:
-        found = run(_listed(Asked(email_id=email, project=project, type=type_, limit=limit)))
+        found = run(_listed(EventQuery(email_id=email, project=project, type=type_, limit=limit)))
     if as_json:
         emit(found)
     else:
         table(found, _COLUMNS if address is None else _MOMENTS)
 
 
-async def _listed(asked: Asked) -> list[Told]:
+async def _listed(asked: EventQuery) -> list[RecordedEvent]:
     async with opened() as app:
         return await listing.list_events(app.conn, asked)
 
@@ -110,7 +110,7 @@ async def _of_address(project: str, address: str, limit: int) -> list[RecipientE
 def show(*, event_id: UUID, as_json: bool) -> None:
     """Show one event with all that is known of it."""
 
-    async def found() -> Told:
+    async def found() -> RecordedEvent:
         async with opened() as app:
             return await listing.find_event(app.conn, event_id)
 

@@ -10,7 +10,7 @@ from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import Column, emit, examples, json_option, table
 from mailqueue.core.providers import NAMES_WITH_EVENTS
 from mailqueue.inbound import requests
-from mailqueue.inbound.model import Received
+from mailqueue.inbound.model import RequestSummary
 
 _STATES = ("pending", "assigned", "processed", "unmatched", "failed")
 _COLUMNS = (
@@ -49,7 +49,7 @@ def received(
 ) -> None:
     """List what providers told by webhook, the latest first, and what became of it."""
 
-    async def listed() -> list[Received]:
+    async def listed() -> list[RequestSummary]:
         async with opened() as app:
             return await requests.list_page(
                 app.conn,
@@ -67,7 +67,7 @@ def received(
         table([one._asdict() | {"why": _why(one)} for one in found], _COLUMNS)
 
 
-def _why(one: Received) -> str | None:
+def _why(one: RequestSummary) -> str | None:
     """Return what is wrong with a request, or which kinds of events it has that are not known."""
     if one.last_error is not None or not one.outcome.get("unknown"):
         return one.last_error

@@ -15,9 +15,9 @@ from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import wanted_of
 from mailqueue.suppression.model import (
     Added,
-    Checked,
-    Known,
+    AddressSuppressions,
     Removed,
+    SuppressionCheck,
     SuppressionRow,
 )
 
@@ -180,7 +180,7 @@ def check(
 ) -> None:
     """Say whether ADDRESS is written to; ends with 1 if it is not."""
 
-    async def checked() -> Checked:
+    async def checked() -> SuppressionCheck:
         async with opened() as app:
             return await entries.check(app.conn, project, email=email, category=category)
 
@@ -241,7 +241,7 @@ def show_(*, who: str, project: str, as_json: bool) -> None:
     The hash of an address is taken too: of persons who were erased nothing else is known.
     """
 
-    async def known() -> Known:
+    async def known() -> AddressSuppressions:
         async with opened() as app:
             return await entries.show(app.conn, project, who=who)
 

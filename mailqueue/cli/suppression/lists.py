@@ -17,7 +17,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.suppression.lists import exporting
 from mailqueue.suppression.lists.exporting import Format
 from mailqueue.suppression.lists.importing import import_list
-from mailqueue.suppression.model import Tally
+from mailqueue.suppression.model import ImportTally
 
 EXIT_BAD_LINES = 1
 
@@ -55,7 +55,7 @@ def import_(
     Columns are email, reason, category, detail and expires_at; others are passed over. Bad lines
     are told with their number and do not stop the others; importing again adds what is missing.
     """
-    tally = Tally()
+    tally = ImportTally()
 
     async def imported() -> None:
         with progress("importing", None) as advance:
@@ -130,7 +130,7 @@ def _tell(bad: BadLine) -> None:
     click.echo(f"line {bad.line}: {show(bad.reason)}", err=True)
 
 
-def _print(tally: Tally, *, dry_run: bool, as_json: bool) -> None:
+def _print(tally: ImportTally, *, dry_run: bool, as_json: bool) -> None:
     if as_json:
         emit(
             {

@@ -13,7 +13,7 @@ from mailqueue.cli.webhooks.view import document_of
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.webhooks import deliveries, endpoints
-from mailqueue.webhooks.model import ENDED, DeliveryLog, DeliveryRow, Filter, Status
+from mailqueue.webhooks.model import ENDED, DeliveryFilter, DeliveryLog, DeliveryRow, DeliveryStatus
 
 _COLUMNS = (
     Column("id", "DELIVERY"),
@@ -45,7 +45,7 @@ _since = click.option("--since", metavar="AGO", help="Only of so long ago and la
     ),
 )
 @_id
-@click.option("--status", type=click.Choice([status.value for status in Status]))
+@click.option("--status", type=click.Choice([status.value for status in DeliveryStatus]))
 @click.option("--type", "kind", metavar="TYPE", help="Only events of this type.")
 @_since
 @click.option("--limit", type=int, default=100, show_default=True, help="At most 1000.")
@@ -60,7 +60,7 @@ def deliveries_(
     as_json: bool,
 ) -> None:
     """List what an endpoint was told, the newest first."""
-    wanted = Filter(status=status, type=kind, since=_ago(since))
+    wanted = DeliveryFilter(status=status, type=kind, since=_ago(since))
 
     async def listed() -> list[DeliveryRow]:
         async with opened() as app:
@@ -103,7 +103,7 @@ def delivery(*, webhook_id: UUID, delivery_id: UUID, as_json: bool) -> None:
             ("event", f"{one.type} {one.event_id}"),
             ("status", one.status),
             ("email", one.email_id),
-            ("next attempt", one.run_at if one.status == Status.PENDING else None),
+            ("next attempt", one.run_at if one.status == DeliveryStatus.PENDING else None),
             ("told", None if log.payload is None else orjson.dumps(log.payload).decode()),
         ]
     )

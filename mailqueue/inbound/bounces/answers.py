@@ -6,7 +6,7 @@ is a person, a receipt. None of them says anything of the address but that it ex
 
 import re
 
-from mailqueue.inbound.bounces.tree import Part
+from mailqueue.inbound.bounces.tree import BouncePart
 
 RECEIPT_TYPES = frozenset(
     {"message/disposition-notification", "message/global-disposition-notification"}
@@ -76,7 +76,7 @@ _CHALLENGE = re.compile(
 )
 
 
-def answer_in(root: Part, *, is_daemon: bool) -> str:
+def answer_in(root: BouncePart, *, is_daemon: bool) -> str:
     """Return by which mark a message is an automatic answer; "" where it is none.
 
     A server that reports marks its mail so, too: those marks count for people's mailboxes alone.
@@ -100,7 +100,7 @@ def answer_in(root: Part, *, is_daemon: bool) -> str:
     return ""
 
 
-def is_receipt(root: Part) -> bool:
+def is_receipt(root: BouncePart) -> bool:
     """Return whether it tells that somebody read, or deleted, the mail (RFC 8098)."""
     if root.report_type == "disposition-notification":
         return True

@@ -6,7 +6,7 @@ a code says nothing, and against a code only towards the softer.
 
 import re
 
-from mailqueue.inbound.bounces.model import Cause, Fate, Reason
+from mailqueue.inbound.bounces.model import BounceReason, Cause, Fate
 from mailqueue.inbound.bounces.words import MOST_CHARACTERS, causes_in
 
 # By subject and detail.
@@ -84,7 +84,7 @@ _WEAK = re.compile(r"mailbox (?:is )?unavailable", re.IGNORECASE)
 _FOR_NOW = re.compile(r"try again|temporar|time(?:d )?out|servfail|lookup fail", re.IGNORECASE)
 
 
-def reason_of(status: str, detail: str, *, is_final: bool = True) -> Reason:
+def reason_of(status: str, detail: str, *, is_final: bool = True) -> BounceReason:
     """Return what became of a recipient by a status ("" where none was given) and a text."""
     detail = detail[:MOST_CHARACTERS]
     code = code_of(status, detail)
@@ -92,12 +92,12 @@ def reason_of(status: str, detail: str, *, is_final: bool = True) -> Reason:
     group = code[:1] or (replied[1][:1] if replied else "")
     causes = causes_in(detail)
     if not is_final:
-        return Reason(Fate.DELAYED, _cause_of(code, causes), code)
+        return BounceReason(Fate.DELAYED, _cause_of(code, causes), code)
     if group == "4":  # it was tried for as long as somebody wanted to
-        return Reason(Fate.POLICY if _is_policy(code, causes) else Fate.SOFT,
+        return BounceReason(Fate.POLICY if _is_policy(code, causes) else Fate.SOFT,
                       _cause_of(code, causes), code)  # fmt: skip
     fate, cause = _judged(code, causes, detail, replied[1] if replied else "")
-    return Reason(fate, cause, code)
+    return BounceReason(fate, cause, code)
 
 
 def code_of(status: str, detail: str) -> str:

@@ -9,7 +9,7 @@ from uuid import UUID
 from mailqueue.db.fetch import Conn
 from mailqueue.events.model import Type
 from mailqueue.inbound.bounces.handed import RECIPIENT, SENDER, message_of
-from mailqueue.inbound.bounces.model import Fate, Reading, Shape, Told
+from mailqueue.inbound.bounces.model import BounceKind, Fate, ParsedBounce, ReportedRecipient
 from mailqueue.inbound.bounces.proof import Proof, prove
 from mailqueue.inbound.bounces.reading import read_bounce
 from mailqueue.inbound.bounces.tree import USUAL, read_tree
@@ -74,13 +74,13 @@ def _received_by(request: InboundRequest) -> list[str]:
     return [*filter(None, [request.query.get(RECIPIENT)]), *told]
 
 
-def _kind(reading: Reading, told: Told | None = None) -> str:
+def _kind(reading: ParsedBounce, told: ReportedRecipient | None = None) -> str:
     if told is None:
         return reading.shape.value
     return " ".join(filter(None, (reading.shape.value, told.reason.fate.value, told.reason.code)))
 
 
-def _unproved(reading: Reading, told: Told, why: str) -> ProviderEvent:
+def _unproved(reading: ParsedBounce, told: ReportedRecipient, why: str) -> ProviderEvent:
     return ProviderEvent(
         None,
         f"{_kind(reading, told)}, not proved: {why}",
@@ -91,7 +91,9 @@ def _unproved(reading: Reading, told: Told, why: str) -> ProviderEvent:
     )
 
 
-def _event(request: InboundRequest, reading: Reading, told: Told, proof: Proof) -> ProviderEvent:
+def _event(
+    request: InboundRequest, reading: ParsedBounce, told: ReportedRecipient, proof: Proof
+) -> ProviderEvent:
     recipient = proof.recipient_of(told)
     if recipient is None and not proof.is_signed:
         why = "the mail with its Message-ID did not go to whom it names"
@@ -99,10 +101,10 @@ def _event(request: InboundRequest, reading: Reading, told: Told, proof: Proof) 
     what = _type(told)
     if what is None:
         return ProviderEvent(None, _kind(reading, told), detail=told.detail or reading.why)
-    is_complaint = reading.shape is Shape.COMPLAINT
+    is_complaint = reading.shape is BounceKind.COMPLAINT
     return ProviderEvent(
         type=what.value,
-        source=(Shape.COMPLAINT if is_complaint else Shape.REPORT).value,
+        source=(BounceKind.COMPLAINT if is_complaint else BounceKind.REPORT).value,
         kind=_kind(reading, told),
         event_id=_event_id(request, proof.mail.id, recipient, what),
         email_id=proof.mail.id,
@@ -113,7 +115,7 @@ def _event(request: InboundRequest, reading: Reading, told: Told, proof: Proof) 
     )
 
 
-def _type(told: Told) -> Type | None:
+def _type(told: ReportedRecipient) -> Type | None:
     if told.reason.fate is Fate.COMPLAINED and told.feedback in OPT_OUT:
         return Type.UNSUBSCRIBED
     return TYPE_BY_FATE.get(told.reason.fate)
@@ -132,7 +134,7 @@ def _event_id(request: InboundRequest, email_id: UUID, recipient: str | None, wh
     return f"{about} {name[:300]}"
 
 
-def _data(reading: Reading, told: Told, proof: Proof) -> dict[str, object]:
+def _data(reading: ParsedBounce, told: ReportedRecipient, proof: Proof) -> dict[str, object]:
     known: dict[str, object] = {
         "format": reading.shape.value,
         "cause": told.reason.cause.value,
@@ -143,6 +145,6 @@ def _data(reading: Reading, told: Told, proof: Proof) -> dict[str, object]:
     }
     if told.reason.fate is Fate.POLICY:
         known["is_about_us"] = True
-    if told.reason.fate is Fate.DELIVERED or reading.shape is Shape.COMPLAINT:
+    if told.reason.fate is Fate.DELIVERED or reading.shape is BounceKind.COMPLAINT:
         del known["cause"]
     return {name: value for name, value in known.items() if value}

@@ -4,22 +4,28 @@ import re
 from dataclasses import replace
 
 from mailqueue.inbound.bounces.fields import Group, first, groups_of
-from mailqueue.inbound.bounces.model import Cause, Fate, Reason, Returned, Told
+from mailqueue.inbound.bounces.model import (
+    BounceReason,
+    Cause,
+    Fate,
+    ReportedRecipient,
+    ReturnedMail,
+)
 from mailqueue.inbound.bounces.returned import addresses_in
-from mailqueue.inbound.bounces.tree import Part
+from mailqueue.inbound.bounces.tree import BouncePart
 
 FEEDBACK_TYPE = "message/feedback-report"
 COMPLAINTS = frozenset(
     {"abuse", "fraud", "virus", "other", "opt-out", "opt-out-list", "miscategorized"}
 )
 """Where somebody was bothered by the mail; not-spam, auth-failure and dmarc are something else."""
-_COMPLAINED = Reason(Fate.COMPLAINED, Cause.POLICY)
-_IGNORED = Reason(Fate.IGNORED, Cause.UNSAID)
+_COMPLAINED = BounceReason(Fate.COMPLAINED, Cause.POLICY)
+_IGNORED = BounceReason(Fate.IGNORED, Cause.UNSAID)
 _OLD_SENDER = re.compile(r"\bstaff@hotmail\.com\b", re.IGNORECASE)
 _WORD = re.compile(r"[a-z0-9-]{1,40}")
 
 
-def feedback_part(root: Part) -> Part | None:
+def feedback_part(root: BouncePart) -> BouncePart | None:
     """Find the part with the fields, also in reports that say no report-type."""
     for part in root.walk():
         if part.content_type == FEEDBACK_TYPE:
@@ -27,7 +33,9 @@ def feedback_part(root: Part) -> Part | None:
     return None
 
 
-def told_by_feedback(part: Part, returned: Returned) -> tuple[tuple[Told, ...], Returned]:
+def told_by_feedback(
+    part: BouncePart, returned: ReturnedMail
+) -> tuple[tuple[ReportedRecipient, ...], ReturnedMail]:
     """Return whose complaint it is, and what came back with what the report adds of our
     envelope.
     """
@@ -54,11 +62,11 @@ def told_by_feedback(part: Part, returned: Returned) -> tuple[tuple[Told, ...], 
     detail = f"feedback-type {feedback or 'missing'}"
     agent = first(merged, "user-agent")[:200]
     return tuple(
-        Told(one, reason, detail, feedback=feedback, remote=agent) for one in who
+        ReportedRecipient(one, reason, detail, feedback=feedback, remote=agent) for one in who
     ), returned
 
 
-def is_complaint_of_old(root: Part) -> bool:
+def is_complaint_of_old(root: BouncePart) -> bool:
     """Return whether it is a complaint as one large provider sends them: the mail, and no
     report.
     """
@@ -69,7 +77,9 @@ def is_complaint_of_old(root: Part) -> bool:
     )
 
 
-def told_by_complaint_of_old(root: Part, returned: Returned) -> tuple[Told, ...]:
+def told_by_complaint_of_old(
+    root: BouncePart, returned: ReturnedMail
+) -> tuple[ReportedRecipient, ...]:
     """Return whose complaint it is: the provider names the mailbox in a field of the mail."""
     named = [
         address
@@ -78,4 +88,7 @@ def told_by_complaint_of_old(root: Part, returned: Returned) -> tuple[Told, ...]
         for address in addresses_in(value)
     ]
     who = named or list(returned.recipients)
-    return tuple(Told(one, _COMPLAINED, "complaint", feedback="abuse") for one in who[:1] or [""])
+    return tuple(
+        ReportedRecipient(one, _COMPLAINED, "complaint", feedback="abuse")
+        for one in who[:1] or [""]
+    )

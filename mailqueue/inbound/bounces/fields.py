@@ -5,7 +5,7 @@ RFC 3464 section 2, RFC 3461 section 4 (xtext), RFC 6533 section 3 (utf-8 addres
 
 import re
 
-from mailqueue.inbound.bounces.tree import USUAL, Limits, read_fields
+from mailqueue.inbound.bounces.tree import USUAL, MimeLimits, read_fields
 from mailqueue.mime.decode import words_to_text
 
 MOST_GROUPS = 200
@@ -21,7 +21,7 @@ Group = dict[str, list[str]]
 """Fields of one group by name in lower case."""
 
 
-def groups_of(text: str, limits: Limits = USUAL) -> list[Group]:
+def groups_of(text: str, limits: MimeLimits = USUAL) -> list[Group]:
     """Return the groups of fields that blank lines divide, without the empty ones.
 
     A second recipient also begins a group: some forget the blank line.

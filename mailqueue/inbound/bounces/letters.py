@@ -4,9 +4,15 @@ import re
 from collections.abc import Iterator, Sequence
 
 from mailqueue.inbound.bounces.causes import reason_of
-from mailqueue.inbound.bounces.model import Cause, Fate, Reason, Returned, Told
+from mailqueue.inbound.bounces.model import (
+    BounceReason,
+    Cause,
+    Fate,
+    ReportedRecipient,
+    ReturnedMail,
+)
 from mailqueue.inbound.bounces.returned import BEGINS
-from mailqueue.inbound.bounces.tree import Part
+from mailqueue.inbound.bounces.tree import BouncePart
 from mailqueue.inbound.bounces.words import causes_in
 
 Lines = list[tuple[str, int]]
@@ -100,12 +106,12 @@ _NO_ADDRESS_LINE = re.compile(
 )
 
 
-def is_daemon(root: Part, *, is_null_sender: bool = False) -> bool:
+def is_daemon(root: BouncePart, *, is_null_sender: bool = False) -> bool:
     """Return whether a server wrote it, by its name."""
     return is_null_sender or bool(DAEMON.search(root.header("From") or root.header("Sender")))
 
 
-def marks_of(root: Part, text: str, *, is_null_sender: bool) -> int:
+def marks_of(root: BouncePart, text: str, *, is_null_sender: bool) -> int:
     """Count what bounces have in common and this message has, too."""
     subject = root.header("Subject")
     return sum(
@@ -127,14 +133,16 @@ def tells_of_failure(text: str, marks: int) -> bool:
     return marks == 2 and bool(BANNER.search(text) or _TELLING & set(causes_in(text)))
 
 
-def told_by_letter(root: Part, text: str, returned: Returned) -> tuple[Told, ...]:
+def told_by_letter(
+    root: BouncePart, text: str, returned: ReturnedMail
+) -> tuple[ReportedRecipient, ...]:
     """Return whom a bounce in words names and why, as far as it can be told."""
     before = _before_returned(text)
     is_delay = bool(_DELAY.search(before) or _DELAY.search(root.header("Subject")))
     named = _failed_header(root)
     spots = _spots_of(before, named) if named else _spots(before, root, returned)
     spots = _firsts(spots)[:MOST_TOLD]
-    told: dict[str, Told] = {}
+    told: dict[str, ReportedRecipient] = {}
     for number, (address, start) in enumerate(spots):
         end = spots[number + 1][1] if number + 1 < len(spots) else len(before)
         reason, detail = _why(before, start, end, is_final=not is_delay)
@@ -142,7 +150,7 @@ def told_by_letter(root: Part, text: str, returned: Returned) -> tuple[Told, ...
         if known is None or (known.reason.cause is Cause.UNSAID is not reason.cause):
             expanded = _EXPANDED.match(before, start)
             original = expanded[1] if expanded else ""
-            told[address.lower()] = Told(address, reason, detail, original)
+            told[address.lower()] = ReportedRecipient(address, reason, detail, original)
         if len(told) == MOST_TOLD:
             break
     return tuple(told.values())
@@ -157,14 +165,14 @@ def _firsts(spots: list[tuple[str, int]]) -> list[tuple[str, int]]:
     ]
 
 
-def why_of(text: str) -> tuple[Reason, str]:
+def why_of(text: str) -> tuple[BounceReason, str]:
     """Return the reason a bounce in words gives, whoever it is about."""
     before = _before_returned(text)
     is_delay = bool(_DELAY.search(before))
     return _why(before, 0, len(before), is_final=not is_delay)
 
 
-def text_of(root: Part) -> str:
+def text_of(root: BouncePart) -> str:
     """Return what a message says to people, without the mail that came back with it."""
     pieces: list[str] = []
     html = ""
@@ -176,7 +184,7 @@ def text_of(root: Part) -> str:
     return "\n".join(pieces) if "".join(pieces).strip() else html
 
 
-def _own(part: Part) -> Iterator[Part]:
+def _own(part: BouncePart) -> Iterator[BouncePart]:
     if not part.children:
         if part.content_type not in ("text/rfc822-headers", "message/rfc822"):
             yield part
@@ -221,7 +229,7 @@ def _before_returned(text: str) -> str:
     return text[: found.start()]
 
 
-def _failed_header(root: Part) -> list[str]:
+def _failed_header(root: BouncePart) -> list[str]:
     found: list[str] = []
     for value in root.values("X-Failed-Recipients"):
         found += _ADDRESS.findall(value)
@@ -237,7 +245,7 @@ def _spots_of(text: str, named: Sequence[str]) -> list[tuple[str, int]]:
     return sorted(spots, key=lambda spot: spot[1])
 
 
-def _spots(text: str, root: Part, returned: Returned) -> list[tuple[str, int]]:
+def _spots(text: str, root: BouncePart, returned: ReturnedMail) -> list[tuple[str, int]]:
     """Return the addresses that stand where the failed one stands, and where each ends."""
     lines: list[tuple[str, int]] = []
     at = 0
@@ -276,7 +284,7 @@ def _in_sentences(lines: Lines, avoided: set[str]) -> list[tuple[str, int]]:
     return found[: 2 * MOST_TOLD]
 
 
-def _why(text: str, start: int, end: int, *, is_final: bool) -> tuple[Reason, str]:
+def _why(text: str, start: int, end: int, *, is_final: bool) -> tuple[BounceReason, str]:
     behind = _one_line(text[start:end])
     reason = reason_of("", behind, is_final=is_final)
     line_start = text.rfind("\n", 0, start) + 1

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Shape(StrEnum):
+class BounceKind(StrEnum):
     """What kind of message it is."""
 
     REPORT = "dsn"  # RFC 3464
@@ -48,7 +48,7 @@ class Cause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class BounceReason:
     """What a code and a text mean together."""
 
     fate: Fate
@@ -57,11 +57,11 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReportedRecipient:
     """What is told of one recipient; the addresses are as written, "" where none is."""
 
     recipient: str
-    reason: Reason
+    reason: BounceReason
     detail: str = ""
     original_recipient: str = ""
     remote: str = ""  # the server that refused
@@ -69,7 +69,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
+class ReturnedMail:
     """What of our mail came back with it, "" where it did not."""
 
     message_id: str = ""
@@ -79,16 +79,16 @@ class Returned:
     envelope_id: str = ""
 
 
-NOTHING_RETURNED = Returned()
+NOTHING_RETURNED = ReturnedMail()
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedBounce:
     """A message that came back, understood as far as it goes."""
 
-    shape: Shape
-    told: tuple[Told, ...] = ()
-    returned: Returned = NOTHING_RETURNED
+    shape: BounceKind
+    told: tuple[ReportedRecipient, ...] = ()
+    returned: ReturnedMail = NOTHING_RETURNED
     reporter: str = ""  # the server that reports
     why: str = ""  # why it is what it is, for those who wonder
     is_complete: bool = True

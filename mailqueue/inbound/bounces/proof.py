@@ -13,7 +13,7 @@ from uuid import UUID
 from mailqueue.db.fetch import Conn
 from mailqueue.inbound.bounces import store
 from mailqueue.inbound.bounces.fields import without_xtext
-from mailqueue.inbound.bounces.model import Reading, Told
+from mailqueue.inbound.bounces.model import ParsedBounce, ReportedRecipient
 from mailqueue.inbound.bounces.returned import addresses_in, parsed
 from mailqueue.inbound.bounces.store import BouncedMail
 from mailqueue.tracking.keyring import Keyring
@@ -33,7 +33,7 @@ class Proof:
     is_signed: bool
     place: int = 0
 
-    def recipient_of(self, told: Told) -> str | None:
+    def recipient_of(self, told: ReportedRecipient) -> str | None:
         """Return our own spelling of who is meant; None where nobody of the mail is.
 
         Servers that forward report the address they forwarded to: ours is told by the return path.
@@ -50,7 +50,7 @@ class Proof:
 async def prove(
     conn: Conn,
     keyring: Keyring,
-    reading: Reading,
+    reading: ParsedBounce,
     *,
     received_by: Sequence[str],
     project_id: UUID | None,
@@ -95,7 +95,7 @@ async def _by_return_path(
     return Proof(mail, is_signed=True, place=claimed.recipient)
 
 
-def _keys(told: Told) -> list[str]:
+def _keys(told: ReportedRecipient) -> list[str]:
     """Return the forms by which the recipients that a report names are known."""
     spellings = (
         spelling

@@ -21,7 +21,7 @@ from mailqueue.inbound.bounces.letters import (
     told_by_letter,
     why_of,
 )
-from mailqueue.inbound.bounces.model import Fate, Reading, Shape, Told
+from mailqueue.inbound.bounces.model import BounceKind, Fate, ParsedBounce, ReportedRecipient
 from mailqueue.inbound.bounces.report import (
     STATUS_TYPES,
     names_recipients,
@@ -30,30 +30,34 @@ from mailqueue.inbound.bounces.report import (
 )
 from mailqueue.inbound.bounces.returned import returned_in
 from mailqueue.inbound.bounces.second_try import named_by_library
-from mailqueue.inbound.bounces.tree import USUAL, Limits, Part, read_tree
+from mailqueue.inbound.bounces.tree import USUAL, BouncePart, MimeLimits, read_tree
 
-NOTHING = Reading(Shape.OTHER, why="nothing in it tells of a failure")
+NOTHING = ParsedBounce(BounceKind.OTHER, why="nothing in it tells of a failure")
 
 
-def read_bounce(raw: bytes, *, is_null_sender: bool = False, limits: Limits = USUAL) -> Reading:
+def read_bounce(
+    raw: bytes, *, is_null_sender: bool = False, limits: MimeLimits = USUAL
+) -> ParsedBounce:
     """Read a message that came back, whatever it holds; never raises.
 
     `is_null_sender` says that the server which handed it over named no sender.
     """
     tree = read_tree(raw, limits)
     reading = _read(tree.root, is_null_sender=is_null_sender)
-    is_unnamed = reading.shape is Shape.TEXT and not reading.told[0].recipient
+    is_unnamed = reading.shape is BounceKind.TEXT and not reading.told[0].recipient
     if is_unnamed and tree.is_complete:
         reading = replace(reading, told=_asked(raw, reading.told[0]))
-    if reading.shape is Shape.TEXT and reading.why == NOTHING.why:  # so far nothing told of one
+    if (
+        reading.shape is BounceKind.TEXT and reading.why == NOTHING.why
+    ):  # so far nothing told of one
         is_found = bool(reading.told[0].recipient)
         why = "a bounce by a pattern of the library"
-        told, shape = (reading.told, Shape.TEXT) if is_found else ((), Shape.OTHER)
+        told, shape = (reading.told, BounceKind.TEXT) if is_found else ((), BounceKind.OTHER)
         reading = replace(reading, told=told, shape=shape, why=why if is_found else NOTHING.why)
     return replace(reading, is_complete=tree.is_complete)
 
 
-def _asked(raw: bytes, unnamed: Told) -> tuple[Told, ...]:
+def _asked(raw: bytes, unnamed: ReportedRecipient) -> tuple[ReportedRecipient, ...]:
     """Return whom the library finds in a bounce, with the reason that was found without it."""
     delayed, failed = named_by_library(raw)
     given_up = unnamed.reason
@@ -63,38 +67,46 @@ def _asked(raw: bytes, unnamed: Told) -> tuple[Told, ...]:
     return tuple(told) or (unnamed,)
 
 
-def _read(root: Part, *, is_null_sender: bool) -> Reading:
+def _read(root: BouncePart, *, is_null_sender: bool) -> ParsedBounce:
     returned = returned_in(root)
     if (feedback := feedback_part(root)) is not None:
         told, returned = told_by_feedback(feedback, returned)
-        return Reading(Shape.COMPLAINT, told, returned, told[0].remote, "a feedback report")
+        return ParsedBounce(
+            BounceKind.COMPLAINT, told, returned, told[0].remote, "a feedback report"
+        )
     if is_complaint_of_old(root):
         told = told_by_complaint_of_old(root, returned)
-        return Reading(
-            Shape.COMPLAINT, told, returned, "Hotmail", "a complaint of a kind of its own"
+        return ParsedBounce(
+            BounceKind.COMPLAINT, told, returned, "Hotmail", "a complaint of a kind of its own"
         )
     text = text_of(root)
     if is_receipt(root) and not REJECTED.search(text):
-        return Reading(Shape.RECEIPT, (), returned, why="a receipt of somebody's program")
+        return ParsedBounce(BounceKind.RECEIPT, (), returned, why="a receipt of somebody's program")
     marks = marks_of(root, text, is_null_sender=is_null_sender)
     status = status_part(root)
     is_pasted = status is not None and status.content_type not in STATUS_TYPES and not marks
     if status is not None and names_recipients(status) and not is_pasted:
         told, reporter, envelope_id = told_by_report(status, text)
         returned = replace(returned, envelope_id=envelope_id)
-        return Reading(Shape.REPORT, told, returned, reporter, "a delivery status notification")
+        return ParsedBounce(
+            BounceKind.REPORT, told, returned, reporter, "a delivery status notification"
+        )
     writes = is_daemon(root)
     if answer := answer_in(root, is_daemon=writes):
-        return Reading(Shape.AUTOREPLY, (), returned, why=answer)
+        return ParsedBounce(BounceKind.AUTOREPLY, (), returned, why=answer)
     if not tells_of_failure(text, marks):
         nothing = replace(NOTHING, returned=returned)
         # People forward what came back to them: a mail inside is no mark by itself.
         is_marked = marks > any(part.content_type == "message/rfc822" for part in root.children)
-        return replace(nothing, shape=Shape.TEXT, told=_unnamed(text)) if is_marked else nothing
+        return (
+            replace(nothing, shape=BounceKind.TEXT, told=_unnamed(text)) if is_marked else nothing
+        )
     told = told_by_letter(root, text, returned) or _unnamed(text)
-    return Reading(Shape.TEXT, told, returned, root.header("From")[:200], "a bounce in words")
+    return ParsedBounce(
+        BounceKind.TEXT, told, returned, root.header("From")[:200], "a bounce in words"
+    )
 
 
-def _unnamed(text: str) -> tuple[Told, ...]:
+def _unnamed(text: str) -> tuple[ReportedRecipient, ...]:
     reason, detail = why_of(text)
-    return (Told("", reason, detail),)
+    return (ReportedRecipient("", reason, detail),)

@@ -4,8 +4,8 @@ import re
 
 from mailqueue.inbound.bounces.causes import code_of, reason_of
 from mailqueue.inbound.bounces.fields import Group, address_of, first, groups_of, typed
-from mailqueue.inbound.bounces.model import Cause, Fate, Reason, Told
-from mailqueue.inbound.bounces.tree import Part
+from mailqueue.inbound.bounces.model import BounceReason, Cause, Fate, ReportedRecipient
+from mailqueue.inbound.bounces.tree import BouncePart
 
 MOST_DETAIL = 1_000
 MOST_REPORTS = 5
@@ -20,7 +20,7 @@ _UNDERSTOOD = frozenset({"delivered", "relayed", "expanded"})
 _NEXT_ADDRESS = re.compile(r"\n[ \t]*<?[\w.+=-]{1,64}@[\w.-]{1,80}>?:")
 
 
-def status_part(root: Part) -> Part | None:
+def status_part(root: BouncePart) -> BouncePart | None:
     """Find the part with the fields, also where it is called something else."""
     # What our own mail had in it, and came back with, is not theirs to say.
     parts = [part for part in _outer(root) if part.content_type in STATUS_TYPES]
@@ -42,7 +42,7 @@ def _looks_like_it(text: str) -> bool:
     return False
 
 
-def _outer(root: Part) -> list[Part]:
+def _outer(root: BouncePart) -> list[BouncePart]:
     found = [root]
     for child in root.children:
         if child.content_type.startswith("message/") and child.content_type not in STATUS_TYPES:
@@ -51,12 +51,12 @@ def _outer(root: Part) -> list[Part]:
     return found
 
 
-def names_recipients(status: Part) -> bool:
+def names_recipients(status: BouncePart) -> bool:
     """Return whether it holds what a report must: some say that they have none."""
     return any(_ABOUT_RECIPIENT & group.keys() for group in groups_of(status.text()))
 
 
-def told_by_report(status: Part, text: str) -> tuple[tuple[Told, ...], str, str]:
+def told_by_report(status: BouncePart, text: str) -> tuple[tuple[ReportedRecipient, ...], str, str]:
     """Return what it says of each recipient, who reports, and our envelope's id.
 
     `text` is what it says to people: there stands why, where the fields keep it to themselves.
@@ -64,7 +64,7 @@ def told_by_report(status: Part, text: str) -> tuple[tuple[Told, ...], str, str]
     source = status.text()
     if status.content_type not in STATUS_TYPES:
         source = source[_beginning(source) :]
-    told: list[Told] = []
+    told: list[ReportedRecipient] = []
     reporter = envelope_id = ""
     for group in groups_of(source):
         reporter = reporter or typed(first(group, "reporting-mta"))[1]
@@ -81,7 +81,7 @@ def _beginning(source: str) -> int:
     return found.start() if found else 0
 
 
-def _told(group: Group, text: str) -> Told | None:
+def _told(group: Group, text: str) -> ReportedRecipient | None:
     recipient = address_of(first(group, "final-recipient"))
     original = address_of(first(group, "original-recipient"))
     if not recipient:
@@ -99,19 +99,19 @@ def _told(group: Group, text: str) -> Told | None:
     if reason.fate is Fate.IGNORED:
         return None
     remote = typed(first(group, "remote-mta"))[1]
-    return Told(recipient, reason, detail[:MOST_DETAIL], original, remote)
+    return ReportedRecipient(recipient, reason, detail[:MOST_DETAIL], original, remote)
 
 
-def _reason(action: str, status: str, detail: str, group: Group) -> Reason:
+def _reason(action: str, status: str, detail: str, group: Group) -> BounceReason:
     if action in ("deliverable", "undeliverable"):  # somebody only asked, nothing was sent
-        return Reason(Fate.IGNORED, Cause.UNSAID)
+        return BounceReason(Fate.IGNORED, Cause.UNSAID)
     if action in _UNDERSTOOD or (not action and status.startswith("2")):
-        return Reason(Fate.DELIVERED, Cause.UNSAID, code_of(status, ""))
+        return BounceReason(Fate.DELIVERED, Cause.UNSAID, code_of(status, ""))
     if action == "delayed" or (not action and "will-retry-until" in group):
         return reason_of(status, detail, is_final=False)
     if action.startswith(("fail", "expired")) or status[:1] in ("4", "5"):
         return reason_of(status, detail)
-    return Reason(Fate.IGNORED, Cause.UNSAID)
+    return BounceReason(Fate.IGNORED, Cause.UNSAID)
 
 
 def said_of(recipient: str, text: str) -> str:
@@ -131,9 +131,9 @@ def said_of(recipient: str, text: str) -> str:
     return " ".join(paragraph.split())[:MOST_DETAIL]
 
 
-def _without_twins(told: list[Told]) -> list[Told]:
+def _without_twins(told: list[ReportedRecipient]) -> list[ReportedRecipient]:
     """Return each recipient once: the last word on one who was reported twice the same way."""
-    kept: dict[tuple[str, Fate], Told] = {}
+    kept: dict[tuple[str, Fate], ReportedRecipient] = {}
     for one in told:
         kept[one.recipient.lower(), one.reason.fate] = one
     return list(kept.values())

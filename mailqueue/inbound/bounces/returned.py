@@ -3,8 +3,8 @@
 import re
 
 from mailqueue.core.address import Address, InvalidAddress, parse_address
-from mailqueue.inbound.bounces.model import NOTHING_RETURNED, Returned
-from mailqueue.inbound.bounces.tree import Part, read_fields
+from mailqueue.inbound.bounces.model import NOTHING_RETURNED, ReturnedMail
+from mailqueue.inbound.bounces.tree import BouncePart, read_fields
 
 ID_HEADERS = ("x-mailqueue-id",)
 MOST_RECIPIENTS = 50
@@ -34,7 +34,7 @@ BEGINS = re.compile(
 """Where in a text the mail that came back begins."""
 
 
-def returned_in(root: Part) -> Returned:
+def returned_in(root: BouncePart) -> ReturnedMail:
     """Return what came back as a part of its own, or as text behind the report."""
     for part in root.walk():
         if part is root:
@@ -51,12 +51,12 @@ def addresses_in(value: str) -> list[str]:
     return _ADDRESS.findall(value)[:MOST_RECIPIENTS]
 
 
-def _of_fields(fields: tuple[tuple[str, str], ...]) -> Returned:
+def _of_fields(fields: tuple[tuple[str, str], ...]) -> ReturnedMail:
     found: dict[str, str] = {}
     for name, value in fields:
         found.setdefault(name.lower(), value)
     ids = [value for name in ID_HEADERS if (value := _uuid(found.get(name, "")))]
-    return Returned(
+    return ReturnedMail(
         message_id=_message_id(found.get("message-id", "")),
         email_id=ids[0] if ids else "",
         recipients=tuple(addresses_in(f"{found.get('to', '')} {found.get('cc', '')}")),
@@ -64,7 +64,7 @@ def _of_fields(fields: tuple[tuple[str, str], ...]) -> Returned:
     )
 
 
-def _in_text(root: Part) -> Returned:
+def _in_text(root: BouncePart) -> ReturnedMail:
     for part in root.walk():
         if part.children or not part.content_type.startswith("text/"):
             continue
@@ -75,7 +75,7 @@ def _in_text(root: Part) -> Returned:
         for line in _HEAD_IN_TEXT.finditer(text, at):
             found.setdefault(line[1].lower(), line[2])
         if message_id := _message_id(found.get("message-id", "")):
-            return Returned(
+            return ReturnedMail(
                 message_id,
                 _uuid(found.get("x-mailqueue-id", "")),
                 tuple(addresses_in(found.get("to", ""))),

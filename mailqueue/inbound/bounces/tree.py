@@ -19,7 +19,7 @@ _CARRIED = frozenset({"message/rfc822", "message/global", "message/news"})
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class MimeLimits:
     """How much of a message is read; what lies beyond is not."""
 
     octets: int = 2 * 1024 * 1024
@@ -33,17 +33,17 @@ class Limits:
     text_octets: int = 64 * 1024
 
 
-USUAL = Limits()
+USUAL = MimeLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BouncePart:
     """One part with its header fields, unfolded and in their order; `octets` as transferred."""
 
     content_type: str
     fields: tuple[tuple[str, str], ...]
     octets: bytes
-    children: tuple["Part", ...] = ()
+    children: tuple["BouncePart", ...] = ()
     report_type: str = ""
     charset: str = ""
     text_octets: int = USUAL.text_octets
@@ -69,7 +69,7 @@ class Part:
         text = octets_to_text(octets[: self.text_octets], self.charset or "utf-8")
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
-    def walk(self) -> Iterator["Part"]:
+    def walk(self) -> Iterator["BouncePart"]:
         """Yield this part and all below it, in the order they stand."""
         yield self
         for child in self.children:
@@ -77,32 +77,32 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class BounceTree:
     """A message; `is_complete` is false where a limit cut something off."""
 
-    root: Part
+    root: BouncePart
     is_complete: bool
 
 
 @dataclass(slots=True)
 class _Reader:
-    limits: Limits
+    limits: MimeLimits
     parts: int = 0
     is_complete: bool = True
 
-    def part(self, octets: bytes, depth: int) -> Part:
+    def part(self, octets: bytes, depth: int) -> BouncePart:
         self.parts += 1
         fields, body = self._head(octets)
         head = _content_fields(fields, self.limits)
         content_type = head.get_content_type()
-        children: tuple[Part, ...] = ()
+        children: tuple[BouncePart, ...] = ()
         boundary = _parameter(head, "boundary").rstrip()
         if content_type.startswith("multipart/") and boundary:
             if self._may_go(depth):
                 children = self._pieces(body, boundary.encode("utf-8", "replace"), depth)
         elif content_type in _CARRIED and self._may_go(depth):
             children = (self.part(self._carried(body, fields), depth + 1),)
-        return Part(
+        return BouncePart(
             content_type,
             fields,
             body,
@@ -128,8 +128,8 @@ class _Reader:
             case _:
                 return body.lstrip(b"\n")
 
-    def _pieces(self, body: bytes, boundary: bytes, depth: int) -> tuple[Part, ...]:
-        found: list[Part] = []
+    def _pieces(self, body: bytes, boundary: bytes, depth: int) -> tuple[BouncePart, ...]:
+        found: list[BouncePart] = []
         delimiter = b"--" + boundary
         at = 0 if body.startswith(delimiter) else _next(body, delimiter, 0)
         while at >= 0:
@@ -163,17 +163,17 @@ class _Reader:
         return found, octets[end + 2 :] if end >= 0 else b""
 
 
-def read_tree(raw: bytes, limits: Limits = USUAL) -> Tree:
+def read_tree(raw: bytes, limits: MimeLimits = USUAL) -> BounceTree:
     """Read a message, whatever it holds."""
     octets = unified(raw[: limits.octets]).lstrip(b"\n")
     if octets.startswith((b"From ", b">From ")):  # as mailboxes mark the beginning
         octets = octets.partition(b"\n")[2]
     reader = _Reader(limits, is_complete=len(raw) <= limits.octets)
     root = reader.part(octets, 0)
-    return Tree(root, reader.is_complete)
+    return BounceTree(root, reader.is_complete)
 
 
-def read_fields(text: str, limits: Limits = USUAL) -> tuple[tuple[str, str], ...]:
+def read_fields(text: str, limits: MimeLimits = USUAL) -> tuple[tuple[str, str], ...]:
     """Return the fields of a block such as a header, unfolded; lines that are none are left out."""
     fields: list[tuple[str, str]] = []
     for found in _HEADER.finditer(text):
@@ -196,7 +196,7 @@ def _next(body: bytes, delimiter: bytes, start: int) -> int:
     return found if found < 0 else found + 1
 
 
-def _content_fields(fields: tuple[tuple[str, str], ...], limits: Limits) -> Message:
+def _content_fields(fields: tuple[tuple[str, str], ...], limits: MimeLimits) -> Message:
     """Return a message of the content fields alone, for its readers of parameters."""
     head = Message()
     for name, value in fields:

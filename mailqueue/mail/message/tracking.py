@@ -14,8 +14,8 @@ from mailqueue.mail.model import FileFault, LoadedEmail
 from mailqueue.mime.skeleton import Content
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking import urls
-from mailqueue.tracking.injector import Dress, Dresser, Undressed
-from mailqueue.tracking.pattern import Ground, Wants
+from mailqueue.tracking.injector import Injection, TrackingInjector, UntrackedMail
+from mailqueue.tracking.pattern import InjectionContext, TrackingOptions
 
 OPENS, CLICKS, UNSUBSCRIBE, NEVER = 1, 2, 4, 8
 """What email_contents.dressing is the sum of."""
@@ -25,7 +25,7 @@ log = get_logger(__name__)
 
 
 class _Wish(NamedTuple):
-    wants: Wants
+    wants: TrackingOptions
     names_links: bool  # its words have places for them
 
 
@@ -46,7 +46,7 @@ def calling(lend: Callable[[], AbstractAsyncContextManager[Conn]]) -> Call:
 class EmailTracking:
     """Has mail dressed where somebody here can do it."""
 
-    def __init__(self, dresser: Dresser | None = None) -> None:
+    def __init__(self, dresser: TrackingInjector | None = None) -> None:
         self._dresser = dresser
 
     async def inject(
@@ -77,7 +77,7 @@ class EmailTracking:
 
 
 async def dressed(
-    conn: Conn, mails: Sequence[LoadedEmail], dresser: Dresser, *, keeps_links: bool = True
+    conn: Conn, mails: Sequence[LoadedEmail], dresser: TrackingInjector, *, keeps_links: bool = True
 ) -> list[LoadedEmail]:
     """Return the mails with what is to go out; the database knows where their links lead.
 
@@ -92,11 +92,15 @@ async def dressed(
         mail if wish is None else _undressed(mail, wish, grounds[mail.claim.project_id])
         for mail, wish in zip(mails, wishes, strict=True)
     ]
-    ready = {project: ground for project, ground in grounds.items() if isinstance(ground, Ground)}
-    wanted = [one for one in made if isinstance(one, Undressed)]
+    ready = {
+        project: ground
+        for project, ground in grounds.items()
+        if isinstance(ground, InjectionContext)
+    }
+    wanted = [one for one in made if isinstance(one, UntrackedMail)]
     done = iter(await dresser.dressed(conn, wanted, ready, keeps_links=keeps_links))
     return [
-        _with(mail, next(done)) if isinstance(one, Undressed) else one
+        _with(mail, next(done)) if isinstance(one, UntrackedMail) else one
         for mail, one in zip(mails, made, strict=True)
     ]
 
@@ -114,7 +118,7 @@ def _wish(mail: LoadedEmail) -> _Wish | None:
         return None  # it came finished
     else:
         names_links = urls.names_any(content.subject, content.html_body, content.text_body)
-    wants = Wants(
+    wants = TrackingOptions(
         opens=bits & OPENS > 0,
         clicks=bits & CLICKS > 0,
         unsubscribe=bits & UNSUBSCRIBE > 0 or (is_marketing and not bits & NEVER),
@@ -123,7 +127,9 @@ def _wish(mail: LoadedEmail) -> _Wish | None:
     return _Wish(wants, names_links) if wants.anything or names_links else None
 
 
-def _undressed(mail: LoadedEmail, wish: _Wish, ground: Ground | str) -> LoadedEmail | Undressed:
+def _undressed(
+    mail: LoadedEmail, wish: _Wish, ground: InjectionContext | str
+) -> LoadedEmail | UntrackedMail:
     """Return what to tracked, or the mail itself where it cannot be now, or needs it not."""
     if isinstance(ground, str):
         return mail._replace(fault=FileFault(ground, is_lasting=False))
@@ -138,7 +144,7 @@ def _undressed(mail: LoadedEmail, wish: _Wish, ground: Ground | str) -> LoadedEm
     if ground.base is None and wish.names_links and urls.names_any(*said[:3]):
         why = "it names a link to unsubscribe or preferences, and MAILQUEUE_PUBLIC_URL is not set"
         return mail._replace(fault=FileFault(why, is_lasting=False))
-    return Undressed(
+    return UntrackedMail(
         email_id=mail.claim.id,
         project_id=mail.claim.project_id,
         wants=wish.wants,
@@ -159,7 +165,7 @@ def _said(mail: LoadedEmail) -> Content:
     return Content(content.subject, content.html_body, content.text_body, headers)
 
 
-def _with(mail: LoadedEmail, made: Dress | str) -> LoadedEmail:
+def _with(mail: LoadedEmail, made: Injection | str) -> LoadedEmail:
     if isinstance(made, str):
         return mail._replace(fault=FileFault(made, is_lasting=True))
     return mail._replace(tracked=made)

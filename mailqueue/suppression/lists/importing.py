@@ -12,8 +12,8 @@ from mailqueue.suppression import store
 from mailqueue.suppression.entries import project_of
 from mailqueue.suppression.lists.reading import read_lines
 from mailqueue.suppression.model import (
-    Line,
-    Tally,
+    ImportTally,
+    ListLine,
 )
 
 LINES_TOGETHER = 100_000
@@ -29,7 +29,7 @@ async def import_list(
     otherwise: SuppressionReason | None = None,
     is_trial: bool = False,
     by: str,
-    tally: Tally,
+    tally: ImportTally,
     tell: Callable[[BadLine], None] | None = None,
     advance: Callable[[int], None] | None = None,
 ) -> None:
@@ -64,7 +64,7 @@ async def import_list(
 
 
 async def _take(
-    conn: Conn, project_id: UUID, lines: Iterable[Line], *, by: str, tally: Tally
+    conn: Conn, project_id: UUID, lines: Iterable[ListLine], *, by: str, tally: ImportTally
 ) -> int:
     import_id = uuid4()
     async with conn.transaction():
@@ -76,7 +76,9 @@ async def _take(
     return count
 
 
-def _good(lines: Iterator[Line | BadLine], refuse: Callable[[BadLine], None]) -> Iterator[Line]:
+def _good(
+    lines: Iterator[ListLine | BadLine], refuse: Callable[[BadLine], None]
+) -> Iterator[ListLine]:
     for line in lines:
         if isinstance(line, BadLine):
             refuse(line)

@@ -10,7 +10,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.suppression.acceptable import wanted_of
 from mailqueue.suppression.lists.formula import plain
 from mailqueue.suppression.lists.json_list import elements
-from mailqueue.suppression.model import Line
+from mailqueue.suppression.model import ListLine
 
 ADDRESS_NAMES = ("email", "address", "email_address", "recipient_email", "recipient")
 _OTHERS = ("reason", "category", "detail", "expires_at")
@@ -21,7 +21,7 @@ Record = tuple[int, Mapping[str, object] | str]
 
 def read_lines(
     file: BinaryIO, *, otherwise: SuppressionReason | None = None
-) -> Iterator[Line | BadLine]:
+) -> Iterator[ListLine | BadLine]:
     """Yield what a list holds in its order; a faulty line does not hide those after it.
 
     It is JSON where it begins like an array or an object, else CSV. `otherwise` is the reason of
@@ -54,13 +54,13 @@ def _leading(text: io.TextIOWrapper) -> tuple[str, int]:
 
 def _line(
     number: int, values: Mapping[str, object] | str, otherwise: SuppressionReason | None
-) -> Line | BadLine:
+) -> ListLine | BadLine:
     if isinstance(values, str):
         return BadLine(number, values)
     email = next((values[name] for name in ADDRESS_NAMES if values.get(name)), None)
     try:
         others = {name: values.get(name) for name in _OTHERS}
-        return Line(number, wanted_of(email, **others, otherwise=otherwise))
+        return ListLine(number, wanted_of(email, **others, otherwise=otherwise))
     except InvalidField as exc:
         return BadLine(number, str(exc))
 

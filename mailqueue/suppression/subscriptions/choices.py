@@ -8,11 +8,11 @@ from mailqueue.suppression.subscriptions.model import (
     EVERYTHING,
     MARKETING,
     Choice,
+    ChoiceOrigin,
     Reader,
-    Said,
-    State,
     Subscription,
     Subscriptions,
+    SubscriptionState,
 )
 
 _OWN_REASONS = frozenset({"", "unsubscribed", "paused"})
@@ -39,7 +39,9 @@ async def subscriptions_of(conn: Conn, reader: Reader) -> Subscriptions:
     return Subscriptions(reader, categories, has_left_all, stop is not None)
 
 
-async def unsubscribe(conn: Conn, reader: Reader, *, from_all: bool = False, said: Said) -> bool:
+async def unsubscribe(
+    conn: Conn, reader: Reader, *, from_all: bool = False, said: ChoiceOrigin
+) -> bool:
     """Unsubscribe a recipient from the mail's category, or from all; return whether that is new.
 
     Nobody can unsubscribe from transactional mail: a link in it unsubscribes from marketing.
@@ -49,20 +51,22 @@ async def unsubscribe(conn: Conn, reader: Reader, *, from_all: bool = False, sai
     own = offered.get(reader.category)
     choices = []
     if from_all:
-        choices.append(Choice(EVERYTHING, State.OFF))
+        choices.append(Choice(EVERYTHING, SubscriptionState.OFF))
     if own is not None and not own.is_required:
-        choices.append(Choice(own.slug, State.OFF))
+        choices.append(Choice(own.slug, SubscriptionState.OFF))
     elif not from_all:
-        choices.append(Choice(EVERYTHING, State.OFF))
+        choices.append(Choice(EVERYTHING, SubscriptionState.OFF))
     return await store.change(conn, reader, choices, said=said)
 
 
-async def subscribe_again(conn: Conn, reader: Reader, *, said: Said) -> bool:
+async def subscribe_again(conn: Conn, reader: Reader, *, said: ChoiceOrigin) -> bool:
     """Undo `unsubscribe`, whichever categories it was from; return whether that is new."""
     found = await subscriptions_of(conn, reader)
-    choices = [Choice(EVERYTHING, State.ON)] if found.has_left_all else []
+    choices = [Choice(EVERYTHING, SubscriptionState.ON)] if found.has_left_all else []
     choices += [
-        Choice(one.slug, State.ON) for one in found.categories if one.slug == reader.category
+        Choice(one.slug, SubscriptionState.ON)
+        for one in found.categories
+        if one.slug == reader.category
     ]
     required = {one.slug for one in found.categories if one.is_required}
     wanted = [one for one in choices if one.category not in required]
@@ -86,10 +90,16 @@ def _is_offered(
 
 
 def _shown(row: store.SubscriptionRow, *, has_left_all: bool) -> Subscription:
-    state = State.PAUSED if row.reason == "paused" else State.OFF if row.reason else State.ON
+    state = (
+        SubscriptionState.PAUSED
+        if row.reason == "paused"
+        else SubscriptionState.OFF
+        if row.reason
+        else SubscriptionState.ON
+    )
     is_covered = row.is_ours or row.slug == MARKETING
-    if has_left_all and is_covered and not row.is_required and state is State.ON:
-        state = State.OFF
+    if has_left_all and is_covered and not row.is_required and state is SubscriptionState.ON:
+        state = SubscriptionState.OFF
     return Subscription(
         slug=row.slug,
         name=row.name,
@@ -97,6 +107,6 @@ def _shown(row: store.SubscriptionRow, *, has_left_all: bool) -> Subscription:
         translations=row.translations,
         is_required=row.is_required,
         state=state,
-        until=row.until if state is State.PAUSED else None,
+        until=row.until if state is SubscriptionState.PAUSED else None,
         stopped=row.reason not in _OWN_REASONS,
     )

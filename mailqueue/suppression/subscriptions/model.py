@@ -11,7 +11,7 @@ EVERYTHING = "*"
 MARKETING = "marketing"
 
 
-class State(StrEnum):
+class SubscriptionState(StrEnum):
     """Whether mail of a category goes to somebody."""
 
     ON = "on"
@@ -19,7 +19,7 @@ class State(StrEnum):
     PAUSED = "paused"
 
 
-class Source(StrEnum):
+class ChoiceSource(StrEnum):
     """By which way somebody said what they want."""
 
     ONE_CLICK = "one-click"  # RFC 8058: a button of their mail program
@@ -68,7 +68,7 @@ class Subscription:
     description: str | None
     translations: Mapping[str, Mapping[str, str]]
     is_required: bool
-    state: State
+    state: SubscriptionState
     until: datetime | None  # where it is paused
     stopped: bool
 
@@ -88,14 +88,14 @@ class Choice:
     """What somebody wants of one category."""
 
     category: str
-    state: State
+    state: SubscriptionState
     until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ChoiceOrigin:
     """How they said it; `user_agent` is None where they want none kept."""
 
-    source: Source
+    source: ChoiceSource
     user_agent: str | None = None
     by: str = "recipient"

@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 from mailqueue.core.address import key_of
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn, many, maybe, value
-from mailqueue.suppression.subscriptions.model import CategoryRow, Choice, Reader, Said
+from mailqueue.suppression.subscriptions.model import CategoryRow, Choice, ChoiceOrigin, Reader
 
 
 class ReaderRow(NamedTuple):
@@ -72,7 +72,7 @@ async def change(
     reader: Reader,
     choices: Sequence[Choice],
     *,
-    said: Said,
+    said: ChoiceOrigin,
 ) -> bool:
     """Apply the choices together, for every spelling of the address; return whether any is new.
 

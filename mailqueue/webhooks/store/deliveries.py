@@ -11,10 +11,16 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.webhooks.model import Claimed, DeliveryAttemptRow, DeliveryRow, Filter, Settled
+from mailqueue.webhooks.model import (
+    ClaimedDelivery,
+    DeliveryAttemptRow,
+    DeliveryFilter,
+    DeliveryRow,
+    SettledDelivery,
+)
 
 
-class Told(NamedTuple):
+class SettleNotice(NamedTuple):
     """What settling says back: an endpoint to leave alone, or a delivery that was not ours."""
 
     webhook_id: UUID | None
@@ -26,7 +32,7 @@ async def list_page(
     project_id: UUID,
     webhook_id: UUID,
     *,
-    wanted: Filter,
+    wanted: DeliveryFilter,
     delivery_id: UUID | None = None,
     before: UUID | None = None,
     limit: int,
@@ -93,7 +99,7 @@ async def log_test(
     event_id: UUID,
     event_type: str,
     body: bytes,
-    done: Settled,
+    done: SettledDelivery,
 ) -> UUID | None:
     """Write a test down; return the id of its delivery, None where the webhook is gone."""
     row = {
@@ -120,7 +126,7 @@ async def claim(
     lease: timedelta,
     first: int,
     room: Mapping[UUID, int],
-) -> list[Claimed]:
+) -> list[ClaimedDelivery]:
     """Take due deliveries: `room` says how many of known endpoints, of others `first`."""
     row = {
         "by": by,
@@ -130,10 +136,10 @@ async def claim(
         "webhooks": list(room),
         "room": list(room.values()),
     }
-    return await fetch.many(conn, "claim_webhook_deliveries", row, Claimed)
+    return await fetch.many(conn, "claim_webhook_deliveries", row, ClaimedDelivery)
 
 
-async def settle(conn: Conn, done: Sequence[Settled]) -> list[Told]:
+async def settle(conn: Conn, done: Sequence[SettledDelivery]) -> list[SettleNotice]:
     """Record what became of claims."""
     row = {
         "ids": [one.id for one in done],
@@ -148,7 +154,7 @@ async def settle(conn: Conn, done: Sequence[Settled]) -> list[Told]:
         "headers": [orjson.dumps(one.headers or {}).decode() for one in done],
         "responses": [one.response for one in done],
     }
-    return await fetch.many(conn, "settle_webhook_deliveries", row, Told)
+    return await fetch.many(conn, "settle_webhook_deliveries", row, SettleNotice)
 
 
 async def tidy(conn: Conn, *, most: int) -> int:

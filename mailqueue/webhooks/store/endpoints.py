@@ -8,7 +8,7 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.webhooks.model import Keys, WebhookRow
+from mailqueue.webhooks.model import WebhookKeys, WebhookRow
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
@@ -92,15 +92,15 @@ async def remove(conn: Conn, project_id: UUID, webhook_id: UUID, *, by: str) -> 
     return await fetch.value(conn, "remove_webhook", row, bool)
 
 
-async def lock_keys(conn: Conn, project_id: UUID, webhook_id: UUID) -> Keys | None:
+async def lock_keys(conn: Conn, project_id: UUID, webhook_id: UUID) -> WebhookKeys | None:
     """Return what signs for a webhook and keep others from changing it; None: there is none."""
     row = {"project_id": project_id, "id": webhook_id}
-    return await fetch.maybe(conn, "lock_webhook_keys", row, Keys)
+    return await fetch.maybe(conn, "lock_webhook_keys", row, WebhookKeys)
 
 
-async def read_keys(conn: Conn, ids: list[UUID]) -> list[Keys]:
+async def read_keys(conn: Conn, ids: list[UUID]) -> list[WebhookKeys]:
     """Return where webhooks lead and what signs for them; those that are gone are left out."""
-    return await fetch.many(conn, "read_webhook_keys", {"ids": ids}, Keys)
+    return await fetch.many(conn, "read_webhook_keys", {"ids": ids}, WebhookKeys)
 
 
 async def replace_secret(

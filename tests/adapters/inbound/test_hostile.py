@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mailqueue.adapters.inbound.json_values import elements_of, instant, network
-from mailqueue.adapters.inbound.sendgrid import SendGrid
+from mailqueue.adapters.inbound.sendgrid import SendGridEvents
 from mailqueue.adapters.providers import providers
 from mailqueue.ports.inbound import BadEvent, ProviderEvent, Refused
 from tests.adapters.inbound.telling import NOW, knowing, request
@@ -73,7 +73,7 @@ BAD = (
 
 @pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))
 def test_one_bad_element_takes_none_of_the_good_ones_with_it(bad: bytes) -> None:
-    found = SendGrid().events(request(b"[" + b",".join((GOOD, bad, GOOD)) + b"]\r\n"))
+    found = SendGridEvents().events(request(b"[" + b",".join((GOOD, bad, GOOD)) + b"]\r\n"))
 
     assert len(found) == 3
     good = [one for one in found if isinstance(one, ProviderEvent) and one.type == "opened"]

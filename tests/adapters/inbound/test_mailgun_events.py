@@ -1,4 +1,4 @@
-"""What Mailgun tells, row by row of what it publishes, is what happened in our words."""
+"""What MailgunEvents tells, row by row of what it publishes, is what happened in our words."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.adapters.inbound.mailgun import Mailgun
+from mailqueue.adapters.inbound.mailgun import MailgunEvents
 from mailqueue.ports.inbound import ProviderEvent
 from tests.adapters.inbound.telling import MAIL, only
 
@@ -21,7 +21,7 @@ def of_mailgun(**said: Any) -> ProviderEvent:
         "message": {"headers": {"message-id": "20260102.1.aaaa@mg.example.com"}, "size": 512},
         "user-variables": {"mailqueue_id": MAIL},
     }
-    return only(Mailgun(), {"signature": {}, "event-data": common | said})
+    return only(MailgunEvents(), {"signature": {}, "event-data": common | said})
 
 
 def failed(code: int, message: str = "", **said: Any) -> ProviderEvent:

@@ -1,4 +1,4 @@
-"""What Postmark tells, row by row of what it publishes, is what happened in our words."""
+"""What PostmarkEvents tells, row by row of what it publishes, is what happened in our words."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.adapters.inbound.postmark import Postmark
+from mailqueue.adapters.inbound.postmark import PostmarkEvents
 from mailqueue.ports.inbound import ProviderEvent
 from tests.adapters.inbound.telling import MAIL, only
 
@@ -20,7 +20,7 @@ def of_postmark(record: str, **said: Any) -> ProviderEvent:
         "Metadata": {"mailqueue_id": MAIL},
         "MessageStream": "outbound",
     }
-    return only(Postmark(), common | said)
+    return only(PostmarkEvents(), common | said)
 
 
 BOUNCES = [

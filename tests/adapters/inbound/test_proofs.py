@@ -8,11 +8,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from mailqueue.adapters.inbound.mailgun import Mailgun
-from mailqueue.adapters.inbound.postmark import Postmark
-from mailqueue.adapters.inbound.resend import Resend
-from mailqueue.adapters.inbound.sendgrid import SendGrid
-from mailqueue.adapters.inbound.smtp2go import Smtp2go
+from mailqueue.adapters.inbound.mailgun import MailgunEvents
+from mailqueue.adapters.inbound.postmark import PostmarkEvents
+from mailqueue.adapters.inbound.resend import ResendEvents
+from mailqueue.adapters.inbound.sendgrid import SendGridEvents
+from mailqueue.adapters.inbound.smtp2go import Smtp2goEvents
 from mailqueue.ports.inbound import InboundRequest, Provider, Refused, Secrets, Verified
 from tests.adapters.inbound.telling import (
     MAILGUN_KEY,
@@ -61,10 +61,12 @@ async def test_the_published_answer_of_sendgrid_is_right() -> None:
         ),
     )
 
-    assert isinstance(await verdict(SendGrid(), told, knowing(SENDGRID_PUBLIC)), Verified)
+    assert isinstance(await verdict(SendGridEvents(), told, knowing(SENDGRID_PUBLIC)), Verified)
     for other in (PUBLISHED_SENDGRID[:-2], PUBLISHED_SENDGRID + b" ", b""):
         changed = replace(told, body=other)
-        assert isinstance(await verdict(SendGrid(), changed, knowing(SENDGRID_PUBLIC)), Refused)
+        assert isinstance(
+            await verdict(SendGridEvents(), changed, knowing(SENDGRID_PUBLIC)), Refused
+        )
 
 
 async def test_the_published_answer_of_svix_is_right() -> None:
@@ -75,7 +77,7 @@ async def test_the_published_answer_of_svix_is_right() -> None:
         svix_signature="v1,ZvG0yhhik7HAZuiCn2WZBsP6VankqJu3YJyc7AWPi8w=",
     )
 
-    assert await verdict(Resend(), told, knowing(SVIX_SECRET)) == Verified("msg_svix_0001")
+    assert await verdict(ResendEvents(), told, knowing(SVIX_SECRET)) == Verified("msg_svix_0001")
 
 
 async def test_the_published_answer_of_mailgun_is_right() -> None:
@@ -85,7 +87,7 @@ async def test_the_published_answer_of_mailgun_is_right() -> None:
 
     told = request({"signature": signed, "event-data": {"event": "opened"}})
 
-    assert await verdict(Mailgun(), told, knowing(MAILGUN_KEY)) == Verified(token)
+    assert await verdict(MailgunEvents(), told, knowing(MAILGUN_KEY)) == Verified(token)
 
 
 async def test_no_byte_of_a_signature_can_be_changed() -> None:
@@ -96,13 +98,15 @@ async def test_no_byte_of_a_signature_can_be_changed() -> None:
         forged = bytearray(der)
         forged[at] ^= 1
         other = with_header(sendgrid, SIGNATURE, base64.b64encode(bytes(forged)).decode())
-        assert isinstance(await verdict(SendGrid(), other, knowing(SENDGRID_PUBLIC)), Refused), at
+        assert isinstance(
+            await verdict(SendGridEvents(), other, knowing(SENDGRID_PUBLIC)), Refused
+        ), at
     for at in range(len(mac)):
         forged = bytearray(mac)
         forged[at] ^= 1
         written = f"v1,{base64.b64encode(bytes(forged)).decode()}"
         other = with_header(svix, "svix-signature", written)
-        assert isinstance(await verdict(Resend(), other, knowing(SVIX_SECRET)), Refused), at
+        assert isinstance(await verdict(ResendEvents(), other, knowing(SVIX_SECRET)), Refused), at
 
 
 async def test_no_letter_of_what_mailgun_signs_can_be_changed() -> None:
@@ -114,7 +118,7 @@ async def test_no_letter_of_what_mailgun_signs_can_be_changed() -> None:
         if body[at : at + 1].isalnum():
             other = b"1" if body[at : at + 1] != b"1" else b"2"
             changed = replace(told, body=body[:at] + other + body[at + 1 :])
-            found = await verdict(Mailgun(), changed, knowing(MAILGUN_KEY))
+            found = await verdict(MailgunEvents(), changed, knowing(MAILGUN_KEY))
             assert isinstance(found, Refused), body[:at][-20:]
             refused += 1
     assert refused > 130
@@ -125,11 +129,13 @@ async def test_a_truncated_or_missing_signature_proves_nothing() -> None:
     whole = svix.headers["svix-signature"]
     for cut in ("", "v1,", "v1", whole[:-4], whole.replace("v1,", "v2,"), whole[3:], "v1a" + whole):
         other = with_header(svix, "svix-signature", cut)
-        assert isinstance(await verdict(Resend(), other, knowing(SVIX_SECRET)), Refused), cut
+        assert isinstance(await verdict(ResendEvents(), other, knowing(SVIX_SECRET)), Refused), cut
     der = sendgrid.headers[SIGNATURE]
     for cut in ("", "AAAA", der[:-4], der + "AAAA", "é", "=" * 8):
         other = with_header(sendgrid, SIGNATURE, cut)
-        assert isinstance(await verdict(SendGrid(), other, knowing(SENDGRID_PUBLIC)), Refused), cut
+        assert isinstance(
+            await verdict(SendGridEvents(), other, knowing(SENDGRID_PUBLIC)), Refused
+        ), cut
 
 
 async def test_one_of_several_signatures_and_of_several_secrets_is_enough() -> None:
@@ -139,9 +145,9 @@ async def test_one_of_several_signatures_and_of_several_secrets_is_enough() -> N
     )
 
     assert isinstance(
-        await verdict(Resend(), several, knowing("whsec_AAAA", SVIX_SECRET)), Verified
+        await verdict(ResendEvents(), several, knowing("whsec_AAAA", SVIX_SECRET)), Verified
     )
-    assert isinstance(await verdict(Resend(), several, knowing("whsec_AAAA")), Refused)
+    assert isinstance(await verdict(ResendEvents(), several, knowing("whsec_AAAA")), Refused)
 
 
 async def test_the_names_of_the_standard_are_known_too() -> None:
@@ -149,16 +155,17 @@ async def test_the_names_of_the_standard_are_known_too() -> None:
     renamed = {name.replace("svix", "webhook"): value for name, value in svix.headers.items()}
 
     assert isinstance(
-        await verdict(Resend(), replace(svix, headers=renamed), knowing(SVIX_SECRET)), Verified
+        await verdict(ResendEvents(), replace(svix, headers=renamed), knowing(SVIX_SECRET)),
+        Verified,
     )
 
 
 @pytest.mark.parametrize(
     ("provider", "told", "secret", "good", "bad"),
     [
-        (Resend(), of_svix(b"{}"), SVIX_SECRET, (299, -299), (301, -301)),
-        (SendGrid(), of_sendgrid(b"[]"), SENDGRID_PUBLIC, (89_000, -299), (90_001, -301)),
-        (Mailgun(), of_mailgun({}), MAILGUN_KEY, (32_000, -299), (32_401, -301)),
+        (ResendEvents(), of_svix(b"{}"), SVIX_SECRET, (299, -299), (301, -301)),
+        (SendGridEvents(), of_sendgrid(b"[]"), SENDGRID_PUBLIC, (89_000, -299), (90_001, -301)),
+        (MailgunEvents(), of_mailgun({}), MAILGUN_KEY, (32_000, -299), (32_401, -301)),
     ],
     ids=["resend", "sendgrid", "mailgun"],
 )
@@ -177,18 +184,22 @@ async def test_keys_of_another_kind_and_none_at_all_prove_nothing() -> None:
         other.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     ).decode()
     for keys in ((), ("",), ("not a key",), (of_another_curve,), (SENDGRID_PUBLIC[:-8],)):
-        assert isinstance(await verdict(SendGrid(), of_sendgrid(b"[]"), knowing(*keys)), Refused)
-        assert isinstance(await verdict(Resend(), of_svix(b"{}"), knowing(*keys)), Refused)
-        assert isinstance(await verdict(Mailgun(), of_mailgun({}), knowing(*keys)), Refused)
+        assert isinstance(
+            await verdict(SendGridEvents(), of_sendgrid(b"[]"), knowing(*keys)), Refused
+        )
+        assert isinstance(await verdict(ResendEvents(), of_svix(b"{}"), knowing(*keys)), Refused)
+        assert isinstance(await verdict(MailgunEvents(), of_mailgun({}), knowing(*keys)), Refused)
 
 
 async def test_a_key_with_its_pem_lines_is_the_same_key() -> None:
     pem = f"-----BEGIN PUBLIC KEY-----\n{SENDGRID_PUBLIC}\n-----END PUBLIC KEY-----\n"
 
-    assert isinstance(await verdict(SendGrid(), of_sendgrid(b"[]"), knowing(pem)), Verified)
+    assert isinstance(await verdict(SendGridEvents(), of_sendgrid(b"[]"), knowing(pem)), Verified)
 
 
-@pytest.mark.parametrize("provider", [Postmark(), Smtp2go()], ids=["postmark", "smtp2go"])
+@pytest.mark.parametrize(
+    "provider", [PostmarkEvents(), Smtp2goEvents()], ids=["postmark", "smtp2go"]
+)
 async def test_a_password_or_secret_is_asked_of_those_who_sign_nothing(provider: Provider) -> None:
     right = f"Basic {base64.b64encode(b'mq:s3cret').decode()}"
     wrong = f"Basic {base64.b64encode(b'mq:s3creT').decode()}"
@@ -216,5 +227,5 @@ async def test_a_password_or_secret_is_asked_of_those_who_sign_nothing(provider:
 async def test_a_secret_in_the_query_of_the_url_is_one_too() -> None:
     told = replace(request({"event": "open"}), query={"secret": "long"})
 
-    assert isinstance(await verdict(Smtp2go(), told, knowing("long")), Verified)
-    assert isinstance(await verdict(Smtp2go(), told, knowing("longer")), Refused)
+    assert isinstance(await verdict(Smtp2goEvents(), told, knowing("long")), Verified)
+    assert isinstance(await verdict(Smtp2goEvents(), told, knowing("longer")), Refused)

@@ -1,4 +1,4 @@
-"""What Resend tells, row by row of what it publishes, is what happened in our words."""
+"""What ResendEvents tells, row by row of what it publishes, is what happened in our words."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.adapters.inbound.resend import Resend
+from mailqueue.adapters.inbound.resend import ResendEvents
 from mailqueue.ports.inbound import ProviderEvent
 from tests.adapters.inbound.telling import MAIL, only
 
@@ -22,7 +22,7 @@ def of_resend(kind: str, **data: Any) -> ProviderEvent:
         "tags": {"mailqueue_id": MAIL},
     }
     said = {"type": kind, "created_at": "2026-01-02T03:04:05.000Z", "data": common | data}
-    return only(Resend(), said, svix_id="msg_1")
+    return only(ResendEvents(), said, svix_id="msg_1")
 
 
 @pytest.mark.parametrize(

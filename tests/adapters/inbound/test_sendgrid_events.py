@@ -1,4 +1,4 @@
-"""What SendGrid tells, row by row of what it publishes, is what happened in our words."""
+"""What SendGridEvents tells, row by row of what it publishes, is what happened in our words."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.adapters.inbound.sendgrid import SendGrid
+from mailqueue.adapters.inbound.sendgrid import SendGridEvents
 from mailqueue.ports.inbound import ProviderEvent
 from tests.adapters.inbound.telling import MAIL, only, request
 
@@ -49,7 +49,7 @@ def test_sendgrid(said: dict[str, Any], what: str | None, suppress: str | None) 
         "category": ["welcome"],
     }
 
-    found = only(SendGrid(), [common | said])
+    found = only(SendGridEvents(), [common | said])
 
     assert (found.type, found.kind, found.suppress) == (what, said["event"], suppress)
     assert (found.event_id, found.provider_message_id) == ("ZXZ0LTAwMDI", "msg-0002")
@@ -58,7 +58,9 @@ def test_sendgrid(said: dict[str, Any], what: str | None, suppress: str | None) 
 
 
 def test_sendgrid_says_which_opens_are_of_machines() -> None:
-    found = only(SendGrid(), [{"event": "open", "sg_machine_open": True, "ip": "2001:db8:1:2::3"}])
+    found = only(
+        SendGridEvents(), [{"event": "open", "sg_machine_open": True, "ip": "2001:db8:1:2::3"}]
+    )
 
     assert found.data == {"is_machine": True, "ip": "2001:db8:1::/48"}
 
@@ -66,7 +68,7 @@ def test_sendgrid_says_which_opens_are_of_machines() -> None:
 def test_a_batch_is_as_many_events() -> None:
     told = [{"event": "open", "sg_event_id": str(n)} for n in range(1000)]
 
-    found = SendGrid().events(request(told))
+    found = SendGridEvents().events(request(told))
 
     assert [one.event_id for one in found if isinstance(one, ProviderEvent)] == [
         str(n) for n in range(1000)

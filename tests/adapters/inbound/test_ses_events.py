@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.adapters.inbound.ses import Ses
+from mailqueue.adapters.inbound.ses import SesEvents
 from mailqueue.ports.inbound import ProviderEvent
 from tests.adapters.inbound.telling import MAIL, request
 
@@ -30,7 +30,7 @@ def events(message: Any, **mail: Any) -> list[ProviderEvent]:
         message if isinstance(message, str) else json.dumps({"mail": MAIL_SAID | mail} | message)
     )
     envelope = {"Type": "Notification", "MessageId": "sns-1", "Message": inner + "\n"}
-    found = Ses(_never).events(request(envelope))
+    found = SesEvents(_never).events(request(envelope))
     assert all(isinstance(one, ProviderEvent) for one in found), found
     return [one for one in found if isinstance(one, ProviderEvent)]
 

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.hashes import SHA1, SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
-from mailqueue.adapters.inbound.ses import Ses, is_of_sns, signed_text
+from mailqueue.adapters.inbound.ses import SesEvents, is_of_sns, signed_text
 from mailqueue.core.errors import Unavailable
 from mailqueue.ports.inbound import InboundRequest, Refused, Secrets, Verified
 from tests.adapters.inbound.telling import NOW, request
@@ -89,7 +89,7 @@ class Certificates:
 
 
 async def verdict(sent: InboundRequest, secrets: Secrets = SECRETS, **late: float) -> Any:
-    return await Ses(Certificates()).verify(sent, secrets, NOW + timedelta(**late))
+    return await SesEvents(Certificates()).verify(sent, secrets, NOW + timedelta(**late))
 
 
 @pytest.mark.parametrize("version", ["1", "2"])
@@ -163,7 +163,9 @@ async def test_nothing_of_what_is_signed_can_be_changed(name: str, other: object
 async def test_certificates_from_elsewhere_are_not_even_fetched(url: str) -> None:
     certificates = Certificates()
 
-    found = await Ses(certificates).verify(told(NOTIFICATION, SigningCertURL=url), SECRETS, NOW)
+    found = await SesEvents(certificates).verify(
+        told(NOTIFICATION, SigningCertURL=url), SECRETS, NOW
+    )
 
     assert isinstance(found, Refused)
     assert certificates.fetched == []
@@ -179,7 +181,7 @@ async def test_topics_of_others_are_refused_though_sns_signed_them() -> None:
     certificates = Certificates()
     for secrets in (Secrets(), Secrets(topics=(TOPIC + "x",)), Secrets(topics=(TOPIC[:-1],))):
         for said in (NOTIFICATION, CONFIRMATION):
-            found = await Ses(certificates).verify(told(said), secrets, NOW)
+            found = await SesEvents(certificates).verify(told(said), secrets, NOW)
             assert isinstance(found, Refused)
     assert certificates.fetched == []
 
@@ -198,14 +200,14 @@ async def test_topics_of_others_are_refused_though_sns_signed_them() -> None:
     ids=["gone", "empty", "text", "other", "curve", "expired", "future"],
 )
 async def test_a_certificate_that_is_none_of_ours_proves_nothing(pem: bytes | None) -> None:
-    found = await Ses(Certificates(pem)).verify(told(NOTIFICATION), SECRETS, NOW)
+    found = await SesEvents(Certificates(pem)).verify(told(NOTIFICATION), SECRETS, NOW)
 
     assert isinstance(found, Refused)
 
 
 async def test_a_certificate_is_fetched_once() -> None:
     certificates = Certificates()
-    ses = Ses(certificates)
+    ses = SesEvents(certificates)
 
     for _ in range(3):
         assert isinstance(await ses.verify(told(NOTIFICATION), SECRETS, NOW), Verified)
@@ -218,7 +220,7 @@ async def test_nobody_is_refused_while_certificates_cannot_be_had() -> None:
         raise Unavailable("no way to SNS")
 
     with pytest.raises(Unavailable):
-        await Ses(away).verify(told(NOTIFICATION), SECRETS, NOW)
+        await SesEvents(away).verify(told(NOTIFICATION), SECRETS, NOW)
 
 
 async def test_it_is_good_for_an_hour() -> None:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.adapters.inbound.smtp2go import Smtp2go
+from mailqueue.adapters.inbound.smtp2go import Smtp2goEvents
 from tests.adapters.inbound.telling import MAIL, only
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -40,7 +40,7 @@ def test_smtp2go(said: dict[str, Any], what: str | None) -> None:
         "X-Mailqueue-Id": MAIL,
     }
 
-    found = only(Smtp2go(), common | said)
+    found = only(Smtp2goEvents(), common | said)
 
     assert found.type == what
     assert (found.event_id, found.provider_message_id) == ("wh-0001", "1aBcDe-0000000001-AA")
@@ -54,7 +54,7 @@ def test_smtp2go_tells_by_form_as_well() -> None:
         b"&email_id=1aBcDe-0000000002-AA&id=wh-0002&x-mailqueue-id=" + MAIL.encode()
     )
     for headers in ({"content_type": "application/x-www-form-urlencoded"}, {}):
-        found = only(Smtp2go(), body, **headers)
+        found = only(Smtp2goEvents(), body, **headers)
 
         assert (found.type, found.recipient) == ("hard_bounce", "ann@example.com")
         assert (found.email_id, found.event_id) == (UUID(MAIL), "wh-0002")

@@ -7,7 +7,7 @@ import pytest
 
 from mailqueue.core.secret import Secret
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tracking.tokens import Kind, Token
+from mailqueue.tracking.tokens import Token, TokenKind
 from tests import make
 from tests.api.support.leaving import ONE_CLICK, Leaving, leaving
 
@@ -93,8 +93,8 @@ async def test_who_asks_not_to_be_known_is_not(shop: Leaving, header: str) -> No
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-@pytest.mark.parametrize("kind", [Kind.UNSUBSCRIBE, Kind.PREFERENCES])
-async def test_to_look_changes_nothing(shop: Leaving, method: str, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [TokenKind.UNSUBSCRIBE, TokenKind.PREFERENCES])
+async def test_to_look_changes_nothing(shop: Leaving, method: str, kind: TokenKind) -> None:
     """What scans mail follows every link in it."""
     link = await shop.link(await shop.mail(somebody(), "news"), kind)
     before = await shop.state()
@@ -226,7 +226,7 @@ async def test_what_opens_nothing_is_a_friendly_page(shop: Leaving) -> None:
     mail = await shop.mail(somebody(), "news")
     good = await shop.link(mail)
     gone = await shop.link(uuid4())
-    other_kind = "/t/u/" + (await shop.link(mail, Kind.PREFERENCES)).removeprefix("/pref/")
+    other_kind = "/t/u/" + (await shop.link(mail, TokenKind.PREFERENCES)).removeprefix("/pref/")
     before = await shop.state()
 
     for bad in (good[:-2], good[:-1] + "!", "/t/u/x", gone, other_kind, "/pref/%00"):
@@ -246,7 +246,7 @@ async def test_a_link_of_another_project_opens_nothing(shop: Leaving) -> None:
     mail = await shop.mail(somebody(), "news")
     seals = await shop.keyring.of(shop.conn, other)
 
-    text = seals.seal(Token(Kind.UNSUBSCRIBE, mail))
+    text = seals.seal(Token(TokenKind.UNSUBSCRIBE, mail))
 
     assert (await shop.http.get(f"/t/u/{text}")).status_code == 404
 

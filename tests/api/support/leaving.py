@@ -16,7 +16,7 @@ from mailqueue.db.pool import connect, open_pool
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tracking.keyring import Keyring
-from mailqueue.tracking.tokens import Kind, Token
+from mailqueue.tracking.tokens import Token, TokenKind
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.wiring.serving import build_services
 from tests import make
@@ -42,16 +42,16 @@ class Leaving:
             self.conn, project="shop", recipient_email=to, category=category, **columns
         )
 
-    async def link(self, email_id: UUID, kind: Kind = Kind.UNSUBSCRIBE) -> str:
+    async def link(self, email_id: UUID, kind: TokenKind = TokenKind.UNSUBSCRIBE) -> str:
         seals = await self.keyring.of(self.conn, self.project_id)
         text = seals.seal(Token(kind, email_id))
-        return f"/t/u/{text}" if kind is Kind.UNSUBSCRIBE else f"/pref/{text}"
+        return f"/t/u/{text}" if kind is TokenKind.UNSUBSCRIBE else f"/pref/{text}"
 
     async def link_to(self, to: str, category: str = "marketing") -> str:
         return await self.link(await self.mail(to, category))
 
     async def preferences_of(self, to: str, category: str = "marketing") -> str:
-        return await self.link(await self.mail(to, category), Kind.PREFERENCES)
+        return await self.link(await self.mail(to, category), TokenKind.PREFERENCES)
 
     async def category(self, slug: str, **given: Any) -> None:
         answer = await self.http.post(

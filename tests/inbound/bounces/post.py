@@ -7,9 +7,9 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.db.fetch import Conn
-from mailqueue.inbound.model import Kept
+from mailqueue.inbound.model import NewRequest
 from mailqueue.inbound.store import keep
-from mailqueue.inbound.worker import InboundWorker, Tools
+from mailqueue.inbound.worker import InboundTools, InboundWorker
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.returnpath import return_path
@@ -107,7 +107,7 @@ class PostOffice:
                 self.conn, "SELECT project_id FROM mailqueue.sender_accounts WHERE id = %s", account
             )
         query = {"sender": sender} | ({"recipient": recipient} if recipient else {})
-        kept = Kept(
+        kept = NewRequest(
             "smtp",
             raw,
             project_id=owner,
@@ -129,7 +129,7 @@ class PostOffice:
         async def never(_url: str) -> bytes | None:
             raise AssertionError
 
-        worker = InboundWorker(self.database, Tools({}, never, self.keyring))
+        worker = InboundWorker(self.database, InboundTools({}, never, self.keyring))
         try:
             await worker.turn()
         finally:

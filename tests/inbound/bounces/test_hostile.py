@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mailqueue.inbound.bounces.model import Shape
+from mailqueue.inbound.bounces.model import BounceKind
 from mailqueue.inbound.bounces.reading import read_bounce
 from mailqueue.inbound.bounces.tree import USUAL, read_tree
 from tests.inbound.bounces.post import failed, report
@@ -75,7 +75,7 @@ def test_a_report_behind_what_is_too_large_is_not_read_and_that_is_said() -> Non
     found = read_bounce(report(failed("ann@example.com"), text="x" * USUAL.octets))
 
     assert not found.is_complete
-    assert found.shape is not Shape.REPORT
+    assert found.shape is not BounceKind.REPORT
 
 
 _LINES = st.lists(
@@ -114,7 +114,7 @@ _LINES = st.lists(
 def test_any_lines_are_read(lines: list[str], end: str) -> None:
     found = read_bounce(end.join(lines).encode())
 
-    assert found.told or found.shape is not Shape.TEXT
+    assert found.told or found.shape is not BounceKind.TEXT
 
 
 @settings(max_examples=100)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mailqueue.inbound.bounces.model import Fate, Shape
+from mailqueue.inbound.bounces.model import BounceKind, Fate
 from mailqueue.inbound.bounces.reading import read_bounce
 
 COPY = """Received: from app.example.org by mx.example.org; Fri, 02 Jan 2026 03:04:05 +0000
@@ -248,7 +248,7 @@ def written(letter: str, said: str, **head: str) -> bytes:
 def test_who_failed_and_what_it_says_of_the_address(letter: str, said: str, fate: Fate) -> None:
     reading = read_bounce(written(letter, said))
 
-    assert reading.shape is Shape.TEXT
+    assert reading.shape is BounceKind.TEXT
     [told] = reading.told
     assert told.recipient == "ann@example.com"
     assert reading.returned.message_id == "<m1@example.org>"
