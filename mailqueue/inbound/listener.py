@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from mailqueue.core.errors import ConfigError, MailqueueError, NoRoom
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.inbound.bounces import store
-from mailqueue.inbound.bounces.handed import RECIPIENT, SENDER
+from mailqueue.inbound.bounces.submitted import RECIPIENT, SENDER
 from mailqueue.inbound.keeping import Keeping, keeping_of
 from mailqueue.inbound.model import NewRequest
 from mailqueue.settings.bounces import DEFAULT_PORT, BounceSettings

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from mailqueue.db.fetch import Conn
 from mailqueue.events.model import Type
-from mailqueue.inbound.bounces.handed import RECIPIENT, SENDER, message_of
 from mailqueue.inbound.bounces.model import BounceKind, Fate, ParsedBounce, ReportedRecipient
 from mailqueue.inbound.bounces.proof import Proof, prove
 from mailqueue.inbound.bounces.reading import read_bounce
+from mailqueue.inbound.bounces.submitted import RECIPIENT, SENDER, message_of
 from mailqueue.inbound.bounces.tree import USUAL, read_tree
 from mailqueue.ports.inbound import BadEvent, InboundRequest, ProviderEvent
 from mailqueue.tracking.keyring import Keyring

@@ -33,7 +33,7 @@ def feedback_part(root: BouncePart) -> BouncePart | None:
     return None
 
 
-def told_by_feedback(
+def feedback_recipients(
     part: BouncePart, returned: ReturnedMail
 ) -> tuple[tuple[ReportedRecipient, ...], ReturnedMail]:
     """Return whose complaint it is, and what came back with what the report adds of our
@@ -77,7 +77,7 @@ def is_complaint_of_old(root: BouncePart) -> bool:
     )
 
 
-def told_by_complaint_of_old(
+def old_complaint_recipients(
     root: BouncePart, returned: ReturnedMail
 ) -> tuple[ReportedRecipient, ...]:
     """Return whose complaint it is: the provider names the mailbox in a field of the mail."""

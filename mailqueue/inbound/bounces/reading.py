@@ -9,28 +9,28 @@ from dataclasses import replace
 from mailqueue.inbound.bounces.answers import REJECTED, answer_in, is_receipt
 from mailqueue.inbound.bounces.feedback import (
     feedback_part,
+    feedback_recipients,
     is_complaint_of_old,
-    told_by_complaint_of_old,
-    told_by_feedback,
-)
-from mailqueue.inbound.bounces.letters import (
-    is_daemon,
-    marks_of,
-    tells_of_failure,
-    text_of,
-    told_by_letter,
-    why_of,
+    old_complaint_recipients,
 )
 from mailqueue.inbound.bounces.model import BounceKind, Fate, ParsedBounce, ReportedRecipient
+from mailqueue.inbound.bounces.plain_text import text_of
 from mailqueue.inbound.bounces.report import (
     STATUS_TYPES,
     names_recipients,
+    report_recipients,
     status_part,
-    told_by_report,
 )
 from mailqueue.inbound.bounces.returned import returned_in
 from mailqueue.inbound.bounces.second_try import named_by_library
 from mailqueue.inbound.bounces.tree import USUAL, BouncePart, MimeLimits, read_tree
+from mailqueue.inbound.bounces.unstructured import (
+    count_bounce_marks,
+    failed_recipients,
+    is_daemon,
+    is_failure,
+    stated_reason,
+)
 
 NOTHING = ParsedBounce(BounceKind.OTHER, why="nothing in it tells of a failure")
 
@@ -70,23 +70,23 @@ def _asked(raw: bytes, unnamed: ReportedRecipient) -> tuple[ReportedRecipient, .
 def _read(root: BouncePart, *, is_null_sender: bool) -> ParsedBounce:
     returned = returned_in(root)
     if (feedback := feedback_part(root)) is not None:
-        told, returned = told_by_feedback(feedback, returned)
+        told, returned = feedback_recipients(feedback, returned)
         return ParsedBounce(
             BounceKind.COMPLAINT, told, returned, told[0].remote, "a feedback report"
         )
     if is_complaint_of_old(root):
-        told = told_by_complaint_of_old(root, returned)
+        told = old_complaint_recipients(root, returned)
         return ParsedBounce(
             BounceKind.COMPLAINT, told, returned, "Hotmail", "a complaint of a kind of its own"
         )
     text = text_of(root)
     if is_receipt(root) and not REJECTED.search(text):
         return ParsedBounce(BounceKind.RECEIPT, (), returned, why="a receipt of somebody's program")
-    marks = marks_of(root, text, is_null_sender=is_null_sender)
+    marks = count_bounce_marks(root, text, is_null_sender=is_null_sender)
     status = status_part(root)
     is_pasted = status is not None and status.content_type not in STATUS_TYPES and not marks
     if status is not None and names_recipients(status) and not is_pasted:
-        told, reporter, envelope_id = told_by_report(status, text)
+        told, reporter, envelope_id = report_recipients(status, text)
         returned = replace(returned, envelope_id=envelope_id)
         return ParsedBounce(
             BounceKind.REPORT, told, returned, reporter, "a delivery status notification"
@@ -94,19 +94,19 @@ def _read(root: BouncePart, *, is_null_sender: bool) -> ParsedBounce:
     writes = is_daemon(root)
     if answer := answer_in(root, is_daemon=writes):
         return ParsedBounce(BounceKind.AUTOREPLY, (), returned, why=answer)
-    if not tells_of_failure(text, marks):
+    if not is_failure(text, marks):
         nothing = replace(NOTHING, returned=returned)
         # People forward what came back to them: a mail inside is no mark by itself.
         is_marked = marks > any(part.content_type == "message/rfc822" for part in root.children)
         return (
             replace(nothing, shape=BounceKind.TEXT, told=_unnamed(text)) if is_marked else nothing
         )
-    told = told_by_letter(root, text, returned) or _unnamed(text)
+    told = failed_recipients(root, text, returned) or _unnamed(text)
     return ParsedBounce(
         BounceKind.TEXT, told, returned, root.header("From")[:200], "a bounce in words"
     )
 
 
 def _unnamed(text: str) -> tuple[ReportedRecipient, ...]:
-    reason, detail = why_of(text)
+    reason, detail = stated_reason(text)
     return (ReportedRecipient("", reason, detail),)

@@ -56,7 +56,9 @@ def names_recipients(status: BouncePart) -> bool:
     return any(_ABOUT_RECIPIENT & group.keys() for group in groups_of(status.text()))
 
 
-def told_by_report(status: BouncePart, text: str) -> tuple[tuple[ReportedRecipient, ...], str, str]:
+def report_recipients(
+    status: BouncePart, text: str
+) -> tuple[tuple[ReportedRecipient, ...], str, str]:
     """Return what it says of each recipient, who reports, and our envelope's id.
 
     `text` is what it says to people: there stands why, where the fields keep it to themselves.

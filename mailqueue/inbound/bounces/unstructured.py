@@ -1,7 +1,7 @@
 """Recognize bounces without a machine-readable report: sender, subject, address, reason. Pure."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from mailqueue.inbound.bounces.causes import reason_of
 from mailqueue.inbound.bounces.model import (
@@ -18,9 +18,9 @@ from mailqueue.inbound.bounces.words import causes_in
 Lines = list[tuple[str, int]]
 """Lines with the places where they begin."""
 
-MOST_TOLD = 100
-MOST_LINES = 600
-MOST_DETAIL = 1_000
+MAX_RECIPIENTS = 100
+MAX_LINES = 600
+MAX_DETAIL_CHARACTERS = 1_000
 
 DAEMON = re.compile(
     r"mailer[-_ ]?daemon|post_?(?:master|office)\b|mail[-_ ]?(?:daemon|delivery|administrator|admin"
@@ -111,7 +111,7 @@ def is_daemon(root: BouncePart, *, is_null_sender: bool = False) -> bool:
     return is_null_sender or bool(DAEMON.search(root.header("From") or root.header("Sender")))
 
 
-def marks_of(root: BouncePart, text: str, *, is_null_sender: bool) -> int:
+def count_bounce_marks(root: BouncePart, text: str, *, is_null_sender: bool) -> int:
     """Count what bounces have in common and this message has, too."""
     subject = root.header("Subject")
     return sum(
@@ -126,14 +126,14 @@ def marks_of(root: BouncePart, text: str, *, is_null_sender: bool) -> int:
     )
 
 
-def tells_of_failure(text: str, marks: int) -> bool:
+def is_failure(text: str, marks: int) -> bool:
     """Return whether a message with so many marks of a bounce is one; with two, by its words."""
     if marks >= 3:
         return True
     return marks == 2 and bool(BANNER.search(text) or _TELLING & set(causes_in(text)))
 
 
-def told_by_letter(
+def failed_recipients(
     root: BouncePart, text: str, returned: ReturnedMail
 ) -> tuple[ReportedRecipient, ...]:
     """Return whom a bounce in words names and why, as far as it can be told."""
@@ -141,7 +141,7 @@ def told_by_letter(
     is_delay = bool(_DELAY.search(before) or _DELAY.search(root.header("Subject")))
     named = _failed_header(root)
     spots = _spots_of(before, named) if named else _spots(before, root, returned)
-    spots = _firsts(spots)[:MOST_TOLD]
+    spots = _firsts(spots)[:MAX_RECIPIENTS]
     told: dict[str, ReportedRecipient] = {}
     for number, (address, start) in enumerate(spots):
         end = spots[number + 1][1] if number + 1 < len(spots) else len(before)
@@ -151,7 +151,7 @@ def told_by_letter(
             expanded = _EXPANDED.match(before, start)
             original = expanded[1] if expanded else ""
             told[address.lower()] = ReportedRecipient(address, reason, detail, original)
-        if len(told) == MOST_TOLD:
+        if len(told) == MAX_RECIPIENTS:
             break
     return tuple(told.values())
 
@@ -165,60 +165,11 @@ def _firsts(spots: list[tuple[str, int]]) -> list[tuple[str, int]]:
     ]
 
 
-def why_of(text: str) -> tuple[BounceReason, str]:
+def stated_reason(text: str) -> tuple[BounceReason, str]:
     """Return the reason a bounce in words gives, whoever it is about."""
     before = _before_returned(text)
     is_delay = bool(_DELAY.search(before))
     return _why(before, 0, len(before), is_final=not is_delay)
-
-
-def text_of(root: BouncePart) -> str:
-    """Return what a message says to people, without the mail that came back with it."""
-    pieces: list[str] = []
-    html = ""
-    for part in _own(root):
-        if part.content_type == "text/html":
-            html = html or _plain(part.text())
-        elif part.content_type.startswith("text/") or (part is root and not part.children):
-            pieces.append(part.text())
-    return "\n".join(pieces) if "".join(pieces).strip() else html
-
-
-def _own(part: BouncePart) -> Iterator[BouncePart]:
-    if not part.children:
-        if part.content_type not in ("text/rfc822-headers", "message/rfc822"):
-            yield part
-        return
-    if part.content_type.startswith("message/"):
-        return
-    for child in part.children:
-        yield from _own(child)
-
-
-_TAG = re.compile(r"<(?![A-Za-z0-9._%+-]{1,64}@)[^<>]{0,2000}>")
-_BREAK = re.compile(r"<(?:br|/p|/div|/tr|/li|/h\d|/td)\b[^<>]{0,200}>", re.IGNORECASE)
-_SILENT = re.compile(r"<(/?)(?:style|script|head)\b[^<>]{0,500}>", re.IGNORECASE)
-MOST_HTML = 60_000
-_ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&nbsp;", " "), ("&#64;", "@"), ("&amp;", "&"))
-
-
-def _plain(html: str) -> str:
-    text = _TAG.sub("", _BREAK.sub("\n", _heard(html[:MOST_HTML])))
-    for entity, character in _ENTITIES:
-        text = text.replace(entity, character)
-    return text
-
-
-def _heard(html: str) -> str:
-    """Return it without what stands between the tags of styles and scripts."""
-    pieces: list[str] = []
-    at = depth = 0
-    for tag in _SILENT.finditer(html):
-        if depth == 0:
-            pieces.append(html[at : tag.start()])
-        depth = max(0, depth - 1) if tag[1] else depth + 1
-        at = tag.end()
-    return "".join([*pieces, html[at:] if depth == 0 else ""])
 
 
 def _before_returned(text: str) -> str:
@@ -233,7 +184,7 @@ def _failed_header(root: BouncePart) -> list[str]:
     found: list[str] = []
     for value in root.values("X-Failed-Recipients"):
         found += _ADDRESS.findall(value)
-    return list(dict.fromkeys(found))[:MOST_TOLD]
+    return list(dict.fromkeys(found))[:MAX_RECIPIENTS]
 
 
 def _spots_of(text: str, named: Sequence[str]) -> list[tuple[str, int]]:
@@ -249,7 +200,7 @@ def _spots(text: str, root: BouncePart, returned: ReturnedMail) -> list[tuple[st
     """Return the addresses that stand where the failed one stands, and where each ends."""
     lines: list[tuple[str, int]] = []
     at = 0
-    for line in text.split("\n")[:MOST_LINES]:
+    for line in text.split("\n")[:MAX_LINES]:
         lines.append((line[:500], at))
         at += len(line) + 1
     writers = {each.lower() for each in _ADDRESS.findall(root.header("From"))}
@@ -281,7 +232,7 @@ def _in_sentences(lines: Lines, avoided: set[str]) -> list[tuple[str, int]]:
         for match in _ADDRESS.finditer(line):
             if match[0].lower() not in avoided and not _NOT_WHO.search(match[0]):
                 found.append((match[0], start + match.end()))
-    return found[: 2 * MOST_TOLD]
+    return found[: 2 * MAX_RECIPIENTS]
 
 
 def _why(text: str, start: int, end: int, *, is_final: bool) -> tuple[BounceReason, str]:
@@ -301,4 +252,4 @@ def _why(text: str, start: int, end: int, *, is_final: bool) -> tuple[BounceReas
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text[: 4 * MOST_DETAIL].split())[:MOST_DETAIL]
+    return " ".join(text[: 4 * MAX_DETAIL_CHARACTERS].split())[:MAX_DETAIL_CHARACTERS]
