@@ -25,7 +25,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class WebhookTest:
+class TestCall:
     """What a test met; `error` None: the endpoint took it."""
 
     delivery_id: UUID | None  # None: the webhook was removed meanwhile
@@ -46,7 +46,7 @@ async def try_out(
     event_type: str | None,
     poster: Poster,
     master: MasterKey | None,
-) -> WebhookTest:
+) -> TestCall:
     """Send a made-up event and log it; a disabled webhook is tested, too. It is not tried again.
 
     No connection is held while the endpoint is waited for.
@@ -86,7 +86,7 @@ async def try_out(
             body=body,
             done=done,
         )
-    return WebhookTest(
+    return TestCall(
         delivery_id=delivery_id,
         event_id=event_id,
         type=kind,

@@ -8,7 +8,7 @@ from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import emit, examples, json_option, show
 from mailqueue.cli.webhooks.view import lent
 from mailqueue.webhooks import endpoints, trial
-from mailqueue.webhooks.trial import WebhookTest
+from mailqueue.webhooks.trial import TestCall
 from mailqueue.wiring import telling
 
 EXIT_FAILED = 1
@@ -29,7 +29,7 @@ EXIT_FAILED = 1
 def test(ctx: click.Context, *, webhook_id: UUID, kind: str | None, as_json: bool) -> None:
     """Send a made-up event and say what came back. Exit 1 if the endpoint did not take it."""
 
-    async def tried() -> WebhookTest:
+    async def tried() -> TestCall:
         async with opened() as app:
             found = await endpoints.find(app.conn, None, webhook_id)
         poster = telling.poster_of(app.settings)

@@ -13,7 +13,7 @@ MOST_DAYS = 90
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
+class ProjectRates:
     """Shares of the mail of some days, 0 to 1; None where nothing was sent."""
 
     delivery: float | None  # sent, of what was sent or given up
@@ -27,7 +27,7 @@ class Standing:
 
     today: ProjectToday
     days: list[ProjectDay]
-    rates: Rates
+    rates: ProjectRates
 
 
 async def look(conn: Conn, project_id: UUID, *, days: int) -> Standing:
@@ -42,7 +42,7 @@ async def look(conn: Conn, project_id: UUID, *, days: int) -> Standing:
     return Standing(await store.project_today(conn, project_id), found, rates_of(found))
 
 
-def rates_of(days: Sequence[ProjectDay]) -> Rates:
+def rates_of(days: Sequence[ProjectDay]) -> ProjectRates:
     """Return the shares over some days. Pure.
 
     A hard bounce may be told by the server at once (then the mail failed) or later in a message.
@@ -51,7 +51,7 @@ def rates_of(days: Sequence[ProjectDay]) -> Rates:
     tried = sent + sum(day.failed for day in days)
     bounced = sum(day.hard_bounces for day in days)
     complained = sum(day.complaints for day in days)
-    return Rates(
+    return ProjectRates(
         delivery=_share(sent, tried),
         hard_bounce=_share(min(bounced, tried), tried),
         complaint=_share(min(complained, sent), sent),
