@@ -6,7 +6,6 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from mailqueue.api.compat.routing import ShapeRouting, answer_any_fault
-from mailqueue.api.compat.table import SHAPES
 from mailqueue.api.http.dependencies import Services
 from mailqueue.api.http.documents import document_routes
 from mailqueue.api.http.health import health_routes
@@ -18,7 +17,7 @@ from mailqueue.api.http.slashes import Slashes
 from mailqueue.api.public.inbound import inbound_routes
 from mailqueue.api.public.routes import people_routes
 from mailqueue.api.public.tracking import TrackingRoute
-from mailqueue.api.table import ENDPOINTS
+from mailqueue.api.table import ENDPOINTS, SHAPES
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.pool import Pool
 from mailqueue.settings.environment import Settings

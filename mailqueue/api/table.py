@@ -1,7 +1,12 @@
-"""Every endpoint there is: routes, validation and documents are made from this table."""
+"""Every endpoint and every compatible API: routes and documents are made from these tables."""
 
 from mailqueue.api.admin import endpoints as admin_endpoints
 from mailqueue.api.admin import privacy
+from mailqueue.api.compat.mailgun.endpoints import MAILGUN
+from mailqueue.api.compat.model import Shape
+from mailqueue.api.compat.postmark.endpoints import POSTMARK
+from mailqueue.api.compat.resend.endpoints import RESEND
+from mailqueue.api.compat.sendgrid.endpoints import SENDGRID
 from mailqueue.api.domains import dkim, tracking
 from mailqueue.api.emails import endpoints as emails_endpoints
 from mailqueue.api.emails import recipients
@@ -38,3 +43,5 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *projects_templates.ENDPOINTS,
     *admin_endpoints.ENDPOINTS,
 )
+
+SHAPES: tuple[Shape, ...] = (RESEND, POSTMARK, SENDGRID, MAILGUN)

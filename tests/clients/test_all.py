@@ -16,13 +16,12 @@ from starlette.responses import Response
 
 from mailqueue.api.compat.model import Fault, Shape
 from mailqueue.api.compat.routing import ShapeRouting, answer_any_fault
-from mailqueue.api.compat.table import SHAPES
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.dependencies import Services
 from mailqueue.api.http.endpoint import Endpoint, Once
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.runtime import Runtime
-from mailqueue.api.table import ENDPOINTS
+from mailqueue.api.table import ENDPOINTS, SHAPES
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.pool import open_pool
 from tests.api.support.calling import ORIGIN, settings_for

@@ -16,7 +16,8 @@ from mailqueue.cli.support.retrying import Insistent, insisting
 from mailqueue.cli.support.text_file import text_file_option
 from mailqueue.cli.templates.options import template_options
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept.enqueue import NewEmail, enqueue
+from mailqueue.mail.accept.acceptance import accept_one
+from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.mail.accept.templates import faults_of
 from mailqueue.operations.emails import explain
 from mailqueue.operations.model import Explained
@@ -118,7 +119,7 @@ async def _accepted(conn: Conn, email: NewEmail, project: str) -> UUID:
     (fault,) = await faults_of(conn, Sheets(), [email], project=project)
     if fault is not None:
         raise fault
-    return await enqueue(conn, email, project=project)
+    return (await accept_one(conn, email, project=project)).id
 
 
 async def _outcome(database: Insistent, look: Callable[[Conn], Awaitable[Explained]]) -> Explained:

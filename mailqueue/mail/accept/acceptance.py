@@ -1,4 +1,4 @@
-"""Accepts mails of a project: the one way in for the API, its compatible shapes and SMTP."""
+"""Accepts mails of a project for the API, its compatible shapes, SMTP and the command line."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -27,6 +27,18 @@ async def accept(
     # A single mail too: the batch returns what became of it, which saves a second statement.
     rows = await enqueue_batch(conn, emails, project=project, is_trial=is_trial)
     return [await _result_of(conn, row) for row in rows]
+
+
+async def accept_one(conn: Conn, email: NewEmail, *, project: str) -> Sent:
+    """Accept one mail; return what became of it.
+
+    Raises:
+        InvalidField: it is refused, and nothing is stored.
+    """
+    (found,) = await accept(conn, [email], project=project)
+    if isinstance(found, InvalidField):
+        raise found
+    return found
 
 
 async def accept_messages(

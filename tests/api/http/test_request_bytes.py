@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mailqueue.api.compat.resend.model import ResendEmail
-from mailqueue.api.shapes.resend_octets import octets_as_text
+from mailqueue.api.compat.resend.octets import octets_as_text
 
 FILE = bytes(range(256)) * 4_000
 

@@ -10,9 +10,8 @@ from typing import Any
 import httpx2
 
 from mailqueue.api.app import create_app
-from mailqueue.api.compat.table import SHAPES
 from mailqueue.api.http.endpoint import Endpoint
-from mailqueue.api.table import ENDPOINTS
+from mailqueue.api.table import ENDPOINTS, SHAPES
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, connect, open_pool

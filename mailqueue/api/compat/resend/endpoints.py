@@ -30,13 +30,13 @@ from mailqueue.api.compat.resend.faults import (
 )
 from mailqueue.api.compat.resend.files import FILE_ENDPOINTS
 from mailqueue.api.compat.resend.model import ResendEmail
+from mailqueue.api.compat.resend.octets import octets_as_text
 from mailqueue.api.http.body import head_of
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import BadJson, json_answer
 from mailqueue.api.http.validation import validated
 from mailqueue.api.sending.service import accepted
-from mailqueue.api.shapes.resend_octets import octets_as_text
 from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InvalidField
 from mailqueue.tenants.model import Scope
