@@ -20,9 +20,9 @@ from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.sealing import Place
 
-_TOKEN_OCTETS = 32
-_MOST = 20
-_MOST_TEXT = 4096
+_TOKEN_BYTES = 32
+_MAX_VALUES = 20
+_MAX_CHARACTERS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ async def put(
         row = rows.get(provider)
         endpoint_id = row.id if row else uuid4()
         before = await _opened(conn, account, endpoint_id, row.sealed, master) if row else None
-        token = before.token if before and not is_rotated else secrets.token_urlsafe(_TOKEN_OCTETS)
+        token = before.token if before and not is_rotated else secrets.token_urlsafe(_TOKEN_BYTES)
         after = EndpointSecrets(token, _changed(before.secrets if before else Secrets(), change))
         sealed = await vault.seal(
             conn, master, place=_place(account.project_id, endpoint_id), plaintext=_written(after)
@@ -175,11 +175,13 @@ def _changed(before: Secrets, change: SecretsChange) -> Secrets:
 def _check(change: SecretsChange) -> None:
     for name in ("signing", "topics"):
         several: Sequence[str] = getattr(change, name) or ()
-        if len(several) > _MOST or any(len(one) > _MOST_TEXT for one in several):
-            raise InvalidField(name, f"at most {_MOST}, each of {_MOST_TEXT} characters at most")
+        if len(several) > _MAX_VALUES or any(len(one) > _MAX_CHARACTERS for one in several):
+            raise InvalidField(
+                name, f"at most {_MAX_VALUES}, each of {_MAX_CHARACTERS} characters at most"
+            )
     for name in ("user", "password"):
-        if len(getattr(change, name) or "") > _MOST_TEXT:
-            raise InvalidField(name, f"at most {_MOST_TEXT} characters")
+        if len(getattr(change, name) or "") > _MAX_CHARACTERS:
+            raise InvalidField(name, f"at most {_MAX_CHARACTERS} characters")
 
 
 def _written(known: EndpointSecrets) -> bytes:

@@ -21,7 +21,7 @@ from mailqueue.privacy.tenure import ErasureLease
 MAILS_TOGETHER = 200
 TABLES_TOGETHER = 50
 LOOK_SECONDS = 0.5
-MOST_ROUNDS = 5
+MAX_ROUNDS = 5
 """So often every table is looked through: rows that others move meanwhile are met again."""
 
 
@@ -148,7 +148,7 @@ async def _tables(lend: Lend, erasure: Erasure, *, by: str) -> None:
         while room > 0:
             at = _place_in(tables, place)
             if at is None:
-                is_quiet = not place.get("changed") or place.get("round", 1) >= MOST_ROUNDS
+                is_quiet = not place.get("changed") or place.get("round", 1) >= MAX_ROUNDS
                 stage = ErasureStage.FILES if is_quiet else ErasureStage.TABLES
                 await store.move(conn, erasure.id, stage, _next_round(place), by=by)
                 return

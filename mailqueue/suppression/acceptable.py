@@ -9,8 +9,8 @@ from mailqueue.core.address import Address, InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
 from mailqueue.suppression.model import NewSuppression
 
-MOST_DETAIL = 998
-LONGEST = timedelta(days=3_650)
+MAX_DETAIL_CHARACTERS = 998
+MAX_DURATION = timedelta(days=3_650)
 """From now to the end of a suppression that has one."""
 _CATEGORY = re.compile(r"(?:[a-z][a-z0-9_-]{0,62}|\*)?")
 _BEYOND_UTF8 = re.compile("[\ud800-\udfff]")
@@ -113,7 +113,7 @@ def instant_of(text: str | None) -> datetime | None:
         raise InvalidField(
             "expires_at", f"must be an instant such as 2030-01-31T08:00:00Z, got {text[:100]!r}"
         ) from None
-    if instant > datetime.now(UTC) + LONGEST:
+    if instant > datetime.now(UTC) + MAX_DURATION:
         raise InvalidField("expires_at", f"must be within ten years, got {text[:100]!r}")
     return instant
 
@@ -132,4 +132,4 @@ def text_of(field: str, given: object) -> str | None:
     if not words.isprintable():
         why = "is not UTF-8" if _BEYOND_UTF8.search(words) else "has control characters"
         raise InvalidField(field, why)
-    return words[:MOST_DETAIL] or None
+    return words[:MAX_DETAIL_CHARACTERS] or None

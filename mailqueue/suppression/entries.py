@@ -21,8 +21,8 @@ from mailqueue.suppression.model import (
     SuppressionRow,
 )
 
-MOST_AT_ONCE = 1_000
-MOST_LISTED = 1_000
+MAX_ADDRESSES = 1_000
+MAX_PAGE_ROWS = 1_000
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
@@ -35,8 +35,8 @@ async def add(
         NotFound: there is no such project.
         InvalidField: there are none, or more than 1,000.
     """
-    if not 1 <= len(wanted) <= MOST_AT_ONCE:
-        raise InvalidField("emails", f"must be 1 to {MOST_AT_ONCE} addresses, got {len(wanted)}")
+    if not 1 <= len(wanted) <= MAX_ADDRESSES:
+        raise InvalidField("emails", f"must be 1 to {MAX_ADDRESSES} addresses, got {len(wanted)}")
     project_id = await project_of(conn, project)
     import_id = uuid4()
     async with conn.transaction():
@@ -67,8 +67,8 @@ async def list_page(
         NotFound: there is no such project.
         InvalidField: the limit is none.
     """
-    if not 1 <= limit <= MOST_LISTED:
-        raise InvalidField("limit", f"must be 1 to {MOST_LISTED}, got {limit}")
+    if not 1 <= limit <= MAX_PAGE_ROWS:
+        raise InvalidField("limit", f"must be 1 to {MAX_PAGE_ROWS}, got {limit}")
     project_id = await project_of(conn, project)
     return await store.list_page(
         conn,

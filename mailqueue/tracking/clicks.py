@@ -12,7 +12,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.tracking import store
 from mailqueue.tracking.machines import SCAN_WITHIN, Machine, is_burst
 
-KEPT_LINKS = 50_000
+MAX_CACHED_LINKS = 50_000
 
 
 class Click(NamedTuple):
@@ -27,7 +27,7 @@ class Click(NamedTuple):
 class Destinations:
     """Where tracked links lead, kept in a process: a link never leads elsewhere."""
 
-    def __init__(self, most: int = KEPT_LINKS) -> None:
+    def __init__(self, most: int = MAX_CACHED_LINKS) -> None:
         self._most = most
         self._kept: OrderedDict[tuple[UUID, bytes], str] = OrderedDict()
 

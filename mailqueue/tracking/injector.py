@@ -31,15 +31,15 @@ from mailqueue.tracking.urls import Addresses
 
 log = get_logger(__name__)
 
-KEPT_PATTERNS = 128
-KEPT_PATTERN_BYTES = 16 * 1024 * 1024
-KEPT_LINKS = 50_000
-LINKS_SECONDS = 6 * 3600.0
+MAX_CACHED_PATTERNS = 128
+MAX_PATTERN_BYTES = 16 * 1024 * 1024
+MAX_KNOWN_LINKS = 50_000
+KNOWN_LINK_SECONDS = 6 * 3600.0
 """After so long a link that goes on being sent is written down once more."""
-GROUND_SECONDS = 10.0
-AT_ONCE = 16
+CONTEXT_SECONDS = 10.0
+BATCH = 16
 """So many mails are dressed before others have their turn."""
-LARGE_CHARACTERS = 256 * 1024
+MIN_THREAD_CHARACTERS = 256 * 1024
 """Words of a mail from which on it is dressed in a thread, where it holds up nobody else's."""
 
 
@@ -105,7 +105,7 @@ class TrackingInjector:
         missing = [
             each
             for each in wanted
-            if each not in self._grounds or now - self._grounds[each][1] > GROUND_SECONDS
+            if each not in self._grounds or now - self._grounds[each][1] > CONTEXT_SECONDS
         ]
         if missing:
             for found in await store.read_projects(conn, missing):
@@ -137,11 +137,11 @@ class TrackingInjector:
         gaps: Counter[tuple[UUID, Gap]] = Counter()
         made: list[Injection | str] = []
         for number, mail in enumerate(mails):
-            if number % AT_ONCE == AT_ONCE - 1:
+            if number % BATCH == BATCH - 1:
                 await asyncio.sleep(0)
             try:
                 ground = grounds[mail.project_id]
-                if _characters(mail.said) < LARGE_CHARACTERS:
+                if _characters(mail.said) < MIN_THREAD_CHARACTERS:
                     dress = self._dressed(mail, ground, links)
                 else:
                     dress = await asyncio.to_thread(self._dressed, mail, ground, links)
@@ -205,7 +205,9 @@ class TrackingInjector:
                 return self._patterns[key]
             self._patterns[key] = made
             self._pattern_bytes += made.size
-            while len(self._patterns) > KEPT_PATTERNS or self._pattern_bytes > KEPT_PATTERN_BYTES:
+            while (
+                len(self._patterns) > MAX_CACHED_PATTERNS or self._pattern_bytes > MAX_PATTERN_BYTES
+            ):
                 _, oldest = self._patterns.popitem(last=False)
                 self._pattern_bytes -= oldest.size
         return made
@@ -215,7 +217,7 @@ class TrackingInjector:
         fresh = [
             TrackedLink(project_id, link, url)
             for (project_id, link), url in links.items()
-            if now - self._known.get((project_id, link), -LINKS_SECONDS) >= LINKS_SECONDS
+            if now - self._known.get((project_id, link), -KNOWN_LINK_SECONDS) >= KNOWN_LINK_SECONDS
         ]
         if not fresh:
             return
@@ -223,7 +225,7 @@ class TrackingInjector:
         for each in fresh:
             self._known[each.project_id, each.link] = now
             self._known.move_to_end((each.project_id, each.link))
-        while len(self._known) > KEPT_LINKS:
+        while len(self._known) > MAX_KNOWN_LINKS:
             self._known.popitem(last=False)
 
 

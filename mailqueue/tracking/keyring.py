@@ -22,7 +22,7 @@ from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.sealing import Place
 
-MOST_KEPT = 10_000
+MAX_CACHED_PROJECTS = 10_000
 FRESH_SECONDS = 600.0
 """After so long whoever makes tokens looks whether the project has a new key."""
 
@@ -97,7 +97,7 @@ class Keyring:
         self._by_project[project_id] = seals, time.monotonic()
         self._by_project.move_to_end(project_id)
         self._by_key.update((key.id, seals) for key in keys)
-        while len(self._by_project) > MOST_KEPT:
+        while len(self._by_project) > MAX_CACHED_PROJECTS:
             _, (oldest, _) = self._by_project.popitem(last=False)
             self._by_key = {id_: one for id_, one in self._by_key.items() if one is not oldest}
         return seals

@@ -19,7 +19,7 @@ from mailqueue.tracking.urls import PATHS
 
 _NONCE = 20
 _DIGITS = 4
-MOST_LINKS = 10**_DIGITS - 8
+MAX_LINKS = 10**_DIGITS - 8
 """Of one mail; those behind them are left as they are."""
 _SHORT, _LONG = 54, 70  # characters of a token, without and with a link
 _FILL = {_SHORT: "x", _LONG: "y"}
@@ -138,7 +138,7 @@ class InjectionPattern:
 
         def lead(url: str) -> str:
             link = self._seals.link_of(url)
-            if link not in self.links and len(self.links) >= MOST_LINKS:
+            if link not in self.links and len(self.links) >= MAX_LINKS:
                 return url
             self.links[link] = url
             return place(TokenKind.CLICK, link)

@@ -17,7 +17,7 @@ from mailqueue.tracking.tokens import KEY_ID_BYTES, Seals
 PREFIX = "bounces+"
 GOOD_FOR = timedelta(days=60)
 """So long after a mail was sent its return path proves something: servers give up within days."""
-MOST_RECIPIENT = 255
+MAX_RECIPIENT = 255
 MAC_BYTES = 10
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PLAIN_BYTES = 16 + 1 + 2
@@ -46,7 +46,7 @@ class ReturnPath:
 
 def return_path(seals: Seals, *, email_id: UUID, recipient: int, now: datetime) -> str:
     """Return the part before the @ of the address bounces of a mail come back to."""
-    place = recipient if 0 <= recipient <= MOST_RECIPIENT else 0
+    place = recipient if 0 <= recipient <= MAX_RECIPIENT else 0
     plain = b"%b%c%b" % (email_id.bytes, place, _day(now).to_bytes(2))
     head, mac = seals.sign(plain)
     octets = head + plain + mac[:MAC_BYTES]

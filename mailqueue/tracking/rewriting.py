@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from mailqueue.tracking.urls import PATHS
 
-LONGEST_URL = 8192
+MAX_URL_CHARACTERS = 8192
 OPTION = "data-track"
 _LINKS = "a[href], area[href]"
 _OPTED = f"[{OPTION}]"
@@ -23,7 +23,7 @@ _AMP = re.compile(r"<html\b[^<>]*(?:\u26a14email|amp4email)", re.IGNORECASE)
 _ENDS = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
 _SCRIPT = re.compile(r"</(?:script|style|textarea|title)\b", re.IGNORECASE)
 
-_MOST_ENDS = 1_000
+_MAX_END_TAGS = 1_000
 """Ends of a document that are looked at, from behind: one has two."""
 
 Lead = Callable[[str], str]
@@ -74,7 +74,7 @@ def web_address(href: object) -> str | None:
 @lru_cache(maxsize=4096)  # mails from one template have the same links
 def _web_address(href: str) -> str | None:
     url = href.strip(_EDGES).translate(_INNER)
-    if not _WEB.match(url) or len(url) > LONGEST_URL:
+    if not _WEB.match(url) or len(url) > MAX_URL_CHARACTERS:
         return None
     try:
         parts = urlsplit(url)
@@ -99,7 +99,7 @@ def with_at_end(html: str, markup: str) -> str:
         return html[:place] + markup + html[place:]  # as nearly every document ends
     last_script = max((found.start() for found in _SCRIPT.finditer(html)), default=-1)
     place = opened = closed = seen = len(html)  # where the first comment behind begins, or ends
-    for found in reversed(deque(_ENDS.finditer(html), maxlen=_MOST_ENDS)):
+    for found in reversed(deque(_ENDS.finditer(html), maxlen=_MAX_END_TAGS)):
         end = found.end()
         if (at := html.find("<!--", end, seen + 3)) >= 0:
             opened = at

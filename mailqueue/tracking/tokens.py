@@ -21,10 +21,10 @@ from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 SECRET_BYTES = 32
 LINK_BYTES = 12
 KEY_ID_BYTES = 5
-MOST_KEY_ID = 2 ** (8 * KEY_ID_BYTES) - 1
+MAX_KEY_ID = 2 ** (8 * KEY_ID_BYTES) - 1
 _PLAIN_BYTES = 1 + 16 + 2
-_SHORTEST = KEY_ID_BYTES + 16 + _PLAIN_BYTES
-_LONGEST = _SHORTEST + LINK_BYTES
+_MIN_TOKEN_BYTES = KEY_ID_BYTES + 16 + _PLAIN_BYTES
+_MAX_TOKEN_BYTES = _MIN_TOKEN_BYTES + LINK_BYTES
 _PADDING = {0: "", 2: "==", 3: "="}
 
 
@@ -159,7 +159,7 @@ def _octets(text: str) -> bytes:
         raise InvalidToken from None
     # One spelling each: the decoder ignores characters outside its alphabet, and spare bits.
     spelled = str(urlsafe_b64encode(octets).rstrip(b"="), "ascii")
-    if not _SHORTEST <= len(octets) <= _LONGEST or spelled != text:
+    if not _MIN_TOKEN_BYTES <= len(octets) <= _MAX_TOKEN_BYTES or spelled != text:
         raise InvalidToken
     return octets
 

@@ -20,7 +20,13 @@ from mailqueue.smtp.server.handler import (
 from mailqueue.smtp.server.listener import smtp_server
 from mailqueue.trap.access import is_password, require_password
 from mailqueue.trap.collector import Collector, collector
-from mailqueue.trap.simulator import BEHAVIOUR_BY_NAME, USUAL, Behaviour, behaviour_for, name_of
+from mailqueue.trap.simulator import (
+    BEHAVIOUR_BY_NAME,
+    DEFAULT_BEHAVIOUR,
+    Behaviour,
+    behaviour_for,
+    name_of,
+)
 from mailqueue.trap.summary import caught
 
 CAUGHT = Answer(250, "2.0.0", "caught")
@@ -35,7 +41,7 @@ class TrapHandler:
 
     def check_recipient(self, address: str) -> Answer | None:
         """Refuse the simulator addresses that refuse."""
-        return self.behaviours.get(name_of(address), USUAL).at_recipient
+        return self.behaviours.get(name_of(address), DEFAULT_BEHAVIOUR).at_recipient
 
     async def accept(self, envelope: Received, raw: bytes) -> Answer | None:
         """Keep a message and say so once it is committed."""

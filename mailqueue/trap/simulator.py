@@ -24,7 +24,7 @@ class Behaviour:
     hangs_up: bool = False  # kept, and never answered: after the wait the connection ends
 
 
-USUAL = Behaviour()
+DEFAULT_BEHAVIOUR = Behaviour()
 
 # Where one message has several of them, the first of this list decides.
 BEHAVIOUR_BY_NAME: Mapping[str, Behaviour] = MappingProxyType(
@@ -48,4 +48,4 @@ def name_of(address: str) -> str:
 def behaviour_for(addresses: Iterable[str], behaviours: Mapping[str, Behaviour]) -> Behaviour:
     """Return the behaviour that decides about a message to these addresses."""
     names = {name_of(address) for address in addresses}
-    return next((behaviours[name] for name in behaviours if name in names), USUAL)
+    return next((behaviours[name] for name in behaviours if name in names), DEFAULT_BEHAVIOUR)

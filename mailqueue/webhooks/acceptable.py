@@ -12,10 +12,10 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.core.outbound_guard import normal_host
 from mailqueue.webhooks.model import EventType
 
-MOST_URL = 2000
-MOST_DESCRIPTION = 500
+MAX_URL_CHARACTERS = 2000
+MAX_DESCRIPTION_CHARACTERS = 500
 # Below 1024 only the usual two. Above, ports of services that could take a request for theirs.
-_USUAL_PORTS = frozenset({80, 443})
+_DEFAULT_PORTS = frozenset({80, 443})
 _REFUSED_PORTS = frozenset(
     {1080, 1433, 1521, 1719, 1720, 1723, 2049, 2375, 2376, 2379, 3128, 3306, 3389, 3659, 4045}
     | {4190, 5060, 5061, 5432, 5433, 6000, 6379, 6432, 6566, 6665, 6666, 6667, 6668, 6669, 6679}
@@ -30,8 +30,8 @@ def url_of(text: str, *, may_be_plain: bool) -> str:
     Raises:
         InvalidField: it is no address an endpoint may have; says why.
     """
-    if len(text) > MOST_URL:
-        raise InvalidField("url", f"must have at most {MOST_URL} characters")
+    if len(text) > MAX_URL_CHARACTERS:
+        raise InvalidField("url", f"must have at most {MAX_URL_CHARACTERS} characters")
     if not text.isascii() or not text.isprintable() or re.search(r'[\s\\"<>`{}|^]', text):
         raise InvalidField("url", "holds characters that a URL has only in their %-encoded form")
     try:
@@ -54,7 +54,7 @@ def url_of(text: str, *, may_be_plain: bool) -> str:
 
 
 def _is_low(port: int) -> bool:
-    return port < 1024 and port not in _USUAL_PORTS
+    return port < 1024 and port not in _DEFAULT_PORTS
 
 
 def event_types_of(given: Sequence[str]) -> list[str]:
@@ -79,8 +79,10 @@ def description_of(text: str | None) -> str | None:
     """
     if not text:
         return None
-    if len(text) > MOST_DESCRIPTION:
-        raise InvalidField("description", f"must have at most {MOST_DESCRIPTION} characters")
+    if len(text) > MAX_DESCRIPTION_CHARACTERS:
+        raise InvalidField(
+            "description", f"must have at most {MAX_DESCRIPTION_CHARACTERS} characters"
+        )
     if _UNSEEN.search(text):
         raise InvalidField("description", "must not hold control characters")
     return text

@@ -17,8 +17,8 @@ from mailqueue.webhooks.model import (
 )
 from mailqueue.webhooks.store import deliveries as store
 
-MOST_LISTED = 1000
-MOST_RETRIED = 10_000
+MAX_PAGE_ROWS = 1000
+MAX_RETRIED = 10_000
 EVERYTHING = DeliveryFilter()
 NOT_DELIVERED = (DeliveryStatus.FAILED, DeliveryStatus.CANCELLED)
 
@@ -38,8 +38,8 @@ async def list_page(
         NotFound: the project has no such webhook.
         InvalidField: the limit, the status or the type is none.
     """
-    if not 1 <= limit <= MOST_LISTED:
-        raise InvalidField("limit", f"must be 1 to {MOST_LISTED}, got {limit}")
+    if not 1 <= limit <= MAX_PAGE_ROWS:
+        raise InvalidField("limit", f"must be 1 to {MAX_PAGE_ROWS}, got {limit}")
     if wanted.status is not None and wanted.status not in set(DeliveryStatus):
         raise InvalidField("status", f"must be one of {', '.join(DeliveryStatus)}")
     await endpoints.find(conn, project_id, webhook_id)
@@ -103,7 +103,7 @@ async def retry_many(
     until: datetime | None,
     statuses: Sequence[str] = NOT_DELIVERED,
     types: Sequence[str] | None = None,
-    most: int = MOST_RETRIED,
+    most: int = MAX_RETRIED,
     by: str,
 ) -> int:
     """Deliver again what was told in a time and ended so; return their number, at most 10,000 at
@@ -123,8 +123,8 @@ async def retry_many(
             raise InvalidField("types", f"there is no type {one[:100]!r}")
     if since is not None and until is not None and until <= since:
         raise InvalidField("until", "must be after since")
-    if not 1 <= most <= MOST_RETRIED:
-        raise InvalidField("limit", f"must be 1 to {MOST_RETRIED}, got {most}")
+    if not 1 <= most <= MAX_RETRIED:
+        raise InvalidField("limit", f"must be 1 to {MAX_RETRIED}, got {most}")
     if not (await endpoints.find(conn, project_id, webhook_id)).is_enabled:
         raise Conflict("the webhook is disabled: enable it first")
     return await store.retry(

@@ -15,11 +15,11 @@ from mailqueue.webhooks.concurrency import CallSlots
 from mailqueue.webhooks.model import ClaimedDelivery, DeliveryOutcome, SettledDelivery
 
 FIRST_CALLS = 1
-MOST_CALLS = 32
+MAX_CALLS = 32
 """Calls of one endpoint at once; it begins with one, and each good answer is worth another."""
 WAITING_PER_CALL = 4
 """So many deliveries are held for each call that may be made."""
-MOST_AGE_SECONDS = 30.0
+MAX_WAIT_SECONDS = 30.0
 """What waited so long here goes back: its lease would be over before its answer is written."""
 
 log = get_logger(__name__)
@@ -128,7 +128,7 @@ class EndpointDispatcher:
         """Call for one delivery after the other, while the endpoint is worth this many calls."""
         was_stranger = self._is_stranger
         while True:
-            if self._desk.now() - claimed_at > MOST_AGE_SECONDS:
+            if self._desk.now() - claimed_at > MAX_WAIT_SECONDS:
                 self._desk.settle(_deferred(claim, "it waited too long for its turn"))
             else:
                 await self._deliver(claim)
@@ -178,7 +178,7 @@ class EndpointDispatcher:
     def _learn(self, *, is_good: bool) -> None:
         """Be worth one call more with each good answer; a bad one is from a stranger again."""
         if is_good:
-            self._worth = min(MOST_CALLS, self._worth + 1)
+            self._worth = min(MAX_CALLS, self._worth + 1)
             self._is_stranger = False
             self.start()
         else:

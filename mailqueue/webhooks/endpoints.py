@@ -15,10 +15,10 @@ from mailqueue.webhooks.model import WebhookKeys, WebhookRow, WithSecret
 from mailqueue.webhooks.signing import new_secret, secret_of
 from mailqueue.webhooks.store import endpoints as endpoints_store
 
-MOST_OF_PROJECT = 50
-MOST_LISTED = 1000
-USUAL_OVERLAP = timedelta(hours=24)
-LONGEST_OVERLAP = timedelta(days=30)
+MAX_WEBHOOKS = 50
+MAX_PAGE_ROWS = 1000
+DEFAULT_OVERLAP = timedelta(hours=24)
+MAX_OVERLAP = timedelta(days=30)
 
 
 async def add(
@@ -44,8 +44,8 @@ async def add(
     types, words = event_types_of(event_types), description_of(description)
     chosen = new_secret() if secret is None else secret_of(secret)
     async with conn.transaction():
-        if await endpoints_store.count(conn, project_id) >= MOST_OF_PROJECT:
-            raise Conflict(f"a project may have {MOST_OF_PROJECT} webhooks: remove one first")
+        if await endpoints_store.count(conn, project_id) >= MAX_WEBHOOKS:
+            raise Conflict(f"a project may have {MAX_WEBHOOKS} webhooks: remove one first")
         webhook_id = new_id()
         sealed = await _sealed(conn, project_id, webhook_id, chosen, master=master)
         await endpoints_store.add(
@@ -98,8 +98,8 @@ async def list_page(
     Raises:
         InvalidField: the limit is none.
     """
-    if not 1 <= limit <= MOST_LISTED:
-        raise InvalidField("limit", f"must be 1 to {MOST_LISTED}, got {limit}")
+    if not 1 <= limit <= MAX_PAGE_ROWS:
+        raise InvalidField("limit", f"must be 1 to {MAX_PAGE_ROWS}, got {limit}")
     return await endpoints_store.list_page(conn, project_id=project_id, after=after, limit=limit)
 
 
@@ -175,7 +175,7 @@ async def rotate(
         Conflict: there is no master key to seal with.
         Locked: the project's own key has to allow it.
     """
-    if not timedelta(0) <= overlap <= LONGEST_OVERLAP:
+    if not timedelta(0) <= overlap <= MAX_OVERLAP:
         raise InvalidField("overlap_hours", "must be from 0 hours to 30 days")
     chosen = new_secret() if secret is None else secret_of(secret)
     async with conn.transaction():

@@ -3,7 +3,7 @@
 from mailqueue.ports.webhook import Posted
 from mailqueue.webhooks.model import DeliveryOutcome
 
-MOST_KEPT_BYTES = 4096
+MAX_RESPONSE_BYTES = 4096
 """So much of an answer's body is kept."""
 _GONE = 410
 _PAUSES = frozenset({429, 503})
@@ -41,5 +41,5 @@ def kept_of(posted: Posted) -> str | None:
     """Return what is kept of the answer's body, as text that PostgreSQL can store."""
     if posted.status is None:
         return None
-    text = posted.body[:MOST_KEPT_BYTES].decode("utf-8", "replace")
-    return text.replace("\0", "\ufffd").encode()[:MOST_KEPT_BYTES].decode("utf-8", "ignore")
+    text = posted.body[:MAX_RESPONSE_BYTES].decode("utf-8", "replace")
+    return text.replace("\0", "\ufffd").encode()[:MAX_RESPONSE_BYTES].decode("utf-8", "ignore")

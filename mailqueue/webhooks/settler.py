@@ -12,7 +12,7 @@ from mailqueue.telemetry.log import get_logger
 from mailqueue.webhooks.model import SettledDelivery
 from mailqueue.webhooks.store import deliveries as deliveries_store
 
-MOST_AT_ONCE = 500
+MAX_GROUP = 500
 LINGER_SECONDS = 0.02
 """So long an outcome waits for others: a commit costs as much as some ten of them."""
 
@@ -41,7 +41,7 @@ class DeliverySettler:
         self._done.append(done)
         self._is_idle.clear()
         self._is_due.set()
-        if len(self._done) >= MOST_AT_ONCE:
+        if len(self._done) >= MAX_GROUP:
             self._is_full.set()
         return self.written + self._writing + len(self._done)
 
@@ -59,8 +59,8 @@ class DeliverySettler:
             await self._write()
 
     async def _write(self) -> None:
-        group = [self._done.popleft() for _ in range(min(MOST_AT_ONCE, len(self._done)))]
-        if len(self._done) < MOST_AT_ONCE:
+        group = [self._done.popleft() for _ in range(min(MAX_GROUP, len(self._done)))]
+        if len(self._done) < MAX_GROUP:
             self._is_full.clear()
         if not self._done:
             self._is_due.clear()

@@ -15,7 +15,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.ports.webhook import Headers
 
 PREFIX = "whsec_"
-FEWEST_BYTES, MOST_BYTES = 24, 64
+MIN_SECRET_BYTES, MAX_SECRET_BYTES = 24, 64
 _NEW_BYTES = 32
 HIDDEN = frozenset({"webhook-signature", "x-mailqueue-signature"})
 """Headers that the log leaves out."""
@@ -36,8 +36,9 @@ def secret_of(text: str) -> Secret:
         octets = len(_decoded(text))
     except (ValueError, binascii.Error):
         octets = 0
-    if not text.startswith(PREFIX) or not FEWEST_BYTES <= octets <= MOST_BYTES:
-        why = f"must be {PREFIX} and the base64 of {FEWEST_BYTES} to {MOST_BYTES} random bytes"
+    if not text.startswith(PREFIX) or not MIN_SECRET_BYTES <= octets <= MAX_SECRET_BYTES:
+        size = f"{MIN_SECRET_BYTES} to {MAX_SECRET_BYTES}"
+        why = f"must be {PREFIX} and the base64 of {size} random bytes"
         raise InvalidField("secret", why)
     return Secret(text)
 

@@ -17,7 +17,7 @@ from mailqueue.webhooks.model import WebhookKeys
 from mailqueue.webhooks.signing import key_of
 from mailqueue.webhooks.store import endpoints as endpoints_store
 
-BELIEVED_SECONDS = 60.0
+CACHE_SECONDS = 60.0
 """So long an opened secret is used: a project that locks its secrets is heard within a minute."""
 _LOCKED_WAIT = timedelta(minutes=1)
 _FAULT_WAIT = timedelta(minutes=5)

@@ -28,21 +28,21 @@ from mailqueue.webhooks.dispatcher import (
 from mailqueue.webhooks.model import ClaimedDelivery
 from mailqueue.webhooks.settler import DeliverySettler
 from mailqueue.webhooks.store import deliveries as deliveries_store
-from mailqueue.webhooks.targets import BELIEVED_SECONDS, EndpointTargets
+from mailqueue.webhooks.targets import CACHE_SECONDS, EndpointTargets
 
 LEASE = timedelta(seconds=60)
 """Longer than a delivery waits here and is called for together, and than its outcome takes."""
 BATCH = 500
-MOST_UNSETTLED = 2000
+MAX_UNSETTLED = 2000
 """Outcomes that wait for the database; above it nothing new is claimed."""
-QUICK_SECONDS, IDLE_SECONDS = 0.05, 1.0
+MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.05, 1.0
 """Nobody rings: with nothing to do it looks again after the one, ever later up to the other."""
 TIDY_SECONDS = 5.0
 TIDY_ROWS = 5000
 DRAIN_SECONDS = 20.0
 FORGET_SECONDS = 120.0
 """An endpoint that was told nothing for so long is a stranger again."""
-AGAIN_SECONDS = 5.0
+RETRY_SECONDS = 5.0
 
 log = get_logger(__name__)
 
@@ -135,7 +135,7 @@ class WebhookWorker:
 
     async def _find_ways(self, claims: Sequence[ClaimedDelivery]) -> None:
         """See to it that each has a lane that knows the way as it is now."""
-        oldest = self._desk.now() - BELIEVED_SECONDS
+        oldest = self._desk.now() - CACHE_SECONDS
         stale = set()
         for claim in claims:
             lane = self._lanes.get(claim.webhook_id)
@@ -151,23 +151,23 @@ class WebhookWorker:
                 lane.way = way
 
     async def _claim_forever(self) -> None:
-        pause = QUICK_SECONDS
+        pause = MIN_POLL_SECONDS
         while True:
             self._has_room.clear()
-            count = await self.turn() if len(self._ledger) < MOST_UNSETTLED else 0
+            count = await self.turn() if len(self._ledger) < MAX_UNSETTLED else 0
             self._start_waiting()
             if count:
-                pause = QUICK_SECONDS
+                pause = MIN_POLL_SECONDS
             if count >= BATCH // 2:
                 continue
             # Who answers makes room: then there may be more to claim.
             is_busy = any(not lane.is_idle for lane in self._lanes.values())
-            longest = QUICK_SECONDS if is_busy or count else pause
+            longest = MIN_POLL_SECONDS if is_busy or count else pause
             with suppress(TimeoutError):
                 async with asyncio.timeout(longest):
                     await self._has_room.wait()
             if not is_busy:
-                pause = min(IDLE_SECONDS, pause * 1.5)
+                pause = min(MAX_POLL_SECONDS, pause * 1.5)
 
     def _start_waiting(self) -> None:
         """Begin calls that found no place before, in no order: none is always last."""
@@ -223,7 +223,7 @@ async def _keep(database: DatabaseSettings, tools: WebhookTools, stop: asyncio.E
         except Exception:  # whatever it is, it is in the log, and the rest of us goes on
             log.exception("webhooks.failed")
             with suppress(TimeoutError):
-                async with asyncio.timeout(AGAIN_SECONDS):
+                async with asyncio.timeout(RETRY_SECONDS):
                     await stop.wait()
 
 

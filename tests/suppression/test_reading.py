@@ -12,7 +12,7 @@ from mailqueue.contract.suppression import BadLine, SuppressionReason
 from mailqueue.core.address import parse_address
 from mailqueue.core.errors import InvalidField
 from mailqueue.suppression.lists.formula import harmless, plain
-from mailqueue.suppression.lists.json_list import MOST_CHARACTERS
+from mailqueue.suppression.lists.json_list import MAX_ELEMENT_CHARACTERS
 from mailqueue.suppression.lists.reading import read_lines
 from mailqueue.suppression.model import ListLine
 
@@ -73,7 +73,7 @@ def test_every_shape_of_list_is_read(content: str, expected: list[str]) -> None:
         ('["ann@example.com", {]', "element 2 is no JSON"),
         ("[" * 100_000, "element 1 is no JSON"),
         ('{"email": "ann@example.com"} nonsense', "element 2 is no JSON"),
-        ('["' + "x" * (2 * MOST_CHARACTERS) + '"]', "element 1 is"),
+        ('["' + "x" * (2 * MAX_ELEMENT_CHARACTERS) + '"]', "element 1 is"),
     ],
 )
 def test_what_is_no_list_is_refused_with_the_place(content: str | bytes, why: str) -> None:

@@ -9,7 +9,12 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.mime.skeleton import Content
 from mailqueue.settings.tracking import TrackingSettings
-from mailqueue.tracking.injector import LARGE_CHARACTERS, Injection, TrackingInjector, UntrackedMail
+from mailqueue.tracking.injector import (
+    MIN_THREAD_CHARACTERS,
+    Injection,
+    TrackingInjector,
+    UntrackedMail,
+)
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.pattern import InjectionContext, TrackingOptions
 
@@ -39,7 +44,7 @@ def marketing(project: UUID, html: str) -> UntrackedMail:
 async def test_a_large_mail_is_dressed_in_a_thread_and_a_small_one_is_not() -> None:
     """Isolate: while one mail is dressed the worker goes on with others."""
     project, dresser = uuid4(), Watched()
-    mails = [marketing(project, "<p>" + "x" * size) for size in (10, LARGE_CHARACTERS)]
+    mails = [marketing(project, "<p>" + "x" * size) for size in (10, MIN_THREAD_CHARACTERS)]
 
     made = await dresser.dressed(NOBODY, mails, {project: GROUND}, keeps_links=False)
 

@@ -13,7 +13,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.webhooks import endpoints
-from mailqueue.webhooks.dispatcher import MOST_CALLS
+from mailqueue.webhooks.dispatcher import MAX_CALLS
 from mailqueue.webhooks.store import deliveries as deliveries_store
 from mailqueue.webhooks.worker import WebhookWorker
 from tests import make
@@ -68,7 +68,7 @@ async def test_every_event_arrives_once_and_is_signed(db: Conn, database: Databa
 
     ids = [one.headers["webhook-id"] for one in server.requests]
     assert len(ids) == len(set(ids)) == 60
-    assert server.connections <= MOST_CALLS
+    assert server.connections <= MAX_CALLS
     for one in server.requests:
         headers = dict(one.headers)
         event = standardwebhooks.Webhook(SECRET).verify(one.body.decode(), headers)
@@ -198,7 +198,7 @@ async def test_while_a_secret_is_replaced_both_sign_and_the_worker_hears_of_it(
                 project,
                 hook,
                 secret=None,
-                overlap=endpoints.USUAL_OVERLAP,
+                overlap=endpoints.DEFAULT_OVERLAP,
                 master=master(),
                 by="tests",
             )

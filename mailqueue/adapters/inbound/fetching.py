@@ -10,7 +10,7 @@ from mailqueue.core.errors import Unavailable
 from mailqueue.core.verdict import Rejected
 from mailqueue.smtp.client.trust import system_trust
 
-MOST_BYTES = 64 * 1024
+MAX_BYTES = 64 * 1024
 TIMEOUTS = HttpTimeouts(connect_s=5.0, read_s=5.0, call_s=10.0)
 
 
@@ -41,6 +41,6 @@ def fetcher(
             raise Unavailable(f"cannot fetch from {site.host}: {answer.detail}")
         if answer.status >= 500 or answer.status == 429:
             raise Unavailable(f"cannot fetch from {site.host}: it answers {answer.status}")
-        return answer.body if answer.is_success and len(answer.body) <= MOST_BYTES else None
+        return answer.body if answer.is_success and len(answer.body) <= MAX_BYTES else None
 
     return fetch

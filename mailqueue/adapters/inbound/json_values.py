@@ -19,12 +19,12 @@ from mailqueue.ports.inbound import BadEvent
 
 Json = Mapping[str, Any]
 
-MOST_TEXT = 1_000
-MOST_ADDRESS = 320
-MOST_URL = 2_000
-MOST_ELEMENTS = 20_000
-MOST_RECIPIENTS = 100
-_EPOCH_MOST = 4_102_444_800  # 2100: what is later counts milliseconds
+MAX_TEXT_CHARACTERS = 1_000
+MAX_ADDRESS_CHARACTERS = 320
+MAX_URL_CHARACTERS = 2_000
+MAX_ELEMENTS = 20_000
+MAX_RECIPIENTS = 100
+_MAX_EPOCH_SECONDS = 4_102_444_800  # 2100: what is later counts milliseconds
 _FRACTION = re.compile(r"([.,]\d{6})\d+")
 _UUID = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 
@@ -51,13 +51,13 @@ def elements_of(octets: bytes) -> Sequence[Json | BadEvent]:
     """
     found = loaded(octets)
     if isinstance(found, list):
-        return [_object(one) for one in found[:MOST_ELEMENTS]] + _cut(len(found))
+        return [_object(one) for one in found[:MAX_ELEMENTS]] + _cut(len(found))
     if found is not None:
         return [_object(found)]
     pieces = list(_pieces(octets))
     if not pieces:
         return [BadEvent("it is not JSON")]
-    return [_object(loaded(one)) for one in pieces[:MOST_ELEMENTS]] + _cut(len(pieces))
+    return [_object(loaded(one)) for one in pieces[:MAX_ELEMENTS]] + _cut(len(pieces))
 
 
 def _object(value: Any) -> Json | BadEvent:
@@ -67,9 +67,9 @@ def _object(value: Any) -> Json | BadEvent:
 
 
 def _cut(count: int) -> list[Json | BadEvent]:
-    if count <= MOST_ELEMENTS:
+    if count <= MAX_ELEMENTS:
         return []
-    return [BadEvent(f"{count - MOST_ELEMENTS} elements beyond {MOST_ELEMENTS}")]
+    return [BadEvent(f"{count - MAX_ELEMENTS} elements beyond {MAX_ELEMENTS}")]
 
 
 def _pieces(octets: bytes) -> Iterator[bytes]:
@@ -104,7 +104,7 @@ def part(value: Any, *path: str) -> Any:
     return value
 
 
-def text(value: Any, most: int = MOST_TEXT) -> str | None:
+def text(value: Any, most: int = MAX_TEXT_CHARACTERS) -> str | None:
     """Return a text or a number as text, cut; None for anything else, and for nothing."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
@@ -116,18 +116,18 @@ def text(value: Any, most: int = MOST_TEXT) -> str | None:
 
 def address(value: Any) -> str | None:
     """Return an address, out of its brackets; None for what has no @ or is too long."""
-    found = text(value, MOST_TEXT)
+    found = text(value, MAX_TEXT_CHARACTERS)
     if found is None or "@" not in found:
         return None
     if found.endswith(">") and "<" in found:
         found = found[found.rindex("<") + 1 : -1].strip()
-    return found if 3 <= len(found) <= MOST_ADDRESS else None
+    return found if 3 <= len(found) <= MAX_ADDRESS_CHARACTERS else None
 
 
 def texts(value: Any) -> list[str]:
     """Return a text or a list of texts as a list."""
     several = value if isinstance(value, list) else [value]
-    return [one for each in several[:MOST_RECIPIENTS] if (one := text(each)) is not None]
+    return [one for each in several[:MAX_RECIPIENTS] if (one := text(each)) is not None]
 
 
 def mail_id(value: Any) -> UUID | None:
@@ -155,7 +155,7 @@ def instant(value: Any) -> datetime | None:
             return None
     if not isinstance(value, int | float) or value - value != 0 or not 0 < value < 1e14:
         return None
-    seconds = value / 1000 if value > _EPOCH_MOST else value
+    seconds = value / 1000 if value > _MAX_EPOCH_SECONDS else value
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
 
 

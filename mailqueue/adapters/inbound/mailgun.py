@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from mailqueue.adapters.inbound.json_values import (
-    MOST_URL,
+    MAX_URL_CHARACTERS,
     Json,
     address,
     instant,
@@ -202,7 +202,7 @@ def _data(said: Json) -> Json:
     return known(
         severity=text(said.get("severity"), 50),
         reason=text(said.get("reason"), 100),
-        url=text(said.get("url"), MOST_URL),
+        url=text(said.get("url"), MAX_URL_CHARACTERS),
         ip=network(said.get("ip")),
         user_agent=text(part(said, "client-info", "user-agent"), 300),
         is_delayed=True if part(said, "flags", "is-delayed-bounce") is True else None,

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from mailqueue.adapters.inbound.json_values import (
-    MOST_URL,
+    MAX_URL_CHARACTERS,
     Json,
     address,
     instant,
@@ -172,7 +172,7 @@ def _data(record: str, said: Json) -> dict[str, Any]:
     return known(
         bounce_type=text(said.get("Type"), 100),
         stream=text(said.get("MessageStream"), 100),
-        url=text(said.get("OriginalLink"), MOST_URL),
+        url=text(said.get("OriginalLink"), MAX_URL_CHARACTERS),
         user_agent=text(said.get("UserAgent"), 300),
         ip=network(part(said, "Geo", "IP")),
         is_first=said.get("FirstOpen") if isinstance(said.get("FirstOpen"), bool) else None,

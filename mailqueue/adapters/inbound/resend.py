@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from mailqueue.adapters.inbound.json_values import (
-    MOST_URL,
+    MAX_URL_CHARACTERS,
     Json,
     address,
     instant,
@@ -36,7 +36,7 @@ from mailqueue.ports.inbound import (
 )
 
 WINDOW = timedelta(minutes=5)
-MOST_SIGNATURES = 20
+MAX_SIGNATURES = 20
 PREFIX = "whsec_"
 
 TYPE_BY_EVENT: Mapping[str, str] = {
@@ -84,7 +84,7 @@ class ResendEvents:
             if (key := _key(secret))
         ]
         is_signed = False
-        for one in headers.get(f"{name}-signature", "").split(" ")[:MOST_SIGNATURES]:
+        for one in headers.get(f"{name}-signature", "").split(" ")[:MAX_SIGNATURES]:
             version, _, given = one.partition(",")
             is_signed |= version == "v1" and is_one_of(given, right)
         return Verified(message_id) if is_signed else Refused("its signature is wrong")
@@ -188,7 +188,7 @@ def _data(data: Json) -> dict[str, Any]:
     return known(
         bounce_type=text(part(data, "bounce", "type"), 50),
         bounce_sub_type=text(part(data, "bounce", "subType"), 50),
-        url=text(part(visit, "link"), MOST_URL),
+        url=text(part(visit, "link"), MAX_URL_CHARACTERS),
         user_agent=text(part(visit, "userAgent"), 300),
         ip=network(part(visit, "ipAddress")),
         origin=text(data.get("origin"), 50),

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 
 from mailqueue.adapters.inbound.json_values import (
-    MOST_URL,
+    MAX_URL_CHARACTERS,
     Json,
     address,
     elements_of,
@@ -145,7 +145,7 @@ def _data(kind: str, said: Json) -> Json:
     return known(
         bounce_type=text(said.get("type"), 50) if kind == "bounce" else None,
         classification=text(said.get("bounce_classification"), 100),
-        url=text(said.get("url"), MOST_URL),
+        url=text(said.get("url"), MAX_URL_CHARACTERS),
         user_agent=text(said.get("useragent"), 300),
         ip=network(said.get("ip")) if is_visit else None,
         is_machine=True if said.get("sg_machine_open") is True else None,

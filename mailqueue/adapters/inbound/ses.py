@@ -45,7 +45,7 @@ SIGNED_BY_TYPE: Mapping[str, tuple[str, ...]] = {
 }
 OLDEST = timedelta(hours=1)
 AHEAD = timedelta(minutes=5)
-MOST_CERTIFICATES = 16
+MAX_CERTIFICATES = 16
 _HOST = re.compile(r"sns\.[a-zA-Z0-9-]{3,}\.amazonaws\.com(\.cn)?")
 _WRITTEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:?\d\d)")
 
@@ -105,7 +105,7 @@ class SesEvents:
         fetched = await self._fetch(url)
         if fetched is not None:
             self._certificates[url] = fetched
-            while len(self._certificates) > MOST_CERTIFICATES:
+            while len(self._certificates) > MAX_CERTIFICATES:
                 self._certificates.popitem(last=False)
         return fetched
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from urllib.parse import parse_qsl
 
 from mailqueue.adapters.inbound.json_values import (
-    MOST_URL,
+    MAX_URL_CHARACTERS,
     Json,
     address,
     instant,
@@ -30,7 +30,7 @@ from mailqueue.ports.inbound import (
     Verified,
 )
 
-MOST_FIELDS = 200
+MAX_FIELDS = 200
 TYPE_BY_EVENT: Mapping[str, str] = {
     "processed": Happened.SENT,
     "delivered": Happened.DELIVERED,
@@ -97,7 +97,7 @@ def _said(request: InboundRequest) -> Json:
         return found if isinstance(found, dict) else {}
     try:
         pairs = parse_qsl(
-            body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS
+            body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MAX_FIELDS
         )
     except ValueError:
         return {}
@@ -125,7 +125,8 @@ def _data(said: Json, bounce: str | None) -> Json:
         bounce_type=bounce,
         host=text(said.get("host"), 300),
         context=text(said.get("context"), 100),
-        url=text(said.get("link"), MOST_URL) or text(said.get("click_url"), MOST_URL),
+        url=text(said.get("link"), MAX_URL_CHARACTERS)
+        or text(said.get("click_url"), MAX_URL_CHARACTERS),
         user_agent=text(said.get("user-agent"), 300),
         ip=network(said.get("srchost")),
     )

@@ -5,8 +5,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mailqueue.adapters.inbound.json_values import (
-    MOST_RECIPIENTS,
-    MOST_URL,
+    MAX_RECIPIENTS,
+    MAX_URL_CHARACTERS,
     Json,
     address,
     instant,
@@ -85,7 +85,7 @@ def _header(mail: Any, wanted: str) -> str | None:
 
 
 def _several(value: Any) -> list[Any]:
-    return value[:MOST_RECIPIENTS] if isinstance(value, list) else []
+    return value[:MAX_RECIPIENTS] if isinstance(value, list) else []
 
 
 def _sent(_body: Json, mail: Json) -> list[_Told]:
@@ -150,7 +150,7 @@ def _opened(body: Json, mail: Json) -> list[_Told]:
 
 
 def _clicked(body: Json, mail: Json) -> list[_Told]:
-    data = _visit(body) | known(url=text(body.get("link"), MOST_URL))
+    data = _visit(body) | known(url=text(body.get("link"), MAX_URL_CHARACTERS))
     return [_Told(Happened.CLICKED, _only(mail), data=data)]
 
 

@@ -10,7 +10,7 @@ from mailqueue.settings.oidc import OidcSettings
 
 LEEWAY_SECONDS = 60
 """Clocks differ."""
-_LONGEST_NAME = 200
+_MAX_NAME_CHARACTERS = 200
 
 
 def fault_of(claims: dict[str, Any], wanted: OidcSettings, *, now: float) -> str | None:
@@ -20,7 +20,9 @@ def fault_of(claims: dict[str, Any], wanted: OidcSettings, *, now: float) -> str
     audience = claims.get("aud")
     if wanted.audience not in (audience if isinstance(audience, list) else [audience]):
         return "it is for another audience"
-    if not (isinstance(subject := claims.get("sub"), str) and 0 < len(subject) <= _LONGEST_NAME):
+    if not (
+        isinstance(subject := claims.get("sub"), str) and 0 < len(subject) <= _MAX_NAME_CHARACTERS
+    ):
         return "it names nobody"
     ends, begins, made = (_instant(claims, name) for name in ("exp", "nbf", "iat"))
     if ends is None or math.isnan(ends):
@@ -55,7 +57,7 @@ def called(claims: dict[str, Any]) -> str | None:
     for name in ("preferred_username", "email", "name", "client_id"):
         given = claims.get(name)
         if isinstance(given, str) and given and given.isprintable():
-            return given[:_LONGEST_NAME]
+            return given[:_MAX_NAME_CHARACTERS]
     return None
 
 

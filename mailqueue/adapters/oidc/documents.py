@@ -16,7 +16,7 @@ from mailqueue.settings.oidc import check_address
 from mailqueue.smtp.client.trust import system_trust
 
 TIMEOUTS = HttpTimeouts(connect_s=5.0, read_s=5.0, call_s=10.0)
-MOST_BYTES = 256 * 1024
+MAX_BYTES = 256 * 1024
 WELL_KNOWN = "/.well-known/openid-configuration"
 
 
@@ -77,7 +77,7 @@ class Fetcher:
             raise Unavailable(f"the issuer at {site.authority}: {answer.detail}")
         if answer.status != 200:
             raise Unavailable(f"the issuer at {site.authority} answers {answer.status}")
-        found = answer.document() if len(answer.body) <= MOST_BYTES else None
+        found = answer.document() if len(answer.body) <= MAX_BYTES else None
         if not isinstance(found, dict):
             raise Unavailable(f"the issuer at {site.authority} answers with no JSON object")
         return found

@@ -22,8 +22,8 @@ REFETCH_SECONDS = 60.0
 """An unknown key has them fetched anew no more often, whoever sends how many tokens."""
 RETRY_SECONDS = 10.0
 """The same where the last fetch failed."""
-MOST_KEYS = 50
-LEAST_RSA_BITS = 2048
+MAX_KEYS = 50
+MIN_RSA_BITS = 2048
 # RFC 7518 section 3.1, RFC 8037 section 3.1. Nothing with a shared secret, and never none.
 KINDS: dict[str, tuple[str, str | None]] = {
     "RS256": ("RSA", None),
@@ -82,8 +82,8 @@ class IssuerKeys:
             address = await self._fetcher.keys_address(self._issuer)
             said = await self._fetcher.document(address)
             found = said.get("keys")
-            if not isinstance(found, list) or len(found) > MOST_KEYS:
-                raise Unavailable(f"{address} holds no list of at most {MOST_KEYS} keys")
+            if not isinstance(found, list) or len(found) > MAX_KEYS:
+                raise Unavailable(f"{address} holds no list of at most {MAX_KEYS} keys")
         except Unavailable as exc:
             self._fault = exc
         else:
@@ -141,7 +141,7 @@ def _imported(key: dict[str, Any]) -> Key | None:
 
 def _is_strong(modulus: str) -> bool:
     octets = base64.urlsafe_b64decode(modulus + "=" * (-len(modulus) % 4))
-    return int.from_bytes(octets, "big").bit_length() >= LEAST_RSA_BITS
+    return int.from_bytes(octets, "big").bit_length() >= MIN_RSA_BITS
 
 
 def _checked_point(key: ECKey | OKPKey) -> ECKey | OKPKey:

@@ -21,7 +21,7 @@ from mailqueue.core.errors import Forbidden, Unauthorized
 from mailqueue.ports.identity import Identity
 from mailqueue.settings.oidc import OidcSettings
 
-MOST_CHARACTERS = 16 * 1024
+MAX_CHARACTERS = 16 * 1024
 _COMPACT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 # What would change how the rest is read. Where a token brings or names keys, nobody looks.
 _REFUSED = frozenset({"crit", "b64", "zip", "enc"})
@@ -65,7 +65,7 @@ class SignedTokens:
 
 def _signed_by(token: str) -> tuple[str, str | None]:
     """Return how a token says that it is signed, and by which key."""
-    if len(token) > MOST_CHARACTERS or not _COMPACT.fullmatch(token):
+    if len(token) > MAX_CHARACTERS or not _COMPACT.fullmatch(token):
         raise Unauthorized("this token is not valid")
     header = _json_of(token.partition(".")[0])
     alg = header.get("alg")

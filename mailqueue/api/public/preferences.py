@@ -19,8 +19,8 @@ from mailqueue.suppression.subscriptions.model import (
     SubscriptionState,
 )
 
-LONGEST_PAUSE = timedelta(days=366)
-USUAL_PAUSE = timedelta(days=30)
+MAX_PAUSE = timedelta(days=366)
+DEFAULT_PAUSE = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def _pause_of(text: str, *, today: date) -> datetime | None:
         day = date.fromisoformat(text)
     except ValueError:
         return None
-    if not today < day <= today + LONGEST_PAUSE:
+    if not today < day <= today + MAX_PAUSE:
         return None
     return datetime.combine(day, time(), UTC)
 
@@ -101,7 +101,7 @@ async def _shown(
             name=visit.words.name_of(one),
             description=visit.words.description_of(one),
             chosen=given.get(f"category.{one.slug}", one.state.value),
-            until=given.get(f"until.{one.slug}", _day(one, today + USUAL_PAUSE)),
+            until=given.get(f"until.{one.slug}", _day(one, today + DEFAULT_PAUSE)),
             is_faulty=form is not None and _is_faulty(given, one.slug, today=today),
         )
         for one in found.categories
@@ -117,7 +117,7 @@ async def _shown(
         has_left_all=found.has_left_all,
         is_stopped=found.is_stopped,
         first=(today + timedelta(days=1)).isoformat(),
-        last=(today + LONGEST_PAUSE).isoformat(),
+        last=(today + MAX_PAUSE).isoformat(),
         is_saved=is_saved,
     )
 

@@ -21,7 +21,7 @@ from mailqueue.tracking.tokens import Token, TokenKind
 
 GROUP_LIMITS = GroupLimits(rows=500, commits=2, waiting=20_000)
 """More callers than may wait are told to come again: they would wait longer than a browser does."""
-MOST_A_SECOND = 5
+MAX_COUNTED_PER_SECOND = 5
 """Of one token in one process; what is more is answered and not counted."""
 
 
@@ -58,7 +58,7 @@ class Repeats:
             self._second = second
             self._counts = {}
         count = self._counts[text] = self._counts.get(text, 0) + 1
-        return count > MOST_A_SECOND
+        return count > MAX_COUNTED_PER_SECOND
 
 
 class Recorder:

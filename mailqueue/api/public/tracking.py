@@ -29,7 +29,7 @@ GIF = bytes.fromhex(
 RETRY_SECONDS = 5
 _KINDS = {PATHS[kind]: kind for kind in (TokenKind.OPEN, TokenKind.CLICK)}
 _START = len(PATHS[TokenKind.OPEN])
-_LONGEST = 200
+_MAX_TOKEN_CHARACTERS = 200
 # What no address may say as it stands in a header; what is encoded already stays so.
 _SAFE = "%/:=&?~#+!$,;'@()*[]|{}^`\\\""
 _COMMON = [
@@ -100,7 +100,7 @@ class TrackingRoute(BaseRoute):
 
     async def _asked(self, scope: Scope, kind: TokenKind) -> TrackedRequest:
         text = scope["path"][_START:]
-        if len(text) > _LONGEST:
+        if len(text) > _MAX_TOKEN_CHARACTERS:
             raise InvalidToken
         seals = self._keyring.held(text) or await self._loaded(text)
         token = seals.open(text, kind)

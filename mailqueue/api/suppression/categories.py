@@ -30,7 +30,7 @@ class CategoryWords(StrictlyGiven):
     """One sentence more."""
 
 
-Translations = Annotated[dict[str, CategoryWords], Field(max_length=categories.MOST_LANGUAGES)]
+Translations = Annotated[dict[str, CategoryWords], Field(max_length=categories.MAX_LANGUAGES)]
 
 
 class CategoryChange(StrictlyGiven):

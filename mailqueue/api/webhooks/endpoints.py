@@ -98,7 +98,7 @@ async def change(call: Call) -> Webhook:
                 project_id,
                 webhook_id,
                 secret=body.secret,
-                overlap=endpoints.USUAL_OVERLAP,
+                overlap=endpoints.DEFAULT_OVERLAP,
                 master=master,
                 by=call.by,
             )

@@ -167,7 +167,7 @@ def retry(
     if as_json:
         emit({"retried": count})
     else:
-        more = "; run it again for more" if count == deliveries.MOST_RETRIED else ""
+        more = "; run it again for more" if count == deliveries.MAX_RETRIED else ""
         click.echo(f"{count} deliveries begin anew{more}")
 
 

@@ -7,7 +7,7 @@ a code says nothing, and against a code only towards the softer.
 import re
 
 from mailqueue.inbound.bounces.model import BounceReason, Cause, Fate
-from mailqueue.inbound.bounces.words import MOST_CHARACTERS, causes_in
+from mailqueue.inbound.bounces.words import MAX_CHARACTERS, causes_in
 
 # By subject and detail.
 BY_CODE: dict[str, tuple[Fate, Cause]] = {
@@ -86,7 +86,7 @@ _FOR_NOW = re.compile(r"try again|temporar|time(?:d )?out|servfail|lookup fail",
 
 def reason_of(status: str, detail: str, *, is_final: bool = True) -> BounceReason:
     """Return what became of a recipient by a status ("" where none was given) and a text."""
-    detail = detail[:MOST_CHARACTERS]
+    detail = detail[:MAX_CHARACTERS]
     code = code_of(status, detail)
     replied = REPLY.search(detail)
     group = code[:1] or (replied[1][:1] if replied else "")

@@ -12,13 +12,13 @@ from mailqueue.inbound.bounces.model import BounceKind, Fate, ParsedBounce, Repo
 from mailqueue.inbound.bounces.proof import Proof, prove
 from mailqueue.inbound.bounces.reading import read_bounce
 from mailqueue.inbound.bounces.submitted import RECIPIENT, SENDER, message_of
-from mailqueue.inbound.bounces.tree import USUAL, read_tree
+from mailqueue.inbound.bounces.tree import DEFAULT_LIMITS, read_tree
 from mailqueue.ports.inbound import BadEvent, InboundRequest, ProviderEvent
 from mailqueue.tracking.keyring import Keyring
 
 TOLD_OF = ("Delivered-To", "X-Original-To", "Envelope-To", "X-Envelope-To", "To")
 """Fields in which servers write down whom a message was for."""
-MOST_DETAIL = 1_000
+MAX_DETAIL_CHARACTERS = 1_000
 
 TYPE_BY_FATE = {
     Fate.HARD: Type.HARD_BOUNCE,
@@ -69,7 +69,7 @@ async def bounce_events(
 
 
 def _received_by(request: InboundRequest) -> list[str]:
-    root = read_tree(request.body[: USUAL.header_octets]).root
+    root = read_tree(request.body[: DEFAULT_LIMITS.header_octets]).root
     told = [value for name in TOLD_OF for value in root.values(name)]
     return [*filter(None, [request.query.get(RECIPIENT)]), *told]
 
@@ -87,7 +87,7 @@ def _unproved(reading: ParsedBounce, told: ReportedRecipient, why: str) -> Provi
         recipient=told.recipient or None,
         code=told.reason.code or None,
         message_id=reading.returned.message_id or None,
-        detail=told.detail[:MOST_DETAIL] or None,
+        detail=told.detail[:MAX_DETAIL_CHARACTERS] or None,
     )
 
 
@@ -110,7 +110,7 @@ def _event(
         email_id=proof.mail.id,
         recipient=recipient or told.recipient or None,
         code=told.reason.code or None,
-        detail=told.detail[:MOST_DETAIL] or None,
+        detail=told.detail[:MAX_DETAIL_CHARACTERS] or None,
         data=_data(reading, told, proof),
     )
 
@@ -129,7 +129,7 @@ def _event_id(request: InboundRequest, email_id: UUID, recipient: str | None, wh
     about = f"{email_id} {(recipient or '').lower()} {what.value}"
     if what is not Type.DEFERRED:
         return about
-    root = read_tree(request.body[: USUAL.header_octets]).root
+    root = read_tree(request.body[: DEFAULT_LIMITS.header_octets]).root
     name = root.header("Message-ID") or hashlib.sha256(request.body).hexdigest()
     return f"{about} {name[:300]}"
 

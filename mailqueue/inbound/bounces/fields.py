@@ -5,10 +5,10 @@ RFC 3464 section 2, RFC 3461 section 4 (xtext), RFC 6533 section 3 (utf-8 addres
 
 import re
 
-from mailqueue.inbound.bounces.tree import USUAL, MimeLimits, read_fields
+from mailqueue.inbound.bounces.tree import DEFAULT_LIMITS, MimeLimits, read_fields
 from mailqueue.mime.decode import words_to_text
 
-MOST_GROUPS = 200
+MAX_GROUPS = 200
 _RECIPIENT_BEGINS = frozenset({"original-recipient", "final-recipient"})
 
 _BLANK = re.compile(r"\n[ \t]*\n")
@@ -21,13 +21,13 @@ Group = dict[str, list[str]]
 """Fields of one group by name in lower case."""
 
 
-def groups_of(text: str, limits: MimeLimits = USUAL) -> list[Group]:
+def groups_of(text: str, limits: MimeLimits = DEFAULT_LIMITS) -> list[Group]:
     """Return the groups of fields that blank lines divide, without the empty ones.
 
     A second recipient also begins a group: some forget the blank line.
     """
     groups: list[Group] = []
-    for block in _BLANK.split(text.strip("\n"), MOST_GROUPS):
+    for block in _BLANK.split(text.strip("\n"), MAX_GROUPS):
         group: Group = {}
         for name, value in read_fields(block.lstrip("\n"), limits):
             key = name.lower()
@@ -37,7 +37,7 @@ def groups_of(text: str, limits: MimeLimits = USUAL) -> list[Group]:
             group.setdefault(key, []).append(value)
         if group:
             groups.append(group)
-    return groups[:MOST_GROUPS]
+    return groups[:MAX_GROUPS]
 
 
 def first(group: Group, name: str) -> str:

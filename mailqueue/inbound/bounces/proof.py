@@ -19,7 +19,7 @@ from mailqueue.inbound.bounces.store import BouncedMail
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.returnpath import ReturnPath, is_in_time, is_proved, read_return_path
 
-MOST_CLAIMS = 20
+MAX_CLAIMS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ async def prove(
     message_id = reading.returned.message_id
     if not message_id:
         return f"{why}, and no Message-ID came back"
-    named = [key for told in reading.told[:MOST_CLAIMS] for key in _keys(told)]
+    named = [key for told in reading.told[:MAX_CLAIMS] for key in _keys(told)]
     mail = await store.find_by_message_id(conn, message_id, recipients=named, project_id=project_id)
     if mail is None:
         return f"{why}, and we sent no mail with the Message-ID that came back"
@@ -112,4 +112,4 @@ def _claims(addresses: Iterable[str]) -> list[ReturnPath]:
             claimed = read_return_path(address.rpartition("@")[0])
             if claimed is not None:
                 found[claimed] = None
-    return list(found)[:MOST_CLAIMS]
+    return list(found)[:MAX_CLAIMS]

@@ -23,12 +23,12 @@ from mailqueue.inbound.bounces.report import (
 )
 from mailqueue.inbound.bounces.returned import returned_in
 from mailqueue.inbound.bounces.second_try import named_by_library
-from mailqueue.inbound.bounces.tree import USUAL, BouncePart, MimeLimits, read_tree
+from mailqueue.inbound.bounces.tree import DEFAULT_LIMITS, BouncePart, MimeLimits, read_tree
 from mailqueue.inbound.bounces.unstructured import (
     count_bounce_marks,
     failed_recipients,
     is_daemon,
-    is_failure,
+    is_failure_text,
     stated_reason,
 )
 
@@ -36,7 +36,7 @@ NOTHING = ParsedBounce(BounceKind.OTHER, why="nothing in it tells of a failure")
 
 
 def read_bounce(
-    raw: bytes, *, is_null_sender: bool = False, limits: MimeLimits = USUAL
+    raw: bytes, *, is_null_sender: bool = False, limits: MimeLimits = DEFAULT_LIMITS
 ) -> ParsedBounce:
     """Read a message that came back, whatever it holds; never raises.
 
@@ -94,7 +94,7 @@ def _read(root: BouncePart, *, is_null_sender: bool) -> ParsedBounce:
     writes = is_daemon(root)
     if answer := answer_in(root, is_daemon=writes):
         return ParsedBounce(BounceKind.AUTOREPLY, (), returned, why=answer)
-    if not is_failure(text, marks):
+    if not is_failure_text(text, marks):
         nothing = replace(NOTHING, returned=returned)
         # People forward what came back to them: a mail inside is no mark by itself.
         is_marked = marks > any(part.content_type == "message/rfc822" for part in root.children)

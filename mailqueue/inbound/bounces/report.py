@@ -7,8 +7,8 @@ from mailqueue.inbound.bounces.fields import Group, address_of, first, groups_of
 from mailqueue.inbound.bounces.model import BounceReason, Cause, Fate, ReportedRecipient
 from mailqueue.inbound.bounces.tree import BouncePart
 
-MOST_DETAIL = 1_000
-MOST_REPORTS = 5
+MAX_DETAIL_CHARACTERS = 1_000
+MAX_REPORTS = 5
 """In one message; the first that names somebody counts."""
 
 STATUS_TYPES = frozenset({"message/delivery-status", "message/global-delivery-status"})
@@ -25,7 +25,7 @@ def status_part(root: BouncePart) -> BouncePart | None:
     # What our own mail had in it, and came back with, is not theirs to say.
     parts = [part for part in _outer(root) if part.content_type in STATUS_TYPES]
     if parts:  # some write what they say to people under its name, too
-        return next((part for part in parts[:MOST_REPORTS] if names_recipients(part)), parts[0])
+        return next((part for part in parts[:MAX_REPORTS] if names_recipients(part)), parts[0])
     for part in _outer(root):
         is_leaf = not part.children and part.content_type.startswith(("text/", "message/"))
         if is_leaf and _looks_like_it(part.text()):
@@ -101,7 +101,7 @@ def _told(group: Group, text: str) -> ReportedRecipient | None:
     if reason.fate is Fate.IGNORED:
         return None
     remote = typed(first(group, "remote-mta"))[1]
-    return ReportedRecipient(recipient, reason, detail[:MOST_DETAIL], original, remote)
+    return ReportedRecipient(recipient, reason, detail[:MAX_DETAIL_CHARACTERS], original, remote)
 
 
 def _reason(action: str, status: str, detail: str, group: Group) -> BounceReason:
@@ -123,14 +123,14 @@ def said_of(recipient: str, text: str) -> str:
     """
     at = text.lower().find(recipient.lower()) if recipient else -1
     if at < 0:
-        return " ".join(text[: 4 * MOST_DETAIL].split())[:MOST_DETAIL]
+        return " ".join(text[: 4 * MAX_DETAIL_CHARACTERS].split())[:MAX_DETAIL_CHARACTERS]
     at += len(recipient)
-    behind = text[at : at + 4 * MOST_DETAIL].lstrip(">:;,. \t\n")
+    behind = text[at : at + 4 * MAX_DETAIL_CHARACTERS].lstrip(">:;,. \t\n")
     behind = _NEXT_ADDRESS.split(behind, maxsplit=1)[0]
     paragraph = behind.split("\n\n")[0]
     if len(paragraph) < 20:
         paragraph = "\n".join(behind.split("\n\n")[:2])
-    return " ".join(paragraph.split())[:MOST_DETAIL]
+    return " ".join(paragraph.split())[:MAX_DETAIL_CHARACTERS]
 
 
 def _without_twins(told: list[ReportedRecipient]) -> list[ReportedRecipient]:

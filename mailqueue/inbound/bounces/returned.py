@@ -7,7 +7,7 @@ from mailqueue.inbound.bounces.model import NOTHING_RETURNED, ReturnedMail
 from mailqueue.inbound.bounces.tree import BouncePart, read_fields
 
 ID_HEADERS = ("x-mailqueue-id",)
-MOST_RECIPIENTS = 50
+MAX_RECIPIENTS = 50
 
 _HEADERS_ONLY = frozenset(
     {"text/rfc822-headers", "message/rfc822-headers", "message/global-headers", "text/rfc822"}
@@ -48,7 +48,7 @@ def returned_in(root: BouncePart) -> ReturnedMail:
 
 def addresses_in(value: str) -> list[str]:
     """Return the addresses of a header, or of a line."""
-    return _ADDRESS.findall(value)[:MOST_RECIPIENTS]
+    return _ADDRESS.findall(value)[:MAX_RECIPIENTS]
 
 
 def _of_fields(fields: tuple[tuple[str, str], ...]) -> ReturnedMail:

@@ -10,7 +10,7 @@ from flufl.bounce import all_failures
 
 from mailqueue.inbound.bounces.tree import unified
 
-MOST_BYTES = 32 * 1024
+MAX_BYTES = 32 * 1024
 _BLANK_LINES = re.compile(rb"\n(?:[ \t]*\n){2,}")
 _ADDRESS = re.compile(r"[^\s<>,;:\"()\[\]]{1,64}@[A-Za-z0-9._-]{1,255}")
 # What a parser of hostile text raises; the library promises nothing.
@@ -33,7 +33,7 @@ def named_by_library(raw: bytes) -> tuple[list[str], list[str]]:
     """
     try:
         # Its patterns take longest for blank lines, which say nothing.
-        octets = _BLANK_LINES.sub(b"\n\n", unified(raw[:MOST_BYTES]))
+        octets = _BLANK_LINES.sub(b"\n\n", unified(raw[:MAX_BYTES]))
         message = email.message_from_bytes(octets, policy=policy.compat32)
         delayed, failed = all_failures(message)
     except _FAULTS:

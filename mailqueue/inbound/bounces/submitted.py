@@ -18,9 +18,9 @@ from mailqueue.ports.inbound import BadEvent, InboundRequest
 
 SENDER, RECIPIENT = "sender", "recipient"
 """Where the query of a request carries the envelope: the null sender is an empty text."""
-MOST_PARTS = 50
-MOST_HEADERS = 500
-MOST_RECIPIENTS = 100
+MAX_PARTS = 50
+MAX_HEADERS = 500
+MAX_RECIPIENTS = 100
 _NAME = re.compile(r"[!-9;-~]{1,200}")
 _TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}(?:;[^\r\n]{0,300})?")
 _BOUNDARY = "=_parts-of-a-message-that-was-taken-apart"
@@ -46,7 +46,7 @@ def message_of(request: InboundRequest) -> InboundRequest | BadEvent:
         if isinstance(found, str):
             envelope[name] = found[:4_000]
         elif isinstance(found, list):
-            texts = [one for one in found[:MOST_RECIPIENTS] if isinstance(one, str)]
+            texts = [one for one in found[:MAX_RECIPIENTS] if isinstance(one, str)]
             envelope[name] = " ".join(texts)[:4_000]
     return replace(request, body=raw, query=envelope)
 
@@ -80,7 +80,7 @@ def _headers(value: Any) -> Iterator[tuple[str, str]]:
                 pairs.append((one.get("name"), one.get("value")))
             elif isinstance(one, list) and len(one) == 2:
                 pairs.append((one[0], one[1]))
-    for name, text in pairs[:MOST_HEADERS]:
+    for name, text in pairs[:MAX_HEADERS]:
         if isinstance(name, str) and isinstance(text, str) and _NAME.fullmatch(name):
             yield name, " ".join(text.split())
 
@@ -90,7 +90,7 @@ def _parts(said: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
         if isinstance(said.get(name), str):
             yield f"{kind}; charset=utf-8", str(said[name]).encode("utf-8", "replace")
     parts = said.get("parts")
-    for one in parts[:MOST_PARTS] if isinstance(parts, list) else []:
+    for one in parts[:MAX_PARTS] if isinstance(parts, list) else []:
         if not isinstance(one, dict):
             continue
         declared = one.get("content_type")

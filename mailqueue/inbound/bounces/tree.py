@@ -33,7 +33,7 @@ class MimeLimits:
     text_octets: int = 64 * 1024
 
 
-USUAL = MimeLimits()
+DEFAULT_LIMITS = MimeLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class BouncePart:
     children: tuple["BouncePart", ...] = ()
     report_type: str = ""
     charset: str = ""
-    text_octets: int = USUAL.text_octets
+    text_octets: int = DEFAULT_LIMITS.text_octets
 
     def values(self, name: str) -> list[str]:
         """Return all fields of that name."""
@@ -163,7 +163,7 @@ class _Reader:
         return found, octets[end + 2 :] if end >= 0 else b""
 
 
-def read_tree(raw: bytes, limits: MimeLimits = USUAL) -> BounceTree:
+def read_tree(raw: bytes, limits: MimeLimits = DEFAULT_LIMITS) -> BounceTree:
     """Read a message, whatever it holds."""
     octets = unified(raw[: limits.octets]).lstrip(b"\n")
     if octets.startswith((b"From ", b">From ")):  # as mailboxes mark the beginning
@@ -173,7 +173,7 @@ def read_tree(raw: bytes, limits: MimeLimits = USUAL) -> BounceTree:
     return BounceTree(root, reader.is_complete)
 
 
-def read_fields(text: str, limits: MimeLimits = USUAL) -> tuple[tuple[str, str], ...]:
+def read_fields(text: str, limits: MimeLimits = DEFAULT_LIMITS) -> tuple[tuple[str, str], ...]:
     """Return the fields of a block such as a header, unfolded; lines that are none are left out."""
     fields: list[tuple[str, str]] = []
     for found in _HEADER.finditer(text):

@@ -126,7 +126,7 @@ def count_bounce_marks(root: BouncePart, text: str, *, is_null_sender: bool) -> 
     )
 
 
-def is_failure(text: str, marks: int) -> bool:
+def is_failure_text(text: str, marks: int) -> bool:
     """Return whether a message with so many marks of a bounce is one; with two, by its words."""
     if marks >= 3:
         return True

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from mailqueue.inbound.bounces.model import Cause
 
-MOST_CHARACTERS = 1_000
+MAX_CHARACTERS = 1_000
 
 _I = re.IGNORECASE
 _ADDRESS = r"<?[\w.+=/-]{1,64}@[\w.-]{1,80}>?"
@@ -182,5 +182,5 @@ def causes_in(text: str) -> tuple[Cause, ...]:
 
     Addresses are taken out, and paths of links: spam@ and /policy are no sentences.
     """
-    cut = _PATHS.sub(r"\1", _ADDRESSES.sub("x@x", text[:MOST_CHARACTERS]))
+    cut = _PATHS.sub(r"\1", _ADDRESSES.sub("x@x", text[:MAX_CHARACTERS]))
     return tuple(cause for cause, words in IN_ORDER if words.search(cut))

@@ -16,8 +16,8 @@ from mailqueue.suppression.model import (
     ListLine,
 )
 
-LINES_TOGETHER = 100_000
-MOST_ERRORS = 1_000
+LINES_PER_COMMIT = 100_000
+MAX_ERRORS = 1_000
 """So many bad lines are kept to be told; all are counted."""
 
 
@@ -46,7 +46,7 @@ async def import_list(
 
     def refuse(bad: BadLine) -> None:
         tally.bad += 1
-        if len(tally.errors) < MOST_ERRORS:
+        if len(tally.errors) < MAX_ERRORS:
             tally.errors.append(bad)
         if tell is not None:
             tell(bad)
@@ -57,7 +57,7 @@ async def import_list(
         whole = conn.transaction(force_rollback=True)
     async with whole:
         while (first := next(lines, None)) is not None:
-            some = chain([first], islice(lines, LINES_TOGETHER - 1))
+            some = chain([first], islice(lines, LINES_PER_COMMIT - 1))
             count = await _take(conn, project_id, some, by=by, tally=tally)
             if advance is not None:
                 advance(count)

@@ -6,7 +6,7 @@ from typing import TextIO
 
 from mailqueue.core.errors import InvalidField
 
-MOST_CHARACTERS = 64 * 1024
+MAX_ELEMENT_CHARACTERS = 64 * 1024
 """Of one element."""
 _SPACE = " \t\r\n"
 
@@ -64,16 +64,16 @@ class _Source:
             try:
                 element, end = self._decoder.raw_decode(self._buffer, self._at)
             except (json.JSONDecodeError, RecursionError):
-                if len(self._buffer) - self._at > MOST_CHARACTERS or not self._fill():
+                if len(self._buffer) - self._at > MAX_ELEMENT_CHARACTERS or not self._fill():
                     raise InvalidField("file", f"element {number} is no JSON") from None
                 continue
-            if end - self._at > MOST_CHARACTERS:
+            if end - self._at > MAX_ELEMENT_CHARACTERS:
                 raise InvalidField("file", f"element {number} is too long")
             self._at = end
             return element
 
     def _fill(self) -> bool:
         """Read on; return whether there was more."""
-        more = self._text.read(MOST_CHARACTERS)
+        more = self._text.read(MAX_ELEMENT_CHARACTERS)
         self._buffer, self._at = self._buffer[self._at :] + more, 0
         return bool(more)

@@ -10,9 +10,9 @@ from mailqueue.suppression.entries import project_of
 from mailqueue.suppression.subscriptions import store
 from mailqueue.suppression.subscriptions.model import CategoryRow
 
-MOST_LANGUAGES = 50
+MAX_LANGUAGES = 50
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?")
-_LONGEST = {"name": 100, "description": 300}
+_MAX_CHARACTERS = {"name": 100, "description": 300}
 
 
 async def list_(conn: Conn, project: str) -> list[CategoryRow]:
@@ -88,18 +88,18 @@ def translations_of(given: object) -> dict[str, dict[str, str]]:
     Raises:
         InvalidField: it is not {"de": {"name": …, "description": …}}.
     """
-    if not isinstance(given, Mapping) or len(given) > MOST_LANGUAGES:
-        raise InvalidField("translations", f"an object of up to {MOST_LANGUAGES} languages")
+    if not isinstance(given, Mapping) or len(given) > MAX_LANGUAGES:
+        raise InvalidField("translations", f"an object of up to {MAX_LANGUAGES} languages")
     return {str(tag): _words(tag, words) for tag, words in given.items()}
 
 
 def _words(tag: object, words: object) -> dict[str, str]:
     if not isinstance(tag, str) or not _LANGUAGE.fullmatch(tag):
         raise InvalidField("translations", f"a language is de or pt-BR, got {str(tag)[:40]!r}")
-    if not isinstance(words, Mapping) or not set(words) <= set(_LONGEST):
+    if not isinstance(words, Mapping) or not set(words) <= set(_MAX_CHARACTERS):
         raise InvalidField("translations", f"{tag}: name and description are needed")
     found = {}
-    for field, most in _LONGEST.items():
+    for field, most in _MAX_CHARACTERS.items():
         text = text_of("translations", words.get(field))
         if text is not None and len(text) > most:
             raise InvalidField("translations", f"{tag}: {field} may have {most} characters")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mailqueue.adapters.http.model import Reach
-from mailqueue.adapters.inbound.fetching import MOST_BYTES, fetcher
+from mailqueue.adapters.inbound.fetching import MAX_BYTES, fetcher
 from mailqueue.core.errors import Unavailable
 from tests.smtp.certificates import server_context, trusting_context
 
@@ -47,7 +47,7 @@ def http(status: str, body: bytes = b"", more: str = "") -> bytes:
         (http("404 Not Found", b"PEM"), None),
         (http("403 Forbidden"), None),
         (http("302 Found", b"PEM", "Location: https://127.0.0.1:1/\r\n"), None),
-        (http("200 OK", b"x" * (MOST_BYTES + 1)), None),
+        (http("200 OK", b"x" * (MAX_BYTES + 1)), None),
     ],
     ids=["ok", "gone", "forbidden", "elsewhere", "large"],
 )

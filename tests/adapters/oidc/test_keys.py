@@ -9,7 +9,7 @@ import pytest
 
 from mailqueue.adapters.http.model import HttpTimeouts, Reach
 from mailqueue.adapters.oidc import keys as keeping
-from mailqueue.adapters.oidc.documents import MOST_BYTES, Fetcher
+from mailqueue.adapters.oidc.documents import MAX_BYTES, Fetcher
 from mailqueue.adapters.oidc.keys import IssuerKeys, chosen
 from mailqueue.adapters.oidc.tokens import SignedTokens
 from mailqueue.core.errors import Unauthorized, Unavailable
@@ -132,7 +132,7 @@ async def test_an_issuer_that_dawdles_is_given_up(path: str) -> None:
         (says(200, {"jwks_uri": "x"}), "another issuer"),
         (says(200, []), "no JSON object"),
         (Reply(200, b"<html>"), "no JSON object"),
-        (Reply(200, b'{"a":"' + b"x" * MOST_BYTES + b'"}'), "no JSON object"),
+        (Reply(200, b'{"a":"' + b"x" * MAX_BYTES + b'"}'), "no JSON object"),
         (Reply(200, b"{}", cut=1), "cut off"),
         (Reply(raw=b"SMTP ready\r\n\r\n"), "not HTTP"),
         (Reply(302, b"", {"location": "http://127.0.0.1:1/"}), "answers 302"),

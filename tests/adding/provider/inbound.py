@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from mailqueue.adapters.inbound.json_values import (
-    MOST_URL,
+    MAX_URL_CHARACTERS,
     Json,
     address,
     elements_of,
@@ -96,7 +96,7 @@ def _event(element: Json) -> ProviderEvent | BadEvent:
         code=text(said.get("error_code"), 20),
         data=known(
             bounce_class=group,
-            url=text(said.get("target_link_url"), MOST_URL),
+            url=text(said.get("target_link_url"), MAX_URL_CHARACTERS),
             user_agent=text(said.get("user_agent"), 300),
             ip=network(part(said, "geo_ip", "ip")) or network(said.get("ip_address")),
         ),
