@@ -17,7 +17,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, SendOutcome
 from mailqueue.mail.send.store import claims as claims_store
-from mailqueue.mail.send.store.outcomes import write_down
+from mailqueue.mail.send.store.outcomes import settle_and_mark
 from mailqueue.queue.store import start_worker
 from mailqueue.settings.environment import DatabaseSettings
 
@@ -61,7 +61,7 @@ async def _work(conn: Conn, *, batch: int, rows: int) -> dict[str, object]:
         claims.append(time.perf_counter() - asked)
         if not emails:
             continue
-        await write_down(conn, worker, settled=[sent(email) for email in emails])
+        await settle_and_mark(conn, worker, settled=[sent(email) for email in emails])
         done += len(emails)
     return {"rows": done, "started": started, "ended": time.time(), "claims": claims}
 

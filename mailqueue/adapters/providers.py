@@ -3,15 +3,15 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from mailqueue.adapters.http.model import Reach
+from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.inbound import handed, mailgun, postmark, resend, sendgrid, ses, smtp2go
 from mailqueue.adapters.inbound.fetching import fetcher
 from mailqueue.adapters.inbound.ses import Fetch
+from mailqueue.adapters.sending.api import ProviderAccount, ProviderApi
 from mailqueue.adapters.sending.mailgun import Mailgun
 from mailqueue.adapters.sending.postmark import Postmark
 from mailqueue.adapters.sending.resend import Resend
 from mailqueue.adapters.sending.sendgrid import SendGrid
-from mailqueue.adapters.sending.service import Access, Service
 from mailqueue.adapters.sending.ses import Ses
 from mailqueue.adapters.sending.smtp2go import Smtp2go
 from mailqueue.adapters.sending.tokens import gmail
@@ -25,11 +25,13 @@ Inbound = Callable[[Fetch], inbound.Provider]
 class Adapters:
     """The two adapters of a provider; None where it has no API, or sends no events."""
 
-    sending: Callable[[Access, Reach], Service] | None = None
+    sending: Callable[[ProviderAccount, NetworkPolicy], ProviderApi] | None = None
     inbound: Inbound | None = None
 
 
-def _by_key(service: Callable[[Access], Service]) -> Callable[[Access, Reach], Service]:
+def _by_key(
+    service: Callable[[ProviderAccount], ProviderApi],
+) -> Callable[[ProviderAccount, NetworkPolicy], ProviderApi]:
     return lambda access, _reach: service(access)
 
 
@@ -49,7 +51,9 @@ ADAPTERS: Mapping[Provider, Adapters] = {
 }
 
 
-def service_of(provider: Provider, access: Access, *, reach: Reach) -> Service:
+def service_of(
+    provider: Provider, access: ProviderAccount, *, policy: NetworkPolicy
+) -> ProviderApi:
     """Return what sends by the API of a provider.
 
     Raises:
@@ -59,7 +63,7 @@ def service_of(provider: Provider, access: Access, *, reach: Reach) -> Service:
     sending = ADAPTERS[provider].sending if provider in ADAPTERS else None
     if sending is None:
         raise KeyError(provider.value)
-    return sending(access, reach)
+    return sending(access, policy)
 
 
 def providers(fetch: Fetch | None = None) -> Mapping[str, inbound.Provider]:

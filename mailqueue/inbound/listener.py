@@ -19,7 +19,7 @@ from mailqueue.inbound.keeping import Keeping, keeping_of
 from mailqueue.inbound.model import NewRequest
 from mailqueue.settings.bounces import DEFAULT_PORT, BounceSettings
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.smtp.server.answer import Answer
+from mailqueue.smtp.server.answer import SmtpReply
 from mailqueue.smtp.server.handler import Received, ServerLimits
 from mailqueue.smtp.server.listener import smtp_server
 from mailqueue.telemetry.log import get_logger
@@ -40,9 +40,9 @@ LIMITS = ServerLimits(
 FRESH_SECONDS = 5.0
 """After so long another domain of a project is known here."""
 
-NOT_OURS = Answer(550, "5.7.1", "no bounces come back to this domain")
-AWAY = Answer(451, "4.3.0", "the message cannot be kept now, try again later")
-FULL = Answer(452, "4.3.1", "there is no room for more now, try again later")
+NOT_OURS = SmtpReply(550, "5.7.1", "no bounces come back to this domain")
+AWAY = SmtpReply(451, "4.3.0", "the message cannot be kept now, try again later")
+FULL = SmtpReply(452, "4.3.1", "there is no room for more now, try again later")
 
 log = get_logger(__name__)
 
@@ -82,11 +82,11 @@ class BounceHandler:
     domains: Domains
     keeping: Keeping
 
-    def check_recipient(self, address: str) -> Answer | None:
+    def check_recipient(self, address: str) -> SmtpReply | None:
         """Refuse what is for other domains: we relay for nobody."""
         return None if self.domains.takes(address) else NOT_OURS
 
-    async def accept(self, envelope: Received, raw: bytes) -> Answer | None:
+    async def accept(self, envelope: Received, raw: bytes) -> SmtpReply | None:
         """Keep a message for all its recipients; they share one answer."""
         recipients = " ".join(envelope.recipients)
         digest = hashlib.sha256(recipients.encode() + b"\n" + raw).hexdigest()
@@ -104,7 +104,7 @@ class BounceHandler:
         except MailqueueError as exc:
             log.warning("bounces.not_kept", error=str(exc))
             return AWAY
-        return Answer(250, "2.0.0", f"Ok: kept as {digest[:16]}")
+        return SmtpReply(250, "2.0.0", f"Ok: kept as {digest[:16]}")
 
 
 @dataclass(frozen=True, slots=True)

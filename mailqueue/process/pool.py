@@ -15,8 +15,8 @@ from mailqueue.queue.rescue import rescuing
 from mailqueue.settings.environment import Settings
 from mailqueue.telemetry.log import get_logger
 
-FIRST_WAIT, LONGEST_WAIT = 0.2, 10.0
-PATIENCE_SECONDS = 45.0
+MIN_RESTART_WAIT, MAX_RESTART_WAIT = 0.2, 10.0
+DRAIN_SECONDS = 45.0
 """How long a child may take to drain before it is killed; its own drain ends sooner."""
 
 log = get_logger(__name__)
@@ -43,7 +43,7 @@ class WorkerPool:
             await self._link.close()
 
     async def _keep_one(self, stop: asyncio.Event) -> None:
-        wait = FIRST_WAIT
+        wait = MIN_RESTART_WAIT
         while not stop.is_set():
             launch_id = uuid4()
             child = await self._start(str(launch_id))
@@ -55,8 +55,8 @@ class WorkerPool:
             await _unless_stopped(stop, self._speak_for(launch_id))
             lived = asyncio.get_running_loop().time() - started_at
             # Killed from outside, it was well: only one that fails by itself is waited for longer.
-            was_well = code == -signal.SIGKILL or lived > LONGEST_WAIT
-            wait = FIRST_WAIT if was_well else min(LONGEST_WAIT, wait * 2)
+            was_well = code == -signal.SIGKILL or lived > MAX_RESTART_WAIT
+            wait = MIN_RESTART_WAIT if was_well else min(MAX_RESTART_WAIT, wait * 2)
             await _unless_stopped(stop, asyncio.sleep(wait))
 
     async def _speak_for(self, launch_id: UUID) -> None:
@@ -93,7 +93,7 @@ class WorkerPool:
         stopping.cancel()
         if not ended.done():
             child.terminate()
-            _, late = await asyncio.wait((ended,), timeout=PATIENCE_SECONDS)
+            _, late = await asyncio.wait((ended,), timeout=DRAIN_SECONDS)
             if late:
                 child.kill()
         return await ended

@@ -9,11 +9,11 @@ import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 
-COLLECTED_AFTER = (20_000, 20, 20)
+GC_THRESHOLDS = (20_000, 20, 20)
 """New objects before the youngest are looked through, and rounds before the older ones are."""
 
 
-def collect_seldom() -> None:
+def relax_garbage_collection() -> None:
     """Look for circles of garbage less often, and never among what is loaded by now.
 
     A mail's values are freed without it as soon as nobody holds them. As the interpreter sets it
@@ -21,10 +21,10 @@ def collect_seldom() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*COLLECTED_AFTER)
+    gc.set_threshold(*GC_THRESHOLDS)
 
 
-def open_many_files() -> None:
+def raise_open_files_limit() -> None:
     """Have as many connections as the system allows: it gives fewer to those who do not ask.
 
     Each sender account keeps one for a while after its mail.

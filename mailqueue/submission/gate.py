@@ -8,7 +8,7 @@ from ipaddress import IPv6Address, ip_address, ip_network
 from uuid import UUID
 
 from mailqueue.core.errors import MailqueueError
-from mailqueue.smtp.server.answer import LOGIN_REFUSED, Answer
+from mailqueue.smtp.server.answer import LOGIN_REFUSED, SmtpReply
 from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt
 from mailqueue.submission.model import Program
 from mailqueue.telemetry.log import get_logger
@@ -23,9 +23,9 @@ PAUSE_SECONDS = 0.5
 """Before the first refusal of an address; each further one takes twice as long."""
 LONGEST_PAUSE_SECONDS = 8.0
 
-MAY_NOT_SEND = Answer(535, "5.7.8", "this key may not send: it lacks the scope email:send")
-TOO_MANY = Answer(454, "4.7.0", "too many failed logins from your address, try again later")
-AWAY = Answer(454, "4.7.0", "nobody can be let in now, try again later")
+MAY_NOT_SEND = SmtpReply(535, "5.7.8", "this key may not send: it lacks the scope email:send")
+TOO_MANY = SmtpReply(454, "4.7.0", "too many failed logins from your address, try again later")
+AWAY = SmtpReply(454, "4.7.0", "nobody can be let in now, try again later")
 
 log = get_logger(__name__)
 
@@ -84,7 +84,7 @@ class Gate:
         self._failures = Failures(now)
         self._wait = wait
 
-    async def enter(self, attempt: LoginAttempt) -> LoggedIn | Answer:
+    async def enter(self, attempt: LoginAttempt) -> LoggedIn | SmtpReply:
         """Return who this is, or refuse them."""
         if self._failures.count(attempt.address) >= MOST_FAILURES:
             log.warning("submission.locked_out", client=attempt.address)
@@ -102,7 +102,7 @@ class Gate:
             return AWAY
         return LoggedIn(Program(caller, attempt.address), most)
 
-    async def _refused(self, address: str) -> Answer:
+    async def _refused(self, address: str) -> SmtpReply:
         failures = self._failures.add(address)
         log.warning("submission.login_failed", client=address, failures=failures)
         await self._wait(min(PAUSE_SECONDS * 2 ** (failures - 1), LONGEST_PAUSE_SECONDS))

@@ -17,7 +17,7 @@ from mailqueue.core.errors import (
 from mailqueue.mail.accept.intake import Intake
 from mailqueue.mail.accept.mode import with_test_mode
 from mailqueue.mail.accept.raw import PreparedRaw, RawEmail, prepared
-from mailqueue.smtp.server.answer import CLOSING, Answer
+from mailqueue.smtp.server.answer import CLOSING, SmtpReply
 from mailqueue.smtp.server.handler import Received
 from mailqueue.submission.model import Program
 from mailqueue.telemetry.log import get_logger
@@ -31,9 +31,9 @@ PATIENCE_SECONDS = 60.0
 MOST_WAITS = 10
 """A program that was told so often to come later, and comes at once, is hung up on."""
 
-AWAY = Answer(451, "4.3.0", "the mail cannot be taken now, try again later")
-NO_ROOM = Answer(452, "4.3.1", "there is no room for more mail now, try again later")
-LOGGED_OUT = Answer(CLOSING, "4.7.0", "the API key is not valid any more, log in again")
+AWAY = SmtpReply(451, "4.3.0", "the mail cannot be taken now, try again later")
+NO_ROOM = SmtpReply(452, "4.3.1", "there is no room for more mail now, try again later")
+LOGGED_OUT = SmtpReply(CLOSING, "4.7.0", "the API key is not valid any more, log in again")
 _CODES: Mapping[str, tuple[int, str]] = {
     "attachments": (554, "5.6.1"),
     "From": (550, "5.7.1"),
@@ -60,15 +60,15 @@ class SubmissionHandler:
     allowance: Allowance
     patience_s: float = PATIENCE_SECONDS
 
-    def check_recipient(self, address: str) -> Answer | None:
+    def check_recipient(self, address: str) -> SmtpReply | None:
         """Refuse what no mail of ours could be sent to."""
         try:
             parse_address(address)
         except InvalidAddress as exc:
-            return Answer(553, "5.1.3", str(exc))
+            return SmtpReply(553, "5.1.3", str(exc))
         return None
 
-    async def accept(self, envelope: Received, raw: bytes) -> Answer | None:
+    async def accept(self, envelope: Received, raw: bytes) -> SmtpReply | None:
         """Accept one message and say so once it is committed."""
         program = envelope.who
         assert isinstance(program, Program)  # nobody else gets here
@@ -86,7 +86,7 @@ class SubmissionHandler:
             return trouble(exc)
         count = len(email.documents)
         of = f" and {count - 1} more" if count > 1 else ""
-        return Answer(250, "2.0.0", f"Ok: queued as {accepted.id}{of}")
+        return SmtpReply(250, "2.0.0", f"Ok: queued as {accepted.id}{of}")
 
     async def _let_in(self, caller: Caller) -> None:
         """Wait for the project's and the key's turn; its answer comes later is all a program sees.
@@ -110,17 +110,17 @@ class SubmissionHandler:
                 await asyncio.sleep(wait)
 
 
-def refusal(exc: InvalidField) -> Answer:
+def refusal(exc: InvalidField) -> SmtpReply:
     """Return for good what is wrong with a message. Pure."""
     code, enhanced = _CODES.get(exc.field, _OTHERS)
     if (exc.field == "attachments" and "may have" in exc.why) or "octets, got" in exc.why:
         code, enhanced = 552, "5.3.4"
     elif exc.field == "message" and "loop" in exc.why:
         enhanced = "5.4.6"
-    return Answer(code, enhanced, str(exc)[:300])
+    return SmtpReply(code, enhanced, str(exc)[:300])
 
 
-def trouble(exc: MailqueueError) -> Answer:
+def trouble(exc: MailqueueError) -> SmtpReply:
     """Say that it may go better later. Pure."""
     match exc:
         case NoRoom():
@@ -130,14 +130,14 @@ def trouble(exc: MailqueueError) -> Answer:
         case Unauthorized():
             return LOGGED_OUT
         case _:
-            return Answer(550, "5.7.1", str(exc)[:300])
+            return SmtpReply(550, "5.7.1", str(exc)[:300])
 
 
-def _wait(program: Program, exc: TooManyRequests) -> Answer:
+def _wait(program: Program, exc: TooManyRequests) -> SmtpReply:
     program.told_to_wait += 1
     seconds = max(1, round(exc.retry_after.total_seconds()))
     code = CLOSING if program.told_to_wait > MOST_WAITS else 450
-    return Answer(code, "4.7.0", f"too many messages, try again in {seconds} s")
+    return SmtpReply(code, "4.7.0", f"too many messages, try again in {seconds} s")
 
 
 async def _prepared(caller: Caller, envelope: Received, raw: bytes) -> PreparedRaw:

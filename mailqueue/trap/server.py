@@ -9,7 +9,7 @@ from mailqueue.core.errors import ConfigError, MailqueueError
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import Pool
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.smtp.server.answer import FAILED, LOGIN_REFUSED, Answer
+from mailqueue.smtp.server.answer import FAILED, LOGIN_REFUSED, SmtpReply
 from mailqueue.smtp.server.handler import (
     Authenticate,
     LoggedIn,
@@ -29,7 +29,7 @@ from mailqueue.trap.simulator import (
 )
 from mailqueue.trap.summary import caught
 
-CAUGHT = Answer(250, "2.0.0", "caught")
+CAUGHT = SmtpReply(250, "2.0.0", "caught")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,11 @@ class TrapHandler:
     collector: Collector
     behaviours: Mapping[str, Behaviour]
 
-    def check_recipient(self, address: str) -> Answer | None:
+    def check_recipient(self, address: str) -> SmtpReply | None:
         """Refuse the simulator addresses that refuse."""
         return self.behaviours.get(name_of(address), DEFAULT_BEHAVIOUR).at_recipient
 
-    async def accept(self, envelope: Received, raw: bytes) -> Answer | None:
+    async def accept(self, envelope: Received, raw: bytes) -> SmtpReply | None:
         """Keep a message and say so once it is committed."""
         behaviour = behaviour_for(envelope.recipients, self.behaviours)
         if behaviour.after_data is not None:
@@ -102,7 +102,7 @@ async def trap_server(
 
 
 def _check(password: Secret) -> Authenticate:
-    async def check(attempt: LoginAttempt) -> LoggedIn | Answer:
+    async def check(attempt: LoginAttempt) -> LoggedIn | SmtpReply:
         return LoggedIn() if is_password(attempt.password, password) else LOGIN_REFUSED
 
     return check

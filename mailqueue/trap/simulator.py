@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
 
-from mailqueue.smtp.server.answer import Answer
+from mailqueue.smtp.server.answer import SmtpReply
 
 SIMULATOR_DOMAIN = "simulator.example"
 
@@ -18,8 +18,8 @@ SIMULATOR_DOMAIN = "simulator.example"
 class Behaviour:
     """How the trap treats mail to one address."""
 
-    at_recipient: Answer | None = None  # instead of taking the recipient
-    after_data: Answer | None = None  # instead of keeping the message
+    at_recipient: SmtpReply | None = None  # instead of taking the recipient
+    after_data: SmtpReply | None = None  # instead of keeping the message
     wait: timedelta = timedelta(0)  # kept, and answered this much later
     hangs_up: bool = False  # kept, and never answered: after the wait the connection ends
 
@@ -29,10 +29,10 @@ DEFAULT_BEHAVIOUR = Behaviour()
 # Where one message has several of them, the first of this list decides.
 BEHAVIOUR_BY_NAME: Mapping[str, Behaviour] = MappingProxyType(
     {
-        "bounced": Behaviour(at_recipient=Answer(550, "5.1.1", "no such mailbox (simulated)")),
-        "deferred": Behaviour(at_recipient=Answer(451, "4.3.0", "try again later (simulated)")),
-        "busy": Behaviour(at_recipient=Answer(421, "4.3.2", "too busy, closing (simulated)")),
-        "rejected": Behaviour(after_data=Answer(554, "5.7.1", "message refused (simulated)")),
+        "bounced": Behaviour(at_recipient=SmtpReply(550, "5.1.1", "no such mailbox (simulated)")),
+        "deferred": Behaviour(at_recipient=SmtpReply(451, "4.3.0", "try again later (simulated)")),
+        "busy": Behaviour(at_recipient=SmtpReply(421, "4.3.2", "too busy, closing (simulated)")),
+        "rejected": Behaviour(after_data=SmtpReply(554, "5.7.1", "message refused (simulated)")),
         "silent": Behaviour(wait=timedelta(minutes=15), hangs_up=True),
         "slow": Behaviour(wait=timedelta(seconds=5)),
     }

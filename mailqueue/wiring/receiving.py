@@ -1,6 +1,6 @@
 """Gives who reads what providers told what it needs from outside."""
 
-from mailqueue.adapters.http.model import Reach
+from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.inbound.fetching import fetcher
 from mailqueue.adapters.providers import providers
 from mailqueue.inbound.worker import InboundTools
@@ -10,5 +10,5 @@ from mailqueue.wiring.keyring import keyring_of
 
 def inbound_tools(settings: Settings) -> InboundTools:
     """Return who reads what providers told what it needs from outside."""
-    fetch = fetcher(Reach(allowed_networks=settings.allowed_hosts))
+    fetch = fetcher(NetworkPolicy(allowed_networks=settings.allowed_hosts))
     return InboundTools(providers(fetch), fetch, keyring_of(settings))

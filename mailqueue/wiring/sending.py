@@ -4,11 +4,11 @@ from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
-from mailqueue.adapters.http.model import Reach, site_of
+from mailqueue.adapters.http.model import NetworkPolicy, read_origin
 from mailqueue.adapters.providers import service_of
+from mailqueue.adapters.sending.api import ProviderAccount
 from mailqueue.adapters.sending.http import HttpAccount, HttpTransport
 from mailqueue.adapters.sending.oauth import Tokens
-from mailqueue.adapters.sending.service import Access
 from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpTransport
 from mailqueue.adapters.sending.tokens import smtp_tokens
 from mailqueue.core.errors import ConfigError
@@ -49,9 +49,9 @@ def transport_for(
     Raises:
         ConfigError: if the account has no server, or a key of the wrong kind.
     """
-    reach = Reach(account.is_private_ok, allowed_hosts)
+    policy = NetworkPolicy(account.is_private_ok, allowed_hosts)
     if account.provider.has_api:
-        return _http_transport(account, password or Secret(""), reach)
+        return _http_transport(account, password or Secret(""), policy)
     if account.smtp_host is None or account.smtp_port is None:
         raise ConfigError(f"sender account {account.name} has no server")
     return SmtpTransport(
@@ -61,7 +61,7 @@ def transport_for(
             tls=TlsMode(account.smtp_tls),
             username=account.smtp_username or "",
             password=password or Secret(""),
-            tokens=_tokens(account, password, reach),
+            tokens=_tokens(account, password, policy),
             allow_private=account.is_private_ok,
             allowed_networks=allowed_hosts,
             max_messages=None,
@@ -85,20 +85,24 @@ def inline_transport(server: InlineServer, *, allowed_hosts: tuple[Network, ...]
     )
 
 
-def _http_transport(account: SenderAccount, key: Secret, reach: Reach) -> Transport:
+def _http_transport(account: SenderAccount, key: Secret, policy: NetworkPolicy) -> Transport:
     try:
-        access = Access(
+        access = ProviderAccount(
             key,
             key_id=account.smtp_username or "",
-            site=site_of(account.api_url) if account.api_url else None,
+            site=read_origin(account.api_url) if account.api_url else None,
             settings=account.provider_settings or {},
         )
-        return HttpTransport(service_of(account.provider, access, reach=reach), HttpAccount(reach))
+        return HttpTransport(
+            service_of(account.provider, access, policy=policy), HttpAccount(policy)
+        )
     except ValueError as exc:
         raise ConfigError(f"sender account {account.name}: {exc}") from exc
 
 
-def _tokens(account: SenderAccount, document: Secret | None, reach: Reach) -> Tokens | None:
+def _tokens(
+    account: SenderAccount, document: Secret | None, policy: NetworkPolicy
+) -> Tokens | None:
     settings = account.provider_settings or {}
     if settings.get("auth") != "xoauth2" or document is None:
         return None
@@ -107,7 +111,7 @@ def _tokens(account: SenderAccount, document: Secret | None, reach: Reach) -> To
             document,
             mailbox=account.smtp_username or "",
             token_url=str(settings.get("token_url") or ""),
-            reach=reach,
+            policy=policy,
         )
     except ValueError as exc:
         raise ConfigError(f"sender account {account.name}: {exc}") from exc

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from mailqueue.adapters.http.model import Reach
+from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.oidc.documents import Fetcher
 from mailqueue.adapters.oidc.keys import IssuerKeys
 from mailqueue.adapters.oidc.tokens import SignedTokens
@@ -50,6 +50,6 @@ def administrators_of(settings: Settings, pool: Pool) -> Administrators:
     """Return who knows administrators: by tokens of ours, and of the issuer where one is set."""
     if settings.oidc is None:
         return Administrators(pool, settings.database)
-    fetcher = Fetcher(Reach(allowed_networks=settings.allowed_hosts))
+    fetcher = Fetcher(NetworkPolicy(allowed_networks=settings.allowed_hosts))
     keys = IssuerKeys(settings.oidc.issuer, fetcher)
     return Administrators(pool, settings.database, SignedTokens(settings.oidc, keys))

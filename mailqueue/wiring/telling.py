@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from mailqueue.adapters.http.model import Reach
-from mailqueue.adapters.http.posting import HttpPoster
+from mailqueue.adapters.http.model import NetworkPolicy
+from mailqueue.adapters.http.poster import HttpPoster
 from mailqueue.settings.environment import Settings
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.webhooks.worker import WebhookTools
@@ -11,7 +11,7 @@ from mailqueue.webhooks.worker import WebhookTools
 
 def poster_of(settings: Settings) -> HttpPoster:
     """Return what calls the endpoints of webhooks, through the outbound guard."""
-    return HttpPoster(Reach(allowed_networks=settings.allowed_hosts))
+    return HttpPoster(NetworkPolicy(allowed_networks=settings.allowed_hosts))
 
 
 def webhook_tools(settings: Settings) -> WebhookTools:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from mailqueue.adapters.http.model import HttpTimeouts, Reach, site_of
-from mailqueue.adapters.http.wire import connect
+from mailqueue.adapters.http.connection import connect
+from mailqueue.adapters.http.model import HttpTimeouts, NetworkPolicy, read_origin
 from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpTransport
 from mailqueue.core.verdict import Kind, Rejected
 from tests.smtp.client.test_dial import Listener, listener, names  # noqa: F401
@@ -27,8 +27,8 @@ async def by_smtp(port: int) -> Any:
 
 
 async def by_http(port: int) -> Any:
-    site = site_of(f"http://rebinds.example.com:{port}")
-    return await connect(site, Reach(), timeouts=HttpTimeouts(), context=None)
+    site = read_origin(f"http://rebinds.example.com:{port}")
+    return await connect(site, NetworkPolicy(), timeouts=HttpTimeouts(), context=None)
 
 
 roads = pytest.mark.parametrize("road", [by_smtp, by_http])

@@ -12,7 +12,7 @@ import yaml
 
 from mailqueue.cli.worker.commands import worker
 from mailqueue.maintenance.model import Task
-from mailqueue.process.pool import PATIENCE_SECONDS
+from mailqueue.process.pool import DRAIN_SECONDS
 from tests.docs.test_commands import accepts
 from tests.rules.source import ROOT
 
@@ -77,7 +77,7 @@ def test_a_service_waits_for_readiness_and_for_the_drain(name: str) -> None:
     assert service["KillMode"] == "mixed"  # SIGTERM to the parent alone, which drains its children
     assert int(service["WatchdogSec"]) > 0
     if name in ("worker", "webhooks"):
-        assert int(service["TimeoutStopSec"]) > PATIENCE_SECONDS
+        assert int(service["TimeoutStopSec"]) > DRAIN_SECONDS
 
 
 def test_every_kind_of_worker_has_a_unit_and_a_container() -> None:

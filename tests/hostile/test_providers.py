@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mailqueue.adapters.http.model import Site
+from mailqueue.adapters.http.model import HttpOrigin
 from mailqueue.core.verdict import Accepted, Rejected
 from mailqueue.ports.transport import Envelope, SendAttempt
 from tests.adapters.sending.documented import Provider
@@ -105,7 +105,7 @@ async def test_hostile_bodies_reach_a_provider_as_they_are(provider: Provider) -
                 assert {text.replace("\r\n", "\n") for text in found} >= {lines}, name
 
 
-def service(provider: Provider, site: Site) -> Any:
+def service(provider: Provider, site: HttpOrigin) -> Any:
     return provider.service(site)
 
 

@@ -12,7 +12,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus, Mark, SendOutcome
 from mailqueue.mail.send.store import claims as claims_store
-from mailqueue.mail.send.store.outcomes import write_down
+from mailqueue.mail.send.store.outcomes import settle_and_mark
 from mailqueue.queue import store as kernel
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
@@ -42,7 +42,7 @@ async def mark(
     conn: Conn, worker: int, emails: Sequence[ClaimedEmail], *, opened: Sequence[ClaimedEmail] = ()
 ) -> dict[UUID, Mark]:
     before = [(email.id, email.claim_no) for email in opened]
-    marks = (await write_down(conn, worker, new=emails, opened=before)).marks
+    marks = (await settle_and_mark(conn, worker, new=emails, opened=before)).marks
     return {} if marks.are_lost else {email.id: marks.of(email.id) for email in emails}
 
 
@@ -58,7 +58,7 @@ async def settle(
 ) -> list[UUID]:
     """Return the ids whose claim had moved on."""
     outcomes = [outcome(email, ending, **more) for email in emails]
-    return (await write_down(conn, NO_WORKER, settled=outcomes)).moved_on
+    return (await settle_and_mark(conn, NO_WORKER, settled=outcomes)).moved_on
 
 
 async def sent(conn: Conn, emails: Sequence[ClaimedEmail]) -> list[UUID]:

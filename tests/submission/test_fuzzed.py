@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mailqueue.smtp.server.answer import Answer
+from mailqueue.smtp.server.answer import SmtpReply
 from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt, Received
 from mailqueue.smtp.server.listener import smtp_server
 from mailqueue.submission.server import LIMITS
@@ -20,15 +20,15 @@ class Counting:
     def __init__(self) -> None:
         self.taken: list[tuple[Received, bytes]] = []
 
-    def check_recipient(self, address: str) -> Answer | None:  # noqa: ARG002
+    def check_recipient(self, address: str) -> SmtpReply | None:  # noqa: ARG002
         return None
 
-    async def accept(self, envelope: Received, raw: bytes) -> Answer | None:
+    async def accept(self, envelope: Received, raw: bytes) -> SmtpReply | None:
         self.taken.append((envelope, raw))
-        return Answer(250, "2.0.0", "Ok")
+        return SmtpReply(250, "2.0.0", "Ok")
 
 
-async def _everybody(_attempt: LoginAttempt) -> LoggedIn | Answer:
+async def _everybody(_attempt: LoginAttempt) -> LoggedIn | SmtpReply:
     return LoggedIn()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.fetch import Conn
-from mailqueue.smtp.server.answer import Answer
+from mailqueue.smtp.server.answer import SmtpReply
 from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt
 from mailqueue.submission import gate as gate_module
 from mailqueue.submission.gate import MOST_FAILURES, WINDOW_SECONDS, Gate, network_of
@@ -51,7 +51,7 @@ def gate_on(conn: Conn | None, clock: Clock) -> Gate:
 async def tried(gate: Gate, key: str, *, address: str = "192.0.2.1") -> str:
     """Log in; return the answer's two codes, or in."""
     found = await gate.enter(LoginAttempt("apikey", key, address))
-    return f"{found.code} {found.enhanced}" if isinstance(found, Answer) else "in"
+    return f"{found.code} {found.enhanced}" if isinstance(found, SmtpReply) else "in"
 
 
 async def test_a_key_lets_in_under_any_name(conn: Conn) -> None:

@@ -9,8 +9,8 @@ from ipaddress import ip_network
 from typing import Any
 from uuid import UUID
 
-from mailqueue.adapters.http.model import Reach
-from mailqueue.adapters.http.posting import HttpPoster
+from mailqueue.adapters.http.model import NetworkPolicy
+from mailqueue.adapters.http.poster import HttpPoster
 from mailqueue.db.fetch import Conn
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault.masterkey import MasterKey, parse_master_key
@@ -20,7 +20,7 @@ from mailqueue.webhooks.worker import WebhookTools, WebhookWorker
 from tests import make
 from tests.api.support.wired import MASTER
 
-LOOPBACK = Reach(allowed_networks=(ip_network("127.0.0.0/8"), ip_network("::1/128")))
+LOOPBACK = NetworkPolicy(allowed_networks=(ip_network("127.0.0.0/8"), ip_network("::1/128")))
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 LEASED_OUT = timedelta(milliseconds=1)
 """A lease that is over at once."""
@@ -36,7 +36,7 @@ def key() -> bytes:
     return key_of(secret_of(SECRET))
 
 
-def tools(*, total_s: float = 15.0, in_flight: int = 128, reach: Reach = LOOPBACK) -> WebhookTools:
+def tools(*, total_s: float = 15.0, in_flight: int = 128, reach: NetworkPolicy = LOOPBACK) -> WebhookTools:
     return WebhookTools(HttpPoster(reach, total_s=total_s), master, in_flight)
 
 

@@ -4,8 +4,14 @@ import ssl
 from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
-from mailqueue.adapters.http.model import NOWHERE_INSIDE, Call, HttpTimeouts, Reach, Site
-from mailqueue.adapters.http.wire import connect
+from mailqueue.adapters.http.connection import connect
+from mailqueue.adapters.http.model import (
+    PUBLIC_ONLY,
+    HttpOrigin,
+    HttpRequest,
+    HttpTimeouts,
+    NetworkPolicy,
+)
 from mailqueue.core.errors import Unavailable
 from mailqueue.core.verdict import Rejected
 from mailqueue.smtp.client.trust import system_trust
@@ -15,7 +21,7 @@ TIMEOUTS = HttpTimeouts(connect_s=5.0, read_s=5.0, call_s=10.0)
 
 
 def fetcher(
-    reach: Reach = NOWHERE_INSIDE, *, context: ssl.SSLContext | None = None
+    policy: NetworkPolicy = PUBLIC_ONLY, *, context: ssl.SSLContext | None = None
 ) -> Callable[[str], Awaitable[bytes | None]]:
     """Return what fetches a URL: its body, None where the server has none for us.
 
@@ -27,16 +33,16 @@ def fetcher(
         parts = urlsplit(url)
         if parts.scheme != "https" or not parts.hostname:
             return None
-        site = Site("https", parts.hostname, parts.port or 443)
+        site = HttpOrigin("https", parts.hostname, parts.port or 443)
         trust = context or await system_trust()
-        wire = await connect(site, reach, timeouts=TIMEOUTS, context=trust)
-        if isinstance(wire, Rejected):
-            raise Unavailable(f"cannot fetch from {site.host}: {wire.detail}")
+        connection = await connect(site, policy, timeouts=TIMEOUTS, context=trust)
+        if isinstance(connection, Rejected):
+            raise Unavailable(f"cannot fetch from {site.host}: {connection.detail}")
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         try:
-            answer = await wire.ask(Call("GET", path), may_finish=lambda: True)
+            answer = await connection.ask(HttpRequest("GET", path), may_finish=lambda: True)
         finally:
-            wire.close()
+            connection.close()
         if isinstance(answer, Rejected):
             raise Unavailable(f"cannot fetch from {site.host}: {answer.detail}")
         if answer.status >= 500 or answer.status == 429:

@@ -8,8 +8,8 @@ import ssl
 from typing import Any
 from urllib.parse import urlsplit
 
-from mailqueue.adapters.http.model import Call, HttpTimeouts, Reach, site_of
-from mailqueue.adapters.http.wire import connect
+from mailqueue.adapters.http.connection import connect
+from mailqueue.adapters.http.model import HttpRequest, HttpTimeouts, NetworkPolicy, read_origin
 from mailqueue.core.errors import Unavailable
 from mailqueue.core.verdict import Rejected
 from mailqueue.settings.oidc import check_address
@@ -25,12 +25,12 @@ class Fetcher:
 
     def __init__(
         self,
-        reach: Reach,
+        policy: NetworkPolicy,
         *,
         timeouts: HttpTimeouts = TIMEOUTS,
         tls_context: ssl.SSLContext | None = None,
     ) -> None:
-        self._reach = reach
+        self._policy = policy
         self._timeouts = timeouts
         self._tls_context = tls_context
 
@@ -57,18 +57,18 @@ class Fetcher:
         try:
             check_address(url)
             parts = urlsplit(url)
-            site = site_of(f"{parts.scheme}://{parts.netloc}")
+            site = read_origin(f"{parts.scheme}://{parts.netloc}")
         except ValueError as exc:
             raise Unavailable(f"the issuer's address {url[:200]!r} {exc}") from None
         is_secure = site.scheme == "https"
         if is_secure and self._tls_context is None:
             self._tls_context = await system_trust()
         context = self._tls_context if is_secure else None
-        wire = await connect(site, self._reach, timeouts=self._timeouts, context=context)
+        wire = await connect(site, self._policy, timeouts=self._timeouts, context=context)
         if isinstance(wire, Rejected):
             raise Unavailable(f"the issuer at {site.authority}: {wire.detail}")
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        call = Call("GET", target, (("Accept", "application/json"),))
+        call = HttpRequest("GET", target, (("Accept", "application/json"),))
         try:
             answer = await wire.ask(call, may_finish=lambda: True)
         finally:

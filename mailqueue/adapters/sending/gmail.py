@@ -12,20 +12,20 @@ from urllib.parse import quote
 
 import orjson
 
-from mailqueue.adapters.http.model import Answer, Call, Site
+from mailqueue.adapters.http.model import HttpOrigin, HttpRequest, HttpResponse
 from mailqueue.adapters.sending import outcomes
-from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
+from mailqueue.adapters.sending.api import ProviderAccount, ProviderApi, ProviderMail
+from mailqueue.adapters.sending.limits import MEGABYTE, ProviderLimits, objection, of_account
 from mailqueue.adapters.sending.oauth import Tokens
 from mailqueue.adapters.sending.outcomes import Meaning
 from mailqueue.adapters.sending.parts import People, recipients_of
-from mailqueue.adapters.sending.service import Access, Service, Written
 from mailqueue.core.address import Mailbox, parse_address
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.mime.headers import addresses
 from mailqueue.ports.transport import SendAttempt
 
-BOUNDS = Bounds("Gmail", octets=36_700_160, recipients=100, takes_unicode=True)
+BOUNDS = ProviderLimits("Gmail", octets=36_700_160, recipients=100, takes_unicode=True)
 UPLOAD_OCTETS = 5 * MEGABYTE  # larger ones go as they are, not in JSON
 
 MEANING_BY_REASON = {
@@ -50,12 +50,12 @@ _HEADER = re.compile(
 )
 
 
-class Gmail(Service):
+class Gmail(ProviderApi):
     """One mailbox, which its owner or his administrator lets us send from."""
 
-    def __init__(self, access: Access, tokens: Tokens) -> None:
+    def __init__(self, access: ProviderAccount, tokens: Tokens) -> None:
         self._bounds = of_account(BOUNDS, access.settings)
-        self.site = access.site or Site("https", "gmail.googleapis.com", 443)
+        self.site = access.site or HttpOrigin("https", "gmail.googleapis.com", 443)
         self._user = access.setting("user") or access.key_id or "me"
         self._tokens = tokens
         self._token = Secret("")
@@ -69,27 +69,29 @@ class Gmail(Service):
         self.secrets = (token,)
         return None
 
-    def renew(self, answer: Answer) -> bool:
+    def renew(self, answer: HttpResponse) -> bool:
         if answer.status == 401:
             self._tokens.drop()
         return answer.status == 401
 
-    def write(self, mail: SendAttempt) -> Written | Rejected:
+    def write(self, mail: SendAttempt) -> ProviderMail | Rejected:
         message = addressed(mail)
         refused = objection(self._bounds, mail, octets=len(message))
-        return refused or Written(mail, message)
+        return refused or ProviderMail(mail, message)
 
-    def call(self, group: Sequence[Written]) -> Call:
+    def call(self, group: Sequence[ProviderMail]) -> HttpRequest:
         message = group[0].octets
         path = f"/gmail/v1/users/{quote(self._user, safe='@')}/messages/send"
         authorization = ("Authorization", f"Bearer {self._token.reveal()}")
         if len(message) > UPLOAD_OCTETS:
             headers = (authorization, ("Content-Type", "message/rfc822"))
-            return Call("POST", f"/upload{path}?uploadType=media", headers, message)
+            return HttpRequest("POST", f"/upload{path}?uploadType=media", headers, message)
         body = orjson.dumps({"raw": base64.urlsafe_b64encode(message).decode()})
-        return Call("POST", path, (authorization, ("Content-Type", "application/json")), body)
+        return HttpRequest(
+            "POST", path, (authorization, ("Content-Type", "application/json")), body
+        )
 
-    def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
+    def judge(self, group: Sequence[ProviderMail], answer: HttpResponse) -> Sequence[Verdict]:
         return [_judged(group[0].mail, answer)]
 
 
@@ -121,7 +123,7 @@ def _mailboxes(people: People) -> list[Mailbox]:
     return [Mailbox(one.name, parse_address(one.address)) for one in people]
 
 
-def _judged(mail: SendAttempt, answer: Answer) -> Verdict:
+def _judged(mail: SendAttempt, answer: HttpResponse) -> Verdict:
     said = answer.document()
     said = said if isinstance(said, dict) else {}
     if answer.is_success and isinstance(message_id := said.get("id"), str) and message_id:
@@ -136,7 +138,7 @@ def _judged(mail: SendAttempt, answer: Answer) -> Verdict:
     return outcomes.refused(answer, _meaning(answer, reason, text), detail)
 
 
-def _meaning(answer: Answer, reason: str, text: str) -> Meaning:
+def _meaning(answer: HttpResponse, reason: str, text: str) -> Meaning:
     if answer.status >= 500:
         return outcomes.AMBIGUOUS
     if answer.status == 429 and "mail sending" in text.lower():

@@ -6,29 +6,35 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from mailqueue.adapters.http.model import NOWHERE_INSIDE, USUAL, Answer, HttpTimeouts, Reach
-from mailqueue.adapters.http.wire import Wire, connect
+from mailqueue.adapters.http.connection import HttpConnection, connect
+from mailqueue.adapters.http.model import (
+    DEFAULT_TIMEOUTS,
+    PUBLIC_ONLY,
+    HttpResponse,
+    HttpTimeouts,
+    NetworkPolicy,
+)
+from mailqueue.adapters.sending.api import ProviderApi, ProviderMail
 from mailqueue.adapters.sending.outcomes import of_copies
 from mailqueue.adapters.sending.parts import copies_of
-from mailqueue.adapters.sending.service import Service, Written
 from mailqueue.core.verdict import Kind, Rejected, Stage, Verdict
 from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.smtp.client.trust import system_trust
 
 RATE_LIMIT_REST = timedelta(seconds=30)
-"""How long nothing is asked after being too fast, where the provider names no time."""
+"""Pause after a rate limit for which the provider names no time."""
 REFUSED_REST = timedelta(seconds=5)
-"""So long what was said of the account holds for all its connections; then it is asked again."""
+"""Time for which a refusal of the account applies to all its connections."""
 
-LARGE_OCTETS = 256 * 1024
+LARGE_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class HttpAccount:
-    """How one sender account reaches its provider; see `SmtpAccount`."""
+    """Connection settings of one sender account; see `SmtpAccount`."""
 
-    reach: Reach = NOWHERE_INSIDE
-    timeouts: HttpTimeouts = USUAL
+    policy: NetworkPolicy = PUBLIC_ONLY
+    timeouts: HttpTimeouts = DEFAULT_TIMEOUTS
     max_age: timedelta = timedelta(seconds=300)
 
 
@@ -37,7 +43,7 @@ class HttpTransport:
 
     def __init__(
         self,
-        service: Service,
+        service: ProviderApi,
         account: HttpAccount,
         *,
         tls_context: ssl.SSLContext | None = None,
@@ -49,30 +55,30 @@ class HttpTransport:
         self._rest: tuple[float, Rejected] | None = None
 
     async def open(self) -> "HttpChannel | Rejected":
-        """Connect and secure; what an answer said about the account itself is told here."""
+        """Connect and start TLS; return a Rejected while the account is refused."""
         objection = self.objection
         if objection is not None and objection.kind is Kind.ACCOUNT:
             return objection
         refused = await self.service.authorise()
         if refused is not None:
             return refused
-        wire = await self.connect()
-        return wire if isinstance(wire, Rejected) else HttpChannel(self, wire)
+        connection = await self.connect()
+        return connection if isinstance(connection, Rejected) else HttpChannel(self, connection)
 
-    async def connect(self) -> Wire | Rejected:
-        """Open one connection to where the API is."""
+    async def connect(self) -> HttpConnection | Rejected:
+        """Open a connection to the API."""
         site = self.service.site
         if site.scheme == "https" and self._tls_context is None:
             self._tls_context = await system_trust()
         return await connect(
             site,
-            self.account.reach,
+            self.account.policy,
             timeouts=self.account.timeouts,
             context=self._tls_context if site.scheme == "https" else None,
         )
 
     def note(self, verdict: Verdict) -> None:
-        """Remember what an answer said about more than its mail."""
+        """Keep a verdict that concerns the account, not only its email."""
         if not isinstance(verdict, Rejected):
             return
         if verdict.kind is Kind.RATE_LIMITED:
@@ -81,13 +87,13 @@ class HttpTransport:
         elif verdict.kind is Kind.ACCOUNT and verdict.stage is Stage.CONNECT:
             wait = verdict.retry_after or REFUSED_REST
             self._rest = (_now() + wait.total_seconds(), verdict)
-        elif verdict.stops:  # what is known of its mail says nothing of others: they do not go
+        elif verdict.stops:  # other emails are not sent either
             stopped = replace(verdict, kind=Kind.ACCOUNT, stage=Stage.CONNECT, stops=False)
             self._rest = (_now() + REFUSED_REST.total_seconds(), stopped)
 
     @property
     def objection(self) -> Rejected | None:
-        """Return why nothing is to be asked now: the account was refused, or we were too fast."""
+        """Return why nothing may be sent now: the account was refused or rate limited."""
         if self._rest is None:
             return None
         until, why = self._rest
@@ -101,18 +107,18 @@ class HttpTransport:
 
 
 class HttpChannel:
-    """One connection at a time, renewed when the provider closed it between two calls."""
+    """One connection at a time, reopened when the provider closed it between two requests."""
 
-    def __init__(self, transport: HttpTransport, wire: Wire) -> None:
+    def __init__(self, transport: HttpTransport, connection: HttpConnection) -> None:
         self._transport = transport
         self._service = transport.service
-        self._wire = wire
+        self._connection = connection
         self._opened_at = _now()
         self._is_lost = False
 
     @property
     def is_usable(self) -> bool:
-        """Return whether another mail may be sent here."""
+        """Return whether another email may be sent on this channel."""
         is_young = _now() - self._opened_at < self._transport.account.max_age.total_seconds()
         objection = self._transport.objection
         is_refused = objection is not None and objection.kind is Kind.ACCOUNT
@@ -121,7 +127,7 @@ class HttpChannel:
     async def send(
         self, mails: Sequence[SendAttempt], report: Report, *, may_finish: Callable[[], bool]
     ) -> None:
-        """Send the mails in order and report each."""
+        """Send the emails in order and report each."""
         async for group in self._groups(mails):
             begun = _now()
             if isinstance(group, tuple):
@@ -138,7 +144,7 @@ class HttpChannel:
     async def _of_each(
         self, mails: Sequence[SendAttempt], may_finish: Callable[[], bool]
     ) -> list[Verdict]:
-        """Send mails as `send` does, and return their verdicts."""
+        """Send the emails as `send` does and return their verdicts."""
         verdicts: list[Verdict] = []
         async for group in self._groups(mails):
             if isinstance(group, tuple):
@@ -150,18 +156,18 @@ class HttpChannel:
     async def close(self) -> None:
         """Close."""
         self._is_lost = True
-        self._wire.close()
+        self._connection.close()
 
     async def _groups(
         self, mails: Sequence[SendAttempt]
-    ) -> AsyncIterator[list[Written] | tuple[SendAttempt, Verdict]]:
-        """Yield what goes in one call, or a mail that cannot go at all, in their order."""
-        group: list[Written] = []
+    ) -> AsyncIterator[list[ProviderMail] | tuple[SendAttempt, Verdict]]:
+        """Yield the emails of one request, or an email that cannot be sent, in order."""
+        group: list[ProviderMail] = []
         octets = 0
         for mail in mails:
-            if len(mail.message) < LARGE_OCTETS:
+            if len(mail.message) < LARGE_BYTES:
                 written = self._service.write(mail)
-            else:  # taking it apart may take a second
+            else:  # parsing it may take a second
                 written = await asyncio.to_thread(self._service.write, mail)
             if isinstance(written, Rejected):
                 if group:
@@ -177,7 +183,7 @@ class HttpChannel:
         if group:
             yield group
 
-    def _fits(self, group: Sequence[Written], another: Written, *, octets: int) -> bool:
+    def _fits(self, group: Sequence[ProviderMail], another: ProviderMail, *, octets: int) -> bool:
         return (
             len(group) < self._service.most_in_call
             and octets + 1 <= self._service.most_call_bytes
@@ -186,7 +192,7 @@ class HttpChannel:
         )
 
     async def _verdicts(
-        self, group: Sequence[Written], may_finish: Callable[[], bool]
+        self, group: Sequence[ProviderMail], may_finish: Callable[[], bool]
     ) -> Sequence[Verdict]:
         objection = self._transport.objection
         if objection is None and self._is_lost:
@@ -199,28 +205,30 @@ class HttpChannel:
             return [answer] * len(group)
         verdicts = [self._clean(verdict) for verdict in self._service.judge(group, answer)]
         if len(group) > 1 and not answer.is_success and all(map(_is_of_mail, verdicts)):
-            # One of them is at fault, and who is in a call with it does not pay for that.
+            # One of them caused the refusal: send halves, so that the others are not refused.
             half = len(group) // 2
             first = await self._verdicts(group[:half], may_finish)
-            if any(map(_is_unrecognized, first)):  # perhaps the account's: the others spend nothing
+            if any(
+                map(_is_unrecognized, first)
+            ):  # perhaps the account's: the others count no attempt
                 return [*first, *[_BESIDE] * (len(group) - half)]
             return [*first, *await self._verdicts(group[half:], may_finish)]
         for verdict in verdicts:
             self._transport.note(verdict)
         if doubt is None:
             return verdicts
-        # It was refused the second time, which says nothing of the first.
+        # The repeated request was refused, which does not tell what became of the first.
         return [
             doubt if _is_for_now(verdict) and not _is_in_doubt(verdict) else verdict
             for verdict in verdicts
         ]
 
     async def _answer(
-        self, group: Sequence[Written], may_finish: Callable[[], bool]
-    ) -> tuple[Answer | Rejected, Rejected | None]:
-        """Ask; once more where that is known to be safe, and then with what is left in doubt."""
+        self, group: Sequence[ProviderMail], may_finish: Callable[[], bool]
+    ) -> tuple[HttpResponse | Rejected, Rejected | None]:
+        """Send the request, again if that is safe; return the response and any doubt left."""
         first = await self._asked(group, may_finish)
-        if isinstance(first, Answer):
+        if isinstance(first, HttpResponse):
             if not self._service.renew(first):
                 return first, None
             refused = await self._service.authorise()
@@ -228,21 +236,21 @@ class HttpChannel:
         if first.kind is not Kind.AMBIGUOUS or not self._service.is_repeatable:
             return first, None
         second = await self._asked(group, may_finish)
-        return (second, first) if isinstance(second, Answer) else (first, None)
+        return (second, first) if isinstance(second, HttpResponse) else (first, None)
 
     async def _asked(
-        self, group: Sequence[Written], may_finish: Callable[[], bool]
-    ) -> Answer | Rejected:
-        if not self._wire.is_usable:
-            self._wire.close()
-            wire = await self._transport.connect()
-            if isinstance(wire, Rejected):
-                return wire
-            self._wire = wire
-        return await self._wire.ask(self._service.call(group), may_finish=may_finish)
+        self, group: Sequence[ProviderMail], may_finish: Callable[[], bool]
+    ) -> HttpResponse | Rejected:
+        if not self._connection.is_usable:
+            self._connection.close()
+            connection = await self._transport.connect()
+            if isinstance(connection, Rejected):
+                return connection
+            self._connection = connection
+        return await self._connection.ask(self._service.call(group), may_finish=may_finish)
 
     def _clean(self, verdict: Verdict) -> Verdict:
-        """Take out what a server echoed of the credentials."""
+        """Redact credentials that the response echoed."""
         if isinstance(verdict, Rejected):
             return self._without_secrets(verdict)
         refused = tuple(replace(one, why=self._without_secrets(one.why)) for one in verdict.refused)

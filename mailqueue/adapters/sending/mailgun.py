@@ -10,17 +10,23 @@ import re
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from mailqueue.adapters.http.model import Answer, Call, Site
+from mailqueue.adapters.http.model import HttpOrigin, HttpRequest, HttpResponse
 from mailqueue.adapters.sending import outcomes
-from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
+from mailqueue.adapters.sending.api import (
+    ProviderAccount,
+    ProviderApi,
+    ProviderMail,
+    metadata_of,
+    tags_of,
+)
+from mailqueue.adapters.sending.limits import MEGABYTE, ProviderLimits, objection, of_account
 from mailqueue.adapters.sending.outcomes import Meaning, cannot_carry
-from mailqueue.adapters.sending.service import Access, Service, Written, metadata_of, tags_of
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt
 
 # Addresses beyond ASCII arrive, their headers garbled: refused.
-BOUNDS = Bounds("Mailgun", octets=25 * MEGABYTE, recipients=1000, tags=3)
+BOUNDS = ProviderLimits("Mailgun", octets=25 * MEGABYTE, recipients=1000, tags=3)
 OPTIONS_OCTETS = 16 * 1024
 OPTION_PREFIXES = ("o:", "v:", "t:")  # what else there is names recipients, or is the message
 _ABOUT_SANDBOX = ("authorized recipient", "sandbox")
@@ -29,12 +35,12 @@ _ABOUT_MESSAGE = re.compile(
 )
 
 
-class Mailgun(Service):
+class Mailgun(ProviderApi):
     """One API key and the sending domain, which is part of the address of every call."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: ProviderAccount) -> None:
         self._bounds = of_account(BOUNDS, access.settings)
-        self.site = access.site or Site("https", "api.mailgun.net", 443)
+        self.site = access.site or HttpOrigin("https", "api.mailgun.net", 443)
         self._domain = access.setting("domain")
         self._extra = {
             name: str(value)
@@ -46,7 +52,7 @@ class Mailgun(Service):
         self.secrets = (Secret(encoded), access.secret)  # what a server echoes may be either
         self._authorization = f"Basic {encoded}"
 
-    def write(self, mail: SendAttempt) -> Written | Rejected:
+    def write(self, mail: SendAttempt) -> ProviderMail | Rejected:
         options = [
             *self._extra.items(),
             *(("o:tag", tag) for tag in tags_of(mail)),
@@ -59,9 +65,9 @@ class Mailgun(Service):
             )
         fields = [("to", one) for one in mail.envelope.recipients] + options
         refused = objection(self._bounds, mail, octets=len(mail.message))
-        return refused or Written(mail, form(fields, message=mail.message))
+        return refused or ProviderMail(mail, form(fields, message=mail.message))
 
-    def call(self, group: Sequence[Written]) -> Call:
+    def call(self, group: Sequence[ProviderMail]) -> HttpRequest:
         body = group[0].octets
         boundary = body[2 : body.index(b"\r\n")].decode()
         headers = (
@@ -69,9 +75,11 @@ class Mailgun(Service):
             ("Content-Type", f"multipart/form-data; boundary={boundary}"),
             ("Accept", "application/json"),
         )
-        return Call("POST", f"/v3/{quote(self._domain, safe='')}/messages.mime", headers, body)
+        return HttpRequest(
+            "POST", f"/v3/{quote(self._domain, safe='')}/messages.mime", headers, body
+        )
 
-    def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
+    def judge(self, group: Sequence[ProviderMail], answer: HttpResponse) -> Sequence[Verdict]:
         return [_judged(group[0].mail, answer)]
 
 
@@ -96,7 +104,7 @@ def _quoted(name: str) -> bytes:
     return name.replace("\r", "%0D").replace("\n", "%0A").replace('"', "%22").encode()
 
 
-def _judged(mail: SendAttempt, answer: Answer) -> Verdict:
+def _judged(mail: SendAttempt, answer: HttpResponse) -> Verdict:
     said = answer.document()
     said = said if isinstance(said, dict) else {}
     if answer.is_success and isinstance(message_id := said.get("id"), str) and message_id:

@@ -16,8 +16,15 @@ import orjson
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
-from mailqueue.adapters.http.model import USUAL, Answer, Call, HttpTimeouts, Reach, site_of
-from mailqueue.adapters.http.wire import connect
+from mailqueue.adapters.http.connection import connect
+from mailqueue.adapters.http.model import (
+    DEFAULT_TIMEOUTS,
+    HttpRequest,
+    HttpResponse,
+    HttpTimeouts,
+    NetworkPolicy,
+    read_origin,
+)
 from mailqueue.adapters.sending.outcomes import cleaned, clock_of, plain, retry_after_of
 from mailqueue.core.limits import limit_in
 from mailqueue.core.secret import Secret
@@ -161,13 +168,13 @@ class Tokens:
     def __init__(
         self,
         grant: Grant,
-        reach: Reach,
+        policy: NetworkPolicy,
         *,
-        timeouts: HttpTimeouts = USUAL,
+        timeouts: HttpTimeouts = DEFAULT_TIMEOUTS,
         tls_context: ssl.SSLContext | None = None,
     ) -> None:
         self._grant = grant
-        self._reach = reach
+        self._policy = policy
         self._timeouts = timeouts
         self._tls_context = tls_context
         self._token: Secret | None = None
@@ -188,7 +195,7 @@ class Tokens:
 
     async def _fetched(self) -> Secret | Rejected:
         answer = await self._asked()
-        if isinstance(answer, Answer) and self._is_clock_set(answer):
+        if isinstance(answer, HttpResponse) and self._is_clock_set(answer):
             answer = await self._asked()
         if isinstance(answer, Rejected):
             return answer
@@ -208,7 +215,7 @@ class Tokens:
                 detail = detail.replace(secret.reveal(), "***")
         return replace(why, detail=detail)
 
-    def _is_clock_set(self, answer: Answer) -> bool:
+    def _is_clock_set(self, answer: HttpResponse) -> bool:
         """Set our clock by the server's where it refused and the two differ; return
         whether it did.
         """
@@ -221,8 +228,8 @@ class Tokens:
         self._clock_is_behind = behind
         return True
 
-    async def _asked(self) -> Answer | Rejected:
-        site = site_of(self._grant.token_url)
+    async def _asked(self) -> HttpResponse | Rejected:
+        site = read_origin(self._grant.token_url)
         try:
             fields = await asyncio.to_thread(
                 self._grant.fields, time.time() + self._clock_is_behind
@@ -233,11 +240,11 @@ class Tokens:
         if site.scheme == "https" and self._tls_context is None:
             self._tls_context = await system_trust()
         context = self._tls_context if site.scheme == "https" else None
-        wire = await connect(site, self._reach, timeouts=self._timeouts, context=context)
+        wire = await connect(site, self._policy, timeouts=self._timeouts, context=context)
         if isinstance(wire, Rejected):
             return wire
         headers = (("Content-Type", "application/x-www-form-urlencoded"),)
-        call = Call("POST", "", headers, urlencode(fields).encode())
+        call = HttpRequest("POST", "", headers, urlencode(fields).encode())
         try:
             answer = await wire.ask(call, may_finish=lambda: True)
         finally:
@@ -247,7 +254,7 @@ class Tokens:
         return answer
 
 
-def _refused(answer: Answer, said: dict[str, Any]) -> Rejected:
+def _refused(answer: HttpResponse, said: dict[str, Any]) -> Rejected:
     error = str(said.get("error") or "")
     words = str(said.get("error_description") or "")
     detail = cleaned(f"token: {error} {words}") if error else f"token: HTTP {answer.status}"

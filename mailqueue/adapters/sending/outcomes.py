@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-from mailqueue.adapters.http.model import Answer
+from mailqueue.adapters.http.model import HttpResponse
 from mailqueue.core.limits import bounded, limit_in, named_wait, says_closed
 from mailqueue.core.verdict import (
     Accepted,
@@ -81,7 +81,7 @@ def meaning_of(status: int, words: str) -> Meaning:
 
 
 def refused(
-    answer: Answer, meaning: Meaning, detail: str, *, retry_after: timedelta | None = None
+    answer: HttpResponse, meaning: Meaning, detail: str, *, retry_after: timedelta | None = None
 ) -> Rejected:
     """Return that the provider refused: its status, its words, and when it wants to be asked again.
 
@@ -102,7 +102,7 @@ def refused(
     )
 
 
-def not_understood(answer: Answer) -> Rejected:
+def not_understood(answer: HttpResponse) -> Rejected:
     """Return what an answer in none of the provider's own shapes means.
 
     A success of another shape is no refusal: the provider may have taken the mail, and nobody knows
@@ -118,14 +118,14 @@ def not_understood(answer: Answer) -> Rejected:
     return refused(answer, meaning_of(answer.status, words), words)
 
 
-def plain(answer: Answer) -> str:
+def plain(answer: HttpResponse) -> str:
     """Return the words of a body in no known shape, without its tags."""
     return cleaned(_TAG.sub(" ", answer.body[:PLAIN_CHARS].decode("utf-8", "replace")))
 
 
 def about_recipient(
     mail: SendAttempt,
-    answer: Answer,
+    answer: HttpResponse,
     detail: str,
     *,
     address: str | None = None,
@@ -191,7 +191,7 @@ def cannot_carry(why: str) -> Rejected:
     return Rejected(Kind.PERMANENT_MESSAGE, "", why, Stage.CONNECT)
 
 
-def retry_after_of(answer: Answer, *, now: datetime | None = None) -> timedelta | None:
+def retry_after_of(answer: HttpResponse, *, now: datetime | None = None) -> timedelta | None:
     """Return the wait of Retry-After, seconds or a date (RFC 9110 10.2.3); None where none is said.
 
     A date counts from the server's own clock, if it says what that shows.
@@ -203,7 +203,7 @@ def retry_after_of(answer: Answer, *, now: datetime | None = None) -> timedelta 
     return None if at is None else bounded(at - (now or clock_of(answer) or datetime.now(UTC)))
 
 
-def clock_of(answer: Answer) -> datetime | None:
+def clock_of(answer: HttpResponse) -> datetime | None:
     """Return what the server's clock shows, by its Date header."""
     return _date(answer.headers.get("date", ""))
 

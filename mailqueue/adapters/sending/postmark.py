@@ -11,16 +11,22 @@ from typing import Any
 
 import orjson
 
-from mailqueue.adapters.http.model import Answer, Call, Site
+from mailqueue.adapters.http.model import HttpOrigin, HttpRequest, HttpResponse
 from mailqueue.adapters.sending import outcomes
-from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
+from mailqueue.adapters.sending.api import (
+    ProviderAccount,
+    ProviderApi,
+    ProviderMail,
+    metadata_of,
+    tags_of,
+)
+from mailqueue.adapters.sending.limits import MEGABYTE, ProviderLimits, objection, of_account
 from mailqueue.adapters.sending.outcomes import Meaning, cannot_carry
 from mailqueue.adapters.sending.parts import File, Parts, People, mailbox, parts_of
-from mailqueue.adapters.sending.service import Access, Service, Written, metadata_of, tags_of
 from mailqueue.core.verdict import Accepted, Refused, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt
 
-BOUNDS = Bounds("Postmark", octets=10 * MEGABYTE, recipients=50, tags=1)
+BOUNDS = ProviderLimits("Postmark", octets=10 * MEGABYTE, recipients=50, tags=1)
 BATCH_OCTETS = 50 * MEGABYTE
 BATCH_MAILS = 500
 DECIDED = frozenset(
@@ -50,25 +56,25 @@ _BAD_RECIPIENT = re.compile(r"(?:invalid|error parsing) '(?:to|cc|bcc)'", re.IGN
 _INACTIVE = re.compile(r"(?<![^:])([^:]*)\. Inactive recipients", re.IGNORECASE)
 
 
-class Postmark(Service):
+class Postmark(ProviderApi):
     """One server token and its message stream."""
 
     most_in_call = BATCH_MAILS
     most_call_bytes = BATCH_OCTETS
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: ProviderAccount) -> None:
         self._bounds = of_account(BOUNDS, access.settings)
-        self.site = access.site or Site("https", "api.postmarkapp.com", 443)
+        self.site = access.site or HttpOrigin("https", "api.postmarkapp.com", 443)
         self.secrets = (access.secret,)
         self._access = access
 
-    def write(self, mail: SendAttempt) -> Written | Rejected:
+    def write(self, mail: SendAttempt) -> ProviderMail | Rejected:
         parts = parts_of(mail)
         if not parts.to:
             return cannot_carry("Postmark needs a recipient in To, and only blind copies are left")
         octets = orjson.dumps(self._body(mail, parts))
         refused = objection(self._bounds, mail, octets=len(octets))
-        return refused or Written(mail, octets)
+        return refused or ProviderMail(mail, octets)
 
     def _body(self, mail: SendAttempt, parts: Parts) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -94,18 +100,18 @@ class Postmark(Service):
         }
         return body | {name: value for name, value in named.items() if value}
 
-    def call(self, group: Sequence[Written]) -> Call:
+    def call(self, group: Sequence[ProviderMail]) -> HttpRequest:
         headers = (
             ("X-Postmark-Server-Token", self._access.secret.reveal()),
             ("Content-Type", "application/json"),
             ("Accept", "application/json"),
         )
         if len(group) == 1:
-            return Call("POST", "/email", headers, group[0].octets)
+            return HttpRequest("POST", "/email", headers, group[0].octets)
         body = b"[" + b",".join(one.octets for one in group) + b"]"
-        return Call("POST", "/email/batch", headers, body)
+        return HttpRequest("POST", "/email/batch", headers, body)
 
-    def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
+    def judge(self, group: Sequence[ProviderMail], answer: HttpResponse) -> Sequence[Verdict]:
         said = answer.document()
         if len(group) > 1 and answer.is_success:
             if isinstance(said, list) and len(said) == len(group):
@@ -133,7 +139,7 @@ def _attachment(file: File) -> dict[str, str]:
     return attachment | ({"ContentID": f"cid:{file.content_id}"} if file.content_id else {})
 
 
-def _judged(mail: SendAttempt, answer: Answer, said: Any) -> Verdict:
+def _judged(mail: SendAttempt, answer: HttpResponse, said: Any) -> Verdict:
     said = said if isinstance(said, dict) else {}
     code, text = said.get("ErrorCode"), str(said.get("Message") or "")
     message_id = said.get("MessageID")
@@ -158,20 +164,20 @@ def _first(errors: list[Any], text: str) -> dict[str, Any]:
     return {"ErrorCode": 300, "Message": text} if code in (None, SEVERAL) else first
 
 
-def _without_code(answer: Answer) -> Rejected:
+def _without_code(answer: HttpResponse) -> Rejected:
     if answer.status == 403:  # a network filter in front of the API, not the API
         return outcomes.refused(answer, outcomes.TRANSIENT, "refused before it reached the API")
     return outcomes.not_understood(answer)
 
 
-def _meaning(answer: Answer, code: int, text: str) -> Meaning:
+def _meaning(answer: HttpResponse, code: int, text: str) -> Meaning:
     if answer.status not in (401, 429, 500, 503) and code in MEANING_BY_CODE:
         return MEANING_BY_CODE[code]
     # A code that nobody knows, of one mail in a batch, is read like that of a call of its own.
     return outcomes.meaning_of(422 if answer.is_success else answer.status, text)
 
 
-def _inactive(mail: SendAttempt, answer: Answer, text: str) -> tuple[Refused, ...]:
+def _inactive(mail: SendAttempt, answer: HttpResponse, text: str) -> tuple[Refused, ...]:
     """Return those that were left out of a mail that was taken for the others."""
     found = _INACTIVE.search(text)
     if found is None:

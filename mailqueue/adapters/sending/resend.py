@@ -13,17 +13,22 @@ from typing import Any
 
 import orjson
 
-from mailqueue.adapters.http.model import Answer, Call, Site
+from mailqueue.adapters.http.model import HttpOrigin, HttpRequest, HttpResponse
 from mailqueue.adapters.sending import outcomes
-from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
+from mailqueue.adapters.sending.api import (
+    ProviderAccount,
+    ProviderApi,
+    ProviderMail,
+    named_tags_of,
+)
+from mailqueue.adapters.sending.limits import MEGABYTE, ProviderLimits, objection, of_account
 from mailqueue.adapters.sending.outcomes import cannot_carry
 from mailqueue.adapters.sending.parts import File, Parts, People, mailbox, parts_of
-from mailqueue.adapters.sending.service import Access, Service, Written, named_tags_of
 from mailqueue.core.limits import bounded, limit_in
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt
 
-BOUNDS = Bounds("Resend", octets=40 * MEGABYTE, recipients=50)
+BOUNDS = ProviderLimits("Resend", octets=40 * MEGABYTE, recipients=50)
 BATCH_MAILS = 100
 DECIDED = frozenset({"cc", "bcc", "reply_to", "html", "text", "headers", "attachments", "tags"})
 # It takes a file named like another kind of file, and then drops the mail without a word.
@@ -60,20 +65,20 @@ MEANING_BY_NAME = {
 }
 
 
-class Resend(Service):
+class Resend(ProviderApi):
     """One API key."""
 
     most_in_call = BATCH_MAILS
     most_call_bytes = 40 * MEGABYTE
     is_repeatable = True
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: ProviderAccount) -> None:
         self._bounds = of_account(BOUNDS, access.settings)
-        self.site = access.site or Site("https", "api.resend.com", 443)
+        self.site = access.site or HttpOrigin("https", "api.resend.com", 443)
         self.secrets = (access.secret,)
         self._access = access
 
-    def write(self, mail: SendAttempt) -> Written | Rejected:
+    def write(self, mail: SendAttempt) -> ProviderMail | Rejected:
         parts = parts_of(mail)
         if not parts.to:
             return cannot_carry("Resend needs a recipient in to, and only blind copies are left")
@@ -84,7 +89,7 @@ class Resend(Service):
         octets = orjson.dumps(self._body(mail, parts))
         refused = objection(self._bounds, mail, octets=len(octets))
         copy = f"/{_short(parts.to[0].address)}" if parts.is_blind else ""
-        return refused or Written(mail, octets, goes_alone=bool(parts.files), copy=copy)
+        return refused or ProviderMail(mail, octets, goes_alone=bool(parts.files), copy=copy)
 
     def _body(self, mail: SendAttempt, parts: Parts) -> dict[str, Any]:
         headers = dict(parts.headers)
@@ -109,7 +114,7 @@ class Resend(Service):
         }
         return body | {name: value for name, value in named.items() if value}
 
-    def call(self, group: Sequence[Written]) -> Call:
+    def call(self, group: Sequence[ProviderMail]) -> HttpRequest:
         ids = [f"{one.mail.email_id}{one.copy}" for one in group]
         headers = [
             ("Authorization", f"Bearer {self._access.secret.reveal()}"),
@@ -117,16 +122,16 @@ class Resend(Service):
         ]
         if len(group) == 1:
             headers.append(("Idempotency-Key", f"mailqueue/{ids[0]}"))
-            return Call("POST", "/emails", tuple(headers), group[0].octets)
+            return HttpRequest("POST", "/emails", tuple(headers), group[0].octets)
         body = b"[" + b",".join(one.octets for one in group) + b"]"
         key = hashlib.sha256(" ".join(ids).encode()).hexdigest()
         headers += [
             ("Idempotency-Key", f"mailqueue/batch/{key}"),
             ("x-batch-validation", "permissive"),  # one at fault does not stop the others
         ]
-        return Call("POST", "/emails/batch", tuple(headers), body)
+        return HttpRequest("POST", "/emails/batch", tuple(headers), body)
 
-    def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
+    def judge(self, group: Sequence[ProviderMail], answer: HttpResponse) -> Sequence[Verdict]:
         said = answer.document()
         said = said if isinstance(said, dict) else {}
         if len(group) > 1 and answer.is_success:
@@ -151,7 +156,7 @@ def _attachment(file: File) -> dict[str, str]:
     return attachment | ({"content_id": file.content_id} if file.content_id else {})
 
 
-def _judged(answer: Answer, said: dict[str, Any]) -> Verdict:
+def _judged(answer: HttpResponse, said: dict[str, Any]) -> Verdict:
     message_id = said.get("id")
     if answer.is_success and isinstance(message_id, str) and message_id:
         return Accepted("200", "accepted", provider_message_id=message_id)
@@ -167,7 +172,7 @@ def _judged(answer: Answer, said: dict[str, Any]) -> Verdict:
     return outcomes.refused(answer, meaning, detail, retry_after=_reset(answer))
 
 
-def _reset(answer: Answer) -> timedelta | None:
+def _reset(answer: HttpResponse) -> timedelta | None:
     text = answer.headers.get("ratelimit-reset", "")
     if answer.status != 429 or "retry-after" in answer.headers:
         return None
@@ -176,7 +181,9 @@ def _reset(answer: Answer) -> timedelta | None:
     return bounded(timedelta(seconds=int(text)))
 
 
-def _each(group: Sequence[Written], answer: Answer, said: dict[str, Any]) -> list[Verdict]:
+def _each(
+    group: Sequence[ProviderMail], answer: HttpResponse, said: dict[str, Any]
+) -> list[Verdict]:
     """Read a batch's answer: the ids of those taken, in order, and the places of the others."""
     given = said.get("data")
     if not isinstance(given, list):

@@ -12,18 +12,24 @@ from typing import Any
 
 import orjson
 
-from mailqueue.adapters.http.model import Answer, Call, Site
+from mailqueue.adapters.http.model import HttpOrigin, HttpRequest, HttpResponse
 from mailqueue.adapters.sending import outcomes
-from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
+from mailqueue.adapters.sending.api import (
+    ProviderAccount,
+    ProviderApi,
+    ProviderMail,
+    metadata_of,
+    tags_of,
+)
+from mailqueue.adapters.sending.limits import MEGABYTE, ProviderLimits, objection, of_account
 from mailqueue.adapters.sending.outcomes import cannot_carry
 from mailqueue.adapters.sending.parts import File, Parts, People, parts_of
-from mailqueue.adapters.sending.service import Access, Service, Written, metadata_of, tags_of
 from mailqueue.core.limits import bounded
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt
 
 PATH = "/v3/mail/send"
-BOUNDS = Bounds(
+BOUNDS = ProviderLimits(
     "SendGrid",
     octets=30 * MEGABYTE,
     recipients=1000,
@@ -35,16 +41,16 @@ DECIDED = frozenset({"reply_to", "reply_to_list", "headers", "attachments", "cat
 _RECIPIENT_FIELD = re.compile(r"personalizations\.0\.(to|cc|bcc)(?:\.(\d+))?\.email")
 
 
-class SendGrid(Service):
+class SendGrid(ProviderApi):
     """One API key."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: ProviderAccount) -> None:
         self._bounds = of_account(BOUNDS, access.settings)
-        self.site = access.site or Site("https", "api.sendgrid.com", 443)
+        self.site = access.site or HttpOrigin("https", "api.sendgrid.com", 443)
         self._access = access
         self.secrets = (access.secret,)
 
-    def write(self, mail: SendAttempt) -> Written | Rejected:
+    def write(self, mail: SendAttempt) -> ProviderMail | Rejected:
         parts = parts_of(mail)
         if not parts.sender.address.isascii():
             return cannot_carry(f"SendGrid takes no sender beyond ASCII: {parts.sender.address}")
@@ -61,7 +67,7 @@ class SendGrid(Service):
         refused = objection(
             self._bounds, mail, octets=len(octets), headers=[name for name, _ in parts.headers]
         )
-        return refused or Written(mail, octets)
+        return refused or ProviderMail(mail, octets)
 
     def _body(
         self, mail: SendAttempt, parts: Parts, content: Sequence[Mapping[str, str]]
@@ -89,7 +95,7 @@ class SendGrid(Service):
             body["categories"] = [tag[:255] for tag in tags]
         return body
 
-    def call(self, group: Sequence[Written]) -> Call:
+    def call(self, group: Sequence[ProviderMail]) -> HttpRequest:
         subuser = self._access.setting("subuser")
         headers = (
             ("Authorization", f"Bearer {self._access.secret.reveal()}"),
@@ -97,9 +103,9 @@ class SendGrid(Service):
             ("Accept", "application/json"),
             *([("on-behalf-of", subuser)] if subuser else []),
         )
-        return Call("POST", PATH, headers, group[0].octets)
+        return HttpRequest("POST", PATH, headers, group[0].octets)
 
-    def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
+    def judge(self, group: Sequence[ProviderMail], answer: HttpResponse) -> Sequence[Verdict]:
         return [_judged(group[0].mail, answer)]
 
 
@@ -124,7 +130,7 @@ def _attachment(file: File) -> dict[str, str]:
     return attachment | ({"content_id": file.content_id} if file.content_id else {})
 
 
-def _judged(mail: SendAttempt, answer: Answer) -> Verdict:
+def _judged(mail: SendAttempt, answer: HttpResponse) -> Verdict:
     if answer.status == 202 and not answer.body.strip():
         message_id = answer.headers.get("x-message-id") or None
         return Accepted("202", "accepted", provider_message_id=message_id)
@@ -147,7 +153,7 @@ def _judged(mail: SendAttempt, answer: Answer) -> Verdict:
     return outcomes.refused(answer, meaning, detail, retry_after=wait)
 
 
-def _errors(answer: Answer) -> list[dict[str, Any]]:
+def _errors(answer: HttpResponse) -> list[dict[str, Any]]:
     said = answer.document()
     found = said.get("errors") if isinstance(said, dict) else None
     if not isinstance(found, list):
@@ -167,7 +173,7 @@ def _address(mail: SendAttempt, found: re.Match[str]) -> str | None:
     return people[number].address if number < len(people) else None
 
 
-def _reset(answer: Answer) -> timedelta | None:
+def _reset(answer: HttpResponse) -> timedelta | None:
     """Return the wait until the instant at which the provider counts anew, in Unix seconds."""
     text = answer.headers.get("x-ratelimit-reset", "")
     if "retry-after" in answer.headers or not re.fullmatch(r"[0-9]{1,12}", text):

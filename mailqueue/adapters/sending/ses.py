@@ -12,12 +12,17 @@ from typing import Any
 
 import orjson
 
-from mailqueue.adapters.http.model import Answer, Call, Site
+from mailqueue.adapters.http.model import HttpOrigin, HttpRequest, HttpResponse
 from mailqueue.adapters.sending import outcomes
-from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
+from mailqueue.adapters.sending.api import (
+    ProviderAccount,
+    ProviderApi,
+    ProviderMail,
+    named_tags_of,
+)
+from mailqueue.adapters.sending.limits import MEGABYTE, ProviderLimits, objection, of_account
 from mailqueue.adapters.sending.outcomes import Meaning
 from mailqueue.adapters.sending.parts import recipients_of, sender_of
-from mailqueue.adapters.sending.service import Access, Service, Written, named_tags_of
 from mailqueue.adapters.sending.sigv4 import Credentials, signed_headers
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
@@ -25,7 +30,7 @@ from mailqueue.ports.transport import SendAttempt
 
 PATH = "/v2/email/outbound-emails"
 REGION = "us-east-1"
-BOUNDS = Bounds("Amazon SES", octets=40 * MEGABYTE, recipients=50, tags=40)
+BOUNDS = ProviderLimits("Amazon SES", octets=40 * MEGABYTE, recipients=50, tags=40)
 
 MEANING_BY_ERROR = {
     "TooManyRequestsException": outcomes.RATE_LIMITED,
@@ -71,20 +76,20 @@ _ABOUT_CLOCK = re.compile(
 )
 
 
-class Ses(Service):
+class Ses(ProviderApi):
     """One access key in one region."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: ProviderAccount) -> None:
         self._bounds = of_account(BOUNDS, access.settings)
         self._region = access.setting("region") or REGION
-        self.site = access.site or Site("https", f"email.{self._region}.amazonaws.com", 443)
+        self.site = access.site or HttpOrigin("https", f"email.{self._region}.amazonaws.com", 443)
         self._credentials = _credentials(access)
         self.secrets = (self._credentials.secret,)
         self._configuration_set = access.setting("configuration_set")
         self._extra = access.extra()
         self._clock_is_behind = timedelta(0)
 
-    def write(self, mail: SendAttempt) -> Written | Rejected:
+    def write(self, mail: SendAttempt) -> ProviderMail | Rejected:
         to, cc, bcc = recipients_of(mail)
         named = {"ToAddresses": to, "CcAddresses": cc, "BccAddresses": bcc}
         tags = named_tags_of(mail)
@@ -104,9 +109,9 @@ class Ses(Service):
             body["ConfigurationSetName"] = self._configuration_set
         octets = orjson.dumps(body)
         refused = objection(self._bounds, mail, octets=len(octets))
-        return refused or Written(mail, octets)
+        return refused or ProviderMail(mail, octets)
 
-    def call(self, group: Sequence[Written]) -> Call:
+    def call(self, group: Sequence[ProviderMail]) -> HttpRequest:
         body = group[0].octets
         headers = signed_headers(
             self._credentials,
@@ -119,12 +124,12 @@ class Ses(Service):
             service="ses",  # of the second version, too
             at=datetime.now(UTC) + self._clock_is_behind,
         )
-        return Call("POST", PATH, headers, body)
+        return HttpRequest("POST", PATH, headers, body)
 
-    def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
+    def judge(self, group: Sequence[ProviderMail], answer: HttpResponse) -> Sequence[Verdict]:
         return [self._judged(group[0].mail, answer)]
 
-    def _judged(self, mail: SendAttempt, answer: Answer) -> Verdict:
+    def _judged(self, mail: SendAttempt, answer: HttpResponse) -> Verdict:
         said = answer.document()
         said = said if isinstance(said, dict) else {}
         if answer.is_success:
@@ -142,7 +147,7 @@ class Ses(Service):
         meaning = _meaning(answer, name, text)
         return outcomes.refused(answer, meaning, detail)
 
-    def renew(self, answer: Answer) -> bool:
+    def renew(self, answer: HttpResponse) -> bool:
         """Set our clock by theirs where it was so wrong that the signature was refused."""
         if answer.status < 400:
             return False
@@ -155,7 +160,7 @@ class Ses(Service):
         return True
 
 
-def _credentials(access: Access) -> Credentials:
+def _credentials(access: ProviderAccount) -> Credentials:
     """Read the secret key, or a document with it and the token of keys that last for hours."""
     text = access.secret.reveal()
     if not text.startswith("{"):
@@ -169,7 +174,7 @@ def _credentials(access: Access) -> Credentials:
     )
 
 
-def _error_name(answer: Answer, said: dict[str, Any]) -> str:
+def _error_name(answer: HttpResponse, said: dict[str, Any]) -> str:
     found = answer.headers.get("x-amzn-errortype") or said.get("code") or said.get("__type") or ""
     return str(found).split(":")[0].rpartition("#")[2]
 
@@ -187,7 +192,7 @@ def _names_one(mail: SendAttempt, text: str) -> bool:
     return any(one.lower() in text.lower() for one in mail.envelope.recipients)
 
 
-def _meaning(answer: Answer, name: str, text: str) -> Meaning:
+def _meaning(answer: HttpResponse, name: str, text: str) -> Meaning:
     if name == "MessageRejected" and "not verified" in text.lower():
         return outcomes.SENDER  # in the sandbox it may be the recipient that is meant
     if answer.status == 503:

@@ -14,7 +14,7 @@ from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.smtp.client.conversation import Conversation
 from mailqueue.smtp.client.dial import dial
 from mailqueue.smtp.client.session import NO_PASSWORD, Login, TlsMode, open_session
-from mailqueue.smtp.client.timeouts import USUAL, SmtpTimeouts
+from mailqueue.smtp.client.timeouts import DEFAULT_TIMEOUTS, SmtpTimeouts
 from mailqueue.smtp.client.transcript import Transcript
 from mailqueue.smtp.client.trust import system_trust
 
@@ -38,7 +38,7 @@ class SmtpAccount:
     allowed_networks: tuple[Network, ...] = ()
     max_messages: int | None = 100  # at least 1
     max_age: timedelta = timedelta(seconds=300)
-    timeouts: SmtpTimeouts = USUAL
+    timeouts: SmtpTimeouts = DEFAULT_TIMEOUTS
 
 
 class SmtpTransport:

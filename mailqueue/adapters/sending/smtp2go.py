@@ -9,12 +9,12 @@ from typing import Any
 
 import orjson
 
-from mailqueue.adapters.http.model import Answer, Call, Site
+from mailqueue.adapters.http.model import HttpOrigin, HttpRequest, HttpResponse
 from mailqueue.adapters.sending import outcomes
-from mailqueue.adapters.sending.carrying import Bounds, objection, of_account
+from mailqueue.adapters.sending.api import ProviderAccount, ProviderApi, ProviderMail, tags_of
+from mailqueue.adapters.sending.limits import ProviderLimits, objection, of_account
 from mailqueue.adapters.sending.outcomes import cannot_carry
 from mailqueue.adapters.sending.parts import File, Parts, mailbox, parts_of
-from mailqueue.adapters.sending.service import Access, Service, Written, tags_of
 from mailqueue.core.limits import limit_in
 from mailqueue.core.verdict import Accepted, AllRefused, Refused, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt
@@ -22,12 +22,12 @@ from mailqueue.ports.transport import SendAttempt
 PATH = "/v3/email/send"
 ID_HEADER = "X-Mailqueue-Id"
 TAG_HEADER = "X-Mailqueue-Tag"
-BOUNDS = Bounds(
+BOUNDS = ProviderLimits(
     "SMTP2GO",
     takes_unicode=True,
     no_headers=frozenset({"content-type", "content-transfer-encoding", "mime-version"}),
 )
-MOST_IN_FIELD = 100
+MAX_RECIPIENTS_IN_FIELD = 100
 DECIDED = frozenset(
     {"cc", "bcc", "text_body", "html_body", "custom_headers", "attachments", "inlines"}
 )
@@ -41,31 +41,31 @@ _ABOUT_US = ("account", "sender", "api key", "api_key")
 _RECIPIENT_FIELDS = ("to", "cc", "bcc")
 
 
-class Smtp2go(Service):
+class Smtp2go(ProviderApi):
     """One API key."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: ProviderAccount) -> None:
         self._bounds = of_account(BOUNDS, access.settings)
-        self.site = access.site or Site("https", "api.smtp2go.com", 443)
+        self.site = access.site or HttpOrigin("https", "api.smtp2go.com", 443)
         self.secrets = (access.secret,)
         self._access = access
 
-    def write(self, mail: SendAttempt) -> Written | Rejected:
+    def write(self, mail: SendAttempt) -> ProviderMail | Rejected:
         parts = parts_of(mail)
         if not parts.to:
             return cannot_carry("SMTP2GO needs a recipient in to, and only blind copies are left")
         if not parts.text and not parts.html:
             return cannot_carry("SMTP2GO takes no mail without a text")
         for field in _RECIPIENT_FIELDS:
-            if (count := len(getattr(parts, field))) > MOST_IN_FIELD:
+            if (count := len(getattr(parts, field))) > MAX_RECIPIENTS_IN_FIELD:
                 return cannot_carry(
-                    f"SMTP2GO takes at most {MOST_IN_FIELD} in {field}, not {count}"
+                    f"SMTP2GO takes at most {MAX_RECIPIENTS_IN_FIELD} in {field}, not {count}"
                 )
         octets = orjson.dumps(self._body(mail, parts))
         refused = objection(
             self._bounds, mail, octets=len(octets), headers=[name for name, _ in parts.headers]
         )
-        return refused or Written(mail, octets)
+        return refused or ProviderMail(mail, octets)
 
     def _body(self, mail: SendAttempt, parts: Parts) -> dict[str, Any]:
         headers = [*parts.headers, (ID_HEADER, str(mail.email_id))]
@@ -92,15 +92,15 @@ class Smtp2go(Service):
         }
         return body | {name: value for name, value in named.items() if value}
 
-    def call(self, group: Sequence[Written]) -> Call:
+    def call(self, group: Sequence[ProviderMail]) -> HttpRequest:
         headers = (
             ("X-Smtp2go-Api-Key", self._access.secret.reveal()),
             ("Content-Type", "application/json"),
             ("Accept", "application/json"),
         )
-        return Call("POST", PATH, headers, group[0].octets)
+        return HttpRequest("POST", PATH, headers, group[0].octets)
 
-    def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
+    def judge(self, group: Sequence[ProviderMail], answer: HttpResponse) -> Sequence[Verdict]:
         return [_judged(group[0].mail, answer)]
 
 
@@ -112,7 +112,7 @@ def _file(file: File, name: str) -> dict[str, str]:
     }
 
 
-def _judged(mail: SendAttempt, answer: Answer) -> Verdict:
+def _judged(mail: SendAttempt, answer: HttpResponse) -> Verdict:
     said = answer.document()
     said = said if isinstance(said, dict) else {}
     data = said.get("data")
@@ -134,7 +134,7 @@ def _judged(mail: SendAttempt, answer: Answer) -> Verdict:
     return outcomes.refused(answer, meaning, detail)
 
 
-def _counted(mail: SendAttempt, answer: Answer, data: dict[str, Any]) -> Verdict:
+def _counted(mail: SendAttempt, answer: HttpResponse, data: dict[str, Any]) -> Verdict:
     """Read how many recipients were taken, and which were not."""
     failures = [str(one) for one in data.get("failures") or []]
     words = "; ".join(failures)

@@ -8,7 +8,7 @@ from multiprocessing.connection import Connection
 
 import uvloop
 
-from mailqueue.smtp.server.answer import Answer
+from mailqueue.smtp.server.answer import SmtpReply
 from mailqueue.smtp.server.handler import Received
 from mailqueue.smtp.server.listener import smtp_server
 
@@ -16,13 +16,13 @@ from mailqueue.smtp.server.listener import smtp_server
 class Nowhere:
     """Takes every mail and keeps none."""
 
-    def check_recipient(self, address: str) -> Answer | None:  # noqa: ARG002
+    def check_recipient(self, address: str) -> SmtpReply | None:  # noqa: ARG002
         """Take everybody."""
         return None
 
-    async def accept(self, envelope: Received, raw: bytes) -> Answer | None:  # noqa: ARG002
+    async def accept(self, envelope: Received, raw: bytes) -> SmtpReply | None:  # noqa: ARG002
         """Say yes."""
-        return Answer(250, "2.0.0", "Ok")
+        return SmtpReply(250, "2.0.0", "Ok")
 
 
 @contextmanager

@@ -64,8 +64,8 @@ async def _send_here(settings: Settings, *, child: UUID | None) -> None:
             await s.enter_async_context(watching_space(settings))
             (await s.enter_async_context(supervised(stop)))()
         launch_id = child or uuid4()
-        signals.collect_seldom()
-        signals.open_many_files()
+        signals.relax_garbage_collection()
+        signals.raise_open_files_limit()
         # Declared lost, we begin anew under another number: nobody has to start us again.
         while not await sending.build_send_worker(settings, launch_id=launch_id).run(stop):
             if stop.is_set():

@@ -33,7 +33,7 @@ from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.sealing import Place
 
 LOOK_SECONDS = 2.0
-MOST_AT_ONCE = 4
+MAX_AT_ONCE = 4
 
 log = get_logger(__name__)
 
@@ -100,7 +100,7 @@ class CustomSmtpQueue:
     async def run(self, stop: asyncio.Event) -> None:
         """Look for due mail until told to stop; what is under way then is finished."""
         while not stop.is_set():
-            while await self.turn() == MOST_AT_ONCE and not stop.is_set():
+            while await self.turn() == MAX_AT_ONCE and not stop.is_set():
                 pass
             try:
                 async with asyncio.timeout(LOOK_SECONDS):
@@ -110,7 +110,7 @@ class CustomSmtpQueue:
 
     async def turn(self) -> int:
         """Send some of what is due; return their number."""
-        claimed = await self._link.call(partial(direct_store.claim, limit=MOST_AT_ONCE))
+        claimed = await self._link.call(partial(direct_store.claim, limit=MAX_AT_ONCE))
         if not claimed:
             return 0
         end = time.monotonic() + DEADLINE_SECONDS

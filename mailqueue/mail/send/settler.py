@@ -13,7 +13,7 @@ from mailqueue.core.crashpoints import reach
 from mailqueue.db.link import Link
 from mailqueue.mail.model import ClaimedEmail, Marks, SendOutcome
 from mailqueue.mail.send.concurrency import AccountSlots, Mail, Slots
-from mailqueue.mail.send.store.outcomes import write_down
+from mailqueue.mail.send.store.outcomes import settle_and_mark
 from mailqueue.telemetry.log import get_logger
 
 _Request = tuple[Sequence[ClaimedEmail], AccountSlots, "asyncio.Future[Marks]"]
@@ -138,7 +138,9 @@ class Settler:
         reach("settle.begun")
         begun = asyncio.get_running_loop().time()
         written = await self._link.insist(
-            lambda conn: write_down(conn, self._worker, settled=outcomes, new=new, opened=opened),
+            lambda conn: settle_and_mark(
+                conn, self._worker, settled=outcomes, new=new, opened=opened
+            ),
             seconds=RETRY_SECONDS,
         )
         reach("settle.committed")

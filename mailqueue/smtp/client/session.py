@@ -23,7 +23,7 @@ from mailqueue.smtp.client.conversation import Conversation
 from mailqueue.smtp.client.envelope import Offered
 from mailqueue.smtp.client.replies import Reply
 from mailqueue.smtp.client.timeouts import SmtpTimeouts
-from mailqueue.smtp.client.transcript import CLIENT, HeardSmtp, HeardTransport, Transcript
+from mailqueue.smtp.client.transcript import CLIENT, RecordedSmtp, RecordedTransport, Transcript
 
 NO_EHLO = (500, 502, 504)
 NO_PASSWORD = Secret("")
@@ -134,7 +134,7 @@ class _Opening:
             return _rejected(Kind.TRANSIENT, "the server closed the connection")
         transport = cast(asyncio.Transport, smtp.transport)
         if self._login.transcript is not None:
-            transport = HeardTransport(transport, self._login.transcript)
+            transport = RecordedTransport(transport, self._login.transcript)
         return Conversation(transport, _offered(smtp.esmtp_extensions), self._timeouts)
 
     def abandon(self) -> None:
@@ -150,7 +150,7 @@ class _Opening:
 def _client(transcript: Transcript | None, sock: socket.socket, **options: Any) -> aiosmtplib.SMTP:
     if transcript is None:
         return aiosmtplib.SMTP(sock=sock, **options)
-    return HeardSmtp(transcript, sock=sock, **options)
+    return RecordedSmtp(transcript, sock=sock, **options)
 
 
 async def _authenticate(smtp: aiosmtplib.SMTP, login: Login) -> Rejected | None:

@@ -17,4 +17,4 @@ class SmtpTimeouts:
     quit_s: float = 2.0
 
 
-USUAL = SmtpTimeouts()
+DEFAULT_TIMEOUTS = SmtpTimeouts()

@@ -9,7 +9,7 @@ from typing import Any
 import aiosmtplib
 
 CLIENT, SERVER = "client", "server"
-MOST_LINES = 200
+MAX_LINES = 200
 _MOST_CHARACTERS = 500
 _GOES_ON = 334
 _COMMAND = re.compile(rb"(?:MAIL FROM:|RCPT TO:|DATA\r\n|RSET\r\n|QUIT\r\n|NOOP\r\n)")
@@ -17,7 +17,7 @@ _UNSEEN = re.compile("[^\x20-\x7e\xa0-\U0010ffff]|[\u2028-\u202e\u2066-\u2069\ud
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TranscriptLine:
     """One line, by `client` (us) or `server`."""
 
     by: str
@@ -28,7 +28,7 @@ class Transcript:
     """The lines of one session in order; what is too much is left out."""
 
     def __init__(self) -> None:
-        self.lines: list[Line] = []
+        self.lines: list[TranscriptLine] = []
         self._hidden: list[str] = []
 
     def hide(self, secrets: Iterable[str]) -> None:
@@ -38,11 +38,11 @@ class Transcript:
     def add(self, by: str, text: str) -> None:
         """Add a text of one line or several."""
         for line in text.splitlines():
-            if len(self.lines) >= MOST_LINES:
+            if len(self.lines) >= MAX_LINES:
                 return
             for secret in self._hidden:
                 line = line.replace(secret, "***")
-            self.lines.append(Line(by, _UNSEEN.sub("\ufffd", line)[:_MOST_CHARACTERS]))
+            self.lines.append(TranscriptLine(by, _UNSEEN.sub("\ufffd", line)[:_MOST_CHARACTERS]))
 
     def add_reply(self, response: aiosmtplib.SMTPResponse) -> None:
         """Add what the server answered."""
@@ -60,7 +60,7 @@ def _lines(message: str) -> list[str]:
     return message.splitlines() or [""]
 
 
-class HeardSmtp(aiosmtplib.SMTP):
+class RecordedSmtp(aiosmtplib.SMTP):
     """A session whose commands and answers are written down; credentials are not."""
 
     def __init__(self, transcript: Transcript, **options: Any) -> None:
@@ -79,7 +79,7 @@ class HeardSmtp(aiosmtplib.SMTP):
         return response
 
 
-class HeardTransport(asyncio.Transport):
+class RecordedTransport(asyncio.Transport):
     """A transport whose octets are written down on their way through."""
 
     def __init__(self, inner: asyncio.Transport, transcript: Transcript) -> None:

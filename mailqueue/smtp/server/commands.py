@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from mailqueue.smtp.server import answer
-from mailqueue.smtp.server.answer import Answer
+from mailqueue.smtp.server.answer import SmtpReply
 
 PATH_BYTES = 254  # RFC 5321 section 4.5.3.1.3 less the angle brackets
 
@@ -15,9 +15,9 @@ _RCPT = re.compile(rb"TO: ?" + _PATH + rb"(?: ++([^\x00-\x1f\x7f]*))?", re.IGNOR
 _SOURCE_ROUTE = re.compile(r"\A@[^:]*:")  # RFC 5321 appendix C: to be ignored
 _BODIES = (b"7BIT", b"8BITMIME")
 
-BAD_SENDER = Answer(553, "5.1.7", "the sender is not an address")
-BAD_RECIPIENT = Answer(553, "5.1.3", "the recipient is not an address")
-NEEDS_SMTPUTF8 = Answer(553, "5.6.7", "an address that is not ASCII needs SMTPUTF8")
+BAD_SENDER = SmtpReply(553, "5.1.7", "the sender is not an address")
+BAD_RECIPIENT = SmtpReply(553, "5.1.3", "the recipient is not an address")
+NEEDS_SMTPUTF8 = SmtpReply(553, "5.6.7", "an address that is not ASCII needs SMTPUTF8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class MailFrom:
     needs_smtputf8: bool
 
 
-def read_mail(argument: bytes, *, max_bytes: int) -> MailFrom | Answer:
+def read_mail(argument: bytes, *, max_bytes: int) -> MailFrom | SmtpReply:
     """Read the sender and the parameters SIZE, BODY, SMTPUTF8 and AUTH, or say what is wrong."""
     match = _MAIL.fullmatch(argument)
     if match is None:
@@ -46,10 +46,10 @@ def read_mail(argument: bytes, *, max_bytes: int) -> MailFrom | Answer:
     if not match[1]:
         return MailFrom("", needs_smtputf8)
     sender = _address(match[1], needs_smtputf8=needs_smtputf8, fault=BAD_SENDER)
-    return sender if isinstance(sender, Answer) else MailFrom(sender, needs_smtputf8)
+    return sender if isinstance(sender, SmtpReply) else MailFrom(sender, needs_smtputf8)
 
 
-def read_rcpt(argument: bytes, *, needs_smtputf8: bool) -> str | Answer:
+def read_rcpt(argument: bytes, *, needs_smtputf8: bool) -> str | SmtpReply:
     """Read the recipient, or say what is wrong; no parameter is offered."""
     match = _RCPT.fullmatch(argument)
     if match is None:
@@ -59,7 +59,7 @@ def read_rcpt(argument: bytes, *, needs_smtputf8: bool) -> str | Answer:
     return _address(match[1], needs_smtputf8=needs_smtputf8, fault=BAD_RECIPIENT)
 
 
-def _address(octets: bytes, *, needs_smtputf8: bool, fault: Answer) -> str | Answer:
+def _address(octets: bytes, *, needs_smtputf8: bool, fault: SmtpReply) -> str | SmtpReply:
     if not octets.isascii() and not needs_smtputf8:
         return NEEDS_SMTPUTF8
     try:

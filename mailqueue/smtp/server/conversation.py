@@ -10,7 +10,7 @@ from typing import cast
 from mailqueue.smtp.client.deadline import Deadline
 from mailqueue.smtp.server import answer as server_answer
 from mailqueue.smtp.server import login
-from mailqueue.smtp.server.handler import Service
+from mailqueue.smtp.server.handler import SmtpService
 from mailqueue.smtp.server.lmtp import session_of
 from mailqueue.smtp.server.replies import ReplyQueue
 
@@ -21,7 +21,7 @@ SHUTDOWN_SECONDS = 5.0  # for the client's part of TLS's goodbye
 class ServerConversation(asyncio.Protocol):
     """One client."""
 
-    def __init__(self, service: Service, open_now: set["ServerConversation"]) -> None:
+    def __init__(self, service: SmtpService, open_now: set["ServerConversation"]) -> None:
         loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[None] = loop.create_future()
         self._open_now = open_now

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from ssl import SSLContext
 from typing import Protocol
 
-from mailqueue.smtp.server.answer import Answer
+from mailqueue.smtp.server.answer import SmtpReply
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,11 @@ class Received:
 class Handler(Protocol):
     """Decides what becomes of mail; knows nothing of the protocol."""
 
-    def check_recipient(self, address: str) -> Answer | None:
+    def check_recipient(self, address: str) -> SmtpReply | None:
         """Return the refusal of this recipient, or None to take it. Must not wait."""
         ...
 
-    async def accept(self, envelope: Received, raw: bytes) -> Answer | None:
+    async def accept(self, envelope: Received, raw: bytes) -> SmtpReply | None:
         """Take one message and answer its final dot; None hangs up without an answer.
 
         `raw` is the message as sent, dots unstuffed. Called for the next message of a connection
@@ -55,7 +55,7 @@ class LoggedIn:
     message_bytes: int | None = None
 
 
-Authenticate = Callable[[LoginAttempt], Awaitable[LoggedIn | Answer]]
+Authenticate = Callable[[LoginAttempt], Awaitable[LoggedIn | SmtpReply]]
 """Says who this is, or refuses them."""
 
 
@@ -86,7 +86,7 @@ class ServerLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class SmtpService:
     """What all connections of one server share."""
 
     handler: Handler

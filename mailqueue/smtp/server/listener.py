@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from ssl import SSLContext
 
 from mailqueue.smtp.server.conversation import SHUTDOWN_SECONDS, ServerConversation
-from mailqueue.smtp.server.handler import Authenticate, Handler, ServerLimits, Service
+from mailqueue.smtp.server.handler import Authenticate, Handler, ServerLimits, SmtpService
 
 GOODBYE_SECONDS = 1.0
 
@@ -36,7 +36,9 @@ async def smtp_server(
     Raises:
         OSError: the address cannot be used.
     """
-    service = Service(handler, limits or ServerLimits(), hostname, authenticate, tls, takes_lmtp)
+    service = SmtpService(
+        handler, limits or ServerLimits(), hostname, authenticate, tls, takes_lmtp
+    )
     open_now: set[ServerConversation] = set()
     loop = asyncio.get_running_loop()
     server = await loop.create_server(

@@ -1,17 +1,17 @@
 """Speaks LMTP, too, to clients that say LHLO: an answer for each recipient (RFC 2033)."""
 
-from mailqueue.smtp.server.answer import Answer
-from mailqueue.smtp.server.handler import Service
+from mailqueue.smtp.server.answer import SmtpReply
+from mailqueue.smtp.server.handler import SmtpService
 from mailqueue.smtp.server.replies import ReplyQueue
 from mailqueue.smtp.server.session import ServerSession
 
-NOBODY = Answer(503, "5.5.1", "no valid recipient")  # RFC 2033 section 4.2
+NOBODY = SmtpReply(503, "5.5.1", "no valid recipient")  # RFC 2033 section 4.2
 
 
 class LmtpSession(ServerSession):
     """A session that is one of SMTP until its client says LHLO, and after EHLO or HELO."""
 
-    def __init__(self, service: Service, replies: ReplyQueue) -> None:
+    def __init__(self, service: SmtpService, replies: ReplyQueue) -> None:
         super().__init__(service, replies)
         self._is_lmtp = False
 
@@ -38,6 +38,6 @@ class LmtpSession(ServerSession):
             self._replies.copies = 1
 
 
-def session_of(service: Service, replies: ReplyQueue) -> ServerSession:
+def session_of(service: SmtpService, replies: ReplyQueue) -> ServerSession:
     """Return the session of a client of this server."""
     return (LmtpSession if service.takes_lmtp else ServerSession)(service, replies)

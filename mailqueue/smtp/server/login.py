@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import NamedTuple
 
 from mailqueue.smtp.server import answer
-from mailqueue.smtp.server.answer import Answer
+from mailqueue.smtp.server.answer import SmtpReply
 
 MECHANISMS = "PLAIN LOGIN"
 LINE_BYTES = 12_288  # RFC 4954 section 4
@@ -33,7 +33,7 @@ class Asked:
         return b"334 " + base64.b64encode(self.challenge) + b"\r\n"
 
 
-Step = Given | Asked | Answer
+Step = Given | Asked | SmtpReply
 
 
 def is_on_this_machine(address: str) -> bool:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from mailqueue.smtp.server import answer as server_answer
-from mailqueue.smtp.server.answer import Answer
+from mailqueue.smtp.server.answer import SmtpReply
 
-Waiting = asyncio.Task[Answer | None]
+Waiting = asyncio.Task[SmtpReply | None]
 
 
 class ReplyQueue:
@@ -43,14 +43,14 @@ class ReplyQueue:
         self._copies: dict[Waiting, int] = {}
 
     def say(self, line: bytes) -> None:
-        """Answer after everything asked before."""
+        """SmtpReply after everything asked before."""
         line = line * self.copies
         if self._line:
             self._line.append(line)
         else:
             self._ready.append(line)
 
-    def wait_for(self, work: Coroutine[Any, Any, Answer | None], *, size: int = 0) -> None:
+    def wait_for(self, work: Coroutine[Any, Any, SmtpReply | None], *, size: int = 0) -> None:
         """Answer with what comes out of `work`, which holds `size` bytes until then."""
         task = self._loop.create_task(work)
         self.waiting += 1

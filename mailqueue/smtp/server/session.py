@@ -8,9 +8,9 @@ from types import MappingProxyType
 
 from mailqueue.smtp.server import answer as server_answer
 from mailqueue.smtp.server import login, violations
-from mailqueue.smtp.server.answer import CLOSING, Answer
+from mailqueue.smtp.server.answer import CLOSING, SmtpReply
 from mailqueue.smtp.server.commands import read_mail, read_rcpt
-from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt, Received, Service
+from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt, Received, SmtpService
 from mailqueue.smtp.server.replies import ReplyQueue
 
 SENDER_OK = b"250 2.1.0 sender ok\r\n"
@@ -22,7 +22,7 @@ FLUSHED = b"250 2.0.0 ok\r\n"
 class ServerSession:
     """What one client has said so far; its answers go into the connection's queue."""
 
-    def __init__(self, service: Service, replies: ReplyQueue) -> None:
+    def __init__(self, service: SmtpService, replies: ReplyQueue) -> None:
         self._service = service
         self._limits = service.limits
         self._replies = replies
@@ -63,13 +63,13 @@ class ServerSession:
         """Say who we are."""
         self._replies.say(f"220 {self._service.hostname} ESMTP mailqueue\r\n".encode())
 
-    def say(self, answer: Answer) -> None:
+    def say(self, answer: SmtpReply) -> None:
         """Answer; code 421 ends the session."""
         self._replies.say(answer.line())
         if answer.code == CLOSING:
             self.is_ending = True
 
-    def give_up(self, answer: Answer) -> None:
+    def give_up(self, answer: SmtpReply) -> None:
         """Answer and end the session: reading on would be guessing."""
         self.say(answer)
         self.is_ending = True
@@ -104,7 +104,7 @@ class ServerSession:
             return
         verb, _, argument = line.partition(b" ")
         act = COMMANDS.get(verb) or COMMANDS.get(verb.upper())
-        impatient = None if is_last else violations.hurry(verb.upper(), self._limits)
+        impatient = None if is_last else violations.too_early(verb.upper(), self._limits)
         if impatient is not None:
             self.give_up(impatient)
         elif self._is_idling(verb.upper()):
@@ -116,7 +116,7 @@ class ServerSession:
         else:
             self._object(server_answer.UNKNOWN)
 
-    def _object(self, answer: Answer) -> None:
+    def _object(self, answer: SmtpReply) -> None:
         """Answer what should not have been sent; too much of it ends the session."""
         self.say(answer)
         self._errors += 1
@@ -166,7 +166,7 @@ class ServerSession:
             self._object(server_answer.NEEDS_LOGIN if is_ready else server_answer.NEEDS_TLS)
             return
         found = read_mail(argument, max_bytes=self.most_bytes)
-        if isinstance(found, Answer):
+        if isinstance(found, SmtpReply):
             self._object(found)
             return
         self._sender = found.sender
@@ -181,7 +181,7 @@ class ServerSession:
             self.say(server_answer.TOO_MANY_RECIPIENTS)
         else:
             address = read_rcpt(argument, needs_smtputf8=self._needs_smtputf8)
-            if isinstance(address, Answer):
+            if isinstance(address, SmtpReply):
                 self._object(address)
                 return
             refusal = self._service.handler.check_recipient(address)
@@ -254,13 +254,13 @@ class ServerSession:
             case login.Asked():
                 self.asked = step
                 self._replies.say(step.line())
-            case Answer():
+            case SmtpReply():
                 self._object(step)
             case login.Given():
                 self.is_logging_in = True
                 self._replies.wait_for(self._log_in(step))
 
-    async def _log_in(self, given: login.Given) -> Answer:
+    async def _log_in(self, given: login.Given) -> SmtpReply:
         authenticate = self._service.authenticate
         assert authenticate is not None  # else AUTH is unknown
         try:

@@ -1,7 +1,7 @@
 """Decides what no client of good faith sends: early commands, line ends of two kinds. Pure."""
 
 from mailqueue.smtp.server import answer
-from mailqueue.smtp.server.answer import Answer
+from mailqueue.smtp.server.answer import SmtpReply
 from mailqueue.smtp.server.handler import ServerLimits
 
 # RFC 2920 section 3.1, RFC 4954 section 4: nothing may come behind these before their answer.
@@ -13,7 +13,7 @@ HTTP_METHODS = frozenset({b"GET", b"POST", b"PUT", b"HEAD", b"OPTIONS", b"CONNEC
 _ALL_BUT_ENDS = bytes(octet for octet in range(256) if octet not in b"\r\n\0")
 
 
-def hurry(verb: bytes, limits: ServerLimits) -> Answer | None:
+def too_early(verb: bytes, limits: ServerLimits) -> SmtpReply | None:
     """Return why nothing may stand behind this command yet, or None.
 
     Behind STARTTLS it never may: what somebody on the way put there in clear would be taken for
@@ -32,7 +32,7 @@ def offers(limits: ServerLimits, most_bytes: int) -> list[str]:
     return offered
 
 
-def objection(raw: bytes, limits: ServerLimits) -> Answer | None:
+def objection(raw: bytes, limits: ServerLimits) -> SmtpReply | None:
     """Return why the text of this message is not taken, or None."""
     if limits.refuses_bare_ends:
         ends = raw.translate(None, _ALL_BUT_ENDS)

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.adapters.http.model import Reach
+from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.inbound.fetching import MAX_BYTES, fetcher
 from mailqueue.core.errors import Unavailable
 from tests.smtp.certificates import server_context, trusting_context
 
 pytestmark = pytest.mark.anyio
 
-HERE = Reach(allow_private=True)
+HERE = NetworkPolicy(allow_private=True)
 HOST = "127.0.0.1"
 
 

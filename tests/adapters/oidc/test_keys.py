@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mailqueue.adapters.http.model import HttpTimeouts, Reach
+from mailqueue.adapters.http.model import HttpTimeouts, NetworkPolicy
 from mailqueue.adapters.oidc import keys as keeping
 from mailqueue.adapters.oidc.documents import MAX_BYTES, Fetcher
 from mailqueue.adapters.oidc.keys import IssuerKeys, chosen
@@ -42,7 +42,7 @@ class Clock:
 
 
 def kept(issuer: Issuer, clock: Clock, *, timeouts: HttpTimeouts = PATIENT) -> IssuerKeys:
-    fetcher = Fetcher(Reach(allowed_networks=LOOPBACK), timeouts=timeouts)
+    fetcher = Fetcher(NetworkPolicy(allowed_networks=LOOPBACK), timeouts=timeouts)
     return IssuerKeys(issuer.name, fetcher, clock=clock)
 
 
@@ -167,7 +167,7 @@ async def test_keys_are_not_fetched_from_where_an_issuer_must_not_send_us(
 
 async def test_an_issuer_inside_is_asked_only_where_the_operator_allowed_its_network() -> None:
     async with issuing(ec_key("e")) as issuer:
-        keys = IssuerKeys(issuer.name, Fetcher(Reach(), timeouts=PATIENT))
+        keys = IssuerKeys(issuer.name, Fetcher(NetworkPolicy(), timeouts=PATIENT))
         with pytest.raises(Unavailable, match="does not lead to a public address"):
             await keys.find("e", "ES256")
         assert issuer.asked == []

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mailqueue.adapters.http.model import HttpTimeouts, Reach
+from mailqueue.adapters.http.model import HttpTimeouts, NetworkPolicy
 from mailqueue.adapters.oidc.claims import LEEWAY_SECONDS, fault_of, has_role
 from mailqueue.adapters.oidc.documents import Fetcher
 from mailqueue.adapters.oidc.keys import IssuerKeys
@@ -33,7 +33,7 @@ from tests.adapters.oidc.issuer import (
 
 pytestmark = pytest.mark.anyio
 QUICK = HttpTimeouts(connect_s=30.0, read_s=30.0, call_s=30.0)
-REACH = Reach(allowed_networks=(ip_network("127.0.0.0/8"),))
+REACH = NetworkPolicy(allowed_networks=(ip_network("127.0.0.0/8"),))
 ANN = Identity("user-1", "ann")
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import orjson
 
-from mailqueue.adapters.http.model import Reach, Site
+from mailqueue.adapters.http.model import HttpOrigin, NetworkPolicy
+from mailqueue.adapters.sending.api import ProviderApi
 from mailqueue.adapters.sending.oauth import GOOGLE_TOKENS, RefreshToken, Tokens
-from mailqueue.adapters.sending.service import Service
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Kind
 from tests.adapters.sending.fake import Reply, Request
@@ -23,7 +23,7 @@ class KnownToken(Tokens):
 
     def __init__(self) -> None:
         grant = RefreshToken("id", Secret("s"), Secret("r"), GOOGLE_TOKENS)
-        super().__init__(grant, Reach())
+        super().__init__(grant, NetworkPolicy())
         self.dropped = 0
 
     async def get(self) -> Secret:
@@ -56,12 +56,12 @@ class Provider:
     """One provider: its service, its usual answer, and its refusals."""
 
     name: str
-    make: Callable[[Site, Mapping[str, Any]], Service]
+    make: Callable[[HttpOrigin, Mapping[str, Any]], ProviderApi]
     accepts: Reply
     message_id: str | None
     refusals: tuple[Refusal, ...]
 
-    def service(self, site: Site, **settings: Any) -> Service:
+    def service(self, site: HttpOrigin, **settings: Any) -> ProviderApi:
         return self.make(site, settings)
 
     def check(self, request: Request) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from mailqueue.adapters.http.model import Site
+from mailqueue.adapters.http.model import HttpOrigin
 
 REASONS = {200: "OK", 202: "Accepted"}
 
@@ -72,8 +72,8 @@ class Fake:
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
-    def site(self) -> Site:
-        return Site(self.scheme, "127.0.0.1", self.port)
+    def site(self) -> HttpOrigin:
+        return HttpOrigin(self.scheme, "127.0.0.1", self.port)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from email.message import EmailMessage
 from uuid import UUID
 
-from mailqueue.adapters.http.model import HttpTimeouts, Reach
+from mailqueue.adapters.http.model import HttpTimeouts, NetworkPolicy
+from mailqueue.adapters.sending.api import ProviderApi
 from mailqueue.adapters.sending.http import HttpAccount, HttpChannel, HttpTransport
-from mailqueue.adapters.sending.service import Service
 from mailqueue.core.address import parse_mailbox
 from mailqueue.core.verdict import Rejected, Verdict
 from mailqueue.mime.compose import PerMail, compose
@@ -101,10 +101,10 @@ class Reports:
 
 @asynccontextmanager
 async def channel_of(
-    service: Service, *, timeouts: HttpTimeouts = PATIENT
+    service: ProviderApi, *, timeouts: HttpTimeouts = PATIENT
 ) -> AsyncIterator[HttpChannel]:
     """Open a channel to a server on loopback."""
-    transport = HttpTransport(service, HttpAccount(Reach(allow_private=True), timeouts))
+    transport = HttpTransport(service, HttpAccount(NetworkPolicy(allow_private=True), timeouts))
     channel = await transport.open()
     assert isinstance(channel, HttpChannel), channel
     try:
@@ -127,7 +127,7 @@ async def sent(
 
 
 async def verdict_of(
-    service: Service, one: SendAttempt, *, timeouts: HttpTimeouts = PATIENT
+    service: ProviderApi, one: SendAttempt, *, timeouts: HttpTimeouts = PATIENT
 ) -> Verdict:
     """Send one mail on a channel of its own."""
     async with channel_of(service, timeouts=timeouts) as channel:
@@ -135,7 +135,7 @@ async def verdict_of(
 
 
 async def rejected(
-    service: Service, one: SendAttempt, *, timeouts: HttpTimeouts = PATIENT
+    service: ProviderApi, one: SendAttempt, *, timeouts: HttpTimeouts = PATIENT
 ) -> Rejected:
     """Send one mail that must not be taken."""
     verdict = await verdict_of(service, one, timeouts=timeouts)

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mailqueue.adapters.http.model import Site
+from mailqueue.adapters.http.model import HttpOrigin
+from mailqueue.adapters.sending.api import ProviderAccount
 from mailqueue.adapters.sending.gmail import Gmail
 from mailqueue.adapters.sending.mailgun import Mailgun
 from mailqueue.adapters.sending.postmark import Postmark
 from mailqueue.adapters.sending.resend import Resend
 from mailqueue.adapters.sending.sendgrid import SendGrid
-from mailqueue.adapters.sending.service import Access
 from mailqueue.adapters.sending.ses import Ses
 from mailqueue.adapters.sending.smtp2go import Smtp2go
 from mailqueue.core.secret import Secret
@@ -18,8 +18,8 @@ from tests.adapters.sending.documented import ANN, KEY, KnownToken, Provider, Re
 from tests.adapters.sending.fake import Reply, says
 
 
-def _access(site: Site, settings: Mapping[str, Any], *, key_id: str = "") -> Access:
-    return Access(Secret(KEY), key_id, site, settings)
+def _access(site: HttpOrigin, settings: Mapping[str, Any], *, key_id: str = "") -> ProviderAccount:
+    return ProviderAccount(Secret(KEY), key_id, site, settings)
 
 
 def _ses_error(name: str, text: str = "no") -> dict[str, str]:
@@ -246,7 +246,7 @@ def _gm(code: int, reason: str, message: str = "no") -> dict[str, Any]:
 
 GMAIL = Provider(
     "gmail",
-    lambda site, settings: Gmail(Access(Secret("{}"), "", site, settings), KnownToken()),
+    lambda site, settings: Gmail(ProviderAccount(Secret("{}"), "", site, settings), KnownToken()),
     says(200, {"id": "18c", "threadId": "18c", "labelIds": ["SENT"]}),
     "18c",
     (

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.adapters.http.model import Reach
+from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.sending.http import HttpAccount, HttpChannel, HttpTransport
 from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
 from mailqueue.ports.transport import Channel, Transport
@@ -61,7 +61,7 @@ async def test_where_nobody_listens_nothing_is_in_doubt(provider: Provider) -> N
     async with fake() as server:
         site = server.site
     opened = await HttpTransport(
-        provider.service(site), HttpAccount(Reach(allow_private=True), PATIENT)
+        provider.service(site), HttpAccount(NetworkPolicy(allow_private=True), PATIENT)
     ).open()
 
     assert isinstance(opened, Rejected)
@@ -116,7 +116,7 @@ async def test_an_account_that_is_refused_says_so_when_it_is_opened_again(
     refusal = next(one for one in provider.refusals if one.stops)
     async with fake([refusal.reply]) as server:
         transport = HttpTransport(
-            provider.service(server.site), HttpAccount(Reach(allow_private=True), PATIENT)
+            provider.service(server.site), HttpAccount(NetworkPolicy(allow_private=True), PATIENT)
         )
         channel = await transport.open()
         assert isinstance(channel, HttpChannel)
@@ -200,7 +200,7 @@ async def test_the_certificate_must_be_for_the_providers_host(
     async with fake([provider.accepts], context=context) as server:
         transport = HttpTransport(
             provider.service(server.site),
-            HttpAccount(Reach(allow_private=True), PATIENT),
+            HttpAccount(NetworkPolicy(allow_private=True), PATIENT),
             tls_context=trusting_context(tmp_path),
         )
         opened = await transport.open()
@@ -217,7 +217,7 @@ async def test_mail_goes_out_by_tls(provider: Provider, tmp_path: Path) -> None:
     async with fake([provider.accepts], context=context) as server:
         transport: Transport = HttpTransport(
             provider.service(server.site),
-            HttpAccount(Reach(allow_private=True), PATIENT),
+            HttpAccount(NetworkPolicy(allow_private=True), PATIENT),
             tls_context=trusting_context(tmp_path),
         )
         channel = await transport.open()

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mailqueue.adapters.http.model import Answer
+from mailqueue.adapters.http.model import HttpResponse
 from mailqueue.adapters.sending.outcomes import retry_after_of
 from mailqueue.core.verdict import Accepted, AllRefused, Kind, Rejected, Stage
 from tests.adapters.sending.documented import KEY, Provider, Refusal
@@ -201,7 +201,7 @@ def test_waits_are_read_as_seconds_and_as_dates() -> None:
     now = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
     def wait(text: str) -> timedelta | None:
-        return retry_after_of(Answer(429, {"retry-after": text}, b""), now=now)
+        return retry_after_of(HttpResponse(429, {"retry-after": text}, b""), now=now)
 
     assert wait("30") == timedelta(seconds=30)
     assert wait("Fri, 02 Jan 2026 03:05:05 GMT") == timedelta(seconds=60)

@@ -47,8 +47,8 @@ async def test_a_mail_that_is_too_large_is_refused_with_the_limit(
     assert f"at most {most} MiB" in why
 
 
-async def test_gmail_names_its_limit_in_octets() -> None:
-    assert "36700160 octets" in await refusal(GMAIL, with_files(extra_octets=36 * MEGABYTE))
+async def test_gmail_names_its_limit_in_bytes() -> None:
+    assert "36700160 bytes" in await refusal(GMAIL, with_files(extra_octets=36 * MEGABYTE))
 
 
 @pytest.mark.parametrize(

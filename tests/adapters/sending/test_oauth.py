@@ -12,7 +12,8 @@ import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
-from mailqueue.adapters.http.model import Reach
+from mailqueue.adapters.http.model import NetworkPolicy
+from mailqueue.adapters.sending.api import ProviderAccount
 from mailqueue.adapters.sending.gmail import Gmail
 from mailqueue.adapters.sending.oauth import (
     GOOGLE_TOKENS,
@@ -22,7 +23,6 @@ from mailqueue.adapters.sending.oauth import (
     Tokens,
     grant_of,
 )
-from mailqueue.adapters.sending.service import Access
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, Kind, Rejected, Stage
 from tests.adapters.sending.fake import CLOSES, SILENT, Fake, Reply, fake, says
@@ -30,7 +30,7 @@ from tests.adapters.sending.mails import IMPATIENT, PATIENT, mail, rejected, ver
 from tests.adapters.sending.providers import GMAIL
 
 pytestmark = [pytest.mark.anyio]
-LOOPBACK = Reach(allow_private=True)
+LOOPBACK = NetworkPolicy(allow_private=True)
 MAILBOX = "shop@example.com"
 REFRESH = {"client_id": "id-1", "client_secret": "secret-2", "refresh_token": "1//refresh-3"}
 GRANTED = says(200, {"access_token": "ya29.token", "expires_in": 3599, "token_type": "Bearer"})
@@ -201,7 +201,7 @@ async def test_a_token_server_inside_is_not_asked_for_a_tenant() -> None:
         grant = grant_of(
             Secret(json.dumps(REFRESH)), mailbox="", scope="", token_url=url_of(server)
         )
-        refused = await Tokens(grant, Reach()).get()
+        refused = await Tokens(grant, NetworkPolicy()).get()
 
     assert isinstance(refused, Rejected)
     assert refused.kind is Kind.ACCOUNT
@@ -212,7 +212,7 @@ async def test_a_token_that_gmail_does_not_take_is_renewed_once() -> None:
     second = says(200, {"access_token": "ya29.second", "expires_in": 3599})
     unknown = says(401, {"error": {"code": 401, "errors": [{"reason": "authError"}]}})
     async with fake([GRANTED, second]) as server, fake([unknown, GMAIL.accepts]) as api:
-        service = Gmail(Access(Secret(""), MAILBOX, api.site), tokens_of(server))
+        service = Gmail(ProviderAccount(Secret(""), MAILBOX, api.site), tokens_of(server))
         verdict = await verdict_of(service, mail())
 
         assert isinstance(verdict, Accepted)
@@ -230,7 +230,7 @@ async def test_gmail_shows_no_token_that_it_echoes() -> None:
         "error": {"code": 403, "message": "bad ya29.token", "errors": [{"reason": "forbidden"}]}
     }
     async with fake([GRANTED]) as server, fake([says(403, said)]) as api:
-        service = Gmail(Access(Secret(""), MAILBOX, api.site), tokens_of(server))
+        service = Gmail(ProviderAccount(Secret(""), MAILBOX, api.site), tokens_of(server))
         verdict = await rejected(service, mail())
 
     assert "ya29.token" not in verdict.detail

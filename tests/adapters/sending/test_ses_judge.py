@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from mailqueue.adapters.http.model import Site
-from mailqueue.adapters.sending.service import Access
+from mailqueue.adapters.http.model import HttpOrigin
+from mailqueue.adapters.sending.api import ProviderAccount
 from mailqueue.adapters.sending.ses import Ses
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Accepted, Kind
@@ -24,7 +24,7 @@ START_SECONDS = 60
 
 
 @pytest.fixture(scope="module")
-def judge() -> Iterator[Site]:
+def judge() -> Iterator[HttpOrigin]:
     """Run the server as a process of its own: it brings its own warnings and threads."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -36,7 +36,7 @@ def judge() -> Iterator[Site]:
     ) as process:
         try:
             wait_for(port, process)
-            yield Site("http", "127.0.0.1", port)
+            yield HttpOrigin("http", "127.0.0.1", port)
         finally:
             process.terminate()
 
@@ -53,11 +53,11 @@ def wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:
     raise AssertionError("the judge did not start")
 
 
-def service(site: Site) -> Ses:
-    return Ses(Access(Secret("secret"), "AKIDEXAMPLE", site, {"region": "us-east-1"}))
+def service(site: HttpOrigin) -> Ses:
+    return Ses(ProviderAccount(Secret("secret"), "AKIDEXAMPLE", site, {"region": "us-east-1"}))
 
 
-def verify(site: Site, address: str) -> None:
+def verify(site: HttpOrigin, address: str) -> None:
     """Have the judge know an identity, as the console would."""
     scope = "AKIDEXAMPLE/20260102/us-east-1/ses/aws4_request"
     body = json.dumps({"EmailIdentity": address}).encode()
@@ -73,7 +73,7 @@ def verify(site: Site, address: str) -> None:
     urllib.request.urlopen(request, timeout=30).close()
 
 
-async def test_the_judge_takes_a_mail_and_gives_its_id(judge: Site) -> None:
+async def test_the_judge_takes_a_mail_and_gives_its_id(judge: HttpOrigin) -> None:
     verify(judge, "shop@example.com")
     everyone = ("ann@example.org", "bob@example.org", "eve@example.org")
     one = mail(*everyone, cc=["bob@example.org"])
@@ -85,7 +85,7 @@ async def test_the_judge_takes_a_mail_and_gives_its_id(judge: Site) -> None:
         assert verdict.provider_message_id
 
 
-async def test_the_judge_refuses_a_sender_it_does_not_know(judge: Site) -> None:
+async def test_the_judge_refuses_a_sender_it_does_not_know(judge: HttpOrigin) -> None:
     verdict = await rejected(service(judge), mail(sender="other@elsewhere.example"))
 
     assert (verdict.code, verdict.kind) == ("400", Kind.PERMANENT_MESSAGE)  # its words are its own

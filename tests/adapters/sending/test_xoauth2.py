@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from mailqueue.adapters.http.model import Reach
+from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.sending.oauth import RefreshToken, Tokens
 from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpChannel, SmtpTransport
 from mailqueue.core.secret import Secret
@@ -36,7 +36,7 @@ def transport(server: ScriptedServer, tokens: Fake) -> SmtpTransport:
             server.port,
             TlsMode.NONE,
             username="user@example.com",
-            tokens=Tokens(grant, Reach(allow_private=True), timeouts=PATIENT_HTTP),
+            tokens=Tokens(grant, NetworkPolicy(allow_private=True), timeouts=PATIENT_HTTP),
             allow_private=True,
             timeouts=PATIENT,
         )

@@ -5,7 +5,7 @@ from typing import Any
 
 from mailqueue.adapters.sending.sparkpost import Sparkpost  # type: ignore[import-not-found]
 
-from mailqueue.adapters.sending.service import Access
+from mailqueue.adapters.sending.api import ProviderAccount
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Kind
 from tests.adapters.sending.documented import ANN, KEY, Provider, Refusal
@@ -20,7 +20,7 @@ def _error(message: str, description: str = "", code: str = "") -> dict[str, Any
 
 SPARKPOST = Provider(
     "sparkpost",
-    lambda site, settings: Sparkpost(Access(Secret(KEY), "", site, settings)),
+    lambda site, settings: Sparkpost(ProviderAccount(Secret(KEY), "", site, settings)),
     says(
         200,
         {

@@ -8,16 +8,22 @@ from typing import Any
 
 import orjson
 
-from mailqueue.adapters.http.model import Answer, Call, Site
+from mailqueue.adapters.http.model import HttpOrigin, HttpRequest, HttpResponse
 from mailqueue.adapters.sending import outcomes
-from mailqueue.adapters.sending.carrying import MEGABYTE, Bounds, objection, of_account
+from mailqueue.adapters.sending.api import (
+    ProviderAccount,
+    ProviderApi,
+    ProviderMail,
+    metadata_of,
+    tags_of,
+)
+from mailqueue.adapters.sending.limits import MEGABYTE, ProviderLimits, objection, of_account
 from mailqueue.adapters.sending.outcomes import Meaning
-from mailqueue.adapters.sending.service import Access, Service, Written, metadata_of, tags_of
 from mailqueue.core.verdict import Accepted, Rejected, Verdict
 from mailqueue.ports.transport import SendAttempt
 
 PATH = "/api/v1/transmissions"
-BOUNDS = Bounds("SparkPost", octets=20 * MEGABYTE, tags=10)
+BOUNDS = ProviderLimits("SparkPost", octets=20 * MEGABYTE, tags=10)
 NO_RECIPIENT = "5001"
 MEANING_BY_CODE = {
     "1300": outcomes.MESSAGE,  # invalid data format or type
@@ -27,16 +33,16 @@ MEANING_BY_CODE = {
 }
 
 
-class Sparkpost(Service):
+class Sparkpost(ProviderApi):
     """One API key."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: ProviderAccount) -> None:
         self._bounds = of_account(BOUNDS, access.settings)
-        self.site = access.site or Site("https", "api.sparkpost.com", 443)
+        self.site = access.site or HttpOrigin("https", "api.sparkpost.com", 443)
         self.secrets = (access.secret,)
         self._access = access
 
-    def write(self, mail: SendAttempt) -> Written | Rejected:
+    def write(self, mail: SendAttempt) -> ProviderMail | Rejected:
         try:
             message = mail.message.decode()
         except UnicodeDecodeError:
@@ -52,21 +58,21 @@ class Sparkpost(Service):
             body["options"] = {"ip_pool": self._access.setting("ip_pool")}
         octets = orjson.dumps(body)
         refused = objection(self._bounds, mail, octets=len(octets))
-        return refused or Written(mail, octets)
+        return refused or ProviderMail(mail, octets)
 
-    def call(self, group: Sequence[Written]) -> Call:
+    def call(self, group: Sequence[ProviderMail]) -> HttpRequest:
         headers = (
             ("Authorization", self._access.secret.reveal()),
             ("Content-Type", "application/json"),
             ("Accept", "application/json"),
         )
-        return Call("POST", PATH, headers, group[0].octets)
+        return HttpRequest("POST", PATH, headers, group[0].octets)
 
-    def judge(self, group: Sequence[Written], answer: Answer) -> Sequence[Verdict]:
+    def judge(self, group: Sequence[ProviderMail], answer: HttpResponse) -> Sequence[Verdict]:
         return [_judged(group[0].mail, answer)]
 
 
-def _judged(mail: SendAttempt, answer: Answer) -> Verdict:
+def _judged(mail: SendAttempt, answer: HttpResponse) -> Verdict:
     said = answer.document()
     said = said if isinstance(said, dict) else {}
     results = said.get("results")
@@ -83,7 +89,7 @@ def _judged(mail: SendAttempt, answer: Answer) -> Verdict:
     return outcomes.refused(answer, _meaning(answer, code, detail), detail)
 
 
-def _meaning(answer: Answer, code: str, detail: str) -> Meaning:
+def _meaning(answer: HttpResponse, code: str, detail: str) -> Meaning:
     if answer.status == 403:  # the key lacks the grant to send
         return outcomes.ACCOUNT
     return MEANING_BY_CODE.get(code) or outcomes.meaning_of(answer.status, detail)

@@ -19,7 +19,7 @@ from mailqueue.mail.model import EmailContent, Ending, LoadedEmail, LogStatus
 from mailqueue.mail.send import load
 from mailqueue.mail.send.context import SendAccount
 from mailqueue.mail.send.store import claims as claims_store
-from mailqueue.mail.send.store.outcomes import write_down
+from mailqueue.mail.send.store.outcomes import settle_and_mark
 from mailqueue.mail.send.worker import SendWorker
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
@@ -244,7 +244,7 @@ async def test_an_outcome_that_cannot_be_written_keeps_no_other_from_being_writt
         outcomes.append(outcome(mails[1], Ending.FAILED, log=LogStatus.FAILED)._replace(**odd))
         outcomes.append(outcome(mails[2], Ending.FAILED, log=LogStatus.FAILED))
 
-        written = await write_down(conn, worker, settled=outcomes)
+        written = await settle_and_mark(conn, worker, settled=outcomes)
 
         assert written.moved_on == []
         found = dict(await make.rows(conn, "SELECT id, status FROM mailqueue.email_history"))

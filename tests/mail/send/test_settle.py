@@ -7,7 +7,7 @@ import pytest
 
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus, RecipientOutcome
-from mailqueue.mail.send.store.outcomes import write_down
+from mailqueue.mail.send.store.outcomes import settle_and_mark
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.queue.acting import (
@@ -194,7 +194,7 @@ async def test_outcomes_of_one_group_do_not_mix(conn: Conn) -> None:
     await make.queued_emails(conn, 5)
     a, b, c, d, e = await claim(conn, await make.worker(conn))
 
-    written = await write_down(
+    written = await settle_and_mark(
         conn,
         NO_WORKER,
         settled=[

@@ -8,7 +8,7 @@ import pytest
 from mailqueue.adapters.sending.smtp import SmtpChannel, SmtpTransport
 from mailqueue.core.verdict import Accepted, Rejected
 from mailqueue.smtp.client.session import TlsMode
-from mailqueue.smtp.client.transcript import CLIENT, MOST_LINES, SERVER, Transcript
+from mailqueue.smtp.client.transcript import CLIENT, MAX_LINES, SERVER, Transcript
 from tests.smtp.certificates import server_context, trusting_context
 from tests.smtp.client.scripted import scripted
 from tests.smtp.client.sending import mails, send
@@ -65,10 +65,10 @@ async def test_a_server_that_repeats_the_password_does_not_show_it() -> None:
 def test_lines_are_bounded_and_steer_no_terminal() -> None:
     transcript = Transcript()
 
-    transcript.add(SERVER, "250 \x1b[2J\u202ehello\n" * (MOST_LINES + 5))
+    transcript.add(SERVER, "250 \x1b[2J\u202ehello\n" * (MAX_LINES + 5))
     long = Transcript()
     long.add(SERVER, "x" * 10_000)
 
-    assert len(transcript.lines) == MOST_LINES
+    assert len(transcript.lines) == MAX_LINES
     assert transcript.lines[0].text == "250 \ufffd[2J\ufffdhello"
     assert len(long.lines[0].text) < 1_000

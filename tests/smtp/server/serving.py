@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from mailqueue.smtp.server.answer import Answer
+from mailqueue.smtp.server.answer import SmtpReply
 from mailqueue.smtp.server.handler import Received
 from mailqueue.smtp.server.listener import smtp_server
 
-TAKEN = Answer(250, "2.0.0", "taken")
-NO_SUCH = Answer(550, "5.1.1", "no such user")
-REFUSED = Answer(554, "5.7.1", "refused")
+TAKEN = SmtpReply(250, "2.0.0", "taken")
+NO_SUCH = SmtpReply(550, "5.1.1", "no such user")
+REFUSED = SmtpReply(554, "5.7.1", "refused")
 PATIENCE_S = 20
 
 
@@ -27,10 +27,10 @@ class Memory:
     def raws(self) -> list[bytes]:
         return [raw for _, raw in self.taken]
 
-    def check_recipient(self, address: str) -> Answer | None:
+    def check_recipient(self, address: str) -> SmtpReply | None:
         return NO_SUCH if address.startswith("nobody@") else None
 
-    async def accept(self, envelope: Received, raw: bytes) -> Answer | None:
+    async def accept(self, envelope: Received, raw: bytes) -> SmtpReply | None:
         match envelope.recipients[0].partition("@")[0]:
             case "gated":
                 await self.gate.wait()

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mailqueue.smtp.server.conversation import ServerConversation
-from mailqueue.smtp.server.handler import ServerLimits, Service
+from mailqueue.smtp.server.handler import ServerLimits, SmtpService
 from tests.smtp.server.serving import Memory, mail
 
 
@@ -41,7 +41,7 @@ def heard(stream: bytes, cuts: list[int], limits: ServerLimits) -> tuple[list[by
 
     async def talk() -> tuple[list[bytes], bytes, bool]:
         memory, wire = Memory(), Wire()
-        server = ServerConversation(Service(memory, limits, "localhost", None), set())
+        server = ServerConversation(SmtpService(memory, limits, "localhost", None), set())
         server.connection_made(wire)
         edges = [0, *sorted(cut % (len(stream) + 1) for cut in cuts), len(stream)]
         for start, end in pairwise(edges):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mailqueue.smtp.server.answer import Answer
+from mailqueue.smtp.server.answer import SmtpReply
 from mailqueue.smtp.server.commands import MailFrom, read_mail, read_rcpt
 
 
@@ -50,7 +50,7 @@ def test_the_sender_is_read(argument: bytes, sender: str) -> None:
 def test_a_faulty_sender_is_refused(argument: bytes, code: int) -> None:
     found = read_mail(argument, max_bytes=1000)
 
-    assert isinstance(found, Answer)
+    assert isinstance(found, SmtpReply)
     assert found.code == code
 
 
@@ -66,5 +66,5 @@ def test_the_recipient_is_read() -> None:
 def test_a_faulty_recipient_is_refused(argument: bytes, code: int) -> None:
     found = read_rcpt(argument, needs_smtputf8=False)
 
-    assert isinstance(found, Answer)
+    assert isinstance(found, SmtpReply)
     assert found.code == code

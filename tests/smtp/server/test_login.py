@@ -6,14 +6,14 @@ import smtplib
 
 import pytest
 
-from mailqueue.smtp.server.answer import LOGIN_REFUSED, Answer
+from mailqueue.smtp.server.answer import LOGIN_REFUSED, SmtpReply
 from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt, ServerLimits
 from tests.smtp.server.serving import Memory, connected, serving
 
 pytestmark = pytest.mark.anyio
 
 
-async def check(attempt: LoginAttempt) -> LoggedIn | Answer:
+async def check(attempt: LoginAttempt) -> LoggedIn | SmtpReply:
     await asyncio.sleep(0)
     is_ann = (attempt.name, attempt.password) == ("ann", "sécret")
     return LoggedIn(who=81) if is_ann else LOGIN_REFUSED
@@ -33,7 +33,7 @@ async def test_smtplib_logs_in_by_either_mechanism_and_the_envelope_says_who() -
             smtp.auth(mechanism, smtp.auth_plain if mechanism == "PLAIN" else smtp.auth_login)
             smtp.sendmail("a@example.org", ["ann@example.com"], b"x\r\n")
 
-    async def only_ann(attempt: LoginAttempt) -> LoggedIn | Answer:
+    async def only_ann(attempt: LoginAttempt) -> LoggedIn | SmtpReply:
         is_ann = (attempt.name, attempt.password) == ("ann", "secret")
         return LoggedIn(who=81) if is_ann and attempt.address == "127.0.0.1" else LOGIN_REFUSED
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mailqueue.smtp.server.answer import LOGIN_REFUSED, Answer
+from mailqueue.smtp.server.answer import LOGIN_REFUSED, SmtpReply
 from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt, ServerLimits
 from tests.smtp.certificates import server_context, trusting_context
 from tests.smtp.server.serving import Client, Memory, connected, mail, serving
@@ -17,7 +17,7 @@ from tests.smtp.server.serving import Client, Memory, connected, mail, serving
 pytestmark = pytest.mark.anyio
 
 
-async def check(attempt: LoginAttempt) -> LoggedIn | Answer:
+async def check(attempt: LoginAttempt) -> LoggedIn | SmtpReply:
     is_ann = attempt.password == "secret"
     return LoggedIn(message_bytes=100) if is_ann else LOGIN_REFUSED
 

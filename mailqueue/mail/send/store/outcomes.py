@@ -26,7 +26,7 @@ from mailqueue.telemetry.log import get_logger
 log = get_logger(__name__)
 
 MOVED_ON = "moved_on"
-LONGEST_WAIT = timedelta(days=3_650)
+MAX_WAIT = timedelta(days=3_650)
 """Before a mail is tried again; expiry ends it long before."""
 
 # What is wrong with a value, not with the server.
@@ -43,7 +43,7 @@ _ALL_SENT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class SettleResult:
     """What the database said: the marks of new mail, and the outcomes it refused."""
 
     marks: Marks
@@ -57,14 +57,14 @@ class _Row(NamedTuple):
     stopped: list[str] | None
 
 
-async def write_down(
+async def settle_and_mark(
     conn: Conn,
     worker: int,
     *,
     settled: Sequence[SendOutcome] = (),
     new: Sequence[ClaimedEmail] = (),
     opened: Sequence[tuple[UUID, int]] = (),
-) -> Written:
+) -> SettleResult:
     """Record outcomes and mark mail to be handed over, beside what still is, in one commit.
 
     Where the database refuses what one outcome says, each is recorded by itself, and that one in
@@ -80,10 +80,10 @@ async def write_down(
     for one in settled:  # before the marks: mail that is marked no more is settled
         moved_on += (await _write_alone(conn, worker, one)).moved_on
     marked = await _write_together(conn, worker, new=new, opened=opened)
-    return Written(marked.marks, [*moved_on, *marked.moved_on])
+    return SettleResult(marked.marks, [*moved_on, *marked.moved_on])
 
 
-async def _write_alone(conn: Conn, worker: int, one: SendOutcome) -> Written:
+async def _write_alone(conn: Conn, worker: int, one: SendOutcome) -> SettleResult:
     try:
         return await _write_together(conn, worker, settled=[one])
     except _OF_ONE:
@@ -96,7 +96,7 @@ def _bare(one: SendOutcome) -> SendOutcome:
     said = (one.reason or "").encode("ascii", "replace").decode()
     return one._replace(
         reason="".join([each if each.isprintable() else "?" for each in said])[:1_000] or None,
-        wait=None if one.wait is None else min(max(one.wait, timedelta(0)), LONGEST_WAIT),
+        wait=None if one.wait is None else min(max(one.wait, timedelta(0)), MAX_WAIT),
         message_id=None,
         provider_message_id=None,
         code=None,
@@ -114,7 +114,7 @@ async def _write_together(
     settled: Sequence[SendOutcome] = (),
     new: Sequence[ClaimedEmail] = (),
     opened: Sequence[tuple[UUID, int]] = (),
-) -> Written:
+) -> SettleResult:
     asked = {"worker": worker, **_marked(new, opened), **_columns(settled)}
     several = [(one, each) for one in settled for each in one.recipients]
     if not several:  # one statement: a worker frozen between two would keep limits locked
@@ -124,7 +124,7 @@ async def _write_together(
         return _read(await fetch.many(conn, "write_down", asked, _Row), asked=bool(new))
 
 
-def _read(rows: Sequence[_Row], *, asked: bool) -> Written:
+def _read(rows: Sequence[_Row], *, asked: bool) -> SettleResult:
     named: dict[UUID, Mark] = {}
     moved_on: list[UUID] = []
     is_known = not asked
@@ -136,7 +136,7 @@ def _read(rows: Sequence[_Row], *, asked: bool) -> Written:
         else:
             verdict, stopped = MarkVerdict(row.verdict), tuple(row.stopped or ())
             named[row.id] = Mark(row.id, verdict, row.reason, stopped)
-    return Written(Marks(named, are_lost=not is_known), moved_on)
+    return SettleResult(Marks(named, are_lost=not is_known), moved_on)
 
 
 def _marked(new: Sequence[ClaimedEmail], opened: Sequence[tuple[UUID, int]]) -> dict[str, str]:

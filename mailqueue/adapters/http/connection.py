@@ -1,6 +1,6 @@
-"""One connection to an HTTP server, one question at a time; no answer is credited by guess.
+"""One connection to an HTTP server, with one request at a time.
 
-It follows no redirect, knows no proxy and no cookie, and asks for bodies as they are.
+It follows no redirects, uses no proxies and no cookies, and requests bodies unencoded.
 """
 
 import asyncio
@@ -13,40 +13,40 @@ import h11
 
 from mailqueue import __version__
 from mailqueue.adapters.http.model import (
-    WHOLE,
-    Answer,
-    Call,
+    WHOLE_BODY,
+    HttpOrigin,
+    HttpRequest,
+    HttpResponse,
     HttpTimeouts,
-    Reach,
-    Reading,
-    Site,
+    NetworkPolicy,
+    ResponseLimits,
 )
 from mailqueue.core.outbound_guard import is_public
 from mailqueue.core.verdict import Kind, Rejected, Stage
 from mailqueue.smtp.client.dial import dial
 
-MOST_HEAD_BYTES = 64 * 1024
+MAX_HEAD_BYTES = 64 * 1024
 USER_AGENT = f"mailqueue/{__version__}"
 
 
 async def connect(
-    site: Site,
-    reach: Reach,
+    site: HttpOrigin,
+    policy: NetworkPolicy,
     *,
     timeouts: HttpTimeouts,
     context: ssl.SSLContext | None,
-    reading: Reading = WHOLE,
-) -> "Wire | Rejected":
-    """Connect to a checked address and secure the connection; `context` None is for http."""
+    reading: ResponseLimits = WHOLE_BODY,
+) -> "HttpConnection | Rejected":
+    """Connect to an address that `policy` allows and start TLS; `context` None is for http."""
     loop = asyncio.get_running_loop()
     end = loop.time() + timeouts.connect_s
     sock = await dial(
         site.host,
         site.port,
-        allow_private=reach.allow_private,
-        allowed=reach.allowed_networks,
+        allow_private=policy.allow_private,
+        allowed=policy.allowed_networks,
         timeout_s=timeouts.connect_s,
-        lookups=reach.lookups,
+        lookups=policy.lookups,
     )
     if isinstance(sock, Rejected):
         return sock
@@ -57,7 +57,7 @@ async def connect(
     try:
         async with asyncio.timeout_at(end):
             transport, inbox = await loop.create_connection(
-                lambda: _Inbox(reading.most_bytes),
+                lambda: _Inbox(reading.max_bytes),
                 sock=sock,
                 ssl=context,
                 server_hostname=site.host if context is not None else None,
@@ -68,32 +68,32 @@ async def connect(
     except asyncio.CancelledError:
         sock.close()
         raise
-    return Wire(site, transport, inbox, timeouts, reading)
+    return HttpConnection(site, transport, inbox, timeouts, reading)
 
 
-class Wire:
-    """An open connection; after any trouble it is not usable any more."""
+class HttpConnection:
+    """An open connection; after any failure it is not usable any more."""
 
     def __init__(
         self,
-        site: Site,
+        site: HttpOrigin,
         transport: asyncio.Transport,
         inbox: "_Inbox",
         timeouts: HttpTimeouts,
-        reading: Reading,
+        reading: ResponseLimits,
     ) -> None:
         self._site = site
         self._reading = reading
         self._transport = transport
         self._inbox = inbox
         self._timeouts = timeouts
-        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MOST_HEAD_BYTES)
-        self._end = 0.0  # of the call that is under way, by the loop's clock
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
+        self._end = 0.0  # of the request in progress, by the event loop's clock
 
     @property
     def is_usable(self) -> bool:
-        """Return whether another question may be asked: nobody hung up, and nobody spoke
-        unasked.
+        """Return whether another request may be sent: the server has not closed the connection, and
+        has sent nothing unrequested.
         """
         return (
             not self._transport.is_closing()
@@ -103,11 +103,11 @@ class Wire:
         )
 
     async def ask(
-        self, call: Call, *, may_finish: Callable[[], bool], by: float | None = None
-    ) -> Answer | Rejected:
-        """Send one request and read its answer, by that time of the loop's clock.
+        self, call: HttpRequest, *, may_finish: Callable[[], bool], by: float | None = None
+    ) -> HttpResponse | Rejected:
+        """Send one request and return its response, until `by` of the event loop's clock.
 
-        Rejected is TRANSIENT if nothing was sent, and AMBIGUOUS if no answer came to what was.
+        Rejected is TRANSIENT if nothing was sent, AMBIGUOUS if no response came.
         """
         if not self.is_usable:
             self.close()
@@ -143,7 +143,7 @@ class Wire:
         """Close at once; what was not sent yet is dropped."""
         self._transport.abort()
 
-    def _written(self, call: Call) -> bytes:
+    def _written(self, call: HttpRequest) -> bytes:
         headers = [
             ("Host", self._site.authority),
             ("User-Agent", USER_AGENT),
@@ -162,7 +162,7 @@ class Wire:
         ]
         return b"".join(piece for piece in pieces if piece)
 
-    async def _answer(self) -> Answer:
+    async def _answer(self) -> HttpResponse:
         while not isinstance(event := await self._event(), h11.Response):
             if not isinstance(event, h11.InformationalResponse):
                 raise ConnectionError
@@ -174,19 +174,19 @@ class Wire:
         if is_complete and self._http.our_state is h11.DONE is self._http.their_state:
             self._http.start_next_cycle()
             if self._http.trailing_data[0]:
-                self.close()  # more than one answer to one question: the next is nobody's
+                self.close()  # more than one response to one request
         else:
             self.close()
         is_vital = self._reading.body_s is None
         if is_vital and not is_complete and 200 <= event.status_code < 300:
             raise _CutOff
         if headers.get("content-encoding", "identity") != "identity":
-            body = b""  # we did not ask for it, and unpacking may be endless
-        return Answer(event.status_code, headers, body)
+            body = b""  # not requested, and decompressing it may be unbounded
+        return HttpResponse(event.status_code, headers, body)
 
     async def _body(self) -> tuple[bytes, bool]:
         body = bytearray()
-        while len(body) <= self._reading.most_bytes:
+        while len(body) <= self._reading.max_bytes:
             try:
                 event = await self._event()
             except (h11.RemoteProtocolError, ConnectionError, TimeoutError):
@@ -195,7 +195,7 @@ class Wire:
                 return bytes(body), True
             if isinstance(event, h11.Data):
                 body += event.data
-        return bytes(body[: self._reading.most_bytes]), False
+        return bytes(body[: self._reading.max_bytes]), False
 
     async def _event(self) -> object:
         while (event := self._http.next_event()) is h11.NEED_DATA:
@@ -207,14 +207,14 @@ class Wire:
 
 
 class _CutOff(Exception):
-    """A success whose body ended early, or has no end."""
+    """A success whose body ended early or is too long."""
 
 
 class _Inbox(asyncio.Protocol):
-    """What has arrived and was not read yet."""
+    """The bytes received and not read yet."""
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
+    def __init__(self, max_bytes: int) -> None:
+        self._most_bytes = max_bytes
         self.octets = bytearray()
         self.is_over = False
         self._has_news = asyncio.Event()
@@ -240,10 +240,10 @@ class _Inbox(asyncio.Protocol):
         self._has_news.set()
 
     async def read(self, *, by: float) -> bytes:
-        """Return what arrived, b"" at the end; waits for the first of it.
+        """Return the bytes received, waiting for the first; b"" at the end.
 
         Raises:
-            TimeoutError: nothing came by that time of the loop's clock.
+            TimeoutError: nothing was received until `by` of the event loop's clock.
         """
         async with asyncio.timeout_at(by):
             while not self.octets and not self.is_over:

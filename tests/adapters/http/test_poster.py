@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.adapters.http.model import Reach
-from mailqueue.adapters.http.posting import MOST_BODY_BYTES, HttpPoster, target_of, wait_of
+from mailqueue.adapters.http.model import NetworkPolicy
+from mailqueue.adapters.http.poster import MAX_BODY_BYTES, HttpPoster, retry_after_of, target_of
 from tests.adapters.sending.fake import CLOSES, SILENT, Reply, fake
 from tests.smtp.certificates import server_context, trusting_context
 from tests.webhooks.delivering import LOOPBACK
@@ -21,7 +21,9 @@ HEADERS = (("Content-Type", "application/json"),)
 
 
 @asynccontextmanager
-async def poster(reach: Reach = LOOPBACK, *, total_s: float = 15.0) -> AsyncIterator[HttpPoster]:
+async def poster(
+    reach: NetworkPolicy = LOOPBACK, *, total_s: float = 15.0
+) -> AsyncIterator[HttpPoster]:
     made = HttpPoster(reach, total_s=total_s)
     yield made
     made.close()
@@ -129,7 +131,7 @@ async def test_of_a_body_without_end_little_is_read() -> None:
         posted = await calls.post(url, HEADERS, b"{}")
 
     assert posted.status == 500
-    assert len(posted.body) == MOST_BODY_BYTES
+    assert len(posted.body) == MAX_BODY_BYTES
 
 
 @pytest.mark.parametrize(
@@ -167,7 +169,7 @@ async def test_what_is_not_http_is_no_answer(raw: bytes) -> None:
     ],
 )
 async def test_nothing_inside_is_called_whether_or_not_it_listens(host: str) -> None:
-    async with fake([Reply(200)]) as server, poster(Reach()) as calls:
+    async with fake([Reply(200)]) as server, poster(NetworkPolicy()) as calls:
         for port in (server.port, 9):
             for scheme in ("http", "https"):
                 posted = await calls.post(f"{scheme}://{host}:{port}/", HEADERS, b"{}")
@@ -181,7 +183,7 @@ async def test_nothing_inside_is_called_whether_or_not_it_listens(host: str) -> 
 
 
 async def test_only_the_networks_the_operator_allowed_are_called() -> None:
-    only = Reach(allowed_networks=(ip_network("127.0.0.2/32"),))
+    only = NetworkPolicy(allowed_networks=(ip_network("127.0.0.2/32"),))
     async with fake([Reply(200)]) as server, poster(only) as calls:
         posted = await calls.post(f"http://127.0.0.1:{server.port}/", HEADERS, b"{}")
 
@@ -256,7 +258,7 @@ NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
     ],
 )
 def test_retry_after_is_seconds_or_a_date(header: str | None, wait: timedelta | None) -> None:
-    assert wait_of(header, now=NOW) == wait
+    assert retry_after_of(header, now=NOW) == wait
 
 
 def test_an_address_is_split_into_server_and_path() -> None:

@@ -6,29 +6,38 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from mailqueue.adapters.http.model import Answer, Call, HttpTimeouts, Reach, Site, site_of
-from mailqueue.adapters.http.wire import Wire, connect
+from mailqueue.adapters.http.connection import HttpConnection, connect
+from mailqueue.adapters.http.model import (
+    HttpOrigin,
+    HttpRequest,
+    HttpResponse,
+    HttpTimeouts,
+    NetworkPolicy,
+    read_origin,
+)
 from mailqueue.core.verdict import Kind, Rejected, Stage
 from tests.adapters.sending.fake import SILENT, Fake, Reply, fake
 
 pytestmark = [pytest.mark.anyio]
-CALL = Call("POST", "/x", (("X-Key", "secret-1"),), b"body")
+CALL = HttpRequest("POST", "/x", (("X-Key", "secret-1"),), b"body")
 
 
 @asynccontextmanager
-async def wire_to(server: Fake, timeouts: HttpTimeouts | None = None) -> AsyncIterator[Wire]:
+async def wire_to(
+    server: Fake, timeouts: HttpTimeouts | None = None
+) -> AsyncIterator[HttpConnection]:
     wire = await connect(
         server.site,
-        Reach(allow_private=True),
+        NetworkPolicy(allow_private=True),
         timeouts=timeouts or HttpTimeouts(5, 5, 5),
         context=None,
     )
-    assert isinstance(wire, Wire), wire
+    assert isinstance(wire, HttpConnection), wire
     yield wire
     wire.close()
 
 
-async def ask(wire: Wire) -> Answer | Rejected:
+async def ask(wire: HttpConnection) -> HttpResponse | Rejected:
     return await wire.ask(CALL, may_finish=lambda: True)
 
 
@@ -36,7 +45,7 @@ async def test_a_question_is_one_request_and_its_answer_is_read_whole() -> None:
     async with fake([Reply(201, b"said", {"X-One": "1"})]) as server, wire_to(server) as wire:
         answer = await ask(wire)
 
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, HttpResponse)
         assert (answer.status, answer.body, answer.headers["x-one"]) == (201, b"said", "1")
         assert wire.is_usable
     [request] = server.requests
@@ -53,7 +62,7 @@ async def test_pieces_and_intermediate_answers_are_put_together() -> None:
     async with fake([Reply(raw=raw)]) as server, wire_to(server) as wire:
         answer = await ask(wire)
 
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, HttpResponse)
         assert answer.body == b"abcde"
         assert wire.is_usable
 
@@ -91,7 +100,7 @@ async def test_a_refusal_counts_though_its_body_has_no_end() -> None:
     async with fake([Reply(raw=raw, closes=True)]) as server, wire_to(server) as wire:
         answer = await ask(wire)
 
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, HttpResponse)
         assert (answer.status, len(answer.body)) == (400, 1024 * 1024)
         assert not wire.is_usable
 
@@ -101,7 +110,7 @@ async def test_a_packed_body_is_not_unpacked() -> None:
     async with fake([packed]) as server, wire_to(server) as wire:
         answer = await ask(wire)
 
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, HttpResponse)
         assert answer.body == b""
         assert answer.document() is None
 
@@ -112,7 +121,7 @@ async def test_who_speaks_unasked_is_not_listened_to() -> None:
         first = await ask(wire)
         second = await ask(wire)
 
-        assert isinstance(first, Answer)
+        assert isinstance(first, HttpResponse)
         assert first.body == b"one"
         assert isinstance(second, Rejected)
         assert (second.kind, second.stage) == (Kind.TRANSIENT, Stage.CONNECT)
@@ -133,7 +142,7 @@ async def test_what_comes_between_two_questions_is_no_answer_to_the_second() -> 
     asked = asyncio.Event()
     listening = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with listening, wire_to(Fake([], port=port_of(listening))) as wire:
-        assert isinstance(await ask(wire), Answer)
+        assert isinstance(await ask(wire), HttpResponse)
         assert wire.is_usable
         asked.set()
         for _ in range(3000):
@@ -165,7 +174,7 @@ async def test_silence_ends_by_the_bound_on_reading_and_by_that_on_the_call() ->
 
 async def test_a_key_that_would_end_its_line_is_not_sent() -> None:
     async with fake() as server, wire_to(server) as wire:
-        call = Call("POST", "/x", (("X-Key", "a\r\nX-Evil: 1"),), b"")
+        call = HttpRequest("POST", "/x", (("X-Key", "a\r\nX-Evil: 1"),), b"")
         refused = await wire.ask(call, may_finish=lambda: True)
 
         assert isinstance(refused, Rejected)
@@ -182,14 +191,14 @@ def test_a_call_is_never_printed_with_what_it_carries() -> None:
 @pytest.mark.parametrize(
     ("url", "site"),
     [
-        ("https://api.example.com", Site("https", "api.example.com", 443)),
-        ("https://API.example.com./", Site("https", "api.example.com", 443)),
-        ("http://127.0.0.1:8080/x/", Site("http", "127.0.0.1", 8080, "/x")),
-        ("https://[2001:db8::1]:444", Site("https", "2001:db8::1", 444)),
+        ("https://api.example.com", HttpOrigin("https", "api.example.com", 443)),
+        ("https://API.example.com./", HttpOrigin("https", "api.example.com", 443)),
+        ("http://127.0.0.1:8080/x/", HttpOrigin("http", "127.0.0.1", 8080, "/x")),
+        ("https://[2001:db8::1]:444", HttpOrigin("https", "2001:db8::1", 444)),
     ],
 )
-def test_a_place_is_read(url: str, site: Site) -> None:
-    assert site_of(url) == site
+def test_a_place_is_read(url: str, site: HttpOrigin) -> None:
+    assert read_origin(url) == site
 
 
 @pytest.mark.parametrize(
@@ -212,10 +221,10 @@ def test_a_place_is_read(url: str, site: Site) -> None:
 )
 def test_what_is_no_place_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        site_of(url)
+        read_origin(url)
 
 
 def test_the_host_header_names_the_port_where_it_is_not_the_usual() -> None:
-    assert Site("https", "a.example", 443).authority == "a.example"
-    assert Site("http", "a.example", 443).authority == "a.example:443"
-    assert Site("https", "2001:db8::1", 444).authority == "[2001:db8::1]:444"
+    assert HttpOrigin("https", "a.example", 443).authority == "a.example"
+    assert HttpOrigin("http", "a.example", 443).authority == "a.example:443"
+    assert HttpOrigin("https", "2001:db8::1", 444).authority == "[2001:db8::1]:444"

@@ -1,4 +1,4 @@
-"""What a provider can carry: sizes, counts and headers, looked at before anything is sent. Pure."""
+"""Checks an email against a provider's limits: sizes, counts and headers. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -12,11 +12,11 @@ MEGABYTE = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """What one provider takes in one mail; None is no bound that we know of.
+class ProviderLimits:
+    """The limits of one provider for one email; None if no limit is known.
 
-    `octets` are of the request as it is sent, base64 and all. `takes_unicode` says whether an
-    address may have letters beyond ASCII before its @.
+    `octets` is the size in bytes of the request as sent, with base64. `takes_unicode` is true if an
+    address may have characters beyond ASCII before its @.
     """
 
     provider: str
@@ -27,8 +27,8 @@ class Bounds:
     no_headers: frozenset[str] = frozenset()  # in lower case; a final * stands for any ending
 
 
-def of_account(usual: Bounds, settings: Mapping[str, Any]) -> Bounds:
-    """Return the bounds that hold for one account: contracts differ, and limits change."""
+def of_account(usual: ProviderLimits, settings: Mapping[str, Any]) -> ProviderLimits:
+    """Return the limits of one account, which its settings may override."""
     named = {
         field: settings.get(setting)
         for field, setting in (
@@ -41,12 +41,12 @@ def of_account(usual: Bounds, settings: Mapping[str, Any]) -> Bounds:
 
 
 def objection(
-    bounds: Bounds, mail: SendAttempt, *, octets: int, headers: Iterable[str] = ()
+    bounds: ProviderLimits, mail: SendAttempt, *, octets: int, headers: Iterable[str] = ()
 ) -> Rejected | None:
-    """Return what of a mail the provider cannot carry, and what its limit is."""
+    """Return a Rejected that names the limit which the email exceeds, or None."""
     name = bounds.provider
     if bounds.octets is not None and octets > bounds.octets:
-        most = f"{bounds.octets / MEGABYTE:g} MiB ({bounds.octets} octets)"
+        most = f"{bounds.octets / MEGABYTE:g} MiB ({bounds.octets} bytes)"
         return cannot_carry(f"{name} takes at most {most} in one request, this has {octets}")
     count = len(mail.envelope.recipients)
     if bounds.recipients is not None and count > bounds.recipients:
