@@ -36,7 +36,9 @@ def key() -> bytes:
     return key_of(secret_of(SECRET))
 
 
-def tools(*, total_s: float = 15.0, in_flight: int = 128, reach: NetworkPolicy = LOOPBACK) -> WebhookTools:
+def tools(
+    *, total_s: float = 15.0, in_flight: int = 128, reach: NetworkPolicy = LOOPBACK
+) -> WebhookTools:
     return WebhookTools(HttpPoster(reach, total_s=total_s), master, in_flight)
 
 
