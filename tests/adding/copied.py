@@ -8,8 +8,9 @@ from pathlib import Path
 
 from tests.rules.source import ROOT
 
-_COPIED = ("mailqueue", "sql", "tests", "docs", "scripts", "pyproject.toml", "README.md")
-_LEFT_OUT = shutil.ignore_patterns("__pycache__", "node_modules", ".*_cache", ".hypothesis")
+_LEFT_OUT = shutil.ignore_patterns(
+    "__pycache__", "node_modules", ".*", "build", "dist", "site", "data"
+)
 _FREE = ("tests/", "docs/", "README.md", "CHANGELOG.md")
 _SECONDS = 240
 
@@ -19,15 +20,9 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "checkout"
-        self.root.mkdir()
+        shutil.copytree(ROOT, self.root, ignore=_LEFT_OUT)
         self.changed: list[str] = []
         """Files that were added or edited, beside those of tests and documentation."""
-        for name in _COPIED:
-            source = ROOT / name
-            if source.is_dir():
-                shutil.copytree(source, self.root / name, ignore=_LEFT_OUT)
-            else:
-                shutil.copy2(source, self.root / name)
 
     def add(self, path: str, text: str) -> None:
         """Add a file."""

@@ -81,7 +81,7 @@ BEGIN
                                                                                         WHERE r.project_id IS NULL AND r.kind = $1))', k.time_column)
                         ELSE format('JOIN mailqueue.retention AS r ON r.project_id = o.project_id AND r.kind = $1
                                      WHERE o.%I < clock_timestamp() - make_interval(days => r.keep_days)', k.time_column) END
-                   || coalesce(format(' AND o.%I IS NOT NULL', k.ended_column), ''))
+                   || CASE WHEN k.ended_column IS NOT NULL THEN format(' AND o.%I IS NOT NULL', k.ended_column) ELSE '' END)
       USING p_kind, p_most;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     RETURN v_rows;
