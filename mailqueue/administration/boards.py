@@ -1,7 +1,8 @@
 """What an administrator looks at when something is asked: queue, workers, accounts, health."""
 
 from mailqueue.administration import store
-from mailqueue.administration.model import HealthCheck, ProviderBoard, QueueBoard, WorkerBoard
+from mailqueue.administration.model import WorkerBoard
+from mailqueue.contract.administration import HealthCheck, ProviderBoard, QueueBoard
 from mailqueue.db.fetch import Conn
 
 

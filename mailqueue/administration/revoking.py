@@ -1,7 +1,7 @@
 """Which API keys a security incident puts out of force, over all projects."""
 
 from mailqueue.administration import store
-from mailqueue.administration.model import RevokedKey
+from mailqueue.contract.administration import RevokedKey
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.tenants.keys import text as keys_text

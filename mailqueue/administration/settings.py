@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from mailqueue.administration import store
-from mailqueue.administration.model import ProjectRetention, Setting, SettingKind
+from mailqueue.administration.model import SettingKind
+from mailqueue.contract.administration import Setting
+from mailqueue.contract.projects import ProjectRetention
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 

@@ -10,16 +10,18 @@ from psycopg.errors import InvalidParameterValue
 from mailqueue.administration.model import (
     Administrator,
     Event,
+    WorkerBoard,
+)
+from mailqueue.contract.administration import (
     Flow,
     HealthCheck,
-    ProjectRetention,
     ProviderBoard,
     QueueLane,
     RevokedKey,
     Setting,
     StatusCount,
-    WorkerBoard,
 )
+from mailqueue.contract.projects import ProjectRetention
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn, many, maybe, value
 

@@ -5,13 +5,14 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from ipaddress import ip_address
 
+from mailqueue.contract.domains import DkimKeyStatus, DnsRecord, DomainFinding, FindingStatus
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.deliverability import keys, store
 from mailqueue.deliverability.dmarc import check_dmarc
-from mailqueue.deliverability.findings import Finding, Publish, Report, Status
+from mailqueue.deliverability.findings import Report
 from mailqueue.deliverability.hosts import check_mail_hosts, check_reverse_name
-from mailqueue.deliverability.model import DkimKey, KeyStatus
+from mailqueue.deliverability.model import DkimKey
 from mailqueue.deliverability.publication import InDns, Publication, look_up
 from mailqueue.deliverability.resolver import Resolver
 from mailqueue.deliverability.spf.check import check_spf
@@ -39,7 +40,7 @@ async def check(
 
 async def look(
     domain: str, mine: list[DkimKey], resolver: Resolver, *, address: str | None = None
-) -> tuple[Finding, ...]:
+) -> tuple[DomainFinding, ...]:
     """Ask DNS everything receivers ask of a domain with these keys; in no transaction.
 
     Raises:
@@ -73,48 +74,50 @@ async def record(conn: Conn, report: Report) -> Report:
     return report
 
 
-async def _check_dkim(domain: str, mine: list[DkimKey], resolver: Resolver) -> Finding:
+async def _check_dkim(domain: str, mine: list[DkimKey], resolver: Resolver) -> DomainFinding:
     return judged_keys(domain, await look_up(mine, resolver), now=datetime.now(UTC))
 
 
-def judged_keys(domain: str, found: list[Publication], *, now: datetime) -> Finding:
+def judged_keys(domain: str, found: list[Publication], *, now: datetime) -> DomainFinding:
     """Judge what DNS says of a domain's keys. Pure."""
     faults = [(each, _fault(each, now)) for each in found]
-    failed = [each for each, fault in faults if fault is Status.FAIL]
-    unknown = [each for each, fault in faults if fault is Status.UNKNOWN]
-    waiting = [each for each, fault in faults if fault is Status.WARN]
+    failed = [each for each, fault in faults if fault is FindingStatus.FAIL]
+    unknown = [each for each, fault in faults if fault is FindingStatus.UNKNOWN]
+    waiting = [each for each, fault in faults if fault is FindingStatus.WARN]
     texts = tuple(f"{each.key.name}: {text}" for each in found for text in each.found)
-    signing = [each.key.selector for each in found if each.key.status is KeyStatus.ACTIVE]
+    signing = [each.key.selector for each in found if each.key.status is DkimKeyStatus.ACTIVE]
     if failed:
         says = "; ".join(f"{each.key.selector}: {each.why}" for each in failed)
-        wanted = tuple(Publish(each.key.name, "TXT", each.key.text) for each in failed)
-        return Finding(DKIM, Status.FAIL, says, texts, wanted)
+        wanted = tuple(DnsRecord(each.key.name, "TXT", each.key.text) for each in failed)
+        return DomainFinding(DKIM, FindingStatus.FAIL, says, texts, wanted)
     if unknown:
         says = "; ".join(f"{each.key.selector}: {each.why}" for each in unknown)
-        return Finding(DKIM, Status.UNKNOWN, says, texts)
+        return DomainFinding(DKIM, FindingStatus.UNKNOWN, says, texts)
     if waiting:
         names = ", ".join(each.key.selector for each in waiting)
         says = f"{names} is published and does not sign yet: run `mailqueue dkim verify {domain}`"
-        return Finding(DKIM, Status.WARN, says, texts)
+        return DomainFinding(DKIM, FindingStatus.WARN, says, texts)
     if not signing:
         says = f"nothing signs for it: make a key with `mailqueue dkim create {domain}`"
-        return Finding(DKIM, Status.FAIL, says, texts)
-    return Finding(DKIM, Status.PASS, f"signed by {', '.join(signing)}, as published", texts)
+        return DomainFinding(DKIM, FindingStatus.FAIL, says, texts)
+    return DomainFinding(
+        DKIM, FindingStatus.PASS, f"signed by {', '.join(signing)}, as published", texts
+    )
 
 
-def _fault(each: Publication, now: datetime) -> Status | None:
+def _fault(each: Publication, now: datetime) -> FindingStatus | None:
     is_past = each.key.needed_until is not None and each.key.needed_until <= now
     match each.in_dns:
         case InDns.PUBLISHED:
-            return Status.WARN if each.key.status is KeyStatus.PENDING else None
+            return FindingStatus.WARN if each.key.status is DkimKeyStatus.PENDING else None
         case InDns.GONE:
             return None
         case InDns.MISSING if is_past:
             return None
         case InDns.UNKNOWN:
-            return Status.UNKNOWN
+            return FindingStatus.UNKNOWN
         case InDns.MISSING | InDns.WRONG | InDns.STILL_THERE:
-            return Status.FAIL
+            return FindingStatus.FAIL
 
 
 def _plain(address: str) -> str:

@@ -4,7 +4,7 @@ from functools import cache
 
 from publicsuffixlist import PublicSuffixList
 
-from mailqueue.deliverability.findings import Finding, Publish, Status
+from mailqueue.contract.domains import DnsRecord, DomainFinding, FindingStatus
 from mailqueue.deliverability.resolver import Resolver, Unresolved
 from mailqueue.dkim.record import LONGEST, read_tags
 
@@ -13,7 +13,7 @@ _POLICIES = ("none", "quarantine", "reject")
 _ALIGNMENTS = {"r": "relaxed", "s": "strict"}
 
 
-async def check_dmarc(domain: str, resolver: Resolver) -> Finding:
+async def check_dmarc(domain: str, resolver: Resolver) -> DomainFinding:
     """Look at the policy of a domain, else at that of the organisation above it."""
     above = organisational_domain(domain)
     at = domain
@@ -23,49 +23,54 @@ async def check_dmarc(domain: str, resolver: Resolver) -> Finding:
             at = str(above)
             records = await _records(at, resolver)
     except Unresolved as exc:
-        return Finding(TOPIC, Status.UNKNOWN, exc.why)
+        return DomainFinding(TOPIC, FindingStatus.UNKNOWN, exc.why)
     return judged(domain, at, tuple(records))
 
 
-def judged(domain: str, at: str, records: tuple[str, ...]) -> Finding:
+def judged(domain: str, at: str, records: tuple[str, ...]) -> DomainFinding:
     """Judge the records found for a domain, which may stand at the one above it. Pure."""
     text = f"v=DMARC1; p=none; rua=mailto:dmarc@{domain}"
-    wanted = (Publish(f"_dmarc.{domain}", "TXT", text),)
+    wanted = (DnsRecord(f"_dmarc.{domain}", "TXT", text),)
     if not records:
-        return Finding(TOPIC, Status.FAIL, "there is no DMARC record", (), wanted)
+        return DomainFinding(TOPIC, FindingStatus.FAIL, "there is no DMARC record", (), wanted)
     if len(records) > 1:
         says = f"there are {len(records)} DMARC records: receivers use none; keep one"
-        return Finding(TOPIC, Status.FAIL, says, records)
+        return DomainFinding(TOPIC, FindingStatus.FAIL, says, records)
     if len(records[0]) > LONGEST:
         says = f"it is longer than {LONGEST} characters"
-        return Finding(TOPIC, Status.FAIL, says, records, wanted)
+        return DomainFinding(TOPIC, FindingStatus.FAIL, says, records, wanted)
     tags = read_tags(records[0])
     if tags is None:
-        return Finding(TOPIC, Status.FAIL, "it is not a list of tags", records, wanted)
+        return DomainFinding(TOPIC, FindingStatus.FAIL, "it is not a list of tags", records, wanted)
     policy = tags.get("p", "").lower()
     applied = tags.get("sp", policy).lower() if at != domain else policy
     if policy not in _POLICIES or applied not in _POLICIES:
         if "rua" not in tags:
             says = "its policy p= must be none, quarantine or reject"
-            return Finding(TOPIC, Status.FAIL, says, records, wanted)
+            return DomainFinding(TOPIC, FindingStatus.FAIL, says, records, wanted)
         says = "its policy is none of none, quarantine, reject: receivers take it for p=none"
-        return Finding(TOPIC, Status.WARN, says, records)
-    return Finding(TOPIC, *_said(tags, applied, at=None if at == domain else at), found=records)
+        return DomainFinding(TOPIC, FindingStatus.WARN, says, records)
+    return DomainFinding(
+        TOPIC, *_said(tags, applied, at=None if at == domain else at), found=records
+    )
 
 
-def _said(tags: dict[str, str], policy: str, *, at: str | None) -> tuple[Status, str]:
+def _said(tags: dict[str, str], policy: str, *, at: str | None) -> tuple[FindingStatus, str]:
     where = "" if at is None else f" from {at}"
     alignment = {name: tags.get(name, "r").lower() for name in ("adkim", "aspf")}
     wrong = [f"{name}={value}" for name, value in alignment.items() if value not in _ALIGNMENTS]
     if wrong:
-        return Status.WARN, f"{', '.join(wrong)} is neither r nor s: receivers take it for r"
+        return FindingStatus.WARN, f"{', '.join(wrong)} is neither r nor s: receivers take it for r"
     words = f"policy {policy}{where}, DKIM {_ALIGNMENTS[alignment['adkim']]}"
     words += f", SPF {_ALIGNMENTS[alignment['aspf']]}"
     if tags.get("pct", "100") != "100":
         words += f", for {tags['pct']} % of the mail"
     if "rua" not in tags:
-        return Status.WARN, f"{words}; nobody gets reports: name an address with rua=mailto:…"
-    return Status.PASS, words
+        return (
+            FindingStatus.WARN,
+            f"{words}; nobody gets reports: name an address with rua=mailto:…",
+        )
+    return FindingStatus.PASS, words
 
 
 def organisational_domain(domain: str) -> str | None:

@@ -2,13 +2,13 @@
 
 import asyncio
 
-from mailqueue.deliverability.findings import Finding, Publish, Status
+from mailqueue.contract.domains import DnsRecord, DomainFinding, FindingStatus
 from mailqueue.deliverability.resolver import Resolver, Unresolved
 
 MX, REVERSE = "MX", "reverse name"
 
 
-async def check_mail_hosts(domain: str, resolver: Resolver) -> Finding:
+async def check_mail_hosts(domain: str, resolver: Resolver) -> DomainFinding:
     """Look whether replies and bounces to a domain find a host."""
     try:
         hosts = await resolver.mail_hosts(domain)
@@ -16,40 +16,42 @@ async def check_mail_hosts(domain: str, resolver: Resolver) -> Finding:
         named = [host for host in hosts if host.host]
         addresses = await asyncio.gather(*(resolver.addresses(host.host) for host in named))
     except Unresolved as exc:
-        return Finding(MX, Status.UNKNOWN, str(exc))
+        return DomainFinding(MX, FindingStatus.UNKNOWN, str(exc))
     found = tuple(f"{host.preference} {host.host or '.'}" for host in hosts)
-    wanted = (Publish(domain, "MX", f"10 mail.{domain}."),)
+    wanted = (DnsRecord(domain, "MX", f"10 mail.{domain}."),)
     if not hosts and own:
         says = "there is no MX record; mail goes to the domain's own address"
-        return Finding(MX, Status.WARN, says, tuple(own), wanted)
+        return DomainFinding(MX, FindingStatus.WARN, says, tuple(own), wanted)
     if not hosts:
         says = "nothing takes mail for the domain: replies and bounces to it are lost"
-        return Finding(MX, Status.FAIL, says, (), wanted)
+        return DomainFinding(MX, FindingStatus.FAIL, says, (), wanted)
     if not named:
         says = "the domain says that it takes no mail (RFC 7505): receivers refuse mail from it"
-        return Finding(MX, Status.FAIL, says, found, wanted)
+        return DomainFinding(MX, FindingStatus.FAIL, says, found, wanted)
     lost = [host.host for host, each in zip(named, addresses, strict=True) if not each]
     if len(lost) == len(named):
-        return Finding(MX, Status.FAIL, f"{', '.join(lost)} has no address", found)
+        return DomainFinding(MX, FindingStatus.FAIL, f"{', '.join(lost)} has no address", found)
     if lost:
-        return Finding(MX, Status.WARN, f"{', '.join(lost)} has no address", found)
-    return Finding(MX, Status.PASS, f"mail is taken by {named[0].host}", found)
+        return DomainFinding(MX, FindingStatus.WARN, f"{', '.join(lost)} has no address", found)
+    return DomainFinding(MX, FindingStatus.PASS, f"mail is taken by {named[0].host}", found)
 
 
-async def check_reverse_name(address: str, resolver: Resolver) -> Finding:
+async def check_reverse_name(address: str, resolver: Resolver) -> DomainFinding:
     """Look whether an address has a name that leads back to it, as receivers ask of senders."""
     try:
         names = await resolver.names_of(address)
         back = await asyncio.gather(*(resolver.addresses(name) for name in names))
     except Unresolved as exc:
-        return Finding(REVERSE, Status.UNKNOWN, str(exc))
+        return DomainFinding(REVERSE, FindingStatus.UNKNOWN, str(exc))
     found = tuple(names)
     if not names:
         says = f"{address} has no name: ask who owns the network for a PTR record"
-        return Finding(REVERSE, Status.FAIL, says)
+        return DomainFinding(REVERSE, FindingStatus.FAIL, says)
     good = [name for name, each in zip(names, back, strict=True) if address in each]
     if not good:
         says = f"{address} is named {', '.join(names)}, which does not lead back to it"
         kind = "AAAA" if ":" in address else "A"
-        return Finding(REVERSE, Status.FAIL, says, found, (Publish(names[0], kind, address),))
-    return Finding(REVERSE, Status.PASS, f"{address} is {good[0]}, and back", found)
+        return DomainFinding(
+            REVERSE, FindingStatus.FAIL, says, found, (DnsRecord(names[0], kind, address),)
+        )
+    return DomainFinding(REVERSE, FindingStatus.PASS, f"{address} is {good[0]}, and back", found)

@@ -5,11 +5,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
+from mailqueue.contract.domains import DkimKeyStatus
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import ConfigError, Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.deliverability import store
-from mailqueue.deliverability.model import DkimKey, KeyInForce, KeyStatus, SigningProject
+from mailqueue.deliverability.model import (
+    DkimKey,
+    KeyInForce,
+    SigningProject,
+)
 from mailqueue.dkim.keys import Algorithm, new_private_key, public_value
 from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
@@ -19,7 +24,7 @@ KEEP = timedelta(days=7)
 """So long the record of a retired key stays: mail may wait at servers on its way for days."""
 
 MOST_SELECTORS = 100
-_ALIVE = (KeyStatus.PENDING, KeyStatus.ACTIVE)
+_ALIVE = (DkimKeyStatus.PENDING, DkimKeyStatus.ACTIVE)
 
 
 async def create(
@@ -81,13 +86,13 @@ async def rotate(
     """
     domain = domain_of(domain)
     found = await store.list_keys(conn, project, domain=domain)
-    pending = [key.selector for key in found if key.status is KeyStatus.PENDING]
+    pending = [key.selector for key in found if key.status is DkimKeyStatus.PENDING]
     if pending:
         raise Conflict(
             f"{domain} has a key that waits for its record ({', '.join(pending)}): publish it and "
             f"run `mailqueue dkim verify {domain}`, or revoke it"
         )
-    algorithms = [key.algorithm for key in found if key.status is KeyStatus.ACTIVE]
+    algorithms = [key.algorithm for key in found if key.status is DkimKeyStatus.ACTIVE]
     if not algorithms:
         raise NotFound("DKIM key in force of", f"{domain} in project {project}")
     return await _make(

@@ -2,20 +2,11 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from uuid import UUID
 
+from mailqueue.contract.domains import DkimKeyStatus
 from mailqueue.dkim.keys import Algorithm
 from mailqueue.dkim.record import record_name, record_text
-
-
-class KeyStatus(StrEnum):
-    """Where a key stands in its life."""
-
-    PENDING = "pending"  # its record is not known to be in DNS
-    ACTIVE = "active"  # it signs
-    RETIRED = "retired"  # another signs; mail it signed may still be on the way
-    REVOKED = "revoked"  # destroyed
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +29,7 @@ class DkimKey:
     selector: str
     algorithm: Algorithm
     public_key: str
-    status: KeyStatus
+    status: DkimKeyStatus
     created_at: datetime
     seen_at: datetime | None
     active_at: datetime | None
@@ -48,7 +39,7 @@ class DkimKey:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "algorithm", Algorithm(self.algorithm))
-        object.__setattr__(self, "status", KeyStatus(self.status))
+        object.__setattr__(self, "status", DkimKeyStatus(self.status))
 
     @property
     def name(self) -> str:
@@ -58,7 +49,7 @@ class DkimKey:
     @property
     def text(self) -> str:
         """Return what its record has to say now: an empty p= once it is revoked."""
-        is_revoked = self.status is KeyStatus.REVOKED
+        is_revoked = self.status is DkimKeyStatus.REVOKED
         return record_text(self.algorithm, "" if is_revoked else self.public_key)
 
 

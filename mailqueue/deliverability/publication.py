@@ -7,9 +7,10 @@ from datetime import timedelta
 from enum import StrEnum
 from uuid import UUID
 
+from mailqueue.contract.domains import DkimKeyStatus
 from mailqueue.db.fetch import Conn
 from mailqueue.deliverability import keys, store
-from mailqueue.deliverability.model import DkimKey, KeyStatus
+from mailqueue.deliverability.model import DkimKey
 from mailqueue.deliverability.resolver import Resolver, Unresolved
 from mailqueue.dkim.record import key_fault
 
@@ -51,7 +52,7 @@ async def _look_up_one(key: DkimKey, resolver: Resolver) -> Publication:
 def judged(key: DkimKey, found: tuple[str, ...]) -> Publication:
     """Judge what was found under a key's name. Pure."""
     faults = [key_fault(each, algorithm=key.algorithm, public=key.public_key) for each in found]
-    if key.status is KeyStatus.REVOKED:
+    if key.status is DkimKeyStatus.REVOKED:
         if None in faults:
             return Publication(key, InDns.STILL_THERE, found, "its record still publishes it")
         return Publication(key, InDns.GONE, found)
@@ -89,7 +90,7 @@ async def settle(
     """Write down what DNS said of keys; those that waited and are published sign from now on."""
     seen = [each.key for each in found if each.in_dns is InDns.PUBLISHED]
     await store.note_seen(conn, seen)
-    waiting = [key for key in seen if key.status is KeyStatus.PENDING]
+    waiting = [key for key in seen if key.status is DkimKeyStatus.PENDING]
     await keys.put_in_force(conn, waiting, keep=keep, by=by, seen=True)
     now: dict[UUID, DkimKey] = {}
     for project, domain in {(each.key.project, each.key.domain) for each in found}:
@@ -107,6 +108,6 @@ async def force(
         NotFound: there is no such project, or no key of the domain.
     """
     found = await keys.list_keys(conn, project=project, domain=domain)
-    waiting = [key for key in found if key.status is KeyStatus.PENDING]
+    waiting = [key for key in found if key.status is DkimKeyStatus.PENDING]
     await keys.put_in_force(conn, waiting, keep=keep, by=by, seen=False)
     return await keys.list_keys(conn, project=project, domain=domain)

@@ -127,29 +127,6 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
-    """What an account sent within the window and what came back of it; rates are in percent."""
-
-    project: str
-    sender: str
-    status: str
-    since: datetime
-    sent: int
-    hard_bounces: int
-    soft_bounces: int
-    about_us: int
-    complaints: int
-    bounce_rate: float
-    complaint_rate: float
-    bounce_warn: float
-    bounce_pause: float
-    complaint_warn: float
-    complaint_pause: float
-    state: str
-    found: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class EventQuery:
     """Which events are listed; those that are given must all fit."""
 

@@ -9,11 +9,12 @@ from uuid import UUID, uuid4
 
 import orjson
 
+from mailqueue.contract.senders import ProviderEndpoint
 from mailqueue.core.errors import ConfigError, InvalidField, NotFound
 from mailqueue.core.providers import NAMES_WITH_EVENTS
 from mailqueue.db.fetch import Conn
 from mailqueue.inbound import store
-from mailqueue.inbound.model import EndpointSecrets, EndpointShown, InboundEndpoint
+from mailqueue.inbound.model import EndpointSecrets, InboundEndpoint
 from mailqueue.ports.inbound import Secrets
 from mailqueue.senders.model import SenderAccount
 from mailqueue.vault import vault
@@ -65,7 +66,7 @@ async def put(
     master: MasterKey | None,
     base_url: str | None,
     by: str,
-) -> EndpointShown:
+) -> ProviderEndpoint:
     """Make the endpoint of an account, or change it; a rotated one has another URL at once.
 
     Raises:
@@ -106,7 +107,7 @@ async def show(
     provider: str,
     master: MasterKey | None,
     base_url: str | None,
-) -> EndpointShown:
+) -> ProviderEndpoint:
     """Show an endpoint with its URL.
 
     Raises:
@@ -203,10 +204,12 @@ def _read(octets: bytes) -> EndpointSecrets:
     return EndpointSecrets(token, Secrets(**said))
 
 
-def _shown(row: store.EndpointRow, known: EndpointSecrets, base_url: str | None) -> EndpointShown:
+def _shown(
+    row: store.EndpointRow, known: EndpointSecrets, base_url: str | None
+) -> ProviderEndpoint:
     base = base_url or "https://YOUR-PUBLIC-HOST"
     found = known.secrets
-    return EndpointShown(
+    return ProviderEndpoint(
         provider=row.provider,
         url=f"{base}/inbound/{row.provider}/{known.token}",
         has_signing_secret=any(found.signing),

@@ -30,21 +30,6 @@ class EndpointSecrets:
 
 
 @dataclass(frozen=True, slots=True)
-class EndpointShown:
-    """An endpoint as its owner sees it; the secrets themselves are never shown, the URL is."""
-
-    provider: str
-    url: str
-    has_signing_secret: bool
-    user: str | None
-    has_password: bool
-    topics: list[str]
-    settings: Json
-    created_at: datetime
-    updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class NewRequest:
     """A request of a provider, proved, or a bounce mail, to be read later."""
 

@@ -65,15 +65,6 @@ class WorkerSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class StatusCount:
-    """How many mails are in one status."""
-
-    status: str
-    emails: int
-    is_estimate: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Overview:
     """Everything `mailqueue status` shows."""
 
@@ -184,16 +175,6 @@ class State(StrEnum):
     OK = "ok"
     WARNING = "warning"
     ALARM = "alarm"
-
-
-@dataclass(frozen=True, slots=True)
-class CheckRow:
-    """A row of view health."""
-
-    name: str
-    state: str
-    found: str
-    fix: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Any
 from uuid import UUID, uuid5
 
 from mailqueue.core.secret import Secret
@@ -88,19 +87,6 @@ class ProjectDay:
     opened: int
     clicked: int
     unsubscribed: int
-
-
-@dataclass(frozen=True, slots=True)
-class AuditEvent:
-    """One change, and who made it."""
-
-    id: int
-    occurred_at: datetime
-    project: str | None  # None: it concerns the whole installation
-    actor: str
-    action: str
-    subject: str
-    detail: Any
 
 
 @dataclass(frozen=True, slots=True)

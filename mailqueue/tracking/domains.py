@@ -1,29 +1,16 @@
 """Decides whether a project's own domain leads here: only then links in its mail begin with it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from mailqueue.contract.domains import TrackingDomainCheck
 from mailqueue.core.errors import Conflict, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.deliverability.resolver import Resolver, Unresolved
 from mailqueue.tracking import store
 from mailqueue.tracking.model import TrackingDomain
-
-
-@dataclass(frozen=True, slots=True)
-class DomainCheck:
-    """What DNS says of a tracking domain."""
-
-    domain: str
-    leads_here: bool | None  # None: nobody could say
-    says: str
-    found: tuple[str, ...]  # its addresses
-    wanted: tuple[str, ...]  # those of the installation
-    publish: str  # the record that makes it lead here
-    verified_at: datetime | None  # its mail uses it since it was found to
 
 
 async def project_of(conn: Conn, project: str) -> TrackingDomain:
@@ -40,7 +27,7 @@ async def project_of(conn: Conn, project: str) -> TrackingDomain:
 
 async def look_up(
     found: TrackingDomain, *, public_url: str | None, resolver: Resolver
-) -> DomainCheck:
+) -> TrackingDomainCheck:
     """Ask DNS where a project's tracking domain leads; no connection is needed meanwhile.
 
     Raises:
@@ -72,7 +59,9 @@ async def look_up(
     return _check(found, False, says, publish=publish, here=here, there=there)
 
 
-async def noted(conn: Conn, found: TrackingDomain, check: DomainCheck) -> DomainCheck:
+async def noted(
+    conn: Conn, found: TrackingDomain, check: TrackingDomainCheck
+) -> TrackingDomainCheck:
     """Write down what DNS said; where nobody could say everything stays as it was."""
     if check.leads_here is None:
         return check
@@ -88,8 +77,8 @@ def _check(
     publish: str,
     here: Sequence[str] = (),
     there: Sequence[str] = (),
-) -> DomainCheck:
-    return DomainCheck(
+) -> TrackingDomainCheck:
+    return TrackingDomainCheck(
         domain=found.domain or "",
         leads_here=leads_here,
         says=says,

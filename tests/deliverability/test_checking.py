@@ -5,12 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from mailqueue.contract.domains import DkimKeyStatus, FindingStatus
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.deliverability import keys
 from mailqueue.deliverability.checking import check, judged_keys
-from mailqueue.deliverability.findings import Status
-from mailqueue.deliverability.model import KeyStatus
 from mailqueue.deliverability.publication import InDns, Publication
 from mailqueue.dkim.keys import Algorithm
 from mailqueue.vault.masterkey import MasterKey
@@ -45,7 +44,7 @@ async def test_a_domain_in_order_passes_in_everything_and_that_is_kept(conn: Con
 
     assert report.is_good
     assert [(each.topic, each.status) for each in report.findings] == [
-        (topic, Status.PASS) for topic in ("SPF", "DKIM", "DMARC", "MX", "reverse name")
+        (topic, FindingStatus.PASS) for topic in ("SPF", "DKIM", "DMARC", "MX", "reverse name")
     ]
     ((domain, is_good, findings),) = await make.rows(
         conn, "SELECT domain, is_good, findings FROM mailqueue.domain_checks"
@@ -61,8 +60,11 @@ async def test_a_domain_nobody_cared_for_fails_and_is_told_what_to_publish(conn:
 
     assert not report.is_good
     assert {each.topic: each.status for each in report.findings} == {
-        "SPF": Status.FAIL, "DKIM": Status.FAIL, "DMARC": Status.FAIL, "MX": Status.FAIL
-    }  # fmt: skip
+        "SPF": FindingStatus.FAIL,
+        "DKIM": FindingStatus.FAIL,
+        "DMARC": FindingStatus.FAIL,
+        "MX": FindingStatus.FAIL,
+    }
     assert [each.publish[0].type for each in report.findings if each.publish] == [
         "TXT",
         "TXT",
@@ -80,8 +82,8 @@ async def test_a_check_nobody_answers_fails_nothing_and_is_not_good(conn: Conn) 
         )
 
     said = {each.topic: (each.status, each.says) for each in report.findings}
-    assert said["SPF"] == (Status.UNKNOWN, "no name server answered in time")
-    assert said["MX"][0] is Status.UNKNOWN
+    assert said["SPF"] == (FindingStatus.UNKNOWN, "no name server answered in time")
+    assert said["MX"][0] is FindingStatus.UNKNOWN
     assert not report.is_good
 
 
@@ -99,20 +101,25 @@ async def test_what_cannot_be_checked_is_refused(conn: Conn) -> None:
 @pytest.mark.parametrize(
     ("status", "in_dns", "needed_until", "expected"),
     [
-        (KeyStatus.ACTIVE, InDns.PUBLISHED, None, Status.PASS),
-        (KeyStatus.ACTIVE, InDns.MISSING, None, Status.FAIL),
-        (KeyStatus.ACTIVE, InDns.WRONG, None, Status.FAIL),
-        (KeyStatus.ACTIVE, InDns.UNKNOWN, None, Status.UNKNOWN),
-        (KeyStatus.PENDING, InDns.PUBLISHED, None, Status.WARN),
-        (KeyStatus.PENDING, InDns.MISSING, None, Status.FAIL),
-        (KeyStatus.RETIRED, InDns.MISSING, SOON, Status.FAIL),
-        (KeyStatus.RETIRED, InDns.MISSING, PAST, Status.FAIL),  # and nothing signs any more
-        (KeyStatus.REVOKED, InDns.STILL_THERE, None, Status.FAIL),
-        (KeyStatus.REVOKED, InDns.GONE, None, Status.FAIL),
+        (DkimKeyStatus.ACTIVE, InDns.PUBLISHED, None, FindingStatus.PASS),
+        (DkimKeyStatus.ACTIVE, InDns.MISSING, None, FindingStatus.FAIL),
+        (DkimKeyStatus.ACTIVE, InDns.WRONG, None, FindingStatus.FAIL),
+        (DkimKeyStatus.ACTIVE, InDns.UNKNOWN, None, FindingStatus.UNKNOWN),
+        (DkimKeyStatus.PENDING, InDns.PUBLISHED, None, FindingStatus.WARN),
+        (DkimKeyStatus.PENDING, InDns.MISSING, None, FindingStatus.FAIL),
+        (DkimKeyStatus.RETIRED, InDns.MISSING, SOON, FindingStatus.FAIL),
+        (
+            DkimKeyStatus.RETIRED,
+            InDns.MISSING,
+            PAST,
+            FindingStatus.FAIL,
+        ),  # and nothing signs any more
+        (DkimKeyStatus.REVOKED, InDns.STILL_THERE, None, FindingStatus.FAIL),
+        (DkimKeyStatus.REVOKED, InDns.GONE, None, FindingStatus.FAIL),
     ],
 )
 def test_one_key_is_judged_by_its_state_and_record(
-    status: KeyStatus, in_dns: InDns, needed_until: datetime | None, expected: Status
+    status: DkimKeyStatus, in_dns: InDns, needed_until: datetime | None, expected: FindingStatus
 ) -> None:
     key = replace(KEY, status=status, needed_until=needed_until)
 
@@ -122,18 +129,18 @@ def test_one_key_is_judged_by_its_state_and_record(
 
 
 def test_old_keys_that_are_gone_do_not_matter_while_another_signs() -> None:
-    active = Publication(replace(KEY, status=KeyStatus.ACTIVE), InDns.PUBLISHED, (GOOD,))
-    retired = replace(KEY, selector="b", status=KeyStatus.RETIRED, needed_until=PAST)
-    revoked = replace(KEY, selector="c", status=KeyStatus.REVOKED)
+    active = Publication(replace(KEY, status=DkimKeyStatus.ACTIVE), InDns.PUBLISHED, (GOOD,))
+    retired = replace(KEY, selector="b", status=DkimKeyStatus.RETIRED, needed_until=PAST)
+    revoked = replace(KEY, selector="c", status=DkimKeyStatus.REVOKED)
     gone = [Publication(retired, InDns.MISSING), Publication(revoked, InDns.GONE)]
 
     found = judged_keys("example.com", [active, *gone], now=NOW)
 
-    assert (found.status, found.says) == (Status.PASS, "signed by a, as published")
+    assert (found.status, found.says) == (FindingStatus.PASS, "signed by a, as published")
 
 
 def test_a_key_whose_record_is_wrong_is_told_which_one_it_should_be() -> None:
-    key = replace(KEY, status=KeyStatus.ACTIVE)
+    key = replace(KEY, status=DkimKeyStatus.ACTIVE)
 
     found = judged_keys(
         "example.com", [Publication(key, InDns.WRONG, ("x",), "it holds another key")], now=NOW

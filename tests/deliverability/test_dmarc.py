@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from mailqueue.contract.domains import FindingStatus
 from mailqueue.deliverability.dmarc import check_dmarc, judged, organisational_domain
-from mailqueue.deliverability.findings import Status
 from tests.deliverability.nameserver import Zone, serving
 
 RUA = "rua=mailto:d@example.com"
@@ -20,19 +20,19 @@ async def zone() -> AsyncIterator[Zone]:
 @pytest.mark.parametrize(
     ("text", "status", "says"),
     [
-        (f"v=DMARC1; p=none; {RUA}", Status.PASS, "policy none, DKIM relaxed, SPF relaxed"),
-        (f"v=DMARC1;p=reject;adkim=s;aspf=r;{RUA}", Status.PASS, "reject, DKIM strict"),
-        (f"v=DMARC1; p=quarantine; pct=20; {RUA}", Status.PASS, "for 20 % of the mail"),
-        ("v=DMARC1; p=reject", Status.WARN, "nobody gets reports"),
-        (f"v=DMARC1; p=maybe; {RUA}", Status.WARN, "take it for p=none"),
-        ("v=DMARC1; p=maybe", Status.FAIL, "p= must be"),
-        ("v=DMARC1", Status.FAIL, "p= must be"),
-        (f"v=DMARC1; p=none; p=none; {RUA}", Status.FAIL, "not a list of tags"),
-        (f"v=DMARC1; p=none; adkim=x; {RUA}", Status.WARN, "adkim=x"),
-        (f"v=DMARC1; p=none; unknown=1; {RUA}; ", Status.PASS, "policy none"),
+        (f"v=DMARC1; p=none; {RUA}", FindingStatus.PASS, "policy none, DKIM relaxed, SPF relaxed"),
+        (f"v=DMARC1;p=reject;adkim=s;aspf=r;{RUA}", FindingStatus.PASS, "reject, DKIM strict"),
+        (f"v=DMARC1; p=quarantine; pct=20; {RUA}", FindingStatus.PASS, "for 20 % of the mail"),
+        ("v=DMARC1; p=reject", FindingStatus.WARN, "nobody gets reports"),
+        (f"v=DMARC1; p=maybe; {RUA}", FindingStatus.WARN, "take it for p=none"),
+        ("v=DMARC1; p=maybe", FindingStatus.FAIL, "p= must be"),
+        ("v=DMARC1", FindingStatus.FAIL, "p= must be"),
+        (f"v=DMARC1; p=none; p=none; {RUA}", FindingStatus.FAIL, "not a list of tags"),
+        (f"v=DMARC1; p=none; adkim=x; {RUA}", FindingStatus.WARN, "adkim=x"),
+        (f"v=DMARC1; p=none; unknown=1; {RUA}; ", FindingStatus.PASS, "policy none"),
     ],
 )
-def test_a_record_is_judged_by_its_tags(text: str, status: Status, says: str) -> None:
+def test_a_record_is_judged_by_its_tags(text: str, status: FindingStatus, says: str) -> None:
     found = judged("example.com", "example.com", (text,))
 
     assert found.status is status
@@ -48,7 +48,7 @@ def test_below_the_domain_of_the_record_its_subdomain_policy_holds() -> None:
 def test_two_records_are_as_good_as_none() -> None:
     found = judged("example.com", "example.com", (f"v=DMARC1; p=none; {RUA}",) * 2)
 
-    assert found.status is Status.FAIL
+    assert found.status is FindingStatus.FAIL
     assert "there are 2 DMARC records" in found.says
 
 
@@ -83,7 +83,7 @@ async def test_the_domains_own_record_goes_before_that_of_the_organisation(zone:
 async def test_no_record_fails_and_one_is_suggested(zone: Zone) -> None:
     found = await check_dmarc("example.com", zone.resolver())
 
-    assert found.status is Status.FAIL
+    assert found.status is FindingStatus.FAIL
     (wanted,) = found.publish
     assert (wanted.name, wanted.value) == (
         "_dmarc.example.com",
@@ -95,10 +95,10 @@ async def test_no_record_fails_and_one_is_suggested(zone: Zone) -> None:
 async def test_a_server_that_fails_leaves_it_open(zone: Zone) -> None:
     zone.failing.add("_dmarc.example.com")
 
-    assert (await check_dmarc("example.com", zone.resolver())).status is Status.UNKNOWN
+    assert (await check_dmarc("example.com", zone.resolver())).status is FindingStatus.UNKNOWN
 
 
 def test_a_record_that_is_too_long_is_said_to_be() -> None:
     found = judged("example.com", "example.com", ("v=DMARC1; p=none" + " " * 9000,))
 
-    assert (found.status, found.says) == (Status.FAIL, "it is longer than 8192 characters")
+    assert (found.status, found.says) == (FindingStatus.FAIL, "it is longer than 8192 characters")

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from mailqueue.deliverability.findings import Status
+from mailqueue.contract.domains import FindingStatus
 from mailqueue.deliverability.hosts import check_mail_hosts, check_reverse_name
 from tests.deliverability.nameserver import Zone, serving
 
@@ -24,7 +24,7 @@ async def test_a_domain_with_a_mail_host_passes(zone: Zone) -> None:
 
     found = await check_mail_hosts("example.com", zone.resolver())
 
-    assert (found.status, found.says) == (Status.PASS, "mail is taken by a.example.com")
+    assert (found.status, found.says) == (FindingStatus.PASS, "mail is taken by a.example.com")
     assert found.found == ("10 a.example.com", "20 b.example.com")
 
 
@@ -34,8 +34,11 @@ async def test_a_mail_host_without_an_address_is_named(zone: Zone) -> None:
     zone.says("a.example.com", "A", "192.0.2.1")
     some = await check_mail_hosts("example.com", zone.resolver())
 
-    assert (none.status, none.says) == (Status.FAIL, "a.example.com, b.example.com has no address")
-    assert (some.status, some.says) == (Status.WARN, "b.example.com has no address")
+    assert (none.status, none.says) == (
+        FindingStatus.FAIL,
+        "a.example.com, b.example.com has no address",
+    )
+    assert (some.status, some.says) == (FindingStatus.WARN, "b.example.com has no address")
 
 
 async def test_a_domain_without_mail_hosts_takes_mail_only_at_its_own_address(zone: Zone) -> None:
@@ -43,7 +46,7 @@ async def test_a_domain_without_mail_hosts_takes_mail_only_at_its_own_address(zo
     zone.says("example.com", "A", "192.0.2.1")
     own = await check_mail_hosts("example.com", zone.resolver())
 
-    assert (none.status, own.status) == (Status.FAIL, Status.WARN)
+    assert (none.status, own.status) == (FindingStatus.FAIL, FindingStatus.WARN)
     assert none.publish[0].type == "MX"
 
 
@@ -52,7 +55,7 @@ async def test_a_domain_that_takes_no_mail_should_send_none(zone: Zone) -> None:
 
     found = await check_mail_hosts("example.com", zone.resolver())
 
-    assert found.status is Status.FAIL
+    assert found.status is FindingStatus.FAIL
     assert "takes no mail" in found.says
 
 
@@ -62,7 +65,10 @@ async def test_a_name_that_leads_back_passes(zone: Zone) -> None:
 
     found = await check_reverse_name("192.0.2.1", zone.resolver())
 
-    assert (found.status, found.says) == (Status.PASS, "192.0.2.1 is mail.example.com, and back")
+    assert (found.status, found.says) == (
+        FindingStatus.PASS,
+        "192.0.2.1 is mail.example.com, and back",
+    )
 
 
 async def test_no_name_and_one_that_leads_elsewhere_fail(zone: Zone) -> None:
@@ -70,7 +76,7 @@ async def test_no_name_and_one_that_leads_elsewhere_fail(zone: Zone) -> None:
     zone.says(PTR, "PTR", "mail.example.com.").says("mail.example.com", "A", "192.0.2.2")
     astray = await check_reverse_name("192.0.2.1", zone.resolver())
 
-    assert (none.status, astray.status) == (Status.FAIL, Status.FAIL)
+    assert (none.status, astray.status) == (FindingStatus.FAIL, FindingStatus.FAIL)
     assert "ask who owns the network" in none.says
     assert [(each.name, each.type, each.value) for each in astray.publish] == [
         ("mail.example.com", "A", "192.0.2.1")
@@ -80,5 +86,5 @@ async def test_no_name_and_one_that_leads_elsewhere_fail(zone: Zone) -> None:
 async def test_a_server_that_fails_leaves_it_open(zone: Zone) -> None:
     zone.failing |= {"example.com", PTR}
 
-    assert (await check_mail_hosts("example.com", zone.resolver())).status is Status.UNKNOWN
-    assert (await check_reverse_name("192.0.2.1", zone.resolver())).status is Status.UNKNOWN
+    assert (await check_mail_hosts("example.com", zone.resolver())).status is FindingStatus.UNKNOWN
+    assert (await check_reverse_name("192.0.2.1", zone.resolver())).status is FindingStatus.UNKNOWN

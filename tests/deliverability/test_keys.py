@@ -5,10 +5,11 @@ from datetime import timedelta
 
 import pytest
 
+from mailqueue.contract.domains import DkimKeyStatus
 from mailqueue.core.errors import ConfigError, Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.deliverability import keys
-from mailqueue.deliverability.model import DkimKey, KeyStatus
+from mailqueue.deliverability.model import DkimKey
 from mailqueue.deliverability.signing import signers_of
 from mailqueue.dkim.keys import Algorithm
 from mailqueue.vault.masterkey import MasterKey
@@ -31,7 +32,7 @@ async def in_force(conn: Conn, found: list[DkimKey]) -> None:
     await keys.put_in_force(conn, found, by="me", seen=True)
 
 
-async def statuses(conn: Conn, domain: str = "example.com") -> list[KeyStatus]:
+async def statuses(conn: Conn, domain: str = "example.com") -> list[DkimKeyStatus]:
     return [key.status for key in await keys.list_keys(conn, project="default", domain=domain)]
 
 
@@ -50,12 +51,12 @@ async def revisions(conn: Conn) -> list[int]:
 async def test_a_new_key_signs_nothing_until_it_is_put_in_force(conn: Conn) -> None:
     found = await created(conn, RSA, ED)
 
-    assert await statuses(conn) == [KeyStatus.PENDING, KeyStatus.PENDING]
+    assert await statuses(conn) == [DkimKeyStatus.PENDING, DkimKeyStatus.PENDING]
     assert await signature(conn) == b""
 
     await in_force(conn, found)
 
-    assert await statuses(conn) == [KeyStatus.ACTIVE, KeyStatus.ACTIVE]
+    assert await statuses(conn) == [DkimKeyStatus.ACTIVE, DkimKeyStatus.ACTIVE]
     dns = {key.name: key.text for key in found}
     signed = await signature(conn) + MESSAGE
     assert verdicts(signed, lambda name, **_: dns[name.decode().rstrip(".")].encode()) == [
@@ -154,7 +155,7 @@ async def test_after_a_rotation_the_old_key_signs_until_the_new_one_is_in_force(
     assert f"s={new[0].selector};".encode() in await signature(conn)
     assert (await signature(conn)).count(b"DKIM-Signature") == 1
     retired, active = await keys.list_keys(conn, project="default", domain="example.com")
-    assert (retired.status, active.status) == (KeyStatus.RETIRED, KeyStatus.ACTIVE)
+    assert (retired.status, active.status) == (DkimKeyStatus.RETIRED, DkimKeyStatus.ACTIVE)
     assert retired.retired_at is not None
     assert retired.needed_until is not None
     kept = retired.needed_until - retired.retired_at
@@ -177,11 +178,11 @@ async def test_a_revoked_key_is_destroyed_and_never_signs_again(conn: Conn) -> N
         conn, "default", domain="example.com", selector=found[0].selector, by="me"
     )
 
-    assert revoked.status is KeyStatus.REVOKED
+    assert revoked.status is DkimKeyStatus.REVOKED
     assert revoked.text == "v=DKIM1; k=ed25519; p="
     assert await make.scalar(conn, "SELECT private_key FROM mailqueue.dkim_keys") is None
     await in_force(conn, [revoked])
-    assert await statuses(conn) == [KeyStatus.REVOKED]
+    assert await statuses(conn) == [DkimKeyStatus.REVOKED]
     assert await signature(conn) == b""
 
 

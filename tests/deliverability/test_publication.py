@@ -6,9 +6,10 @@ from uuid import uuid4
 
 import pytest
 
+from mailqueue.contract.domains import DkimKeyStatus
 from mailqueue.db.fetch import Conn
 from mailqueue.deliverability import keys, publication
-from mailqueue.deliverability.model import DkimKey, KeyStatus
+from mailqueue.deliverability.model import DkimKey
 from mailqueue.deliverability.publication import InDns, judged, look_up
 from mailqueue.dkim.keys import Algorithm
 from mailqueue.vault.masterkey import MasterKey
@@ -25,7 +26,7 @@ KEY = DkimKey(
     selector="a",
     algorithm=Algorithm.ED25519,
     public_key="11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
-    status=KeyStatus.PENDING,
+    status=DkimKeyStatus.PENDING,
     created_at=datetime(2026, 1, 1, tzinfo=UTC),
     seen_at=None,
     active_at=None,
@@ -39,18 +40,18 @@ GOOD = "v=DKIM1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
 @pytest.mark.parametrize(
     ("status", "found", "expected"),
     [
-        (KeyStatus.PENDING, (GOOD,), InDns.PUBLISHED),
-        (KeyStatus.RETIRED, (GOOD,), InDns.PUBLISHED),
-        (KeyStatus.ACTIVE, (), InDns.MISSING),
-        (KeyStatus.ACTIVE, (GOOD, GOOD), InDns.WRONG),
-        (KeyStatus.ACTIVE, ("v=spf1 -all",), InDns.WRONG),
-        (KeyStatus.REVOKED, (), InDns.GONE),
-        (KeyStatus.REVOKED, ("v=DKIM1; k=ed25519; p=",), InDns.GONE),
-        (KeyStatus.REVOKED, (GOOD,), InDns.STILL_THERE),
+        (DkimKeyStatus.PENDING, (GOOD,), InDns.PUBLISHED),
+        (DkimKeyStatus.RETIRED, (GOOD,), InDns.PUBLISHED),
+        (DkimKeyStatus.ACTIVE, (), InDns.MISSING),
+        (DkimKeyStatus.ACTIVE, (GOOD, GOOD), InDns.WRONG),
+        (DkimKeyStatus.ACTIVE, ("v=spf1 -all",), InDns.WRONG),
+        (DkimKeyStatus.REVOKED, (), InDns.GONE),
+        (DkimKeyStatus.REVOKED, ("v=DKIM1; k=ed25519; p=",), InDns.GONE),
+        (DkimKeyStatus.REVOKED, (GOOD,), InDns.STILL_THERE),
     ],
 )
 def test_what_is_found_is_judged_by_the_state_of_the_key(
-    status: KeyStatus, found: tuple[str, ...], expected: InDns
+    status: DkimKeyStatus, found: tuple[str, ...], expected: InDns
 ) -> None:
     answer = judged(replace(KEY, status=status), found)
 
@@ -86,8 +87,8 @@ async def test_a_pending_key_signs_once_its_record_is_seen(conn: Conn) -> None:
 
     for found in verify:
         assert {each.key.selector: (each.key.status, each.in_dns) for each in found} == {
-            rsa.selector: (KeyStatus.ACTIVE, InDns.PUBLISHED),
-            ed.selector: (KeyStatus.PENDING, InDns.MISSING),
+            rsa.selector: (DkimKeyStatus.ACTIVE, InDns.PUBLISHED),
+            ed.selector: (DkimKeyStatus.PENDING, InDns.MISSING),
         }
     assert all(each.key.seen_at for each in verify[0] if each.key.algorithm is Algorithm.RSA)
     noted = await make.scalar(
@@ -108,7 +109,7 @@ async def test_a_key_is_put_in_force_without_its_record_when_asked(conn: Conn) -
 
     (key,) = await publication.force(conn, "default", domain="example.com", by="me")
 
-    assert (key.status, key.seen_at) == (KeyStatus.ACTIVE, None)
+    assert (key.status, key.seen_at) == (DkimKeyStatus.ACTIVE, None)
     detail = await make.scalar(
         conn, "SELECT detail FROM mailqueue.audit_events WHERE action = 'dkim.activated'"
     )

@@ -4,6 +4,7 @@ from uuid import uuid4
 
 import pytest
 
+from mailqueue.contract.domains import TrackingDomainCheck
 from mailqueue.core.errors import Conflict, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.maintenance.store import files as files_store
@@ -24,7 +25,7 @@ URL = "https://mail.example.com"
 HERE = ("192.0.2.1", "192.0.2.2")
 
 
-async def checked(conn: Conn, zone: Zone, *, url: str | None = URL) -> domains.DomainCheck:
+async def checked(conn: Conn, zone: Zone, *, url: str | None = URL) -> TrackingDomainCheck:
     async with serving(zone):
         found = await domains.project_of(conn, "shop")
         check = await domains.look_up(found, public_url=url, resolver=zone.resolver())

@@ -8,28 +8,30 @@ from mailqueue.administration import boards, events, revoking, settings
 from mailqueue.administration.events import Place, Search
 from mailqueue.administration.model import (
     Event,
-    ProviderBoard,
-    QueueBoard,
-    Setting,
     WorkerBoard,
 )
 from mailqueue.api.admin.schema import (
     ChangeFlags,
     ChangeSettings,
     EventsQuery,
-    Health,
-    Revoked,
     RevokeKeys,
-    ShownEvent,
-    ShownWorker,
 )
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, Handler
 from mailqueue.api.http.pagination import cursor_of, key_of, page_of
 from mailqueue.api.projects.endpoints import named
 from mailqueue.api.projects.schema import AuditQuery
+from mailqueue.contract.administration import (
+    AdminEvent,
+    PlatformHealth,
+    ProviderBoard,
+    QueueBoard,
+    RevokedKeys,
+    Setting,
+    WorkerProcess,
+)
 from mailqueue.contract.page import Page
-from mailqueue.tenants.model import AuditEvent
+from mailqueue.contract.projects import AuditEvent
 from mailqueue.tenants.projects import manage as projects_manage
 
 PATH = "/admin"
@@ -67,7 +69,7 @@ async def switch_flags(call: Call) -> Page[Setting]:
         return Page(await settings.switch(conn, wanted.flags, by=call.by), None)
 
 
-async def revoke_keys(call: Call) -> Revoked:
+async def revoke_keys(call: Call) -> RevokedKeys:
     """Put keys out of force."""
     wanted: RevokeKeys = call.body
     async with call.connection() as conn:
@@ -82,10 +84,10 @@ async def revoke_keys(call: Call) -> Revoked:
             is_all=wanted.all,
         )
     call.runtime.callers.forget()
-    return Revoked(len(gone), gone)
+    return RevokedKeys(len(gone), gone)
 
 
-async def find_events(call: Call) -> Page[ShownEvent]:
+async def find_events(call: Call) -> Page[AdminEvent]:
     """Find what happened to mail."""
     query: EventsQuery = call.query
     event_id, attempt_id = key_of(query.cursor, UUID, int)
@@ -122,7 +124,7 @@ async def queue(call: Call) -> QueueBoard:
         return await boards.queue(conn)
 
 
-async def workers(call: Call) -> Page[ShownWorker]:
+async def workers(call: Call) -> Page[WorkerProcess]:
     """List workers."""
     async with call.connection() as conn:
         return Page([_worker(each) for each in await boards.workers(conn)], None)
@@ -134,15 +136,17 @@ async def providers(call: Call) -> Page[ProviderBoard]:
         return Page(await boards.providers(conn), None)
 
 
-async def health(call: Call) -> Health:
+async def health(call: Call) -> PlatformHealth:
     """Return how everything is."""
     async with call.connection() as conn:
         checks = await boards.health(conn)
-    return Health(max((each.state for each in checks), key=_STATES.index, default="ok"), checks)
+    return PlatformHealth(
+        max((each.state for each in checks), key=_STATES.index, default="ok"), checks
+    )
 
 
-def _event(event: Event) -> ShownEvent:
-    return ShownEvent(
+def _event(event: Event) -> AdminEvent:
+    return AdminEvent(
         id=str(event.event_id or event.attempt_id),
         source=event.source,
         type=event.type,
@@ -162,9 +166,9 @@ def _cursor(place: Place | None) -> str | None:
     return cursor_of(place.event_id or _NO_EVENT, attempt_id)
 
 
-def _worker(worker: WorkerBoard) -> ShownWorker:
+def _worker(worker: WorkerBoard) -> WorkerProcess:
     fields = asdict(worker)
-    return ShownWorker(silent_seconds=fields.pop("silence").total_seconds(), **fields)
+    return WorkerProcess(silent_seconds=fields.pop("silence").total_seconds(), **fields)
 
 
 def _endpoint(method: str, path: str, summary: str, handler: Handler, **more: object) -> Endpoint:
@@ -208,7 +212,7 @@ ENDPOINTS = (
         "Put keys of any project out of force.",
         revoke_keys,
         request=RevokeKeys,
-        response=Revoked,
+        response=RevokedKeys,
         description="Those that fit all that is named: a project, the first characters, or one "
         "whole key that was found somewhere. `all` has to be said where nothing else is.",
         example={"project": "simplify-hiring", "reason": "A laptop was stolen"},
@@ -219,7 +223,7 @@ ENDPOINTS = (
         "Find what happened to mail, over all projects.",
         find_events,
         query=EventsQuery,
-        response=Page[ShownEvent],
+        response=Page[AdminEvent],
         description="Events and attempts to hand mail over, newest first; of the last seven days "
         "unless `since` says otherwise.",
     ),
@@ -232,7 +236,7 @@ ENDPOINTS = (
         response=Page[AuditEvent],
     ),
     _endpoint("GET", "/queue", "Show what waits, and why.", queue, response=QueueBoard),
-    _endpoint("GET", "/workers", "List workers.", workers, response=Page[ShownWorker]),
+    _endpoint("GET", "/workers", "List workers.", workers, response=Page[WorkerProcess]),
     _endpoint(
         "GET",
         "/providers",
@@ -240,5 +244,5 @@ ENDPOINTS = (
         providers,
         response=Page[ProviderBoard],
     ),
-    _endpoint("GET", "/health", "Say how everything is.", health, response=Health),
+    _endpoint("GET", "/health", "Say how everything is.", health, response=PlatformHealth),
 )

@@ -1,14 +1,11 @@
 """The endpoints by which a person's data is given out, and erased."""
 
 import asyncio
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
-from uuid import UUID
 
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.schema_base import Given
+from mailqueue.contract.privacy import ErasureState, ExportedPerson
 from mailqueue.privacy import erasing, persons
 from mailqueue.privacy.exporting import export_person
 from mailqueue.privacy.model import Erasure, ProjectName
@@ -27,32 +24,7 @@ class EraseQuery(Given):
     """Whether nothing is ever sent to the address again; else what suppresses it now goes on."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownErasure:
-    """How far an erasure is: `done`, or `running` while files or mail being sent are left.
-
-    `rows` counts what was changed or deleted, by table.
-    """
-
-    id: UUID
-    email_hash: str
-    state: str
-    rows: dict[str, int]
-    requested_at: datetime
-    finished_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class ExportedPerson:
-    """All that the project stores about a person."""
-
-    email: str
-    mails: list[dict[str, Any]]
-    records: dict[str, list[dict[str, Any]]]
-    archives: str | dict[str, Any]
-
-
-async def erase(call: Call) -> ShownErasure:
+async def erase(call: Call) -> ErasureState:
     """Erase a person."""
     query: EraseQuery = call.query
     project = _project(call)
@@ -70,7 +42,7 @@ async def erase(call: Call) -> ShownErasure:
         return _shown(await erasing.get(conn, erasure_id))
 
 
-async def show(call: Call) -> ShownErasure:
+async def show(call: Call) -> ErasureState:
     """Return how far an erasure is."""
     async with call.connection() as conn:
         return _shown(await persons.last_erasure(conn, _project(call), call.path["email_hash"]))
@@ -89,8 +61,8 @@ def _project(call: Call) -> ProjectName:
     return ProjectName(call.caller.project_id, call.caller.project)
 
 
-def _shown(one: Erasure) -> ShownErasure:
-    return ShownErasure(
+def _shown(one: Erasure) -> ErasureState:
+    return ErasureState(
         id=one.id,
         email_hash=one.address_hash,
         state="done" if one.finished_at is not None else "running",
@@ -108,7 +80,7 @@ ENDPOINTS = (
         "Erase all that is stored about a person.",
         erase,
         query=EraseQuery,
-        response=ShownErasure,
+        response=ErasureState,
         once=Once.NEVER,
         tag=_TAG,
         description="By the hash of the address, or the address itself. Unfinished mail to them is "
@@ -122,7 +94,7 @@ ENDPOINTS = (
         Scope.SUPPRESSION_MANAGE,
         "Say how far the erasure of a person is.",
         show,
-        response=ShownErasure,
+        response=ErasureState,
         tag=_TAG,
         test_keys=ForTestKeys.REFUSED,
     ),

@@ -1,14 +1,10 @@
 """What administrators ask and are shown about the whole installation. Values only."""
 
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated
-from uuid import UUID
 
 from pydantic import AwareDatetime, Field
 
 from mailqueue.administration.events import TYPES
-from mailqueue.administration.model import HealthCheck, RevokedKey
 from mailqueue.api.http.pagination import PageQuery
 from mailqueue.api.http.schema_base import StrictlyGiven
 
@@ -62,52 +58,3 @@ class EventsQuery(PageQuery):
     """From this instant on: RFC 3339 with offset; seven days ago unless given."""
     until: AwareDatetime | None = None
     """Before this instant: RFC 3339 with offset; now unless given."""
-
-
-@dataclass(frozen=True, slots=True)
-class Revoked:
-    """The keys that were put out of force."""
-
-    revoked: int
-    keys: list[RevokedKey]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownEvent:
-    """Something that happened to a mail: an event, or an attempt to hand it over."""
-
-    id: str
-    source: str
-    type: str
-    occurred_at: datetime
-    project: str | None
-    email_id: UUID
-    recipient: str | None
-    sender: str | None
-    detail: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ShownWorker:
-    """One worker process as its heartbeat tells."""
-
-    id: int
-    kind: str
-    host: str
-    pid: int
-    version: str
-    status: str
-    started_at: datetime
-    beat_at: datetime
-    silent_seconds: float
-    assigned: int
-    is_parked: bool
-    ended_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """How everything is: the worst state of all checks, and what each found."""
-
-    status: str
-    checks: list[HealthCheck]

@@ -1,10 +1,7 @@
 """The endpoints of DKIM keys, and of what DNS says of a domain."""
 
-from dataclasses import dataclass
-from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Literal
-from uuid import UUID
 
 from pydantic import Field
 
@@ -12,9 +9,10 @@ from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.kek_header import lent_key, own_key_of, platform_key
 from mailqueue.api.http.schema_base import Given
+from mailqueue.contract.domains import DkimKeyDetails, DkimKeyList, DkimVerification, DomainReport
 from mailqueue.deliverability import checking, keys, publication
-from mailqueue.deliverability.findings import Finding, Report
-from mailqueue.deliverability.model import DkimKey, KeyStatus
+from mailqueue.deliverability.findings import Report
+from mailqueue.deliverability.model import DkimKey
 from mailqueue.deliverability.resolver import Resolver
 from mailqueue.dkim.keys import Algorithm
 from mailqueue.dkim.record import strings, zone_line
@@ -54,58 +52,7 @@ class CheckQuery(Given):
     """The IP address mail leaves from: has SPF and its reverse name looked at too."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownDkimKey:
-    """A key and the record to publish: as one value, as strings, and as a line of a zone."""
-
-    id: UUID
-    domain: str
-    selector: str
-    algorithm: str
-    status: KeyStatus
-    verified: bool
-    dns_name: str
-    dns_type: str
-    dns_txt_record: str
-    dns_strings: list[str]
-    zone_line: str
-    public_key: str
-    created_at: datetime
-    verified_at: datetime | None
-    active_at: datetime | None
-    retired_at: datetime | None
-    needed_until: datetime | None
-    revoked_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class ShownDkimKeys:
-    """The keys of a project, oldest first."""
-
-    data: list[ShownDkimKey]
-    next_cursor: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """What DNS says of a key, and the key as it is then."""
-
-    in_dns: str
-    found: list[str]
-    why: str | None
-    key: ShownDkimKey
-
-
-@dataclass(frozen=True, slots=True)
-class ShownReport:
-    """What receivers find when they look at a domain."""
-
-    domain: str
-    is_good: bool
-    findings: list[Finding]
-
-
-async def create(call: Call) -> ShownDkimKey:
+async def create(call: Call) -> DkimKeyDetails:
     """Make a key, pending until its record is in DNS."""
     body: NewDkimKey = call.body
     algorithm = _ALGORITHM_BY_WORD[body.algorithm]
@@ -125,30 +72,30 @@ async def create(call: Call) -> ShownDkimKey:
     return _shown(key)
 
 
-async def index(call: Call) -> ShownDkimKeys:
+async def index(call: Call) -> DkimKeyList:
     """List keys."""
     query: ListQuery | None = call.query
     domain = None if query is None or query.domain is None else keys.domain_of(query.domain)
     async with call.connection() as conn:
         found = await keys.list_keys(conn, project=call.caller.project)
-    return ShownDkimKeys([_shown(key) for key in found if domain in (None, key.domain)])
+    return DkimKeyList([_shown(key) for key in found if domain in (None, key.domain)])
 
 
-async def show(call: Call) -> ShownDkimKey:
+async def show(call: Call) -> DkimKeyDetails:
     """Show a key and its record."""
     return _shown(await _key(call))
 
 
-async def verify(call: Call) -> Verified:
+async def verify(call: Call) -> DkimVerification:
     """Look a key up; if it waited for its record and that is there, it signs from now on."""
     key = await _key(call)
     looked = await publication.look_up([key], Resolver(call.settings.name_servers))
     async with call.connection() as conn:
         [found] = await publication.settle(conn, looked, by=call.by)
-    return Verified(found.in_dns, list(found.found), found.why, _shown(found.key))
+    return DkimVerification(found.in_dns, list(found.found), found.why, _shown(found.key))
 
 
-async def rotate(call: Call) -> ShownDkimKeys:
+async def rotate(call: Call) -> DkimKeyList:
     """Make a successor of each key that signs for the domain of this one."""
     key, master, own = await _key(call), platform_key(call), own_key_of(call.request)
     made = await keys.new_keys(Algorithm)
@@ -156,10 +103,10 @@ async def rotate(call: Call) -> ShownDkimKeys:
         found = await keys.rotate(
             conn, call.caller.project, domain=key.domain, master=master, by=call.by, made=made
         )
-    return ShownDkimKeys([_shown(each) for each in found])
+    return DkimKeyList([_shown(each) for each in found])
 
 
-async def revoke(call: Call) -> ShownDkimKey:
+async def revoke(call: Call) -> DkimKeyDetails:
     """Destroy a private key; what to publish then is in the answer."""
     key_id = call.id("key_id")
     async with call.connection() as conn:
@@ -170,7 +117,7 @@ async def revoke(call: Call) -> ShownDkimKey:
     return _shown(gone)
 
 
-async def check(call: Call) -> ShownReport:
+async def check(call: Call) -> DomainReport:
     """Look at SPF, DKIM, DMARC and MX of a domain, and keep what was found for a live key."""
     query: CheckQuery = call.query
     domain, project = keys.domain_of(query.domain), call.caller.project
@@ -184,7 +131,7 @@ async def check(call: Call) -> ShownReport:
     if not call.is_read_only:
         async with call.connection() as conn:
             await checking.record(conn, report)
-    return ShownReport(report.domain, report.is_good, list(report.findings))
+    return DomainReport(report.domain, report.is_good, list(report.findings))
 
 
 async def _key(call: Call) -> DkimKey:
@@ -193,8 +140,8 @@ async def _key(call: Call) -> DkimKey:
         return await keys.get(conn, call.caller.project, key_id=key_id)
 
 
-def _shown(key: DkimKey) -> ShownDkimKey:
-    return ShownDkimKey(
+def _shown(key: DkimKey) -> DkimKeyDetails:
+    return DkimKeyDetails(
         id=key.id,
         domain=key.domain,
         selector=key.selector,
@@ -224,7 +171,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "Make a DKIM key for a domain; it signs once its record is in DNS.",
         create,
         request=NewDkimKey,
-        response=ShownDkimKey,
+        response=DkimKeyDetails,
         status=HTTPStatus.CREATED,
         tag=_TAG,
         once=Once.APART,
@@ -238,7 +185,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "List DKIM keys and their records.",
         index,
         query=ListQuery,
-        response=ShownDkimKeys,
+        response=DkimKeyList,
         tag=_TAG,
         test_keys=ForTestKeys.READ,
     ),
@@ -249,7 +196,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "Check SPF, DKIM, DMARC and MX of a domain, and say what to publish instead.",
         check,
         query=CheckQuery,
-        response=ShownReport,
+        response=DomainReport,
         tag=_TAG,
         test_keys=ForTestKeys.READ,
     ),
@@ -259,7 +206,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         Scope.PROJECT_READ,
         "Show a DKIM key and the record to publish.",
         show,
-        response=ShownDkimKey,
+        response=DkimKeyDetails,
         tag=_TAG,
         test_keys=ForTestKeys.READ,
     ),
@@ -269,7 +216,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         Scope.PROJECT_WRITE,
         "Look a key's record up; if it is there, the key signs from now on.",
         verify,
-        response=Verified,
+        response=DkimVerification,
         tag=_TAG,
         once=Once.NEVER,
         test_keys=ForTestKeys.REFUSED,
@@ -280,7 +227,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         Scope.PROJECT_WRITE,
         "Make a successor of each key that signs for the domain of this one.",
         rotate,
-        response=ShownDkimKeys,
+        response=DkimKeyList,
         status=HTTPStatus.CREATED,
         tag=_TAG,
         once=Once.APART,
@@ -292,7 +239,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         Scope.PROJECT_WRITE,
         "Revoke a DKIM key: its private half is destroyed.",
         revoke,
-        response=ShownDkimKey,
+        response=DkimKeyDetails,
         tag=_TAG,
         test_keys=ForTestKeys.REFUSED,
     ),

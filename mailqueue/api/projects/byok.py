@@ -1,7 +1,6 @@
 """The endpoints of projects that keep the key to their secrets themselves."""
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Annotated
 
 from pydantic import Field
@@ -17,6 +16,7 @@ from mailqueue.api.http.kek_header import (
     refused_as_header,
 )
 from mailqueue.api.http.schema_base import Given
+from mailqueue.contract.projects import VaultStatus
 from mailqueue.core.errors import InvalidField
 from mailqueue.tenants.model import Scope
 from mailqueue.vault import ownkey
@@ -42,20 +42,7 @@ class Unlock(Given):
     """Seconds from now on, up to 366 days; 28800 are eight hours."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownVault:
-    """Who holds the key to a project's secrets, and until when they are unlocked.
-
-    `key_id` names the project's own key by a hash; null where the platform holds it.
-    """
-
-    managed_by: str
-    key_id: str | None
-    is_locked: bool
-    unlocked_until: datetime | None
-
-
-async def show(call: Call) -> ShownVault:
+async def show(call: Call) -> VaultStatus:
     """Return who holds the key."""
     async with call.connection() as conn:
         return _shown(
@@ -65,7 +52,7 @@ async def show(call: Call) -> ShownVault:
         )
 
 
-async def set_own(call: Call) -> ShownVault:
+async def set_own(call: Call) -> VaultStatus:
     """Wrap the project's data keys by the key in the header, and by no other."""
     body: SetOwnKey = call.body
     own, master = needed_key(call.request), platform_key(call)
@@ -83,7 +70,7 @@ async def set_own(call: Call) -> ShownVault:
     return _shown(found)
 
 
-async def unlock(call: Call) -> ShownVault:
+async def unlock(call: Call) -> VaultStatus:
     """Let the project's mail go out for a time."""
     body: Unlock = call.body
     own, master = needed_key(call.request), platform_key(call)
@@ -100,13 +87,13 @@ async def unlock(call: Call) -> ShownVault:
     return _shown(found)
 
 
-async def lock(call: Call) -> ShownVault:
+async def lock(call: Call) -> VaultStatus:
     """End the project's time at once."""
     async with call.connection() as conn:
         return _shown(await ownkey.lock(conn, call.caller.project, by=call.by))
 
 
-async def rewrap(call: Call) -> ShownVault:
+async def rewrap(call: Call) -> VaultStatus:
     """Return the data keys to the new key, or back to the platform."""
     body: SetOwnKey = call.body
     own, new = needed_key(call.request), own_key_of(call.request, NEW_KEK)
@@ -131,11 +118,11 @@ async def rewrap(call: Call) -> ShownVault:
     return _shown(found)
 
 
-def _shown(found: list[ProjectVault]) -> ShownVault:
+def _shown(found: list[ProjectVault]) -> VaultStatus:
     own = next((one for one in found if one.wrapped_by is WrappedBy.OWN), None)
     if own is None:
-        return ShownVault("platform", None, is_locked=False, unlocked_until=None)
-    return ShownVault("project", own.master_key_id, own.is_locked, own.unlocked_until)
+        return VaultStatus("platform", None, is_locked=False, unlocked_until=None)
+    return VaultStatus("project", own.master_key_id, own.is_locked, own.unlocked_until)
 
 
 _DESCRIPTION = (
@@ -149,7 +136,7 @@ ENDPOINTS = (
         Scope.PROJECT_READ,
         "Say who holds the key to the project's secrets.",
         show,
-        response=ShownVault,
+        response=VaultStatus,
         tag=_TAG,
         test_keys=ForTestKeys.READ,
     ),
@@ -160,7 +147,7 @@ ENDPOINTS = (
         "Keep the key to the project's secrets yourself.",
         set_own,
         request=SetOwnKey,
-        response=ShownVault,
+        response=VaultStatus,
         tag=_TAG,
         description=_DESCRIPTION,
         test_keys=ForTestKeys.REFUSED,
@@ -172,7 +159,7 @@ ENDPOINTS = (
         "Let the project's mail go out for a time; afterwards it waits.",
         unlock,
         request=Unlock,
-        response=ShownVault,
+        response=VaultStatus,
         tag=_TAG,
         once=Once.NEVER,
         example={"for_seconds": 28_800},
@@ -185,7 +172,7 @@ ENDPOINTS = (
         Scope.PROJECT_WRITE,
         "End the project's time at once.",
         lock,
-        response=ShownVault,
+        response=VaultStatus,
         tag=_TAG,
         once=Once.NEVER,
         test_keys=ForTestKeys.REFUSED,
@@ -197,7 +184,7 @@ ENDPOINTS = (
         "Give the data keys to another key of yours, or back to the platform.",
         rewrap,
         request=SetOwnKey,
-        response=ShownVault,
+        response=VaultStatus,
         tag=_TAG,
         description=f"{_DESCRIPTION} With {NEW_KEK} the keys go to that one; without, to the "
         "platform's.",

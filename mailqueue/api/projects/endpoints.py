@@ -15,26 +15,25 @@ from mailqueue.api.projects.schema import (
     NewProject,
     ProjectSettings,
     ProjectsQuery,
-    ShownProject,
-    ShownStats,
     StatsQuery,
     Suspension,
     shown,
     shown_stats,
 )
 from mailqueue.contract.page import Page
+from mailqueue.contract.projects import AuditEvent, ProjectDetails, ProjectStats
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.maintenance.archive import manifest
 from mailqueue.maintenance.model import Retention
-from mailqueue.tenants.model import AuditEvent, Project
+from mailqueue.tenants.model import Project
 from mailqueue.tenants.projects import manage as projects_manage
 from mailqueue.tenants.projects import stats as projects_stats
 
 PATH = "/admin/projects"
 
 
-async def create(call: Call) -> ShownProject:
+async def create(call: Call) -> ProjectDetails:
     """Make a project."""
     wanted: NewProject = call.body
     async with call.connection() as conn:
@@ -46,7 +45,7 @@ async def create(call: Call) -> ShownProject:
         return await _detail(conn, made)
 
 
-async def index(call: Call) -> Page[ShownProject]:
+async def index(call: Call) -> Page[ProjectDetails]:
     """List projects by slug."""
     query: ProjectsQuery = call.query
     (after,) = key_of(query.cursor, str)
@@ -58,13 +57,13 @@ async def index(call: Call) -> Page[ShownProject]:
     return Page([shown(each) for each in page.data], page.next_cursor)
 
 
-async def show(call: Call) -> ShownProject:
+async def show(call: Call) -> ProjectDetails:
     """Show a project."""
     async with call.connection() as conn:
         return await _detail(conn, await named(conn, call.path["id"]))
 
 
-async def change(call: Call) -> ShownProject:
+async def change(call: Call) -> ProjectDetails:
     """Change what was said, and nothing else."""
     wanted: ProjectSettings = call.body
     async with call.connection() as conn:
@@ -77,7 +76,7 @@ async def change(call: Call) -> ShownProject:
         return await _detail(conn, found)
 
 
-async def delete(call: Call) -> ShownProject:
+async def delete(call: Call) -> ProjectDetails:
     """Delete a project softly."""
     async with call.connection() as conn:
         found = await named(conn, call.path["id"])
@@ -86,7 +85,7 @@ async def delete(call: Call) -> ShownProject:
     return shown(deleted)
 
 
-async def suspend(call: Call) -> ShownProject:
+async def suspend(call: Call) -> ProjectDetails:
     """Let nothing of a project be sent."""
     wanted: Suspension = call.body
     async with call.connection() as conn:
@@ -96,14 +95,14 @@ async def suspend(call: Call) -> ShownProject:
         )
 
 
-async def activate(call: Call) -> ShownProject:
+async def activate(call: Call) -> ProjectDetails:
     """Let a project send again."""
     async with call.connection() as conn:
         found = await named(conn, call.path["id"])
         return shown(await projects_manage.activate(conn, found.name, by=call.by))
 
 
-async def stats(call: Call) -> ShownStats:
+async def stats(call: Call) -> ProjectStats:
     """Return what was sent, and what may still be."""
     query: StatsQuery = call.query
     async with call.connection() as conn:
@@ -136,7 +135,7 @@ async def named(conn: Conn, text: str) -> Project:
     return await projects_manage.find_by_id(conn, project_id)
 
 
-async def _detail(conn: Conn, project: Project) -> ShownProject:
+async def _detail(conn: Conn, project: Project) -> ProjectDetails:
     return shown(project, await settings.retention_of(conn, project.id))
 
 
@@ -178,7 +177,7 @@ ENDPOINTS = (
         "Create a project.",
         create,
         request=NewProject,
-        response=ShownProject,
+        response=ProjectDetails,
         status=HTTPStatus.CREATED,
         description="What is left out is as if it was null, but the two limits: those are what the "
         "installation gives new projects.",
@@ -199,18 +198,18 @@ ENDPOINTS = (
         "List projects.",
         index,
         query=ProjectsQuery,
-        response=Page[ShownProject],
+        response=Page[ProjectDetails],
         description="By slug. `q` is looked for in slug, name, description and From; deleted "
         "projects are listed with `status=deleted` only.",
     ),
-    _endpoint("GET", "/{id}", "Show a project.", show, response=ShownProject),
+    _endpoint("GET", "/{id}", "Show a project.", show, response=ProjectDetails),
     _endpoint(
         "PUT",
         "/{id}",
         "Change settings of a project.",
         change,
         request=ProjectSettings,
-        response=ShownProject,
+        response=ProjectDetails,
         description="What is not named stays as it is; null takes a setting back.",
         example={"daily_send_limit": 100_000, "postal_address": "1 High Street, Oxford"},
     ),
@@ -219,7 +218,7 @@ ENDPOINTS = (
         "/{id}",
         "Delete a project softly.",
         delete,
-        response=ShownProject,
+        response=ProjectDetails,
         description="It takes no mail and sends none; its keys are revoked. What is queued waits, "
         "records stay as long as any, and the slug is not used again. Activating it brings it "
         "back, without its keys.",
@@ -230,7 +229,7 @@ ENDPOINTS = (
         "Suspend a project.",
         suspend,
         request=Suspension,
-        response=ShownProject,
+        response=ProjectDetails,
         description="Nothing of it is sent. Mail is accepted, and waits until it is activated.",
         example={"reason": "Unpaid since May"},
     ),
@@ -239,7 +238,7 @@ ENDPOINTS = (
         "/{id}/activate",
         "Let a suspended, paused or deleted project send again.",
         activate,
-        response=ShownProject,
+        response=ProjectDetails,
     ),
     _endpoint(
         "GET",
@@ -247,7 +246,7 @@ ENDPOINTS = (
         "Show what a project sent and may still send.",
         stats,
         query=StatsQuery,
-        response=ShownStats,
+        response=ProjectStats,
     ),
     _endpoint(
         "GET",

@@ -9,15 +9,21 @@ from mailqueue.api.http.endpoint import Endpoint
 from mailqueue.api.http.pagination import PageQuery, key_of, page_of
 from mailqueue.api.projects.endpoints import PATH as PROJECTS
 from mailqueue.api.projects.endpoints import named
-from mailqueue.api.projects.own_keys import MadeKey, NewKey, RevokeQuery, ShownKey, made, shown
+from mailqueue.api.projects.own_keys import (
+    NewKey,
+    RevokeQuery,
+    made,
+    shown,
+)
 from mailqueue.contract.page import Page
+from mailqueue.contract.projects import ApiKeyDetails, CreatedApiKey
 from mailqueue.core.errors import Conflict
 from mailqueue.tenants.keys import manage as keys_manage
 
 PATH = PROJECTS + "/{id}/api-keys"
 
 
-async def create(call: Call) -> MadeKey:
+async def create(call: Call) -> CreatedApiKey:
     """Make a key of a project; a live one unless a test key is asked for."""
     wanted: NewKey = call.body
     days = wanted.expires_in_days
@@ -37,7 +43,7 @@ async def create(call: Call) -> MadeKey:
     return made(issued)
 
 
-async def index(call: Call) -> Page[ShownKey]:
+async def index(call: Call) -> Page[ApiKeyDetails]:
     """List a project's keys."""
     query: PageQuery = call.query
     at, key_id = key_of(query.cursor, datetime, UUID)
@@ -70,7 +76,7 @@ ENDPOINTS = (
         "Create a key of a project.",
         create,
         request=NewKey,
-        response=MadeKey,
+        response=CreatedApiKey,
         status=HTTPStatus.CREATED,
         superadmin=True,
         hidden=("key",),
@@ -84,7 +90,7 @@ ENDPOINTS = (
         "List the keys of a project.",
         index,
         query=PageQuery,
-        response=Page[ShownKey],
+        response=Page[ApiKeyDetails],
         superadmin=True,
     ),
     Endpoint(

@@ -1,6 +1,6 @@
 """The endpoints of API keys. Nobody gives another key more than their own may do."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Annotated
@@ -13,9 +13,15 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.pagination import PageQuery, key_of, page_of
 from mailqueue.api.http.schema_base import Given, StrictlyGiven
 from mailqueue.contract.page import Page
+from mailqueue.contract.projects import ApiKeyDetails, CreatedApiKey
 from mailqueue.core.errors import Forbidden
 from mailqueue.tenants.keys import manage as keys_manage
-from mailqueue.tenants.model import ApiKey, Caller, IssuedKey, Scope
+from mailqueue.tenants.model import (
+    ApiKey,
+    Caller,
+    IssuedKey,
+    Scope,
+)
 
 PATH = "/v1/projects/{pid}/api-keys"
 WARNING = "Store this key securely. It will not be shown again."
@@ -64,43 +70,7 @@ class RevokeQuery(Given):
     """Why, for the audit, such as `it was in a commit`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownKey:
-    """A key without the key."""
-
-    id: UUID
-    name: str
-    prefix: str
-    status: str
-    is_test: bool
-    scopes: list[str]
-    rate_limit_per_sec: int | None
-    created_at: datetime
-    created_by: str
-    expires_at: datetime | None
-    rotated_at: datetime | None
-    revoked_at: datetime | None
-    revoked_reason: str | None
-    last_used_at: datetime | None
-    last_used_ip: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class MadeKey:
-    """A new key; `key` is null when the answer is repeated for an Idempotency-Key."""
-
-    id: UUID
-    key: str | None
-    name: str
-    prefix: str
-    is_test: bool
-    scopes: list[str]
-    rate_limit_per_sec: int | None
-    expires_at: datetime | None
-    warning: str
-
-
-async def create(call: Call) -> MadeKey:
+async def create(call: Call) -> CreatedApiKey:
     """Make a key."""
     wanted: NewKey = call.body
     is_test = call.caller.is_test if wanted.is_test is None else wanted.is_test
@@ -119,7 +89,7 @@ async def create(call: Call) -> MadeKey:
     return made(issued)
 
 
-async def index(call: Call) -> Page[ShownKey]:
+async def index(call: Call) -> Page[ApiKeyDetails]:
     """List the project's keys."""
     asked: PageQuery = call.query
     at, key_id = key_of(asked.cursor, datetime, UUID)
@@ -134,13 +104,13 @@ async def index(call: Call) -> Page[ShownKey]:
     return page_of(listed, asked.limit, key=lambda key: (key.created_at, key.id))
 
 
-async def show(call: Call) -> ShownKey:
+async def show(call: Call) -> ApiKeyDetails:
     """Show a key."""
     async with call.connection() as conn:
         return shown(await keys_manage.show_key(conn, call.caller.project_id, call.id("key_id")))
 
 
-async def change(call: Call) -> ShownKey:
+async def change(call: Call) -> ApiKeyDetails:
     """Change name or rate of a key."""
     wanted: KeyChange = call.body
     changes: dict[str, object] = {}
@@ -156,7 +126,7 @@ async def change(call: Call) -> ShownKey:
     return shown(key)
 
 
-async def rotate(call: Call) -> MadeKey:
+async def rotate(call: Call) -> CreatedApiKey:
     """Put a new key in the place of one."""
     project_id, key_id = call.caller.project_id, call.id("key_id")
     grace = timedelta(hours=call.body.grace_hours)
@@ -186,10 +156,10 @@ def _check_reach(caller: Caller, scopes: list[str], *, is_test: bool) -> None:
         raise Forbidden("a live key")
 
 
-def shown(key: ApiKey) -> ShownKey:
+def shown(key: ApiKey) -> ApiKeyDetails:
     """Return a key as it may be shown."""
     fields = asdict(key)
-    return ShownKey(
+    return ApiKeyDetails(
         prefix=fields.pop("hint"),
         status=key.status(datetime.now(UTC)),
         rate_limit_per_sec=fields.pop("requests_per_second"),
@@ -198,10 +168,10 @@ def shown(key: ApiKey) -> ShownKey:
     )
 
 
-def made(issued: IssuedKey) -> MadeKey:
+def made(issued: IssuedKey) -> CreatedApiKey:
     """Return a new key as it is shown once."""
     key = issued.record
-    return MadeKey(
+    return CreatedApiKey(
         id=key.id,
         key=issued.key.reveal(),
         name=key.name,
@@ -222,7 +192,7 @@ ENDPOINTS = (
         "Create a key.",
         create,
         request=NewKey,
-        response=MadeKey,
+        response=CreatedApiKey,
         status=HTTPStatus.CREATED,
         tag="API keys",
         hidden=("key",),
@@ -244,7 +214,7 @@ ENDPOINTS = (
         "List keys, newest first.",
         index,
         query=PageQuery,
-        response=Page[ShownKey],
+        response=Page[ApiKeyDetails],
         tag="API keys",
         test_keys=ForTestKeys.OWN,
     ),
@@ -254,7 +224,7 @@ ENDPOINTS = (
         Scope.PROJECT_READ,
         "Show a key.",
         show,
-        response=ShownKey,
+        response=ApiKeyDetails,
         tag="API keys",
         test_keys=ForTestKeys.OWN,
     ),
@@ -265,7 +235,7 @@ ENDPOINTS = (
         "Change the name or rate of a key.",
         change,
         request=KeyChange,
-        response=ShownKey,
+        response=ApiKeyDetails,
         tag="API keys",
         example={"name": "Billing"},
         test_keys=ForTestKeys.OWN,
@@ -277,7 +247,7 @@ ENDPOINTS = (
         "Put a new key in the place of one.",
         rotate,
         request=Rotation,
-        response=MadeKey,
+        response=CreatedApiKey,
         status=HTTPStatus.CREATED,
         tag="API keys",
         hidden=("key",),

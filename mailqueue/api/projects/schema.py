@@ -1,16 +1,14 @@
 """Projects as administrators write and read them over HTTP. Values, and which setting each is."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from datetime import date, datetime
+from dataclasses import asdict
 from typing import Annotated, Any
-from uuid import UUID
 
 from pydantic import Field
 
-from mailqueue.administration.model import ProjectRetention
 from mailqueue.api.http.pagination import PageQuery
 from mailqueue.api.http.schema_base import Given, StrictlyGiven
+from mailqueue.contract.projects import ProjectDetails, ProjectRetention, ProjectStats, SentToday
 from mailqueue.tenants.model import Project
 from mailqueue.tenants.projects import manage as projects_manage
 from mailqueue.tenants.projects.stats import MOST_DAYS, Standing
@@ -152,81 +150,9 @@ class AuditQuery(PageQuery):
     """Only changes of this name, as the list shows them."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownProject:
-    """A project; null is not said, or has no limit."""
-
-    id: UUID
-    slug: str
-    name: str
-    description: str | None
-    status: str
-    suspended_at: datetime | None
-    suspended_reason: str | None
-    paused_until: datetime | None
-    deleted_at: datetime | None
-    from_name: str | None
-    from_email: str | None
-    reply_to: str | None
-    bounce_address: str | None
-    bounce_domain: str | None
-    timezone: str
-    daily_send_limit: int | None
-    rate_limit_per_sec: float | None
-    burst: int
-    weight: int
-    soft_bounce_limit: int
-    soft_bounce_days: int
-    max_attachment_bytes: int
-    allowed_mime_types: list[str]
-    allowed_from: list[str] | None
-    postal_address: str | None
-    delivery: str | None
-    resend_elsewhere: bool
-    requests_per_sec: int | None
-    track_opens: bool
-    track_clicks: bool
-    tracking_domain: str | None
-    tracking_domain_verified_at: datetime | None
-    brand_color: str | None
-    retention: list[ProjectRetention] | None  # null in lists
-    created_at: datetime
-    updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ShownToday:
-    """What was sent today and may still be: recipients against limits, mails in the queue."""
-
-    day: date
-    sent: int
-    reserved: int
-    daily_send_limit: int | None
-    left: int | None
-    rate_limit_per_sec: float | None
-    bounces: int
-    errors: int
-    blocked_reason: str | None
-    blocked_until: datetime | None
-    next_day_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ShownStats:
-    """How a project stands; `totals` and the rates are over the days."""
-
-    today: ShownToday
-    queue: dict[str, int]
-    totals: dict[str, int]
-    delivery_rate: float | None
-    hard_bounce_rate: float | None
-    complaint_rate: float | None
-    days: list[dict[str, Any]]
-
-
-def shown(project: Project, retention: list[ProjectRetention] | None = None) -> ShownProject:
+def shown(project: Project, retention: list[ProjectRetention] | None = None) -> ProjectDetails:
     """Return a project as administrators see it."""
-    return ShownProject(
+    return ProjectDetails(
         id=project.id,
         slug=project.name,
         name=project.display_name or project.name,
@@ -266,13 +192,13 @@ def shown(project: Project, retention: list[ProjectRetention] | None = None) -> 
     )
 
 
-def shown_stats(standing: Standing) -> ShownStats:
+def shown_stats(standing: Standing) -> ProjectStats:
     """Return how a project stands as administrators see it."""
     days = [asdict(day) for day in standing.days]
     totals = {name: sum(day[name] for day in days) for name in days[0] if name != "day"}
     today = standing.today
-    return ShownStats(
-        today=ShownToday(
+    return ProjectStats(
+        today=SentToday(
             day=today.day,
             sent=today.sent,
             reserved=today.reserved,

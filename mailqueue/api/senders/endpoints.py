@@ -11,12 +11,11 @@ from mailqueue.api.senders.schema import (
     ConfigChange,
     NewConfig,
     RoutingRules,
-    ShownConfig,
-    ShownConfigs,
 )
 from mailqueue.api.senders.trial import TRIAL_ENDPOINTS
 from mailqueue.api.senders.views import account_of, renamed, shown, shown_one
 from mailqueue.api.senders.webhooks import RETURNS_ENDPOINTS
+from mailqueue.contract.senders import Sender, Senders
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.providers import Provider
 from mailqueue.db.fetch import Conn
@@ -32,7 +31,7 @@ ONE = f"{PATH}/{{config_id}}"
 _TAG = "Sender accounts"
 
 
-async def create(call: Call) -> ShownConfig:
+async def create(call: Call) -> Sender:
     """Add an account."""
     body: NewConfig = call.body
     with renamed():
@@ -62,20 +61,20 @@ async def create(call: Call) -> ShownConfig:
         return await shown_one(conn, made)
 
 
-async def index(call: Call) -> ShownConfigs:
+async def index(call: Call) -> Senders:
     """List the accounts in the order they are tried."""
     async with call.connection() as conn:
         found = await accounts.list_all(conn, project=call.caller.project)
-        return ShownConfigs(await shown(conn, call.caller.project, found))
+        return Senders(await shown(conn, call.caller.project, found))
 
 
-async def show(call: Call) -> ShownConfig:
+async def show(call: Call) -> Sender:
     """Show one account."""
     async with call.connection() as conn:
         return await shown_one(conn, await account_of(conn, call))
 
 
-async def change(call: Call) -> ShownConfig:
+async def change(call: Call) -> Sender:
     """Change an account."""
     body: ConfigChange = call.body
     master, own = master_key_of(call.settings), own_key_of(call.request)
@@ -95,7 +94,7 @@ async def change(call: Call) -> ShownConfig:
         return await shown_one(conn, after)
 
 
-async def activate(call: Call) -> ShownConfig:
+async def activate(call: Call) -> Sender:
     """Have an account be the first that is tried, and let it send."""
     async with call.connection() as conn:
         account = await account_of(conn, call)
@@ -143,7 +142,7 @@ ENDPOINTS = (
         "Add a sender account.",
         create,
         request=NewConfig,
-        response=ShownConfig,
+        response=Sender,
         status=HTTPStatus.CREATED,
         tag=_TAG,
         example={
@@ -166,7 +165,7 @@ ENDPOINTS = (
         Scope.PROJECT_READ,
         "List the sender accounts in the order they are tried.",
         index,
-        response=ShownConfigs,
+        response=Senders,
         tag=_TAG,
         test_keys=ForTestKeys.READ,
     ),
@@ -176,7 +175,7 @@ ENDPOINTS = (
         Scope.PROJECT_READ,
         "Show a sender account, its credentials masked.",
         show,
-        response=ShownConfig,
+        response=Sender,
         tag=_TAG,
         test_keys=ForTestKeys.READ,
     ),
@@ -187,7 +186,7 @@ ENDPOINTS = (
         "Change a sender account; what is left out is kept.",
         change,
         request=ConfigChange,
-        response=ShownConfig,
+        response=Sender,
         tag=_TAG,
         example={"priority": 20, "routing_rules": {"category": ["marketing"]}},
         test_keys=ForTestKeys.REFUSED,
@@ -208,7 +207,7 @@ ENDPOINTS = (
         Scope.PROJECT_WRITE,
         "Have a sender account be the first that is tried, and let it send.",
         activate,
-        response=ShownConfig,
+        response=Sender,
         tag=_TAG,
         test_keys=ForTestKeys.REFUSED,
     ),

@@ -1,9 +1,6 @@
 """What is asked and answered about sender accounts."""
 
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated, Any
-from uuid import UUID
 
 from pydantic import Field
 
@@ -149,96 +146,3 @@ class TestRequest(Given):
 
     to: Text | None = None
     """Address to send a mail to; if left out, it only connects and logs in."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShownRouting:
-    """Mail that takes the account by a rule; None: any."""
-
-    category: list[str] | None
-    domain_pattern: list[str] | None
-
-
-@dataclass(frozen=True, slots=True)
-class ShownConfig:
-    """An account; its credentials are masked. Counts are recipients."""
-
-    id: int
-    project_id: UUID
-    name: str
-    provider_type: str
-    credentials: dict[str, Any]
-    priority: int
-    is_primary: bool
-    is_fallback: bool
-    is_active: bool
-    status: str
-    status_reason: str | None
-    status_until: datetime | None
-    circuit_state: str
-    routing_rules: ShownRouting | None
-    from_email: str | None
-    from_name: str | None
-    daily_limit: int | None
-    sent_today: int
-    headroom: int | None
-    rate_limit_per_sec: float | None
-    burst: int
-    batch_size: int
-    send_delay_ms: int
-    max_connections: int
-    time_zone: str
-    warm_up: list[int] | None
-    notes: str | None
-    created_at: datetime
-    updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ShownConfigs:
-    """The accounts of a project, in the order they are tried."""
-
-    data: list[ShownConfig]
-    next_cursor: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ShownHealth:
-    """How an account fares; `failures` counts the last hour by class, errors are newest first."""
-
-    status: str
-    status_reason: str | None
-    circuit_state: str
-    circuit_since: datetime | None
-    next_probe_at: datetime | None
-    openings: int
-    recent_failures: int
-    recent_domains: int
-    recent_sent: int
-    failures: dict[str, int]
-    last_errors: list[str]
-    last_failed_at: datetime | None
-    recommendation: str
-
-
-@dataclass(frozen=True, slots=True)
-class SaidLine:
-    """One line of the conversation with a server, without secrets."""
-
-    by: str
-    line: str
-
-
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """What came of a try; `sent` is null where no mail was asked for."""
-
-    success: bool
-    sent: bool | None
-    connect_ms: int
-    send_ms: int | None
-    kind: str | None
-    code: str | None
-    detail: str | None
-    stage: str | None
-    transcript: list[SaidLine]

@@ -7,8 +7,9 @@ from uuid import uuid4
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.kek_header import lent_key, own_key_of
-from mailqueue.api.senders.schema import SaidLine, ShownHealth, TestRequest, Tried
+from mailqueue.api.senders.schema import TestRequest
 from mailqueue.api.senders.views import account_of
+from mailqueue.contract.senders import SenderCircuit, SenderTest, TranscriptLine
 from mailqueue.core.address import Address, InvalidAddress, parse_address
 from mailqueue.core.errors import Forbidden, InvalidField
 from mailqueue.core.verdict import Accepted, AllRefused, Rejected, Verdict
@@ -25,7 +26,7 @@ ONE = "/v1/projects/{pid}/smtp-configs/{config_id}"
 _TAG = "Sender accounts"
 
 
-async def test(call: Call) -> Tried:
+async def test(call: Call) -> SenderTest:
     """Connect, log in and, if asked, send a mail; return what was said meanwhile."""
     body: TestRequest = call.body
     if call.caller.is_test:
@@ -58,12 +59,12 @@ def _mail(account: SenderAccount, to: Address) -> SendAttempt:
         raise InvalidField("from_email", exc.why) from None
 
 
-def _tried(trial: Trial, transcript: Transcript) -> Tried:
+def _tried(trial: Trial, transcript: Transcript) -> SenderTest:
     verdict = trial.verdict
     said = verdict if isinstance(verdict, Accepted) else _refusal(verdict)
     refused = said if isinstance(said, Rejected) else None
     detail = said.reply if isinstance(said, Accepted) else refused.detail if refused else None
-    return Tried(
+    return SenderTest(
         success=trial.is_ok,
         sent=None if trial.send_ms is None else trial.is_ok,
         connect_ms=trial.connect_ms,
@@ -72,7 +73,7 @@ def _tried(trial: Trial, transcript: Transcript) -> Tried:
         code=said.code if said else None,
         detail=detail,
         stage=refused.stage if refused else None,
-        transcript=[SaidLine(line.by, line.text) for line in transcript.lines],
+        transcript=[TranscriptLine(line.by, line.text) for line in transcript.lines],
     )
 
 
@@ -86,14 +87,14 @@ def _refusal(verdict: Verdict | None) -> Rejected | None:
             return None
 
 
-async def show_health(call: Call) -> ShownHealth:
+async def show_health(call: Call) -> SenderCircuit:
     """Return how an account fares."""
     async with call.connection() as conn:
         account = await account_of(conn, call)
         found = await health.of_account(conn, account.project, name=account.name)
-    named = {field.name for field in fields(ShownHealth)} - {"circuit_state"}
+    named = {field.name for field in fields(SenderCircuit)} - {"circuit_state"}
     values = {name: getattr(found, name) for name in named}
-    return ShownHealth(circuit_state=found.circuit, **values)
+    return SenderCircuit(circuit_state=found.circuit, **values)
 
 
 TRIAL_ENDPOINTS = (
@@ -104,7 +105,7 @@ TRIAL_ENDPOINTS = (
         "Try a sender account, with a mail if asked.",
         test,
         request=TestRequest,
-        response=Tried,
+        response=SenderTest,
         tag=_TAG,
         once=Once.APART,
         example={"to": "you@example.com"},
@@ -118,7 +119,7 @@ TRIAL_ENDPOINTS = (
         Scope.PROJECT_READ,
         "Say how a sender account fares: circuit, failures, what to do.",
         show_health,
-        response=ShownHealth,
+        response=SenderCircuit,
         tag=_TAG,
         test_keys=ForTestKeys.READ,
     ),

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from mailqueue.api.http.context import Call
 from mailqueue.api.http.responses import Violations
 from mailqueue.api.senders.credentials import shown as shown_credentials
-from mailqueue.api.senders.schema import ShownConfig, ShownRouting
+from mailqueue.contract.senders import Sender, SenderRouting
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.core.providers import Provider
 from mailqueue.db.fetch import Conn
@@ -69,13 +69,13 @@ async def account_of(conn: Conn, call: Call) -> SenderAccount:
     return account
 
 
-async def shown_one(conn: Conn, account: SenderAccount) -> ShownConfig:
+async def shown_one(conn: Conn, account: SenderAccount) -> Sender:
     """Return one account as callers see it."""
     everyone = await accounts.list_all(conn, project=account.project)
     return next(one for one in await shown(conn, account.project, everyone) if one.id == account.id)
 
 
-async def shown(conn: Conn, project: str, found: Sequence[SenderAccount]) -> list[ShownConfig]:
+async def shown(conn: Conn, project: str, found: Sequence[SenderAccount]) -> list[Sender]:
     """Return all accounts of a project as callers see them, the trap left out."""
     mine = [account for account in found if account.provider is not Provider.TRAP]
     today = await accounts.headroom_by_id(conn, mine)
@@ -101,8 +101,8 @@ def _config(
     *,
     rules: Sequence[Route],
     is_primary: bool,
-) -> ShownConfig:
-    return ShownConfig(
+) -> Sender:
+    return Sender(
         id=account.id,
         project_id=account.project_id,
         name=account.name,
@@ -135,11 +135,11 @@ def _config(
     )
 
 
-def _routing(rules: Sequence[Route]) -> ShownRouting | None:
+def _routing(rules: Sequence[Route]) -> SenderRouting | None:
     """Return what rules name the account for; those by tag are not said here."""
     mine = [rule for rule in rules if rule.tag is None]
     if not mine:
         return None
     categories = list(dict.fromkeys(rule.category for rule in mine if rule.category))
     domains = list(dict.fromkeys(rule.domain for rule in mine if rule.domain))
-    return ShownRouting(categories or None, domains or None)
+    return SenderRouting(categories or None, domains or None)

@@ -10,12 +10,11 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.kek_header import lent_key, own_key_of
 from mailqueue.api.http.schema_base import Given, OneOf
 from mailqueue.api.senders.views import account_of
+from mailqueue.contract.senders import BounceRates, ProviderEndpoint
 from mailqueue.core.providers import NAMES_WITH_EVENTS
-from mailqueue.events.model import Rates
 from mailqueue.events.rates.thresholds import ThresholdsChange, rates_of, set_thresholds
 from mailqueue.inbound import endpoints
 from mailqueue.inbound.endpoints import SecretsChange
-from mailqueue.inbound.model import EndpointShown
 from mailqueue.tenants.model import Scope
 from mailqueue.vault.masterkey import master_key_of
 
@@ -67,13 +66,13 @@ class WebhookSecrets(Given):
     """Give it another URL; the old one is gone at once."""
 
 
-async def show_rates(call: Call) -> Rates:
+async def show_rates(call: Call) -> BounceRates:
     """Show the rates of an account."""
     async with call.connection() as conn:
         return await rates_of(conn, await account_of(conn, call))
 
 
-async def change_rates(call: Call) -> Rates:
+async def change_rates(call: Call) -> BounceRates:
     """Change the thresholds of an account."""
     change = ThresholdsChange(**call.body.model_dump())
     async with call.connection() as conn:
@@ -81,7 +80,7 @@ async def change_rates(call: Call) -> Rates:
         return await set_thresholds(conn, account, change=change, by=call.by)
 
 
-async def put_webhook(call: Call) -> EndpointShown:
+async def put_webhook(call: Call) -> ProviderEndpoint:
     """Make the URL of a provider's webhook, or change what is known of it."""
     body: WebhookSecrets = call.body
     change = SecretsChange(
@@ -105,7 +104,7 @@ async def put_webhook(call: Call) -> EndpointShown:
         )
 
 
-async def show_webhook(call: Call) -> EndpointShown:
+async def show_webhook(call: Call) -> ProviderEndpoint:
     """Show the URL of a provider's webhook."""
     query: WebhookQuery = call.query
     async with call.connection() as conn, lent_key(call, own_key_of(call.request), conn):
@@ -135,7 +134,7 @@ RETURNS_ENDPOINTS = (
         Scope.PROJECT_READ,
         "Show how much of what a sender account sends bounces.",
         show_rates,
-        response=Rates,
+        response=BounceRates,
         tag=_TAG,
         test_keys=ForTestKeys.READ,
     ),
@@ -146,7 +145,7 @@ RETURNS_ENDPOINTS = (
         "Set when bounces and complaints pause a sender account.",
         change_rates,
         request=Thresholds,
-        response=Rates,
+        response=BounceRates,
         tag=_TAG,
         example={"bounce_pause": 8},
         test_keys=ForTestKeys.REFUSED,
@@ -158,7 +157,7 @@ RETURNS_ENDPOINTS = (
         "Show the URL a sender account's provider tells its events to.",
         show_webhook,
         query=WebhookQuery,
-        response=EndpointShown,
+        response=ProviderEndpoint,
         tag=_TAG,
         test_keys=ForTestKeys.REFUSED,
     ),
@@ -169,7 +168,7 @@ RETURNS_ENDPOINTS = (
         "Make that URL, or change what the provider proves itself by.",
         put_webhook,
         request=WebhookSecrets,
-        response=EndpointShown,
+        response=ProviderEndpoint,
         tag=_TAG,
         description="Secrets are sealed and never shown again. The URL holds a token: keep it "
         "from others, and `rotate` it if they have seen it.",

@@ -5,12 +5,12 @@ from dataclasses import asdict
 import click
 
 from mailqueue.administration import revoking, settings
-from mailqueue.administration.model import RevokedKey, Setting
 from mailqueue.cli.admin.events import events
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import Column, emit, examples, json_option, table
-from mailqueue.tenants.model import AuditEvent
+from mailqueue.contract.administration import RevokedKey, Setting
+from mailqueue.contract.projects import AuditEvent
 from mailqueue.tenants.projects import manage as projects_manage
 
 _SETTINGS = (Column("name", "SETTING"), Column("value", "VALUE"), Column("meaning", "MEANING"))

@@ -8,10 +8,10 @@ import click
 from mailqueue.cli.domains.dkim.options import name_servers, resolver_option
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.contract.domains import TrackingDomainCheck
 from mailqueue.core.errors import ConfigError
 from mailqueue.deliverability.resolver import Resolver
 from mailqueue.tracking import domains, keyring
-from mailqueue.tracking.domains import DomainCheck
 from mailqueue.tracking.model import TrackingKeyDates
 from mailqueue.vault.masterkey import master_key_of
 
@@ -126,7 +126,7 @@ async def _found(project: str) -> _Shown:
         )
 
 
-async def _verified(project: str, resolver: str | None) -> DomainCheck:
+async def _verified(project: str, resolver: str | None) -> TrackingDomainCheck:
     async with opened() as app:
         found = await domains.project_of(app.conn, project)
         check = await domains.look_up(

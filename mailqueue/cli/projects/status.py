@@ -9,8 +9,9 @@ from mailqueue.cli.projects.settings import print_project
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.contract.projects import AuditEvent
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants.model import AuditEvent, Project
+from mailqueue.tenants.model import Project
 from mailqueue.tenants.projects import manage as projects_manage
 from mailqueue.tenants.projects import stats as projects_stats
 from mailqueue.tenants.projects.stats import Standing

@@ -5,7 +5,7 @@ import click
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import Column, emit, examples, json_option, table
-from mailqueue.events.model import Rates
+from mailqueue.contract.senders import BounceRates
 from mailqueue.events.rates.thresholds import ThresholdsChange, list_rates, rates_of, set_thresholds
 from mailqueue.senders import accounts
 
@@ -54,7 +54,9 @@ def rates(*, name: str | None, project: str | None, as_json: bool, **given: floa
         table(found, _COLUMNS)
 
 
-async def _rates(name: str | None, project: str | None, change: ThresholdsChange) -> list[Rates]:
+async def _rates(
+    name: str | None, project: str | None, change: ThresholdsChange
+) -> list[BounceRates]:
     async with opened() as app:
         if name is None:
             return await list_rates(app.conn, project=project)

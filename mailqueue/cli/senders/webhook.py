@@ -10,11 +10,11 @@ from mailqueue.cli.senders.key import MOST_FILE_OCTETS, settings_of
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import emit, examples, facts, json_option
+from mailqueue.contract.senders import ProviderEndpoint
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.core.providers import NAMES_WITH_EVENTS
 from mailqueue.inbound import endpoints
 from mailqueue.inbound.endpoints import SecretsChange
-from mailqueue.inbound.model import EndpointShown
 from mailqueue.senders import accounts
 
 
@@ -118,7 +118,7 @@ def webhook(
 
 async def _done(
     name: str, project: str, provider: str | None, asked: _Asked, *, is_removed: bool
-) -> EndpointShown | None:
+) -> ProviderEndpoint | None:
     async with opened() as app:
         account = await accounts.find(app.conn, project, name=name)
         word = endpoints.provider_of(account, provider)
@@ -145,7 +145,7 @@ async def _done(
         )
 
 
-def _print(shown: EndpointShown) -> None:
+def _print(shown: ProviderEndpoint) -> None:
     facts(
         (
             ("provider", shown.provider),

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TypeVar
 
-from mailqueue.deliverability.findings import Finding, Publish, Status
+from mailqueue.contract.domains import DnsRecord, DomainFinding, FindingStatus
 from mailqueue.deliverability.resolver import Resolver, Unresolved
 from mailqueue.deliverability.spf.record import LOOKED_UP, SpfError, Term, is_spf, read_terms
 
@@ -121,51 +121,60 @@ class Walk:
         return False
 
 
-async def check_spf(domain: str, resolver: Resolver, *, address: str | None) -> Finding:
+async def check_spf(domain: str, resolver: Resolver, *, address: str | None) -> DomainFinding:
     """Look at the SPF record of a domain; with an address, at what it says of mail from there."""
     try:
         records = [text for text in await resolver.texts(domain) if is_spf(text)]
     except Unresolved as exc:
-        return Finding(TOPIC, Status.UNKNOWN, exc.why)
+        return DomainFinding(TOPIC, FindingStatus.UNKNOWN, exc.why)
     found = tuple(records)
-    wanted = (Publish(domain, "TXT", _suggested(address)),)
+    wanted = (DnsRecord(domain, "TXT", _suggested(address)),)
     if not records:
-        return Finding(TOPIC, Status.FAIL, "there is no SPF record", (), wanted)
+        return DomainFinding(TOPIC, FindingStatus.FAIL, "there is no SPF record", (), wanted)
     if len(records) > 1:
         says = f"there are {len(records)} SPF records: receivers use none; make one of them"
-        return Finding(TOPIC, Status.FAIL, says, found)
+        return DomainFinding(TOPIC, FindingStatus.FAIL, says, found)
     walk = Walk(resolver, None if address is None else ip_address(address))
     try:
         result = await walk.result(domain, records[0])
     except SpfError as exc:
-        return Finding(TOPIC, Status.FAIL, str(exc), found)
+        return DomainFinding(TOPIC, FindingStatus.FAIL, str(exc), found)
     except Unresolved as exc:
-        return Finding(TOPIC, Status.UNKNOWN, f"{exc}", found)
+        return DomainFinding(TOPIC, FindingStatus.UNKNOWN, f"{exc}", found)
     status, says = judged(walk, read_terms(records[0]), result)
-    return Finding(TOPIC, status, says, found)
+    return DomainFinding(TOPIC, status, says, found)
 
 
-def judged(walk: Walk, terms: list[Term], result: str) -> tuple[Status, str]:
+def judged(walk: Walk, terms: list[Term], result: str) -> tuple[FindingStatus, str]:
     """Judge a record that could be followed. Pure."""
     cost = f"{walk.lookups} of {MOST_LOOKUPS} DNS lookups"
     ends = {term.kind: term.qualifier for term in terms if term.kind in ("all", "redirect")}
     if walk.lookups > MOST_LOOKUPS:
-        return Status.FAIL, f"it needs {cost}: name networks (ip4:, ip6:) in place of some"
+        return FindingStatus.FAIL, f"it needs {cost}: name networks (ip4:, ip6:) in place of some"
     if walk.void > MOST_VOID:
-        return Status.FAIL, f"{walk.void} of its lookups find nothing, and {MOST_VOID} are allowed"
+        return (
+            FindingStatus.FAIL,
+            f"{walk.void} of its lookups find nothing, and {MOST_VOID} are allowed",
+        )
     if ends.get("all") == "+":
-        return Status.FAIL, "it ends in +all: everybody may send as this domain; end it in ~all"
+        return (
+            FindingStatus.FAIL,
+            "it ends in +all: everybody may send as this domain; end it in ~all",
+        )
     if walk.address is not None and result != "pass":
         unsure = ", as far as can be told without its macros" if walk.has_macros else ""
-        return Status.FAIL, f"mail from {walk.address} gets {result!r}, not 'pass'{unsure}"
+        return FindingStatus.FAIL, f"mail from {walk.address} gets {result!r}, not 'pass'{unsure}"
     if not ends:
-        return Status.WARN, f"it does not say what holds for all others: end it in ~all ({cost})"
+        return (
+            FindingStatus.WARN,
+            f"it does not say what holds for all others: end it in ~all ({cost})",
+        )
     if ends.get("all") == "?":
-        return Status.WARN, f"it ends in ?all, which says nothing of all others ({cost})"
+        return FindingStatus.WARN, f"it ends in ?all, which says nothing of all others ({cost})"
     if any(term.kind == "ptr" for term in terms):
-        return Status.WARN, f"it uses ptr, which receivers may pass over ({cost})"
+        return FindingStatus.WARN, f"it uses ptr, which receivers may pass over ({cost})"
     passes = "" if walk.address is None else f"mail from {walk.address} passes; "
-    return Status.PASS, f"{passes}it needs {cost}"
+    return FindingStatus.PASS, f"{passes}it needs {cost}"
 
 
 def _suggested(address: str | None) -> str:

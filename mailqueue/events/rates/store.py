@@ -4,14 +4,16 @@ from collections.abc import Mapping
 
 from psycopg.types.json import Jsonb
 
+from mailqueue.contract.senders import BounceRates
 from mailqueue.db.fetch import Conn, many, run
-from mailqueue.events.model import Rates
 from mailqueue.senders.model import SenderAccount
 
 
-async def list_rates(conn: Conn, *, project: str | None, account: int | None) -> list[Rates]:
+async def list_rates(conn: Conn, *, project: str | None, account: int | None) -> list[BounceRates]:
     """List the rates of accounts, by project and name."""
-    return await many(conn, "list_sender_rates", {"project": project, "account": account}, Rates)
+    return await many(
+        conn, "list_sender_rates", {"project": project, "account": account}, BounceRates
+    )
 
 
 async def set_thresholds(

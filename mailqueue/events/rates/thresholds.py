@@ -2,9 +2,9 @@
 
 from dataclasses import asdict, dataclass
 
+from mailqueue.contract.senders import BounceRates
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.events.model import Rates
 from mailqueue.events.rates import store
 from mailqueue.senders.model import SenderAccount
 
@@ -21,12 +21,12 @@ class ThresholdsChange:
     complaint_pause: float | None = None
 
 
-async def list_rates(conn: Conn, *, project: str | None = None) -> list[Rates]:
+async def list_rates(conn: Conn, *, project: str | None = None) -> list[BounceRates]:
     """List the rates of accounts, by project and name."""
     return await store.list_rates(conn, project=project, account=None)
 
 
-async def rates_of(conn: Conn, account: SenderAccount) -> Rates:
+async def rates_of(conn: Conn, account: SenderAccount) -> BounceRates:
     """Return the rates of an account.
 
     Raises:
@@ -39,7 +39,7 @@ async def rates_of(conn: Conn, account: SenderAccount) -> Rates:
 
 async def set_thresholds(
     conn: Conn, account: SenderAccount, *, change: ThresholdsChange, by: str
-) -> Rates:
+) -> BounceRates:
     """Change from when on an account is warned of and paused.
 
     Raises:

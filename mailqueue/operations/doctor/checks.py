@@ -1,11 +1,12 @@
 """The checks of an installation, in the order in which their faults explain each other."""
 
+from mailqueue.contract.administration import HealthCheck
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.reported import reported
 from mailqueue.operations.doctor import mail, server
 from mailqueue.operations.doctor.context import Check, Patient, unsound
 from mailqueue.operations.doctor.disk_space import report_once
-from mailqueue.operations.model import CheckRow, Finding, State
+from mailqueue.operations.model import Finding, State
 from mailqueue.operations.store import health as health_store
 
 # What can be said of any server.
@@ -50,7 +51,7 @@ async def _health(patient: Patient) -> list[Finding]:
         return [_in_the_way("health", exc)]
 
 
-def _finding(row: CheckRow) -> Finding:
+def _finding(row: HealthCheck) -> Finding:
     state = State(row.state)
     return Finding(row.name, state is State.OK, row.found, row.fix, state)
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mailqueue.contract.administration import HealthCheck
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.operations.model import CheckRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class SpaceVerdict:
     is_refused: bool
 
 
-async def read_health(conn: Conn) -> list[CheckRow]:
+async def read_health(conn: Conn) -> list[HealthCheck]:
     """Read view health."""
-    return await fetch.many(conn, "read_health", None, CheckRow)
+    return await fetch.many(conn, "read_health", None, HealthCheck)
 
 
 async def may_tell(conn: Conn) -> bool:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+from mailqueue.contract.administration import StatusCount
 from mailqueue.contract.emails import Recipient
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
@@ -13,7 +14,6 @@ from mailqueue.operations.model import (
     LaneDepth,
     SendAttempt,
     SenderToday,
-    StatusCount,
     WorkerSeen,
 )
 

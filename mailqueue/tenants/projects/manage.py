@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from uuid import UUID
 
+from mailqueue.contract.projects import AuditEvent
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants.model import AuditEvent, Project
+from mailqueue.tenants.model import Project
 from mailqueue.tenants.projects import store
 
 STATUSES = ("active", "paused", "suspended", "deleted")

@@ -7,10 +7,15 @@ from uuid import UUID
 from psycopg.errors import InvalidParameterValue
 from psycopg.types.json import Jsonb
 
+from mailqueue.contract.projects import AuditEvent
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db.fetch import Conn, many, maybe, one, run, value
-from mailqueue.tenants.model import AuditEvent, Project, ProjectDay, ProjectToday
+from mailqueue.tenants.model import (
+    Project,
+    ProjectDay,
+    ProjectToday,
+)
 
 
 async def add_project(conn: Conn, name: str, *, settings: Mapping[str, object], by: str) -> UUID:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from mailqueue.deliverability.findings import Finding, Status
+from mailqueue.contract.domains import DomainFinding, FindingStatus
 from mailqueue.deliverability.spf.check import check_spf
 from tests.deliverability.nameserver import Zone, serving
 
@@ -18,7 +18,7 @@ async def zone() -> AsyncIterator[Zone]:
         yield served
 
 
-async def spf(zone: Zone, text: str | None = None, *, address: str | None = None) -> Finding:
+async def spf(zone: Zone, text: str | None = None, *, address: str | None = None) -> DomainFinding:
     if text is not None:
         zone.text(DOMAIN, text)
     return await check_spf(DOMAIN, zone.resolver(), address=address)
@@ -29,7 +29,7 @@ async def test_a_record_that_can_be_used_passes_and_says_what_it_costs(zone: Zon
 
     found = await spf(zone, "v=spf1 ip4:198.51.100.1 include:_spf.example.net ~all")
 
-    assert (found.status, found.says) == (Status.PASS, "it needs 1 of 10 DNS lookups")
+    assert (found.status, found.says) == (FindingStatus.PASS, "it needs 1 of 10 DNS lookups")
     assert found.found == ("v=spf1 ip4:198.51.100.1 include:_spf.example.net ~all",)
 
 
@@ -39,7 +39,7 @@ async def test_no_record_fails_and_one_is_suggested(zone: Zone) -> None:
     found = await spf(zone)
     from_there = await spf(zone, address="2001:db8::1")
 
-    assert (found.status, found.publish[0].value) == (Status.FAIL, "v=spf1 mx ~all")
+    assert (found.status, found.publish[0].value) == (FindingStatus.FAIL, "v=spf1 mx ~all")
     assert from_there.publish[0].value == "v=spf1 ip6:2001:db8::1 ~all"
 
 
@@ -48,13 +48,13 @@ async def test_two_records_are_as_good_as_none(zone: Zone) -> None:
 
     found = await spf(zone)
 
-    assert found.status is Status.FAIL
+    assert found.status is FindingStatus.FAIL
     assert "there are 2 SPF records" in found.says
 
 
-@pytest.mark.parametrize(("count", "status"), [(10, Status.PASS), (11, Status.FAIL)])
+@pytest.mark.parametrize(("count", "status"), [(10, FindingStatus.PASS), (11, FindingStatus.FAIL)])
 async def test_ten_lookups_are_allowed_those_of_includes_among_them(
-    zone: Zone, count: int, status: Status
+    zone: Zone, count: int, status: FindingStatus
 ) -> None:
     zone.says("h.example.net", "A", "192.0.2.1")
     inner = " ".join(["a:h.example.net"] * (count - 2))
@@ -67,11 +67,11 @@ async def test_ten_lookups_are_allowed_those_of_includes_among_them(
 
 
 async def test_lookups_that_find_nothing_are_allowed_twice(zone: Zone) -> None:
-    assert (await spf(zone, "v=spf1 a:x.example mx:y.example -all")).status is Status.PASS
+    assert (await spf(zone, "v=spf1 a:x.example mx:y.example -all")).status is FindingStatus.PASS
 
     found = await spf(zone, "v=spf1 a:x.example mx:y.example exists:z.example -all")
 
-    assert found.status is Status.FAIL
+    assert found.status is FindingStatus.FAIL
     assert "3 of its lookups find nothing" in found.says
 
 
@@ -81,7 +81,7 @@ async def test_a_record_that_includes_itself_is_found_and_followed_once(zone: Zo
 
     found = await spf(zone, "v=spf1 include:a.example.net -all")
 
-    assert found.status is Status.FAIL
+    assert found.status is FindingStatus.FAIL
     assert found.says == "the record of a.example.net includes itself"
     assert len(zone.asked) == 4
 
@@ -94,7 +94,7 @@ async def test_a_tree_of_includes_is_not_followed_for_ever(zone: Zone) -> None:
 
     found = await spf(zone, "v=spf1 include:n0.example.net -all")
 
-    assert found.status is Status.FAIL
+    assert found.status is FindingStatus.FAIL
     assert "more than 40 DNS lookups" in found.says
     assert len(zone.asked) < 50
 
@@ -102,18 +102,20 @@ async def test_a_tree_of_includes_is_not_followed_for_ever(zone: Zone) -> None:
 @pytest.mark.parametrize(
     ("text", "status", "says"),
     [
-        ("v=spf1 +all", Status.FAIL, "+all"),
-        ("v=spf1 all", Status.FAIL, "+all"),
-        ("v=spf1 mx", Status.WARN, "end it in ~all"),
-        ("v=spf1 mx ?all", Status.WARN, "?all"),
-        ("v=spf1 ptr -all", Status.WARN, "ptr"),
-        ("v=spf1 foo -all", Status.FAIL, "'foo' is not a term"),
-        ("v=spf1 include:nothing.example -all", Status.FAIL, "has no SPF records"),
-        ("v=spf1 redirect=nothing.example", Status.FAIL, "redirect names nothing.example"),
-        ("v=spf1 redirect=nothing.example -all", Status.PASS, "0 of 10"),
+        ("v=spf1 +all", FindingStatus.FAIL, "+all"),
+        ("v=spf1 all", FindingStatus.FAIL, "+all"),
+        ("v=spf1 mx", FindingStatus.WARN, "end it in ~all"),
+        ("v=spf1 mx ?all", FindingStatus.WARN, "?all"),
+        ("v=spf1 ptr -all", FindingStatus.WARN, "ptr"),
+        ("v=spf1 foo -all", FindingStatus.FAIL, "'foo' is not a term"),
+        ("v=spf1 include:nothing.example -all", FindingStatus.FAIL, "has no SPF records"),
+        ("v=spf1 redirect=nothing.example", FindingStatus.FAIL, "redirect names nothing.example"),
+        ("v=spf1 redirect=nothing.example -all", FindingStatus.PASS, "0 of 10"),
     ],
 )
-async def test_what_is_wrong_is_said(zone: Zone, text: str, status: Status, says: str) -> None:
+async def test_what_is_wrong_is_said(
+    zone: Zone, text: str, status: FindingStatus, says: str
+) -> None:
     zone.says(DOMAIN, "MX", "10 mx.example.com.").says("mx.example.com", "A", "192.0.2.9")
 
     found = await spf(zone, text)
@@ -150,7 +152,7 @@ async def test_mail_from_an_address_passes_where_the_record_names_it(
 
     found = await spf(zone, text, address=address)
 
-    assert (found.status is Status.PASS) == passes
+    assert (found.status is FindingStatus.PASS) == passes
     assert address in found.says
 
 
@@ -160,7 +162,7 @@ async def test_a_server_that_fails_leaves_it_open(zone: Zone, name: str) -> None
 
     found = await spf(zone, "v=spf1 include:_spf.example.net -all")
 
-    assert found.status is Status.UNKNOWN
+    assert found.status is FindingStatus.UNKNOWN
     assert "SERVFAIL" in found.says
 
 
@@ -169,5 +171,5 @@ async def test_more_than_ten_mail_hosts_of_one_mx_are_too_many(zone: Zone) -> No
 
     found = await spf(zone, "v=spf1 mx -all")
 
-    assert found.status is Status.FAIL
+    assert found.status is FindingStatus.FAIL
     assert "11 mail hosts" in found.says

@@ -7,19 +7,20 @@ import click
 from mailqueue.cli.domains.dkim.options import name_servers, project_option, resolver_option
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import emit, examples, json_option, paint, show
+from mailqueue.contract.domains import DomainFinding, FindingStatus
 from mailqueue.deliverability import checking
-from mailqueue.deliverability.findings import Finding, Report, Status
+from mailqueue.deliverability.findings import Report
 from mailqueue.deliverability.resolver import Resolver
 from mailqueue.dkim.record import zone_line
 
 EXIT_NOT_GOOD = 1
 _COLOURS = {
-    Status.PASS: "green",
-    Status.WARN: "yellow",
-    Status.FAIL: "red",
-    Status.UNKNOWN: "yellow",
+    FindingStatus.PASS: "green",
+    FindingStatus.WARN: "yellow",
+    FindingStatus.FAIL: "red",
+    FindingStatus.UNKNOWN: "yellow",
 }
-_WIDTH = max(map(len, Status))
+_WIDTH = max(map(len, FindingStatus))
 
 
 @click.command(
@@ -70,7 +71,7 @@ def check(
         ctx.exit(EXIT_NOT_GOOD)
 
 
-def _print(finding: Finding) -> None:
+def _print(finding: DomainFinding) -> None:
     word = paint(finding.status.ljust(_WIDTH), colour=_COLOURS[finding.status], bold=True)
     click.echo(f"{word}  {finding.topic}: {show(finding.says)}")
     margin = " " * (_WIDTH + 2)

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import click
 
 from mailqueue.cli.support.output import Column, emit, paint, table
-from mailqueue.deliverability.model import DkimKey, KeyStatus
+from mailqueue.contract.domains import DkimKeyStatus
+from mailqueue.deliverability.model import DkimKey
 from mailqueue.deliverability.publication import InDns, Publication
 from mailqueue.dkim.record import strings, zone_line
 
@@ -44,7 +45,7 @@ def print_records(found: Sequence[DkimKey], *, as_json: bool) -> None:
         click.echo(paint(f"{key.name}  ({key.algorithm.key_type}, {key.status})", bold=True))
         click.echo(f"  name:   {key.name}\n  type:   TXT\n  value:  {key.text}")
         click.echo(f"  zone:   {zone_line(key.name, key.text)}\n")
-    waiting = sorted({key.domain for key in found if key.status is KeyStatus.PENDING})
+    waiting = sorted({key.domain for key in found if key.status is DkimKeyStatus.PENDING})
     for domain in waiting:
         click.echo(f"Publish these records, then run `mailqueue dkim verify {domain}`.")
 

@@ -1,0 +1,168 @@
+"""The installation: its queue, workers, providers, settings and health."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from mailqueue.contract.value import Value
+
+
+@dataclass(frozen=True, slots=True)
+class HealthCheck(Value):
+    """What one check of the installation found."""
+
+    name: str
+    state: str
+    """`ok`, `warning` or `alarm`."""
+    found: str
+    fix: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformHealth(Value):
+    """The worst state of all checks, and what each found."""
+
+    status: str
+    checks: Sequence[HealthCheck]
+
+
+@dataclass(frozen=True, slots=True)
+class RevokedKey(Value):
+    """An API key that was revoked."""
+
+    project: str
+    name: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class RevokedKeys(Value):
+    """The API keys that were revoked."""
+
+    revoked: int
+    keys: Sequence[RevokedKey]
+
+
+@dataclass(frozen=True, slots=True)
+class AdminEvent(Value):
+    """An event of an email, or an attempt to hand it over."""
+
+    id: str
+    source: str
+    type: str
+    occurred_at: datetime
+    project: str | None
+    email_id: UUID
+    recipient: str | None
+    sender: str | None
+    detail: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerProcess(Value):
+    """One worker process, by its last heartbeat."""
+
+    id: int
+    kind: str
+    host: str
+    pid: int
+    version: str
+    status: str
+    """`running`, `stopping`, `silent`, `stopped` or `lost`."""
+    started_at: datetime
+    beat_at: datetime
+    silent_seconds: float
+    """Seconds since the last heartbeat."""
+    assigned: int
+    is_parked: bool
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Flow(Value):
+    """Outcomes of the attempts of all projects in the last minutes."""
+
+    minutes: int
+    sent: int
+    deferred: int
+    bounced: int
+    failed: int
+    sent_per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLane(Value):
+    """Unfinished emails of one lane, and why they wait."""
+
+    project: str
+    priority: int
+    route: str
+    pending: int
+    due: int
+    assigned: int
+    held: int
+    oldest_due_at: datetime | None
+    blocked_reason: str | None
+    blocked_until: datetime | None
+    is_estimate: bool
+    """Whether `pending` is an estimate from statistics."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusCount(Value):
+    """Number of emails in one status."""
+
+    status: str
+    emails: int
+    is_estimate: bool
+    """Whether `emails` is an estimate from statistics."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueBoard(Value):
+    """All lanes with unfinished emails, emails by status, and throughput."""
+
+    lanes: Sequence[QueueLane]
+    statuses: Sequence[StatusCount]
+    flow: Sequence[Flow]
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderBoard(Value):
+    """One sender account: its circuit, recent failures and what it may still send."""
+
+    project: str
+    sender: str
+    provider: str
+    status: str
+    status_reason: str | None
+    circuit: str
+    """`closed`, `open` or `half_open`."""
+    circuit_since: datetime | None
+    next_probe_at: datetime | None
+    recent_failures: int
+    recent_sent: int
+    failures: Mapping[str, Any]
+    """Failures of the last hour by class."""
+    last_errors: Sequence[str]
+    last_failed_at: datetime | None
+    recommendation: str
+    daily_sent: int
+    daily_limit: int | None
+    headroom: int | None
+    blocked_reason: str | None
+    blocked_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Value):
+    """One setting of the installation."""
+
+    name: str
+    value: str
+    kind: str
+    meaning: str
+    changed_at: datetime | None
+    """Null where it is not recorded."""

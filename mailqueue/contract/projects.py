@@ -1,0 +1,159 @@
+"""A project, its statistics, its API keys and its audit log."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+from mailqueue.contract.value import Value
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRetention(Value):
+    """How long one kind of a project's records is kept, in days."""
+
+    kind: str
+    hot_days: int
+    warm_days: int | None
+    """Null for never moved to cold storage."""
+    keep_days: int | None
+    """Null for never deleted."""
+    is_own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectDetails(Value):
+    """A project and its settings; null where one is not set, or has no limit."""
+
+    id: UUID
+    slug: str
+    name: str
+    description: str | None
+    status: str
+    suspended_at: datetime | None
+    suspended_reason: str | None
+    paused_until: datetime | None
+    deleted_at: datetime | None
+    from_name: str | None
+    from_email: str | None
+    reply_to: str | None
+    bounce_address: str | None
+    bounce_domain: str | None
+    timezone: str
+    daily_send_limit: int | None
+    rate_limit_per_sec: float | None
+    burst: int
+    weight: int
+    soft_bounce_limit: int
+    soft_bounce_days: int
+    max_attachment_bytes: int
+    allowed_mime_types: Sequence[str]
+    allowed_from: Sequence[str] | None
+    postal_address: str | None
+    delivery: str | None
+    resend_elsewhere: bool
+    requests_per_sec: int | None
+    track_opens: bool
+    track_clicks: bool
+    tracking_domain: str | None
+    tracking_domain_verified_at: datetime | None
+    brand_color: str | None
+    retention: Sequence[ProjectRetention] | None
+    """Null in lists of projects."""
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SentToday(Value):
+    """What a project has sent today and may still send, in recipients."""
+
+    day: date
+    sent: int
+    reserved: int
+    """Recipients of emails that are being sent now."""
+    daily_send_limit: int | None
+    left: int | None
+    """Null for no limit."""
+    rate_limit_per_sec: float | None
+    bounces: int
+    errors: int
+    blocked_reason: str | None
+    blocked_until: datetime | None
+    next_day_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectStats(Value):
+    """Statistics of a project; `totals` and the rates are of all days in `days`."""
+
+    today: SentToday
+    queue: Mapping[str, int]
+    totals: Mapping[str, int]
+    delivery_rate: float | None
+    hard_bounce_rate: float | None
+    complaint_rate: float | None
+    days: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEvent(Value):
+    """One change, and who made it."""
+
+    id: int
+    occurred_at: datetime
+    project: str | None
+    """Null where it concerns the whole installation."""
+    actor: str
+    action: str
+    subject: str
+    detail: Any
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedApiKey(Value):
+    """A new API key."""
+
+    id: UUID
+    key: str | None
+    """The key, shown only once; null when the response is repeated for an Idempotency-Key."""
+    name: str
+    prefix: str
+    is_test: bool
+    scopes: Sequence[str]
+    rate_limit_per_sec: int | None
+    expires_at: datetime | None
+    warning: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKeyDetails(Value):
+    """An API key, without the key itself."""
+
+    id: UUID
+    name: str
+    prefix: str
+    status: str
+    is_test: bool
+    scopes: Sequence[str]
+    rate_limit_per_sec: int | None
+    created_at: datetime
+    created_by: str
+    expires_at: datetime | None
+    rotated_at: datetime | None
+    revoked_at: datetime | None
+    revoked_reason: str | None
+    last_used_at: datetime | None
+    last_used_ip: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class VaultStatus(Value):
+    """Who holds the key that encrypts a project's secrets, and until when they are unlocked."""
+
+    managed_by: str
+    key_id: str | None
+    """Hash of the project's own key; null where the platform holds the key."""
+    is_locked: bool
+    unlocked_until: datetime | None
