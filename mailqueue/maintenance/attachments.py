@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.message.file_storage import DRAFT, AttachmentStorage
+from mailqueue.mail.message.file_storage import DRAFT_PREFIX, AttachmentStorage
 from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.store import files as files_store
 from mailqueue.maintenance.store.files import LargeFile
@@ -81,6 +81,6 @@ def _forget_drafts(store: Store) -> None:
     if store.drafts is None:
         return
     before = (datetime.now(UTC) - YOUNG).timestamp()
-    for path in store.drafts.glob(f"{DRAFT}*"):
+    for path in store.drafts.glob(f"{DRAFT_PREFIX}*"):
         if path.stat().st_mtime < before:
             path.unlink(missing_ok=True)

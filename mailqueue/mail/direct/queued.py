@@ -1,4 +1,4 @@
-"""Queued mail that has a server of its own: kept sealed, sent by workers, then forgotten."""
+"""Queued emails with a custom SMTP server: credentials are sealed, used once and deleted."""
 
 import asyncio
 import time
@@ -16,7 +16,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.mail.accept.enqueue import NewEmail, message_of, unstorable
 from mailqueue.mail.direct import store as direct_store
-from mailqueue.mail.direct.send_now import DEADLINE_SECONDS, LATER, SentNow, send_marked
+from mailqueue.mail.direct.send_now import DEADLINE_SECONDS, RETRY_WAIT, SentNow, send_marked
 from mailqueue.mail.direct.store import ClaimedInline
 from mailqueue.mail.message.attachments import count_within_memory
 from mailqueue.mail.message.tracking import EmailTracking
@@ -32,7 +32,7 @@ from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.sealing import Place
 
-LOOK_SECONDS = 2.0
+POLL_SECONDS = 2.0
 MAX_AT_ONCE = 4
 
 log = get_logger(__name__)
@@ -42,7 +42,7 @@ Fetch = Callable[[list[LoadedEmail]], Awaitable[list[LoadedEmail]]]
 
 @dataclass(frozen=True, slots=True)
 class InlineTransports:
-    """How the server of a mail is reached: what opens it, what leads to it."""
+    """How an email's own server is reached: the master key of its credentials, its transport."""
 
     read_master: Callable[[], MasterKey | None]
     transport_of: Callable[[InlineServer], Transport]
@@ -56,14 +56,14 @@ async def queue_for(
     caller: Caller,
     master: MasterKey | None,
 ) -> SentNow:
-    """Accept one mail with the server it is sent by, sealed until then.
+    """Accept one email with the server that sends it, its credentials sealed.
 
-    Call it in a transaction: mail and server commit together.
+    Call it in a transaction: email and server commit together.
 
     Raises:
         InvalidField: nothing is stored.
         Conflict: there is no master key to seal with.
-        Locked: the project's own key has to allow it.
+        Locked: the project's own key is locked.
     """
     fault = unstorable(email)
     if fault is not None:
@@ -80,7 +80,7 @@ async def queue_for(
 
 
 class CustomSmtpQueue:
-    """Sends mail that has a server of its own, some at a time."""
+    """Sends emails that have a server of their own, a few at a time."""
 
     def __init__(
         self,
@@ -98,18 +98,18 @@ class CustomSmtpQueue:
         self._tracking = tracking or EmailTracking()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Look for due mail until told to stop; what is under way then is finished."""
+        """Send due emails until `stop` is set, then finish those in flight."""
         while not stop.is_set():
             while await self.turn() == MAX_AT_ONCE and not stop.is_set():
                 pass
             try:
-                async with asyncio.timeout(LOOK_SECONDS):
+                async with asyncio.timeout(POLL_SECONDS):
                     await stop.wait()
             except TimeoutError:
                 continue
 
     async def turn(self) -> int:
-        """Send some of what is due; return their number."""
+        """Send up to `MAX_AT_ONCE` due emails; return their number."""
         claimed = await self._link.call(partial(direct_store.claim, limit=MAX_AT_ONCE))
         if not claimed:
             return 0
@@ -118,7 +118,7 @@ class CustomSmtpQueue:
         mails = await load_emails(self._link.call, emails, self._templates)
         mails = await self._tracking.inject(mails, self._link.call)
         waiting = list(zip(claimed, mails, strict=True))
-        while waiting:  # no more at once than memory has room for with their files
+        while waiting:  # as many at once as fit in memory with their files
             count = count_within_memory([mail for _, mail in waiting])
             await asyncio.gather(*(self._send(*each, end=end) for each in waiting[:count]))
             del waiting[:count]
@@ -136,9 +136,9 @@ class CustomSmtpQueue:
     async def _sent(self, one: ClaimedInline, mail: LoadedEmail, *, end: float) -> SendOutcome:
         try:
             server = await self._link.call(partial(self._opened, one=one))
-        except (Locked, ConfigError, SealBroken) as exc:  # perhaps this host has another key
+        except (Locked, ConfigError, SealBroken) as exc:  # another host may have the key
             deferred = SendOutcome(one.id, one.claim_no, Ending.DEFER, reason=str(exc))
-            return deferred._replace(wait=LATER)
+            return deferred._replace(wait=RETRY_WAIT)
         (complete,) = await self._fetch([mail])
         return await send_marked(
             complete,

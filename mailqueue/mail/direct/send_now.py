@@ -1,4 +1,4 @@
-"""Sends one mail while its caller waits, by a server the caller names and nobody keeps."""
+"""Sends one email while its caller waits, by a server that the caller names and nothing stores."""
 
 import asyncio
 import time
@@ -33,22 +33,22 @@ from mailqueue.senders.model import Identity
 from mailqueue.telemetry.log import get_logger
 
 DEADLINE_SECONDS = 20.0
-"""From the mark to the last byte that a server could accept: well inside the silence after which
-others hold the mail as of unknown fate."""
+"""Limit from the mark to the last byte that a server could accept: less than the time after which
+a rescue counts the outcome as unknown."""
 
-LATER = timedelta(minutes=1)
-"""After so long mail whose server or files cannot be had now looks again."""
+RETRY_WAIT = timedelta(minutes=1)
+"""Wait of an email whose server or files are unavailable."""
 
 log = get_logger(__name__)
 
 Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 Fetch = Callable[[LoadedEmail], Awaitable[LoadedEmail]]
-"""Gives a mail with its files."""
+"""Returns an email with its files."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentNow:
-    """What became of it: sent, failed, held (nobody knows), suppressed, or duplicate."""
+    """The result: sent, failed, held (outcome unknown), suppressed or duplicate."""
 
     id: UUID
     status: str
@@ -66,11 +66,11 @@ async def send_now(
     tracking: EmailTracking | None = None,
     deadline_s: float = DEADLINE_SECONDS,
 ) -> SentNow:
-    """Accept one mail, send it once, and return what became of it.
+    """Accept one email, send it once, and return its result.
 
-    `lend` gives a connection outside of any transaction; none is held while a server is spoken to.
-    `hidden` are texts that are taken out of all that is recorded; `fetch` gives a mail its files.
-    A call that ends early leaves a mail that is held later on: nobody knows what became of it.
+    `lend` yields a connection outside any transaction; none is held while the server is used.
+    `hidden` are texts redacted in everything recorded; `fetch` loads the files. A call that is
+    cancelled leaves an email of unknown outcome, which is held later.
 
     Raises:
         InvalidField: nothing is stored.
@@ -105,15 +105,15 @@ async def send_marked(
     end: float,
     is_tried_again: bool,
 ) -> SendOutcome:
-    """Send one marked mail, at the latest by `end` of the monotonic clock; return what to write.
+    """Send one marked email until `end` of the monotonic clock; return its outcome.
 
-    `is_tried_again`: what may be better later goes back, where else it would have failed.
+    With `is_tried_again` a temporary failure is retried; else the email fails.
     """
     try:
         attempt = _build(mail)
     except NotYet as exc:
         if is_tried_again:
-            return _unsent(mail, Ending.DEFER, str(exc))._replace(wait=LATER)
+            return _unsent(mail, Ending.DEFER, str(exc))._replace(wait=RETRY_WAIT)
         return _unsent(mail, Ending.FAILED, f"cannot compose: {exc}")
     except ValueError as exc:  # an address among them
         return _unsent(mail, Ending.FAILED, f"cannot compose: {exc}")
@@ -122,10 +122,10 @@ async def send_marked(
         return _unsent(mail, Ending.FAILED, f"{type(exc).__name__} while composing")
     verdict, took_ms = await _verdict(attempt, transport, end=end)
     done = outcome_of(attempt, verdict, took_ms)
-    if (limit := limit_of(verdict)) is not None:  # there is no account that rests
-        done = done._replace(wait=limit.retry_after or LATER)
+    if (limit := limit_of(verdict)) is not None:  # there is no account to rest
+        done = done._replace(wait=limit.retry_after or RETRY_WAIT)
     is_refusal = isinstance(verdict, Rejected) and verdict.kind is Kind.ACCOUNT
-    if not is_tried_again or is_refusal:  # nobody mends an account that is kept nowhere
+    if not is_tried_again or is_refusal:  # nothing stores this account, so nobody can correct it
         done = _once(attempt, verdict, done)
     return _without(hidden, done)
 
@@ -137,7 +137,7 @@ def _unsent(mail: LoadedEmail, ending: Ending, reason: str) -> SendOutcome:
 async def _verdict(
     attempt: SendAttempt, transport: Transport, *, end: float
 ) -> tuple[Verdict, int]:
-    """Hand it over once; past `end` it is of unknown fate if a server may have had it all."""
+    """Send once; past `end` the outcome is unknown if the server may have received everything."""
     reports: list[tuple[Verdict, int]] = []
     asked: list[bool] = []
 
@@ -170,7 +170,7 @@ async def _verdict(
 
 
 def _once(attempt: SendAttempt, verdict: Verdict, done: SendOutcome) -> SendOutcome:
-    """Return the outcome of a mail that is not tried again: what would wait has failed. Pure."""
+    """Return the outcome of an email that is not retried: a retry becomes a failure. Pure."""
     if done.ending is Ending.UNKNOWN:
         return done._replace(wait=None)
     refused = verdict.refused if isinstance(verdict, Accepted | AllRefused) else ()
@@ -234,7 +234,7 @@ def _loaded(begun: Begun, several: Sequence[Recipient]) -> LoadedEmail:
 
 
 def _without(hidden: Sequence[Secret], done: SendOutcome) -> SendOutcome:
-    """Take the caller's secrets out of what a server said."""
+    """Redact the caller's secrets in the server's replies."""
 
     def plain(text: str | None) -> str | None:
         for secret in hidden:

@@ -1,4 +1,4 @@
-"""The statements of mail that is sent while its caller waits."""
+"""The statements for emails sent while their caller waits, and with custom servers."""
 
 import os
 import socket
@@ -21,7 +21,7 @@ from mailqueue.mail.send.store.claims import read_recipients
 
 
 class Begun(NamedTuple):
-    """What accepting it gave; all from `worker_id` on is None where nothing is to be sent."""
+    """An accepted email; everything from `worker_id` on is None if nothing is to be sent."""
 
     id: UUID
     state: str  # sending, suppressed, duplicate
@@ -49,7 +49,7 @@ class Begun(NamedTuple):
 async def begin(
     conn: Conn, project: str, message: Mapping[str, Any]
 ) -> tuple[Begun, list[Recipient]]:
-    """Accept, claim and mark one mail; return it with its recipients where it has several.
+    """Accept, claim and mark one email; return it with its recipients if it has several.
 
     Raises:
         InvalidField: nothing is stored.
@@ -70,7 +70,7 @@ async def begin(
 
 
 class ClaimedInline(NamedTuple):
-    """A mail that has a server of its own; `worker_id` stands for this one mail."""
+    """A claimed email with a server of its own; `worker_id` stands for this email alone."""
 
     id: UUID
     claim_no: int
@@ -93,12 +93,12 @@ class ClaimedInline(NamedTuple):
 
     @property
     def email(self) -> ClaimedEmail:
-        """Return the mail as any claimed one."""
+        """Return the email as claimed emails are."""
         return ClaimedEmail._make(self[: len(ClaimedEmail._fields)])
 
 
 class QueuedInline(NamedTuple):
-    """What accepting it gave: queued, suppressed or duplicate."""
+    """An accepted email: queued, suppressed or duplicate."""
 
     id: UUID
     state: str
@@ -108,7 +108,7 @@ class QueuedInline(NamedTuple):
 async def queue(
     conn: Conn, project: str, message: Mapping[str, Any], *, server_id: UUID, sealed: bytes
 ) -> QueuedInline:
-    """Accept one mail that is sent later by a server of its own.
+    """Accept one email that is sent later by a server of its own.
 
     Raises:
         InvalidField: nothing is stored.
@@ -119,12 +119,12 @@ async def queue(
 
 
 async def claim(conn: Conn, limit: int) -> list[ClaimedInline]:
-    """Take some due mail that has a server of its own, each claimed and marked."""
+    """Claim and mark up to `limit` due emails that have a server of their own."""
     return await fetch.many(conn, "claim_inline", _here() | {"limit": limit}, ClaimedInline)
 
 
 async def settle(conn: Conn, worker: int, done: SendOutcome) -> bool:
-    """Record what became of it; False where a rescue had held it meanwhile."""
+    """Write the outcome; return False if a rescue held the email meanwhile."""
     each = done.recipients
     asked = {
         "worker": worker,

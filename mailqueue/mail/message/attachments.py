@@ -1,4 +1,4 @@
-"""Brings the octets of files to the mails that carry them, no more at once than memory allows."""
+"""Loads the files of emails, no more at once than memory allows."""
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -14,14 +14,14 @@ from mailqueue.telemetry.log import get_logger
 
 log = get_logger(__name__)
 
-KEPT_BYTES = 16 * 1024 * 1024
-"""Files that several mails carry are kept for the next ones."""
-GROUP_BYTES = 8 * 1024 * 1024
-"""Mails with files go in groups of so many octets, or alone."""
+MAX_CACHED_BYTES = 16 * 1024 * 1024
+"""Bytes of files cached for later emails that carry the same ones."""
+MAX_GROUP_BYTES = 8 * 1024 * 1024
+"""Bytes of files of the emails in one group; an email with more is sent alone."""
 
 
 class FileRef(NamedTuple):
-    """What a content says of one of its files; `on` is the day it was stored."""
+    """Reference to a file of a content; `on` is the day it was stored."""
 
     id: UUID
     on: date
@@ -40,7 +40,7 @@ _GONE = FileFault("it was deleted", is_lasting=True)
 async def read_stored(
     stored: Sequence[StoredFile], storage: AttachmentStorage
 ) -> dict[UUID, bytes | FileFault]:
-    """Return the octets of files, from the database or from where they lie."""
+    """Return the bytes of files, from the database or from attachment storage."""
     found: dict[UUID, bytes | FileFault] = {}
     for one in stored:
         if one.octets is not None:
@@ -51,16 +51,16 @@ async def read_stored(
 
 
 class AttachmentLoader:
-    """Fetches files right before their mails are composed."""
+    """Loads files right before their messages are built; caches the latest."""
 
-    def __init__(self, read: ReadOctets, most_bytes: int = KEPT_BYTES) -> None:
+    def __init__(self, read: ReadOctets, most_bytes: int = MAX_CACHED_BYTES) -> None:
         self._read = read
         self._most_bytes = most_bytes
         self._kept: OrderedDict[UUID, bytes] = OrderedDict()
         self._bytes = 0
 
     async def fetched(self, mails: Sequence[LoadedEmail]) -> list[LoadedEmail]:
-        """Return the mails with their files, or with what keeps them from coming."""
+        """Return the emails with their files; one whose files cannot be read has a fault."""
         try:
             return await self._fetched(mails)
         except Exception as exc:
@@ -71,7 +71,7 @@ class AttachmentLoader:
                 log.exception("files.failed", email_id=str(mail.claim.id))
                 reason = f"{type(exc).__name__} while its files were fetched"
                 return [mail._replace(fault=FileFault(reason, is_lasting=False))]
-        # One of them is at fault: by itself it is that one's alone.
+        # One of them caused the error: alone it fails alone.
         return [one for mail in mails for one in await self.fetched([mail])]
 
     async def _fetched(self, mails: Sequence[LoadedEmail]) -> list[LoadedEmail]:
@@ -100,22 +100,22 @@ class AttachmentLoader:
 
 
 def carries_files(mail: LoadedEmail) -> bool:
-    """Return whether there is anything to fetch."""
+    """Return whether the email has files."""
     return mail.content is not None and mail.content.files is not None
 
 
 def count_within_memory(mails: Sequence[LoadedEmail]) -> int:
-    """Return how many of these, from the first, may be in memory with their files; at least one."""
+    """Return how many of the emails, from the first, may be loaded at once; at least 1."""
     total = 0
     for place, mail in enumerate(mails):
         total += sum(ref.bytes for ref in refs_of(_checked(mail)))
-        if total > GROUP_BYTES and place > 0:
+        if total > MAX_GROUP_BYTES and place > 0:
             return place
     return len(mails)
 
 
 def with_files(mail: LoadedEmail, octets: Mapping[UUID, bytes | FileFault]) -> LoadedEmail:
-    """Return the mail with its files, or with what keeps one of them from coming. Pure."""
+    """Return the email with its files, or with a fault if one is missing. Pure."""
     files: list[File] = []
     for ref in refs_of(mail):
         found = octets.get(ref.id, _GONE)
@@ -130,10 +130,10 @@ def with_files(mail: LoadedEmail, octets: Mapping[UUID, bytes | FileFault]) -> L
 
 
 def refs_of(mail: LoadedEmail) -> list[FileRef]:
-    """Return what its content says of each of its files; nothing where they cannot come. Pure.
+    """Return the references to the email's files; none if it has a fault. Pure.
 
     Raises:
-        ValueError: what it says cannot be read.
+        ValueError: the references cannot be read.
     """
     if mail.content is None or mail.content.files is None or mail.fault is not None:
         return []

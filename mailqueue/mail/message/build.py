@@ -1,4 +1,4 @@
-"""Decides the bytes and the envelope of a claimed mail: who it is from, to whom, in which words."""
+"""Builds the message and the envelope of a loaded email, and signs it."""
 
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -24,26 +24,26 @@ from mailqueue.senders.model import Identity
 from mailqueue.tracking.returnpath import return_path
 from mailqueue.tracking.tokens import Seals
 
-KEPT_SKELETONS = 256
-KEPT_BYTES = 32 * 1024 * 1024
+MAX_SKELETONS = 256
+MAX_SKELETON_BYTES = 32 * 1024 * 1024
 
 
 class CannotCompose(ValueError):
-    """The mail can never become a message; the text says why."""
+    """The message can never be built; the text says why."""
 
 
 class NotYet(Exception):
-    """Something the mail needs is away for now; the text says what."""
+    """The message cannot be built now; the text says what is missing."""
 
 
 class NotSigned(Exception):
-    """The project sends signed mail only, and nobody signs for this domain yet."""
+    """The project sends signed mail only, and the domain has no key in force."""
 
 
 class SkeletonCache:
-    """Contents encoded once; the last few are kept, for mails that share one."""
+    """Encoded contents, for emails that share one; the least recently used are dropped."""
 
-    def __init__(self, most: int = KEPT_SKELETONS, most_bytes: int = KEPT_BYTES) -> None:
+    def __init__(self, most: int = MAX_SKELETONS, most_bytes: int = MAX_SKELETON_BYTES) -> None:
         self._most = most
         self._most_bytes = most_bytes
         self._kept: OrderedDict[int, Skeleton] = OrderedDict()
@@ -53,7 +53,7 @@ class SkeletonCache:
         """Return the skeleton of a content and its files.
 
         Raises:
-            ValueError: if the content cannot become a message.
+            ValueError: the content cannot become a message.
         """
         found = self._kept.get(content.id)
         if found is not None:
@@ -81,14 +81,14 @@ def build_message(
     signers: Signers | None = None,
     returns: Seals | None = None,
 ) -> SendAttempt:
-    """Compose one mail. `suppressed` recipients stay in the headers and out of the envelope.
+    """Build one message. `suppressed` recipients stay in the headers and out of the envelope.
 
-    Where the project has a domain for bounces, `returns` signs the way back.
+    If the project has a domain for bounces, `returns` signs the return path.
 
     Raises:
-        CannotCompose: if it never can be; the message names the field.
-        NotYet: one of its files is away for now.
-        NotSigned: it has to be signed, and no key of its domain is in force.
+        CannotCompose: it can never be built; the message names the field.
+        NotYet: one of its files is unavailable.
+        NotSigned: it must be signed, and no key of its domain is in force.
     """
     email, content = mail.claim, mail.content
     if mail.fault is not None:
@@ -121,7 +121,7 @@ def build_message(
         raise CannotCompose(str(exc)) from exc
     if signers is not None:
         message = _signature(message, sender.address.domain, signers, now) + message
-    bounces = _way_back(
+    bounces = _bounce_address(
         mail, identity, sender.address, [given for _, given in envelope], returns, now
     )
     needs_smtputf8 = sender.address.needs_smtputf8 or bounces.needs_smtputf8
@@ -150,7 +150,7 @@ def build_message(
     )
 
 
-def _way_back(
+def _bounce_address(
     mail: LoadedEmail,
     identity: Identity,
     sender: Address,
@@ -158,17 +158,17 @@ def _way_back(
     returns: Seals | None,
     now: datetime,
 ) -> Address:
-    """Return where bounces go: to an address of this mail alone where somebody can sign it."""
+    """Return the envelope sender: an address of this email alone if it can be signed."""
     domain = identity.bounce_domain
     if domain is None or returns is None:
         return identity.bounce_address or sender
-    place = _place(mail, envelope)
+    place = _recipient_number(mail, envelope)
     local = return_path(returns, email_id=mail.claim.id, recipient=place, now=now)
     return Address(local, domain, needs_smtputf8=False)
 
 
-def _place(mail: LoadedEmail, envelope: list[str]) -> int:
-    """Return the place of the only recipient that is left among all of the mail; 0: of several."""
+def _recipient_number(mail: LoadedEmail, envelope: list[str]) -> int:
+    """Return the number of the only recipient left among all of the email; 0 for several."""
     if len(envelope) != 1:
         return 0
     places = (n for n, one in enumerate(mail.recipients, 1) if one.address == envelope[0])
@@ -209,8 +209,8 @@ def _reply_to(content: EmailContent, identity: Identity) -> tuple[Mailbox, ...]:
 def _recipients(
     mail: LoadedEmail, suppressed: tuple[str, ...]
 ) -> tuple[list[Mailbox], list[Mailbox], list[tuple[Address, str]]]:
-    """Return To, Cc and the envelope, each envelope address beside its spelling in the database."""
-    if not mail.recipients:  # nearly all mail
+    """Return To, Cc and the envelope's addresses, each with its spelling in the database."""
+    if not mail.recipients:  # nearly all emails
         given = mail.claim.recipient_email
         only = Mailbox(mail.claim.recipient_name or "", _parsed(given))
         return [only], [], [] if given in suppressed else [(only.address, given)]
@@ -229,7 +229,7 @@ def _recipients(
 
 
 def _named(named: Mapping[str, list[str]], kind: str) -> list[Mailbox]:
-    """Return those whom a header names of the recipients of a message that is several mails."""
+    """Return the mailboxes that a header shows, for one email of a message split into several."""
     return [parse_mailbox(text) for text in named.get(kind, ())]
 
 

@@ -1,4 +1,4 @@
-"""Files of mails in folders and buckets: there before a row names them, checked when read."""
+"""Stores attachments in folders and buckets; verifies them when they are written and read."""
 
 import asyncio
 import hashlib
@@ -15,19 +15,19 @@ from mailqueue.mail.model import FileFault
 from mailqueue.ports.filestore import FileMissing, Store
 
 READ_SECONDS = 30.0
-"""A file has to be here so soon, or its mail waits: meanwhile it has a place others could use."""
-DRAFT = "attachment-"
+"""Limit for reading a file; after it the email waits. Meanwhile it holds a slot."""
+DRAFT_PREFIX = "attachment-"
 REST_SECONDS = 5.0
-"""So long a place that failed is not asked again."""
+"""Time for which a store that failed is not read."""
 _RESTORE = "restore it from a backup and requeue the mail, or send it anew"
 
 
 class FileDamaged(MailqueueError):
-    """A file in a folder or bucket is not what was written there."""
+    """A stored file differs from what was written."""
 
 
 class AttachmentStorage:
-    """The places of files: the first takes new ones, all are read."""
+    """The stores of attachments: new files go to the first, all are read."""
 
     def __init__(self, places: Sequence[Store] = (), *, over_bytes: int = 0) -> None:
         self.places = tuple(places)
@@ -35,13 +35,13 @@ class AttachmentStorage:
         self._rests_until: dict[str, float] = {}
 
     def takes(self, size: int) -> bool:
-        """Return whether a file of that many bytes lies here, and not in the database."""
+        """Return whether a file of `size` bytes is stored here rather than in the database."""
         return bool(self.places) and size >= self.over_bytes
 
     @contextmanager
     def draft(self) -> Iterator[Path]:
-        """Yield the path of a file to fill for `put`; it is gone afterwards."""
-        descriptor, name = mkstemp(prefix=DRAFT, dir=self.places[0].drafts)
+        """Yield the path of a temporary file for `put`; it is deleted afterwards."""
+        descriptor, name = mkstemp(prefix=DRAFT_PREFIX, dir=self.places[0].drafts)
         os.close(descriptor)
         path = Path(name)
         try:
@@ -50,10 +50,10 @@ class AttachmentStorage:
             path.unlink(missing_ok=True)
 
     async def put(self, project_id: UUID, source: Path, *, size: int, sha256: bytes) -> str:
-        """Keep a file and read it back; return its place. Nothing else is ever written there.
+        """Write a file and read it back; return its location, which is never written again.
 
         Raises:
-            Unavailable: it cannot be written now, or did not come back as it was.
+            Unavailable: the store cannot be written, or returned other bytes.
         """
         store = self.places[0]
         path = f"{project_id}/{sha256.hex()}-{uuid4().hex[:12]}"
@@ -65,7 +65,7 @@ class AttachmentStorage:
         return f"{store.url}/{path}"
 
     async def fetch(self, location: str, *, size: int, sha256: bytes) -> bytes | FileFault:
-        """Read a whole file, or say why it does not come."""
+        """Return the bytes of a file, or a fault that says why it cannot be read."""
         found = self.place_of(location)
         if found is None:
             says = f"{location} is in no place that MAILQUEUE_ATTACHMENT_STORE names here"
@@ -83,14 +83,14 @@ class AttachmentStorage:
             return FileFault(str(exc) or f"{store.url} is too slow", is_lasting=False)
 
     def place_of(self, location: str) -> tuple[Store, str] | None:
-        """Return the store of a place and the path in it; None where none of ours has it."""
+        """Return the store and the path of a location; None if no configured store has it."""
         for store in self.places:
             if location.startswith(f"{store.url}/"):
                 return store, location.removeprefix(f"{store.url}/")
         return None
 
     async def check(self, location: str, *, size: int, sha256: bytes) -> str | None:
-        """Read a file through and return what is wrong with it, if anything."""
+        """Verify a file; return what is wrong with it, or None."""
         found = self.place_of(location)
         if found is None:
             return "MAILQUEUE_ATTACHMENT_STORE names no place that has it"
@@ -102,12 +102,12 @@ class AttachmentStorage:
 
 
 async def _read(store: Store, path: str, *, size: int, sha256: bytes) -> bytes:
-    """Read no more than a file may have, and all of it.
+    """Return the bytes of a file after checking size and checksum.
 
     Raises:
-        FileMissing: it is not there.
-        FileDamaged: it is another.
-        Unavailable: its place is away.
+        FileMissing: it does not exist.
+        FileDamaged: it has another size or checksum.
+        Unavailable: the store cannot be read.
     """
     chunks: list[bytes] = []
     length = 0
@@ -116,7 +116,9 @@ async def _read(store: Store, path: str, *, size: int, sha256: bytes) -> bytes:
         length += len(chunk)
     octets = b"".join(chunks)
     if length != size or hashlib.sha256(octets).digest() != sha256:
-        raise FileDamaged(f"{path} in {store.url} is damaged: it has other octets than were stored")
+        raise FileDamaged(
+            f"{path} in {store.url} is damaged: its size or checksum differs from what was stored"
+        )
     return octets
 
 

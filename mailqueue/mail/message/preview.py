@@ -1,4 +1,4 @@
-"""Composes a mail for those who want to see it, as a worker would for a server."""
+"""Builds the message of a stored email for display, as a send worker would."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -29,7 +29,7 @@ Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 
 @dataclass(frozen=True, slots=True)
 class MessageSources:
-    """Where mails have what their contents only name: files, and versions of templates."""
+    """What building takes besides the row: attachment storage, templates and tracking."""
 
     storage: AttachmentStorage
     templates: Sheets
@@ -38,7 +38,7 @@ class MessageSources:
 
 @dataclass(frozen=True, slots=True)
 class StoredEmail:
-    """A mail with what composing it takes, as SQL's letter_of() gives it."""
+    """An email with what building its message takes, as SQL's letter_of() returns it."""
 
     email: LoadedEmail
     identity: Identity
@@ -47,7 +47,7 @@ class StoredEmail:
 
 
 def stored_email(document: Mapping[str, Any], project_id: UUID) -> StoredEmail:
-    """Read what SQL's letter_of() gives. Pure."""
+    """Return the email from the document of SQL's letter_of(). Pure."""
     found = document["content"]
     content = None if found is None else _content(found)
     now = datetime.now(UTC)
@@ -87,15 +87,15 @@ def _custom_data(document: Mapping[str, Any]) -> Any:
 def _instant(text: str, otherwise: datetime) -> datetime:
     try:
         return datetime.fromisoformat(text)
-    except ValueError:  # beyond Python's
+    except ValueError:  # outside Python's range
         return otherwise
 
 
 async def find_email(lend: Lend, *, project_id: UUID, email_id: UUID) -> StoredEmail:
-    """Find a mail of a project with what composing it takes.
+    """Return an email of a project with what building its message takes.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such email.
     """
     async with lend() as conn:
         found = await enqueue_store.letter_of(conn, project_id, email_id)
@@ -110,14 +110,12 @@ async def build_preview(
     shown: StoredEmail,
     given: Mapping[UUID, bytes] | None = None,
 ) -> SendAttempt:
-    """Compose a mail, with its files: those `given`, by id, and those that are kept.
-
-    It is not signed.
+    """Build the message, unsigned, with its files: those in `given`, by id, and those stored.
 
     Raises:
-        ValueError: it cannot be composed; the text says why.
-        Conflict: what it says is not here any more.
-        Unavailable: one of its files is away.
+        ValueError: it cannot be built; the text says why.
+        Conflict: its content was deleted or archived.
+        Unavailable: one of its files cannot be read now.
     """
     content = shown.email.content
     if content is None:
@@ -145,7 +143,7 @@ async def fetched(
     project_id: UUID,
     given: Mapping[UUID, bytes] | None = None,
 ) -> LoadedEmail:
-    """Return a mail of a project with its files."""
+    """Return an email of a project with its files."""
     refs = refs_of(mail)
     if not refs:
         return mail

@@ -1,4 +1,4 @@
-"""Decides what mail from a template says: its version's words with its own variables."""
+"""Renders emails from templates with their own variables."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,21 +11,19 @@ from mailqueue.mime.skeleton import Content
 from mailqueue.templates.cache import Key, Sheet, Sheets
 
 VARIABLES = "variables"
-"""Where in a mail's custom_data its variables stand."""
+"""Key of an email's custom_data that holds its variables."""
 
 
 async def templates_of(
     conn: Conn, templates: Sheets, contents: Iterable[EmailContent]
 ) -> Mapping[Key, Sheet]:
-    """Return the versions these contents are rendered from; nothing is asked where there
-    are none.
-    """
+    """Return the template versions of these contents; read nothing if there are none."""
     wanted = {key for content in contents if (key := key_of(content)) is not None}
     return await templates.fetch(conn, wanted) if wanted else {}
 
 
 def key_of(content: EmailContent | None) -> Key | None:
-    """Return the version and language a content is rendered from; None where it says all itself."""
+    """Return the version and language a content is rendered from; None if it is no template's."""
     if content is None or content.template_version_id is None:
         return None
     return content.template_version_id, content.template_language or ""
@@ -34,10 +32,10 @@ def key_of(content: EmailContent | None) -> Key | None:
 def rendered(
     mail: LoadedEmail, headers: tuple[tuple[str, str], ...], files: tuple[File, ...]
 ) -> Content:
-    """Return what one mail from a template says.
+    """Return the content of one email from a template.
 
     Raises:
-        ValueError: it cannot be rendered with its variables, or costs more than a mail may.
+        ValueError: it cannot be rendered with its variables, or rendering exceeds its limits.
     """
     if mail.template is None:
         raise ValueError("its template was deleted")

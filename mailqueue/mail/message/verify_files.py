@@ -1,4 +1,4 @@
-"""Whether files in folders and buckets are what their rows say."""
+"""Verifies that stored files match their rows."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ _SOME = 1000
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """How many files were read through, and what is wrong with some, a sentence each."""
+    """The number of files verified, and a sentence for each that failed."""
 
     files: int
     faults: tuple[str, ...]
@@ -20,10 +20,10 @@ class Checked:
 async def check_files(
     conn: Conn, storage: AttachmentStorage, *, most_bytes: int | None = None
 ) -> Checked:
-    """Read files through, in the order of their places, until so many bytes were read.
+    """Verify files in the order of their locations, until `most_bytes` were read.
 
     Raises:
-        Unavailable: a place is away.
+        Unavailable: a store cannot be read.
     """
     count, read, after = 0, 0, ""
     faults: list[str] = []

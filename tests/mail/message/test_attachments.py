@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from mailqueue.mail.message.attachments import (
-    GROUP_BYTES,
+    MAX_GROUP_BYTES,
     AttachmentLoader,
     FileRef,
     carries_files,
@@ -114,11 +114,13 @@ async def test_a_mail_whose_file_is_away_waits_and_the_others_go() -> None:
 
 async def test_mails_with_large_files_go_few_at_a_time() -> None:
     found = uuid4()
-    large = [loaded(files=[ref(found, size=GROUP_BYTES // 2)]) for _ in range(7)]
+    large = [loaded(files=[ref(found, size=MAX_GROUP_BYTES // 2)]) for _ in range(7)]
 
     assert count_within_memory([loaded(), loaded()]) == 2
     assert count_within_memory(large) == 2
-    assert count_within_memory([loaded(files=[ref(found, size=2 * GROUP_BYTES)]), loaded()]) == 1
+    assert (
+        count_within_memory([loaded(files=[ref(found, size=2 * MAX_GROUP_BYTES)]), loaded()]) == 1
+    )
 
     office, server = Office(octets={found: PDF}), Server()
     async with line_to(server, office) as line:
