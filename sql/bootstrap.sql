@@ -1,7 +1,9 @@
--- What the migration runner needs before the first migration. Run again where something is missing: two runners may do so at once.
+-- What the migration runner needs before the first migration. Run again where something is missing: two runners may do
+-- so at once.
 
 CREATE SCHEMA IF NOT EXISTS mailqueue;
-COMMENT ON SCHEMA mailqueue IS 'The email platform: queues, accounts, events. Tables by migration, the rest re-applied.';
+COMMENT ON SCHEMA mailqueue IS
+    'The email platform: queues, accounts, events. Tables by migration, the rest re-applied.';
 
 CREATE TABLE IF NOT EXISTS mailqueue.schema_migrations (
     version    integer     NOT NULL PRIMARY KEY,
@@ -22,7 +24,8 @@ COMMENT ON TABLE mailqueue.schema_objects IS
 
 CREATE TABLE IF NOT EXISTS mailqueue.leases (
     name            text        NOT NULL PRIMARY KEY,
-    token           uuid        NOT NULL UNIQUE,            -- one a holder; unique, so that a new holder waits for FOR KEY SHARE
+    -- one a holder; unique, so that a new holder waits for FOR KEY SHARE
+    token           uuid        NOT NULL UNIQUE,
     holder          text        NOT NULL,                   -- for people
     pid             integer,                                -- the server process of the session that does the work
     backend_started timestamptz,
@@ -31,4 +34,5 @@ CREATE TABLE IF NOT EXISTS mailqueue.leases (
     lease_until     timestamptz NOT NULL
 );
 COMMENT ON TABLE mailqueue.leases IS
-    'Work that one process does at a time: migrations, maintenance, erasures. A lease ends when its holder''s session does, or at lease_until.';
+    'Work that one process does at a time: migrations, maintenance, erasures. A lease ends when its holder''s session '
+    'does, or at lease_until.';

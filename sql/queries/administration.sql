@@ -2,7 +2,8 @@
 
 -- name: add_administrator :value
 -- Let somebody administer the installation by a token; only its hash is kept.
-SELECT mailqueue.add_administrator(%(name)s::text, %(hash)s::bytea, %(hint)s::text, %(expires_at)s::timestamptz, %(by)s::text);
+SELECT mailqueue.add_administrator(%(name)s::text, %(hash)s::bytea, %(hint)s::text, %(expires_at)s::timestamptz,
+                                   %(by)s::text);
 
 -- name: revoke_administrator :value
 -- Put an administrator's token out of force, at once.
@@ -35,13 +36,14 @@ FROM mailqueue.revoke_keys(%(project)s::text, %(prefix)s::text, %(hash)s::bytea,
 -- name: search_events :many
 -- What happened to mail over all projects: events and attempts, each newest first and so many at most.
 SELECT e.source, e.event_id, e.attempt_id, e.occurred_at, e.type, e.project, e.email_id, e.recipient, e.sender, e.detail
-FROM mailqueue.search_events(%(project_id)s::uuid, %(type)s::text, %(recipient)s::text, %(since)s::timestamptz, %(until)s::timestamptz,
+FROM mailqueue.search_events(%(project_id)s::uuid, %(type)s::text, %(recipient)s::text, %(since)s::timestamptz,
+                             %(until)s::timestamptz,
                              %(before_event)s::uuid, %(before_attempt)s::bigint, %(most)s::integer) AS e;
 
 -- name: list_queue_board :many
 -- Unfinished mail of each lane of all projects, most urgent first.
-SELECT q.project, q.priority, q.route, q.pending, q.due, q.assigned, q.held, q.oldest_due_at, q.blocked_reason, q.blocked_until,
-       q.is_estimate
+SELECT q.project, q.priority, q.route, q.pending, q.due, q.assigned, q.held, q.oldest_due_at, q.blocked_reason,
+       q.blocked_until, q.is_estimate
 FROM mailqueue.queue_board() AS q;
 
 -- name: count_outcome_board :many
@@ -56,7 +58,8 @@ FROM mailqueue.flow_board() AS f;
 
 -- name: list_worker_board :many
 -- Workers that run or ended within the last hour, newest first.
-SELECT w.id, w.kind, w.host, w.pid, w.version, w.status, w.started_at, w.beat_at, w.silence, w.assigned, w.is_parked, w.ended_at
+SELECT w.id, w.kind, w.host, w.pid, w.version, w.status, w.started_at, w.beat_at, w.silence, w.assigned, w.is_parked,
+       w.ended_at
 FROM mailqueue.worker_status AS w
 WHERE w.ended_at IS NULL
    OR w.ended_at > clock_timestamp() - interval '1 hour'
@@ -64,9 +67,9 @@ ORDER BY w.id DESC;
 
 -- name: list_provider_board :many
 -- Every sender account: those with something to do first.
-SELECT b.project, b.sender, b.provider, b.status, b.status_reason, b.circuit, b.circuit_since, b.next_probe_at, b.recent_failures,
-       b.recent_sent, b.failures, b.last_errors, b.last_failed_at, b.recommendation, b.daily_sent, b.daily_limit, b.headroom,
-       b.blocked_reason, b.blocked_until
+SELECT b.project, b.sender, b.provider, b.status, b.status_reason, b.circuit, b.circuit_since, b.next_probe_at,
+       b.recent_failures, b.recent_sent, b.failures, b.last_errors, b.last_failed_at, b.recommendation, b.daily_sent,
+       b.daily_limit, b.headroom, b.blocked_reason, b.blocked_until
 FROM mailqueue.provider_board() AS b;
 
 -- name: list_health_board :many

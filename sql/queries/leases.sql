@@ -21,8 +21,9 @@ WITH taken AS (
           AND (h.pid IS NULL OR EXISTS (SELECT FROM pg_catalog.pg_stat_activity AS a
                                         WHERE a.pid = h.pid AND coalesce(a.backend_start = h.backend_started, true))))
     ON CONFLICT (name) DO UPDATE
-    SET token = excluded.token, holder = excluded.holder, pid = excluded.pid, backend_started = excluded.backend_started,
-        taken_at = excluded.taken_at, renewed_at = excluded.renewed_at, lease_until = excluded.lease_until
+    SET token = excluded.token, holder = excluded.holder, pid = excluded.pid,
+        backend_started = excluded.backend_started, taken_at = excluded.taken_at, renewed_at = excluded.renewed_at,
+        lease_until = excluded.lease_until
     WHERE l.lease_until <= clock_timestamp()
        OR NOT EXISTS (SELECT FROM pg_catalog.pg_stat_activity AS a
                       WHERE a.pid = l.pid AND coalesce(a.backend_start = l.backend_started, true))

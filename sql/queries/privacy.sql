@@ -6,15 +6,15 @@ SELECT mailqueue.begin_erasure(%(project_id)s, %(spellings)s::text[], %(suppress
 
 -- name: find_erasure :maybe
 -- How far an erasure is.
-SELECT e.id, e.project_id, encode(e.address_hash, 'hex') AS address_hash, coalesce(e.spellings, '{}') AS spellings, e.stage, e.place, e.found,
-       e.requested_at, e.finished_at
+SELECT e.id, e.project_id, encode(e.address_hash, 'hex') AS address_hash, coalesce(e.spellings, '{}') AS spellings,
+       e.stage, e.place, e.found, e.requested_at, e.finished_at
 FROM mailqueue.erasures AS e
 WHERE e.id = %(id)s;
 
 -- name: find_last_erasure :maybe
 -- The last erasure of somebody in a project.
-SELECT e.id, e.project_id, encode(e.address_hash, 'hex') AS address_hash, coalesce(e.spellings, '{}') AS spellings, e.stage, e.place, e.found,
-       e.requested_at, e.finished_at
+SELECT e.id, e.project_id, encode(e.address_hash, 'hex') AS address_hash, coalesce(e.spellings, '{}') AS spellings,
+       e.stage, e.place, e.found, e.requested_at, e.finished_at
 FROM mailqueue.erasures AS e
 WHERE e.project_id = %(project_id)s AND e.address_hash = decode(%(address_hash)s, 'hex')
 ORDER BY e.id DESC
@@ -50,7 +50,8 @@ SELECT m::text FROM mailqueue.read_mentions(%(project_id)s, %(table)s, %(pattern
 
 -- name: find_projects_naming :many
 -- Projects of rows of some pages of a table that name a person; the nil id for those of none.
-SELECT coalesce(p, '00000000-0000-0000-0000-000000000000') FROM mailqueue.projects_naming(%(table)s, %(pattern)s, %(from_page)s, %(until_page)s) AS p;
+SELECT coalesce(p, '00000000-0000-0000-0000-000000000000')
+FROM mailqueue.projects_naming(%(table)s, %(pattern)s, %(from_page)s, %(until_page)s) AS p;
 
 -- name: count_mentions :value
 -- How many rows of some pages of a table name a person.
@@ -58,7 +59,8 @@ SELECT mailqueue.count_mentions(%(project_id)s, %(table)s, %(pattern)s, %(from_p
 
 -- name: find_shared_contents :many
 -- Which of these contents somebody else was sent too, by mails on some pages.
-SELECT c FROM mailqueue.shared_contents(%(project_id)s, %(table)s, %(contents)s::bigint[], %(from_page)s, %(until_page)s) AS c;
+SELECT c
+FROM mailqueue.shared_contents(%(project_id)s, %(table)s, %(contents)s::bigint[], %(from_page)s, %(until_page)s) AS c;
 
 -- name: erase_contents :many
 -- Blank what only one person was sent; where files lie that nobody has any more.

@@ -5,7 +5,8 @@
 SELECT mailqueue.start_worker(%(kind)s, %(host)s, %(pid)s, %(version)s, %(launch_id)s);
 
 -- name: beat :value
--- Say that the worker lives; false when it was declared lost and must not write any more. Its commit need not be on disk.
+-- Say that the worker lives; false when it was declared lost and must not write any more. Its commit need not be on
+-- disk.
 SELECT mailqueue.beat(%(worker)s, %(is_stopping)s)
 FROM (SELECT set_config('synchronous_commit', 'off', true)) AS s;
 

@@ -33,7 +33,8 @@ SELECT s.id, s.address, encode(s.address_hash, 'hex') AS address_hash, s.categor
        nullif(s.expires_at, 'infinity') AS expires_at, s.email_id, s.source
 FROM mailqueue.suppressions AS s
 WHERE s.project_id = %(project_id)s
-  AND s.address_hash = ANY (ARRAY(SELECT mailqueue.address_hash(%(project_id)s, a) FROM unnest(%(addresses)s::text[]) AS t(a)))
+  AND s.address_hash = ANY (ARRAY(SELECT mailqueue.address_hash(%(project_id)s, a)
+                                  FROM unnest(%(addresses)s::text[]) AS t(a)))
   AND s.expires_at > now()
 ORDER BY s.category, s.id;
 
@@ -51,14 +52,16 @@ SELECT h.address, encode(h.address_hash, 'hex') AS address_hash, h.category, h.r
        nullif(h.expires_at, 'infinity') AS expires_at, h.email_id, h.source, h.ended_at, h.ended_by, h.ended_why
 FROM mailqueue.suppression_history AS h
 WHERE h.project_id = %(project_id)s
-  AND h.address_hash = ANY (ARRAY(SELECT mailqueue.address_hash(%(project_id)s, a) FROM unnest(%(addresses)s::text[]) AS t(a))
+  AND h.address_hash = ANY (ARRAY(SELECT mailqueue.address_hash(%(project_id)s, a)
+                                  FROM unnest(%(addresses)s::text[]) AS t(a))
                             || decode(%(address_hash)s, 'hex'))
 UNION ALL
-SELECT s.address, encode(s.address_hash, 'hex'), s.category, s.reason, s.detail, s.created_at, s.expires_at, s.email_id, s.source,
-       s.expires_at, 'its time', NULL
+SELECT s.address, encode(s.address_hash, 'hex'), s.category, s.reason, s.detail, s.created_at, s.expires_at, s.email_id,
+       s.source, s.expires_at, 'its time', NULL
 FROM mailqueue.suppressions AS s
 WHERE s.project_id = %(project_id)s
-  AND s.address_hash = ANY (ARRAY(SELECT mailqueue.address_hash(%(project_id)s, a) FROM unnest(%(addresses)s::text[]) AS t(a))
+  AND s.address_hash = ANY (ARRAY(SELECT mailqueue.address_hash(%(project_id)s, a)
+                                  FROM unnest(%(addresses)s::text[]) AS t(a))
                             || decode(%(address_hash)s, 'hex'))
   AND s.expires_at <= now()
 ORDER BY ended_at DESC
@@ -87,7 +90,8 @@ ORDER BY a.n;
 -- name: remove_suppressions :value
 -- End those of an address or a hash, in a category or at all; how many there were. Refuses with 22023 naming the field.
 SELECT mailqueue.remove_suppressions(%(project_id)s,
-    ARRAY(SELECT lower(a) FROM unnest(%(addresses)s::text[]) AS t(a)), decode(%(address_hash)s, 'hex'), %(category)s, %(why)s, %(by)s);
+    ARRAY(SELECT lower(a) FROM unnest(%(addresses)s::text[]) AS t(a)), decode(%(address_hash)s, 'hex'), %(category)s,
+    %(why)s, %(by)s);
 
 -- name: find_reader :maybe
 -- The recipient of a mail and what its pages need; none once the mail has left the database.
@@ -96,7 +100,8 @@ FROM mailqueue.reader_of(%(email_id)s, %(recipient)s) AS r;
 
 -- name: list_subscriptions :many
 -- What holds for somebody in every category of the project, in marketing, in one more, and in all together (*).
-SELECT c.slug, c.name, c.description, c.translations, c.is_required, c.is_ours, coalesce(w.reason, '') AS reason, w.until
+SELECT c.slug, c.name, c.description, c.translations, c.is_required, c.is_ours, coalesce(w.reason, '') AS reason,
+       w.until
 FROM (SELECT o.slug, o.name, o.description, o.translations, o.is_required, true AS is_ours, o.place
       FROM mailqueue.subscription_categories AS o
       WHERE o.project_id = %(project_id)s AND o.removed_at IS NULL
@@ -123,7 +128,8 @@ LIMIT 1;
 -- name: change_subscriptions :many
 -- Record what somebody wants of categories; gives what changed.
 SELECT c.category, c.state
-FROM mailqueue.change_subscriptions(%(project_id)s, %(spellings)s::text[], %(choices)s::jsonb, %(source)s, %(email_id)s, %(campaign_id)s,
+FROM mailqueue.change_subscriptions(%(project_id)s, %(spellings)s::text[], %(choices)s::jsonb, %(source)s, %(email_id)s,
+    %(campaign_id)s,
     %(user_agent)s, %(by)s) AS c;
 
 -- name: list_categories :many

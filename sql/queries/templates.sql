@@ -30,8 +30,10 @@ SELECT mailqueue.archive_template(%(version_id)s, %(by)s);
 
 -- name: find_template :maybe
 -- A template by its id, or by its slug; the project's own before the platform's.
-SELECT t.id, t.project_id, t.slug, t.name, t.description, t.category, t.language, t.created_by, t.created_at, t.updated_at,
-       (SELECT v.version FROM mailqueue.template_versions AS v WHERE v.template_id = t.id AND v.status = 'published') AS published,
+SELECT t.id, t.project_id, t.slug, t.name, t.description, t.category, t.language, t.created_by, t.created_at,
+       t.updated_at,
+       (SELECT v.version FROM mailqueue.template_versions AS v
+        WHERE v.template_id = t.id AND v.status = 'published') AS published,
        (SELECT max(v.version) FROM mailqueue.template_versions AS v WHERE v.template_id = t.id) AS newest
 FROM mailqueue.templates AS t
 WHERE (t.project_id = %(project_id)s OR t.project_id IS NULL)
@@ -42,8 +44,8 @@ LIMIT 1;
 
 -- name: list_templates :many
 -- A page of a project's templates and those of the platform that it has none instead of, by slug.
-SELECT t.id, t.project_id, t.slug, t.name, t.description, t.category, t.language, t.created_by, t.created_at, t.updated_at,
-       p.version AS published,
+SELECT t.id, t.project_id, t.slug, t.name, t.description, t.category, t.language, t.created_by, t.created_at,
+       t.updated_at, p.version AS published,
        (SELECT max(v.version) FROM mailqueue.template_versions AS v WHERE v.template_id = t.id) AS newest
 FROM mailqueue.templates AS t
 LEFT JOIN mailqueue.template_versions AS p ON p.template_id = t.id AND p.status = 'published'
@@ -53,7 +55,8 @@ WHERE t.deleted_at IS NULL
           AND NOT EXISTS (SELECT FROM mailqueue.templates AS o
                           WHERE o.project_id = %(project_id)s AND o.slug = t.slug AND o.deleted_at IS NULL))
   AND (%(category)s::text IS NULL OR t.category = %(category)s)
-  AND (%(status)s::text IS NULL OR EXISTS (SELECT FROM mailqueue.template_versions AS v WHERE v.template_id = t.id AND v.status = %(status)s))
+  AND (%(status)s::text IS NULL
+       OR EXISTS (SELECT FROM mailqueue.template_versions AS v WHERE v.template_id = t.id AND v.status = %(status)s))
   AND (%(q)s::text IS NULL OR position(lower(%(q)s) IN lower(concat_ws(' ', t.slug, t.name, t.description))) > 0)
   AND (%(after)s::text IS NULL OR t.slug > %(after)s)
 ORDER BY t.slug
@@ -61,8 +64,11 @@ LIMIT %(limit)s;
 
 -- name: list_template_versions :many
 -- The versions of a template, newest first.
-SELECT v.id, v.template_id, v.version, v.status, v.variables_schema, v.is_css_inlined, v.note, v.created_by, v.created_at, v.published_at,
-       v.archived_at, ARRAY(SELECT x.language FROM mailqueue.template_texts AS x WHERE x.version_id = v.id ORDER BY x.language) AS languages
+SELECT v.id, v.template_id, v.version, v.status, v.variables_schema, v.is_css_inlined, v.note, v.created_by,
+       v.created_at, v.published_at,
+       v.archived_at,
+       ARRAY(SELECT x.language FROM mailqueue.template_texts AS x WHERE x.version_id = v.id
+             ORDER BY x.language) AS languages
 FROM mailqueue.template_versions AS v
 WHERE v.template_id = %(template_id)s
   AND (%(before)s::integer IS NULL OR v.version < %(before)s)
@@ -71,8 +77,11 @@ LIMIT %(limit)s;
 
 -- name: find_template_version :maybe
 -- One version of a template: by its number, by its id, or else the published one.
-SELECT v.id, v.template_id, v.version, v.status, v.variables_schema, v.is_css_inlined, v.note, v.created_by, v.created_at, v.published_at,
-       v.archived_at, ARRAY(SELECT x.language FROM mailqueue.template_texts AS x WHERE x.version_id = v.id ORDER BY x.language) AS languages
+SELECT v.id, v.template_id, v.version, v.status, v.variables_schema, v.is_css_inlined, v.note, v.created_by,
+       v.created_at, v.published_at,
+       v.archived_at,
+       ARRAY(SELECT x.language FROM mailqueue.template_texts AS x WHERE x.version_id = v.id
+             ORDER BY x.language) AS languages
 FROM mailqueue.template_versions AS v
 WHERE v.template_id = %(template_id)s
   AND CASE WHEN %(number)s::integer IS NOT NULL THEN v.version = %(number)s
@@ -88,7 +97,8 @@ ORDER BY x.language;
 
 -- name: read_stencil_sources :many
 -- What these versions say in these languages, as it is sent.
-SELECT x.version_id, x.language, x.subject, coalesce(x.sent_html, x.html_body) AS html, x.text_body AS text, x.parts, v.variables_schema AS schema
+SELECT x.version_id, x.language, x.subject, coalesce(x.sent_html, x.html_body) AS html, x.text_body AS text, x.parts,
+       v.variables_schema AS schema
 FROM unnest(%(versions)s::uuid[], %(languages)s::text[]) AS w(version_id, language)
 JOIN mailqueue.template_texts AS x ON x.version_id = w.version_id AND x.language = w.language
 JOIN mailqueue.template_versions AS v ON v.id = x.version_id;

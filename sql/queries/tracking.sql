@@ -37,7 +37,8 @@ FROM mailqueue.projects AS p
 WHERE p.id = ANY (%(ids)s);
 
 -- name: keep_tracked_links :run
--- Write down where links lead, before mail that names them is handed over. In order: others write the same at this moment.
+-- Write down where links lead, before mail that names them is handed over. In order: others write the same at this
+-- moment.
 INSERT INTO mailqueue.tracked_links AS t (project_id, link, url)
 SELECT l.project_id, l.link, l.url
 FROM unnest(%(projects)s::uuid[], %(links)s::bytea[], %(urls)s::text[]) AS l (project_id, link, url)

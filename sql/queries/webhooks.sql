@@ -15,9 +15,10 @@ VALUES (%(id)s, %(project_id)s, %(url)s, %(description)s, %(event_types)s, %(sea
 
 -- name: list_webhooks :many
 -- Webhooks behind one, in the order they were made; of one project, or of all.
-SELECT w.id, w.project_id, s.project, w.url, w.description, w.event_types, w.is_enabled, w.disabled_at, w.disabled_reason,
-       s.circuit, w.failures, w.failing_since, w.blocked_until,
-       CASE WHEN w.previous_until > clock_timestamp() THEN w.previous_until END AS previous_until, w.created_at, w.updated_at
+SELECT w.id, w.project_id, s.project, w.url, w.description, w.event_types, w.is_enabled, w.disabled_at,
+       w.disabled_reason, s.circuit, w.failures, w.failing_since, w.blocked_until,
+       CASE WHEN w.previous_until > clock_timestamp() THEN w.previous_until END AS previous_until, w.created_at,
+       w.updated_at
 FROM mailqueue.webhooks AS w
 JOIN mailqueue.webhook_status AS s ON s.id = w.id
 WHERE w.removed_at IS NULL
@@ -71,8 +72,8 @@ VALUES (%(project_id)s, session_user || ' (' || left(%(by)s, 200) || ')', %(acti
 
 -- name: list_webhook_deliveries :many
 -- The log of a webhook behind one of its rows, the newest first.
-SELECT d.id, d.webhook_id, d.event_id, d.type, d.status, d.attempts, d.max_attempts, d.run_at, d.last_code, d.last_error, e.email_id,
-       d.is_test, d.created_at, d.finished_at
+SELECT d.id, d.webhook_id, d.event_id, d.type, d.status, d.attempts, d.max_attempts, d.run_at, d.last_code,
+       d.last_error, e.email_id, d.is_test, d.created_at, d.finished_at
 FROM mailqueue.webhook_deliveries AS d
 LEFT JOIN mailqueue.webhook_events AS e ON e.id = d.event_id
 WHERE d.project_id = %(project_id)s
@@ -84,7 +85,8 @@ WHERE d.project_id = %(project_id)s
   AND (%(type)s::text IS NULL OR d.type = %(type)s)
   AND (%(since)s::timestamptz IS NULL OR d.created_at >= %(since)s)
   AND (%(until)s::timestamptz IS NULL OR d.created_at < %(until)s)
-  AND (%(email_id)s::uuid IS NULL OR d.event_id IN (SELECT o.id FROM mailqueue.webhook_events AS o WHERE o.email_id = %(email_id)s))
+  AND (%(email_id)s::uuid IS NULL
+       OR d.event_id IN (SELECT o.id FROM mailqueue.webhook_events AS o WHERE o.email_id = %(email_id)s))
 ORDER BY d.id DESC
 LIMIT %(limit)s;
 
@@ -101,24 +103,29 @@ ORDER BY a.tried_at;
 
 -- name: retry_webhook_deliveries :value
 -- Deliver again what ended; gives how many.
-SELECT mailqueue.retry_webhook_deliveries(%(project_id)s, %(webhook_id)s, %(ids)s::uuid[], %(statuses)s::text[], %(types)s::text[],
+SELECT mailqueue.retry_webhook_deliveries(%(project_id)s, %(webhook_id)s, %(ids)s::uuid[], %(statuses)s::text[],
+    %(types)s::text[],
     %(since)s::timestamptz, %(until)s::timestamptz, %(most)s, %(by)s);
 
 -- name: log_webhook_test :maybe
 -- Write a test down; the id of its delivery.
-SELECT mailqueue.log_webhook_test(%(project_id)s, %(webhook_id)s, %(event_id)s, %(type)s, %(payload)s::json, %(at)s, %(code)s, %(error)s,
+SELECT mailqueue.log_webhook_test(%(project_id)s, %(webhook_id)s, %(event_id)s, %(type)s, %(payload)s::json, %(at)s,
+    %(code)s, %(error)s,
     %(took_ms)s, %(headers)s, %(response)s);
 
 -- name: claim_webhook_deliveries :many
 -- Take due deliveries, fairly among projects and endpoints.
 SELECT c.id, c.claim_no, c.webhook_id, c.project_id, c.event_id, c.type, c.attempt, c.is_probe, c.revision, c.payload
-FROM mailqueue.claim_webhook_deliveries(%(by)s, %(limit)s, %(lease)s, %(first)s, %(webhooks)s::uuid[], %(room)s::integer[]) AS c;
+FROM mailqueue.claim_webhook_deliveries(%(by)s, %(limit)s, %(lease)s, %(first)s, %(webhooks)s::uuid[],
+                                        %(room)s::integer[]) AS c;
 
 -- name: settle_webhook_deliveries :many
 -- Record what became of claims; gives endpoints to leave alone and deliveries whose claim had moved on.
 SELECT s.webhook_id, s.delivery_id
-FROM mailqueue.settle_webhook_deliveries(%(ids)s::uuid[], %(claims)s::bigint[], %(endings)s::text[], %(codes)s::integer[], %(errors)s::text[],
-    %(waits)s::interval[], %(rests)s::boolean[], %(times)s::timestamptz[], %(took)s::integer[], %(headers)s::jsonb[], %(responses)s::text[]) AS s;
+FROM mailqueue.settle_webhook_deliveries(%(ids)s::uuid[], %(claims)s::bigint[], %(endings)s::text[],
+    %(codes)s::integer[], %(errors)s::text[],
+    %(waits)s::interval[], %(rests)s::boolean[], %(times)s::timestamptz[], %(took)s::integer[], %(headers)s::jsonb[],
+    %(responses)s::text[]) AS s;
 
 -- name: tidy_webhooks :value
 -- Give back what lost workers held and clear away what is gone; gives how many rows.

@@ -2,12 +2,14 @@
 
 DROP VIEW IF EXISTS mailqueue.attempts CASCADE;
 CREATE VIEW mailqueue.attempts AS
-SELECT l.email_id, l.attempt, l.sent_at, p.name AS project, a.name AS sender, l.status, l.recipient_email, l.campaign_id,
-       l.error_code, l.enhanced_code, l.reply, l.response_ms, l.worker_id, l.message_id
+SELECT l.email_id, l.attempt, l.sent_at, p.name AS project, a.name AS sender, l.status, l.recipient_email,
+       l.campaign_id, l.error_code, l.enhanced_code, l.reply, l.response_ms, l.worker_id, l.message_id
   FROM mailqueue.send_logs AS l
   JOIN mailqueue.projects AS p ON p.id = l.project_id
   LEFT JOIN mailqueue.sender_accounts AS a ON a.id = l.sender_account_id;
-COMMENT ON VIEW mailqueue.attempts IS 'Each attempt to hand a mail over: when, by which account, and what the server said. Ask by email_id, or by sent_at for a short time.';
+COMMENT ON VIEW mailqueue.attempts IS
+    'Each attempt to hand a mail over: when, by which account, and what the server said. Ask by email_id, or by '
+    'sent_at for a short time.';
 
 DROP VIEW IF EXISTS mailqueue.audit CASCADE;
 CREATE VIEW mailqueue.audit AS
@@ -15,4 +17,5 @@ SELECT e.id, e.occurred_at, p.name AS project, e.actor, e.action, e.subject, e.d
   FROM mailqueue.audit_events AS e
   LEFT JOIN mailqueue.projects AS p ON p.id = e.project_id
  WHERE ((SELECT mailqueue.sees_all()) OR e.project_id = (SELECT mailqueue.tenant()));
-COMMENT ON VIEW mailqueue.audit IS 'Who changed what, to which project (NULL: the whole installation). Newest last by id.';
+COMMENT ON VIEW mailqueue.audit IS
+    'Who changed what, to which project (NULL: the whole installation). Newest last by id.';

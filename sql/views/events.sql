@@ -5,15 +5,20 @@ DROP VIEW IF EXISTS mailqueue.deliveries CASCADE;
 CREATE VIEW mailqueue.deliveries AS
 SELECT v.project_id, v.email_id, lower(v.recipient_email) AS address,
        CASE WHEN bool_or(v.type = 'delivered') THEN 'delivered' WHEN bool_or(v.type = 'deferred') THEN 'deferred'
-            WHEN bool_or(v.type IN ('sent', 'opened', 'clicked', 'hard_bounce', 'soft_bounce', 'complaint', 'unsubscribed')) THEN 'sent' END AS delivery,
-       CASE WHEN bool_or(v.type = 'hard_bounce') THEN 'hard' WHEN bool_or(v.type = 'soft_bounce') THEN 'soft' END AS bounced,
+            WHEN bool_or(v.type IN ('sent', 'opened', 'clicked', 'hard_bounce', 'soft_bounce', 'complaint',
+                                    'unsubscribed'))
+                 THEN 'sent' END AS delivery,
+       CASE WHEN bool_or(v.type = 'hard_bounce') THEN 'hard'
+            WHEN bool_or(v.type = 'soft_bounce') THEN 'soft' END AS bounced,
        bool_or(v.type = 'complaint') AS is_complaint, bool_or(v.type = 'unsubscribed') AS is_unsubscribed,
        min(v.occurred_at) FILTER (WHERE v.type = 'delivered') AS delivered_at,
        min(v.occurred_at) FILTER (WHERE v.type IN ('hard_bounce', 'soft_bounce')) AS bounced_at,
        min(v.occurred_at) FILTER (WHERE v.type = 'complaint') AS complained_at,
        min(v.occurred_at) FILTER (WHERE v.type = 'unsubscribed') AS unsubscribed_at,
-       min(v.occurred_at) FILTER (WHERE v.type = 'opened' AND (v.data ->> 'is_machine') IS DISTINCT FROM 'true') AS opened_at,
-       min(v.occurred_at) FILTER (WHERE v.type = 'clicked' AND (v.data ->> 'is_machine') IS DISTINCT FROM 'true') AS clicked_at,
+       min(v.occurred_at) FILTER (WHERE v.type = 'opened'
+                                  AND (v.data ->> 'is_machine') IS DISTINCT FROM 'true') AS opened_at,
+       min(v.occurred_at) FILTER (WHERE v.type = 'clicked'
+                                  AND (v.data ->> 'is_machine') IS DISTINCT FROM 'true') AS clicked_at,
        count(*) FILTER (WHERE v.type = 'opened' AND (v.data ->> 'is_machine') IS DISTINCT FROM 'true') AS opens,
        count(*) FILTER (WHERE v.type = 'clicked' AND (v.data ->> 'is_machine') IS DISTINCT FROM 'true') AS clicks,
        max(v.occurred_at) AS last_event_at
@@ -21,7 +26,9 @@ SELECT v.project_id, v.email_id, lower(v.recipient_email) AS address,
  WHERE ((SELECT mailqueue.sees_all()) OR v.project_id = (SELECT mailqueue.tenant()))
  GROUP BY v.project_id, v.email_id, lower(v.recipient_email);
 COMMENT ON VIEW mailqueue.deliveries IS
-    'What became of a mail and recipient after it left: delivery (sent, deferred, delivered: the furthest it came), and beside it what is never taken back: bounced, complaint, unsubscribed. Opens and clicks of people, not of machines. Ask by email_id.';
+    'What became of a mail and recipient after it left: delivery (sent, deferred, delivered: the furthest it came), '
+    'and beside it what is never taken back: bounced, complaint, unsubscribed. Opens and clicks of people, not of '
+    'machines. Ask by email_id.';
 
 DROP VIEW IF EXISTS mailqueue.open_events CASCADE;
 CREATE VIEW mailqueue.open_events AS
@@ -31,28 +38,33 @@ SELECT v.id, p.name AS project, v.email_id, m.campaign_id, v.recipient_email, v.
        coalesce((v.data ->> 'is_machine') = 'true', false) AS is_machine, v.source
   FROM mailqueue.email_events AS v
   JOIN mailqueue.projects AS p ON p.id = v.project_id
-  LEFT JOIN LATERAL (SELECT h.campaign_id FROM mailqueue.email_history AS h WHERE h.id = v.email_id LIMIT 1) AS m ON true
+  LEFT JOIN LATERAL (SELECT h.campaign_id FROM mailqueue.email_history AS h WHERE h.id = v.email_id LIMIT 1) AS m
+       ON true
  WHERE v.type = 'opened' AND ((SELECT mailqueue.sees_all()) OR v.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.open_events IS
-    'Each time a mail was opened, with the network (never the whole address) and the program; is_machine: by a proxy or scanner, not by a person. Ask by email_id, or by opened_at for a short time.';
+    'Each time a mail was opened, with the network (never the whole address) and the program; is_machine: by a proxy '
+    'or scanner, not by a person. Ask by email_id, or by opened_at for a short time.';
 
 DROP VIEW IF EXISTS mailqueue.click_events CASCADE;
 CREATE VIEW mailqueue.click_events AS
-SELECT v.id, p.name AS project, v.email_id, m.campaign_id, v.recipient_email, v.data ->> 'url' AS link_url, v.occurred_at AS clicked_at,
-       mailqueue.address_said(v.data ->> 'ip') AS ip_address, v.data ->> 'user_agent' AS user_agent,
-       v.data ->> 'country' AS country, v.data ->> 'city' AS city,
+SELECT v.id, p.name AS project, v.email_id, m.campaign_id, v.recipient_email, v.data ->> 'url' AS link_url,
+       v.occurred_at AS clicked_at, mailqueue.address_said(v.data ->> 'ip') AS ip_address,
+       v.data ->> 'user_agent' AS user_agent, v.data ->> 'country' AS country, v.data ->> 'city' AS city,
        coalesce((v.data ->> 'is_machine') = 'true', false) AS is_machine, v.source
   FROM mailqueue.email_events AS v
   JOIN mailqueue.projects AS p ON p.id = v.project_id
-  LEFT JOIN LATERAL (SELECT h.campaign_id FROM mailqueue.email_history AS h WHERE h.id = v.email_id LIMIT 1) AS m ON true
+  LEFT JOIN LATERAL (SELECT h.campaign_id FROM mailqueue.email_history AS h WHERE h.id = v.email_id LIMIT 1) AS m
+       ON true
  WHERE v.type = 'clicked' AND ((SELECT mailqueue.sees_all()) OR v.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.click_events IS
-    'Each time a link of a mail was followed, with the network (never the whole address) and the program; is_machine: by a scanner, not by a person. Ask by email_id, or by clicked_at for a short time.';
+    'Each time a link of a mail was followed, with the network (never the whole address) and the program; is_machine: '
+    'by a scanner, not by a person. Ask by email_id, or by clicked_at for a short time.';
 
 DROP VIEW IF EXISTS mailqueue.sender_rates CASCADE;
 CREATE VIEW mailqueue.sender_rates AS
-SELECT p.name AS project, a.id AS sender_account_id, a.name AS sender, a.status, r.since, r.sent, r.hard_bounces, r.soft_bounces, r.about_us, r.complaints,
-       r.bounce_rate, r.complaint_rate, a.bounce_warn, a.bounce_pause, a.complaint_warn, a.complaint_pause, j.state, j.words AS found
+SELECT p.name AS project, a.id AS sender_account_id, a.name AS sender, a.status, r.since, r.sent, r.hard_bounces,
+       r.soft_bounces, r.about_us, r.complaints, r.bounce_rate, r.complaint_rate, a.bounce_warn, a.bounce_pause,
+       a.complaint_warn, a.complaint_pause, j.state, j.words AS found
   FROM mailqueue.sender_accounts AS a
   JOIN mailqueue.projects AS p ON p.id = a.project_id
  CROSS JOIN LATERAL mailqueue.rates_of_sender(a.id) AS r
@@ -60,4 +72,5 @@ SELECT p.name AS project, a.id AS sender_account_id, a.name AS sender, a.status,
                                          r.sent, r.hard_bounces, r.complaints, r.bounce_rate, r.complaint_rate) AS j
  WHERE ((SELECT mailqueue.sees_all()) OR a.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.sender_rates IS
-    'What each sender account sent within the last days, how much of it bounced for good or was complained about (in percent), and the thresholds that warn and pause; about_us: bounces that blame our standing.';
+    'What each sender account sent within the last days, how much of it bounced for good or was complained about (in '
+    'percent), and the thresholds that warn and pause; about_us: bounces that blame our standing.';

@@ -11,4 +11,5 @@ SELECT h.name, h.state, h.found, h.fix
         UNION ALL SELECT * FROM mailqueue.health_of_tracking()
         UNION ALL SELECT * FROM mailqueue.health_of_server()) AS h;
 COMMENT ON VIEW mailqueue.health IS
-    'One row a check: its name, its state (ok, warning, alarm), what was found, and the fix where one is needed. Takes milliseconds, however much mail there is. Thresholds: system_settings.';
+    'One row a check: its name, its state (ok, warning, alarm), what was found, and the fix where one is needed. Takes '
+    'milliseconds, however much mail there is. Thresholds: system_settings.';

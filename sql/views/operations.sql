@@ -2,8 +2,10 @@
 
 DROP VIEW IF EXISTS mailqueue.paused CASCADE;
 CREATE VIEW mailqueue.paused AS
-SELECT p.name AS project, 'project' AS kind, p.name, p.status_reason AS reason, p.status_until AS until, NULL::text AS actor, NULL::timestamptz AS since
-  FROM mailqueue.projects AS p WHERE p.status = 'paused' AND (p.status_until IS NULL OR p.status_until > clock_timestamp())
+SELECT p.name AS project, 'project' AS kind, p.name, p.status_reason AS reason, p.status_until AS until,
+       NULL::text AS actor, NULL::timestamptz AS since
+  FROM mailqueue.projects AS p
+ WHERE p.status = 'paused' AND (p.status_until IS NULL OR p.status_until > clock_timestamp())
 UNION ALL
 SELECT p.name, 'sender', a.name, a.status_reason, a.status_until, NULL, NULL
   FROM mailqueue.sender_accounts AS a JOIN mailqueue.projects AS p ON p.id = a.project_id
@@ -12,12 +14,14 @@ UNION ALL
 SELECT p.name, z.kind, z.value, z.reason, nullif(z.until, 'infinity'), z.actor, z.created_at
   FROM mailqueue.pauses AS z JOIN mailqueue.projects AS p ON p.id = z.project_id WHERE z.until > clock_timestamp();
 COMMENT ON VIEW mailqueue.paused IS
-    'Projects, sender accounts, campaigns and recipient domains that are paused now, with the reason and the end (NULL: until somebody resumes it).';
+    'Projects, sender accounts, campaigns and recipient domains that are paused now, with the reason and the end '
+    '(NULL: until somebody resumes it).';
 
 DROP VIEW IF EXISTS mailqueue.queue_blocked CASCADE;
 CREATE VIEW mailqueue.queue_blocked AS
 WITH workers AS MATERIALIZED (
-    SELECT EXISTS (SELECT FROM mailqueue.workers AS w WHERE w.kind = 'send' AND w.stopped_at IS NULL AND w.lost_at IS NULL
+    SELECT EXISTS (SELECT FROM mailqueue.workers AS w
+                    WHERE w.kind = 'send' AND w.stopped_at IS NULL AND w.lost_at IS NULL
                     AND w.beat_at > clock_timestamp() - interval '30 s') AS are_there
 ), brake AS MATERIALIZED (
     SELECT max(h.until) AS until FROM mailqueue.headroom_now(0) AS h WHERE h.why IS NOT NULL
@@ -30,20 +34,28 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
                 WHEN 'rate' THEN 'it is sent as fast as the rate allows'
                 WHEN 'brake' THEN 'all mail is sent as fast as MAILQUEUE_MAX_SEND_RATE allows'
                 WHEN 'domain_rate' THEN format('mail to %s is sent as fast as its rate allows', l.pause_value)
-                WHEN 'paused' THEN 'the project or its sender account is paused' || coalesce(': ' || coalesce(p.status_reason, s.status_reason), '')
-                WHEN 'suspended' THEN 'the project or its sender account is suspended' || coalesce(': ' || coalesce(p.status_reason, s.status_reason), '')
+                WHEN 'paused'
+                     THEN 'the project or its sender account is paused'
+                     || coalesce(': ' || coalesce(p.status_reason, s.status_reason), '')
+                WHEN 'suspended'
+                     THEN 'the project or its sender account is suspended'
+                     || coalesce(': ' || coalesce(p.status_reason, s.status_reason), '')
                 WHEN 'unreachable' THEN 'the mail server cannot be reached, or asks us to wait'
                 WHEN 'limited' THEN 'the provider limits the sender account'
                 WHEN 'circuit' THEN 'too many mails failed for reasons of the sender account: its circuit is open'
                 WHEN 'half_open' THEN 'one mail tries whether the sender account works again'
                 WHEN 'locked' THEN 'the project''s secrets are locked by its own key'
-                WHEN 'set_aside' THEN format('%s %s is paused%s', l.pause_kind, l.pause_value, ': ' || z.reason) END END AS reason,
+                WHEN 'set_aside'
+                     THEN format('%s %s is paused%s', l.pause_kind, l.pause_value, ': ' || z.reason) END END AS reason,
        CASE WHEN l.blocked_reason IS NULL THEN brake.until
-            WHEN l.blocked_reason NOT IN ('empty', 'not_due', 'recheck') THEN nullif(l.blocked_until, 'infinity') END AS until,
+            WHEN l.blocked_reason NOT IN ('empty', 'not_due', 'recheck')
+                 THEN nullif(l.blocked_until, 'infinity') END AS until,
        d.due, d.oldest_due_at, l.id AS lane_id
   FROM workers CROSS JOIN brake
   JOIN mailqueue.lanes AS l
-    ON l.blocked_reason IN ('no_sender', 'daily_limit', 'rate', 'domain_rate', 'paused', 'suspended', 'unreachable', 'circuit', 'limited', 'half_open', 'set_aside', 'locked') OR NOT workers.are_there
+    ON l.blocked_reason IN ('no_sender', 'daily_limit', 'rate', 'domain_rate', 'paused', 'suspended', 'unreachable',
+                            'circuit', 'limited', 'half_open', 'set_aside', 'locked')
+       OR NOT workers.are_there
     OR (l.blocked_reason IS NULL AND brake.until IS NOT NULL)
   JOIN mailqueue.projects AS p ON p.id = l.project_id
   LEFT JOIN mailqueue.pauses AS z ON z.project_id = l.project_id AND z.kind = l.pause_kind AND z.value = l.pause_value
@@ -56,14 +68,18 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
                ORDER BY q.run_at LIMIT 100000) AS o) AS d
  WHERE d.due > 0;
 COMMENT ON VIEW mailqueue.queue_blocked IS
-    'Lanes with due mail that may not go: why in words, until when (NULL: until somebody acts), how much (counted up to 100,000 a lane) and since when.';
+    'Lanes with due mail that may not go: why in words, until when (NULL: until somebody acts), how much (counted up '
+    'to 100,000 a lane) and since when.';
 
 DROP VIEW IF EXISTS mailqueue.throughput CASCADE;
 CREATE VIEW mailqueue.throughput AS
-SELECT t.minute, p.name AS project, a.name AS sender, t.sent, t.deferred, t.bounced, t.failed, t.unknown, t.p50_ms, t.p95_ms
+SELECT t.minute, p.name AS project, a.name AS sender, t.sent, t.deferred, t.bounced, t.failed, t.unknown, t.p50_ms,
+       t.p95_ms
   FROM (SELECT date_trunc('minute', l.sent_at) AS minute, l.project_id, l.sender_account_id,
-               count(*) FILTER (WHERE l.status = 'sent') AS sent, count(*) FILTER (WHERE l.status = 'deferred') AS deferred,
-               count(*) FILTER (WHERE l.status = 'bounced') AS bounced, count(*) FILTER (WHERE l.status IN ('failed', 'rejected')) AS failed,
+               count(*) FILTER (WHERE l.status = 'sent') AS sent,
+    count(*) FILTER (WHERE l.status = 'deferred') AS deferred,
+               count(*) FILTER (WHERE l.status = 'bounced') AS bounced,
+    count(*) FILTER (WHERE l.status IN ('failed', 'rejected')) AS failed,
                count(*) FILTER (WHERE l.status = 'unknown') AS unknown,
                percentile_disc(0.5) WITHIN GROUP (ORDER BY l.response_ms) AS p50_ms,
                percentile_disc(0.95) WITHIN GROUP (ORDER BY l.response_ms) AS p95_ms
@@ -72,4 +88,5 @@ SELECT t.minute, p.name AS project, a.name AS sender, t.sent, t.deferred, t.boun
   JOIN mailqueue.projects AS p ON p.id = t.project_id
   LEFT JOIN mailqueue.sender_accounts AS a ON a.id = t.sender_account_id;
 COMMENT ON VIEW mailqueue.throughput IS
-    'Attempts of the last hour, this minute included, by minute, project and sender account: how each ended, and the median and 95th percentile of the server''s answers in milliseconds.';
+    'Attempts of the last hour, this minute included, by minute, project and sender account: how each ended, and the '
+    'median and 95th percentile of the server''s answers in milliseconds.';

@@ -22,7 +22,9 @@ SELECT p.name AS project, l.priority, coalesce(nullif(coalesce(l.home_route, l.r
   LEFT JOIN LATERAL mailqueue.headroom_now(0) AS b ON true
  WHERE ((SELECT mailqueue.sees_all()) OR l.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.queue_depth IS
-    'Unfinished mail of each lane, and what holds it up; kept_apart names the paused campaign or domain, the domain with a rate, or the account that refused it for now, whose mail it keeps. Counts every queued row: with millions of them it takes a second.';
+    'Unfinished mail of each lane, and what holds it up; kept_apart names the paused campaign or domain, the domain '
+    'with a rate, or the account that refused it for now, whose mail it keeps. Counts every queued row: with millions '
+    'of them it takes a second.';
 
 DROP VIEW IF EXISTS mailqueue.sender_headroom CASCADE;
 CREATE VIEW mailqueue.sender_headroom AS
@@ -41,10 +43,12 @@ SELECT p.name AS project, a.id AS sender_account_id, a.name AS sender, a.provide
   JOIN mailqueue.projects AS p ON p.id = a.project_id
   JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
   CROSS JOIN LATERAL mailqueue.headroom_now(m.id) AS r
-  CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC LIMIT 1) AS n
+  CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC
+                       LIMIT 1) AS n
  WHERE ((SELECT mailqueue.sees_all()) OR a.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.sender_headroom IS
-    'What each sender account sent today and may still send; daily_limit is the one of today, in warm-up that of its stage. Days are the account''s own; the counters roll over by themselves.';
+    'What each sender account sent today and may still send; daily_limit is the one of today, in warm-up that of its '
+    'stage. Days are the account''s own; the counters roll over by themselves.';
 
 DROP VIEW IF EXISTS mailqueue.rates CASCADE;
 CREATE VIEW mailqueue.rates AS
@@ -54,7 +58,8 @@ SELECT coalesce(m.domain, 'all mail') AS holds_for, m.rate_per_second, m.burst, 
   CROSS JOIN LATERAL mailqueue.headroom_now(m.id) AS r
  WHERE m.project_id IS NULL AND m.rate_per_second IS NOT NULL;
 COMMENT ON VIEW mailqueue.rates IS
-    'Rates that hold for all projects together: of the whole installation (all mail) and of recipient domains; used_up_until is NULL where there is room.';
+    'Rates that hold for all projects together: of the whole installation (all mail) and of recipient domains; '
+    'used_up_until is NULL where there is room.';
 
 DROP VIEW IF EXISTS mailqueue.sender_account_days CASCADE;
 CREATE VIEW mailqueue.sender_account_days AS
@@ -83,8 +88,11 @@ COMMENT ON VIEW mailqueue.worker_status IS 'Worker processes, what they hold and
 
 DROP VIEW IF EXISTS mailqueue.held CASCADE;
 CREATE VIEW mailqueue.held AS
-SELECT e.id, e.project, e.recipient_email, e.subject, e.last_error AS reason, e.created_at, e.attempts, e.sender, e.category, e.campaign_id,
-       coalesce((SELECT max(v.occurred_at) FROM mailqueue.email_events AS v WHERE v.email_id = e.id AND v.type = 'held'), e.created_at) AS held_at,
+SELECT e.id, e.project, e.recipient_email, e.subject, e.last_error AS reason, e.created_at, e.attempts, e.sender,
+       e.category, e.campaign_id,
+       coalesce((SELECT max(v.occurred_at) FROM mailqueue.email_events AS v
+                  WHERE v.email_id = e.id AND v.type = 'held'),
+    e.created_at) AS held_at,
        CASE WHEN e.last_error LIKE 'outcome\_unknown%' OR e.last_error LIKE 'restored: %'
             THEN 'mailqueue resolve, once you know whether it was sent; what comes back about it decides by itself'
             ELSE 'mailqueue email release, or mailqueue email cancel' END AS fix

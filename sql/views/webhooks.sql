@@ -3,14 +3,18 @@
 DROP VIEW IF EXISTS mailqueue.webhook_status CASCADE;
 CREATE VIEW mailqueue.webhook_status AS
 SELECT w.id, p.name AS project, w.url, w.event_types, w.is_enabled, w.disabled_reason, w.disabled_at,
-       CASE WHEN NOT w.is_enabled THEN 'disabled' WHEN w.circuit_opened_at IS NOT NULL AND w.blocked_until > clock_timestamp() THEN 'open'
-            WHEN w.circuit_opened_at IS NOT NULL THEN 'half_open' WHEN w.blocked_until > clock_timestamp() THEN 'resting' ELSE 'closed' END AS circuit,
+       CASE WHEN NOT w.is_enabled THEN 'disabled'
+            WHEN w.circuit_opened_at IS NOT NULL AND w.blocked_until > clock_timestamp() THEN 'open'
+            WHEN w.circuit_opened_at IS NOT NULL THEN 'half_open'
+            WHEN w.blocked_until > clock_timestamp() THEN 'resting' ELSE 'closed' END AS circuit,
        w.failures, w.failing_since, w.blocked_until, n.oldest_due_at, n.waiting
   FROM mailqueue.webhooks AS w
   JOIN mailqueue.projects AS p ON p.id = w.project_id
  CROSS JOIN LATERAL (SELECT count(*) AS waiting, min(d.run_at) AS oldest_due_at
-                       FROM (SELECT o.run_at FROM mailqueue.webhook_deliveries AS o WHERE o.webhook_id = w.id AND o.status = 'pending'
+                       FROM (SELECT o.run_at FROM mailqueue.webhook_deliveries AS o
+                              WHERE o.webhook_id = w.id AND o.status = 'pending'
                               ORDER BY o.run_at, o.id LIMIT 10000) AS d) AS n
  WHERE w.removed_at IS NULL AND ((SELECT mailqueue.sees_all()) OR w.project_id = (SELECT mailqueue.tenant()));
 COMMENT ON VIEW mailqueue.webhook_status IS
-    'Webhooks: whether they are told, how their circuit stands (closed: all is well; open: left alone; half_open: one delivery finds out; resting: it asked for a pause), and how many deliveries wait (10,000: or more).';
+    'Webhooks: whether they are told, how their circuit stands (closed: all is well; open: left alone; half_open: one '
+    'delivery finds out; resting: it asked for a pause), and how many deliveries wait (10,000: or more).';

@@ -17,36 +17,52 @@ BEGIN
         PERFORM mailqueue.check_tenant(h.project_id);
         RETURN CASE h.status
             WHEN 'sent' THEN format('sent at %s%s', mailqueue.shown(h.finished_at), ', ' || h.reason)
-            ELSE format('%s at %s: %s', h.status, mailqueue.shown(h.finished_at), coalesce(h.reason, 'no reason recorded')) END
-            || coalesce('; ' || CASE h.status WHEN 'suppressed' THEN mailqueue.suppression_words(h.project_id, h.recipient_email, h.reason)
-                                              ELSE mailqueue.came_back(h.id) END, '');
+            ELSE format('%s at %s: %s', h.status, mailqueue.shown(h.finished_at),
+                        coalesce(h.reason, 'no reason recorded')) END
+            || coalesce('; '
+                        || CASE h.status
+                                WHEN 'suppressed'
+                                     THEN mailqueue.suppression_words(h.project_id, h.recipient_email, h.reason)
+                                ELSE mailqueue.came_back(h.id) END, '');
     END IF;
     SELECT * INTO q FROM mailqueue.email_queue AS e WHERE e.id = why.email_id;
     IF NOT FOUND THEN
         RETURN 'there is no such email' || CASE WHEN EXISTS (
             SELECT FROM mailqueue.archives AS a WHERE a.kind = 'email_history' AND a.state = 'archived')
-            THEN format(' here; old ones are in the archive: mailqueue archive read --kind email_history --having %s', why.email_id) ELSE '' END;
+            THEN format(' here; old ones are in the archive: mailqueue archive read --kind email_history --having %s',
+                        why.email_id)
+                                                ELSE '' END;
     END IF;
     PERFORM mailqueue.check_tenant(q.project_id);
     IF q.status = 'held' THEN
         RETURN format('held until a person decides: %s', coalesce(q.last_error, 'no reason recorded'));
     ELSIF q.status = 'assigned' THEN
-        SELECT w.*, clock_timestamp() - w.beat_at > interval '30 s' AS is_silent INTO s FROM mailqueue.workers AS w WHERE w.id = q.worker_id;
-        RETURN CASE WHEN s.is_silent THEN format('worker %s has it and is silent since %s: it goes back when the worker is rescued', q.worker_id, mailqueue.shown(s.beat_at))
+        SELECT w.*, clock_timestamp() - w.beat_at > interval '30 s' AS is_silent INTO s FROM mailqueue.workers AS w
+         WHERE w.id = q.worker_id;
+        RETURN CASE WHEN s.is_silent
+                         THEN format('worker %s has it and is silent since %s: it goes back when the worker is rescued',
+                                     q.worker_id, mailqueue.shown(s.beat_at))
                     ELSE format('being sent by worker %s since %s', q.worker_id, mailqueue.shown(q.assigned_at)) END;
     ELSIF EXISTS (SELECT FROM mailqueue.inline_servers AS x WHERE x.email_id = q.id) THEN
-        RETURN (SELECT CASE WHEN x.look_at > clock_timestamp() THEN format('waits until %s for the server it was given', mailqueue.shown(x.look_at))
-                            ELSE 'due, and waits for a worker to send it by the server it was given' END || coalesce(': ' || q.last_error, '')
+        RETURN (SELECT CASE WHEN x.look_at > clock_timestamp()
+                                 THEN format('waits until %s for the server it was given', mailqueue.shown(x.look_at))
+                            ELSE 'due, and waits for a worker to send it by the server it was given' END
+                       || coalesce(': ' || q.last_error, '')
                   FROM mailqueue.inline_servers AS x WHERE x.email_id = q.id);
     END IF;
     IF q.unknowns > 0 THEN
         v_kept := (SELECT format('handed over to sender account %s without an answer%s; ', a.name,
                           CASE WHEN p.resend_elsewhere THEN '' ELSE ', it stays with it' END)
-                     FROM mailqueue.sender_accounts AS a JOIN mailqueue.projects AS p ON p.id = a.project_id WHERE a.id = q.assigned_to);
+                     FROM mailqueue.sender_accounts AS a JOIN mailqueue.projects AS p ON p.id = a.project_id
+                    WHERE a.id = q.assigned_to);
         v_kept := coalesce(v_kept, '');
     END IF;
     IF q.run_at > clock_timestamp() THEN
-        RETURN v_kept || CASE WHEN q.attempts > 0 THEN format('tried %s, next attempt at %s: %s', CASE q.attempts WHEN 1 THEN 'once' ELSE q.attempts || ' times' END, mailqueue.shown(q.run_at), q.last_error)
+        RETURN v_kept
+            || CASE WHEN q.attempts > 0
+                         THEN format('tried %s, next attempt at %s: %s',
+                                     CASE q.attempts WHEN 1 THEN 'once' ELSE q.attempts || ' times' END,
+                                     mailqueue.shown(q.run_at), q.last_error)
                     ELSE format('not due before %s', mailqueue.shown(q.run_at)) END;
     END IF;
     SELECT * INTO r FROM mailqueue.pause_of(q.id);
@@ -55,43 +71,61 @@ BEGIN
     END IF;
     SELECT * INTO r FROM mailqueue.headroom('{0}', clock_timestamp()) AS x;
     IF r.why IS NOT NULL THEN
-        RETURN format('the whole installation waits until %s: %s', mailqueue.shown(r.until), mailqueue.limit_words(r.why, r.daily_limit));
+        RETURN format('the whole installation waits until %s: %s', mailqueue.shown(r.until),
+                      mailqueue.limit_words(r.why, r.daily_limit));
     END IF;
     SELECT * INTO l FROM mailqueue.lanes AS x WHERE x.id = q.lane_id;
     SELECT * INTO r FROM mailqueue.headroom(ARRAY[l.domain_limit], clock_timestamp()) AS x;
     IF r.why IS NOT NULL THEN
-        RETURN format('mail to %s waits until %s: %s', l.pause_value, mailqueue.shown(r.until), mailqueue.limit_words(r.why, r.daily_limit));
+        RETURN format('mail to %s waits until %s: %s', l.pause_value, mailqueue.shown(r.until),
+                      mailqueue.limit_words(r.why, r.daily_limit));
     END IF;
     IF cardinality(l.account_limits) = 0 THEN
         RETURN 'the project has no sender account: add one with mailqueue sender add';
     END IF;
     SELECT * INTO r FROM mailqueue.headroom(ARRAY[l.project_limit], clock_timestamp()) AS x;
     IF r.why IS NOT NULL THEN
-        RETURN format('the project waits until %s: %s%s', mailqueue.shown(r.until), mailqueue.limit_words(r.why, r.daily_limit),
-            (SELECT ': ' || p.status_reason FROM mailqueue.projects AS p WHERE p.id = q.project_id AND p.status = r.why));
+        RETURN format('the project waits until %s: %s%s', mailqueue.shown(r.until),
+            mailqueue.limit_words(r.why, r.daily_limit),
+            (SELECT ': ' || p.status_reason FROM mailqueue.projects AS p
+              WHERE p.id = q.project_id AND p.status = r.why));
     END IF;
     -- Every candidate must stand in the way; the first to open again is named.
     IF NOT EXISTS (SELECT FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x WHERE x.why IS NULL) THEN
-        SELECT x.*, a.name, CASE WHEN a.status = x.why THEN ': ' || a.status_reason WHEN x.why IN ('unreachable', 'limited') THEN (
-                   SELECT ': ' || f.detail FROM mailqueue.sender_failures AS f WHERE f.sender_account_id = a.id ORDER BY f.id DESC LIMIT 1) END AS told INTO r FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x
+        SELECT x.*, a.name,
+               CASE WHEN a.status = x.why THEN ': ' || a.status_reason WHEN x.why IN ('unreachable', 'limited') THEN (
+                   SELECT ': ' || f.detail FROM mailqueue.sender_failures AS f WHERE f.sender_account_id = a.id
+                    ORDER BY f.id DESC LIMIT 1) END AS told
+          INTO r FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x
           JOIN mailqueue.sender_accounts AS a ON a.id = x.sender_account_id ORDER BY x.until, a.priority LIMIT 1;
-        RETURN v_kept || coalesce((SELECT format('by the routing rule at position %s ', x.position) FROM mailqueue.routing_rules AS x WHERE x.id = l.rule_id), '')
-            || format('sender account %s waits until %s: %s%s', r.name, mailqueue.shown(r.until), mailqueue.limit_words(r.why, r.daily_limit), r.told);
-    ELSIF q.recipients > (SELECT max(least(x.headroom, x.batch_size)) FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x) THEN
+        RETURN v_kept
+            || coalesce((SELECT format('by the routing rule at position %s ', x.position)
+                           FROM mailqueue.routing_rules AS x WHERE x.id = l.rule_id),
+                        '')
+            || format('sender account %s waits until %s: %s%s', r.name, mailqueue.shown(r.until),
+                      mailqueue.limit_words(r.why, r.daily_limit), r.told);
+    ELSIF q.recipients > (SELECT max(least(x.headroom, x.batch_size))
+                            FROM mailqueue.headroom(l.account_limits, clock_timestamp()) AS x) THEN
         RETURN format('it has %s recipients, more than any of its sender accounts may send to now', q.recipients);
-    ELSIF NOT EXISTS (SELECT FROM mailqueue.workers AS w WHERE w.kind = 'send' AND w.stopped_at IS NULL AND w.lost_at IS NULL
+    ELSIF NOT EXISTS (SELECT FROM mailqueue.workers AS w
+                       WHERE w.kind = 'send' AND w.stopped_at IS NULL AND w.lost_at IS NULL
                        AND w.beat_at > clock_timestamp() - interval '30 s') THEN
         RETURN 'no worker is running: start one with mailqueue worker send';
     END IF;
-    RETURN v_kept || format('due since %s and waiting for its turn behind %s mails of its lane', mailqueue.shown(q.run_at),
-        (SELECT count(*) FROM (SELECT FROM mailqueue.email_queue AS o WHERE o.lane_id = q.lane_id AND o.status = 'pending'
-                                AND (o.run_at, o.id) < (q.run_at, q.id) LIMIT 100000) AS ahead));
+    RETURN v_kept
+        || format('due since %s and waiting for its turn behind %s mails of its lane', mailqueue.shown(q.run_at),
+        (SELECT count(*)
+           FROM (SELECT FROM mailqueue.email_queue AS o WHERE o.lane_id = q.lane_id AND o.status = 'pending'
+                  AND (o.run_at, o.id) < (q.run_at, q.id) LIMIT 100000) AS ahead));
 END $$;
 COMMENT ON FUNCTION mailqueue.why(uuid) IS 'The first reason a mail has not been sent, in words; or what became of it.';
 
 CREATE OR REPLACE FUNCTION mailqueue.shown(p_at timestamptz) RETURNS text
 LANGUAGE sql STABLE
-AS $$ SELECT CASE WHEN p_at = 'infinity' THEN 'somebody changes it' ELSE to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"') END $$;
+AS $$
+    SELECT CASE WHEN p_at = 'infinity' THEN 'somebody changes it'
+                ELSE to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"') END
+$$;
 COMMENT ON FUNCTION mailqueue.shown(timestamptz) IS 'An instant as people read it.';
 
 CREATE OR REPLACE FUNCTION mailqueue.limit_words(p_why text, p_limit integer) RETURNS text
@@ -107,12 +141,15 @@ AS $$
         WHEN 'locked' THEN 'its secrets are locked by its own key: mailqueue vault byok unlock'
         WHEN 'unreachable' THEN 'its server cannot be reached, or asks us to wait'
         WHEN 'limited' THEN 'its provider limits it'
-        WHEN 'circuit' THEN 'its circuit is open, as too many mails failed for reasons of its own, or were refused alike: mailqueue sender health'
+        WHEN 'circuit'
+             THEN 'its circuit is open, as too many mails failed for reasons of its own, or were refused alike: '
+                  'mailqueue sender health'
         WHEN 'half_open' THEN 'its circuit is half open, and one mail tries whether it works again' END
 $$;
 COMMENT ON FUNCTION mailqueue.limit_words(text, integer) IS 'A limit''s reason as people read it.';
 
--- accepted must equal what is finished, queued and held, for each project and day; difference is 0 or something was lost.
+-- accepted must equal what is finished, queued and held, for each project and day; difference is 0 or something was
+-- lost.
 DROP VIEW IF EXISTS mailqueue.books CASCADE;
 CREATE VIEW mailqueue.books AS
 WITH accepted AS (
@@ -124,25 +161,33 @@ WITH accepted AS (
      GROUP BY a.project_id, a.day
 ), found AS (
     SELECT f.project_id, f.day,
-           sum(f.emails) FILTER (WHERE f.status = 'sent')::bigint AS sent, sum(f.emails) FILTER (WHERE f.status = 'failed')::bigint AS failed,
-           sum(f.emails) FILTER (WHERE f.status = 'suppressed')::bigint AS suppressed, sum(f.emails) FILTER (WHERE f.status = 'expired')::bigint AS expired,
+           sum(f.emails) FILTER (WHERE f.status = 'sent')::bigint AS sent,
+    sum(f.emails) FILTER (WHERE f.status = 'failed')::bigint AS failed,
+           sum(f.emails) FILTER (WHERE f.status = 'suppressed')::bigint AS suppressed,
+    sum(f.emails) FILTER (WHERE f.status = 'expired')::bigint AS expired,
            sum(f.emails) FILTER (WHERE f.status = 'cancelled')::bigint AS cancelled,
-           sum(f.emails) FILTER (WHERE f.status IN ('pending', 'assigned'))::bigint AS queued, sum(f.emails) FILTER (WHERE f.status = 'held')::bigint AS held,
+           sum(f.emails) FILTER (WHERE f.status IN ('pending', 'assigned'))::bigint AS queued,
+    sum(f.emails) FILTER (WHERE f.status = 'held')::bigint AS held,
            sum(f.emails)::bigint AS emails, sum(f.emails) FILTER (WHERE f.is_archived)::bigint AS archived
-      FROM (SELECT q.project_id, (q.created_at AT TIME ZONE 'UTC')::date AS day, q.status, count(*) AS emails, false AS is_archived
+      FROM (SELECT q.project_id, (q.created_at AT TIME ZONE 'UTC')::date AS day, q.status, count(*) AS emails,
+                   false AS is_archived
               FROM mailqueue.email_queue AS q GROUP BY 1, 2, 3
             UNION ALL
-            SELECT h.project_id, (h.created_at AT TIME ZONE 'UTC')::date, h.status, count(*), false FROM mailqueue.email_history AS h GROUP BY 1, 2, 3
+            SELECT h.project_id, (h.created_at AT TIME ZONE 'UTC')::date, h.status, count(*), false
+              FROM mailqueue.email_history AS h GROUP BY 1, 2, 3
             UNION ALL
-            SELECT d.project_id, d.day, d.status, d.emails, true FROM mailqueue.archived_days AS d WHERE d.emails > 0) AS f
+            SELECT d.project_id, d.day, d.status, d.emails, true FROM mailqueue.archived_days AS d
+             WHERE d.emails > 0) AS f
      GROUP BY f.project_id, f.day
 )
 SELECT p.name AS project, coalesce(a.day, f.day) AS day, coalesce(a.emails, 0) AS accepted,
        coalesce(f.sent, 0) AS sent, coalesce(f.failed, 0) AS failed, coalesce(f.suppressed, 0) AS suppressed,
-       coalesce(f.expired, 0) AS expired, coalesce(f.cancelled, 0) AS cancelled, coalesce(f.queued, 0) AS queued, coalesce(f.held, 0) AS held,
-       coalesce(a.emails, 0) - coalesce(f.emails, 0) AS difference, coalesce(f.archived, 0) AS archived
+       coalesce(f.expired, 0) AS expired, coalesce(f.cancelled, 0) AS cancelled, coalesce(f.queued, 0) AS queued,
+       coalesce(f.held, 0) AS held, coalesce(a.emails, 0) - coalesce(f.emails, 0) AS difference,
+       coalesce(f.archived, 0) AS archived
   FROM accepted AS a
   FULL JOIN found AS f ON f.project_id = a.project_id AND f.day = a.day
   JOIN mailqueue.projects AS p ON p.id = coalesce(a.project_id, f.project_id);
 COMMENT ON VIEW mailqueue.books IS
-    'Per project and day of acceptance (UTC): accepted mail against what became of it; archived is how much of that is no longer in email_history. A difference other than 0 means that rows are missing or too many.';
+    'Per project and day of acceptance (UTC): accepted mail against what became of it; archived is how much of that is '
+    'no longer in email_history. A difference other than 0 means that rows are missing or too many.';

@@ -15,7 +15,8 @@ AS $$
         WHEN substr(p_octets, 1, 4) = '\x7f454c46' THEN 'application/x-elf'
     END
 $$;
-COMMENT ON FUNCTION mailqueue.type_of_octets(bytea) IS 'The content type that octets show by how they begin; NULL when they show none.';
+COMMENT ON FUNCTION mailqueue.type_of_octets(bytea) IS
+    'The content type that octets show by how they begin; NULL when they show none.';
 
 -- Types with a signature must show it; others must not show one, save office documents, which are zip files.
 CREATE OR REPLACE FUNCTION mailqueue.check_attachment_type(p_type text, p_octets bytea, p_allowed text[]) RETURNS void
@@ -32,13 +33,17 @@ BEGIN
         PERFORM mailqueue.refuse('attachments', format('%s is not allowed in this project, which allows %s', p_type,
             coalesce(nullif(array_to_string(p_allowed, ', '), ''), 'no attachments')));
     ELSIF v_shown IS NOT DISTINCT FROM p_type
-          OR (v_shown = 'application/zip' AND p_type ~ '^application/(vnd\.(openxmlformats-officedocument|oasis\.opendocument)\.|epub\+zip$)')
+          OR (v_shown = 'application/zip'
+              AND p_type ~ '^application/(vnd\.(openxmlformats-officedocument|oasis\.opendocument)\.|epub\+zip$)')
           OR (v_shown IS NULL AND p_type <> ALL (v_known)) THEN
         RETURN;
     END IF;
-    PERFORM mailqueue.refuse('attachments', format('declared as %s, but the octets are %s', p_type, coalesce(v_shown, 'something else')));
+    PERFORM mailqueue.refuse('attachments',
+                             format('declared as %s, but the octets are %s', p_type,
+                                    coalesce(v_shown, 'something else')));
 END $$;
-COMMENT ON FUNCTION mailqueue.check_attachment_type(text, bytea, text[]) IS 'Refuse a type that the project does not allow or the octets do not show.';
+COMMENT ON FUNCTION mailqueue.check_attachment_type(text, bytea, text[]) IS
+    'Refuse a type that the project does not allow or the octets do not show.';
 
 -- They knew no modes in a version before.
 DROP FUNCTION IF EXISTS mailqueue.keep_attachment(uuid, bytea, text, text);
@@ -46,8 +51,8 @@ DROP FUNCTION IF EXISTS mailqueue.use_upload(uuid, text);
 DROP FUNCTION IF EXISTS mailqueue.take_attachments(uuid, jsonb, boolean);
 
 -- Twins that come at the same moment may both be stored: nobody waits for anybody.
-CREATE OR REPLACE FUNCTION mailqueue.keep_attachment(p_project uuid, p_octets bytea, p_type text, p_name text, p_is_test boolean,
-    OUT id uuid, OUT created_on date)
+CREATE OR REPLACE FUNCTION mailqueue.keep_attachment(p_project uuid, p_octets bytea, p_type text, p_name text,
+    p_is_test boolean, OUT id uuid, OUT created_on date)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -66,11 +71,12 @@ BEGIN
         RETURNING a.id, a.created_on INTO keep_attachment.id, keep_attachment.created_on;
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.keep_attachment(uuid, bytea, text, text, boolean) IS 'Store octets, or find them where the project stored them in that mode this month.';
+COMMENT ON FUNCTION mailqueue.keep_attachment(uuid, bytea, text, text, boolean) IS
+    'Store octets, or find them where the project stored them in that mode this month.';
 
 -- An upload of an earlier month is brought into this one, so that it is kept for as long as the mail that carries it.
-CREATE OR REPLACE FUNCTION mailqueue.use_upload(p_project uuid, p_id text, p_is_test boolean, OUT id uuid, OUT created_on date, OUT bytes integer,
-    OUT content_type text, OUT file_name text)
+CREATE OR REPLACE FUNCTION mailqueue.use_upload(p_project uuid, p_id text, p_is_test boolean, OUT id uuid,
+    OUT created_on date, OUT bytes integer, OUT content_type text, OUT file_name text)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -78,7 +84,8 @@ DECLARE
     a mailqueue.attachments;
 BEGIN
     SELECT * INTO a FROM mailqueue.attachments AS u
-     WHERE u.id::text = lower(p_id) AND u.id = CASE WHEN p_id ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN p_id::uuid END
+     WHERE u.id::text = lower(p_id)
+       AND u.id = CASE WHEN p_id ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN p_id::uuid END
        AND u.project_id = p_project AND u.is_test = p_is_test
      ORDER BY u.created_on DESC LIMIT 1;
     IF a.id IS NULL THEN
@@ -95,13 +102,16 @@ BEGIN
     END IF;
     id := a.id; created_on := a.created_on; bytes := a.bytes; content_type := a.content_type; file_name := a.file_name;
 END $$;
-COMMENT ON FUNCTION mailqueue.use_upload(uuid, text, boolean) IS 'Find an upload of this project and mode for a mail; refuses what is not there.';
+COMMENT ON FUNCTION mailqueue.use_upload(uuid, text, boolean) IS
+    'Find an upload of this project and mode for a mail; refuses what is not there.';
 
 DROP FUNCTION IF EXISTS mailqueue.take_attachments(uuid, jsonb);
 
--- Takes [{"filename", "content" (base64), "content_type", "content_id"} or {"id", "filename", "content_id"}], gives what
--- email_contents.files holds.
-CREATE OR REPLACE FUNCTION mailqueue.take_attachments(p_project uuid, p_files jsonb, p_has_html boolean, p_is_test boolean) RETURNS jsonb
+-- Takes [{"filename", "content" (base64), "content_type", "content_id"} or {"id", "filename", "content_id"}], gives
+-- what email_contents.files holds.
+CREATE OR REPLACE FUNCTION mailqueue.take_attachments(p_project uuid, p_files jsonb, p_has_html boolean,
+    p_is_test boolean)
+RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -118,7 +128,8 @@ DECLARE
     v_kept record;
     v_bytes integer;
 BEGIN
-    IF jsonb_typeof(p_files) <> 'array' OR jsonb_path_exists(p_files, 'strict $[*] ? (@.type() != "object")', '{}', true) THEN
+    IF jsonb_typeof(p_files) <> 'array'
+       OR jsonb_path_exists(p_files, 'strict $[*] ? (@.type() != "object")', '{}', true) THEN
         PERFORM mailqueue.refuse('attachments', 'a list of objects is needed');
     ELSIF jsonb_array_length(p_files) > 50 THEN
         PERFORM mailqueue.refuse('attachments', format('at most 50 files, got %s', jsonb_array_length(p_files)));
@@ -138,21 +149,26 @@ BEGIN
             BEGIN
                 v_octets := decode(f ->> 'content', 'base64');
             EXCEPTION WHEN invalid_parameter_value OR invalid_text_representation THEN
-                PERFORM mailqueue.refuse('attachments', format('the content of %s is not base64', to_json(left(v_name, 100))));
+                PERFORM mailqueue.refuse('attachments',
+                                         format('the content of %s is not base64', to_json(left(v_name, 100))));
             END;
             v_bytes := length(v_octets);
         END IF;
         v_total := v_total + v_bytes;
         IF v_total > v_most THEN
-            PERFORM mailqueue.refuse('attachments', format('the files of one mail may have %s bytes in this project', v_most));
+            PERFORM mailqueue.refuse('attachments',
+                                     format('the files of one mail may have %s bytes in this project', v_most));
         END IF;
         PERFORM mailqueue.check_file_name(v_name);
         IF v_cid IS NOT NULL AND (v_cid !~ '^[A-Za-z0-9!#$%&''*+/=?^_`{|}~.-]{1,128}(@[A-Za-z0-9.-]{1,128})?$'
                                   OR v_taken @> jsonb_build_array(jsonb_build_object('cid', v_cid))) THEN
-            PERFORM mailqueue.refuse('attachments', format('%s is not a Content-ID, or stands twice', to_json(left(v_cid, 100))));
+            PERFORM mailqueue.refuse('attachments',
+                                     format('%s is not a Content-ID, or stands twice', to_json(left(v_cid, 100))));
         END IF;
         IF v_cid IS NOT NULL AND NOT p_has_html THEN
-            PERFORM mailqueue.refuse('attachments', format('%s has a content_id, but there is no html that shows it', to_json(v_name)));
+            PERFORM mailqueue.refuse('attachments',
+                                     format('%s has a content_id, but there is no html that shows it',
+                                            to_json(v_name)));
         END IF;
         IF NOT f ? 'id' THEN
             PERFORM mailqueue.check_attachment_type(v_type, v_octets, v_allowed);
@@ -164,7 +180,8 @@ BEGIN
     END LOOP;
     RETURN nullif(v_taken, '[]');
 END $$;
-COMMENT ON FUNCTION mailqueue.take_attachments(uuid, jsonb, boolean, boolean) IS 'Check and store the files of a mail; gives the references that its content keeps.';
+COMMENT ON FUNCTION mailqueue.take_attachments(uuid, jsonb, boolean, boolean) IS
+    'Check and store the files of a mail; gives the references that its content keeps.';
 
 CREATE OR REPLACE FUNCTION mailqueue.has_html(q mailqueue.email_queue) RETURNS boolean
 LANGUAGE sql STABLE
@@ -172,7 +189,8 @@ AS $$
     SELECT q.html_body IS NOT NULL OR EXISTS (SELECT FROM mailqueue.template_texts AS x
             WHERE x.version_id = q.template_version_id AND x.language = q.language AND x.html_body IS NOT NULL)
 $$;
-COMMENT ON FUNCTION mailqueue.has_html(mailqueue.email_queue) IS 'Whether there is HTML that can show files of a checked row, its own or its template''s.';
+COMMENT ON FUNCTION mailqueue.has_html(mailqueue.email_queue) IS
+    'Whether there is HTML that can show files of a checked row, its own or its template''s.';
 
 CREATE OR REPLACE FUNCTION mailqueue.check_attachment_fields(p_file jsonb) RETURNS void
 LANGUAGE plpgsql
@@ -183,7 +201,8 @@ DECLARE
 BEGIN
     FOR k IN SELECT e.key, jsonb_typeof(e.value) AS type FROM jsonb_each(p_file) AS e LOOP
         IF k.key NOT IN ('id', 'filename', 'content', 'content_type', 'content_id') THEN
-            PERFORM mailqueue.refuse('attachments', format('there is no field %s of a file', to_json(left(k.key, 100))));
+            PERFORM mailqueue.refuse('attachments',
+                                     format('there is no field %s of a file', to_json(left(k.key, 100))));
         ELSIF k.type <> 'string' THEN
             PERFORM mailqueue.refuse('attachments', format('%s of a file must be a string, got %s', k.key, k.type));
         END IF;
@@ -191,10 +210,12 @@ BEGIN
     IF p_file ? 'id' AND p_file ?| '{content,content_type}' THEN
         PERFORM mailqueue.refuse('attachments', 'a file has an id or a content, not both');
     ELSIF NOT p_file ? 'id' AND NOT p_file ?& '{filename,content,content_type}' THEN
-        PERFORM mailqueue.refuse('attachments', 'a file needs filename, content and content_type, or the id of an upload');
+        PERFORM mailqueue.refuse('attachments',
+                                 'a file needs filename, content and content_type, or the id of an upload');
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.check_attachment_fields(jsonb) IS 'Refuse fields of a file that are unknown, missing or no strings.';
+COMMENT ON FUNCTION mailqueue.check_attachment_fields(jsonb) IS
+    'Refuse fields of a file that are unknown, missing or no strings.';
 
 CREATE OR REPLACE FUNCTION mailqueue.check_file_name(p_name text) RETURNS void
 LANGUAGE plpgsql
@@ -202,9 +223,11 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
     IF coalesce(p_name, '') ~ '^[\s.]*$' OR octet_length(p_name) > 255 THEN
-        PERFORM mailqueue.refuse('attachments', format('a file name has 1 to 255 octets, got %s', to_json(left(p_name, 100))));
+        PERFORM mailqueue.refuse('attachments',
+                                 format('a file name has 1 to 255 octets, got %s', to_json(left(p_name, 100))));
     ELSIF p_name ~ '[\u0001-\u001f\u007f-\u009f/\\\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]' THEN
         PERFORM mailqueue.refuse('attachments', format('%s is not the name of a file', to_json(left(p_name, 100))));
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.check_file_name(text) IS 'Refuse names with slashes, controls and marks that turn the direction of writing.';
+COMMENT ON FUNCTION mailqueue.check_file_name(text) IS
+    'Refuse names with slashes, controls and marks that turn the direction of writing.';

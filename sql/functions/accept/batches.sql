@@ -1,44 +1,54 @@
 -- One content for many recipients, accepted in one call.
 
--- What one content of a batch says, checked as a mail's to nobody. One of a template names the version and language that its
--- caller found, with whose schema he compared the variables of every recipient.
-CREATE OR REPLACE FUNCTION mailqueue.shared_content(p_project uuid, p_content jsonb, p_options jsonb) RETURNS mailqueue.email_queue
+-- What one content of a batch says, checked as a mail's to nobody. One of a template names the version and language
+-- that its caller found, with whose schema he compared the variables of every recipient.
+CREATE OR REPLACE FUNCTION mailqueue.shared_content(p_project uuid, p_content jsonb, p_options jsonb)
+RETURNS mailqueue.email_queue
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     c mailqueue.email_queue;
     t record;
-    v_message jsonb := p_options || (p_content - '{template_version_id,template_language}'::text[]) || '{"recipient": "nobody@example.com"}';
+    v_message jsonb := p_options || (p_content - '{template_version_id,template_language}'::text[])
+        || '{"recipient": "nobody@example.com"}';
 BEGIN
     IF NOT p_content ? 'template_version_id' THEN
         RETURN mailqueue.email_from_message(p_project, v_message);
     END IF;
     SELECT v.id, x.language, x.subject, x.html_body IS NOT NULL AS has_html INTO t
       FROM mailqueue.template_versions AS v
-      JOIN mailqueue.templates AS m ON m.id = v.template_id AND m.deleted_at IS NULL AND (m.project_id = p_project OR m.project_id IS NULL)
+      JOIN mailqueue.templates AS m ON m.id = v.template_id AND m.deleted_at IS NULL
+           AND (m.project_id = p_project OR m.project_id IS NULL)
       JOIN mailqueue.template_texts AS x ON x.version_id = v.id AND x.language = p_content ->> 'template_language'
      WHERE v.id = (p_content ->> 'template_version_id')::uuid AND v.status <> 'draft';
     IF t.id IS NULL THEN
         PERFORM mailqueue.refuse('template', 'it was withdrawn a moment ago');
     END IF;
-    c := mailqueue.email_from_message(p_project, v_message || jsonb_build_object('subject', '-', CASE WHEN t.has_html THEN 'html' ELSE 'text' END, '-'));
+    c := mailqueue.email_from_message(p_project,
+                                      v_message
+                                      || jsonb_build_object('subject', '-',
+                                                            CASE WHEN t.has_html THEN 'html' ELSE 'text' END, '-'));
     c.subject := t.subject; c.html_body := NULL; c.text_body := NULL;
     c.template_version_id := t.id;
     c.language := t.language;
     RETURN c;
 END $$;
-COMMENT ON FUNCTION mailqueue.shared_content(uuid, jsonb, jsonb) IS 'One content of a batch as a checked row, whose recipient is nobody.';
+COMMENT ON FUNCTION mailqueue.shared_content(uuid, jsonb, jsonb) IS
+    'One content of a batch as a checked row, whose recipient is nobody.';
 
 -- It had another name for a parameter in a version before.
 DROP FUNCTION IF EXISTS mailqueue.enqueue_shared(text, jsonb, jsonb, jsonb, boolean, text);
 
--- What they share is checked and stored once: what is wrong with it refuses the call (22023). Then each recipient by itself: a
--- `recipient` with `name`, `custom_data` and `tags`, and `content`, the place of its own from 0; or `refused`, why it was refused
--- already. p_is_strict: nothing is stored where one of them is refused, and no batch made.
+-- What they share is checked and stored once: what is wrong with it refuses the call (22023). Then each recipient by
+-- itself: a `recipient` with `name`, `custom_data` and `tags`, and `content`, the place of its own from 0; or
+-- `refused`, why it was refused already. p_is_strict: nothing is stored where one of them is refused, and no batch
+-- made.
 --
--- Nearly every recipient is a plain address: it takes the row that was checked for all. The others are messages by themselves.
-CREATE OR REPLACE FUNCTION mailqueue.enqueue_shared(p_project text, p_contents jsonb, p_options jsonb, p_recipients jsonb, p_is_strict boolean, p_by text)
+-- Nearly every recipient is a plain address: it takes the row that was checked for all. The others are messages by
+-- themselves.
+CREATE OR REPLACE FUNCTION mailqueue.enqueue_shared(p_project text, p_contents jsonb, p_options jsonb,
+    p_recipients jsonb, p_is_strict boolean, p_by text)
 RETURNS TABLE (index integer, id uuid, status text, reason text, batch_id uuid)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -47,7 +57,8 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_project uuid := mailqueue.project_taking(p_project);
-    v_delivery text := (SELECT p.delivery FROM mailqueue.projects AS p WHERE p.id = v_project);  -- of mail that says none
+    -- of mail that says none
+    v_delivery text := (SELECT p.delivery FROM mailqueue.projects AS p WHERE p.id = v_project);
     v_contents mailqueue.email_queue[];
     v_rows mailqueue.email_queue[];
     v_ids uuid[]; v_status text[]; v_reasons text[];
@@ -67,18 +78,21 @@ BEGIN
         v_contents := array_append(v_contents, mailqueue.shared_content(v_project, r, p_options));
     END LOOP;
     v_base := v_contents[1];
-    v_base.subject := NULL; v_base.html_body := NULL; v_base.text_body := NULL; v_base.headers := NULL; v_base.attachments := NULL;
+    v_base.subject := NULL; v_base.html_body := NULL; v_base.text_body := NULL; v_base.headers := NULL;
+    v_base.attachments := NULL;
     IF v_delivery IS NOT NULL AND p_options ->> 'delivery' IS NULL THEN
         v_base.delivery := v_delivery;
     END IF;
     SELECT l.id, l.has_rules INTO v_lane, v_has_rules FROM mailqueue.lanes AS l
-     WHERE l.project_id = v_project AND l.priority = v_base.priority AND l.route = coalesce(v_base.sender, '') AND l.home_route IS NULL AND l.rule_id IS NULL;
+     WHERE l.project_id = v_project AND l.priority = v_base.priority AND l.route = coalesce(v_base.sender, '')
+       AND l.home_route IS NULL AND l.rule_id IS NULL;
     v_rows := '{}'; v_ids := '{}'; v_status := '{}'; v_reasons := '{}';
     FOR r IN SELECT x.value FROM jsonb_array_elements(p_recipients) AS x LOOP
         v_why := r ->> 'refused';
         IF v_why IS NOT NULL THEN
             NULL;
-        ELSIF mailqueue.is_plain_address(r ->> 'recipient') AND NOT r ? 'tags' AND coalesce(r ->> 'name', '') !~ '[^ -~]'
+        ELSIF mailqueue.is_plain_address(r ->> 'recipient') AND NOT r ? 'tags'
+              AND coalesce(r ->> 'name', '') !~ '[^ -~]'
               AND coalesce(length(r ->> 'name'), 0) <= 320
               AND mailqueue.json_fault(r -> 'custom_data', 64) IS NULL THEN
             q := v_base;
@@ -86,23 +100,29 @@ BEGIN
             q.recipient_email := r ->> 'recipient';
             q.recipient_name := nullif(r ->> 'name', '');
             q.custom_data := r -> 'custom_data';
-            q.lane_id := CASE WHEN v_has_rules THEN mailqueue.lane_by_rules(v_lane, v_project, q.priority, q.category, q.tags, q.recipient_email)
+            q.lane_id := CASE WHEN v_has_rules
+                                   THEN mailqueue.lane_by_rules(v_lane, v_project, q.priority, q.category, q.tags,
+                                                                q.recipient_email)
                               ELSE v_lane END;
         ELSE
             BEGIN
-                q := mailqueue.email_from_message(v_project, p_options || (r - '{content,name}'::text[]) || jsonb_build_object('subject', '-', 'text', '-',
+                q := mailqueue.email_from_message(v_project,
+                    p_options || (r - '{content,name}'::text[]) || jsonb_build_object('subject', '-', 'text', '-',
                     'recipient', CASE WHEN coalesce(r ->> 'name', '') = '' THEN r ->> 'recipient'
-                                 ELSE format('"%s" <%s>', replace(replace(r ->> 'name', '\', '\\'), '"', '\"'), r ->> 'recipient') END));
+                                 ELSE format('"%s" <%s>', replace(replace(r ->> 'name', '\', '\\'), '"', '\"'),
+                                             r ->> 'recipient') END));
                 q.delivery := v_base.delivery;
             EXCEPTION WHEN invalid_parameter_value THEN
                 v_why := SQLERRM;
             END;
         END IF;
         IF v_why IS NOT NULL THEN
-            v_ids := array_append(v_ids, NULL); v_status := array_append(v_status, 'rejected'); v_reasons := array_append(v_reasons, v_why);
+            v_ids := array_append(v_ids, NULL); v_status := array_append(v_status, 'rejected');
+            v_reasons := array_append(v_reasons, v_why);
             CONTINUE;
         END IF;
-        v_ids := array_append(v_ids, q.id); v_reasons := array_append(v_reasons, NULL); v_status := array_append(v_status, 'queued');
+        v_ids := array_append(v_ids, q.id); v_reasons := array_append(v_reasons, NULL);
+        v_status := array_append(v_status, 'queued');
         q.content_id := 1 + coalesce((r ->> 'content')::integer, 0);
         q.subject := NULL; q.text_body := NULL;
         v_rows := array_append(v_rows, q);
@@ -113,19 +133,23 @@ BEGIN
             PERFORM mailqueue.store_batch(v_rows, v_contents);
         END IF;
         INSERT INTO mailqueue.batches (project_id, created_by, subject, email_ids, rejected, is_test)
-        VALUES (v_project, p_by, v_contents[1].subject, v_ids, cardinality(array_positions(v_status, 'rejected')), v_base.is_test)
+        VALUES (v_project, p_by, v_contents[1].subject, v_ids, cardinality(array_positions(v_status, 'rejected')),
+                v_base.is_test)
         RETURNING batches.id INTO v_batch;
     END IF;
     RETURN QUERY
-        SELECT x.n::integer - 1, CASE WHEN v_batch IS NOT NULL THEN x.id END, coalesce(h.status, x.status), coalesce(x.reason, h.reason), v_batch
+        SELECT x.n::integer - 1, CASE WHEN v_batch IS NOT NULL THEN x.id END, coalesce(h.status, x.status),
+               coalesce(x.reason, h.reason), v_batch
           FROM unnest(v_ids, v_status, v_reasons) WITH ORDINALITY AS x(id, status, reason, n)
           LEFT JOIN mailqueue.email_history AS h ON h.id = x.id AND h.finished_at = now()
          ORDER BY x.n;
 END $$;
 COMMENT ON FUNCTION mailqueue.enqueue_shared(text, jsonb, jsonb, jsonb, boolean, text) IS
-    'Accept one content, or some, for many recipients and remember them as a batch; a row for each in order: queued, suppressed or rejected with the reason.';
+    'Accept one content, or some, for many recipients and remember them as a batch; a row for each in order: queued, '
+    'suppressed or rejected with the reason.';
 
--- The mails of one request or message that its caller knows by the id of the first. Accepted before: they are a batch already.
+-- The mails of one request or message that its caller knows by the id of the first. Accepted before: they are a batch
+-- already.
 CREATE OR REPLACE FUNCTION mailqueue.keep_batch(p_project uuid, p_ids uuid[], p_subject text, p_by text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -135,10 +159,12 @@ BEGIN
     INSERT INTO mailqueue.batches (id, project_id, created_by, subject, email_ids, is_test)
     VALUES (p_ids[1], p_project, p_by, p_subject, p_ids, mailqueue.is_test_email(p_ids[1])) ON CONFLICT DO NOTHING;
 END $$;
-COMMENT ON FUNCTION mailqueue.keep_batch(uuid, uuid[], text, text) IS 'Remember mails that were handed in as one; the batch has the id of the first.';
+COMMENT ON FUNCTION mailqueue.keep_batch(uuid, uuid[], text, text) IS
+    'Remember mails that were handed in as one; the batch has the id of the first.';
 
 CREATE OR REPLACE FUNCTION mailqueue.batch_of(p_project uuid, p_batch uuid)
-RETURNS TABLE (id uuid, created_at timestamptz, created_by text, subject text, recipients integer, rejected integer, counts jsonb)
+RETURNS TABLE (id uuid, created_at timestamptz, created_by text, subject text, recipients integer, rejected integer,
+               counts jsonb)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -154,7 +180,8 @@ AS $$
      WHERE b.id = p_batch AND b.project_id = p_project AND coalesce(mailqueue.tenant(), p_project) = p_project
        AND coalesce(mailqueue.mode(), b.is_test) = b.is_test
 $$;
-COMMENT ON FUNCTION mailqueue.batch_of(uuid, uuid) IS 'A batch of a project, with how many of its mails are in each state by now.';
+COMMENT ON FUNCTION mailqueue.batch_of(uuid, uuid) IS
+    'A batch of a project, with how many of its mails are in each state by now.';
 
 CREATE OR REPLACE FUNCTION mailqueue.sweep_batches() RETURNS bigint
 LANGUAGE plpgsql
@@ -164,7 +191,8 @@ DECLARE
     v_count bigint;
 BEGIN
     DELETE FROM mailqueue.batches AS b USING mailqueue.retention AS r
-     WHERE r.project_id = b.project_id AND r.kind = 'email_history' AND b.created_at < now() - make_interval(days => r.hot_days);
+     WHERE r.project_id = b.project_id AND r.kind = 'email_history'
+       AND b.created_at < now() - make_interval(days => r.hot_days);
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
 END $$;

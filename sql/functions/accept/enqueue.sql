@@ -13,14 +13,18 @@ BEGIN
     IF jsonb_typeof(p_options) <> 'object' THEN
         PERFORM mailqueue.refuse('options', format('an object is needed, got %s', jsonb_typeof(p_options)));
     END IF;
-    FOR o IN SELECT e.key, e.value, jsonb_typeof(e.value) AS type FROM jsonb_each(p_options) AS e WHERE jsonb_typeof(e.value) <> 'null' LOOP
-        v_text := CASE WHEN o.type NOT IN ('array', 'object') THEN o.value #>> '{}' END;  -- the text of those may be long
-        IF o.key IN ('template', 'language', 'campaign_id', 'from_email', 'from_name', 'reply_to', 'delivery', 'idempotency_key', 'sender',
+    FOR o IN SELECT e.key, e.value, jsonb_typeof(e.value) AS type FROM jsonb_each(p_options) AS e
+              WHERE jsonb_typeof(e.value) <> 'null' LOOP
+        -- the text of those may be long
+        v_text := CASE WHEN o.type NOT IN ('array', 'object') THEN o.value #>> '{}' END;
+        IF o.key IN ('template', 'language', 'campaign_id', 'from_email', 'from_name', 'reply_to', 'delivery',
+                     'idempotency_key', 'sender',
                      'category', 'priority', 'run_at', 'expires_at') AND o.type <> 'string'
            AND NOT (o.key = 'priority' AND o.type = 'number') THEN
             PERFORM mailqueue.refuse(o.key, format('a string is needed, got %s', o.type));
         ELSIF o.key IN ('tags', 'to', 'cc', 'bcc') AND (o.type <> 'array'
-              OR jsonb_path_exists(o.value, 'strict $[*] ? (@.type() != "string")', '{}', true)) THEN  -- lax looks into nested lists
+              -- lax looks into nested lists
+              OR jsonb_path_exists(o.value, 'strict $[*] ? (@.type() != "string")', '{}', true)) THEN
             PERFORM mailqueue.refuse(o.key, 'a list of strings is needed');
         ELSIF o.key IN ('track_opens', 'track_clicks', 'unsubscribe', 'is_test') AND o.type <> 'boolean' THEN
             PERFORM mailqueue.refuse(o.key, format('true or false is needed, got %s', o.type));
@@ -28,16 +32,22 @@ BEGIN
         BEGIN
             CASE o.key
             WHEN 'priority' THEN
-                q.priority := CASE v_text WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'normal' THEN 2 WHEN 'low' THEN 3
+                q.priority := CASE v_text WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'normal' THEN 2
+                                          WHEN 'low' THEN 3
                     WHEN '0' THEN 0 WHEN '1' THEN 1 WHEN '2' THEN 2 WHEN '3' THEN 3 END;
                 IF q.priority IS NULL THEN
-                    PERFORM mailqueue.refuse('priority', format('critical, high, normal or low, got %s', to_json(left(v_text, 100))));
+                    PERFORM mailqueue.refuse('priority',
+                                             format('critical, high, normal or low, got %s',
+                                                    to_json(left(v_text, 100))));
                 END IF;
             WHEN 'run_at' THEN q.run_at := v_text::timestamptz;
             WHEN 'expires_at' THEN q.expires_at := v_text::timestamptz;
             WHEN 'max_attempts' THEN
                 IF o.type <> 'number' OR v_text !~ '^[0-9]{1,4}$' THEN
-                    PERFORM mailqueue.refuse('max_attempts', format('1 to 1000, got %s', CASE WHEN v_text IS NULL THEN o.type ELSE left(o.value::text, 100) END));
+                    PERFORM mailqueue.refuse('max_attempts',
+                                             format('1 to 1000, got %s',
+                                                    CASE WHEN v_text IS NULL THEN o.type
+                                                         ELSE left(o.value::text, 100) END));
                 END IF;
                 q.max_attempts := v_text;
             WHEN 'campaign_id' THEN q.campaign_id := v_text;
@@ -69,15 +79,20 @@ BEGIN
             PERFORM mailqueue.refuse(o.key, format('a timestamp is needed, got %s', to_json(left(v_text, 100))));
         END;
     END LOOP;
-    IF q.sender IS NOT NULL AND (q.is_test OR q.sender LIKE '(%') THEN  -- no account has such a name, but the route of test mail has
-        PERFORM mailqueue.refuse('sender', format(CASE WHEN q.is_test THEN 'has no meaning for test mail, which goes to the trap, got %s'
-                                                       ELSE 'this project has no sender account %s' END, to_json(left(q.sender, 100))));
+    -- no account has such a name, but the route of test mail has
+    IF q.sender IS NOT NULL AND (q.is_test OR q.sender LIKE '(%') THEN
+        PERFORM mailqueue.refuse('sender',
+                                 format(CASE WHEN q.is_test
+                                                  THEN 'has no meaning for test mail, which goes to the trap, got %s'
+                                             ELSE 'this project has no sender account %s' END,
+                                        to_json(left(q.sender, 100))));
     ELSIF q.is_test THEN
         q.sender := '(test)';
     END IF;
     RETURN q;
 END $$;
-COMMENT ON FUNCTION mailqueue.email_from_options(jsonb) IS 'Options of enqueue() as columns; refuses unknown names and wrong types.';
+COMMENT ON FUNCTION mailqueue.email_from_options(jsonb) IS
+    'Options of enqueue() as columns; refuses unknown names and wrong types.';
 
 CREATE OR REPLACE FUNCTION mailqueue.enqueue(
     project text DEFAULT 'default', recipient text DEFAULT NULL, subject text DEFAULT NULL,
@@ -100,22 +115,23 @@ BEGIN
         sender, category, headers, custom_data, tags, also_to, cc, bcc, attachments, template, language, variables,
         track_opens, track_clicks, unsubscribe)
     VALUES (enqueue.project, enqueue.recipient, enqueue.subject, enqueue.html, enqueue.text, q.priority,
-        q.run_at, q.expires_at, q.max_attempts, q.campaign_id, q.from_email, q.from_name, q.reply_to, q.delivery, q.idempotency_key,
-        q.sender, q.category, q.headers, q.custom_data, q.tags, q.also_to, q.cc, q.bcc, q.attachments, q.template, q.language, q.variables,
-        q.track_opens, q.track_clicks, q.unsubscribe)
+        q.run_at, q.expires_at, q.max_attempts, q.campaign_id, q.from_email, q.from_name, q.reply_to, q.delivery,
+        q.idempotency_key, q.sender, q.category, q.headers, q.custom_data, q.tags, q.also_to, q.cc, q.bcc,
+        q.attachments, q.template, q.language, q.variables, q.track_opens, q.track_clicks, q.unsubscribe)
     RETURNING email_queue.id INTO v_id;
     IF v_id IS NULL THEN  -- accepted before, under the same key
         SELECT k.email_id INTO v_id FROM mailqueue.idempotency_keys AS k
-         WHERE k.project_id = (SELECT p.id FROM mailqueue.projects AS p WHERE p.name = enqueue.project) AND k.key = mailqueue.kept_key(q.idempotency_key, q.is_test);
+         WHERE k.project_id = (SELECT p.id FROM mailqueue.projects AS p WHERE p.name = enqueue.project)
+           AND k.key = mailqueue.kept_key(q.idempotency_key, q.is_test);
     END IF;
     RETURN v_id;
 END $$;
 COMMENT ON FUNCTION mailqueue.enqueue(text, text, text, text, text, jsonb) IS
     'Accept one mail in the caller''s transaction and give its id. Bad input raises 22023 naming the field.';
 
--- One message of a batch: {"recipient", "subject", "html", "text", and every option of enqueue()}. Its key is taken too:
--- status duplicate and the id of the email that has it, where it was used before. One of the mails to whom a larger message was
--- split has "split", with "of": what stands for all recipients.
+-- One message of a batch: {"recipient", "subject", "html", "text", and every option of enqueue()}. Its key is taken
+-- too: status duplicate and the id of the email that has it, where it was used before. One of the mails to whom a
+-- larger message was split has "split", with "of": what stands for all recipients.
 CREATE OR REPLACE FUNCTION mailqueue.email_from_message(p_project uuid, p_message jsonb) RETURNS mailqueue.email_queue
 LANGUAGE plpgsql
 AS $$
@@ -127,9 +143,12 @@ DECLARE
     v_key text;
 BEGIN
     IF jsonb_typeof(p_message) <> 'object' THEN
-        PERFORM mailqueue.refuse('messages', format('an object for each message is needed, got %s', jsonb_typeof(p_message)));
-    ELSIF jsonb_typeof(p_message -> 'recipient') NOT IN ('string', 'null') OR jsonb_typeof(p_message -> 'subject') NOT IN ('string', 'null')
-          OR jsonb_typeof(p_message -> 'html') NOT IN ('string', 'null') OR jsonb_typeof(p_message -> 'text') NOT IN ('string', 'null') THEN
+        PERFORM mailqueue.refuse('messages',
+                                 format('an object for each message is needed, got %s', jsonb_typeof(p_message)));
+    ELSIF jsonb_typeof(p_message -> 'recipient') NOT IN ('string', 'null')
+          OR jsonb_typeof(p_message -> 'subject') NOT IN ('string', 'null')
+          OR jsonb_typeof(p_message -> 'html') NOT IN ('string', 'null')
+          OR jsonb_typeof(p_message -> 'text') NOT IN ('string', 'null') THEN
         FOREACH v_key IN ARRAY ARRAY['recipient', 'subject', 'html', 'text'] LOOP
             IF jsonb_typeof(p_message -> v_key) NOT IN ('string', 'null') THEN
                 PERFORM mailqueue.refuse(v_key, format('a string is needed, got %s', jsonb_typeof(p_message -> v_key)));
@@ -152,9 +171,11 @@ BEGIN
     q := mailqueue.prepare_email(q);
     q.is_test := coalesce(q.is_test, false);
     SELECT l.id, l.has_rules INTO q.lane_id, v_has_rules FROM mailqueue.lanes AS l
-     WHERE l.project_id = p_project AND l.priority = q.priority AND l.route = coalesce(q.sender, '') AND l.home_route IS NULL AND l.rule_id IS NULL;
+     WHERE l.project_id = p_project AND l.priority = q.priority AND l.route = coalesce(q.sender, '')
+       AND l.home_route IS NULL AND l.rule_id IS NULL;
     IF q.lane_id IS NULL THEN
-        PERFORM mailqueue.refuse('sender', format('this project has no sender account %s', to_json(left(q.sender, 100))));
+        PERFORM mailqueue.refuse('sender',
+                                 format('this project has no sender account %s', to_json(left(q.sender, 100))));
     END IF;
     IF q.from_email IS NOT NULL THEN
         PERFORM mailqueue.check_from(p_project, q.from_email);
@@ -169,9 +190,11 @@ BEGIN
             q.status := 'duplicate';
         END IF;
     END IF;
-    IF q.attachments IS NOT NULL AND q.status <> 'duplicate' THEN  -- what comes in is what is sent, what is kept are references
+    -- what comes in is what is sent, what is kept are references
+    IF q.attachments IS NOT NULL AND q.status <> 'duplicate' THEN
         q.attachments := mailqueue.take_attachments(p_project, q.attachments, mailqueue.has_html(q), q.is_test);
     END IF;
     RETURN q;
 END $$;
-COMMENT ON FUNCTION mailqueue.email_from_message(uuid, jsonb) IS 'One message of a batch as a checked row; status duplicate where its key was used before.';
+COMMENT ON FUNCTION mailqueue.email_from_message(uuid, jsonb) IS
+    'One message of a batch as a checked row; status duplicate where its key was used before.';

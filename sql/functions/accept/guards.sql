@@ -1,12 +1,16 @@
 -- What must not be done by hand: statements typed at the queue that would lose mail or its reservation.
 --
--- Rows of the queue may be taken out, with a warning; verify finds them missing. TRUNCATE is refused. The same statements
--- inside functions are the product's own. Whoever knows better says SET mailqueue.by_hand = on.
+-- Rows of the queue may be taken out, with a warning; verify finds them missing. TRUNCATE is refused. The same
+-- statements inside functions are the product's own. Whoever knows better says SET mailqueue.by_hand = on.
 
 CREATE OR REPLACE FUNCTION mailqueue.is_by_hand(p_context text) RETURNS boolean
 LANGUAGE sql STABLE
-AS $$ SELECT position(E'\n' IN p_context) = 0 AND coalesce(current_setting('mailqueue.by_hand', true), '') NOT IN ('on', 'true', '1') $$;
-COMMENT ON FUNCTION mailqueue.is_by_hand(text) IS 'Whether a trigger with this context was fired by a statement that no function runs, and nobody allowed that.';
+AS $$
+    SELECT position(E'\n' IN p_context) = 0
+           AND coalesce(current_setting('mailqueue.by_hand', true), '') NOT IN ('on', 'true', '1')
+$$;
+COMMENT ON FUNCTION mailqueue.is_by_hand(text) IS
+    'Whether a trigger with this context was fired by a statement that no function runs, and nobody allowed that.';
 
 CREATE OR REPLACE FUNCTION mailqueue.email_queue_by_hand() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
@@ -18,11 +22,13 @@ BEGIN
     GET DIAGNOSTICS v_context = PG_CONTEXT;
     IF mailqueue.is_by_hand(v_context) THEN
         RAISE WARNING '% of email_queue by hand loses mail, or what is reserved for it', TG_OP USING
-              HINT = 'Cancel, hold, release, requeue or pause it: mailqueue email --help, or the functions *_matching. If you know better: SET mailqueue.by_hand = on.';
+              HINT = 'Cancel, hold, release, requeue or pause it: mailqueue email --help, or the functions *_matching. '
+                     'If you know better: SET mailqueue.by_hand = on.';
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.email_queue_by_hand() IS 'BEFORE DELETE, and UPDATE of columns that claims own, once a statement: warn who types it.';
+COMMENT ON FUNCTION mailqueue.email_queue_by_hand() IS
+    'BEFORE DELETE, and UPDATE of columns that claims own, once a statement: warn who types it.';
 
 CREATE OR REPLACE TRIGGER email_queue_deleted_by_hand BEFORE DELETE ON mailqueue.email_queue
     FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_queue_by_hand();
@@ -39,22 +45,27 @@ DECLARE
 BEGIN
     GET DIAGNOSTICS v_context = PG_CONTEXT;
     IF mailqueue.is_by_hand(v_context) THEN
-        RAISE EXCEPTION 'TRUNCATE of % would lose what was accepted, counted or agreed', TG_TABLE_NAME USING ERRCODE = '55000',
-              HINT = 'Old mail leaves by months, with mailqueue maintain. If you know better: SET mailqueue.by_hand = on.';
+        RAISE EXCEPTION 'TRUNCATE of % would lose what was accepted, counted or agreed', TG_TABLE_NAME
+            USING ERRCODE = '55000',
+              HINT = 'Old mail leaves by months, with mailqueue maintain. If you know better: SET mailqueue.by_hand = '
+                     'on.';
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.truncated_by_hand() IS 'BEFORE TRUNCATE of tables that nothing else brings back: refuse it where a person types it.';
+COMMENT ON FUNCTION mailqueue.truncated_by_hand() IS
+    'BEFORE TRUNCATE of tables that nothing else brings back: refuse it where a person types it.';
 
 DO $$
 DECLARE
     v_table text;
 BEGIN
-    FOREACH v_table IN ARRAY ARRAY['projects', 'sender_accounts', 'data_keys', 'limits', 'limit_counters', 'lanes', 'lane_signals', 'accepted_days',
-        'email_queue', 'email_contents', 'email_recipients', 'email_history', 'send_logs', 'email_events', 'suppressions', 'bounce_list',
+    FOREACH v_table IN ARRAY ARRAY['projects', 'sender_accounts', 'data_keys', 'limits', 'limit_counters', 'lanes',
+        'lane_signals', 'accepted_days',
+        'email_queue', 'email_contents', 'email_recipients', 'email_history', 'send_logs', 'email_events',
+        'suppressions', 'bounce_list',
         'unsubscribe_list', 'workers', 'send_intents', 'idempotency_keys', 'audit_events', 'pauses']
     LOOP
-        EXECUTE format('CREATE OR REPLACE TRIGGER %I BEFORE TRUNCATE ON mailqueue.%I FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.truncated_by_hand()',
-                       v_table || '_truncated', v_table);
+        EXECUTE format('CREATE OR REPLACE TRIGGER %I BEFORE TRUNCATE ON mailqueue.%I FOR EACH STATEMENT EXECUTE '
+                       'FUNCTION mailqueue.truncated_by_hand()', v_table || '_truncated', v_table);
     END LOOP;
 END $$;

@@ -1,7 +1,7 @@
 -- Many mails by one call.
 
--- One of the mails of a larger message has "split": {"of": what stands for all its recipients, "headers": {"to": [], "cc": []}}, the
--- recipients that its headers name.
+-- One of the mails of a larger message has "split": {"of": what stands for all its recipients, "headers": {"to": [],
+-- "cc": []}}, the recipients that its headers name.
 CREATE OR REPLACE FUNCTION mailqueue.check_split(p_split jsonb) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -17,17 +17,19 @@ BEGIN
     ELSIF (SELECT sum(jsonb_array_length(h.value)) FROM jsonb_each(p_split -> 'headers') AS h) > 1000 THEN
         PERFORM mailqueue.refuse('split', 'headers name at most 1000 recipients');
     END IF;
-    FOR b IN SELECT h.key, x.box FROM jsonb_each(p_split -> 'headers') AS h, jsonb_array_elements_text(h.value) AS x(box) LOOP
+    FOR b IN SELECT h.key, x.box
+               FROM jsonb_each(p_split -> 'headers') AS h, jsonb_array_elements_text(h.value) AS x(box) LOOP
         IF NOT mailqueue.is_plain_address(b.box) THEN
             PERFORM mailqueue.check_text('cc', b.box, 600);
             PERFORM mailqueue.check_address(b.key, (mailqueue.split_mailbox(b.box)).address);
         END IF;
     END LOOP;
 END $$;
-COMMENT ON FUNCTION mailqueue.check_split(jsonb) IS 'Refuse what the headers of a split message name where it is none of recipients.';
+COMMENT ON FUNCTION mailqueue.check_split(jsonb) IS
+    'Refuse what the headers of a split message name where it is none of recipients.';
 
--- First all messages at once. Only where one of them is refused they are taken one by one: a point to go back to for each
--- costs as much as the mail.
+-- First all messages at once. Only where one of them is refused they are taken one by one: a point to go back to for
+-- each costs as much as the mail.
 CREATE OR REPLACE FUNCTION mailqueue.enqueue_batch(project text, messages jsonb)
 RETURNS TABLE (index integer, id uuid, status text, reason text)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -37,9 +39,11 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_project uuid := mailqueue.project_taking(enqueue_batch.project);
-    v_delivery text := (SELECT p.delivery FROM mailqueue.projects AS p WHERE p.id = v_project);  -- of mail that says none
+    -- of mail that says none
+    v_delivery text := (SELECT p.delivery FROM mailqueue.projects AS p WHERE p.id = v_project);
     v_is_careful boolean := false;
-    v_rows mailqueue.email_queue[];                          -- without what they say; content_id is a place in v_contents
+    -- without what they say; content_id is a place in v_contents
+    v_rows mailqueue.email_queue[];
     v_contents mailqueue.email_queue[];
     v_ids uuid[]; v_status text[]; v_reasons text[];
     v_message jsonb;
@@ -48,7 +52,9 @@ DECLARE
     q mailqueue.email_queue; c mailqueue.email_queue;
 BEGIN
     IF jsonb_typeof(enqueue_batch.messages) <> 'array' THEN
-        PERFORM mailqueue.refuse('messages', format('a list is needed, got %s', coalesce(jsonb_typeof(enqueue_batch.messages), 'null')));
+        PERFORM mailqueue.refuse('messages',
+                                 format('a list is needed, got %s',
+                                        coalesce(jsonb_typeof(enqueue_batch.messages), 'null')));
     ELSIF EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()) THEN
         PERFORM mailqueue.refuse_for_now();
     END IF;
@@ -67,7 +73,8 @@ BEGIN
                         v_why := SQLERRM;
                     END;
                     IF v_why IS NOT NULL THEN
-                        v_ids := array_append(v_ids, NULL); v_status := array_append(v_status, 'rejected'); v_reasons := array_append(v_reasons, v_why);
+                        v_ids := array_append(v_ids, NULL); v_status := array_append(v_status, 'rejected');
+                        v_reasons := array_append(v_reasons, v_why);
                         CONTINUE;
                     END IF;
                 ELSE
@@ -84,10 +91,12 @@ BEGIN
                     q.delivery := v_delivery;
                 END IF;
                 q.project := v_message -> 'split' ->> 'headers';  -- of no use but to carry it
-                IF (q.html_body, q.text_body, q.subject, q.from_email, q.from_name, q.reply_to, q.headers, q.attachments,
-                    q.template_version_id, q.language, q.track_opens, q.track_clicks, q.unsubscribe, q.project) IS DISTINCT FROM
-                   (c.html_body, c.text_body, c.subject, c.from_email, c.from_name, c.reply_to, c.headers, c.attachments,
-                    c.template_version_id, c.language, c.track_opens, c.track_clicks, c.unsubscribe, c.project) THEN
+                IF (q.html_body, q.text_body, q.subject, q.from_email, q.from_name, q.reply_to, q.headers,
+                    q.attachments, q.template_version_id, q.language, q.track_opens, q.track_clicks, q.unsubscribe,
+                    q.project) IS DISTINCT FROM
+                   (c.html_body, c.text_body, c.subject, c.from_email, c.from_name, c.reply_to, c.headers,
+                    c.attachments, c.template_version_id, c.language, c.track_opens, c.track_clicks, c.unsubscribe,
+                    c.project) THEN
                     c := q;                                  -- most batches say the same to all
                     v_contents := array_append(v_contents, c);
                 END IF;
@@ -119,13 +128,15 @@ BEGIN
          ORDER BY r.n;
 END $$;
 COMMENT ON FUNCTION mailqueue.enqueue_batch(text, jsonb) IS
-    'Accept many mails in the caller''s transaction; a row for each in order: queued, suppressed, duplicate or rejected with the reason.';
+    'Accept many mails in the caller''s transaction; a row for each in order: queued, suppressed, duplicate or '
+    'rejected with the reason.';
 
 DROP FUNCTION IF EXISTS mailqueue.store_batch(mailqueue.email_queue[]);
 
--- Equal contents of one batch become one row. p_rows name theirs by its place in p_contents, whose "project" is whom the headers of a
--- split message name.
-CREATE OR REPLACE FUNCTION mailqueue.store_batch(p_rows mailqueue.email_queue[], p_contents mailqueue.email_queue[]) RETURNS integer
+-- Equal contents of one batch become one row. p_rows name theirs by its place in p_contents, whose "project" is whom
+-- the headers of a split message name.
+CREATE OR REPLACE FUNCTION mailqueue.store_batch(p_rows mailqueue.email_queue[], p_contents mailqueue.email_queue[])
+RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -139,33 +150,40 @@ BEGIN
         PERFORM mailqueue.store_recipients(q);
     END LOOP;
     -- A cheap look first: where all differ, as mails with bodies of their own do, nothing has to be compared for sure.
-    v_differ := (SELECT count(DISTINCT hashtextextended(concat_ws(' ', c.subject, c.html_body, c.text_body, c.template_version_id, c.language,
-                                                                          c.track_opens, c.track_clicks, c.unsubscribe), 0)) = count(*)
+    v_differ := (SELECT count(DISTINCT hashtextextended(
+                            concat_ws(' ', c.subject, c.html_body, c.text_body, c.template_version_id, c.language,
+                                      c.track_opens, c.track_clicks, c.unsubscribe), 0)) = count(*)
                    FROM unnest(p_contents) AS c);
     WITH said AS MATERIALIZED (
-        SELECT c.*, CASE WHEN v_differ THEN int8send(c.ordinality) ELSE sha256(convert_to(jsonb_build_array(c.subject, c.html_body, c.text_body,
-                        c.from_email, c.from_name, c.reply_to, c.headers, c.attachments, c.template_version_id, c.language,
-                        c.track_opens, c.track_clicks, c.unsubscribe, c.project)::text, 'UTF8')) END AS hash
+        SELECT c.*,
+               CASE WHEN v_differ THEN int8send(c.ordinality)
+                    ELSE sha256(convert_to(jsonb_build_array(
+                             c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers,
+                             c.attachments, c.template_version_id, c.language, c.track_opens, c.track_clicks,
+                             c.unsubscribe, c.project)::text, 'UTF8')) END AS hash
           FROM unnest(p_contents) WITH ORDINALITY AS c
     ), contents AS MATERIALIZED (
         SELECT nextval('mailqueue.email_contents_id_seq') AS new_id, d.*
           FROM (SELECT DISTINCT ON (s.hash) s.* FROM said AS s) AS d
     ), written AS (
-        INSERT INTO mailqueue.email_contents (id, created_on, project_id, subject, html_body, text_body, from_email, from_name, reply_to, headers, files,
-                                              template_version_id, template_language, dressing, header_recipients)
-        SELECT c.new_id, v_today, c.project_id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers,
-               c.attachments, c.template_version_id, c.language,
-               mailqueue.dressing(coalesce(c.track_opens, p.track_opens), coalesce(c.track_clicks, p.track_clicks), c.unsubscribe), c.project::jsonb
+        INSERT INTO mailqueue.email_contents (id, created_on, project_id, subject, html_body, text_body, from_email,
+                                              from_name, reply_to, headers, files, template_version_id,
+                                              template_language, dressing, header_recipients)
+        SELECT c.new_id, v_today, c.project_id, c.subject, c.html_body, c.text_body, c.from_email, c.from_name,
+               c.reply_to, c.headers, c.attachments, c.template_version_id, c.language,
+               mailqueue.dressing(coalesce(c.track_opens, p.track_opens), coalesce(c.track_clicks, p.track_clicks),
+                                  c.unsubscribe),
+               c.project::jsonb
           FROM contents AS c JOIN mailqueue.projects AS p ON p.id = c.project_id
     ), places AS MATERIALIZED (
         SELECT array_agg(c.new_id ORDER BY s.ordinality) AS ids FROM said AS s JOIN contents AS c ON c.hash = s.hash
     ), kept AS (
-        INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, status, priority, run_at, attempts, max_attempts, created_at,
-            recipients, delivery, category, expires_at, recipient_email, recipient_name, campaign_id, tags, custom_data,
-            idempotency_key, content_id, content_on, is_test)
+        INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, status, priority, run_at, attempts,
+            max_attempts, created_at, recipients, delivery, category, expires_at, recipient_email, recipient_name,
+            campaign_id, tags, custom_data, idempotency_key, content_id, content_on, is_test)
         SELECT n.id, n.project_id, NULL, n.lane_id, 'pending', n.priority, n.run_at, 0, n.max_attempts, now(),
-               n.recipients, n.delivery, n.category, n.expires_at, n.recipient_email, n.recipient_name, n.campaign_id, n.tags,
-               n.custom_data, n.idempotency_key, p.ids[n.content_id], v_today, n.is_test
+               n.recipients, n.delivery, n.category, n.expires_at, n.recipient_email, n.recipient_name, n.campaign_id,
+               n.tags, n.custom_data, n.idempotency_key, p.ids[n.content_id], v_today, n.is_test
           FROM unnest(p_rows) AS n, places AS p
         RETURNING id
     )

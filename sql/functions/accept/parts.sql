@@ -9,18 +9,24 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT CASE WHEN p_is_test THEN E'test\x1f' || p_key ELSE p_key END $$;
 COMMENT ON FUNCTION mailqueue.kept_key(text, boolean) IS 'A key of a mail as idempotency_keys has it.';
 
--- The email already accepted under this key, or NULL when the key is now ours. Twins wait for each other here, nobody else.
+-- The email already accepted under this key, or NULL when the key is now ours. Twins wait for each other here, nobody
+-- else.
 -- p_of: what stands for all recipients of the message of which this is one mail; NULL: it is the only one.
 CREATE OR REPLACE FUNCTION mailqueue.take_idempotency_key(q mailqueue.email_queue, p_of text DEFAULT NULL) RETURNS uuid
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    v_print bytea := sha256(convert_to(jsonb_build_array(q.recipient_email, q.recipient_name, CASE WHEN q.template IS NULL THEN q.subject END, q.html_body,
-        q.text_body, q.from_email, q.from_name, q.reply_to, q.headers, q.also_to, q.cc, q.bcc, q.category,
-        q.campaign_id, q.tags, q.custom_data, q.lane_id)::text || coalesce(q.attachments::text, '') || coalesce(q.template || ' ' || q.language, '')
+    v_print bytea := sha256(convert_to(
+        jsonb_build_array(
+            q.recipient_email, q.recipient_name, CASE WHEN q.template IS NULL THEN q.subject END, q.html_body,
+            q.text_body, q.from_email, q.from_name, q.reply_to, q.headers, q.also_to, q.cc, q.bcc, q.category,
+            q.campaign_id, q.tags, q.custom_data, q.lane_id)::text
+        || coalesce(q.attachments::text, '')
+        || coalesce(q.template || ' ' || q.language, '')
         || CASE WHEN num_nonnulls(q.track_opens, q.track_clicks, q.unsubscribe) > 0
-                THEN jsonb_build_array(q.track_opens, q.track_clicks, q.unsubscribe)::text ELSE '' END || coalesce(p_of, ''), 'UTF8'));
+                THEN jsonb_build_array(q.track_opens, q.track_clicks, q.unsubscribe)::text ELSE '' END
+        || coalesce(p_of, ''), 'UTF8'));
     v_old record;
 BEGIN
     INSERT INTO mailqueue.idempotency_keys (project_id, key, fingerprint, email_id)
@@ -31,15 +37,18 @@ BEGIN
     SELECT k.email_id, k.fingerprint INTO v_old FROM mailqueue.idempotency_keys AS k
      WHERE k.project_id = q.project_id AND k.key = mailqueue.kept_key(q.idempotency_key, q.is_test);
     IF v_old.fingerprint IS DISTINCT FROM v_print THEN
-        PERFORM mailqueue.refuse('idempotency_key', format('%s was used for another email', to_json(q.idempotency_key)));
+        PERFORM mailqueue.refuse('idempotency_key',
+                                 format('%s was used for another email', to_json(q.idempotency_key)));
     END IF;
     IF current_setting('synchronous_standby_names') <> '' THEN
-        -- Perhaps asked again because the standby did not confirm the first: a commit that writes waits for it, with all before.
+        -- Perhaps asked again because the standby did not confirm the first: a commit that writes waits for it, with
+        -- all before.
         PERFORM pg_logical_emit_message(true, 'mailqueue', 'accepted before');
     END IF;
     RETURN v_old.email_id;
 END $$;
-COMMENT ON FUNCTION mailqueue.take_idempotency_key(mailqueue.email_queue, text) IS 'Bind the key to this email, or give the email it is bound to; another body is refused.';
+COMMENT ON FUNCTION mailqueue.take_idempotency_key(mailqueue.email_queue, text) IS
+    'Bind the key to this email, or give the email it is bound to; another body is refused.';
 
 -- It gave nothing in a version before.
 DROP FUNCTION IF EXISTS mailqueue.store_recipients(mailqueue.email_queue);
@@ -49,16 +58,21 @@ CREATE OR REPLACE FUNCTION mailqueue.store_recipients(q mailqueue.email_queue) R
 LANGUAGE sql
 AS $$
     WITH stored AS (
-        INSERT INTO mailqueue.email_recipients (email_id, position, project_id, kind, address, name, status, reason, settled_at)
+        INSERT INTO mailqueue.email_recipients (email_id, position, project_id, kind, address, name, status, reason,
+                                                settled_at)
         SELECT q.id, row_number() OVER (ORDER BY r.place, r.n) - 1, q.project_id, r.kind, b.address, b.name,
-               CASE WHEN w.reason IS NULL THEN 'pending' ELSE 'suppressed' END, w.reason, CASE WHEN w.reason IS NOT NULL THEN now() END
+               CASE WHEN w.reason IS NULL THEN 'pending' ELSE 'suppressed' END, w.reason,
+               CASE WHEN w.reason IS NOT NULL THEN now() END
           FROM (SELECT 0 AS place, 1 AS n, 'to' AS kind, NULL AS box
                 UNION ALL SELECT 1, t.n, 'to', t.box FROM unnest(q.also_to) WITH ORDINALITY AS t(box, n)
                 UNION ALL SELECT 2, t.n, 'cc', t.box FROM unnest(q.cc) WITH ORDINALITY AS t(box, n)
                 UNION ALL SELECT 3, t.n, 'bcc', t.box FROM unnest(q.bcc) WITH ORDINALITY AS t(box, n)) AS r,
                LATERAL (SELECT q.recipient_email AS address, q.recipient_name AS name WHERE r.box IS NULL
-                        UNION ALL SELECT s.address, s.name FROM mailqueue.split_mailbox(r.box) AS s WHERE r.box IS NOT NULL) AS b,
-               LATERAL (SELECT CASE WHEN NOT q.is_test THEN mailqueue.suppressed(q.project_id, b.address, q.category) END AS reason OFFSET 0) AS w
+                        UNION ALL SELECT s.address, s.name FROM mailqueue.split_mailbox(r.box) AS s
+                                   WHERE r.box IS NOT NULL) AS b,
+               LATERAL (SELECT CASE WHEN NOT q.is_test
+                                         THEN mailqueue.suppressed(q.project_id, b.address,
+                                                                   q.category) END AS reason OFFSET 0) AS w
         RETURNING status
     )
     SELECT count(*) FILTER (WHERE s.status = 'pending')::smallint FROM stored AS s
@@ -72,4 +86,5 @@ AS $$
     SELECT nullif(CASE WHEN p_opens THEN 1 ELSE 0 END + CASE WHEN p_clicks THEN 2 ELSE 0 END
                   + CASE WHEN p_unsubscribe THEN 4 WHEN NOT p_unsubscribe THEN 8 ELSE 0 END, 0)::smallint
 $$;
-COMMENT ON FUNCTION mailqueue.dressing(boolean, boolean, boolean) IS 'What is put into a mail, as email_contents.dressing has it.';
+COMMENT ON FUNCTION mailqueue.dressing(boolean, boolean, boolean) IS
+    'What is put into a mail, as email_contents.dressing has it.';

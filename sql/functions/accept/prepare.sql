@@ -1,20 +1,5 @@
 -- A row on its way into the queue: checked, completed, its content moved out.
 
-CREATE OR REPLACE FUNCTION mailqueue.project_named(p_name text) RETURNS uuid
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$
-DECLARE
-    v_id uuid;
-BEGIN
-    SELECT p.id INTO v_id FROM mailqueue.projects AS p WHERE p.name = p_name;
-    IF v_id IS NULL THEN
-        PERFORM mailqueue.refuse('project', format('there is no project %s', to_json(left(p_name, 100))));
-    END IF;
-    RETURN v_id;
-END $$;
-COMMENT ON FUNCTION mailqueue.project_named(text) IS 'Id of a project; refuses an unknown name.';
-
 -- Checks every column of q and fills what is missing, but for project and lane. Raises 22023 naming the column.
 --
 -- Each mail passes here: conditions stand inline and the functions that word a refusal are called only for one, and it
@@ -32,8 +17,9 @@ DECLARE
 BEGIN
     q.created_at := now();
     q.project := NULL;
-    IF q.status <> 'pending' OR num_nonnulls(q.claim_no, q.worker_id, q.assigned_at, q.lease_until, q.assigned_to, q.last_error,
-                                             q.lost_claim_no, q.account_day, q.project_day) > 0 THEN
+    IF q.status <> 'pending'
+       OR num_nonnulls(q.claim_no, q.worker_id, q.assigned_at, q.lease_until, q.assigned_to, q.last_error,
+                       q.lost_claim_no, q.account_day, q.project_day) > 0 THEN
         q.status := 'pending';
         q.claim_no := NULL; q.worker_id := NULL; q.assigned_at := NULL; q.lease_until := NULL; q.assigned_to := NULL;
         q.last_error := NULL; q.lost_claim_no := NULL; q.account_day := NULL; q.project_day := NULL;
@@ -100,7 +86,8 @@ BEGIN
     IF num_nonnulls(q.also_to, q.cc, q.bcc) > 0 THEN
         v_extra := coalesce(q.also_to, '{}') || coalesce(q.cc, '{}') || coalesce(q.bcc, '{}');
         IF cardinality(v_extra) > 49 THEN
-            PERFORM mailqueue.refuse('cc', format('one message may have 50 recipients, got %s', cardinality(v_extra) + 1));
+            PERFORM mailqueue.refuse('cc',
+                                     format('one message may have 50 recipients, got %s', cardinality(v_extra) + 1));
         END IF;
         FOREACH v_address IN ARRAY v_extra LOOP
             PERFORM mailqueue.check_text('cc', v_address, 600);
@@ -110,7 +97,8 @@ BEGIN
             CONTINUE WHEN octet_length(v_box.address) = length(v_box.address);
             v_sent := mailqueue.wire_address(v_field, v_box.address);
             IF v_sent <> v_box.address THEN
-                v_sent := CASE WHEN btrim(v_address, E' \t') LIKE '%>' THEN regexp_replace(v_address, '<[^<>]*>[ \t]*$', '') || '<' || v_sent || '>'
+                v_sent := CASE WHEN btrim(v_address, E' \t') LIKE '%>'
+                                    THEN regexp_replace(v_address, '<[^<>]*>[ \t]*$', '') || '<' || v_sent || '>'
                                ELSE v_sent END;
                 q.also_to := array_replace(q.also_to, v_address, v_sent);
                 q.cc := array_replace(q.cc, v_address, v_sent);
@@ -123,7 +111,9 @@ BEGIN
     IF q.category IS NULL THEN
         q.category := 'transactional';
     ELSIF q.category <> 'transactional' AND q.category !~ '^[a-z][a-z0-9_-]{0,62}$' THEN
-        PERFORM mailqueue.refuse('category', format('%s is not a category: lower-case letters, digits, - and _', to_json(left(q.category, 100))));
+        PERFORM mailqueue.refuse('category',
+                                 format('%s is not a category: lower-case letters, digits, - and _',
+                                        to_json(left(q.category, 100))));
     END IF;
     IF q.delivery IS NULL THEN
         q.delivery := CASE q.category WHEN 'marketing' THEN 'hold' ELSE 'resend' END;
@@ -133,7 +123,8 @@ BEGIN
     IF q.priority IS NULL THEN
         q.priority := 2;
     ELSIF q.priority NOT BETWEEN 0 AND 3 THEN
-        PERFORM mailqueue.refuse('priority', format('0 (critical), 1 (high), 2 (normal) or 3 (low), got %s', q.priority));
+        PERFORM mailqueue.refuse('priority',
+                                 format('0 (critical), 1 (high), 2 (normal) or 3 (low), got %s', q.priority));
     END IF;
     IF q.max_attempts IS NULL THEN
         q.max_attempts := 100;
@@ -154,11 +145,14 @@ BEGIN
     END IF;
     IF num_nonnulls(q.campaign_id, q.tags, q.custom_data, q.idempotency_key, q.language, q.variables) > 0 THEN
         IF q.template IS NULL AND num_nonnulls(q.language, q.variables) > 0 THEN
-            PERFORM mailqueue.refuse(CASE WHEN q.variables IS NULL THEN 'language' ELSE 'variables' END, 'has a meaning only with a template');
+            PERFORM mailqueue.refuse(CASE WHEN q.variables IS NULL THEN 'language' ELSE 'variables' END,
+                                     'has a meaning only with a template');
         END IF;
         PERFORM mailqueue.check_text('campaign_id', q.campaign_id, 200);
         IF cardinality(q.tags) > 20
-           OR q.tags IS NOT NULL AND EXISTS (SELECT FROM unnest(q.tags) AS t WHERE t IS NULL OR t = '' OR length(t) > 128 OR t ~ '[\u0001-\u001f\u007f]') THEN
+           OR q.tags IS NOT NULL
+           AND EXISTS (SELECT FROM unnest(q.tags) AS t
+                        WHERE t IS NULL OR t = '' OR length(t) > 128 OR t ~ '[\u0001-\u001f\u007f]') THEN
             PERFORM mailqueue.refuse('tags', 'at most 20 tags of 1 to 128 characters');
         END IF;
         IF q.custom_data IS NOT NULL THEN
@@ -173,7 +167,8 @@ BEGIN
         END IF;
         IF q.idempotency_key IS NOT NULL THEN
             IF length(q.idempotency_key) NOT BETWEEN 1 AND 255 THEN
-                PERFORM mailqueue.refuse('idempotency_key', format('1 to 255 characters, got %s', length(q.idempotency_key)));
+                PERFORM mailqueue.refuse('idempotency_key',
+                                         format('1 to 255 characters, got %s', length(q.idempotency_key)));
             END IF;
             PERFORM mailqueue.check_text('idempotency_key', q.idempotency_key, 255);
         END IF;
@@ -209,16 +204,22 @@ BEGIN
     END IF;
     NEW := mailqueue.prepare_email(NEW);
     SELECT p.id, l.id, l.has_rules,
-           EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address = mailqueue.address_key(NEW.recipient_email))
-           OR EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address IS NULL),  -- known by hashes
+           EXISTS (SELECT FROM mailqueue.suppressions AS s
+                    WHERE s.project_id = p.id AND s.address = mailqueue.address_key(NEW.recipient_email))
+           -- known by hashes
+           OR EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = p.id AND s.address IS NULL),
            EXISTS (SELECT FROM mailqueue.waiters AS w WHERE w.queue = 'email_queue'),
-           EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()), p.delivery, p.track_opens, p.track_clicks,
+           EXISTS (SELECT FROM mailqueue.refusals AS r WHERE r.valid_until > now()), p.delivery, p.track_opens,
+           p.track_clicks,
            EXISTS (SELECT FROM mailqueue.webhooks AS w
-                    WHERE w.project_id = p.id AND w.is_enabled AND (w.event_types = '{}' OR 'email.queued' = ANY (w.event_types)))
-      INTO NEW.project_id, NEW.lane_id, v_has_rules, v_is_listed, v_is_awaited, v_is_refused, v_delivery, v_opens, v_clicks, v_is_told
+                    WHERE w.project_id = p.id AND w.is_enabled
+                      AND (w.event_types = '{}' OR 'email.queued' = ANY (w.event_types)))
+      INTO NEW.project_id, NEW.lane_id, v_has_rules, v_is_listed, v_is_awaited, v_is_refused, v_delivery, v_opens,
+           v_clicks, v_is_told
       FROM mailqueue.projects AS p
       LEFT JOIN mailqueue.lanes AS l
-        ON l.project_id = p.id AND l.priority = NEW.priority AND l.route = coalesce(NEW.sender, '') AND l.home_route IS NULL AND l.rule_id IS NULL
+        ON l.project_id = p.id AND l.priority = NEW.priority AND l.route = coalesce(NEW.sender, '')
+           AND l.home_route IS NULL AND l.rule_id IS NULL
      WHERE p.name = v_project AND p.deleted_at IS NULL;
     IF NEW.project_id IS NULL THEN
         PERFORM mailqueue.project_taking(v_project);         -- says that there is none
@@ -226,10 +227,12 @@ BEGIN
         PERFORM mailqueue.refuse_for_now();
     END IF;
     IF NEW.lane_id IS NULL THEN
-        PERFORM mailqueue.refuse('sender', format('this project has no sender account %s', to_json(left(NEW.sender, 100))));
+        PERFORM mailqueue.refuse('sender',
+                                 format('this project has no sender account %s', to_json(left(NEW.sender, 100))));
     END IF;
     IF v_has_rules THEN
-        NEW.lane_id := mailqueue.lane_by_rules(NEW.lane_id, NEW.project_id, NEW.priority, NEW.category, NEW.tags, NEW.recipient_email);
+        NEW.lane_id := mailqueue.lane_by_rules(NEW.lane_id, NEW.project_id, NEW.priority, NEW.category, NEW.tags,
+                                               NEW.recipient_email);
     END IF;
     NEW.is_test := coalesce(NEW.sender = '(test)', false);    -- the lanes of that route have no accounts but traps
     NEW.sender := NULL;
@@ -250,15 +253,17 @@ BEGIN
         INSERT INTO mailqueue.lane_signals (lane_id, due_at, emails, accepted_on)
         VALUES (NEW.lane_id, NEW.run_at, 1, (now() AT TIME ZONE 'UTC')::date)
     )
-    INSERT INTO mailqueue.email_contents (created_on, project_id, subject, html_body, text_body, from_email, from_name, reply_to, headers, files,
-                                          template_version_id, template_language, dressing)
+    INSERT INTO mailqueue.email_contents (created_on, project_id, subject, html_body, text_body, from_email, from_name,
+                                          reply_to, headers, files, template_version_id, template_language, dressing)
     VALUES ((now() AT TIME ZONE 'UTC')::date, NEW.project_id, NEW.subject, NEW.html_body, NEW.text_body,
             NEW.from_email, NEW.from_name, NEW.reply_to, NEW.headers, v_files, NEW.template_version_id, NEW.language,
-            mailqueue.dressing(coalesce(NEW.track_opens, v_opens), coalesce(NEW.track_clicks, v_clicks), NEW.unsubscribe))
+            mailqueue.dressing(coalesce(NEW.track_opens, v_opens), coalesce(NEW.track_clicks, v_clicks),
+                               NEW.unsubscribe))
     RETURNING id, created_on INTO NEW.content_id, NEW.content_on;
     IF NEW.recipients > 1 THEN
         NEW.recipients := mailqueue.store_recipients(NEW);
-    ELSIF v_is_listed AND NOT NEW.is_test AND mailqueue.suppressed(NEW.project_id, NEW.recipient_email, NEW.category) IS NOT NULL THEN
+    ELSIF v_is_listed AND NOT NEW.is_test
+          AND mailqueue.suppressed(NEW.project_id, NEW.recipient_email, NEW.category) IS NOT NULL THEN
         NEW.recipients := 0;
     END IF;
     NEW.subject := NULL; NEW.html_body := NULL; NEW.text_body := NULL;

@@ -1,6 +1,7 @@
 -- Finished messages: their octets are a file of their content, and are what is sent.
 
--- Files of a message are held to what the project says of all its mail: [{"type", "bytes", "head"}], how each begins in hexadecimal.
+-- Files of a message are held to what the project says of all its mail: [{"type", "bytes", "head"}], how each begins in
+-- hexadecimal.
 CREATE OR REPLACE FUNCTION mailqueue.check_raw_files(p_project uuid, p_files jsonb) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -17,13 +18,15 @@ BEGIN
     SELECT a.types, a.most INTO v_allowed, v_most FROM mailqueue.attachments_of_project(p_project) AS a;
     SELECT sum((x.value ->> 'bytes')::bigint) INTO v_total FROM jsonb_array_elements(p_files) AS x;
     IF v_total > v_most THEN
-        PERFORM mailqueue.refuse('attachments', format('the files of one mail may have %s bytes in this project', v_most));
+        PERFORM mailqueue.refuse('attachments',
+                                 format('the files of one mail may have %s bytes in this project', v_most));
     END IF;
     FOR f IN SELECT x.value FROM jsonb_array_elements(p_files) AS x LOOP
         PERFORM mailqueue.check_attachment_type(f ->> 'type', decode(f ->> 'head', 'hex'), v_allowed);
     END LOOP;
 END $$;
-COMMENT ON FUNCTION mailqueue.check_raw_files(uuid, jsonb) IS 'Refuse files within a finished message that the project does not allow.';
+COMMENT ON FUNCTION mailqueue.check_raw_files(uuid, jsonb) IS
+    'Refuse files within a finished message that the project does not allow.';
 
 -- Text and headers, and files as base64 makes them longer: four octets for three, and two in 76 for the ends of lines.
 CREATE OR REPLACE FUNCTION mailqueue.message_bytes_of(p_project uuid) RETURNS integer
@@ -34,11 +37,13 @@ AS $$
       FROM mailqueue.projects AS p
      WHERE p.id = p_project AND p.deleted_at IS NULL AND coalesce(mailqueue.tenant(), p_project) = p_project
 $$;
-COMMENT ON FUNCTION mailqueue.message_bytes_of(uuid) IS 'How large a finished message may be in this project, files and all.';
+COMMENT ON FUNCTION mailqueue.message_bytes_of(uuid) IS
+    'How large a finished message may be in this project, files and all.';
 
--- Each document is one mail and has "email", a message of enqueue_batch(), "files", "has_null_sender", and "octets": the place of its
--- message from 0. Mails of one message stand together, share its octets, and are a batch under the id of the first, handed in "by"
--- somebody. The text of "email" stands for the octets where a key is compared, and is not kept.
+-- Each document is one mail and has "email", a message of enqueue_batch(), "files", "has_null_sender", and "octets":
+-- the place of its message from 0. Mails of one message stand together, share its octets, and are a batch under the id
+-- of the first, handed in "by" somebody. The text of "email" stands for the octets where a key is compared, and is not
+-- kept.
 CREATE OR REPLACE FUNCTION mailqueue.accept_raw(p_project text, p_documents jsonb, p_octets bytea[])
 RETURNS TABLE (index integer, id uuid, status text, reason text)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -48,7 +53,8 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_project uuid := mailqueue.project_taking(p_project);
-    v_delivery text := (SELECT p.delivery FROM mailqueue.projects AS p WHERE p.id = v_project);  -- of mail that says none
+    -- of mail that says none
+    v_delivery text := (SELECT p.delivery FROM mailqueue.projects AS p WHERE p.id = v_project);
     v_today date := (now() AT TIME ZONE 'UTC')::date;
     v_ids uuid[] := '{}';
     v_status text[] := '{}';
@@ -85,35 +91,41 @@ BEGIN
             VALUES (v_project, v_today, sha256(v_octets), length(v_octets), 'message/rfc822', v_octets, q.is_test)
             RETURNING attachments.id INTO v_file;
             INSERT INTO mailqueue.email_contents (created_on, project_id, subject, from_email, from_name, files)
-            VALUES (v_today, v_project, q.subject, q.from_email, q.from_name, jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
-                    'id', v_file, 'on', v_today, 'name', 'message.eml', 'type', 'message/rfc822', 'bytes', length(v_octets), 'raw', true,
+            VALUES (v_today, v_project, q.subject, q.from_email, q.from_name,
+                    jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
+                    'id', v_file, 'on', v_today, 'name', 'message.eml', 'type', 'message/rfc822', 'bytes',
+                    length(v_octets), 'raw', true,
                     'null_sender', CASE WHEN (d ->> 'has_null_sender')::boolean THEN true END))))
             RETURNING email_contents.id INTO v_content;
         END IF;
         IF q.recipients > 1 THEN
             PERFORM mailqueue.store_recipients(q);
         END IF;
-        INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, status, priority, run_at, attempts, max_attempts, created_at,
-            recipients, delivery, category, expires_at, recipient_email, recipient_name, campaign_id, tags, custom_data,
-            idempotency_key, content_id, content_on, is_test)
+        INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, status, priority, run_at, attempts,
+            max_attempts, created_at, recipients, delivery, category, expires_at, recipient_email, recipient_name,
+            campaign_id, tags, custom_data, idempotency_key, content_id, content_on, is_test)
         VALUES (q.id, v_project, NULL, q.lane_id, 'pending', q.priority, q.run_at, 0, q.max_attempts, now(),
-            q.recipients, q.delivery, q.category, q.expires_at, q.recipient_email, q.recipient_name, q.campaign_id, q.tags, q.custom_data,
-            q.idempotency_key, v_content, v_today, q.is_test);
+            q.recipients, q.delivery, q.category, q.expires_at, q.recipient_email, q.recipient_name, q.campaign_id,
+            q.tags, q.custom_data, q.idempotency_key, v_content, v_today, q.is_test);
         v_new := array_append(v_new, q.id);
     END LOOP;
     IF v_new <> '{}' THEN
         PERFORM mailqueue.accept_rows(v_new);
     END IF;
     IF cardinality(v_ids) > cardinality(p_octets) THEN
-        PERFORM mailqueue.keep_batch(v_project, m.ids, p_documents -> m.first -> 'email' ->> 'subject', coalesce(p_documents -> m.first ->> 'by', 'unnamed'))
+        PERFORM mailqueue.keep_batch(v_project, m.ids, p_documents -> m.first -> 'email' ->> 'subject',
+                                     coalesce(p_documents -> m.first ->> 'by', 'unnamed'))
            FROM (SELECT array_agg(i.id ORDER BY i.n) AS ids, min(i.n)::integer - 1 AS first
-                   FROM unnest(v_ids, v_places) WITH ORDINALITY AS i(id, place, n) GROUP BY i.place HAVING count(*) > 1) AS m;
+                   FROM unnest(v_ids, v_places) WITH ORDINALITY AS i(id, place, n) GROUP BY i.place
+                                                HAVING count(*) > 1) AS m;
     END IF;
     RETURN QUERY
-        SELECT r.n::integer - 1, r.id, CASE WHEN r.status = 'queued' AND h.id IS NOT NULL THEN h.status ELSE r.status END, h.reason
+        SELECT r.n::integer - 1, r.id,
+               CASE WHEN r.status = 'queued' AND h.id IS NOT NULL THEN h.status ELSE r.status END, h.reason
           FROM unnest(v_ids, v_status) WITH ORDINALITY AS r(id, status, n)
           LEFT JOIN mailqueue.email_history AS h ON h.id = r.id AND h.finished_at = now() AND r.status = 'queued'
          ORDER BY r.n;
 END $$;
 COMMENT ON FUNCTION mailqueue.accept_raw(text, jsonb, bytea[]) IS
-    'Accept finished messages in the caller''s transaction, all or none; a row for each in order: queued, suppressed or duplicate.';
+    'Accept finished messages in the caller''s transaction, all or none; a row for each in order: queued, suppressed '
+    'or duplicate.';

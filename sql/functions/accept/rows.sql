@@ -1,4 +1,5 @@
--- What follows from accepted rows, once a statement: suppressed mail is finished, lanes are signalled, parked workers rung.
+-- What follows from accepted rows, once a statement: suppressed mail is finished, lanes are signalled, parked workers
+-- rung.
 
 CREATE OR REPLACE FUNCTION mailqueue.suppress_new(p_ids uuid[]) RETURNS integer
 LANGUAGE plpgsql
@@ -31,10 +32,12 @@ BEGIN
     IF v_ids IS NULL THEN
         RETURN 0;
     END IF;
-    PERFORM mailqueue.retire_emails(v_ids, NULL, array_fill('suppressed'::text, ARRAY[cardinality(v_ids)]), v_reasons, NULL, NULL);
+    PERFORM mailqueue.retire_emails(v_ids, NULL, array_fill('suppressed'::text, ARRAY[cardinality(v_ids)]), v_reasons,
+                                    NULL, NULL);
     RETURN cardinality(v_ids);
 END $$;
-COMMENT ON FUNCTION mailqueue.suppress_new(uuid[]) IS 'Finish new mail whose recipients are all suppressed; gives the number of mails.';
+COMMENT ON FUNCTION mailqueue.suppress_new(uuid[]) IS
+    'Finish new mail whose recipients are all suppressed; gives the number of mails.';
 
 -- Once a statement, for rows that were inserted with their content: a batch, mail that is sent again or requeued.
 CREATE OR REPLACE FUNCTION mailqueue.accept_rows(p_ids uuid[]) RETURNS integer
@@ -48,25 +51,31 @@ DECLARE
 BEGIN
     INSERT INTO mailqueue.lane_signals (lane_id, due_at, emails, accepted_on)
     SELECT q.lane_id, min(q.run_at), count(*) FILTER (WHERE q.created_at = now()), (now() AT TIME ZONE 'UTC')::date
-      FROM mailqueue.email_queue AS q WHERE q.id = ANY (p_ids) GROUP BY q.lane_id;  -- requeued mail is older: it was counted when it was accepted
+      -- requeued mail is older: it was counted when it was accepted
+      FROM mailqueue.email_queue AS q WHERE q.id = ANY (p_ids) GROUP BY q.lane_id;
 
     SELECT array_agg(q.id) INTO v_stopped FROM mailqueue.email_queue AS q
      WHERE q.id = ANY (p_ids)
        AND (EXISTS (SELECT FROM mailqueue.suppressions AS s
                      WHERE s.project_id = q.project_id AND s.address = mailqueue.address_key(q.recipient_email))
             OR EXISTS (SELECT FROM mailqueue.email_recipients AS r, mailqueue.suppressions AS s
-                        WHERE q.recipients <> 1 AND r.email_id = q.id AND s.project_id = q.project_id AND s.address = mailqueue.address_key(r.address))
-            OR EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = q.project_id AND s.address IS NULL));
+                        WHERE q.recipients <> 1 AND r.email_id = q.id AND s.project_id = q.project_id
+                          AND s.address = mailqueue.address_key(r.address))
+            OR EXISTS (SELECT FROM mailqueue.suppressions AS s
+                        WHERE s.project_id = q.project_id AND s.address IS NULL));
     IF v_stopped IS NOT NULL THEN
         v_count := mailqueue.suppress_new(v_stopped);
     END IF;
-    IF EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.is_enabled AND (w.event_types = '{}' OR 'email.queued' = ANY (w.event_types))) THEN
+    IF EXISTS (SELECT FROM mailqueue.webhooks AS w
+                WHERE w.is_enabled AND (w.event_types = '{}' OR 'email.queued' = ANY (w.event_types))) THEN
         PERFORM mailqueue.tell_queued(p_ids);
     END IF;
     PERFORM mailqueue.ring();  -- a NOTIFY serialises commits of the whole server: only when somebody is asleep
     RETURN v_count;
 END $$;
-COMMENT ON FUNCTION mailqueue.accept_rows(uuid[]) IS 'After an INSERT of rows with their content: suppress, signal lanes, ring parked workers. Gives how many were suppressed.';
+COMMENT ON FUNCTION mailqueue.accept_rows(uuid[]) IS
+    'After an INSERT of rows with their content: suppress, signal lanes, ring parked workers. Gives how many were '
+    'suppressed.';
 
 CREATE OR REPLACE FUNCTION mailqueue.email_queue_stopped() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
@@ -76,7 +85,8 @@ BEGIN
     PERFORM mailqueue.suppress_new(ARRAY[NEW.id]);
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.email_queue_stopped() IS 'AFTER INSERT on email_queue, for mail nobody is left to be sent: it is finished as suppressed.';
+COMMENT ON FUNCTION mailqueue.email_queue_stopped() IS
+    'AFTER INSERT on email_queue, for mail nobody is left to be sent: it is finished as suppressed.';
 
 -- Signals had a trigger once a statement, which cost each mail more than its own row.
 DROP TRIGGER IF EXISTS email_queue_accepted ON mailqueue.email_queue;

@@ -9,13 +9,15 @@ DECLARE
     c_unseen CONSTANT text := '[\u0001-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]';
     v_field text := regexp_replace(p_field, c_unseen, U&'\FFFD', 'g');
 BEGIN
-    RAISE EXCEPTION '%: %', v_field, regexp_replace(p_why, c_unseen, U&'\FFFD', 'g') USING ERRCODE = '22023', COLUMN = v_field;
+    RAISE EXCEPTION '%: %', v_field, regexp_replace(p_why, c_unseen, U&'\FFFD', 'g')
+        USING ERRCODE = '22023', COLUMN = v_field;
 END $$;
 COMMENT ON FUNCTION mailqueue.refuse(text, text) IS 'Refuse the input with SQLSTATE 22023, naming the field.';
 
--- Checks an instant that a caller gives and gives it back. NULL, where it has a meaning, is no instant: infinity never is one,
--- as no reader outside of PostgreSQL has a word for it. p_may_be_past: an instant that is over means now.
-CREATE OR REPLACE FUNCTION mailqueue.check_instant(p_field text, p_at timestamptz, p_may_be_past boolean DEFAULT false) RETURNS timestamptz
+-- Checks an instant that a caller gives and gives it back. NULL, where it has a meaning, is no instant: infinity never
+-- is one, as no reader outside of PostgreSQL has a word for it. p_may_be_past: an instant that is over means now.
+CREATE OR REPLACE FUNCTION mailqueue.check_instant(p_field text, p_at timestamptz, p_may_be_past boolean DEFAULT false)
+RETURNS timestamptz
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -30,24 +32,27 @@ END $$;
 COMMENT ON FUNCTION mailqueue.check_instant(text, timestamptz, boolean) IS
     'Give back an instant between now and ten years ahead, or NULL; raises 22023 naming the field for any other.';
 
--- What makes JSON of a caller unreadable for programs, in words; NULL where all can read it. The size is asked first, at no cost: the
--- binary form takes at most five times the bytes of the text. 200 characters have room for neither 101 levels nor 309 digits: most mail
--- costs no more than that look. It is one expression, so that plpgsql runs it without a call: STABLE, as pg_column_size() is.
+-- What makes JSON of a caller unreadable for programs, in words; NULL where all can read it. The size is asked first,
+-- at no cost: the binary form takes at most five times the bytes of the text. 200 characters have room for neither 101
+-- levels nor 309 digits: most mail costs no more than that look. It is one expression, so that plpgsql runs it without
+-- a call: STABLE, as pg_column_size() is.
 CREATE OR REPLACE FUNCTION mailqueue.json_fault(p_value jsonb, p_kib integer) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$
     SELECT CASE WHEN pg_column_size(p_value) > p_kib * 5120 THEN 'at most ' || p_kib::text || ' KiB'
                 WHEN pg_column_size(p_value) <= 600 AND length(p_value::text) <= 200 THEN NULL
                 WHEN jsonb_path_exists(p_value, 'strict $.**{101}') THEN 'at most 100 levels, one within the other'
-                WHEN jsonb_path_exists(p_value, 'strict $.** ? (@ > 1.7976931348623157e308 || @ < -1.7976931348623157e308)')
+                WHEN jsonb_path_exists(p_value,
+                                       'strict $.** ? (@ > 1.7976931348623157e308 || @ < -1.7976931348623157e308)')
                     THEN 'a number must lie within +-1.7976931348623157e308'
                 WHEN length(p_value::text) > p_kib * 1024 THEN 'at most ' || p_kib::text || ' KiB' END
 $$;
 COMMENT ON FUNCTION mailqueue.json_fault(jsonb, integer) IS
-    'Why JSON that a caller gives is refused: too large, too deep, or a number beyond a double; NULL where nothing is wrong.';
+    'Why JSON that a caller gives is refused: too large, too deep, or a number beyond a double; NULL where nothing is '
+    'wrong.';
 
--- Nearly every address, at the least cost: what this says no to is looked at closely by address_fault(). A shorter address
--- cannot have too long a part.
+-- Nearly every address, at the least cost: what this says no to is looked at closely by address_fault(). A shorter
+-- address cannot have too long a part.
 CREATE OR REPLACE FUNCTION mailqueue.is_plain_address(p_address text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -66,7 +71,9 @@ DECLARE
     v_local text;
     v_domain text;
 BEGIN
-    IF p_address ~ '^[A-Za-z0-9._+-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*\.[A-Za-z]+$'
+    IF p_address ~ '^[A-Za-z0-9._+-]{1,64}@'
+                   '[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*'
+                   '\.[A-Za-z]+$'
        AND p_address !~ '(^\.|\.\.|\.@)' AND length(p_address) <= 254 THEN
         RETURN NULL;  -- nearly every address
     END IF;
@@ -87,7 +94,8 @@ BEGIN
         RETURN 'local_too_long';
     ELSIF octet_length(p_address) > 254 THEN
         RETURN 'too_long';
-    ELSIF v_local !~ '^[A-Za-z0-9!#$%&''*+/=?^_`{|}~\u00a0-\U0010ffff-]+(\.[A-Za-z0-9!#$%&''*+/=?^_`{|}~\u00a0-\U0010ffff-]+)*$' THEN
+    ELSIF v_local !~ '^[A-Za-z0-9!#$%&''*+/=?^_`{|}~\u00a0-\U0010ffff-]+'
+                      '(\.[A-Za-z0-9!#$%&''*+/=?^_`{|}~\u00a0-\U0010ffff-]+)*$' THEN
         RETURN 'bad_local';
     END IF;
     v_domain := translate(v_domain, U&'\3002\FF0E\FF61', '...');
@@ -95,7 +103,9 @@ BEGIN
         RETURN 'ip_literal';  -- resolvers read such a name as an IPv4 address
     ELSIF position('.' IN v_domain) = 0 AND v_domain <> '' THEN
         RETURN 'no_dot';
-    ELSIF v_domain !~ '^[A-Za-z0-9\u00a1-\U0010ffff]([A-Za-z0-9\u00a1-\U0010ffff-]{0,61}[A-Za-z0-9\u00a1-\U0010ffff])?(\.[A-Za-z0-9\u00a1-\U0010ffff]([A-Za-z0-9\u00a1-\U0010ffff-]{0,61}[A-Za-z0-9\u00a1-\U0010ffff])?)+$' THEN
+    ELSIF v_domain !~ '^[A-Za-z0-9\u00a1-\U0010ffff]([A-Za-z0-9\u00a1-\U0010ffff-]{0,61}[A-Za-z0-9\u00a1-\U0010ffff])?'
+                       '(\.[A-Za-z0-9\u00a1-\U0010ffff]([A-Za-z0-9\u00a1-\U0010ffff-]{0,61}'
+                       '[A-Za-z0-9\u00a1-\U0010ffff])?)+$' THEN
         RETURN 'bad_domain';
     END IF;
     RETURN NULL;
@@ -116,7 +126,8 @@ BEGIN
                         to_json(left(p_address, 300)), replace(v_fault, '_', ' ')) END);
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.check_address(text, text) IS 'Refuse an address that is none, naming the field and the value.';
+COMMENT ON FUNCTION mailqueue.check_address(text, text) IS
+    'Refuse an address that is none, naming the field and the value.';
 
 -- 'Ann <ann@example.com>' in two parts; a bare address has no name.
 CREATE OR REPLACE FUNCTION mailqueue.split_mailbox(p_mailbox text, OUT name text, OUT address text)
@@ -161,7 +172,8 @@ BEGIN
         PERFORM mailqueue.check_address(p_field, (mailqueue.split_mailbox(v_box)).address);
     END LOOP;
 END $$;
-COMMENT ON FUNCTION mailqueue.check_mailboxes(text, text) IS 'Refuse a list of mailboxes of which one has no address we can send to.';
+COMMENT ON FUNCTION mailqueue.check_mailboxes(text, text) IS
+    'Refuse a list of mailboxes of which one has no address we can send to.';
 
 CREATE OR REPLACE FUNCTION mailqueue.check_text(p_field text, p_value text, p_most integer) RETURNS void
 LANGUAGE plpgsql
@@ -169,14 +181,16 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
     IF p_value ~ '[\u0001-\u001f\u007f-\u009f\u2028\u2029]' THEN
-        PERFORM mailqueue.refuse(p_field, format('control characters are not allowed, got %s', to_json(left(p_value, 100))));
+        PERFORM mailqueue.refuse(p_field,
+                                 format('control characters are not allowed, got %s', to_json(left(p_value, 100))));
     ELSIF length(p_value) > p_most THEN
         PERFORM mailqueue.refuse(p_field, format('at most %s characters, got %s', p_most, length(p_value)));
     ELSIF p_field IN ('recipient_name', 'from_name', 'reply_to', 'cc') AND p_value ~ '[\u202a-\u202e\u2066-\u2069]' THEN
         PERFORM mailqueue.refuse(p_field, 'characters that change the direction of text are not allowed in names');
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.check_text(text, text, integer) IS 'Refuse control characters and overlong values, and in names what turns text around.';
+COMMENT ON FUNCTION mailqueue.check_text(text, text, integer) IS
+    'Refuse control characters and overlong values, and in names what turns text around.';
 
 CREATE OR REPLACE FUNCTION mailqueue.check_headers(p_headers jsonb) RETURNS void
 LANGUAGE plpgsql
@@ -186,9 +200,12 @@ DECLARE
     h record;
 BEGIN
     IF jsonb_typeof(p_headers) <> 'object' THEN
-        PERFORM mailqueue.refuse('headers', format('an object of names and values is needed, got %s', jsonb_typeof(p_headers)));
+        PERFORM mailqueue.refuse('headers',
+                                 format('an object of names and values is needed, got %s', jsonb_typeof(p_headers)));
     ELSIF (SELECT count(*) FROM jsonb_object_keys(p_headers)) > 100 THEN
-        PERFORM mailqueue.refuse('headers', format('at most 100 headers, got %s', (SELECT count(*) FROM jsonb_object_keys(p_headers))));
+        PERFORM mailqueue.refuse('headers',
+                                 format('at most 100 headers, got %s',
+                                        (SELECT count(*) FROM jsonb_object_keys(p_headers))));
     END IF;
     FOR h IN SELECT key, value FROM jsonb_each(p_headers) LOOP
         IF h.key !~ '^[!-9;-~]{1,76}$' THEN
@@ -203,4 +220,5 @@ BEGIN
         PERFORM mailqueue.check_text('headers', h.value #>> '{}', 4000);
     END LOOP;
 END $$;
-COMMENT ON FUNCTION mailqueue.check_headers(jsonb) IS 'Refuse header names and values that cannot or must not stand in a message.';
+COMMENT ON FUNCTION mailqueue.check_headers(jsonb) IS
+    'Refuse header names and values that cannot or must not stand in a message.';

@@ -7,10 +7,12 @@ AS $$
     SELECT EXISTS (
         SELECT FROM unnest(p_patterns) AS p(pattern)
          WHERE CASE WHEN p.pattern LIKE '%@%' THEN mailqueue.address_key(p_address) = p.pattern
-                    WHEN p.pattern LIKE '*.%' THEN right(mailqueue.domain_of(p_address), length(p.pattern) - 1) = substr(p.pattern, 2)
+                    WHEN p.pattern LIKE '*.%'
+                         THEN right(mailqueue.domain_of(p_address), length(p.pattern) - 1) = substr(p.pattern, 2)
                     ELSE mailqueue.domain_of(p_address) = p.pattern END)
 $$;
-COMMENT ON FUNCTION mailqueue.matches_address(text, text[]) IS 'Whether an address is one of these, or of one of these domains.';
+COMMENT ON FUNCTION mailqueue.matches_address(text, text[]) IS
+    'Whether an address is one of these, or of one of these domains.';
 
 CREATE OR REPLACE FUNCTION mailqueue.check_from(p_project uuid, p_email text) RETURNS void
 LANGUAGE plpgsql
@@ -24,7 +26,8 @@ BEGIN
             to_json(left(p_email, 300)), array_to_string(v_allowed, ', ')));
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.check_from(uuid, text) IS 'Refuse a From address that the project does not allow its mail to name.';
+COMMENT ON FUNCTION mailqueue.check_from(uuid, text) IS
+    'Refuse a From address that the project does not allow its mail to name.';
 
 -- Workers keep what an account says until its revision changes; a part of it is the project's.
 CREATE OR REPLACE FUNCTION mailqueue.projects_senders() RETURNS trigger
@@ -35,9 +38,11 @@ BEGIN
     UPDATE mailqueue.sender_accounts AS a SET updated_at = now() WHERE a.project_id = NEW.id;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.projects_senders() IS 'AFTER change of whom a project writes as: its accounts are new to workers.';
+COMMENT ON FUNCTION mailqueue.projects_senders() IS
+    'AFTER change of whom a project writes as: its accounts are new to workers.';
 
-CREATE OR REPLACE TRIGGER projects_senders AFTER UPDATE OF from_email, from_name, reply_to, bounce_address, bounce_domain ON mailqueue.projects
+CREATE OR REPLACE TRIGGER projects_senders AFTER UPDATE OF from_email, from_name, reply_to, bounce_address,
+    bounce_domain ON mailqueue.projects
     FOR EACH ROW EXECUTE FUNCTION mailqueue.projects_senders();
 
 CREATE OR REPLACE FUNCTION mailqueue.check_allowed_from(p_patterns text[]) RETURNS void
@@ -50,7 +55,8 @@ BEGIN
     FOREACH v_pattern IN ARRAY coalesce(p_patterns, '{}') LOOP
         IF mailqueue.address_fault(CASE WHEN v_pattern LIKE '%@%' THEN v_pattern
                                         ELSE 'x@' || regexp_replace(v_pattern, '^\*\.', '') END) IS NOT NULL THEN
-            PERFORM mailqueue.refuse('allowed_from', format('%s is no address, domain or *.domain', to_json(left(v_pattern, 300))));
+            PERFORM mailqueue.refuse('allowed_from',
+                                     format('%s is no address, domain or *.domain', to_json(left(v_pattern, 300))));
         END IF;
     END LOOP;
 END $$;

@@ -5,14 +5,20 @@ CREATE OR REPLACE FUNCTION mailqueue.is_of_type(p_value jsonb, p_type jsonb) RET
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
     SELECT coalesce(bool_or(t.type = jsonb_typeof(p_value)
-                            OR t.type = 'integer' AND jsonb_typeof(p_value) = 'number' AND p_value::numeric = trunc(p_value::numeric)
-                            OR t.type NOT IN ('null', 'boolean', 'object', 'array', 'number', 'string', 'integer')), true)
-      FROM jsonb_array_elements_text(CASE jsonb_typeof(p_type) WHEN 'array' THEN p_type WHEN 'string' THEN jsonb_build_array(p_type) ELSE '[]' END) AS t(type)
+                            OR t.type = 'integer' AND jsonb_typeof(p_value) = 'number'
+                            AND p_value::numeric = trunc(p_value::numeric)
+                            OR t.type NOT IN ('null', 'boolean', 'object', 'array', 'number', 'string', 'integer')),
+                    true)
+      FROM jsonb_array_elements_text(CASE jsonb_typeof(p_type) WHEN 'array' THEN p_type
+                                                               WHEN 'string' THEN jsonb_build_array(p_type)
+                                                               ELSE '[]' END)
+        AS t(type)
 $$;
-COMMENT ON FUNCTION mailqueue.is_of_type(jsonb, jsonb) IS 'Whether a value is of the type, or one of the types, that a JSON Schema names.';
+COMMENT ON FUNCTION mailqueue.is_of_type(jsonb, jsonb) IS
+    'Whether a value is of the type, or one of the types, that a JSON Schema names.';
 
--- Names that are required, and the types of those given. All else of the schema is checked before sending, and in Python.
--- Each mail of a batch passes here: it changes no setting, and looks closely only at what is not plainly right.
+-- Names that are required, and the types of those given. All else of the schema is checked before sending, and in
+-- Python. Each mail of a batch passes here: it changes no setting, and looks closely only at what is not plainly right.
 CREATE OR REPLACE FUNCTION mailqueue.check_variables(p_variables jsonb, p_schema jsonb, p_needs text[]) RETURNS void
 LANGUAGE plpgsql
 AS $$
@@ -20,7 +26,8 @@ DECLARE
     v_name text;
 BEGIN
     IF jsonb_typeof(p_variables) <> 'object' THEN
-        PERFORM mailqueue.refuse('variables', format('an object of names and values is needed, got %s', jsonb_typeof(p_variables)));
+        PERFORM mailqueue.refuse('variables',
+                                 format('an object of names and values is needed, got %s', jsonb_typeof(p_variables)));
     ELSIF NOT p_variables ?& p_needs THEN
         SELECT n INTO v_name FROM unnest(p_needs) AS n WHERE NOT p_variables ? n LIMIT 1;
         PERFORM mailqueue.refuse('variables', format('%s is missing', to_json(v_name)));
@@ -34,10 +41,12 @@ BEGIN
         END IF;
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.check_variables(jsonb, jsonb, text[]) IS 'Refuse variables that lack a required name, or have one of the wrong type.';
+COMMENT ON FUNCTION mailqueue.check_variables(jsonb, jsonb, text[]) IS
+    'Refuse variables that lack a required name, or have one of the wrong type.';
 
 -- The project's own template before the platform's. A draft is not sent; another version only where it is named.
-CREATE OR REPLACE FUNCTION mailqueue.with_template(q mailqueue.email_queue, p_project uuid) RETURNS mailqueue.email_queue
+CREATE OR REPLACE FUNCTION mailqueue.with_template(q mailqueue.email_queue, p_project uuid)
+RETURNS mailqueue.email_queue
 LANGUAGE plpgsql
 AS $$
 DECLARE
@@ -49,29 +58,36 @@ DECLARE
     w record;
 BEGIN
     IF num_nonnulls(q.subject, q.html_body, q.text_body) > 0 THEN
-        PERFORM mailqueue.refuse(CASE WHEN q.subject IS NOT NULL THEN 'subject' WHEN q.html_body IS NOT NULL THEN 'html_body' ELSE 'text_body' END,
+        PERFORM mailqueue.refuse(CASE WHEN q.subject IS NOT NULL THEN 'subject'
+                                      WHEN q.html_body IS NOT NULL THEN 'html_body' ELSE 'text_body' END,
                                  'the template says it: leave it out');
     ELSIF v_wanted ~ '^[0-9]{1,9}$' THEN
         v_number := v_wanted;
     ELSIF v_wanted NOT IN ('published', 'latest-published') THEN
-        PERFORM mailqueue.refuse('template', format('%s is no version: a number, or published', to_json(left(v_wanted, 100))));
+        PERFORM mailqueue.refuse('template',
+                                 format('%s is no version: a number, or published', to_json(left(v_wanted, 100))));
     END IF;
     SELECT o.id, o.category, o.language, v.id AS version_id, v.version, v.status, v.variables_schema INTO t
       FROM (SELECT m.id, m.category, m.language FROM mailqueue.templates AS m
              WHERE (m.project_id = p_project OR m.project_id IS NULL) AND m.slug = v_slug AND m.deleted_at IS NULL
              ORDER BY m.project_id NULLS LAST LIMIT 1) AS o
-      LEFT JOIN mailqueue.template_versions AS v ON v.template_id = o.id AND (v.version = v_number OR v_number IS NULL AND v.status = 'published');
+      LEFT JOIN mailqueue.template_versions AS v ON v.template_id = o.id
+           AND (v.version = v_number OR v_number IS NULL AND v.status = 'published');
     IF t.id IS NULL THEN
         PERFORM mailqueue.refuse('template', format('there is no template %s', to_json(left(v_slug, 100))));
     ELSIF t.version_id IS NULL THEN
-        PERFORM mailqueue.refuse('template', CASE WHEN v_number IS NULL THEN format('%s has no published version', to_json(v_slug))
-                                                  ELSE format('%s has no version %s', to_json(v_slug), v_number) END);
+        PERFORM mailqueue.refuse('template',
+                                 CASE WHEN v_number IS NULL THEN format('%s has no published version', to_json(v_slug))
+                                      ELSE format('%s has no version %s', to_json(v_slug), v_number) END);
     ELSIF t.status = 'draft' THEN
-        PERFORM mailqueue.refuse('template', format('version %s of %s is a draft: publish it', t.version, to_json(v_slug)));
+        PERFORM mailqueue.refuse('template',
+                                 format('version %s of %s is a draft: publish it', t.version, to_json(v_slug)));
     END IF;
     SELECT x.language, x.subject, x.needs INTO w FROM mailqueue.template_texts AS x
-     WHERE x.version_id = t.version_id AND x.language = ANY (ARRAY[v_language, split_part(v_language, '-', 1), t.language])
-     ORDER BY x.language = v_language DESC NULLS LAST, x.language = split_part(v_language, '-', 1) DESC NULLS LAST LIMIT 1;
+     WHERE x.version_id = t.version_id
+       AND x.language = ANY (ARRAY[v_language, split_part(v_language, '-', 1), t.language])
+     ORDER BY x.language = v_language DESC NULLS LAST, x.language = split_part(v_language, '-', 1) DESC NULLS LAST
+     LIMIT 1;
     q.variables := coalesce(q.variables, '{}');
     IF mailqueue.json_fault(q.variables, 64) IS NOT NULL THEN
         PERFORM mailqueue.refuse('variables', mailqueue.json_fault(q.variables, 64));
@@ -80,7 +96,8 @@ BEGIN
     END IF;
     PERFORM mailqueue.check_variables(q.variables, t.variables_schema, w.needs);
     IF q.custom_data IS NOT NULL AND (jsonb_typeof(q.custom_data) <> 'object' OR q.custom_data ? 'variables') THEN
-        PERFORM mailqueue.refuse('custom_data', 'with a template an object is needed, without variables, which are kept there');
+        PERFORM mailqueue.refuse('custom_data',
+                                 'with a template an object is needed, without variables, which are kept there');
     END IF;
     q.custom_data := coalesce(q.custom_data, '{}') || jsonb_build_object('variables', q.variables);
     q.variables := NULL;
@@ -91,4 +108,5 @@ BEGIN
     RETURN q;
 END $$;
 COMMENT ON FUNCTION mailqueue.with_template(mailqueue.email_queue, uuid) IS
-    'A row that names a template with the version, language and words it means; raises 22023 where there is none, or its variables will not do.';
+    'A row that names a template with the version, language and words it means; raises 22023 where there is none, or '
+    'its variables will not do.';

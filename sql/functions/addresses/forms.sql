@@ -1,8 +1,8 @@
 -- One form of an address: as it goes on the wire, its domain in A-labels. What is compared is that in lower case.
 --
--- Nearly all addresses are ASCII: address_key(), address_sent() and domain_key() are put into the statements that name them and
--- call nothing for such. The functions behind them answer as UTS 46 does wherever Python accepts the domain; what may be accepted
--- is asked of wire_address() and wire_domain(), which refuse what stands for something else.
+-- Nearly all addresses are ASCII: address_key(), address_sent() and domain_key() are put into the statements that name
+-- them and call nothing for such. The functions behind them answer as UTS 46 does wherever Python accepts the domain;
+-- what may be accepted is asked of wire_address() and wire_domain(), which refuse what stands for something else.
 
 -- RFC 3492, section 6.3.
 CREATE OR REPLACE FUNCTION mailqueue.punycode(p_label text) RETURNS text
@@ -11,7 +11,9 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     c_digits CONSTANT text := 'abcdefghijklmnopqrstuvwxyz0123456789';
-    v_codes integer[] := ARRAY(SELECT ascii(c.letter) FROM unnest(string_to_array(p_label, NULL)) WITH ORDINALITY AS c(letter, n) ORDER BY c.n);
+    v_codes integer[] := ARRAY(SELECT ascii(c.letter)
+                                 FROM unnest(string_to_array(p_label, NULL)) WITH ORDINALITY AS c(letter, n)
+                                ORDER BY c.n);
     v_basic text := regexp_replace(p_label, '[^\u0001-\u007f]', '', 'g');
     v_written text := v_basic || CASE WHEN v_basic <> '' THEN '-' ELSE '' END;
     v_done integer := length(v_basic);
@@ -37,7 +39,8 @@ BEGIN
                 LOOP
                     v_limit := least(26, greatest(1, v_place - v_bias));
                     EXIT WHEN v_rest < v_limit;
-                    v_written := v_written || substr(c_digits, (v_limit + (v_rest - v_limit) % (36 - v_limit))::integer + 1, 1);
+                    v_written := v_written
+                        || substr(c_digits, (v_limit + (v_rest - v_limit) % (36 - v_limit))::integer + 1, 1);
                     v_rest := (v_rest - v_limit) / (36 - v_limit);
                     v_place := v_place + 36;
                 END LOOP;
@@ -67,7 +70,8 @@ LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    c_unseen CONSTANT text := '[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2060-\u2064\u206a-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0'
+    c_unseen CONSTANT text := '[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2060-\u2064'
+                              '\u206a-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0'
                            || '\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0100-\U000e01ef]';
     -- Where UTS 46 goes another way than normal form KC and lower case do: sigmas, old Cyrillic, Cherokee, full stops.
     c_sigmas CONSTANT text := U&'\03F2\03F9\+01D6D3\+01D70D\+01D747\+01D781\+01D7BB';
@@ -76,11 +80,14 @@ DECLARE
     v_text text;
 BEGIN
     IF p_domain IS NFC NORMALIZED
-       AND NOT EXISTS (SELECT FROM unnest(string_to_array(p_domain, NULL)) AS c WHERE ascii(c) > 127 AND NOT ascii(c) <@ mailqueue.domain_letters()) THEN
-        RETURN lower(p_domain COLLATE "C");                  -- nearly every one: nothing in it stands for something else
+       AND NOT EXISTS (SELECT FROM unnest(string_to_array(p_domain, NULL)) AS c
+                        WHERE ascii(c) > 127 AND NOT ascii(c) <@ mailqueue.domain_letters()) THEN
+        -- nearly every one: nothing in it stands for something else
+        RETURN lower(p_domain COLLATE "C");
     END IF;
     v_text := replace(regexp_replace(p_domain, c_unseen, '', 'g'), U&'\0130', U&'i\0307');
-    v_text := mailqueue.lower_letters(normalize(mailqueue.lower_letters(translate(v_text, c_sigmas, repeat(U&'\03C3', 7))), NFKC));
+    v_text := mailqueue.lower_letters(normalize(
+        mailqueue.lower_letters(translate(v_text, c_sigmas, repeat(U&'\03C3', 7))), NFKC));
     v_text := translate(v_text, c_others, c_plain);
     IF v_text ~ '[\uab70-\uabbf]' THEN
         v_text := translate(v_text, (SELECT string_agg(chr(c), '' ORDER BY c) FROM generate_series(43888, 43967) AS c),
@@ -92,7 +99,8 @@ BEGIN
     END IF;
     RETURN v_text;
 END $$;
-COMMENT ON FUNCTION mailqueue.mapped_domain(text) IS 'A domain beyond ASCII as UTS 46 maps it, without looking whether it may be one.';
+COMMENT ON FUNCTION mailqueue.mapped_domain(text) IS
+    'A domain beyond ASCII as UTS 46 maps it, without looking whether it may be one.';
 
 CREATE OR REPLACE FUNCTION mailqueue.domain_beyond_ascii(p_domain text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SECURITY DEFINER
@@ -102,11 +110,13 @@ BEGIN
     IF length(p_domain) > 320 THEN                           -- no domain, and not worth the work
         RETURN lower(p_domain COLLATE "C");
     END IF;
-    RETURN (SELECT string_agg(CASE WHEN octet_length(l.label) = length(l.label) THEN l.label ELSE 'xn--' || mailqueue.punycode(l.label) END,
+    RETURN (SELECT string_agg(CASE WHEN octet_length(l.label) = length(l.label) THEN l.label
+                                   ELSE 'xn--' || mailqueue.punycode(l.label) END,
                               '.' ORDER BY l.n)
               FROM unnest(string_to_array(mailqueue.mapped_domain(p_domain), '.')) WITH ORDINALITY AS l(label, n));
 END $$;
-COMMENT ON FUNCTION mailqueue.domain_beyond_ascii(text) IS 'The A-label form of a domain that is not ASCII, for domain_key().';
+COMMENT ON FUNCTION mailqueue.domain_beyond_ascii(text) IS
+    'The A-label form of a domain that is not ASCII, for domain_key().';
 
 -- These three have no settings of their own, so that the planner puts them into the statements that name them.
 CREATE OR REPLACE FUNCTION mailqueue.domain_key(p_domain text) RETURNS text
@@ -115,7 +125,8 @@ AS $$
     SELECT CASE WHEN octet_length(p_domain) = length(p_domain) THEN lower(p_domain COLLATE "C") COLLATE "default"
                 ELSE mailqueue.domain_beyond_ascii(p_domain) END
 $$;
-COMMENT ON FUNCTION mailqueue.domain_key(text) IS 'What all spellings of a domain have in common: its A-label form in lower case.';
+COMMENT ON FUNCTION mailqueue.domain_key(text) IS
+    'What all spellings of a domain have in common: its A-label form in lower case.';
 
 CREATE OR REPLACE FUNCTION mailqueue.address_beyond_ascii(p_address text, p_is_key boolean) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SECURITY DEFINER
@@ -136,10 +147,14 @@ BEGIN
         v_local := normalize(v_local, NFC);
         v_local := CASE WHEN p_is_key THEN normalize(mailqueue.lower_letters(v_local), NFC) ELSE v_local END;
     END IF;
-    RETURN v_local || coalesce('@' || CASE WHEN p_is_key OR octet_length(v_domain) > length(v_domain) THEN mailqueue.domain_key(v_domain)
-                                           ELSE v_domain END, '');
+    RETURN v_local
+        || coalesce('@'
+                    || CASE WHEN p_is_key OR octet_length(v_domain) > length(v_domain)
+                                 THEN mailqueue.domain_key(v_domain)
+                            ELSE v_domain END, '');
 END $$;
-COMMENT ON FUNCTION mailqueue.address_beyond_ascii(text, boolean) IS 'An address that is not ASCII, for address_key() and address_sent().';
+COMMENT ON FUNCTION mailqueue.address_beyond_ascii(text, boolean) IS
+    'An address that is not ASCII, for address_key() and address_sent().';
 
 CREATE OR REPLACE FUNCTION mailqueue.address_key(p_address text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -147,23 +162,29 @@ AS $$
     SELECT CASE WHEN octet_length(p_address) = length(p_address) THEN lower(p_address COLLATE "C") COLLATE "default"
                 ELSE mailqueue.address_beyond_ascii(p_address, true) END
 $$;
-COMMENT ON FUNCTION mailqueue.address_key(text) IS 'What all spellings of an address have in common: as it goes on the wire, in lower case. Addresses are compared by this.';
+COMMENT ON FUNCTION mailqueue.address_key(text) IS
+    'What all spellings of an address have in common: as it goes on the wire, in lower case. Addresses are compared by '
+    'this.';
 
 CREATE OR REPLACE FUNCTION mailqueue.address_sent(p_address text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
-    SELECT CASE WHEN octet_length(p_address) = length(p_address) THEN p_address ELSE mailqueue.address_beyond_ascii(p_address, false) END
+    SELECT CASE WHEN octet_length(p_address) = length(p_address) THEN p_address
+                ELSE mailqueue.address_beyond_ascii(p_address, false) END
 $$;
-COMMENT ON FUNCTION mailqueue.address_sent(text) IS 'An address as it goes on the wire: its domain in A-labels, the rest as it was given.';
+COMMENT ON FUNCTION mailqueue.address_sent(text) IS
+    'An address as it goes on the wire: its domain in A-labels, the rest as it was given.';
 
 -- Mail that was finished long ago may stand as it was spelled.
 CREATE OR REPLACE FUNCTION mailqueue.address_spellings(p_address text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT ARRAY[mailqueue.address_key(p_address), lower(p_address)] $$;
-COMMENT ON FUNCTION mailqueue.address_spellings(text) IS 'An address in lower case, by its key and as it is spelled, for a look at what is kept by lower(address).';
+COMMENT ON FUNCTION mailqueue.address_spellings(text) IS
+    'An address in lower case, by its key and as it is spelled, for a look at what is kept by lower(address).';
 
--- What reads like one domain and would go to another is refused, and what no domain may have. Letters that are allowed beside some
--- others only (a middle dot, a joiner, digits from the right) have to be written in A-labels: Python judges those.
+-- What reads like one domain and would go to another is refused, and what no domain may have. Letters that are allowed
+-- beside some others only (a middle dot, a joiner, digits from the right) have to be written in A-labels: Python judges
+-- those.
 CREATE OR REPLACE FUNCTION mailqueue.check_domain_letters(p_field text, p_domain text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -180,22 +201,27 @@ BEGIN
     END IF;
     v_lower := mailqueue.mapped_domain(p_domain);
     IF v_lower <> lower(p_domain COLLATE "C") AND v_lower <> mailqueue.lower_letters(p_domain) THEN
-        PERFORM mailqueue.refuse(p_field, format('%s has characters that stand for others: the domain is %s', to_json(left(p_domain, 300)),
-                                                 to_json(mailqueue.domain_key(p_domain))));
+        PERFORM mailqueue.refuse(p_field,
+                                 format('%s has characters that stand for others: the domain is %s',
+                                        to_json(left(p_domain, 300)), to_json(mailqueue.domain_key(p_domain))));
     END IF;
     FOREACH v_label IN ARRAY string_to_array(v_lower, '.') LOOP
         IF substr(v_label, 3, 2) = '--' AND v_label NOT LIKE 'xn--%'
            OR octet_length(v_label) > length(v_label) AND (
                length(mailqueue.domain_beyond_ascii(v_label)) > 63 OR v_label LIKE 'xn--%'
                OR ascii(v_label) <@ mailqueue.combining_letters()
-               OR EXISTS (SELECT FROM unnest(string_to_array(v_label, NULL)) AS c WHERE ascii(c) > 127 AND NOT ascii(c) <@ mailqueue.domain_letters())
-               OR v_label ~ c_from_right AND v_label !~ ('^' || c_from_right || '(' || c_from_right || '|[0-9-])*$')) THEN
-            PERFORM mailqueue.refuse(p_field, format('%s has letters that no domain may have, or not in this place: write it in its xn-- form',
-                                                     to_json(left(p_domain, 300))));
+               OR EXISTS (SELECT FROM unnest(string_to_array(v_label, NULL)) AS c
+                           WHERE ascii(c) > 127 AND NOT ascii(c) <@ mailqueue.domain_letters())
+               OR v_label ~ c_from_right
+               AND v_label !~ ('^' || c_from_right || '(' || c_from_right || '|[0-9-])*$')) THEN
+            PERFORM mailqueue.refuse(p_field,
+                                     format('%s has letters that no domain may have, or not in this place: '
+                                            'write it in its xn-- form', to_json(left(p_domain, 300))));
         END IF;
     END LOOP;
 END $$;
-COMMENT ON FUNCTION mailqueue.check_domain_letters(text, text) IS 'Refuse a domain whose letters stand for others, or that cannot be one.';
+COMMENT ON FUNCTION mailqueue.check_domain_letters(text, text) IS
+    'Refuse a domain whose letters stand for others, or that cannot be one.';
 
 -- For what has passed check_address().
 CREATE OR REPLACE FUNCTION mailqueue.wire_address(p_field text, p_address text) RETURNS text
@@ -211,9 +237,12 @@ BEGIN
     PERFORM mailqueue.check_domain_letters(p_field, substring(p_address FROM '@([^@]*)$'));
     v_address := mailqueue.address_sent(p_address);
     IF v_address ~ '[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]' THEN
-        PERFORM mailqueue.refuse(p_field, format('%s is not an address we can send to (whitespace)', to_json(left(p_address, 300))));
+        PERFORM mailqueue.refuse(p_field,
+                                 format('%s is not an address we can send to (whitespace)',
+                                        to_json(left(p_address, 300))));
     END IF;
-    PERFORM mailqueue.check_address(p_field, v_address);     -- again: composed, a letter may be another, and A-labels are longer
+    -- again: composed, a letter may be another, and A-labels are longer
+    PERFORM mailqueue.check_address(p_field, v_address);
     RETURN v_address;
 END $$;
 COMMENT ON FUNCTION mailqueue.wire_address(text, text) IS
@@ -233,4 +262,5 @@ BEGIN
     RETURN v_prefix || mailqueue.domain_key(v_domain);
 END $$;
 COMMENT ON FUNCTION mailqueue.wire_domain(text, text) IS
-    'A domain, or *. and a domain, in the one form in which domains are compared; refuses one that is not what it seems, naming the field.';
+    'A domain, or *. and a domain, in the one form in which domains are compared; refuses one that is not what it '
+    'seems, naming the field.';

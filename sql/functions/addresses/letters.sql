@@ -1,14 +1,17 @@
--- Which letters are the small ones of others, and which may stand in a domain: facts of Unicode, the same on every server.
+-- Which letters are the small ones of others, and which may stand in a domain: facts of Unicode, the same on every
+-- server.
 --
--- lower() goes by the locale and the version of each database, and knows nothing of other letters where that is C. Tests compare
--- all of this with the tables that Python goes by.
+-- lower() goes by the locale and the version of each database, and knows nothing of other letters where that is C.
+-- Tests compare all of this with the tables that Python goes by.
 
 CREATE OR REPLACE FUNCTION mailqueue.lower_letters(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
-    -- Letters of domains are small ones, but for those of Cherokee: most texts need no look into the table, which costs more than all else.
+    -- Letters of domains are small ones, but for those of Cherokee: most texts need no look into the table, which costs
+    -- more than all else.
     SELECT CASE WHEN NOT EXISTS (SELECT FROM unnest(string_to_array(p_text, NULL)) AS c
-                                  WHERE ascii(c) > 127 AND (NOT ascii(c) <@ mailqueue.domain_letters() OR ascii(c) BETWEEN 5024 AND 5109))
+                                  WHERE ascii(c) > 127
+                                    AND (NOT ascii(c) <@ mailqueue.domain_letters() OR ascii(c) BETWEEN 5024 AND 5109))
                 THEN lower(p_text COLLATE "C") COLLATE "default"
                 ELSE translate(lower(p_text COLLATE "C") COLLATE "default",
         'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĲĴĶĹĻĽĿŁŃ'
@@ -56,13 +59,16 @@ AS $$
         '𐳖𐳗𐳘𐳙𐳚𐳛𐳜𐳝𐳞𐳟𐳠𐳡𐳢𐳣𐳤𐳥𐳦𐳧𐳨𐳩𐳪𐳫𐳬𐳭𐳮𐳯𐳰𐳱𐳲𑣀𑣁𑣂𑣃𑣄𑣅𑣆𑣇𑣈𑣉𑣊𑣋𑣌𑣍𑣎𑣏𑣐𑣑𑣒𑣓𑣔𑣕𑣖𑣗𑣘𑣙𑣚𑣛𑣜𑣝𑣞𑣟𖹠𖹡𖹢'
         '𖹣𖹤𖹥𖹦𖹧𖹨𖹩𖹪𖹫𖹬𖹭𖹮𖹯𖹰𖹱𖹲𖹳𖹴𖹵𖹶𖹷𖹸𖹹𖹺𖹻𖹼𖹽𖹾𖹿𞤢𞤣𞤤𞤥𞤦𞤧𞤨𞤩𞤪𞤫𞤬𞤭𞤮𞤯𞤰𞤱𞤲𞤳𞤴𞤵𞤶𞤷𞤸𞤹𞤺𞤻𞤼𞤽𞤾𞤿𞥀𞥁𞥂𞥃') END
 $$;
-COMMENT ON FUNCTION mailqueue.lower_letters(text) IS 'A text in lower case by the simple case mapping of Unicode 14, whatever the locale of the database.';
+COMMENT ON FUNCTION mailqueue.lower_letters(text) IS
+    'A text in lower case by the simple case mapping of Unicode 14, whatever the locale of the database.';
 
--- The letters beyond ASCII that IDNA 2008 allows wherever they stand (PVALID of RFC 5892), without the digits that are written from the right.
+-- The letters beyond ASCII that IDNA 2008 allows wherever they stand (PVALID of RFC 5892), without the digits that are
+-- written from the right.
 CREATE OR REPLACE FUNCTION mailqueue.domain_letters() RETURNS int4multirange
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
-    SELECT '{[223,247), [248,256), [257,258), [259,260), [261,262), [263,264), [265,266), [267,268), [269,270), [271,272),
+    SELECT
+    '{[223,247), [248,256), [257,258), [259,260), [261,262), [263,264), [265,266), [267,268), [269,270), [271,272),
 [273,274), [275,276), [277,278), [279,280), [281,282), [283,284), [285,286), [287,288), [289,290), [291,292),
 [293,294), [295,296), [297,298), [299,300), [301,302), [303,304), [305,306), [309,310), [311,313), [314,315),
 [316,317), [318,319), [322,323), [324,325), [326,327), [328,329), [331,332), [333,334), [335,336), [337,338),
@@ -226,7 +232,8 @@ COMMENT ON FUNCTION mailqueue.domain_letters() IS 'Code points beyond ASCII that
 CREATE OR REPLACE FUNCTION mailqueue.combining_letters() RETURNS int4multirange
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
-    SELECT '{[768,832), [834,835), [838,847), [848,880), [1155,1160), [1425,1470), [1471,1472), [1473,1475), [1476,1478),
+    SELECT
+    '{[768,832), [834,835), [838,847), [848,880), [1155,1160), [1425,1470), [1471,1472), [1473,1475), [1476,1478),
 [1479,1480), [1552,1563), [1611,1632), [1648,1649), [1750,1757), [1759,1765), [1767,1769), [1770,1774), [1809,1810),
 [1840,1867), [1958,1969), [2027,2036), [2045,2046), [2070,2074), [2075,2084), [2085,2088), [2089,2094), [2137,2140),
 [2200,2208), [2250,2274), [2275,2308), [2362,2365), [2366,2384), [2385,2392), [2402,2404), [2433,2436), [2492,2493),
@@ -263,6 +270,7 @@ AS $$
 [73107,73112), [73459,73463), [92912,92917), [92976,92983), [94031,94032), [94033,94088), [94095,94099),
 [94180,94181), [94192,94194), [113821,113823), [118528,118574), [118576,118599), [121344,121399), [121403,121453),
 [121461,121462), [121476,121477), [121499,121504), [121505,121520), [122880,122887), [122888,122905), [122907,122914),
-[122915,122917), [122918,122923), [123184,123191), [123566,123567), [123628,123632), [125136,125143), [125252,125259)}'::int4multirange
+[122915,122917), [122918,122923), [123184,123191), [123566,123567), [123628,123632), [125136,125143), [125252,125259)}'
+    ::int4multirange
 $$;
 COMMENT ON FUNCTION mailqueue.combining_letters() IS 'Code points of a domain that go with the letter before.';

@@ -1,4 +1,5 @@
--- What administrators of the installation do over all projects: who they are, settings and flags, keys put out of force.
+-- What administrators of the installation do over all projects: who they are, settings and flags, keys put out of
+-- force.
 
 INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
     ('accept_mail', 'on', 'flag', 'off: no new mail is accepted from anybody; what is queued is sent all the same'),
@@ -7,7 +8,8 @@ INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
     ('attachment_bytes_most', '25 MB', 'bytes', 'what all files of one mail may have, however much its project allows'),
     ('attachment_types_most', '*', 'list', 'content types files may have where their project allows them too; *: any'),
     ('project_daily_limit', '0', 'count', 'recipients a day of a new project that says nothing else; 0: no limit'),
-    ('project_rate_per_second', '0', 'count', 'recipients a second of a new project that says nothing else; 0: no limit')
+    ('project_rate_per_second', '0', 'count',
+     'recipients a second of a new project that says nothing else; 0: no limit')
 ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, meaning = excluded.meaning
    WHERE (system_settings.kind, system_settings.meaning) <> (excluded.kind, excluded.meaning);
 
@@ -21,12 +23,17 @@ BEGIN
         RAISE insufficient_privilege USING MESSAGE = 'this transaction acts for one project only';
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.check_administers() IS 'Refuse what only administrators do in a transaction that acts for a project.';
+COMMENT ON FUNCTION mailqueue.check_administers() IS
+    'Refuse what only administrators do in a transaction that acts for a project.';
 
 CREATE OR REPLACE FUNCTION mailqueue.is_on(p_flag text) RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$ SELECT coalesce((SELECT s.value = 'on' FROM mailqueue.system_settings AS s WHERE s.name = p_flag AND s.kind = 'flag'), true) $$;
+AS $$
+    SELECT coalesce((SELECT s.value = 'on' FROM mailqueue.system_settings AS s
+                      WHERE s.name = p_flag AND s.kind = 'flag'),
+                    true)
+$$;
 COMMENT ON FUNCTION mailqueue.is_on(text) IS 'Whether a flag of system_settings is on.';
 
 -- What all files of a mail may have: what the project allows, within what the installation does.
@@ -35,29 +42,33 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT CASE s.value WHEN '*' THEN p.attachment_types
-                        ELSE ARRAY(SELECT t FROM unnest(p.attachment_types) AS t WHERE t = ANY (string_to_array(lower(s.value), ', '))) END,
+                        ELSE ARRAY(SELECT t FROM unnest(p.attachment_types) AS t
+                                    WHERE t = ANY (string_to_array(lower(s.value), ', '))) END,
            least(p.attachment_bytes, mailqueue.system_number('attachment_bytes_most'))::integer
       FROM mailqueue.projects AS p, mailqueue.system_settings AS s
      WHERE p.id = p_project AND s.name = 'attachment_types_most'
 $$;
-COMMENT ON FUNCTION mailqueue.attachments_of_project(uuid) IS 'Content types and bytes that files of one mail of a project may have.';
+COMMENT ON FUNCTION mailqueue.attachments_of_project(uuid) IS
+    'Content types and bytes that files of one mail of a project may have.';
 
 -- The rate of the installation stands among the limits; it reads as a setting here.
-CREATE OR REPLACE FUNCTION mailqueue.settings_of_installation() RETURNS TABLE (name text, value text, kind text, meaning text, changed_at timestamptz)
+CREATE OR REPLACE FUNCTION mailqueue.settings_of_installation()
+RETURNS TABLE (name text, value text, kind text, meaning text, changed_at timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT s.name, s.value, s.kind, s.meaning, s.changed_at FROM mailqueue.system_settings AS s
     UNION ALL
     SELECT 'max_send_rate', coalesce(trim_scale(m.rate_per_second)::text, '0'), 'rate',
-           'recipients a second of all mail together, 0: as many as it can; workers that are started with MAILQUEUE_MAX_SEND_RATE set it anew',
-           NULL::timestamptz
+           'recipients a second of all mail together, 0: as many as it can; workers that are started with '
+           'MAILQUEUE_MAX_SEND_RATE set it anew', NULL::timestamptz
       FROM (SELECT) AS one LEFT JOIN mailqueue.limits AS m ON m.id = 0
     ORDER BY 1
 $$;
 COMMENT ON FUNCTION mailqueue.settings_of_installation() IS 'Every setting and flag of the installation.';
 
-CREATE OR REPLACE FUNCTION mailqueue.change_setting(p_name text, p_value text, p_actor text DEFAULT session_user) RETURNS boolean
+CREATE OR REPLACE FUNCTION mailqueue.change_setting(p_name text, p_value text, p_actor text DEFAULT session_user)
+RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -69,7 +80,9 @@ BEGIN
     PERFORM set_config('mailqueue.actor', p_actor, true);
     IF p_name = 'max_send_rate' THEN
         IF coalesce(v_value, '') !~ '^[0-9]{1,7}([.][0-9]{1,3})?$' OR v_value::numeric > 1000000 THEN
-            PERFORM mailqueue.refuse(p_name, format('0 to 1000000 is needed, got %s', coalesce(to_json(left(v_value, 100))::text, 'null')));
+            PERFORM mailqueue.refuse(p_name,
+                                     format('0 to 1000000 is needed, got %s',
+                                            coalesce(to_json(left(v_value, 100))::text, 'null')));
         END IF;
         RETURN mailqueue.set_max_send_rate(nullif(v_value::numeric, 0));
     END IF;
@@ -89,15 +102,22 @@ BEGIN
         END IF;
         UPDATE mailqueue.system_settings AS o SET value = v_value WHERE o.name = p_name;
     EXCEPTION WHEN check_violation OR data_exception THEN
-        PERFORM mailqueue.refuse(p_name, format('%s is needed, got %s', CASE s.kind WHEN 'interval' THEN 'a length of time such as 5 min'
-            WHEN 'count' THEN 'a whole number from 0' WHEN 'bytes' THEN 'a size such as 5 GB' WHEN 'flag' THEN 'on or off'
-            ELSE 'a list such as application/pdf, image/png, or *' END, coalesce(to_json(left(v_value, 100))::text, 'null')));
+        PERFORM mailqueue.refuse(p_name,
+                                 format('%s is needed, got %s',
+                                        CASE s.kind WHEN 'interval' THEN 'a length of time such as 5 min'
+                                                    WHEN 'count' THEN 'a whole number from 0'
+                                                    WHEN 'bytes' THEN 'a size such as 5 GB' WHEN 'flag' THEN 'on or off'
+                                                    ELSE 'a list such as application/pdf, image/png, or *' END,
+                                        coalesce(to_json(left(v_value, 100))::text, 'null')));
     END;
     RETURN true;
 END $$;
-COMMENT ON FUNCTION mailqueue.change_setting(text, text, text) IS 'Change a setting or flag of the installation; false when it was so already.';
+COMMENT ON FUNCTION mailqueue.change_setting(text, text, text) IS
+    'Change a setting or flag of the installation; false when it was so already.';
 
-CREATE OR REPLACE FUNCTION mailqueue.add_administrator(p_name text, p_hash bytea, p_hint text, p_expires timestamptz, p_actor text DEFAULT session_user) RETURNS uuid
+CREATE OR REPLACE FUNCTION mailqueue.add_administrator(p_name text, p_hash bytea, p_hint text, p_expires timestamptz,
+    p_actor text DEFAULT session_user)
+RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -111,29 +131,38 @@ BEGIN
     PERFORM mailqueue.check_instant('expires_at', p_expires);
     PERFORM mailqueue.check_text('name', p_name, 100);
     INSERT INTO mailqueue.administrators (name, token_hash, hint, expires_at, created_by)
-    VALUES (p_name, p_hash, p_hint, p_expires, p_actor) ON CONFLICT ON CONSTRAINT administrators_name_key DO NOTHING RETURNING id INTO v_id;
+    VALUES (p_name, p_hash, p_hint, p_expires, p_actor) ON CONFLICT ON CONSTRAINT administrators_name_key DO NOTHING
+    RETURNING id INTO v_id;
     IF v_id IS NULL THEN
-        PERFORM mailqueue.refuse('name', format('there is an administrator %s already, or was one: names are not used again', to_json(p_name)));
+        PERFORM mailqueue.refuse('name',
+                                 format('there is an administrator %s already, or was one: names are not used again',
+                                        to_json(p_name)));
     END IF;
     INSERT INTO mailqueue.audit_events (actor, action, subject, detail)
-    VALUES (p_actor, 'administrator.added', 'administrator ' || p_name, jsonb_build_object('hint', p_hint, 'expires_at', p_expires));
+    VALUES (p_actor, 'administrator.added', 'administrator ' || p_name,
+            jsonb_build_object('hint', p_hint, 'expires_at', p_expires));
     RETURN v_id;
 END $$;
-COMMENT ON FUNCTION mailqueue.add_administrator(text, bytea, text, timestamptz, text) IS 'Let somebody administer the installation by a token, of which only the hash is kept.';
+COMMENT ON FUNCTION mailqueue.add_administrator(text, bytea, text, timestamptz, text) IS
+    'Let somebody administer the installation by a token, of which only the hash is kept.';
 
-CREATE OR REPLACE FUNCTION mailqueue.revoke_administrator(p_name text, p_actor text DEFAULT session_user) RETURNS boolean
+CREATE OR REPLACE FUNCTION mailqueue.revoke_administrator(p_name text, p_actor text DEFAULT session_user)
+RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
     PERFORM mailqueue.check_administers();
-    UPDATE mailqueue.administrators AS a SET revoked_at = clock_timestamp() WHERE a.name = p_name AND a.revoked_at IS NULL;
+    UPDATE mailqueue.administrators AS a SET revoked_at = clock_timestamp()
+     WHERE a.name = p_name AND a.revoked_at IS NULL;
     IF FOUND THEN
-        INSERT INTO mailqueue.audit_events (actor, action, subject) VALUES (p_actor, 'administrator.revoked', 'administrator ' || p_name);
+        INSERT INTO mailqueue.audit_events (actor, action, subject)
+        VALUES (p_actor, 'administrator.revoked', 'administrator ' || p_name);
     END IF;
     RETURN FOUND;
 END $$;
-COMMENT ON FUNCTION mailqueue.revoke_administrator(text, text) IS 'Put an administrator''s token out of force, at once; false where there is none in force.';
+COMMENT ON FUNCTION mailqueue.revoke_administrator(text, text) IS
+    'Put an administrator''s token out of force, at once; false where there is none in force.';
 
 -- A use is noted once a minute, and never waited for.
 CREATE OR REPLACE FUNCTION mailqueue.find_administrator(p_hash bytea) RETURNS text
@@ -142,7 +171,8 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     WITH found AS MATERIALIZED (
         SELECT a.id, a.name, a.last_used_at FROM mailqueue.administrators AS a
-         WHERE a.token_hash = p_hash AND a.revoked_at IS NULL AND (a.expires_at IS NULL OR a.expires_at > clock_timestamp())
+         WHERE a.token_hash = p_hash AND a.revoked_at IS NULL
+           AND (a.expires_at IS NULL OR a.expires_at > clock_timestamp())
     ), unnoted AS MATERIALIZED (
         SELECT a.id FROM mailqueue.administrators AS a JOIN found AS f ON f.id = a.id
          WHERE f.last_used_at IS NULL OR f.last_used_at < clock_timestamp() - interval '1 min'
@@ -152,10 +182,12 @@ AS $$
     )
     SELECT f.name FROM found AS f
 $$;
-COMMENT ON FUNCTION mailqueue.find_administrator(bytea) IS 'Name of the administrator whose token, in force, has that hash; NULL where there is none.';
+COMMENT ON FUNCTION mailqueue.find_administrator(bytea) IS
+    'Name of the administrator whose token, in force, has that hash; NULL where there is none.';
 
 -- p_prefix: the first characters of keys, as their hints show. p_hash: one key, that somebody has found somewhere.
-CREATE OR REPLACE FUNCTION mailqueue.revoke_keys(p_project text, p_prefix text, p_hash bytea, p_reason text, p_actor text DEFAULT session_user)
+CREATE OR REPLACE FUNCTION mailqueue.revoke_keys(p_project text, p_prefix text, p_hash bytea, p_reason text,
+    p_actor text DEFAULT session_user)
 RETURNS TABLE (project text, name text, hint text)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -174,9 +206,12 @@ BEGIN
             RETURNING k.project_id, k.name, k.hint
         ), told AS (
             INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
-            SELECT g.project_id, p_actor, 'api_key.revoked', 'api key ' || g.name, jsonb_strip_nulls(jsonb_build_object('hint', g.hint, 'reason', p_reason)) FROM gone AS g
+            SELECT g.project_id, p_actor, 'api_key.revoked', 'api key ' || g.name,
+                   jsonb_strip_nulls(jsonb_build_object('hint', g.hint, 'reason', p_reason))
+              FROM gone AS g
         )
         SELECT p.name, g.name, g.hint FROM gone AS g JOIN mailqueue.projects AS p ON p.id = g.project_id ORDER BY 1, 2;
 END $$;
 COMMENT ON FUNCTION mailqueue.revoke_keys(text, text, bytea, text, text) IS
-    'Put keys out of force over all projects, at once: all of them, or those of a project, with a prefix, with a hash. Gives them.';
+    'Put keys out of force over all projects, at once: all of them, or those of a project, with a prefix, with a hash. '
+    'Gives them.';

@@ -1,17 +1,22 @@
--- What administrators look at, over all projects. Functions with their owner's rights: whoever serves the API may ask them,
--- but in no transaction that acts for a project.
+-- What administrators look at, over all projects. Functions with their owner's rights: whoever serves the API may ask
+-- them, but in no transaction that acts for a project.
 
 -- The least id that uuidv7() gives from an instant on.
 CREATE OR REPLACE FUNCTION mailqueue.first_id_since(p_at timestamptz) RETURNS uuid
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
-    SELECT encode(substring(int8send(floor(extract(epoch FROM greatest(p_at, '1970-01-01 00:00+00')) * 1000)::bigint) FROM 3) || '\x70008000000000000000', 'hex')::uuid
+    SELECT encode(substring(int8send(floor(extract(epoch FROM greatest(p_at, '1970-01-01 00:00+00'))
+                                           * 1000)::bigint) FROM 3)
+                  || '\x70008000000000000000',
+                  'hex')::uuid
 $$;
-COMMENT ON FUNCTION mailqueue.first_id_since(timestamptz) IS 'The least id that uuidv7() gives from an instant on: a bound for ranges of ids.';
+COMMENT ON FUNCTION mailqueue.first_id_since(timestamptz) IS
+    'The least id that uuidv7() gives from an instant on: a bound for ranges of ids.';
 
 CREATE OR REPLACE FUNCTION mailqueue.project_today(p_project uuid)
-RETURNS TABLE (day date, daily_limit integer, sent integer, reserved integer, headroom integer, rate_per_second numeric, bounces integer, errors integer,
-               blocked_reason text, blocked_until timestamptz, next_day_at timestamptz, pending bigint, assigned bigint, held bigint)
+RETURNS TABLE (day date, daily_limit integer, sent integer, reserved integer, headroom integer, rate_per_second numeric,
+               bounces integer, errors integer, blocked_reason text, blocked_until timestamptz, next_day_at timestamptz,
+               pending bigint, assigned bigint, held bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -19,26 +24,35 @@ AS $$
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     RETURN QUERY
-        SELECT r.today, m.daily_limit, r.sent, r.reserved, CASE WHEN m.daily_limit IS NOT NULL THEN greatest(0, m.daily_limit - r.sent - r.reserved) END,
-               m.rate_per_second, CASE WHEN n.day = r.today THEN n.bounces ELSE 0 END, CASE WHEN n.day = r.today THEN n.errors ELSE 0 END,
-               r.why, nullif(r.until, 'infinity'), (r.today + 1)::timestamp AT TIME ZONE m.time_zone, q.pending, q.assigned, q.held
+        SELECT r.today, m.daily_limit, r.sent, r.reserved,
+               CASE WHEN m.daily_limit IS NOT NULL THEN greatest(0, m.daily_limit - r.sent - r.reserved) END,
+               m.rate_per_second, CASE WHEN n.day = r.today THEN n.bounces ELSE 0 END,
+               CASE WHEN n.day = r.today THEN n.errors ELSE 0 END,
+               r.why, nullif(r.until, 'infinity'), (r.today + 1)::timestamp AT TIME ZONE m.time_zone, q.pending,
+               q.assigned, q.held
           FROM mailqueue.limits AS m
          CROSS JOIN LATERAL mailqueue.headroom_now(m.id) AS r
-         CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC LIMIT 1) AS n
+         CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC
+                              LIMIT 1) AS n
          CROSS JOIN LATERAL (
-             SELECT (SELECT count(*) FROM mailqueue.lanes AS l JOIN mailqueue.email_queue AS o ON o.lane_id = l.id AND o.status = 'pending'
+             SELECT (SELECT count(*) FROM mailqueue.lanes AS l
+                       JOIN mailqueue.email_queue AS o ON o.lane_id = l.id AND o.status = 'pending'
                       WHERE l.project_id = p_project) AS pending,
-                    (SELECT count(*) FROM mailqueue.email_queue AS o WHERE o.status = 'assigned' AND o.project_id = p_project) AS assigned,
-                    (SELECT count(*) FROM mailqueue.email_queue AS o WHERE o.status = 'held' AND o.project_id = p_project) AS held) AS q
+                    (SELECT count(*) FROM mailqueue.email_queue AS o
+                      WHERE o.status = 'assigned' AND o.project_id = p_project) AS assigned,
+                    (SELECT count(*) FROM mailqueue.email_queue AS o
+                      WHERE o.status = 'held' AND o.project_id = p_project) AS held) AS q
          WHERE m.project_id = p_project AND m.sender_account_id IS NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.project_today(uuid) IS
-    'What a project sent today and may still send, and what is in its queue. Recipients against limits, mails in the queue; its day is the one of its time zone.';
+    'What a project sent today and may still send, and what is in its queue. Recipients against limits, mails in the '
+    'queue; its day is the one of its time zone.';
 
 -- Days of UTC: accepted mail by day of acceptance, outcomes by day of outcome.
 CREATE OR REPLACE FUNCTION mailqueue.project_days(p_project uuid, p_days integer)
-RETURNS TABLE (day date, accepted bigint, sent bigint, failed bigint, suppressed bigint, expired bigint, cancelled bigint,
-               delivered bigint, hard_bounces bigint, soft_bounces bigint, complaints bigint, opened bigint, clicked bigint, unsubscribed bigint)
+RETURNS TABLE (day date, accepted bigint, sent bigint, failed bigint, suppressed bigint, expired bigint,
+               cancelled bigint, delivered bigint, hard_bounces bigint, soft_bounces bigint, complaints bigint,
+               opened bigint, clicked bigint, unsubscribed bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET plan_cache_mode = force_custom_plan SET jit = off
@@ -48,40 +62,54 @@ BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     RETURN QUERY
         WITH span AS MATERIALIZED (
-            SELECT (now() AT TIME ZONE 'UTC')::date - p_days + 1 AS first, ((now() AT TIME ZONE 'UTC')::date - p_days + 1)::timestamp AT TIME ZONE 'UTC' AS since
+            SELECT (now() AT TIME ZONE 'UTC')::date - p_days + 1 AS first,
+                   ((now() AT TIME ZONE 'UTC')::date - p_days + 1)::timestamp AT TIME ZONE 'UTC' AS since
         ), counted AS (
-            SELECT d.day, 'accepted' AS what, d.emails FROM mailqueue.accepted_days AS d, span WHERE d.project_id = p_project AND d.day >= span.first
+            SELECT d.day, 'accepted' AS what, d.emails FROM mailqueue.accepted_days AS d, span
+             WHERE d.project_id = p_project AND d.day >= span.first
             UNION ALL
-            SELECT s.accepted_on, 'accepted', s.emails FROM mailqueue.lane_signals AS s JOIN mailqueue.lanes AS l ON l.id = s.lane_id, span
+            SELECT s.accepted_on, 'accepted', s.emails FROM mailqueue.lane_signals AS s
+              JOIN mailqueue.lanes AS l ON l.id = s.lane_id, span
              WHERE l.project_id = p_project AND s.emails > 0 AND s.accepted_on >= span.first
             UNION ALL
             SELECT (h.finished_at AT TIME ZONE 'UTC')::date, h.status, count(*) FROM mailqueue.email_history AS h
-             WHERE h.project_id = p_project AND h.finished_at >= ((now() AT TIME ZONE 'UTC')::date - p_days + 1)::timestamp AT TIME ZONE 'UTC' GROUP BY 1, 2
+             WHERE h.project_id = p_project
+               AND h.finished_at >= ((now() AT TIME ZONE 'UTC')::date - p_days + 1)::timestamp AT TIME ZONE 'UTC'
+             GROUP BY 1, 2
             UNION ALL
-            SELECT (e.occurred_at AT TIME ZONE 'UTC')::date, 'event ' || e.type, count(*) FROM mailqueue.email_events AS e, span
-             WHERE e.project_id = p_project AND e.id >= mailqueue.first_id_since(span.since) AND e.occurred_at >= span.since
+            SELECT (e.occurred_at AT TIME ZONE 'UTC')::date, 'event ' || e.type, count(*)
+              FROM mailqueue.email_events AS e, span
+             WHERE e.project_id = p_project AND e.id >= mailqueue.first_id_since(span.since)
+               AND e.occurred_at >= span.since
              GROUP BY 1, 2
         )
         SELECT g.day::date, coalesce(sum(c.emails) FILTER (WHERE c.what = 'accepted'), 0)::bigint,
-               coalesce(sum(c.emails) FILTER (WHERE c.what = 'sent'), 0)::bigint, coalesce(sum(c.emails) FILTER (WHERE c.what = 'failed'), 0)::bigint,
-               coalesce(sum(c.emails) FILTER (WHERE c.what = 'suppressed'), 0)::bigint, coalesce(sum(c.emails) FILTER (WHERE c.what = 'expired'), 0)::bigint,
+               coalesce(sum(c.emails) FILTER (WHERE c.what = 'sent'), 0)::bigint,
+               coalesce(sum(c.emails) FILTER (WHERE c.what = 'failed'), 0)::bigint,
+               coalesce(sum(c.emails) FILTER (WHERE c.what = 'suppressed'), 0)::bigint,
+               coalesce(sum(c.emails) FILTER (WHERE c.what = 'expired'), 0)::bigint,
                coalesce(sum(c.emails) FILTER (WHERE c.what = 'cancelled'), 0)::bigint,
-               coalesce(sum(c.emails) FILTER (WHERE c.what = 'event delivered'), 0)::bigint, coalesce(sum(c.emails) FILTER (WHERE c.what = 'event hard_bounce'), 0)::bigint,
-               coalesce(sum(c.emails) FILTER (WHERE c.what = 'event soft_bounce'), 0)::bigint, coalesce(sum(c.emails) FILTER (WHERE c.what = 'event complaint'), 0)::bigint,
-               coalesce(sum(c.emails) FILTER (WHERE c.what = 'event opened'), 0)::bigint, coalesce(sum(c.emails) FILTER (WHERE c.what = 'event clicked'), 0)::bigint,
+               coalesce(sum(c.emails) FILTER (WHERE c.what = 'event delivered'), 0)::bigint,
+               coalesce(sum(c.emails) FILTER (WHERE c.what = 'event hard_bounce'), 0)::bigint,
+               coalesce(sum(c.emails) FILTER (WHERE c.what = 'event soft_bounce'), 0)::bigint,
+               coalesce(sum(c.emails) FILTER (WHERE c.what = 'event complaint'), 0)::bigint,
+               coalesce(sum(c.emails) FILTER (WHERE c.what = 'event opened'), 0)::bigint,
+               coalesce(sum(c.emails) FILTER (WHERE c.what = 'event clicked'), 0)::bigint,
                coalesce(sum(c.emails) FILTER (WHERE c.what = 'event unsubscribed'), 0)::bigint
-          FROM span CROSS JOIN LATERAL generate_series(span.first::timestamp, now() AT TIME ZONE 'UTC', '1 day') AS g(day)
+          FROM span
+         CROSS JOIN LATERAL generate_series(span.first::timestamp, now() AT TIME ZONE 'UTC', '1 day') AS g(day)
           LEFT JOIN counted AS c ON c.day = g.day::date
          GROUP BY g.day ORDER BY g.day;
 END $$;
 COMMENT ON FUNCTION mailqueue.project_days(uuid, integer) IS
-    'What became of a project''s mail on each of the last days (UTC), today last: accepted by day of acceptance, the rest by the day it happened.';
+    'What became of a project''s mail on each of the last days (UTC), today last: accepted by day of acceptance, the '
+    'rest by the day it happened.';
 
 -- Two logs, each in its own order; the caller joins them by time and says for each where the page before ended.
-CREATE OR REPLACE FUNCTION mailqueue.search_events(p_project uuid, p_type text, p_address text, p_since timestamptz, p_until timestamptz,
-    p_before_event uuid, p_before_attempt bigint, p_most integer)
-RETURNS TABLE (source text, event_id uuid, attempt_id bigint, occurred_at timestamptz, type text, project text, email_id uuid,
-               recipient text, sender text, detail text)
+CREATE OR REPLACE FUNCTION mailqueue.search_events(p_project uuid, p_type text, p_address text, p_since timestamptz,
+    p_until timestamptz, p_before_event uuid, p_before_attempt bigint, p_most integer)
+RETURNS TABLE (source text, event_id uuid, attempt_id bigint, occurred_at timestamptz, type text, project text,
+               email_id uuid, recipient text, sender text, detail text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET plan_cache_mode = force_custom_plan SET jit = off
@@ -100,13 +128,16 @@ BEGIN
             UNION SELECT q.id FROM mailqueue.email_queue AS q WHERE lower(q.recipient_email) = ANY (v_address));
     END IF;
     RETURN QUERY
-        SELECT 'event', e.id, NULL::bigint, e.occurred_at, e.type, p.name, e.email_id, e.recipient_email, a.name, e.detail
+        SELECT 'event', e.id, NULL::bigint, e.occurred_at, e.type, p.name, e.email_id, e.recipient_email, a.name,
+               e.detail
           FROM mailqueue.email_events AS e
           LEFT JOIN mailqueue.projects AS p ON p.id = e.project_id
           LEFT JOIN mailqueue.sender_accounts AS a ON a.id = e.sender_account_id
-         WHERE e.id < coalesce(p_before_event, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AND e.occurred_at >= p_since AND e.occurred_at < p_until
+         WHERE e.id < coalesce(p_before_event, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AND e.occurred_at >= p_since
+           AND e.occurred_at < p_until
            AND (p_project IS NULL OR e.project_id = p_project) AND (p_type IS NULL OR e.type = p_type)
-           AND (v_mails IS NULL OR e.email_id = ANY (v_mails) AND coalesce(lower(e.recipient_email) = ANY (v_address), true))
+           AND (v_mails IS NULL
+                OR e.email_id = ANY (v_mails) AND coalesce(lower(e.recipient_email) = ANY (v_address), true))
          ORDER BY e.id DESC LIMIT p_most;
     RETURN QUERY
         SELECT 'attempt', NULL::uuid, l.id, l.sent_at, l.status, p.name, l.email_id, l.recipient_email, a.name,
@@ -128,59 +159,75 @@ RETURNS TABLE (project text, priority smallint, route text, pending bigint, due 
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    SELECT p.name, l.priority, coalesce(nullif(coalesce(l.home_route, l.route), ''), 'default'), d.pending, d.due, d.assigned, d.held, d.oldest_due_at,
+    SELECT p.name, l.priority, coalesce(nullif(coalesce(l.home_route, l.route), ''), 'default'), d.pending, d.due,
+           d.assigned, d.held, d.oldest_due_at,
            CASE WHEN d.due > 0 AND l.blocked_reason NOT IN ('empty', 'not_due', 'recheck') THEN l.blocked_reason END,
-           CASE WHEN d.due > 0 AND l.blocked_reason NOT IN ('empty', 'not_due', 'recheck') THEN nullif(l.blocked_until, 'infinity') END, d.is_estimate
+           CASE WHEN d.due > 0 AND l.blocked_reason NOT IN ('empty', 'not_due', 'recheck')
+                     THEN nullif(l.blocked_until, 'infinity') END,
+           d.is_estimate
       FROM mailqueue.lane_depths() AS d
       JOIN mailqueue.lanes AS l ON l.id = d.lane_id
       JOIN mailqueue.projects AS p ON p.id = l.project_id
      WHERE mailqueue.tenant() IS NULL
      ORDER BY l.priority, p.name, l.route
 $$;
-COMMENT ON FUNCTION mailqueue.queue_board() IS 'Unfinished mail of each lane of all projects, most urgent first, and what holds it up.';
+COMMENT ON FUNCTION mailqueue.queue_board() IS
+    'Unfinished mail of each lane of all projects, most urgent first, and what holds it up.';
 
 CREATE OR REPLACE FUNCTION mailqueue.outcome_board() RETURNS TABLE (status text, emails bigint, is_estimate boolean)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$ SELECT s.status, s.emails, s.is_estimate FROM mailqueue.emails_by_status() AS s WHERE mailqueue.tenant() IS NULL $$;
+AS $$
+    SELECT s.status, s.emails, s.is_estimate FROM mailqueue.emails_by_status() AS s WHERE mailqueue.tenant() IS NULL
+$$;
 COMMENT ON FUNCTION mailqueue.outcome_board() IS 'How many mails of all projects are in each status.';
 
 -- Attempts, by what the summary of block ranges finds: the last hour, however long the log.
-CREATE OR REPLACE FUNCTION mailqueue.flow_board() RETURNS TABLE (minutes integer, sent bigint, deferred bigint, bounced bigint, failed bigint, sent_per_second double precision)
+CREATE OR REPLACE FUNCTION mailqueue.flow_board()
+RETURNS TABLE (minutes integer, sent bigint, deferred bigint, bounced bigint, failed bigint,
+               sent_per_second double precision)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_indexscan = off SET jit = off
 AS $$
     WITH ended AS (
-        SELECT CASE WHEN l.sent_at > now() - interval '1 min' THEN 1 WHEN l.sent_at > now() - interval '5 min' THEN 5 ELSE 60 END AS within,
-               CASE WHEN l.status IN ('rejected', 'unknown') THEN 'failed' ELSE l.status END AS status, count(*) AS attempts
+        SELECT CASE WHEN l.sent_at > now() - interval '1 min' THEN 1 WHEN l.sent_at > now() - interval '5 min' THEN 5
+                    ELSE 60 END AS within,
+               CASE WHEN l.status IN ('rejected', 'unknown') THEN 'failed' ELSE l.status END AS status,
+               count(*) AS attempts
           FROM mailqueue.send_logs AS l WHERE l.sent_at > now() - interval '60 min' GROUP BY 1, 2
     )
-    SELECT m.minutes, coalesce(sum(e.attempts) FILTER (WHERE e.status = 'sent'), 0)::bigint, coalesce(sum(e.attempts) FILTER (WHERE e.status = 'deferred'), 0)::bigint,
-           coalesce(sum(e.attempts) FILTER (WHERE e.status = 'bounced'), 0)::bigint, coalesce(sum(e.attempts) FILTER (WHERE e.status = 'failed'), 0)::bigint,
+    SELECT m.minutes, coalesce(sum(e.attempts) FILTER (WHERE e.status = 'sent'), 0)::bigint,
+           coalesce(sum(e.attempts) FILTER (WHERE e.status = 'deferred'), 0)::bigint,
+           coalesce(sum(e.attempts) FILTER (WHERE e.status = 'bounced'), 0)::bigint,
+           coalesce(sum(e.attempts) FILTER (WHERE e.status = 'failed'), 0)::bigint,
            coalesce(sum(e.attempts) FILTER (WHERE e.status = 'sent'), 0)::float8 / (m.minutes * 60)
       FROM unnest('{1,5,60}'::integer[]) AS m(minutes) LEFT JOIN ended AS e ON e.within <= m.minutes
      WHERE mailqueue.tenant() IS NULL
      GROUP BY m.minutes ORDER BY m.minutes
 $$;
-COMMENT ON FUNCTION mailqueue.flow_board() IS 'How attempts of all projects ended in the last 1, 5 and 60 minutes, and mails sent a second.';
+COMMENT ON FUNCTION mailqueue.flow_board() IS
+    'How attempts of all projects ended in the last 1, 5 and 60 minutes, and mails sent a second.';
 
 CREATE OR REPLACE FUNCTION mailqueue.provider_board()
-RETURNS TABLE (project text, sender text, provider text, status text, status_reason text, circuit text, circuit_since timestamptz,
-               next_probe_at timestamptz, recent_failures bigint, recent_sent bigint, failures jsonb, last_errors text[], last_failed_at timestamptz,
-               recommendation text, daily_sent integer, daily_limit integer, headroom integer, blocked_reason text, blocked_until timestamptz)
+RETURNS TABLE (project text, sender text, provider text, status text, status_reason text, circuit text,
+               circuit_since timestamptz, next_probe_at timestamptz, recent_failures bigint, recent_sent bigint,
+               failures jsonb, last_errors text[], last_failed_at timestamptz,
+               recommendation text, daily_sent integer, daily_limit integer, headroom integer, blocked_reason text,
+               blocked_until timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT s.project, s.sender, s.provider, h.status, s.status_reason, s.circuit, s.circuit_since, s.next_probe_at,
-           s.recent_failures::bigint, s.recent_sent::bigint, s.failures, s.last_errors, s.last_failed_at, s.recommendation,
-           h.daily_sent, h.daily_limit, h.headroom, h.blocked_reason, h.blocked_until
+           s.recent_failures::bigint, s.recent_sent::bigint, s.failures, s.last_errors, s.last_failed_at,
+           s.recommendation, h.daily_sent, h.daily_limit, h.headroom, h.blocked_reason, h.blocked_until
       FROM mailqueue.sender_health AS s
       JOIN mailqueue.sender_headroom AS h ON h.sender_account_id = s.sender_account_id
      WHERE mailqueue.tenant() IS NULL
      ORDER BY s.recommendation = 'nothing to do', s.project, s.sender
 $$;
-COMMENT ON FUNCTION mailqueue.provider_board() IS 'How each sender account of all projects fares, those with something to do first.';
+COMMENT ON FUNCTION mailqueue.provider_board() IS
+    'How each sender account of all projects fares, those with something to do first.';
 
 CREATE OR REPLACE FUNCTION mailqueue.health_board() RETURNS TABLE (name text, state text, found text, fix text)
 LANGUAGE sql STABLE SECURITY DEFINER
@@ -201,7 +248,9 @@ BEGIN
         SELECT e.id, e.occurred_at, p.name, e.actor, e.action, e.subject, e.detail
           FROM mailqueue.audit_events AS e LEFT JOIN mailqueue.projects AS p ON p.id = e.project_id
          WHERE (p_project IS NULL OR e.project_id = p_project) AND (p_action IS NULL OR e.action = p_action)
-           AND e.id < coalesce(p_before, 9223372036854775807) AND (mailqueue.tenant() IS NULL OR mailqueue.tenant() = e.project_id)
+           AND e.id < coalesce(p_before, 9223372036854775807)
+           AND (mailqueue.tenant() IS NULL OR mailqueue.tenant() = e.project_id)
          ORDER BY e.id DESC LIMIT p_most;
 END $$;
-COMMENT ON FUNCTION mailqueue.audit_page(uuid, text, bigint, integer) IS 'Changes of a project, or of all and the installation (NULL), newest first.';
+COMMENT ON FUNCTION mailqueue.audit_page(uuid, text, bigint, integer) IS
+    'Changes of a project, or of all and the installation (NULL), newest first.';

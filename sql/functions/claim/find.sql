@@ -1,20 +1,21 @@
 -- A claim that was committed, and whose answer its worker never got: the worker asks what it has.
 
 CREATE OR REPLACE FUNCTION mailqueue.find_claims(p_worker integer, p_after bigint)
-RETURNS TABLE (id uuid, claim_no bigint, assigned_to integer, account_revision integer, project_id uuid, attempts smallint,
-               recipients smallint, unknowns smallint, expires_at timestamptz, category text, recipient_email text, recipient_name text,
-               custom_data jsonb, content_id bigint, content_on date)
+RETURNS TABLE (id uuid, claim_no bigint, assigned_to integer, account_revision integer, project_id uuid,
+               attempts smallint, recipients smallint, unknowns smallint, expires_at timestamptz, category text,
+               recipient_email text, recipient_name text, custom_data jsonb, content_id bigint, content_on date)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
+SET jit = off
 AS $$
 #variable_conflict use_column
 BEGIN
     -- Waits for a claim whose session has not noticed yet that nobody listens; afterwards it can be seen.
     PERFORM FROM mailqueue.workers AS w WHERE w.id = p_worker FOR UPDATE;
     RETURN QUERY
-        SELECT q.id, q.claim_no, q.assigned_to, s.revision, q.project_id, q.attempts, q.recipients, q.unknowns, q.expires_at,
-               q.category, q.recipient_email, q.recipient_name, q.custom_data, q.content_id, q.content_on
+        SELECT q.id, q.claim_no, q.assigned_to, s.revision, q.project_id, q.attempts, q.recipients, q.unknowns,
+               q.expires_at, q.category, q.recipient_email, q.recipient_name, q.custom_data, q.content_id, q.content_on
           FROM mailqueue.email_queue AS q JOIN mailqueue.sender_accounts AS s ON s.id = q.assigned_to
          WHERE q.status = 'assigned' AND q.worker_id = p_worker AND q.claim_no > p_after;
 END $$;

@@ -2,7 +2,8 @@
 --
 -- No wake-up is lost: a signal is consumed only by a transaction that then holds the lane's lock, and a claim
 -- that marks a lane empty holds that lock from before its look to its commit. Asynchronous commit is safe
--- here, and the statement of workers asks for it: what a crash takes back, it takes back together with the deleted signals.
+-- here, and the statement of workers asks for it: what a crash takes back, it takes back together with the deleted
+-- signals.
 
 CREATE OR REPLACE FUNCTION mailqueue.gather_lanes(OUT woken integer, OUT next_wake interval)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -56,7 +57,8 @@ BEGIN
     FOR v_class IN SELECT c.priority, c.vclock FROM mailqueue.lane_classes AS c
                     WHERE c.moved_at < v_now - interval '50 ms' ORDER BY c.priority LOOP
         SELECT l.vtime INTO v_min FROM mailqueue.lanes AS l
-         WHERE l.priority = v_class.priority AND l.blocked_until IS NULL AND l.vtime >= v_class.vclock ORDER BY l.vtime, l.id LIMIT 1;
+         WHERE l.priority = v_class.priority AND l.blocked_until IS NULL AND l.vtime >= v_class.vclock
+         ORDER BY l.vtime, l.id LIMIT 1;
         IF v_min > v_class.vclock THEN
             UPDATE mailqueue.lane_classes AS c SET vclock = v_min, moved_at = v_now WHERE c.priority = v_class.priority;
         END IF;
@@ -76,13 +78,14 @@ BEGIN
         ), counted AS (
             INSERT INTO mailqueue.accepted_days AS a (project_id, day, emails)
             SELECT l.project_id, g.accepted_on, sum(g.emails)
-              FROM gone AS g JOIN mailqueue.lanes AS l ON l.id = g.lane_id WHERE g.emails > 0 GROUP BY l.project_id, g.accepted_on
+              FROM gone AS g JOIN mailqueue.lanes AS l ON l.id = g.lane_id WHERE g.emails > 0
+             GROUP BY l.project_id, g.accepted_on
             ON CONFLICT (project_id, day) DO UPDATE SET emails = a.emails + excluded.emails
         ), per_lane AS (
             SELECT g.lane_id, min(g.due_at) AS due_at, count(*) AS signals FROM gone AS g GROUP BY g.lane_id
         )
-        SELECT array_agg(p.lane_id ORDER BY p.lane_id), array_agg(p.due_at ORDER BY p.lane_id), coalesce(sum(p.signals), 0),
-               pg_snapshot_xmin(pg_current_snapshot())
+        SELECT array_agg(p.lane_id ORDER BY p.lane_id), array_agg(p.due_at ORDER BY p.lane_id),
+               coalesce(sum(p.signals), 0), pg_snapshot_xmin(pg_current_snapshot())
           INTO v_lanes, v_due, v_signals, v_new_floor FROM per_lane AS p;
     END IF;
 
@@ -116,7 +119,8 @@ BEGIN
         ), up AS (
             UPDATE mailqueue.lanes AS l
                SET blocked_until = NULL, blocked_reason = NULL,
-                   vtime = greatest(l.vtime, (SELECT c.vclock FROM mailqueue.lane_classes AS c WHERE c.priority = l.priority))
+                   vtime = greatest(l.vtime,
+                                    (SELECT c.vclock FROM mailqueue.lane_classes AS c WHERE c.priority = l.priority))
              WHERE l.id = ANY (ARRAY(SELECT d.id FROM due AS d)) RETURNING 1
         )
         SELECT woken + count(*) INTO woken FROM up;
@@ -124,12 +128,13 @@ BEGIN
     next_wake := coalesce(v_brake, next_wake);
 END $$;
 COMMENT ON FUNCTION mailqueue.gather_lanes() IS
-    'Wake lanes that got mail or whose block is over, and count accepted mail. Gives how much there was to do (-1: another does it) and the wait until the next block ends.';
+    'Wake lanes that got mail or whose block is over, and count accepted mail. Gives how much there was to do (-1: '
+    'another does it) and the wait until the next block ends.';
 
 DROP FUNCTION IF EXISTS mailqueue.are_lanes_ready();
 
--- A claim passes over lanes and limits that others hold. One that gets nothing asks here whether that was the reason, and not
--- the accounts that it avoids.
+-- A claim passes over lanes and limits that others hold. One that gets nothing asks here whether that was the reason,
+-- and not the accounts that it avoids.
 CREATE OR REPLACE FUNCTION mailqueue.are_lanes_ready(p_avoid integer[] DEFAULT '{}') RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -139,6 +144,7 @@ AS $$
                     WHERE EXISTS (SELECT FROM mailqueue.lanes AS l
                                    WHERE l.priority = c.priority AND l.blocked_until IS NULL AND l.vtime >= c.vclock
                                      AND NOT l.account_limits && ARRAY(
-                                         SELECT m.id FROM mailqueue.limits AS m WHERE m.sender_account_id = ANY (p_avoid))))
+                                         SELECT m.id FROM mailqueue.limits AS m
+                                          WHERE m.sender_account_id = ANY (p_avoid))))
 $$;
 COMMENT ON FUNCTION mailqueue.are_lanes_ready(integer[]) IS 'Say whether any lane has mail that a claim may take now.';

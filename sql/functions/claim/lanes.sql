@@ -38,18 +38,22 @@ BEGIN
               JOIN mailqueue.limits AS m ON m.sender_account_id = a.id WHERE a.project_id = p_project
             UNION ALL
             SELECT 'rule ' || x.id, ARRAY(SELECT m.id FROM unnest(x.accounts) WITH ORDINALITY AS c(id, place)
-                                            JOIN mailqueue.limits AS m ON m.sender_account_id = c.id ORDER BY c.place), x.id
+                                            JOIN mailqueue.limits AS m ON m.sender_account_id = c.id ORDER BY c.place),
+                   x.id
               FROM mailqueue.routing_rules AS x WHERE x.project_id = p_project) AS r
     ON CONFLICT (project_id, priority, route) DO UPDATE SET account_limits = excluded.account_limits
      WHERE l.account_limits IS DISTINCT FROM excluded.account_limits;
     -- What a rule that is gone has left takes the accounts of mail without a rule.
     UPDATE mailqueue.lanes AS l SET account_limits = coalesce(v_default, '{}')
-     WHERE l.project_id = p_project AND l.rule_id IS NOT NULL AND l.account_limits IS DISTINCT FROM coalesce(v_default, '{}')
+     WHERE l.project_id = p_project AND l.rule_id IS NOT NULL
+       AND l.account_limits IS DISTINCT FROM coalesce(v_default, '{}')
        AND NOT EXISTS (SELECT FROM mailqueue.routing_rules AS x WHERE x.id = l.rule_id);
     UPDATE mailqueue.lanes AS l SET account_limits = v_traps  -- of a project that had several traps
-     WHERE l.project_id = p_project AND l.route LIKE '(test) %' AND l.home_route IS NULL AND l.account_limits IS DISTINCT FROM v_traps;
+     WHERE l.project_id = p_project AND l.route LIKE '(test) %' AND l.home_route IS NULL
+       AND l.account_limits IS DISTINCT FROM v_traps;
     v_has_rules := EXISTS (SELECT FROM mailqueue.routing_rules AS x WHERE x.project_id = p_project);
-    UPDATE mailqueue.lanes AS l SET has_rules = v_has_rules WHERE l.project_id = p_project AND l.route = '' AND l.has_rules <> v_has_rules;
+    UPDATE mailqueue.lanes AS l SET has_rules = v_has_rules
+     WHERE l.project_id = p_project AND l.route = '' AND l.has_rules <> v_has_rules;
     UPDATE mailqueue.lanes AS l SET weight = v_weight WHERE l.project_id = p_project AND l.weight <> v_weight;
     PERFORM mailqueue.make_aside_lanes(p_project);
     PERFORM mailqueue.make_next_lanes(p_project);
@@ -89,7 +93,8 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
     PERFORM mailqueue.lock_lanes(NEW.id);
-    PERFORM mailqueue.keep_limit(NEW.id, NULL, NEW.daily_limit, NEW.rate_per_second, NEW.burst, 2147483647, NEW.time_zone,
+    PERFORM mailqueue.keep_limit(NEW.id, NULL, NEW.daily_limit, NEW.rate_per_second, NEW.burst, 2147483647,
+        NEW.time_zone,
         CASE WHEN NEW.status <> 'active' THEN NEW.status END, NEW.status_until);
     PERFORM mailqueue.make_lanes(NEW.id);
     RETURN NULL;
@@ -125,24 +130,27 @@ BEGIN
     PERFORM mailqueue.lock_lanes(NEW.project_id);
     PERFORM mailqueue.keep_limit(NEW.project_id, NEW.id, NEW.daily_limit,
         least(NEW.rate_per_second, 1000.0 / nullif(NEW.send_delay_ms, 0)),
-        CASE WHEN NEW.send_delay_ms > 0 THEN greatest(1, least(NEW.burst, ceil(1000.0 / NEW.send_delay_ms)::integer)) ELSE NEW.burst END,
+        CASE WHEN NEW.send_delay_ms > 0 THEN greatest(1, least(NEW.burst, ceil(1000.0 / NEW.send_delay_ms)::integer))
+             ELSE NEW.burst END,
         NEW.batch_size, NEW.time_zone,
         CASE WHEN NEW.status <> 'active' THEN NEW.status END, NEW.status_until);
     -- Warm-up begins on the day it is asked for; other stages later do not begin it anew.
     UPDATE mailqueue.limits AS m
        SET warm_up = NEW.warm_up,
-           warm_up_from = CASE WHEN NEW.warm_up IS NULL THEN NULL ELSE coalesce(m.warm_up_from, (now() AT TIME ZONE NEW.time_zone)::date) END
+           warm_up_from = CASE WHEN NEW.warm_up IS NULL THEN NULL
+                               ELSE coalesce(m.warm_up_from, (now() AT TIME ZONE NEW.time_zone)::date) END
      WHERE m.sender_account_id = NEW.id AND m.warm_up IS DISTINCT FROM NEW.warm_up;
     PERFORM mailqueue.make_lanes(NEW.project_id);
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.sender_accounts_limits() IS 'AFTER change of a sender account: its limit and lanes follow.';
+COMMENT ON FUNCTION mailqueue.sender_accounts_limits() IS
+    'AFTER change of a sender account: its limit and lanes follow.';
 
 CREATE OR REPLACE TRIGGER sender_accounts_limits AFTER INSERT OR UPDATE ON mailqueue.sender_accounts
     FOR EACH ROW EXECUTE FUNCTION mailqueue.sender_accounts_limits();
 
-CREATE OR REPLACE FUNCTION mailqueue.keep_limit(p_project uuid, p_account integer, p_daily integer, p_rate numeric, p_burst integer,
-    p_batch integer, p_zone text, p_reason text, p_until timestamptz) RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.keep_limit(p_project uuid, p_account integer, p_daily integer, p_rate numeric,
+    p_burst integer, p_batch integer, p_zone text, p_reason text, p_until timestamptz) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -153,11 +161,14 @@ BEGIN
     UPDATE mailqueue.limits AS m
        SET daily_limit = p_daily, rate_per_second = p_rate, burst = p_burst, batch_size = p_batch, time_zone = p_zone,
            blocked_reason = p_reason, blocked_until = p_until, failures = 0,
-           circuit_opened_at = NULL, circuit_held_until = NULL, circuit_probe_claim = NULL, circuit_closed_at = clock_timestamp()
+           circuit_opened_at = NULL, circuit_held_until = NULL, circuit_probe_claim = NULL,
+           circuit_closed_at = clock_timestamp()
      WHERE m.project_id = p_project AND m.sender_account_id IS NOT DISTINCT FROM p_account;
     IF NOT FOUND THEN
-        INSERT INTO mailqueue.limits (project_id, sender_account_id, daily_limit, rate_per_second, burst, batch_size, time_zone, blocked_reason, blocked_until)
-        VALUES (p_project, p_account, p_daily, p_rate, p_burst, p_batch, p_zone, p_reason, p_until) RETURNING id INTO v_id;
+        INSERT INTO mailqueue.limits (project_id, sender_account_id, daily_limit, rate_per_second, burst, batch_size,
+                                      time_zone, blocked_reason, blocked_until)
+        VALUES (p_project, p_account, p_daily, p_rate, p_burst, p_batch, p_zone, p_reason, p_until) RETURNING id
+          INTO v_id;
         INSERT INTO mailqueue.limit_counters (limit_id, tokens, day)
         VALUES (v_id, p_burst, (now() AT TIME ZONE p_zone)::date);
     END IF;

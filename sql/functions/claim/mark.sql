@@ -2,7 +2,8 @@
 
 -- p_ids and p_claims: mails about to be handed over. p_open_*: those handed over and not settled yet.
 -- One row comes back for each mail of p_ids; only 'go' may be sent. A worker that was declared lost gets none.
-CREATE OR REPLACE FUNCTION mailqueue.mark_emails(p_worker integer, p_ids uuid[], p_claims bigint[], p_open_ids uuid[], p_open_claims bigint[])
+CREATE OR REPLACE FUNCTION mailqueue.mark_emails(p_worker integer, p_ids uuid[], p_claims bigint[], p_open_ids uuid[],
+    p_open_claims bigint[])
 RETURNS TABLE (id uuid, verdict text, reason text, stopped text[])
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -14,24 +15,29 @@ DECLARE
     v_several uuid[];                                        -- messages that have recipients of their own
     v_aside uuid[];                                          -- mail of paused campaigns and domains
     v_at tid;
-    v_now timestamptz;                                       -- an index is not searched for what clock_timestamp() gives
+    -- an index is not searched for what clock_timestamp() gives
+    v_now timestamptz;
 BEGIN
     IF p_ids = '{}' THEN
         RETURN;
     END IF;
-    -- The lock on this row is what rescue takes too: either it sees these marks, or we see that we are lost. The row is found
-    -- newest version first: under a long snapshot a look-up by worker alone would walk all dead versions.
+    -- The lock on this row is what rescue takes too: either it sees these marks, or we see that we are lost. The row is
+    -- found newest version first: under a long snapshot a look-up by worker alone would walk all dead versions.
     UPDATE mailqueue.send_intents AS s
-       SET rev = s.rev + 1, email_ids = p_open_ids || p_ids, claim_nos = p_open_claims || p_claims, marked_at = clock_timestamp()
-     WHERE s.ctid = (SELECT n.ctid FROM mailqueue.send_intents AS n WHERE n.worker_id = p_worker ORDER BY n.rev DESC LIMIT 1);
-    IF NOT FOUND THEN                                        -- another session of this worker changed it meanwhile, or it is gone
+       SET rev = s.rev + 1, email_ids = p_open_ids || p_ids, claim_nos = p_open_claims || p_claims,
+           marked_at = clock_timestamp()
+     WHERE s.ctid = (SELECT n.ctid FROM mailqueue.send_intents AS n WHERE n.worker_id = p_worker ORDER BY n.rev DESC
+                      LIMIT 1);
+    -- another session of this worker changed it meanwhile, or it is gone
+    IF NOT FOUND THEN
         SELECT n.ctid INTO v_at FROM mailqueue.send_intents AS n
          WHERE n.worker_id = p_worker ORDER BY n.rev DESC LIMIT 1 FOR NO KEY UPDATE;
         IF NOT FOUND THEN
             RETURN;
         END IF;
         UPDATE mailqueue.send_intents AS s
-           SET rev = s.rev + 1, email_ids = p_open_ids || p_ids, claim_nos = p_open_claims || p_claims, marked_at = clock_timestamp()
+           SET rev = s.rev + 1, email_ids = p_open_ids || p_ids, claim_nos = p_open_claims || p_claims,
+               marked_at = clock_timestamp()
          WHERE s.ctid = v_at;
     END IF;
     v_now := clock_timestamp();
@@ -54,15 +60,21 @@ BEGIN
           SELECT count(*) AS pending, array_agg(r.address) FILTER (WHERE z.reason IS NOT NULL) AS addresses,
                  CASE WHEN bool_and(z.reason IS NOT NULL) THEN min(z.reason) END AS all_reason
             FROM mailqueue.email_recipients AS r
-            CROSS JOIN LATERAL (SELECT CASE WHEN NOT q.is_test THEN mailqueue.suppressed(q.project_id, r.address, q.category) END AS reason) AS z
+            CROSS JOIN LATERAL (SELECT CASE WHEN NOT q.is_test
+                                                 THEN mailqueue.suppressed(q.project_id, r.address,
+                                                                           q.category) END AS reason) AS z
            WHERE q.id = ANY (v_several) AND r.email_id = q.id AND r.status = 'pending') AS n ON true
       LEFT JOIN LATERAL (
           -- Not by the count of recipients: of several, one may be left, and not the first.
           SELECT CASE WHEN n.pending > 0 THEN n.all_reason
                       WHEN EXISTS (SELECT FROM mailqueue.suppressions AS s
-                                    WHERE s.project_id = q.project_id AND s.address = mailqueue.address_key(q.recipient_email))
-                           OR EXISTS (SELECT FROM mailqueue.suppressions AS s WHERE s.project_id = q.project_id AND s.address IS NULL)
-                      THEN CASE WHEN NOT q.is_test THEN mailqueue.suppressed(q.project_id, q.recipient_email, q.category) END END AS reason
+                                    WHERE s.project_id = q.project_id
+                                      AND s.address = mailqueue.address_key(q.recipient_email))
+                           OR EXISTS (SELECT FROM mailqueue.suppressions AS s
+                                       WHERE s.project_id = q.project_id AND s.address IS NULL)
+                      THEN CASE WHEN NOT q.is_test
+                                     THEN mailqueue.suppressed(q.project_id, q.recipient_email,
+                                                               q.category) END END AS reason
           OFFSET 0) AS w ON true;                            -- OFFSET: asked once, though used twice
 END $$;
 COMMENT ON FUNCTION mailqueue.mark_emails(integer, uuid[], bigint[], uuid[], bigint[]) IS

@@ -1,6 +1,8 @@
 -- Workers come, beat, go, or are declared lost; what lost ones held is given back by what they had marked.
 
-CREATE OR REPLACE FUNCTION mailqueue.start_worker(p_kind text, p_host text, p_pid integer, p_version text, p_launch uuid) RETURNS integer
+CREATE OR REPLACE FUNCTION mailqueue.start_worker(p_kind text, p_host text, p_pid integer, p_version text,
+    p_launch uuid)
+RETURNS integer
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -10,7 +12,8 @@ AS $$
     )
     INSERT INTO mailqueue.send_intents (worker_id) SELECT s.id FROM started AS s RETURNING worker_id
 $$;
-COMMENT ON FUNCTION mailqueue.start_worker(text, text, integer, text, uuid) IS 'Register a worker process; gives its id.';
+COMMENT ON FUNCTION mailqueue.start_worker(text, text, integer, text, uuid) IS
+    'Register a worker process; gives its id.';
 
 CREATE OR REPLACE FUNCTION mailqueue.beat(p_worker integer, p_is_stopping boolean) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -21,7 +24,8 @@ BEGIN
      WHERE w.id = p_worker AND w.lost_at IS NULL AND w.stopped_at IS NULL;
     RETURN FOUND;
 END $$;
-COMMENT ON FUNCTION mailqueue.beat(integer, boolean) IS 'Heartbeat; false when the worker was declared lost and must stop writing.';
+COMMENT ON FUNCTION mailqueue.beat(integer, boolean) IS
+    'Heartbeat; false when the worker was declared lost and must stop writing.';
 
 CREATE OR REPLACE FUNCTION mailqueue.stop_worker(p_worker integer) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
@@ -37,11 +41,13 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.stop_worker(integer) IS 'A worker leaves in good order: what it still holds goes back.';
 
--- Marked mail may have been sent: it keeps its reservation as spent and follows its policy. The rest goes back as if never taken.
+-- Marked mail may have been sent: it keeps its reservation as spent and follows its policy. The rest goes back as if
+-- never taken.
 CREATE OR REPLACE FUNCTION mailqueue.return_claims(p_worker integer) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
+SET jit = off
 AS $$
 DECLARE
     v_ids uuid[];
@@ -50,44 +56,55 @@ DECLARE
     v_count integer;
 BEGIN
     -- Waits for a mark that is being written; afterwards none can be.
-    DELETE FROM mailqueue.send_intents AS s WHERE s.worker_id = p_worker RETURNING s.email_ids, s.claim_nos INTO v_ids, v_claims;
+    DELETE FROM mailqueue.send_intents AS s WHERE s.worker_id = p_worker RETURNING s.email_ids, s.claim_nos
+      INTO v_ids, v_claims;
     WITH held AS MATERIALIZED (
         SELECT q.id, q.claim_no, q.assigned_to, q.account_day, q.project_id, q.project_day, q.recipients,
-               EXISTS (SELECT FROM unnest(v_ids, v_claims) AS m(id, claim_no) WHERE m.id = q.id AND m.claim_no = q.claim_no) AS is_marked
+               EXISTS (SELECT FROM unnest(v_ids, v_claims) AS m(id, claim_no)
+                        WHERE m.id = q.id AND m.claim_no = q.claim_no) AS is_marked
           FROM mailqueue.email_queue AS q
          WHERE q.status = 'assigned' AND q.worker_id = p_worker ORDER BY q.id FOR NO KEY UPDATE OF q
     ), back AS (
         UPDATE mailqueue.email_queue AS q
-           SET status = CASE WHEN h.is_marked AND (q.delivery = 'hold' OR q.unknowns > 0) THEN 'held' ELSE 'pending' END,
+           SET status = CASE WHEN h.is_marked AND (q.delivery = 'hold' OR q.unknowns > 0) THEN 'held'
+                             ELSE 'pending' END,
                lost_claim_no = CASE WHEN h.is_marked THEN q.claim_no ELSE q.lost_claim_no END,
                unknowns = least(q.unknowns, 32766) + h.is_marked::integer,
                attempts = q.attempts - (NOT h.is_marked)::integer,
-               last_error = CASE WHEN h.is_marked THEN 'outcome_unknown: the worker was lost while handing it over' ELSE q.last_error END,
+               last_error = CASE WHEN h.is_marked THEN 'outcome_unknown: the worker was lost while handing it over'
+                                 ELSE q.last_error END,
                claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL,
-               lane_id = coalesce(CASE WHEN h.is_marked THEN mailqueue.kept_lane(q.lane_id, q.assigned_to) END, q.lane_id)
+               lane_id = coalesce(CASE WHEN h.is_marked THEN mailqueue.kept_lane(q.lane_id, q.assigned_to) END,
+                                  q.lane_id)
           FROM held AS h WHERE q.id = h.id
-        RETURNING q.id, q.lane_id, q.run_at, q.status, q.project_id, q.recipient_email, q.last_error, q.assigned_to, q.is_test
+        RETURNING q.id, q.lane_id, q.run_at, q.status, q.project_id, q.recipient_email, q.last_error, q.assigned_to,
+                  q.is_test
     ), signalled AS (
         INSERT INTO mailqueue.lane_signals (lane_id, due_at)
         SELECT b.lane_id, min(b.run_at) FROM back AS b WHERE b.status = 'pending' GROUP BY b.lane_id
     ), told AS (
-        INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail, is_test)
-        SELECT b.project_id, b.id, 'held', b.recipient_email, b.assigned_to, b.last_error, b.is_test FROM back AS b WHERE b.status = 'held'
+        INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail,
+                                            is_test)
+        SELECT b.project_id, b.id, 'held', b.recipient_email, b.assigned_to, b.last_error, b.is_test FROM back AS b
+         WHERE b.status = 'held'
     ), by_limit AS (
-        SELECT m.id, h.account_day AS day, h.is_marked, h.recipients FROM held AS h JOIN mailqueue.limits AS m ON m.sender_account_id = h.assigned_to
+        SELECT m.id, h.account_day AS day, h.is_marked, h.recipients FROM held AS h
+          JOIN mailqueue.limits AS m ON m.sender_account_id = h.assigned_to
         UNION ALL
         SELECT m.id, h.project_day, h.is_marked, h.recipients FROM held AS h
           JOIN mailqueue.limits AS m ON m.project_id = h.project_id AND m.sender_account_id IS NULL
     ), summed AS (
         SELECT l.id, l.day, coalesce(sum(l.recipients) FILTER (WHERE l.is_marked), 0)::integer AS spent,
-               coalesce(sum(l.recipients) FILTER (WHERE NOT l.is_marked), 0)::integer AS back FROM by_limit AS l GROUP BY l.id, l.day
+               coalesce(sum(l.recipients) FILTER (WHERE NOT l.is_marked), 0)::integer AS back FROM by_limit AS l
+         GROUP BY l.id, l.day
     )
     SELECT (SELECT count(*) FROM back), array_agg(s.id), array_agg(s.day), array_agg(s.spent), array_agg(s.back),
            (SELECT array_agg(DISTINCT h.claim_no) FROM held AS h)
       INTO v_count, v_limits, v_days, v_spent, v_back, v_claims FROM summed AS s;
     IF v_limits IS NOT NULL THEN
         PERFORM mailqueue.settle_limits(v_limits, v_days, v_spent, v_back,
-                    array_fill(0, ARRAY[cardinality(v_limits)]), array_fill(NULL::integer, ARRAY[cardinality(v_limits)]), v_claims);
+                    array_fill(0, ARRAY[cardinality(v_limits)]),
+                    array_fill(NULL::integer, ARRAY[cardinality(v_limits)]), v_claims);
     END IF;
     RETURN v_count;
 END $$;
@@ -104,16 +121,19 @@ DECLARE
     v_reasons text[];
 BEGIN
     SELECT array_agg(x.id), array_agg(x.reason) INTO v_ids, v_reasons FROM (
-        SELECT q.id, mailqueue.unknown_words(q.assigned_to) || ', and could not be sent again before it expired' AS reason
+        SELECT q.id,
+               mailqueue.unknown_words(q.assigned_to) || ', and could not be sent again before it expired' AS reason
           FROM mailqueue.email_queue AS q
          WHERE q.status = 'pending' AND q.unknowns > 0 AND q.expires_at <= clock_timestamp()
            AND NOT EXISTS (SELECT FROM mailqueue.inline_servers AS s WHERE s.email_id = q.id)
          ORDER BY q.expires_at LIMIT 1000 FOR UPDATE OF q SKIP LOCKED) AS x;
     IF v_ids IS NOT NULL THEN
-        PERFORM mailqueue.retire_emails(v_ids, NULL, array_fill('expired'::text, ARRAY[cardinality(v_ids)]), v_reasons, NULL, NULL);
+        PERFORM mailqueue.retire_emails(v_ids, NULL, array_fill('expired'::text, ARRAY[cardinality(v_ids)]), v_reasons,
+                                        NULL, NULL);
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.expire_unknown() IS 'Finish mail of unknown fate that expired while its sender account was away.';
+COMMENT ON FUNCTION mailqueue.expire_unknown() IS
+    'Finish mail of unknown fate that expired while its sender account was away.';
 
 -- p_launch: this very process is known to be dead, whatever its heartbeat says (its parent saw it end).
 CREATE OR REPLACE FUNCTION mailqueue.rescue_emails(p_silence interval, p_launch uuid DEFAULT NULL) RETURNS integer

@@ -4,7 +4,8 @@
 -- afterwards leaves a mail that a rescue holds as of unknown fate, and that no account of the project ever claimed.
 
 -- A limit, a pause or a missing signature raises 53400; DETAIL: seconds after which it may be over.
-CREATE OR REPLACE FUNCTION mailqueue.mark_inline(q mailqueue.email_queue, p_host text, p_pid integer, p_version text, OUT worker_id integer, OUT claim_no bigint)
+CREATE OR REPLACE FUNCTION mailqueue.mark_inline(q mailqueue.email_queue, p_host text, p_pid integer, p_version text,
+    OUT worker_id integer, OUT claim_no bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -36,11 +37,13 @@ BEGIN
 
     worker_id := mailqueue.start_worker('inline', p_host, p_pid, p_version, NULL);
     claim_no := nextval('mailqueue.claim_no_seq');
-    UPDATE mailqueue.send_intents AS s SET email_ids = ARRAY[q.id], claim_nos = ARRAY[mark_inline.claim_no], marked_at = v_now
+    UPDATE mailqueue.send_intents AS s
+       SET email_ids = ARRAY[q.id], claim_nos = ARRAY[mark_inline.claim_no], marked_at = v_now
      WHERE s.worker_id = mark_inline.worker_id;
     UPDATE mailqueue.email_queue AS e
        SET status = 'assigned', claim_no = mark_inline.claim_no, worker_id = mark_inline.worker_id, assigned_at = v_now,
-           lease_until = v_now + interval '30 s', attempts = least(e.attempts, 32766) + 1, project_day = v_day, run_at = least(e.run_at, v_now)
+           lease_until = v_now + interval '30 s', attempts = least(e.attempts, 32766) + 1, project_day = v_day,
+           run_at = least(e.run_at, v_now)
      WHERE e.id = q.id;
 END $$;
 COMMENT ON FUNCTION mailqueue.mark_inline(mailqueue.email_queue, text, integer, text) IS
@@ -49,10 +52,12 @@ COMMENT ON FUNCTION mailqueue.mark_inline(mailqueue.email_queue, text, integer, 
 -- It gave no files, and not what is put in, in versions before.
 DROP FUNCTION IF EXISTS mailqueue.begin_inline(text, jsonb, text, integer, text);
 
-CREATE OR REPLACE FUNCTION mailqueue.begin_inline(p_project text, p_message jsonb, p_host text, p_pid integer, p_version text)
+CREATE OR REPLACE FUNCTION mailqueue.begin_inline(p_project text, p_message jsonb, p_host text, p_pid integer,
+    p_version text)
 RETURNS TABLE (id uuid, state text, reason text, worker_id integer, claim_no bigint, recipients smallint, category text,
-               recipient_email text, recipient_name text, content_id bigint, content_on date, subject text, html_body text,
-               text_body text, from_email text, from_name text, reply_to text, headers jsonb, files jsonb, dressing smallint, project_id uuid)
+               recipient_email text, recipient_name text, content_id bigint, content_on date, subject text,
+               html_body text, text_body text, from_email text, from_name text, reply_to text, headers jsonb,
+               files jsonb, dressing smallint, project_id uuid)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -65,7 +70,8 @@ DECLARE
     v_claim bigint;
     q mailqueue.email_queue;
 BEGIN
-    SELECT k INTO v_field FROM jsonb_object_keys(p_message) AS k WHERE k = ANY (c_no_meaning) AND p_message -> k <> 'null' LIMIT 1;
+    SELECT k INTO v_field FROM jsonb_object_keys(p_message) AS k
+     WHERE k = ANY (c_no_meaning) AND p_message -> k <> 'null' LIMIT 1;
     IF v_field IS NOT NULL THEN
         PERFORM mailqueue.refuse(v_field, 'has no meaning for mail that is sent at once by a server of the caller''s');
     ELSIF coalesce(p_message ->> 'from_email', '') = '' THEN
@@ -73,61 +79,71 @@ BEGIN
     ELSIF p_message ->> 'delivery' = 'resend' THEN
         PERFORM mailqueue.refuse('delivery', 'mail that is sent at once is never sent twice: hold, got resend');
     ELSIF NOT mailqueue.is_on('own_servers') THEN
-        PERFORM mailqueue.refuse('smtp_override', 'mail with a server of its own is not sent here: the flag own_servers is off');
+        PERFORM mailqueue.refuse('smtp_override',
+                                 'mail with a server of its own is not sent here: the flag own_servers is off');
     END IF;
-    v_id := mailqueue.enqueue(p_project, p_message ->> 'recipient', p_message ->> 'subject', p_message ->> 'html', p_message ->> 'text',
+    v_id := mailqueue.enqueue(p_project, p_message ->> 'recipient', p_message ->> 'subject', p_message ->> 'html',
+                              p_message ->> 'text',
                               p_message - '{recipient,subject,html,text}'::text[] || '{"delivery": "hold"}');
     SELECT * INTO q FROM mailqueue.email_queue AS e WHERE e.id = v_id AND e.created_at = now() AND e.status = 'pending';
     IF q.id IS NULL THEN  -- nobody is left to write to, or it was accepted before
-        RETURN QUERY SELECT v_id, coalesce(h.state, 'duplicate'), h.reason, NULL::integer, NULL::bigint, NULL::smallint, NULL, NULL, NULL,
-                            NULL::bigint, NULL::date, NULL, NULL, NULL, NULL, NULL, NULL, NULL::jsonb, NULL::jsonb, NULL::smallint, NULL::uuid
-                       FROM (SELECT) AS one LEFT JOIN LATERAL (
-                            SELECT e.status AS state, e.reason FROM mailqueue.email_history AS e
-                             WHERE e.id = v_id AND e.created_at = now() AND e.status = 'suppressed') AS h ON true;
+        RETURN QUERY
+            SELECT v_id, coalesce(h.state, 'duplicate'), h.reason, NULL::integer, NULL::bigint, NULL::smallint,
+                   NULL, NULL, NULL, NULL::bigint, NULL::date, NULL, NULL, NULL, NULL, NULL, NULL, NULL::jsonb,
+                   NULL::jsonb, NULL::smallint, NULL::uuid
+              FROM (SELECT) AS one LEFT JOIN LATERAL (
+                   SELECT e.status AS state, e.reason FROM mailqueue.email_history AS e
+                    WHERE e.id = v_id AND e.created_at = now() AND e.status = 'suppressed') AS h ON true;
         RETURN;
     END IF;
     SELECT m.worker_id, m.claim_no INTO v_worker, v_claim FROM mailqueue.mark_inline(q, p_host, p_pid, p_version) AS m;
     RETURN QUERY
-        SELECT q.id, 'sending', NULL, v_worker, v_claim, q.recipients, q.category, q.recipient_email, q.recipient_name, c.id, c.created_on,
-               c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to, c.headers, c.files,
-               c.dressing, q.project_id
+        SELECT q.id, 'sending', NULL, v_worker, v_claim, q.recipients, q.category, q.recipient_email, q.recipient_name,
+               c.id, c.created_on, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to,
+               c.headers, c.files, c.dressing, q.project_id
           FROM mailqueue.email_contents AS c WHERE c.id = q.content_id AND c.created_on = q.content_on;
 END $$;
 COMMENT ON FUNCTION mailqueue.begin_inline(text, jsonb, text, integer, text) IS
-    'Accept one mail, claim and mark it for the caller, who sends it at once by a server of his own. Bad input raises 22023, a limit 53400.';
+    'Accept one mail, claim and mark it for the caller, who sends it at once by a server of his own. Bad input raises '
+    '22023, a limit 53400.';
 
 -- It knew no second attempt in a version before.
-DROP FUNCTION IF EXISTS mailqueue.settle_inline(integer, uuid, bigint, text, text, integer, text, text, text, text, text, integer, boolean,
-                                                text[], text[], text[], text[], boolean[]);
+DROP FUNCTION IF EXISTS mailqueue.settle_inline(integer, uuid, bigint, text, text, integer, text, text, text, text,
+                                                text, integer, boolean, text[], text[], text[], text[], boolean[]);
 
--- p_addresses and what follows it: recipients of a message that has several. Gives false where a rescue had held the mail.
-CREATE OR REPLACE FUNCTION mailqueue.settle_inline(p_worker integer, p_id uuid, p_claim bigint, p_outcome text, p_reason text, p_wait interval,
-    p_spent integer, p_left integer, p_log text, p_message_id text, p_code text, p_enhanced text, p_reply text, p_ms integer, p_hard boolean,
+-- p_addresses and what follows it: recipients of a message that has several. Gives false where a rescue had held the
+-- mail.
+CREATE OR REPLACE FUNCTION mailqueue.settle_inline(p_worker integer, p_id uuid, p_claim bigint, p_outcome text,
+    p_reason text, p_wait interval, p_spent integer, p_left integer, p_log text, p_message_id text, p_code text,
+    p_enhanced text, p_reply text, p_ms integer, p_hard boolean,
     p_addresses text[], p_statuses text[], p_reasons text[], p_codes text[], p_hards boolean[]) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     v_count integer := cardinality(p_addresses);
-    v_is_kept boolean := EXISTS (SELECT FROM mailqueue.inline_servers AS s WHERE s.email_id = p_id);  -- else nobody could try it again
+    -- else nobody could try it again
+    v_is_kept boolean := EXISTS (SELECT FROM mailqueue.inline_servers AS s WHERE s.email_id = p_id);
     v_lost uuid[];
 BEGIN
     IF NOT EXISTS (SELECT FROM mailqueue.workers AS w WHERE w.id = p_worker AND w.kind = 'inline')
        OR p_outcome NOT IN ('sent', 'failed', 'unknown') AND NOT (v_is_kept AND p_outcome IN ('retry', 'defer')) THEN
-        RAISE EXCEPTION 'worker % sends no inline mail, or % is not what becomes of it', p_worker, p_outcome USING ERRCODE = '55000';
+        RAISE EXCEPTION 'worker % sends no inline mail, or % is not what becomes of it', p_worker, p_outcome
+            USING ERRCODE = '55000';
     END IF;
     IF v_count > 0 THEN
-        PERFORM mailqueue.settle_recipients(array_fill(p_id, ARRAY[v_count]), array_fill(p_claim, ARRAY[v_count]), p_addresses, p_statuses,
-                                            p_reasons, p_codes, p_hards);
+        PERFORM mailqueue.settle_recipients(array_fill(p_id, ARRAY[v_count]), array_fill(p_claim, ARRAY[v_count]),
+                                            p_addresses, p_statuses, p_reasons, p_codes, p_hards);
     END IF;
-    v_lost := mailqueue.settle_emails(ARRAY[p_id], ARRAY[p_claim], ARRAY[p_outcome], ARRAY[p_reason], ARRAY[p_wait], ARRAY[p_spent],
-        ARRAY[p_left], ARRAY[p_log], ARRAY[p_message_id], ARRAY[NULL::text], ARRAY[p_code], ARRAY[p_enhanced], ARRAY[p_reply],
-        ARRAY[p_ms], ARRAY[p_hard]);
+    v_lost := mailqueue.settle_emails(ARRAY[p_id], ARRAY[p_claim], ARRAY[p_outcome], ARRAY[p_reason], ARRAY[p_wait],
+        ARRAY[p_spent], ARRAY[p_left], ARRAY[p_log], ARRAY[p_message_id], ARRAY[NULL::text], ARRAY[p_code],
+        ARRAY[p_enhanced], ARRAY[p_reply], ARRAY[p_ms], ARRAY[p_hard]);
     IF v_is_kept THEN
         PERFORM mailqueue.keep_inline_server(p_id);
     END IF;
     PERFORM mailqueue.stop_worker(p_worker);
     RETURN v_lost = '{}';
 END $$;
-COMMENT ON FUNCTION mailqueue.settle_inline(integer, uuid, bigint, text, text, interval, integer, integer, text, text, text, text, text, integer, boolean,
-    text[], text[], text[], text[], boolean[]) IS 'Record what became of a mail that was sent by a server of its own.';
+COMMENT ON FUNCTION mailqueue.settle_inline(integer, uuid, bigint, text, text, interval, integer, integer, text, text,
+    text, text, text, integer, boolean, text[], text[], text[], text[],
+    boolean[]) IS 'Record what became of a mail that was sent by a server of its own.';

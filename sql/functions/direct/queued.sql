@@ -1,6 +1,7 @@
 -- Queued mail with a server of its own: the server is kept sealed beside it, and workers send it by that one alone.
 --
--- Its run_at is out of reach, so that no claim for an account of the project ever takes it; look_at says when it is due.
+-- Its run_at is out of reach, so that no claim for an account of the project ever takes it; look_at says when it is
+-- due.
 
 CREATE OR REPLACE FUNCTION mailqueue.queue_inline(p_project text, p_message jsonb, p_id uuid, p_sealed bytea)
 RETURNS TABLE (id uuid, state text, reason text)
@@ -14,15 +15,19 @@ DECLARE
 BEGIN
     PERFORM mailqueue.check_tenant(mailqueue.project_taking(p_project));
     IF p_message ->> 'sender' IS NOT NULL OR p_message ->> 'is_test' IS NOT NULL THEN
-        PERFORM mailqueue.refuse(CASE WHEN p_message ->> 'sender' IS NULL THEN 'is_test' ELSE 'sender' END, 'has no meaning for mail with a server of its own');
+        PERFORM mailqueue.refuse(CASE WHEN p_message ->> 'sender' IS NULL THEN 'is_test' ELSE 'sender' END,
+                                 'has no meaning for mail with a server of its own');
     ELSIF coalesce(p_message ->> 'from_email', '') = '' THEN
         PERFORM mailqueue.refuse('from_email', 'is needed with a server of the caller''s');
     ELSIF p_message ->> 'delivery' = 'resend' THEN
-        PERFORM mailqueue.refuse('delivery', 'mail with a server of its own is held when its fate is unknown: hold, got resend');
+        PERFORM mailqueue.refuse('delivery',
+                                 'mail with a server of its own is held when its fate is unknown: hold, got resend');
     ELSIF NOT mailqueue.is_on('own_servers') THEN
-        PERFORM mailqueue.refuse('smtp_override', 'mail with a server of its own is not sent here: the flag own_servers is off');
+        PERFORM mailqueue.refuse('smtp_override',
+                                 'mail with a server of its own is not sent here: the flag own_servers is off');
     END IF;
-    v_id := mailqueue.enqueue(p_project, p_message ->> 'recipient', p_message ->> 'subject', p_message ->> 'html', p_message ->> 'text',
+    v_id := mailqueue.enqueue(p_project, p_message ->> 'recipient', p_message ->> 'subject', p_message ->> 'html',
+                              p_message ->> 'text',
                               p_message - '{recipient,subject,html,text}'::text[] || '{"delivery": "hold"}');
     SELECT * INTO q FROM mailqueue.email_queue AS e WHERE e.id = v_id AND e.created_at = now() AND e.status = 'pending';
     IF q.id IS NULL THEN  -- nobody is left to write to, or it was accepted before
@@ -37,7 +42,8 @@ BEGIN
     RETURN QUERY SELECT v_id, 'queued'::text, NULL::text;
 END $$;
 COMMENT ON FUNCTION mailqueue.queue_inline(text, jsonb, uuid, bytea) IS
-    'Accept one mail that a worker sends later by a server of its own, which is kept sealed until then. Bad input raises 22023.';
+    'Accept one mail that a worker sends later by a server of its own, which is kept sealed until then. Bad input '
+    'raises 22023.';
 
 CREATE OR REPLACE FUNCTION mailqueue.sweep_inline_servers() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
@@ -52,14 +58,17 @@ BEGIN
          WHERE s.expires_at <= clock_timestamp() AND q.status = 'pending' LIMIT 1000 FOR UPDATE OF q SKIP LOCKED) AS x;
     IF v_ids IS NOT NULL THEN
         PERFORM mailqueue.retire_emails(v_ids, NULL, array_fill('expired'::text, ARRAY[cardinality(v_ids)]),
-            array_fill('it expired before it could be sent by its own server'::text, ARRAY[cardinality(v_ids)]), NULL, NULL);
+            array_fill('it expired before it could be sent by its own server'::text, ARRAY[cardinality(v_ids)]), NULL,
+            NULL);
     END IF;
-    -- Mail that a person holds keeps its server until that expires; released later than that it takes the project's accounts.
+    -- Mail that a person holds keeps its server until that expires; released later than that it takes the project's
+    -- accounts.
     WITH gone AS (
         DELETE FROM mailqueue.inline_servers AS s
          WHERE s.id IN (SELECT o.id FROM mailqueue.inline_servers AS o
                          WHERE NOT EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.id = o.email_id
-                                            AND (q.status IN ('pending', 'assigned') OR q.run_at > '9000-01-01' AND o.expires_at > clock_timestamp()))
+                                            AND (q.status IN ('pending', 'assigned')
+                                                 OR q.run_at > '9000-01-01' AND o.expires_at > clock_timestamp()))
                          LIMIT 1000 FOR UPDATE SKIP LOCKED)
         RETURNING s.email_id
     ), due AS (
@@ -69,12 +78,14 @@ BEGIN
     SELECT count(*) INTO v_count FROM gone;
     RETURN v_count;
 END $$;
-COMMENT ON FUNCTION mailqueue.sweep_inline_servers() IS 'Forget servers whose mail is finished, held or expired; gives how many.';
+COMMENT ON FUNCTION mailqueue.sweep_inline_servers() IS
+    'Forget servers whose mail is finished, held or expired; gives how many.';
 
 -- The columns of claim_emails(), the worker row that stands for this one mail, and its server.
 CREATE OR REPLACE FUNCTION mailqueue.claim_inline(p_host text, p_pid integer, p_version text, p_limit integer)
-RETURNS TABLE (id uuid, claim_no bigint, assigned_to integer, account_revision integer, project_id uuid, attempts smallint, recipients smallint,
-               unknowns smallint, expires_at timestamptz, category text, recipient_email text, recipient_name text, custom_data jsonb,
+RETURNS TABLE (id uuid, claim_no bigint, assigned_to integer, account_revision integer, project_id uuid,
+               attempts smallint, recipients smallint, unknowns smallint, expires_at timestamptz, category text,
+               recipient_email text, recipient_name text, custom_data jsonb,
                content_id bigint, content_on date, worker_id integer, server_id uuid, sealed bytea)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -93,8 +104,10 @@ BEGIN
         RETURN;  -- nearly always
     END IF;
     PERFORM mailqueue.sweep_inline_servers();
-    FOR s IN SELECT o.* FROM mailqueue.inline_servers AS o WHERE o.look_at <= v_now ORDER BY o.look_at LIMIT p_limit FOR UPDATE SKIP LOCKED LOOP
-        SELECT e.* INTO q FROM mailqueue.email_queue AS e WHERE e.id = s.email_id AND e.status = 'pending' FOR UPDATE SKIP LOCKED;
+    FOR s IN SELECT o.* FROM mailqueue.inline_servers AS o WHERE o.look_at <= v_now ORDER BY o.look_at LIMIT p_limit
+                FOR UPDATE SKIP LOCKED LOOP
+        SELECT e.* INTO q FROM mailqueue.email_queue AS e WHERE e.id = s.email_id AND e.status = 'pending'
+           FOR UPDATE SKIP LOCKED;
         CONTINUE WHEN q.id IS NULL;
         PERFORM mailqueue.suppress_new(ARRAY[q.id]);
         SELECT e.* INTO q FROM mailqueue.email_queue AS e WHERE e.id = s.email_id;
@@ -106,17 +119,23 @@ BEGIN
             SELECT x.* INTO m FROM mailqueue.mark_inline(q, p_host, p_pid, p_version) AS x;
         EXCEPTION WHEN SQLSTATE '53400' THEN
             GET STACKED DIAGNOSTICS v_why = MESSAGE_TEXT, v_wait = PG_EXCEPTION_DETAIL;
-            UPDATE mailqueue.email_queue AS e SET last_error = coalesce(mailqueue.limit_words(v_why, NULL), v_why) WHERE e.id = q.id;
-            UPDATE mailqueue.inline_servers AS o SET look_at = v_now + make_interval(secs => least(60, greatest(1, coalesce(nullif(v_wait, '')::integer, 60))))
+            UPDATE mailqueue.email_queue AS e SET last_error = coalesce(mailqueue.limit_words(v_why, NULL), v_why)
+             WHERE e.id = q.id;
+            UPDATE mailqueue.inline_servers AS o
+               SET look_at = v_now
+                   + make_interval(secs => least(60, greatest(1, coalesce(nullif(v_wait, '')::integer, 60))))
              WHERE o.id = s.id;
             CONTINUE;
         END;
-        RETURN QUERY SELECT q.id, m.claim_no::bigint, 0, 0, q.project_id, (least(q.attempts, 32766) + 1)::smallint, q.recipients, q.unknowns, q.expires_at, q.category,
-                            q.recipient_email, q.recipient_name, q.custom_data, q.content_id, q.content_on, m.worker_id::integer, s.id, s.sealed;
+        RETURN QUERY
+            SELECT q.id, m.claim_no::bigint, 0, 0, q.project_id, (least(q.attempts, 32766) + 1)::smallint,
+                   q.recipients, q.unknowns, q.expires_at, q.category, q.recipient_email, q.recipient_name,
+                   q.custom_data, q.content_id, q.content_on, m.worker_id::integer, s.id, s.sealed;
     END LOOP;
 END $$;
 COMMENT ON FUNCTION mailqueue.claim_inline(text, integer, text, integer) IS
-    'Take some due mail that has a server of its own, claimed and marked in one commit; what may not go now is looked at later.';
+    'Take some due mail that has a server of its own, claimed and marked in one commit; what may not go now is looked '
+    'at later.';
 
 -- After settling, in the same transaction: back out of reach where it is tried again, else the server is forgotten.
 CREATE OR REPLACE FUNCTION mailqueue.keep_inline_server(p_email uuid) RETURNS void
@@ -134,4 +153,5 @@ BEGIN
         DELETE FROM mailqueue.inline_servers AS s WHERE s.email_id = p_email;
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.keep_inline_server(uuid) IS 'Keep a mail that is tried again from claims for accounts, or forget the server of one that is not.';
+COMMENT ON FUNCTION mailqueue.keep_inline_server(uuid) IS
+    'Keep a mail that is tried again from claims for accounts, or forget the server of one that is not.';

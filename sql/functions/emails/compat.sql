@@ -1,7 +1,7 @@
 -- What send APIs of other shapes ask for and ours does not.
 
--- No row where the project has no such mail; outcome NULL where its state does not allow it: only mail that nobody has tried
--- to send yet is put off or brought forward, and it keeps as long to live as it had.
+-- No row where the project has no such mail; outcome NULL where its state does not allow it: only mail that nobody has
+-- tried to send yet is put off or brought forward, and it keeps as long to live as it had.
 CREATE OR REPLACE FUNCTION mailqueue.reschedule_email(p_project uuid, p_id uuid, p_at timestamptz, p_by text)
 RETURNS TABLE (outcome text, state text)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -13,7 +13,8 @@ BEGIN
     WITH moved AS (
         UPDATE mailqueue.email_queue AS q
            SET run_at = greatest(p_at, now()),
-               expires_at = CASE WHEN isfinite(q.expires_at) THEN greatest(p_at, now()) + (q.expires_at - q.run_at) ELSE q.expires_at END
+               expires_at = CASE WHEN isfinite(q.expires_at) THEN greatest(p_at, now()) + (q.expires_at - q.run_at)
+                                 ELSE q.expires_at END
          WHERE q.id = p_id AND q.project_id = p_project AND q.status = 'pending' AND q.attempts = 0
            AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
            AND q.run_at < '9000-01-01'  -- beyond: it has a server of its own
@@ -26,7 +27,8 @@ BEGIN
         SELECT q.status, 0 AS place, NULL::timestamptz AS at FROM mailqueue.email_queue AS q
          WHERE q.id = p_id AND q.project_id = p_project AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
         UNION ALL SELECT h.status, 1, h.finished_at FROM mailqueue.email_history AS h
-                   WHERE h.id = p_id AND h.project_id = p_project AND coalesce(mailqueue.mode(), h.is_test) = h.is_test) AS e
+                   WHERE h.id = p_id AND h.project_id = p_project
+                     AND coalesce(mailqueue.mode(), h.is_test) = h.is_test) AS e
      ORDER BY e.place, e.at DESC LIMIT 1;
     IF NOT FOUND THEN
         RETURN;
@@ -60,4 +62,5 @@ BEGIN
             AND (v_is_test IS NULL OR h.is_test = v_is_test) ORDER BY h.id LIMIT p_limit)
         ORDER BY id LIMIT p_limit;
 END $$;
-COMMENT ON FUNCTION mailqueue.newer_emails(uuid, uuid, integer) IS 'Ids of the mails of a project that came next after one, the oldest first.';
+COMMENT ON FUNCTION mailqueue.newer_emails(uuid, uuid, integer) IS
+    'Ids of the mails of a project that came next after one, the oldest first.';

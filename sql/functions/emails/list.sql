@@ -1,11 +1,13 @@
 -- A project's mail page by page, the newest first.
 
--- The queue and the history are looked through apart, each by the order it is kept in: a join is not carried into a UNION, and
--- a page must not cost as much as everything behind it. p_before: the last id of the page before.
-CREATE OR REPLACE FUNCTION mailqueue.list_emails(p_project uuid, p_status text, p_tag text, p_from text, p_to text, p_campaign text, p_category text,
-    p_batch uuid, p_since timestamptz, p_until timestamptz, p_before uuid, p_limit integer)
-RETURNS TABLE (id uuid, status text, reason text, priority smallint, category text, from_email text, recipient_email text, recipient_name text,
-               recipients smallint, subject text, campaign_id text, tags text[], sender text, attempts smallint, created_at timestamptz,
+-- The queue and the history are looked through apart, each by the order it is kept in: a join is not carried into a
+-- UNION, and a page must not cost as much as everything behind it. p_before: the last id of the page before.
+CREATE OR REPLACE FUNCTION mailqueue.list_emails(p_project uuid, p_status text, p_tag text, p_from text, p_to text,
+    p_campaign text, p_category text, p_batch uuid, p_since timestamptz, p_until timestamptz, p_before uuid,
+    p_limit integer)
+RETURNS TABLE (id uuid, status text, reason text, priority smallint, category text, from_email text,
+               recipient_email text, recipient_name text, recipients smallint, subject text, campaign_id text,
+               tags text[], sender text, attempts smallint, created_at timestamptz,
                run_at timestamptz, finished_at timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -19,24 +21,32 @@ DECLARE
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     IF p_batch IS NOT NULL THEN
-        v_ids := coalesce((SELECT b.email_ids FROM mailqueue.batches AS b WHERE b.id = p_batch AND b.project_id = p_project), '{}');
+        v_ids := coalesce((SELECT b.email_ids FROM mailqueue.batches AS b
+                            WHERE b.id = p_batch AND b.project_id = p_project),
+                          '{}');
     END IF;
     IF p_to IS NOT NULL THEN  -- by the indexes on addresses
         v_ids := ARRAY(SELECT t.id FROM (
-            SELECT h.id FROM mailqueue.email_history AS h WHERE lower(h.recipient_email) = ANY (v_to) AND h.project_id = p_project
-            UNION SELECT q.id FROM mailqueue.email_queue AS q WHERE lower(q.recipient_email) = ANY (v_to) AND q.project_id = p_project
-            UNION SELECT r.email_id FROM mailqueue.email_recipients AS r WHERE lower(r.address) = ANY (v_to) AND r.project_id = p_project) AS t
+            SELECT h.id FROM mailqueue.email_history AS h
+             WHERE lower(h.recipient_email) = ANY (v_to) AND h.project_id = p_project
+            UNION SELECT q.id FROM mailqueue.email_queue AS q
+                   WHERE lower(q.recipient_email) = ANY (v_to) AND q.project_id = p_project
+            UNION SELECT r.email_id FROM mailqueue.email_recipients AS r
+                   WHERE lower(r.address) = ANY (v_to) AND r.project_id = p_project) AS t
             WHERE v_ids IS NULL OR t.id = ANY (v_ids));
     END IF;
     RETURN QUERY
     WITH page AS (
-        (SELECT q.id, q.project_id, q.status, q.last_error AS reason, q.priority, q.category, q.recipient_email, q.recipient_name, q.recipients,
-                q.campaign_id, q.tags, q.assigned_to, q.attempts, q.created_at,
-                CASE WHEN q.run_at < '9000-01-01' THEN q.run_at ELSE (SELECT x.look_at FROM mailqueue.inline_servers AS x WHERE x.email_id = q.id) END AS run_at,
+        (SELECT q.id, q.project_id, q.status, q.last_error AS reason, q.priority, q.category, q.recipient_email,
+                q.recipient_name, q.recipients, q.campaign_id, q.tags, q.assigned_to, q.attempts, q.created_at,
+                CASE WHEN q.run_at < '9000-01-01' THEN q.run_at
+                     ELSE (SELECT x.look_at FROM mailqueue.inline_servers AS x WHERE x.email_id = q.id) END AS run_at,
                 NULL::timestamptz AS finished_at, q.content_id, q.content_on
            FROM mailqueue.email_queue AS q
-           LEFT JOIN mailqueue.email_contents AS c ON p_from IS NOT NULL AND c.id = q.content_id AND c.created_on = q.content_on
-          WHERE q.project_id = p_project AND (p_before IS NULL OR q.id < p_before) AND (v_ids IS NULL OR q.id = ANY (v_ids))
+           LEFT JOIN mailqueue.email_contents AS c ON p_from IS NOT NULL AND c.id = q.content_id
+                AND c.created_on = q.content_on
+          WHERE q.project_id = p_project AND (p_before IS NULL OR q.id < p_before)
+            AND (v_ids IS NULL OR q.id = ANY (v_ids))
             AND (v_is_test IS NULL OR q.is_test = v_is_test)
             AND (p_status IS NULL OR q.status = p_status) AND (p_tag IS NULL OR q.tags @> ARRAY[p_tag])
             AND (p_campaign IS NULL OR q.campaign_id = p_campaign) AND (p_category IS NULL OR q.category = p_category)
@@ -44,11 +54,14 @@ BEGIN
             AND (p_since IS NULL OR q.created_at >= p_since) AND (p_until IS NULL OR q.created_at < p_until)
           ORDER BY q.id DESC LIMIT p_limit)
         UNION ALL
-        (SELECT h.id, h.project_id, h.status, h.reason, h.priority, h.category, h.recipient_email, h.recipient_name, h.recipients,
-                h.campaign_id, h.tags, h.assigned_to, h.attempts, h.created_at, NULL, h.finished_at, h.content_id, h.content_on
+        (SELECT h.id, h.project_id, h.status, h.reason, h.priority, h.category, h.recipient_email, h.recipient_name,
+                h.recipients, h.campaign_id, h.tags, h.assigned_to, h.attempts, h.created_at, NULL, h.finished_at,
+                h.content_id, h.content_on
            FROM mailqueue.email_history AS h
-           LEFT JOIN mailqueue.email_contents AS c ON p_from IS NOT NULL AND c.id = h.content_id AND c.created_on = h.content_on
-          WHERE h.project_id = p_project AND (p_before IS NULL OR h.id < p_before) AND (v_ids IS NULL OR h.id = ANY (v_ids))
+           LEFT JOIN mailqueue.email_contents AS c ON p_from IS NOT NULL AND c.id = h.content_id
+                AND c.created_on = h.content_on
+          WHERE h.project_id = p_project AND (p_before IS NULL OR h.id < p_before)
+            AND (v_ids IS NULL OR h.id = ANY (v_ids))
             AND (v_is_test IS NULL OR h.is_test = v_is_test)
             AND (p_status IS NULL OR h.status = p_status) AND (p_tag IS NULL OR h.tags @> ARRAY[p_tag])
             AND (p_campaign IS NULL OR h.campaign_id = p_campaign) AND (p_category IS NULL OR h.category = p_category)
@@ -57,12 +70,13 @@ BEGIN
           ORDER BY h.id DESC LIMIT p_limit)
         ORDER BY id DESC LIMIT p_limit
     )
-    SELECT e.id, e.status, e.reason, e.priority, e.category, c.from_email, e.recipient_email, e.recipient_name, e.recipients, c.subject, e.campaign_id,
-           e.tags, s.name, e.attempts, e.created_at, e.run_at, e.finished_at
+    SELECT e.id, e.status, e.reason, e.priority, e.category, c.from_email, e.recipient_email, e.recipient_name,
+           e.recipients, c.subject, e.campaign_id, e.tags, s.name, e.attempts, e.created_at, e.run_at, e.finished_at
       FROM page AS e
       LEFT JOIN mailqueue.email_contents AS c ON c.id = e.content_id AND c.created_on = e.content_on
       LEFT JOIN mailqueue.sender_accounts AS s ON s.id = e.assigned_to
      ORDER BY e.id DESC;
 END $$;
-COMMENT ON FUNCTION mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz, timestamptz, uuid, integer) IS
+COMMENT ON FUNCTION mailqueue.list_emails(uuid, text, text, text, text, text, text, uuid, timestamptz, timestamptz,
+                                          uuid, integer) IS
     'A page of a project''s mail, finished or not, the newest first; what is NULL filters nothing.';

@@ -1,9 +1,10 @@
 -- What follows from events: lists of bounces and complaints, suppressions, notices.
 --
--- Whatever order events come in, and however often, the same stands here in the end: what is written is read from all events of
--- an address, under the lock of its row, and only ever rises.
+-- Whatever order events come in, and however often, the same stands here in the end: what is written is read from all
+-- events of an address, under the lock of its row, and only ever rises.
 
--- Addresses one after the other by their spelling, each with all its rows: so nobody ever waits for one who waits for him.
+-- Addresses one after the other by their spelling, each with all its rows: so nobody ever waits for one who waits for
+-- him.
 CREATE OR REPLACE FUNCTION mailqueue.follow_events(p_events mailqueue.email_events[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -16,10 +17,13 @@ BEGIN
     FOR a IN
         SELECT e.project_id, lower(e.recipient_email) AS address,
                count(*) FILTER (WHERE b.is_bounce)::integer AS bounces,
-               min(e.occurred_at) FILTER (WHERE b.is_bounce) AS first_at, max(e.occurred_at) FILTER (WHERE b.is_bounce) AS last_at,
+               min(e.occurred_at) FILTER (WHERE b.is_bounce) AS first_at,
+               max(e.occurred_at) FILTER (WHERE b.is_bounce) AS last_at,
                (array_agg(CASE e.type WHEN 'soft_bounce' THEN 'soft' WHEN 'complaint' THEN 'complaint' ELSE 'hard' END
-                          ORDER BY array_position(ARRAY['soft_bounce', 'hard_bounce', 'complaint'], e.type) DESC) FILTER (WHERE b.is_bounce))[1] AS type,
-               bool_or(e.type = 'soft_bounce') AS is_soft, bool_or(e.suppresses IS NOT NULL AND e.suppresses <> 'unsubscribed') AS is_suppressing,
+                          ORDER BY array_position(ARRAY['soft_bounce', 'hard_bounce', 'complaint'],
+                                                  e.type) DESC) FILTER (WHERE b.is_bounce))[1] AS type,
+               bool_or(e.type = 'soft_bounce') AS is_soft,
+               bool_or(e.suppresses IS NOT NULL AND e.suppresses <> 'unsubscribed') AS is_suppressing,
                array_agg(DISTINCT e.email_id) FILTER (WHERE e.suppresses = 'unsubscribed') AS unsubscribed
           FROM unnest(p_events) AS e
          CROSS JOIN LATERAL (SELECT e.type IN ('soft_bounce', 'hard_bounce', 'complaint')
@@ -39,16 +43,20 @@ BEGIN
         END IF;
     END LOOP;
     INSERT INTO mailqueue.rate_signals (sender_account_id)
-    SELECT DISTINCT e.sender_account_id FROM unnest(p_events) AS e WHERE e.type IN ('hard_bounce', 'complaint') AND e.sender_account_id IS NOT NULL AND NOT e.is_test;
+    SELECT DISTINCT e.sender_account_id FROM unnest(p_events) AS e
+     WHERE e.type IN ('hard_bounce', 'complaint') AND e.sender_account_id IS NOT NULL AND NOT e.is_test;
     INSERT INTO mailqueue.notices (project_id, kind, sender_account_id, email_id, told)
     SELECT e.project_id, 'complaint', min(e.sender_account_id), e.email_id, 'a recipient complained about a mail'
-      FROM unnest(p_events) AS e WHERE e.type = 'complaint' AND NOT e.is_test GROUP BY e.project_id, e.email_id ORDER BY e.email_id
+      FROM unnest(p_events) AS e WHERE e.type = 'complaint' AND NOT e.is_test GROUP BY e.project_id, e.email_id
+     ORDER BY e.email_id
     ON CONFLICT (email_id) WHERE kind = 'complaint' DO NOTHING;
 END $$;
-COMMENT ON FUNCTION mailqueue.follow_events(mailqueue.email_events[]) IS 'Do what bounces, complaints and refusals by providers ask for.';
+COMMENT ON FUNCTION mailqueue.follow_events(mailqueue.email_events[]) IS
+    'Do what bounces, complaints and refusals by providers ask for.';
 
 -- The row says what the worst of them said, the latest of those.
-CREATE OR REPLACE FUNCTION mailqueue.list_bounce(p_project uuid, p_address text, p_type text, p_count integer, p_first timestamptz, p_last timestamptz)
+CREATE OR REPLACE FUNCTION mailqueue.list_bounce(p_project uuid, p_address text, p_type text, p_count integer,
+    p_first timestamptz, p_last timestamptz)
 RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -60,7 +68,8 @@ DECLARE
     w record;
 BEGIN
     -- Locks the row: what is read then is read after whoever had it before.
-    INSERT INTO mailqueue.bounce_list AS b (project_id, project, email, bounce_type, bounce_count, first_bounced_at, last_bounced_at)
+    INSERT INTO mailqueue.bounce_list AS b (project_id, project, email, bounce_type, bounce_count, first_bounced_at,
+                                            last_bounced_at)
     VALUES (p_project, NULL, p_address, 'soft', p_count, p_first, p_last)
     ON CONFLICT (project_id, email) DO UPDATE
        SET bounce_count = b.bounce_count + p_count,
@@ -68,15 +77,19 @@ BEGIN
     SELECT e.detail, e.code, e.sender_account_id, e.email_id, m.campaign_id INTO w
       FROM mailqueue.email_events AS e
       LEFT JOIN LATERAL (SELECT h.campaign_id FROM mailqueue.email_history AS h WHERE h.id = e.email_id
-                         UNION ALL SELECT q.campaign_id FROM mailqueue.email_queue AS q WHERE q.id = e.email_id LIMIT 1) AS m ON true
-     WHERE e.project_id = p_project AND lower(e.recipient_email) = p_address AND (e.suppresses IS NOT NULL OR e.type = 'soft_bounce') AND NOT e.is_test
-       AND e.type IN ('soft_bounce', 'hard_bounce', 'complaint') AND coalesce(NOT (e.data ->> 'is_about_us')::boolean, true)
+                         UNION ALL SELECT q.campaign_id FROM mailqueue.email_queue AS q WHERE q.id = e.email_id
+                                    LIMIT 1) AS m
+           ON true
+     WHERE e.project_id = p_project AND lower(e.recipient_email) = p_address
+       AND (e.suppresses IS NOT NULL OR e.type = 'soft_bounce') AND NOT e.is_test
+       AND e.type IN ('soft_bounce', 'hard_bounce', 'complaint')
+       AND coalesce(NOT (e.data ->> 'is_about_us')::boolean, true)
      ORDER BY array_position(ARRAY['soft_bounce', 'hard_bounce', 'complaint'], e.type) DESC, e.occurred_at DESC,
               e.detail COLLATE "C" DESC NULLS LAST, e.code COLLATE "C" DESC NULLS LAST, e.email_id DESC LIMIT 1;
     UPDATE mailqueue.bounce_list AS b
        SET bounce_type = v_types[greatest(array_position(v_types, b.bounce_type), array_position(v_types, p_type))],
-           bounce_reason = w.detail, bounce_code = w.code, sender_account_id = w.sender_account_id, campaign_id = w.campaign_id,
-           email_id = w.email_id
+           bounce_reason = w.detail, bounce_code = w.code, sender_account_id = w.sender_account_id,
+           campaign_id = w.campaign_id, email_id = w.email_id
      WHERE b.project_id = p_project AND b.email = mailqueue.address_key(p_address);
 END $$;
 COMMENT ON FUNCTION mailqueue.list_bounce(uuid, text, text, integer, timestamptz, timestamptz) IS
@@ -90,17 +103,22 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 BEGIN
-    INSERT INTO mailqueue.unsubscribe_list AS u (project_id, project, email, category, unsubscribe_reason, campaign_id, unsubscribed_at)
+    INSERT INTO mailqueue.unsubscribe_list AS u (project_id, project, email, category, unsubscribe_reason, campaign_id,
+                                                 unsubscribed_at)
     SELECT p_project, NULL, p_address, c.category, 'told by the provider', min(m.campaign_id), min(e.occurred_at)
       FROM mailqueue.email_events AS e
      CROSS JOIN LATERAL (SELECT h.category, h.campaign_id FROM mailqueue.email_history AS h WHERE h.id = e.email_id
-                         UNION ALL SELECT q.category, q.campaign_id FROM mailqueue.email_queue AS q WHERE q.id = e.email_id LIMIT 1) AS m
-     CROSS JOIN LATERAL (SELECT CASE WHEN m.category IN ('transactional', 'system') THEN 'marketing' ELSE m.category END AS category) AS c
+                         UNION ALL SELECT q.category, q.campaign_id FROM mailqueue.email_queue AS q
+                                    WHERE q.id = e.email_id LIMIT 1) AS m
+     CROSS JOIN LATERAL (SELECT CASE WHEN m.category IN ('transactional', 'system') THEN 'marketing'
+                                     ELSE m.category END AS category) AS c
      WHERE e.email_id = ANY (p_emails) AND e.suppresses = 'unsubscribed' AND lower(e.recipient_email) = p_address
      GROUP BY c.category ORDER BY c.category
-    ON CONFLICT (project_id, email, category) DO UPDATE SET unsubscribed_at = least(u.unsubscribed_at, excluded.unsubscribed_at);
+    ON CONFLICT (project_id, email, category)
+        DO UPDATE SET unsubscribed_at = least(u.unsubscribed_at, excluded.unsubscribed_at);
 END $$;
-COMMENT ON FUNCTION mailqueue.unsubscribe_by_events(uuid, text, uuid[]) IS 'List who left by the provider''s own way, for the category of the mail.';
+COMMENT ON FUNCTION mailqueue.unsubscribe_by_events(uuid, text, uuid[]) IS
+    'List who left by the provider''s own way, for the category of the mail.';
 
 -- The highest reason stands, with the words of the first event that gave it.
 CREATE OR REPLACE FUNCTION mailqueue.suppress_by_events(p_project uuid, p_address text) RETURNS void
@@ -115,11 +133,16 @@ BEGIN
     FOR i IN 1..2 LOOP
         SELECT e.suppresses AS reason, e.detail, e.email_id INTO w
           FROM mailqueue.email_events AS e
-         WHERE e.project_id = p_project AND lower(e.recipient_email) = p_address AND (e.suppresses IS NOT NULL OR e.type = 'soft_bounce') AND NOT e.is_test
+         WHERE e.project_id = p_project AND lower(e.recipient_email) = p_address
+           AND (e.suppresses IS NOT NULL OR e.type = 'soft_bounce') AND NOT e.is_test
            AND e.suppresses <> 'unsubscribed'
-         ORDER BY mailqueue.suppression_rank(e.suppresses) DESC, e.occurred_at, e.detail COLLATE "C", e.email_id LIMIT 1;
+         ORDER BY mailqueue.suppression_rank(e.suppresses) DESC, e.occurred_at, e.detail COLLATE "C", e.email_id
+         LIMIT 1;
         IF NOT FOUND THEN
-            SELECT 'soft_bounce_threshold' AS reason, format('%s soft bounces within %s days', p.soft_bounce_limit, p.soft_bounce_days) AS detail, NULL::uuid AS email_id INTO w
+            SELECT 'soft_bounce_threshold' AS reason,
+                   format('%s soft bounces within %s days', p.soft_bounce_limit, p.soft_bounce_days) AS detail,
+                   NULL::uuid AS email_id
+              INTO w
               FROM mailqueue.projects AS p
              WHERE p.id = p_project AND p.soft_bounce_limit > 0
                AND mailqueue.bounced_too_often(p_project, p_address, p.soft_bounce_limit, p.soft_bounce_days);
@@ -132,14 +155,17 @@ BEGIN
          WHERE s.project_id = p_project AND s.address = mailqueue.address_key(p_address) AND s.category = ''
            AND mailqueue.suppression_rank(w.reason) > mailqueue.suppression_rank(s.reason);
         UPDATE mailqueue.suppressions AS s SET detail = w.detail, email_id = w.email_id, source = 'event'
-         WHERE s.project_id = p_project AND s.address = mailqueue.address_key(p_address) AND s.category = '' AND s.reason = w.reason AND s.source IN ('event', 'bounce')
+         WHERE s.project_id = p_project AND s.address = mailqueue.address_key(p_address) AND s.category = ''
+           AND s.reason = w.reason AND s.source IN ('event', 'bounce')
            AND (s.detail, s.email_id, s.source) IS DISTINCT FROM (w.detail, w.email_id, 'event');
     END LOOP;
 END $$;
 COMMENT ON FUNCTION mailqueue.suppress_by_events(uuid, text) IS
-    'Stop writing to an address whose events ask for it; so many soft bounces do too, unless they were before somebody had mail go to it again.';
+    'Stop writing to an address whose events ask for it; so many soft bounces do too, unless they were before somebody '
+    'had mail go to it again.';
 
-CREATE OR REPLACE FUNCTION mailqueue.bounced_too_often(p_project uuid, p_address text, p_limit integer, p_days integer) RETURNS boolean
+CREATE OR REPLACE FUNCTION mailqueue.bounced_too_often(p_project uuid, p_address text, p_limit integer, p_days integer)
+RETURNS boolean
 LANGUAGE plpgsql STABLE                                      -- plans of SQL functions are made for each call
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
@@ -149,10 +175,14 @@ BEGIN
         SELECT FROM (
             SELECT e.occurred_at, lead(e.occurred_at, p_limit - 1) OVER (ORDER BY e.occurred_at) AS last_at
               FROM mailqueue.email_events AS e
-             WHERE e.project_id = p_project AND lower(e.recipient_email) = p_address AND (e.suppresses IS NOT NULL OR e.type = 'soft_bounce') AND NOT e.is_test
+             WHERE e.project_id = p_project AND lower(e.recipient_email) = p_address
+               AND (e.suppresses IS NOT NULL OR e.type = 'soft_bounce') AND NOT e.is_test
                AND e.type = 'soft_bounce' AND coalesce(NOT (e.data ->> 'is_about_us')::boolean, true)
                AND e.occurred_at > coalesce((SELECT b.soft_from FROM mailqueue.bounce_list AS b
-                                              WHERE b.project_id = p_project AND b.email = mailqueue.address_key(p_address)), '-infinity')) AS w
+                                              WHERE b.project_id = p_project
+                                                AND b.email = mailqueue.address_key(p_address)),
+                                            '-infinity')) AS w
          WHERE w.last_at <= w.occurred_at + make_interval(days => p_days));
 END $$;
-COMMENT ON FUNCTION mailqueue.bounced_too_often(uuid, text, integer, integer) IS 'Whether an address had so many soft bounces within so many days.';
+COMMENT ON FUNCTION mailqueue.bounced_too_often(uuid, text, integer, integer) IS
+    'Whether an address had so many soft bounces within so many days.';

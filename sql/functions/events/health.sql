@@ -11,7 +11,8 @@ DECLARE
     v_is_running boolean := mailqueue.is_connected('mailqueue/inbound');
 BEGIN
     -- Accounts that were looked at for bounces or complaints within the window: the others have none.
-    SELECT array_agg(format('%s/%s: %s', p.name, a.name, j.words) ORDER BY p.name, a.name) FILTER (WHERE j.state = 'warning'),
+    SELECT array_agg(format('%s/%s: %s', p.name, a.name, j.words)
+                     ORDER BY p.name, a.name) FILTER (WHERE j.state = 'warning'),
            array_agg(format('%s/%s: %s', p.name, a.name, coalesce(a.status_reason, j.words)) ORDER BY p.name, a.name)
                FILTER (WHERE a.status = 'paused' AND a.status_reason LIKE 'too many %')
       INTO v_words, v_paused
@@ -21,28 +22,40 @@ BEGIN
      CROSS JOIN LATERAL mailqueue.rate_words(a.bounce_warn, a.bounce_pause, a.complaint_warn, a.complaint_pause,
                                              r.sent, r.hard_bounces, r.complaints, r.bounce_rate, r.complaint_rate) AS j
      WHERE a.status_reason LIKE 'too many %' OR EXISTS (
-           SELECT FROM mailqueue.notices AS n WHERE n.sender_account_id = a.id AND n.project_id = a.project_id AND n.kind IN ('bounce_rate', 'complaint_rate')
+           SELECT FROM mailqueue.notices AS n
+            WHERE n.sender_account_id = a.id AND n.project_id = a.project_id
+              AND n.kind IN ('bounce_rate', 'complaint_rate')
               AND n.noticed_at > clock_timestamp() - mailqueue.system_interval('rates_window'));
     RETURN QUERY SELECT 'bounce and complaint rates',
         CASE WHEN v_paused IS NOT NULL THEN 'alarm' WHEN v_words IS NOT NULL THEN 'warning' ELSE 'ok' END,
         coalesce(mailqueue.some_words(v_paused || v_words), 'no account has too many'),
-        CASE WHEN v_paused IS NOT NULL THEN 'find out to whom it sent (view recipient_history), then mailqueue sender resume NAME: the count begins anew'
+        CASE WHEN v_paused IS NOT NULL
+                  THEN 'find out to whom it sent (view recipient_history), then mailqueue sender resume NAME: the '
+                       'count begins anew'
              WHEN v_words IS NOT NULL THEN 'look at the addresses it writes to: view sender_rates has the figures' END;
 
     SELECT count(*), min(n.noticed_at) INTO v_count, v_oldest FROM (
-        SELECT o.noticed_at FROM mailqueue.notices AS o WHERE o.seen_at IS NULL AND o.kind = 'complaint' ORDER BY o.id DESC LIMIT 10000) AS n;
+        SELECT o.noticed_at FROM mailqueue.notices AS o WHERE o.seen_at IS NULL AND o.kind = 'complaint'
+         ORDER BY o.id DESC LIMIT 10000) AS n;
     RETURN QUERY SELECT 'complaints', CASE WHEN v_count > 0 THEN 'warning' ELSE 'ok' END,
         CASE WHEN v_count = 0 THEN 'none that nobody has looked at'
-             ELSE format('%s nobody has looked at, the first %s ago', v_count, mailqueue.span_words(clock_timestamp() - v_oldest)) END,
+             ELSE format('%s nobody has looked at, the first %s ago', v_count,
+                         mailqueue.span_words(clock_timestamp() - v_oldest)) END,
         CASE WHEN v_count > 0 THEN 'mailqueue event notices, and mailqueue event notices --seen when you have' END;
 
     SELECT min(e.run_at) INTO v_oldest FROM mailqueue.inbound_events AS e WHERE e.status = 'pending'
         AND e.run_at < clock_timestamp() - CASE WHEN v_is_running THEN interval '5 min' ELSE interval '15 s' END;
-    SELECT count(*) FILTER (WHERE e.status = 'failed'), count(*) FILTER (WHERE e.status = 'unmatched') INTO v_failed, v_unmatched
-      FROM mailqueue.inbound_events AS e WHERE e.status IN ('failed', 'unmatched') AND e.finished_at > clock_timestamp() - interval '1 day';
+    SELECT count(*) FILTER (WHERE e.status = 'failed'), count(*) FILTER (WHERE e.status = 'unmatched')
+      INTO v_failed, v_unmatched
+      FROM mailqueue.inbound_events AS e
+     WHERE e.status IN ('failed', 'unmatched') AND e.finished_at > clock_timestamp() - interval '1 day';
     RETURN QUERY SELECT 'reports of providers',
-        CASE WHEN v_oldest < clock_timestamp() - interval '1 h' THEN 'alarm' WHEN v_oldest IS NOT NULL OR v_failed > 0 THEN 'warning' ELSE 'ok' END,
-        CASE WHEN v_oldest IS NOT NULL THEN format('%s have waited to be read for %s', CASE WHEN v_is_running THEN 'some' ELSE 'no worker reads them, and some' END, mailqueue.span_words(clock_timestamp() - v_oldest))
+        CASE WHEN v_oldest < clock_timestamp() - interval '1 h' THEN 'alarm'
+             WHEN v_oldest IS NOT NULL OR v_failed > 0 THEN 'warning' ELSE 'ok' END,
+        CASE WHEN v_oldest IS NOT NULL
+                  THEN format('%s have waited to be read for %s',
+                              CASE WHEN v_is_running THEN 'some' ELSE 'no worker reads them, and some' END,
+                              mailqueue.span_words(clock_timestamp() - v_oldest))
              WHEN v_failed > 0 THEN format('%s of the last day could not be read', v_failed)
              WHEN v_unmatched > 0 THEN format('all are read; %s of the last day are of no mail we know', v_unmatched)
              ELSE 'all are read' END,

@@ -11,20 +11,24 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.find_inbound_endpoint(text, bytea) IS 'The endpoint a URL leads to.';
 
--- Twins that are there already change nothing; the same requests come in the same order, so that nobody waits in a circle.
-CREATE OR REPLACE FUNCTION mailqueue.keep_inbound(p_projects uuid[], p_accounts integer[], p_providers text[], p_keys text[], p_headers jsonb[],
-    p_queries jsonb[], p_bodies bytea[], p_confirms text[]) RETURNS integer
+-- Twins that are there already change nothing; the same requests come in the same order, so that nobody waits in a
+-- circle.
+CREATE OR REPLACE FUNCTION mailqueue.keep_inbound(p_projects uuid[], p_accounts integer[], p_providers text[],
+    p_keys text[], p_headers jsonb[], p_queries jsonb[], p_bodies bytea[], p_confirms text[]) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     v_kept integer;
 BEGIN
-    INSERT INTO mailqueue.inbound_events (project_id, sender_account_id, provider, dedupe_key, headers, query, body, confirm_url)
+    INSERT INTO mailqueue.inbound_events (project_id, sender_account_id, provider, dedupe_key, headers, query, body,
+                                          confirm_url)
     SELECT k.project_id, k.account, k.provider, k.dedupe_key, k.headers, k.query, k.body, k.confirm
       FROM (SELECT r.project_id, r.account, r.provider, r.headers, r.query, r.body, r.confirm, r.n,
-                   CASE WHEN r.key IS NOT NULL THEN mailqueue.event_key(r.account, 'inbound ' || r.provider, r.key) END AS dedupe_key
-              FROM unnest(p_projects, p_accounts, p_providers, p_keys, p_headers, p_queries, p_bodies, p_confirms) WITH ORDINALITY
+                   CASE WHEN r.key IS NOT NULL
+                             THEN mailqueue.event_key(r.account, 'inbound ' || r.provider, r.key) END AS dedupe_key
+              FROM unnest(p_projects, p_accounts, p_providers, p_keys, p_headers, p_queries, p_bodies,
+                          p_confirms) WITH ORDINALITY
                 AS r(project_id, account, provider, key, headers, query, body, confirm, n)) AS k
      ORDER BY k.dedupe_key, k.n
     ON CONFLICT (dedupe_key) WHERE dedupe_key IS NOT NULL DO NOTHING;
@@ -36,8 +40,9 @@ COMMENT ON FUNCTION mailqueue.keep_inbound(uuid[], integer[], text[], text[], js
 
 -- A lease that ran out is as good as none: its worker may write nothing more, since the claim has another number.
 CREATE OR REPLACE FUNCTION mailqueue.claim_inbound(p_limit integer, p_lease interval)
-RETURNS TABLE (id uuid, claim_no bigint, project_id uuid, sender_account_id integer, provider text, headers jsonb, query jsonb, body bytea,
-               confirm_url text, age interval, is_over boolean, attempts smallint, waiting integer[], outcome jsonb)
+RETURNS TABLE (id uuid, claim_no bigint, project_id uuid, sender_account_id integer, provider text, headers jsonb,
+               query jsonb, body bytea, confirm_url text, age interval, is_over boolean, attempts smallint,
+               waiting integer[], outcome jsonb)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off
@@ -51,7 +56,8 @@ BEGIN
     RETURN QUERY
     WITH lost AS MATERIALIZED (
         SELECT e.id FROM mailqueue.inbound_events AS e
-         WHERE e.status = 'assigned' AND e.lease_until <= v_now ORDER BY e.lease_until LIMIT p_limit FOR UPDATE SKIP LOCKED
+         WHERE e.status = 'assigned' AND e.lease_until <= v_now ORDER BY e.lease_until LIMIT p_limit
+           FOR UPDATE SKIP LOCKED
     ), due AS MATERIALIZED (
         SELECT e.id FROM mailqueue.inbound_events AS e
          WHERE e.status = 'pending' AND e.run_at <= v_now ORDER BY e.run_at, e.id LIMIT p_limit FOR UPDATE SKIP LOCKED
@@ -59,27 +65,32 @@ BEGIN
         SELECT t.id FROM (SELECT l.id FROM lost AS l UNION ALL SELECT d.id FROM due AS d) AS t LIMIT p_limit
     )
     UPDATE mailqueue.inbound_events AS e
-       SET status = 'assigned', claim_no = v_claim, assigned_at = v_now, lease_until = v_now + p_lease, attempts = least(e.attempts, 32766) + 1
+       SET status = 'assigned', claim_no = v_claim, assigned_at = v_now, lease_until = v_now + p_lease,
+           attempts = least(e.attempts, 32766) + 1
      WHERE e.id = ANY (ARRAY(SELECT t.id FROM taken AS t))
-    RETURNING e.id, e.claim_no, e.project_id, e.sender_account_id, e.provider, e.headers, e.query, e.body, e.confirm_url,
-              v_now - e.received_at, e.wait_until <= v_now, e.attempts, e.waiting, e.outcome;
+    RETURNING e.id, e.claim_no, e.project_id, e.sender_account_id, e.provider, e.headers, e.query, e.body,
+              e.confirm_url, v_now - e.received_at, e.wait_until <= v_now, e.attempts, e.waiting, e.outcome;
 END $$;
-COMMENT ON FUNCTION mailqueue.claim_inbound(integer, interval) IS 'Take what is due, or was taken by a worker that is gone.';
+COMMENT ON FUNCTION mailqueue.claim_inbound(integer, interval) IS
+    'Take what is due, or was taken by a worker that is gone.';
 
 CREATE OR REPLACE FUNCTION mailqueue.hold_inbound(p_ids uuid[], p_claims bigint[]) RETURNS SETOF uuid
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET jit = off
 AS $$
-    SELECT h.id FROM (SELECT e.id, e.claim_no FROM mailqueue.inbound_events AS e WHERE e.id = ANY (p_ids) ORDER BY e.id FOR UPDATE) AS h
+    SELECT h.id
+      FROM (SELECT e.id, e.claim_no FROM mailqueue.inbound_events AS e WHERE e.id = ANY (p_ids) ORDER BY e.id
+               FOR UPDATE) AS h
       JOIN unnest(p_ids, p_claims) AS i(id, claim_no) ON i.id = h.id AND i.claim_no = h.claim_no
 $$;
-COMMENT ON FUNCTION mailqueue.hold_inbound(uuid[], bigint[]) IS 'Lock claimed requests until the end of the transaction; gives those whose claim still holds.';
+COMMENT ON FUNCTION mailqueue.hold_inbound(uuid[], bigint[]) IS
+    'Lock claimed requests until the end of the transaction; gives those whose claim still holds.';
 
--- p_states: processed, unmatched, failed; waiting: again after p_waits, without an attempt spent; again: likewise, with one, until
--- there are none left. Gives the ids whose claim had moved on; nothing was written for those.
-CREATE OR REPLACE FUNCTION mailqueue.settle_inbound(p_ids uuid[], p_claims bigint[], p_states text[], p_waits interval[], p_waiting jsonb[],
-    p_outcomes jsonb[], p_errors text[]) RETURNS uuid[]
+-- p_states: processed, unmatched, failed; waiting: again after p_waits, without an attempt spent; again: likewise, with
+-- one, until there are none left. Gives the ids whose claim had moved on; nothing was written for those.
+CREATE OR REPLACE FUNCTION mailqueue.settle_inbound(p_ids uuid[], p_claims bigint[], p_states text[],
+    p_waits interval[], p_waiting jsonb[], p_outcomes jsonb[], p_errors text[]) RETURNS uuid[]
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET jit = off
@@ -97,10 +108,13 @@ BEGIN
                               ELSE ARRAY(SELECT x::integer FROM jsonb_array_elements_text(s.waiting) AS x) END,
                outcome = CASE WHEN s.outcome IS NULL THEN e.outcome ELSE s.outcome END,
                confirm_url = CASE WHEN s.status = 'processed' THEN NULL ELSE e.confirm_url END,
-               last_error = CASE WHEN s.status = 'processed' THEN NULL ELSE coalesce(left(s.error, 1000), e.last_error) END,
+               last_error = CASE WHEN s.status = 'processed' THEN NULL
+                                 ELSE coalesce(left(s.error, 1000), e.last_error) END,
                finished_at = CASE WHEN s.status = 'pending' THEN NULL ELSE v_now END
           FROM (SELECT i.*, CASE i.state WHEN 'waiting' THEN 'pending'
-                                         WHEN 'again' THEN CASE WHEN o.attempts >= o.max_attempts THEN 'failed' ELSE 'pending' END
+                                         WHEN 'again'
+                                              THEN CASE WHEN o.attempts >= o.max_attempts THEN 'failed'
+                                                        ELSE 'pending' END
                                          ELSE i.state END AS status
                   FROM unnest(p_ids, p_claims, p_states, p_waits, p_waiting, p_outcomes, p_errors)
                     AS i(id, claim_no, state, wait, waiting, outcome, error)
@@ -123,12 +137,16 @@ DECLARE
     v_count integer;
 BEGIN
     UPDATE mailqueue.inbound_events AS e
-       SET status = 'pending', run_at = clock_timestamp(), attempts = 0, finished_at = NULL, wait_until = clock_timestamp() + interval '3 days'
-     WHERE e.id = ANY (p_ids) AND (p_project IS NULL OR e.project_id = p_project) AND e.status IN ('failed', 'unmatched') AND e.body IS NOT NULL;
+       SET status = 'pending', run_at = clock_timestamp(), attempts = 0, finished_at = NULL,
+           wait_until = clock_timestamp() + interval '3 days'
+     WHERE e.id = ANY (p_ids) AND (p_project IS NULL OR e.project_id = p_project)
+       AND e.status IN ('failed', 'unmatched') AND e.body IS NOT NULL;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count > 0 THEN
-        PERFORM mailqueue.record_operation(p_project, 'inbound.retried', v_count || ' requests', jsonb_build_object('ids', to_jsonb(p_ids)), p_by);
+        PERFORM mailqueue.record_operation(p_project, 'inbound.retried', v_count || ' requests',
+                                           jsonb_build_object('ids', to_jsonb(p_ids)), p_by);
     END IF;
     RETURN v_count;
 END $$;
-COMMENT ON FUNCTION mailqueue.retry_inbound(uuid, uuid[], text) IS 'Read once more what could not be read, or was of no mail; gives how many.';
+COMMENT ON FUNCTION mailqueue.retry_inbound(uuid, uuid[], text) IS
+    'Read once more what could not be read, or was of no mail; gives how many.';

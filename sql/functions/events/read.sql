@@ -9,7 +9,8 @@ COMMENT ON FUNCTION mailqueue.uuid_said(text) IS 'The id a text is; NULL where i
 CREATE OR REPLACE FUNCTION mailqueue.uuid_in_message_id(p_text text) RETURNS uuid
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT mailqueue.uuid_said(substring(p_text FROM '^\s*<?([0-9a-fA-F-]{32,36})@')) $$;
-COMMENT ON FUNCTION mailqueue.uuid_in_message_id(text) IS 'The id of the mail a Message-ID of ours names; NULL for others.';
+COMMENT ON FUNCTION mailqueue.uuid_in_message_id(text) IS
+    'The id of the mail a Message-ID of ours names; NULL for others.';
 
 -- Seconds since 1970, or ISO 8601.
 CREATE OR REPLACE FUNCTION mailqueue.instant_said(p_text text) RETURNS timestamptz
@@ -19,45 +20,65 @@ AS $$
 BEGIN
     IF p_text ~ '^[0-9]{1,11}(\.[0-9]{1,9})?$' THEN
         RETURN to_timestamp(p_text::double precision);
-    ELSIF p_text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)? ?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?$' THEN
-        RETURN (replace(p_text, ',', '.') || CASE WHEN p_text ~ '(Z|[+-][0-9]{2}(:?[0-9]{2})?)$' THEN '' ELSE 'Z' END)::timestamptz;
+    ELSIF p_text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)?'
+                   ' ?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?$' THEN
+        RETURN (replace(p_text, ',', '.')
+                || CASE WHEN p_text ~ '(Z|[+-][0-9]{2}(:?[0-9]{2})?)$' THEN '' ELSE 'Z' END)::timestamptz;
     END IF;
     RETURN NULL;
 EXCEPTION
     WHEN data_exception THEN
         RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.instant_said(text) IS 'The instant a text means, UTC where it names no offset; NULL where it means none.';
+COMMENT ON FUNCTION mailqueue.instant_said(text) IS
+    'The instant a text means, UTC where it names no offset; NULL where it means none.';
 
--- Refusals that are about us and not about the recipient, as smtp/classify.py knows them. A plain "user unknown" goes before a code that
--- many servers give for anything (X.7.0, X.7.1), unless something else is said, too; addresses are no words.
+-- Refusals that are about us and not about the recipient, as smtp/classify.py knows them. A plain "user unknown" goes
+-- before a code that many servers give for anything (X.7.0, X.7.1), unless something else is said, too; addresses are
+-- no words.
 CREATE OR REPLACE FUNCTION mailqueue.is_about_us(p_code text, p_detail text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
     SELECT CASE WHEN c.code IN ('5.7.0', '5.7.1') AND w.is_unknown THEN w.is_policy OR w.is_sender
-                WHEN c.code IS NOT NULL THEN c.code ~ '^[45]\.7\.' AND c.code NOT IN ('5.7.13', '5.7.17', '5.7.18', '4.7.13', '4.7.17', '4.7.18')
+                WHEN c.code IS NOT NULL
+                     THEN c.code ~ '^[45]\.7\.'
+                     AND c.code NOT IN ('5.7.13', '5.7.17', '5.7.18', '4.7.13', '4.7.17', '4.7.18')
                 ELSE w.is_policy END
       FROM (SELECT coalesce(substring(p_code FROM '\y([245]\.[0-9]{1,3}\.[0-9]{1,3})\y'),
                             substring(p_detail FROM '\y[245][0-9]{2}[ -]+([245]\.[0-9]{1,3}\.[0-9]{1,3})\y')) AS code,
-                   regexp_replace(lower(left(p_detail, 1000)), '[^\s<>]{1,64}@[^\s<>]{1,255}|\ynot listed in\y', ' ', 'g') AS said) AS c,
-   LATERAL (SELECT coalesce(c.said ~ '(spam|block(ed|list)|blacklist|reputation|policy|\y(dmarc|spf|rate|listed)\y)', false) AS is_policy,
-                   coalesce(c.said ~ '(sender|mail from|from address|return[- ]path|relay|verif|helo|denied)', false) AS is_sender,
-                   coalesce(c.said ~ '(user unknown|unknown (user|recipient|mailbox)|no such (user|recipient|mailbox)|invalid recipient)'
-                            OR c.said ~ '\y(user|recipient|mailbox|account)\y[^.;]{0,80} (does not exist|doesn''t exist|not found)\y', false) AS is_unknown) AS w
+                   regexp_replace(lower(left(p_detail, 1000)), '[^\s<>]{1,64}@[^\s<>]{1,255}|\ynot listed in\y', ' ',
+                                  'g') AS said) AS c,
+   LATERAL (SELECT coalesce(c.said ~ '(spam|block(ed|list)|blacklist|reputation|policy|\y(dmarc|spf|rate|listed)\y)',
+                            false) AS is_policy,
+                   coalesce(c.said ~ '(sender|mail from|from address|return[- ]path|relay|verif|helo|denied)',
+                            false) AS is_sender,
+                   coalesce(c.said ~ '(user unknown|unknown (user|recipient|mailbox)'
+                                     '|no such (user|recipient|mailbox)|invalid recipient)'
+                            OR c.said ~ '\y(user|recipient|mailbox|account)\y[^.;]{0,80}'
+                                        ' (does not exist|doesn''t exist|not found)\y',
+                            false) AS is_unknown) AS w
 $$;
-COMMENT ON FUNCTION mailqueue.is_about_us(text, text) IS 'Whether a bounce is about our standing or a policy, and says nothing of the address.';
+COMMENT ON FUNCTION mailqueue.is_about_us(text, text) IS
+    'Whether a bounce is about our standing or a policy, and says nothing of the address.';
 
 CREATE OR REPLACE FUNCTION mailqueue.event_key(p_account integer, p_source text, p_event text) RETURNS uuid
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
-    SELECT encode(substring(sha256(convert_to(coalesce(p_account, 0) || ' ' || coalesce(p_source, '') || ' ' || p_event, 'UTF8')) FOR 16), 'hex')::uuid
+    SELECT encode(substring(sha256(convert_to(coalesce(p_account, 0) || ' ' || coalesce(p_source, '') || ' ' || p_event,
+                                              'UTF8')) FOR 16),
+                  'hex')::uuid
 $$;
 COMMENT ON FUNCTION mailqueue.event_key(integer, text, text) IS 'By what an event is known for good.';
 
 CREATE OR REPLACE FUNCTION mailqueue.suppression_rank(p_reason text) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-AS $$ SELECT array_position(ARRAY['paused', 'soft_bounce_threshold', 'hard_bounce', 'unsubscribed', 'complaint', 'manual'], p_reason) $$;
-COMMENT ON FUNCTION mailqueue.suppression_rank(text) IS 'Which reason stands where events give several for one address: the highest.';
+AS $$
+    SELECT array_position(ARRAY['paused', 'soft_bounce_threshold', 'hard_bounce', 'unsubscribed', 'complaint',
+                                'manual'],
+                          p_reason)
+$$;
+COMMENT ON FUNCTION mailqueue.suppression_rank(text) IS
+    'Which reason stands where events give several for one address: the highest.';
 
 CREATE OR REPLACE FUNCTION mailqueue.address_said(p_text text) RETURNS inet
 LANGUAGE plpgsql IMMUTABLE

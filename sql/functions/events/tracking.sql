@@ -8,7 +8,8 @@ SET enable_seqscan = off SET jit = off
 AS $$
     SELECT e.id, (SELECT max(h.finished_at) FROM mailqueue.email_history AS h WHERE h.id = e.id),
            ARRAY(SELECT DISTINCT v.data ->> 'link' FROM mailqueue.email_events AS v
-                  WHERE v.email_id = e.id AND v.type = 'clicked' AND v.occurred_at > clock_timestamp() - p_within AND v.data ? 'link'
+                  WHERE v.email_id = e.id AND v.type = 'clicked' AND v.occurred_at > clock_timestamp() - p_within
+                    AND v.data ? 'link'
                     AND (mailqueue.tenant() IS NULL OR v.project_id = mailqueue.tenant()))
       FROM unnest(p_ids) AS e (id)
 $$;
@@ -20,17 +21,21 @@ LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     WITH judged AS (
-        UPDATE mailqueue.email_events AS v SET data = v.data || jsonb_build_object('is_machine', true, 'machine', p_machine)
-         WHERE v.email_id = ANY (p_ids) AND v.type = 'clicked' AND v.source = 'tracking' AND v.occurred_at > clock_timestamp() - p_within
+        UPDATE mailqueue.email_events AS v
+           SET data = v.data || jsonb_build_object('is_machine', true, 'machine', p_machine)
+         WHERE v.email_id = ANY (p_ids) AND v.type = 'clicked' AND v.source = 'tracking'
+           AND v.occurred_at > clock_timestamp() - p_within
            AND NOT v.data ? 'is_machine' AND (mailqueue.tenant() IS NULL OR v.project_id = mailqueue.tenant())
         RETURNING v.email_id
     )
     SELECT count(*) FROM judged
 $$;
 COMMENT ON FUNCTION mailqueue.judge_clicks(uuid[], interval, text) IS
-    'Say of clicks of a moment ago that a program made them, which is seen only when there are several. Gives how many.';
+    'Say of clicks of a moment ago that a program made them, which is seen only when there are several. Gives how '
+    'many.';
 
-CREATE OR REPLACE FUNCTION mailqueue.note_dressing_gaps(p_projects uuid[], p_gaps text[], p_emails bigint[]) RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.note_dressing_gaps(p_projects uuid[], p_gaps text[], p_emails bigint[])
+RETURNS void
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -40,18 +45,23 @@ AS $$
      ORDER BY g.project_id, g.gap
     ON CONFLICT (project_id, gap, day) DO UPDATE SET emails = d.emails + excluded.emails, seen_at = excluded.seen_at
 $$;
-COMMENT ON FUNCTION mailqueue.note_dressing_gaps(uuid[], text[], bigint[]) IS 'Count mail that went without something it should have had.';
+COMMENT ON FUNCTION mailqueue.note_dressing_gaps(uuid[], text[], bigint[]) IS
+    'Count mail that went without something it should have had.';
 
 CREATE OR REPLACE FUNCTION mailqueue.health_of_tracking() RETURNS TABLE (name text, state text, found text, fix text)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     WITH kinds (gap, name, fine, told, fix) AS (VALUES
-        ('no_unsubscribe', 'unsubscribe', 'all marketing had a way to unsubscribe', 'marketing went without a way to unsubscribe: ',
-         'set MAILQUEUE_PUBLIC_URL where workers run; do not send marketing with unsubscribe false, or to several recipients in one message'),
+        ('no_unsubscribe', 'unsubscribe', 'all marketing had a way to unsubscribe',
+         'marketing went without a way to unsubscribe: ',
+         'set MAILQUEUE_PUBLIC_URL where workers run; do not send marketing with unsubscribe false, or to several '
+         'recipients in one message'),
         ('no_public_url', 'tracking', 'all mail that is to be tracked was', 'mail that is to be tracked went without: ',
-         'set MAILQUEUE_PUBLIC_URL where workers run, or mailqueue project set PROJECT --track-opens off --track-clicks off'),
-        ('no_postal_address', 'postal address', 'all marketing said who sent it', 'marketing went without a postal address: ',
+         'set MAILQUEUE_PUBLIC_URL where workers run, or mailqueue project set PROJECT --track-opens off '
+         '--track-clicks off'),
+        ('no_postal_address', 'postal address', 'all marketing said who sent it',
+         'marketing went without a postal address: ',
          'mailqueue project set PROJECT --postal-address ''1 High Street, Oxford''')
     ), seen AS (
         SELECT d.gap, array_agg(format('%s of %s', d.emails, p.name) ORDER BY d.emails DESC, p.name) AS words
@@ -60,13 +70,16 @@ AS $$
           JOIN mailqueue.projects AS p ON p.id = d.project_id AND p.deleted_at IS NULL
          GROUP BY d.gap
     )
-    SELECT k.name, CASE WHEN s.gap IS NULL THEN 'ok' ELSE 'warning' END, coalesce(k.told || mailqueue.some_words(s.words), k.fine),
+    SELECT k.name, CASE WHEN s.gap IS NULL THEN 'ok' ELSE 'warning' END,
+           coalesce(k.told || mailqueue.some_words(s.words), k.fine),
            CASE WHEN s.gap IS NOT NULL THEN k.fix END
       FROM kinds AS k LEFT JOIN seen AS s ON s.gap = k.gap
 $$;
-COMMENT ON FUNCTION mailqueue.health_of_tracking() IS 'Rows of view health: what mail of the last day should have had and went without.';
+COMMENT ON FUNCTION mailqueue.health_of_tracking() IS
+    'Rows of view health: what mail of the last day should have had and went without.';
 
-CREATE OR REPLACE FUNCTION mailqueue.note_tracking_domain(p_project uuid, p_domain text, p_leads_here boolean) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION mailqueue.note_tracking_domain(p_project uuid, p_domain text, p_leads_here boolean)
+RETURNS timestamptz
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -79,7 +92,8 @@ BEGIN
     RETURN v_at;
 END $$;
 COMMENT ON FUNCTION mailqueue.note_tracking_domain(uuid, text, boolean) IS
-    'Write down whether a project''s tracking domain leads here: its mail uses it from then on, or not any more. Gives since when it is known to.';
+    'Write down whether a project''s tracking domain leads here: its mail uses it from then on, or not any more. Gives '
+    'since when it is known to.';
 
 -- Somebody may still follow a link of an old mail: far longer than mail itself is kept.
 CREATE OR REPLACE FUNCTION mailqueue.sweep_tracked_links() RETURNS bigint
@@ -96,4 +110,5 @@ AS $$
     )
     SELECT count(*) FROM links
 $$;
-COMMENT ON FUNCTION mailqueue.sweep_tracked_links() IS 'Forget where links lead that no mail has named for two years; gives how many.';
+COMMENT ON FUNCTION mailqueue.sweep_tracked_links() IS
+    'Forget where links lead that no mail has named for two years; gives how many.';

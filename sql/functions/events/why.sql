@@ -7,34 +7,52 @@ AS $$
     WITH told AS (
         SELECT lower(v.recipient_email) AS address, v.type, v.occurred_at, v.detail, v.source, v.project_id
           FROM mailqueue.email_events AS v
-         WHERE v.email_id = p_email AND v.type IN ('delivered', 'deferred', 'hard_bounce', 'soft_bounce', 'complaint', 'unsubscribed', 'opened', 'clicked', 'failed')
+         WHERE v.email_id = p_email
+           AND v.type IN ('delivered', 'deferred', 'hard_bounce', 'soft_bounce', 'complaint', 'unsubscribed', 'opened',
+                          'clicked', 'failed')
            AND (v.type <> 'failed' OR v.source IS NOT NULL) AND coalesce(v.data ->> 'is_machine', 'false') <> 'true'
     ), by_address AS (
         SELECT t.address, t.project_id,
                array_to_string(ARRAY[
                    'delivered at ' || mailqueue.shown(min(t.occurred_at) FILTER (WHERE t.type = 'delivered')),
-                   'put off at ' || mailqueue.shown(max(t.occurred_at) FILTER (WHERE t.type = 'deferred' AND NOT EXISTS (
-                       SELECT FROM told AS o WHERE o.address IS NOT DISTINCT FROM t.address AND o.type IN ('delivered', 'hard_bounce', 'soft_bounce')))),
+                   'put off at '
+                   || mailqueue.shown(max(t.occurred_at) FILTER (WHERE t.type = 'deferred' AND NOT EXISTS (
+                       SELECT FROM told AS o
+                        WHERE o.address IS NOT DISTINCT FROM t.address
+                          AND o.type IN ('delivered', 'hard_bounce', 'soft_bounce')))),
                    'refused by the provider at ' || mailqueue.shown(min(t.occurred_at) FILTER (WHERE t.type = 'failed'))
-                       || coalesce(': ' || (array_agg(t.detail ORDER BY t.occurred_at) FILTER (WHERE t.type = 'failed'))[1], ''),
+                       || coalesce(': '
+                                   || (array_agg(t.detail ORDER BY t.occurred_at) FILTER (WHERE t.type = 'failed'))[1],
+                                   ''),
                    'bounced for good at ' || mailqueue.shown(min(t.occurred_at) FILTER (WHERE t.type = 'hard_bounce'))
-                       || coalesce(': ' || (array_agg(t.detail ORDER BY t.occurred_at) FILTER (WHERE t.type = 'hard_bounce'))[1], ''),
+                       || coalesce(': '
+                                   || (array_agg(t.detail
+                                                 ORDER BY t.occurred_at) FILTER (WHERE t.type = 'hard_bounce'))[1],
+                                   ''),
                    'bounced for now at ' || mailqueue.shown(max(t.occurred_at) FILTER (WHERE t.type = 'soft_bounce'))
-                       || coalesce(': ' || (array_agg(t.detail ORDER BY t.occurred_at DESC) FILTER (WHERE t.type = 'soft_bounce'))[1], ''),
+                       || coalesce(': '
+                                   || (array_agg(t.detail
+                                                 ORDER BY t.occurred_at DESC) FILTER (WHERE t.type = 'soft_bounce'))[1],
+                                   ''),
                    'complained about at ' || mailqueue.shown(min(t.occurred_at) FILTER (WHERE t.type = 'complaint')),
                    'opened at ' || mailqueue.shown(min(t.occurred_at) FILTER (WHERE t.type = 'opened')),
                    'clicked at ' || mailqueue.shown(min(t.occurred_at) FILTER (WHERE t.type = 'clicked')),
-                   'unsubscribed from at ' || mailqueue.shown(min(t.occurred_at) FILTER (WHERE t.type = 'unsubscribed'))], ', ') AS words
+                   'unsubscribed from at '
+                   || mailqueue.shown(min(t.occurred_at) FILTER (WHERE t.type = 'unsubscribed'))],
+                               ', ') AS words
           FROM told AS t GROUP BY t.address, t.project_id
     ), counted AS (
-        SELECT b.*, count(*) OVER () AS addresses, row_number() OVER (ORDER BY b.address) AS place FROM by_address AS b WHERE b.words <> ''
+        SELECT b.*, count(*) OVER () AS addresses, row_number() OVER (ORDER BY b.address) AS place FROM by_address AS b
+         WHERE b.words <> ''
     )
     SELECT string_agg(CASE WHEN c.addresses > 1 THEN coalesce(c.address, 'a recipient') || ' ' ELSE '' END || c.words
-                      || coalesce(' (' || mailqueue.suppression_words(c.project_id, c.address, NULL) || ')', ''), '; ' ORDER BY c.place)
+                      || coalesce(' (' || mailqueue.suppression_words(c.project_id, c.address, NULL) || ')', ''), '; '
+                      ORDER BY c.place)
            || CASE WHEN max(c.addresses) > 3 THEN format(' and %s more recipients', max(c.addresses) - 3) ELSE '' END
       FROM counted AS c WHERE c.place <= 3
 $$;
-COMMENT ON FUNCTION mailqueue.came_back(uuid) IS 'What was told of a mail after it left, by recipient, in words; NULL where nothing was.';
+COMMENT ON FUNCTION mailqueue.came_back(uuid) IS
+    'What was told of a mail after it left, by recipient, in words; NULL where nothing was.';
 
 -- p_reason NULL: any, and nothing is said where there is none.
 CREATE OR REPLACE FUNCTION mailqueue.suppression_words(p_project uuid, p_address text, p_reason text) RETURNS text
@@ -42,7 +60,8 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT coalesce((
-        SELECT format('%s is not written to%s since %s: %s%s%s', s.address, CASE WHEN s.category IN ('', '*') THEN '' ELSE ' by ' || s.category || ' mail' END,
+        SELECT format('%s is not written to%s since %s: %s%s%s', s.address,
+                      CASE WHEN s.category IN ('', '*') THEN '' ELSE ' by ' || s.category || ' mail' END,
                       mailqueue.shown(s.created_at), s.reason, coalesce(', ' || s.detail, ''),
                       coalesce(', because of mail ' || s.email_id, ''))
           FROM mailqueue.suppressions AS s
@@ -50,4 +69,5 @@ AS $$
          ORDER BY s.reason IS DISTINCT FROM p_reason, s.category LIMIT 1),
         CASE WHEN p_reason IS NOT NULL THEN 'it is written to again by now' END)
 $$;
-COMMENT ON FUNCTION mailqueue.suppression_words(uuid, text, text) IS 'Since when and why an address is not written to, in words.';
+COMMENT ON FUNCTION mailqueue.suppression_words(uuid, text, text) IS
+    'Since when and why an address is not written to, in words.';

@@ -1,4 +1,5 @@
--- Whether mail flows. Costs the same with ten million mails queued and a billion finished: nothing here counts them all.
+-- Whether mail flows. Costs the same with ten million mails queued and a billion finished: nothing here counts them
+-- all.
 
 -- One look into the index for each lane that has pending mail, however much it has.
 CREATE OR REPLACE FUNCTION mailqueue.lanes_waiting() RETURNS TABLE (lane_id integer, oldest_run_at timestamptz)
@@ -16,7 +17,8 @@ AS $$
     )
     SELECT l.lane_id, l.run_at FROM lane AS l
 $$;
-COMMENT ON FUNCTION mailqueue.lanes_waiting() IS 'Lanes that have pending mail, each with the instant its first mail is due.';
+COMMENT ON FUNCTION mailqueue.lanes_waiting() IS
+    'Lanes that have pending mail, each with the instant its first mail is due.';
 
 CREATE OR REPLACE FUNCTION mailqueue.due_of_lane(p_lane integer, p_most integer) RETURNS integer
 LANGUAGE sql STABLE
@@ -27,9 +29,11 @@ AS $$
         WHERE q.status = 'pending' AND q.lane_id = p_lane AND q.run_at <= clock_timestamp()
         ORDER BY q.run_at, q.id LIMIT p_most) AS due
 $$;
-COMMENT ON FUNCTION mailqueue.due_of_lane(integer, integer) IS 'How many mails of a lane are due, counted no further than asked.';
+COMMENT ON FUNCTION mailqueue.due_of_lane(integer, integer) IS
+    'How many mails of a lane are due, counted no further than asked.';
 
--- The summary by block ranges finds the last minutes; a scan from the beginning of the month would look for them in vain.
+-- The summary by block ranges finds the last minutes; a scan from the beginning of the month would look for them in
+-- vain.
 CREATE OR REPLACE FUNCTION mailqueue.was_sent_since(p_since timestamptz) RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -49,19 +53,22 @@ COMMENT ON FUNCTION mailqueue.span_words(interval) IS 'A length of time as peopl
 CREATE OR REPLACE FUNCTION mailqueue.some_words(p_words text[]) RETURNS text
 LANGUAGE sql IMMUTABLE
 AS $$
-    SELECT array_to_string(p_words[1:3], ', ') || CASE WHEN cardinality(p_words) > 3 THEN ' and ' || cardinality(p_words) - 3 || ' more' ELSE '' END
+    SELECT array_to_string(p_words[1:3], ', ')
+           || CASE WHEN cardinality(p_words) > 3 THEN ' and ' || cardinality(p_words) - 3 || ' more' ELSE '' END
 $$;
 COMMENT ON FUNCTION mailqueue.some_words(text[]) IS 'The first three, and how many more.';
 
 -- Lanes with due mail and what they wait for, reckoned anew: what a lane itself says is as old as the last claim.
 -- why is NULL where its mail may go now; is_slowed where a rate holds for it, so that a backlog is meant.
-CREATE OR REPLACE FUNCTION mailqueue.lanes_due() RETURNS TABLE (lane_id integer, priority smallint, project text, route text,
+CREATE OR REPLACE FUNCTION mailqueue.lanes_due()
+RETURNS TABLE (lane_id integer, priority smallint, project text, route text,
     project_limit integer, oldest_due_at timestamptz, why text, is_slowed boolean)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     WITH due AS MATERIALIZED (
-        SELECT l.id, l.priority, p.name AS project, coalesce(nullif(coalesce(l.home_route, l.route), ''), 'default') AS route,
+        SELECT l.id, l.priority, p.name AS project,
+               coalesce(nullif(coalesce(l.home_route, l.route), ''), 'default') AS route,
                l.project_limit, l.account_limits, l.domain_limit, w.oldest_run_at,
                l.blocked_reason = 'set_aside' AND l.blocked_until > clock_timestamp() AS is_aside
           FROM mailqueue.lanes_waiting() AS w
@@ -71,17 +78,22 @@ AS $$
     ), room AS MATERIALIZED (
         SELECT h.limit_id, h.why, m.rate_per_second IS NOT NULL AS is_rated
           FROM mailqueue.headroom((SELECT coalesce(array_agg(DISTINCT x.id), '{}')
-                                     FROM due AS d CROSS JOIN LATERAL unnest(d.account_limits || ARRAY[0, d.project_limit, d.domain_limit]) AS x(id)
+                                     FROM due AS d
+                                    CROSS JOIN LATERAL unnest(d.account_limits
+                                                              || ARRAY[0, d.project_limit, d.domain_limit])
+                                       AS x(id)
                                     WHERE x.id IS NOT NULL), clock_timestamp()) AS h
           JOIN mailqueue.limits AS m ON m.id = h.limit_id
     ), accounts AS (
         SELECT d.id, CASE WHEN bool_and(r.why IS NOT NULL) THEN min(r.why) END AS why, bool_or(r.is_rated) AS is_rated
-          FROM due AS d CROSS JOIN LATERAL unnest(d.account_limits) AS x(id) JOIN room AS r ON r.limit_id = x.id GROUP BY d.id
+          FROM due AS d CROSS JOIN LATERAL unnest(d.account_limits) AS x(id) JOIN room AS r ON r.limit_id = x.id
+         GROUP BY d.id
     )
     SELECT d.id, d.priority, d.project, d.route, d.project_limit, d.oldest_run_at,
            CASE WHEN d.is_aside THEN 'set_aside' WHEN d.account_limits = '{}' THEN 'no_sender'
                 ELSE coalesce(p.why, f.why, a.why, b.why) END,
-           coalesce(p.is_rated, false) OR coalesce(f.is_rated, false) OR coalesce(a.is_rated, false) OR coalesce(b.is_rated, false)
+           coalesce(p.is_rated, false) OR coalesce(f.is_rated, false) OR coalesce(a.is_rated, false)
+           OR coalesce(b.is_rated, false)
       FROM due AS d
       LEFT JOIN accounts AS a ON a.id = d.id
       LEFT JOIN room AS p ON p.limit_id = d.project_limit
@@ -105,7 +117,8 @@ BEGIN
     -- All that follows speaks of the same lanes.
     SELECT jsonb_agg(d) INTO v_lanes FROM mailqueue.lanes_due() AS d;
     SELECT count(*) INTO v_running FROM mailqueue.workers AS w
-     WHERE w.kind = 'send' AND w.stopped_at IS NULL AND w.lost_at IS NULL AND NOT w.is_stopping AND w.beat_at > v_now - interval '30 s';
+     WHERE w.kind = 'send' AND w.stopped_at IS NULL AND w.lost_at IS NULL AND NOT w.is_stopping
+       AND w.beat_at > v_now - interval '30 s';
 
     RETURN QUERY
     WITH lane AS MATERIALIZED (
@@ -114,9 +127,11 @@ BEGIN
                oldest_due_at timestamptz, why text, is_slowed boolean)
          WHERE d.why IS NULL OR d.why IN ('rate', 'domain_rate', 'brake')
     ), free AS (
-        SELECT DISTINCT ON (l.priority) l.* FROM lane AS l WHERE l.why IS NULL AND NOT l.is_slowed ORDER BY l.priority, l.wait DESC
+        SELECT DISTINCT ON (l.priority) l.* FROM lane AS l WHERE l.why IS NULL AND NOT l.is_slowed
+         ORDER BY l.priority, l.wait DESC
     ), slowed AS (
-        SELECT DISTINCT ON (l.priority) l.* FROM lane AS l WHERE l.why IS NOT NULL OR l.is_slowed ORDER BY l.priority, l.wait DESC
+        SELECT DISTINCT ON (l.priority) l.* FROM lane AS l WHERE l.why IS NOT NULL OR l.is_slowed
+         ORDER BY l.priority, l.wait DESC
     )
     SELECT format('oldest %s mail', c.name),
            CASE WHEN f.wait > mailqueue.system_interval('oldest_due_alarm') THEN 'alarm'
@@ -124,73 +139,100 @@ BEGIN
                      OR s.wait > mailqueue.system_interval('oldest_due_alarm') THEN 'warning' ELSE 'ok' END,
            coalesce(nullif(concat_ws('; ',
                CASE WHEN f.wait IS NOT NULL THEN
-                   format('what may go has been due for %s, in project %s, route %s', mailqueue.span_words(f.wait), f.project, f.route) END,
+                   format('what may go has been due for %s, in project %s, route %s', mailqueue.span_words(f.wait),
+                          f.project, f.route) END,
                CASE WHEN s.wait > mailqueue.system_interval('oldest_due_warning') THEN
-                   format('what a rate holds back for %s, in project %s, route %s', mailqueue.span_words(s.wait), s.project, s.route) END), ''),
+                   format('what a rate holds back for %s, in project %s, route %s', mailqueue.span_words(s.wait),
+                          s.project, s.route) END),
+                           ''),
                'none is due and free to go'),
            CASE WHEN f.wait > mailqueue.system_interval('oldest_due_warning') THEN
                     CASE WHEN v_running = 0 THEN 'start a worker: mailqueue worker send'
                          ELSE 'see mailqueue why ID for one of them; if workers are busy, start more' END
-                WHEN s.wait > mailqueue.system_interval('oldest_due_alarm') THEN 'raise the rate, or let it take its time' END
+                WHEN s.wait > mailqueue.system_interval('oldest_due_alarm')
+                     THEN 'raise the rate, or let it take its time' END
       FROM (VALUES (0, 'critical'), (1, 'high'), (2, 'normal'), (3, 'low')) AS c(priority, name)
       LEFT JOIN free AS f ON f.priority = c.priority
       LEFT JOIN slowed AS s ON s.priority = c.priority;
 
-    -- What no claim has touched: counted a little further than the threshold, where nothing was claimed for its project lately.
+    -- What no claim has touched: counted a little further than the threshold, where nothing was claimed for its project
+    -- lately.
     v_most := mailqueue.system_number('not_moving_mails');
     v_span := mailqueue.system_interval('not_moving_after');
     SELECT array_agg(format('more than %s %s mails in project %s, route %s', v_most,
-                            (ARRAY['critical', 'high', 'normal', 'low'])[d.priority + 1], d.project, d.route) ORDER BY d.oldest_due_at) INTO v_projects
-      FROM jsonb_to_recordset(v_lanes) AS d(lane_id integer, priority smallint, project text, route text, project_limit integer,
+                            (ARRAY['critical', 'high', 'normal', 'low'])[d.priority + 1], d.project, d.route)
+                     ORDER BY d.oldest_due_at)
+      INTO v_projects
+      FROM jsonb_to_recordset(v_lanes)
+        AS d(lane_id integer, priority smallint, project text, route text, project_limit integer,
            oldest_due_at timestamptz, why text, is_slowed boolean)
-     CROSS JOIN LATERAL (SELECT n.tokens_at FROM mailqueue.limit_counters AS n WHERE n.limit_id = d.project_limit ORDER BY n.rev DESC LIMIT 1) AS n
+     CROSS JOIN LATERAL (SELECT n.tokens_at FROM mailqueue.limit_counters AS n WHERE n.limit_id = d.project_limit
+                          ORDER BY n.rev DESC LIMIT 1) AS n
      WHERE d.why IS NULL AND d.oldest_due_at < v_now - v_span AND n.tokens_at < v_now - v_span
        AND mailqueue.due_of_lane(d.lane_id, v_most + 1) > v_most;
     RETURN QUERY SELECT 'movement', CASE WHEN v_projects IS NULL THEN 'ok' ELSE 'alarm' END,
         CASE WHEN v_projects IS NULL THEN 'due mail is being claimed'
-             ELSE format('due and not claimed for %s: %s', mailqueue.span_words(v_span), mailqueue.some_words(v_projects)) END,
-        CASE WHEN v_projects IS NOT NULL THEN 'see mailqueue why ID for one of them, and whether workers run and reach the database' END;
+             ELSE format('due and not claimed for %s: %s', mailqueue.span_words(v_span),
+                         mailqueue.some_words(v_projects)) END,
+        CASE WHEN v_projects IS NOT NULL
+                  THEN 'see mailqueue why ID for one of them, and whether workers run and reach the database' END;
 
     SELECT max(v_now - d.oldest_due_at) INTO v_waiting
       FROM jsonb_to_recordset(v_lanes) AS d(oldest_due_at timestamptz, why text, is_slowed boolean) WHERE d.why IS NULL;
     v_span := mailqueue.system_interval('nothing_sent_alarm');
     v_count := CASE WHEN v_waiting > v_span AND NOT mailqueue.was_sent_since(v_now - v_span) THEN 1 ELSE 0 END;
     RETURN QUERY SELECT 'sending', CASE v_count WHEN 0 THEN 'ok' ELSE 'alarm' END,
-        CASE WHEN v_count > 0 THEN format('nothing was sent for %s, and mail that may go is due', mailqueue.span_words(v_span))
+        CASE WHEN v_count > 0
+                  THEN format('nothing was sent for %s, and mail that may go is due', mailqueue.span_words(v_span))
              WHEN v_waiting IS NULL THEN 'nothing waits' ELSE 'mail is being sent, or has only just become due' END,
-        CASE WHEN v_count > 0 THEN 'see view throughput for how attempts end, and mailqueue why ID for a mail that waits' END;
+        CASE WHEN v_count > 0
+                  THEN 'see view throughput for how attempts end, and mailqueue why ID for a mail that waits' END;
 
-    RETURN QUERY SELECT 'workers', CASE WHEN v_running > 0 THEN 'ok' WHEN v_waiting IS NULL THEN 'warning' ELSE 'alarm' END,
-        CASE WHEN v_running = 0 THEN 'no worker is running, so no mail is sent' ELSE format('%s running', v_running) END,
+    RETURN QUERY SELECT 'workers',
+        CASE WHEN v_running > 0 THEN 'ok' WHEN v_waiting IS NULL THEN 'warning' ELSE 'alarm' END,
+        CASE WHEN v_running = 0 THEN 'no worker is running, so no mail is sent'
+             ELSE format('%s running', v_running) END,
         CASE WHEN v_running = 0 THEN 'start one with mailqueue worker send' END;
 
     SELECT array_agg(format('%s (%s, pid %s) holds %s', w.id, w.host, w.pid, w.assigned) ORDER BY w.id) INTO v_projects
       FROM (SELECT w.id, w.host, w.pid,
-                   (SELECT count(*) FROM mailqueue.email_queue AS q WHERE q.status = 'assigned' AND q.worker_id = w.id) AS assigned
+                   (SELECT count(*) FROM mailqueue.email_queue AS q
+                     WHERE q.status = 'assigned' AND q.worker_id = w.id) AS assigned
               FROM mailqueue.workers AS w
              WHERE w.stopped_at IS NULL AND (w.lost_at IS NULL OR w.lost_at > v_now - interval '1 day')
                AND w.beat_at < v_now - interval '30 s') AS w WHERE w.assigned > 0;
     SELECT count(*) INTO v_count FROM mailqueue.workers AS w WHERE w.lost_at > v_now - interval '1 h';
-    RETURN QUERY SELECT 'lost workers', CASE WHEN v_projects IS NOT NULL THEN 'alarm' WHEN v_count > 3 THEN 'warning' ELSE 'ok' END,
+    RETURN QUERY SELECT 'lost workers',
+        CASE WHEN v_projects IS NOT NULL THEN 'alarm' WHEN v_count > 3 THEN 'warning' ELSE 'ok' END,
         coalesce('not heard of, with mail: ' || mailqueue.some_words(v_projects),
-                 CASE v_count WHEN 0 THEN 'none was lost within an hour' ELSE v_count || ' within an hour, and what they held went back' END),
-        CASE WHEN v_projects IS NOT NULL THEN 'start a worker, which gives their mail back, and look at why they stopped'
+                 CASE v_count WHEN 0 THEN 'none was lost within an hour'
+                              ELSE v_count || ' within an hour, and what they held went back' END),
+        CASE WHEN v_projects IS NOT NULL
+                  THEN 'start a worker, which gives their mail back, and look at why they stopped'
              WHEN v_count > 3 THEN 'look at the log of their host for why they die' END;
 
     SELECT array_agg(DISTINCT d.project ORDER BY d.project) INTO v_projects
       FROM mailqueue.lanes_waiting() AS w JOIN mailqueue.lanes AS l ON l.id = w.lane_id AND l.account_limits = '{}'
       JOIN mailqueue.projects AS p ON p.id = l.project_id CROSS JOIN LATERAL (SELECT p.name AS project) AS d;
     RETURN QUERY SELECT 'sender accounts', CASE WHEN v_projects IS NULL THEN 'ok' ELSE 'alarm' END,
-        coalesce('mail is queued in projects without a sender account: ' || mailqueue.some_words(v_projects), 'every queued mail has one'),
-        CASE WHEN v_projects IS NOT NULL THEN format('add one with mailqueue sender add --project %s …', v_projects[1]) END;
+        coalesce('mail is queued in projects without a sender account: ' || mailqueue.some_words(v_projects),
+                 'every queued mail has one'),
+        CASE WHEN v_projects IS NOT NULL
+                  THEN format('add one with mailqueue sender add --project %s …', v_projects[1]) END;
 
-    SELECT array_agg(format('%s/%s (%s)', p.name, a.name, coalesce(a.status_reason, m.blocked_reason)) ORDER BY p.name, a.name) INTO v_projects
+    SELECT array_agg(format('%s/%s (%s)', p.name, a.name, coalesce(a.status_reason, m.blocked_reason))
+                     ORDER BY p.name, a.name)
+      INTO v_projects
       FROM mailqueue.sender_accounts AS a
       JOIN mailqueue.projects AS p ON p.id = a.project_id
       JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
-     WHERE a.status = 'suspended' OR (m.blocked_reason IN ('suspended', 'unreachable', 'circuit', 'limited') AND coalesce(m.blocked_until, 'infinity') > v_now);
+     WHERE a.status = 'suspended'
+        OR (m.blocked_reason IN ('suspended', 'unreachable', 'circuit', 'limited')
+            AND coalesce(m.blocked_until, 'infinity') > v_now);
     RETURN QUERY SELECT 'stopped accounts', CASE WHEN v_projects IS NULL THEN 'ok' ELSE 'alarm' END,
-        coalesce('suspended, unreachable or limited: ' || mailqueue.some_words(v_projects), 'no account is suspended, unreachable or limited'),
-        CASE WHEN v_projects IS NOT NULL THEN 'try them with mailqueue sender test NAME, then mailqueue sender resume NAME' END;
+        coalesce('suspended, unreachable or limited: ' || mailqueue.some_words(v_projects),
+                 'no account is suspended, unreachable or limited'),
+        CASE WHEN v_projects IS NOT NULL
+                  THEN 'try them with mailqueue sender test NAME, then mailqueue sender resume NAME' END;
 END $$;
 COMMENT ON FUNCTION mailqueue.health_of_mail() IS 'Rows of view health: whether mail flows.';

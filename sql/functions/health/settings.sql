@@ -3,26 +3,36 @@
 INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
     ('oldest_due_warning', '5 min', 'interval', 'health warns when mail that may go has been due for longer'),
     ('oldest_due_alarm', '1 h', 'interval', 'health alarms when mail that may go has been due for longer'),
-    ('not_moving_mails', '1000', 'count', 'health alarms when more mails of a lane are due and none has been claimed for not_moving_after'),
+    ('not_moving_mails', '1000', 'count',
+     'health alarms when more mails of a lane are due and none has been claimed for not_moving_after'),
     ('not_moving_after', '5 min', 'interval', 'see not_moving_mails'),
-    ('nothing_sent_alarm', '15 min', 'interval', 'health alarms when there is due mail and none has been sent for as long'),
+    ('nothing_sent_alarm', '15 min', 'interval',
+     'health alarms when there is due mail and none has been sent for as long'),
     ('held_alarm', '1000', 'count', 'health alarms when more mails wait for a person; it warns of one'),
-    ('dead_rows_warning', '200000', 'count', 'health warns when a table has more dead rows, and more than live ones; it alarms at ten times as many'),
+    ('dead_rows_warning', '200000', 'count',
+     'health warns when a table has more dead rows, and more than live ones; it alarms at ten times as many'),
     ('transaction_warning', '5 min', 'interval', 'health warns of a transaction that is open for longer'),
     ('lock_alarm', '5 s', 'interval', 'health alarms for a row of lane_gather or lock_rows that is locked for longer'),
     ('transaction_alarm', '30 min', 'interval', 'health alarms for a transaction that is open for longer'),
-    ('slot_warning', '1 GB', 'bytes', 'health warns when a replication slot keeps more WAL; it alarms at ten times as much'),
-    ('partitions_warning', '14 days', 'interval', 'health warns when a table has no partition for mail so far ahead; it alarms at half'),
-    ('xid_age_warning', '500000000', 'count', 'health warns when transaction ids are older; it alarms at twice the age'),
+    ('slot_warning', '1 GB', 'bytes',
+     'health warns when a replication slot keeps more WAL; it alarms at ten times as much'),
+    ('partitions_warning', '14 days', 'interval',
+     'health warns when a table has no partition for mail so far ahead; it alarms at half'),
+    ('xid_age_warning', '500000000', 'count',
+     'health warns when transaction ids are older; it alarms at twice the age'),
     ('connections_warning', '80', 'count', 'health warns when so many percent of max_connections are used'),
     ('books_warning', '7 days', 'interval', 'health warns when the books have not been compared for as long'),
     ('free_space_warning', '5 GB', 'bytes', 'health warns when a disk of the server has less room'),
-    ('free_space_refuse', '1 GB', 'bytes', 'no mail is accepted when a disk of the server has less room; 0: never refuse for this'),
+    ('free_space_refuse', '1 GB', 'bytes',
+     'no mail is accepted when a disk of the server has less room; 0: never refuse for this'),
     ('free_space_accept', '2 GB', 'bytes', 'mail is accepted again when there is so much room'),
-    ('count_exactly', '300000', 'count', 'mailqueue status counts so many mails, and estimates above by what statistics know'),
+    ('count_exactly', '300000', 'count',
+     'mailqueue status counts so many mails, and estimates above by what statistics know'),
     ('rates_window', '7 days', 'interval', 'bounces and complaints of sender accounts are counted for so long'),
-    ('rates_sent_least', '100', 'count', 'accounts that sent less within rates_window are not warned of or paused for bounces and complaints'),
-    ('database_size_limit', '0', 'bytes', 'no mail is accepted when the database is larger, until it is 5 percent smaller; 0: no limit')
+    ('rates_sent_least', '100', 'count',
+     'accounts that sent less within rates_window are not warned of or paused for bounces and complaints'),
+    ('database_size_limit', '0', 'bytes',
+     'no mail is accepted when the database is larger, until it is 5 percent smaller; 0: no limit')
 ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, meaning = excluded.meaning
    WHERE (system_settings.kind, system_settings.meaning) <> (excluded.kind, excluded.meaning);
 
@@ -56,13 +66,15 @@ BEGIN
     END IF;
     -- Looked at with every mail, so it stands where the other reasons to refuse are.
     IF NEW.name = 'accept_mail' AND NEW.value = 'off' THEN
-        INSERT INTO mailqueue.refusals AS r (reason, told) VALUES ('accept_mail', 'the flag accept_mail is off') ON CONFLICT DO NOTHING;
+        INSERT INTO mailqueue.refusals AS r (reason, told)
+        VALUES ('accept_mail', 'the flag accept_mail is off') ON CONFLICT DO NOTHING;
     ELSIF NEW.name = 'accept_mail' THEN
         DELETE FROM mailqueue.refusals AS r WHERE r.reason = 'accept_mail';
     END IF;
     RETURN NEW;
 END $$;
-COMMENT ON FUNCTION mailqueue.system_settings_changed() IS 'BEFORE UPDATE of a setting: the change is an audit row; the flag accept_mail is a refusal.';
+COMMENT ON FUNCTION mailqueue.system_settings_changed() IS
+    'BEFORE UPDATE of a setting: the change is an audit row; the flag accept_mail is a refusal.';
 
 CREATE OR REPLACE TRIGGER system_settings_changed BEFORE UPDATE ON mailqueue.system_settings
     FOR EACH ROW EXECUTE FUNCTION mailqueue.system_settings_changed();

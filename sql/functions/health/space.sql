@@ -12,9 +12,11 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
     RAISE EXCEPTION 'mail is not accepted now: %', mailqueue.refusal_now()
-          USING ERRCODE = '53100', HINT = 'What is queued is sent all the same. Try again in a minute; mailqueue doctor names the fix.';
+          USING ERRCODE = '53100',
+              HINT = 'What is queued is sent all the same. Try again in a minute; mailqueue doctor names the fix.';
 END $$;
-COMMENT ON FUNCTION mailqueue.refuse_for_now() IS 'Refuse new mail with SQLSTATE 53100, saying why: refusals has a row.';
+COMMENT ON FUNCTION mailqueue.refuse_for_now() IS
+    'Refuse new mail with SQLSTATE 53100, saying why: refusals has a row.';
 
 -- A report holds for two minutes: whoever told of a full disk and is gone must not keep mail out for good.
 CREATE OR REPLACE FUNCTION mailqueue.report_space(p_host text, p_places text[], p_free bigint[], p_total bigint[],
@@ -27,13 +29,16 @@ DECLARE
     v_size bigint;
 BEGIN
     INSERT INTO mailqueue.space_reports AS s (host, place, free_bytes, total_bytes)
-    SELECT p_host, n.place, n.free, n.total FROM unnest(p_places, p_free, p_total) AS n(place, free, total) ORDER BY n.place
+    SELECT p_host, n.place, n.free, n.total FROM unnest(p_places, p_free, p_total) AS n(place, free, total)
+     ORDER BY n.place
     ON CONFLICT (host, place) DO UPDATE
        SET free_bytes = excluded.free_bytes, total_bytes = excluded.total_bytes, reported_at = clock_timestamp();
-    IF v_limit > 0 AND has_database_privilege(current_database(), 'CONNECT') AND NOT EXISTS (SELECT FROM mailqueue.space_reports AS s WHERE s.place = 'limit' AND s.total_bytes = v_limit
+    IF v_limit > 0 AND has_database_privilege(current_database(), 'CONNECT')
+       AND NOT EXISTS (SELECT FROM mailqueue.space_reports AS s WHERE s.place = 'limit' AND s.total_bytes = v_limit
                                     AND s.reported_at > clock_timestamp() - interval '10 s') THEN
         v_size := pg_database_size(current_database());
-        INSERT INTO mailqueue.space_reports AS s (host, place, free_bytes, total_bytes) VALUES ('', 'limit', v_limit - v_size, v_limit)
+        INSERT INTO mailqueue.space_reports AS s (host, place, free_bytes, total_bytes)
+        VALUES ('', 'limit', v_limit - v_size, v_limit)
         ON CONFLICT (host, place) DO UPDATE
            SET free_bytes = excluded.free_bytes, total_bytes = excluded.total_bytes, reported_at = clock_timestamp();
     ELSIF v_limit = 0 THEN
@@ -44,10 +49,12 @@ BEGIN
     refuse_below := mailqueue.system_number('free_space_refuse');
     accept_above := greatest(refuse_below, mailqueue.system_number('free_space_accept'));
     PERFORM mailqueue.judge_space('free_space', refuse_below, accept_above, s.free_bytes,
-        format('the disk of PostgreSQL on %s has %s left of %s (%s)', s.host, pg_size_pretty(s.free_bytes), pg_size_pretty(s.total_bytes), s.place))
+        format('the disk of PostgreSQL on %s has %s left of %s (%s)', s.host, pg_size_pretty(s.free_bytes),
+               pg_size_pretty(s.total_bytes), s.place))
        FROM mailqueue.fresh_space() AS s WHERE s.place <> 'limit' ORDER BY s.free_bytes LIMIT 1;
     PERFORM mailqueue.judge_space('size_limit', 1, greatest(1, s.total_bytes / 20), s.free_bytes,
-        format('the database has %s, database_size_limit is %s', pg_size_pretty(s.total_bytes - s.free_bytes), pg_size_pretty(s.total_bytes)))
+        format('the database has %s, database_size_limit is %s', pg_size_pretty(s.total_bytes - s.free_bytes),
+               pg_size_pretty(s.total_bytes)))
        FROM mailqueue.fresh_space() AS s WHERE s.place = 'limit';
     IF v_limit = 0 THEN
         DELETE FROM mailqueue.refusals AS r WHERE r.reason = 'size_limit';
@@ -55,7 +62,8 @@ BEGIN
     is_refused := mailqueue.refusal_now() IS NOT NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.report_space(text, text[], bigint[], bigint[]) IS
-    'Say how much room the server''s disks have, as seen on its host, and compare the database with its size limit; refuses mail or accepts it again.';
+    'Say how much room the server''s disks have, as seen on its host, and compare the database with its size limit; '
+    'refuses mail or accepts it again.';
 
 CREATE OR REPLACE FUNCTION mailqueue.fresh_space() RETURNS SETOF mailqueue.space_reports
 LANGUAGE sql STABLE
@@ -64,13 +72,16 @@ AS $$ SELECT s.* FROM mailqueue.space_reports AS s WHERE s.reported_at > clock_t
 COMMENT ON FUNCTION mailqueue.fresh_space() IS 'Reports of room that still count.';
 
 -- Between the two bounds things stay as they are, so that mail is not let in and kept out by turns.
-CREATE OR REPLACE FUNCTION mailqueue.judge_space(p_reason text, p_below bigint, p_above bigint, p_free bigint, p_told text) RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.judge_space(p_reason text, p_below bigint, p_above bigint, p_free bigint,
+    p_told text)
+RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
     IF p_free < p_below THEN
-        INSERT INTO mailqueue.refusals AS r (reason, told, valid_until) VALUES (p_reason, p_told, clock_timestamp() + interval '2 min')
+        INSERT INTO mailqueue.refusals AS r (reason, told, valid_until)
+        VALUES (p_reason, p_told, clock_timestamp() + interval '2 min')
         ON CONFLICT (reason) DO UPDATE
            SET told = excluded.told, valid_until = excluded.valid_until,
                since = CASE WHEN r.valid_until > clock_timestamp() THEN r.since ELSE excluded.since END;
@@ -81,4 +92,5 @@ BEGIN
          WHERE r.reason = p_reason AND r.valid_until > clock_timestamp();
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.judge_space(text, bigint, bigint, bigint, text) IS 'Refuse mail below one bound, accept it again above the other.';
+COMMENT ON FUNCTION mailqueue.judge_space(text, bigint, bigint, bigint, text) IS
+    'Refuse mail below one bound, accept it again above the other.';

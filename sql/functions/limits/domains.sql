@@ -10,24 +10,30 @@ AS $$
 DECLARE
     v_domain text := CASE TG_OP WHEN 'DELETE' THEN OLD.domain ELSE NEW.domain END;
     v_rate numeric := CASE WHEN TG_OP <> 'DELETE' THEN NEW.rate_per_second END;
-    v_burst integer := CASE WHEN TG_OP <> 'DELETE' THEN coalesce(NEW.burst, greatest(1, ceil(NEW.rate_per_second))::integer) END;
+    v_burst integer := CASE WHEN TG_OP <> 'DELETE'
+                                 THEN coalesce(NEW.burst, greatest(1, ceil(NEW.rate_per_second))::integer) END;
     v_id integer;
 BEGIN
     IF TG_OP = 'UPDATE' AND OLD.domain <> NEW.domain THEN
         RAISE EXCEPTION 'a rate stays with its domain: delete the row and insert another' USING ERRCODE = '22023';
     END IF;
     -- Lanes before limits, as claims have it. A rate taken away leaves its lanes, which then wait for nothing.
-    PERFORM FROM mailqueue.lanes AS l WHERE l.pause_kind = 'rate' AND l.pause_value = v_domain ORDER BY l.id FOR NO KEY UPDATE;
-    UPDATE mailqueue.limits AS m SET rate_per_second = v_rate, burst = coalesce(v_burst, m.burst) WHERE m.domain = v_domain RETURNING m.id INTO v_id;
+    PERFORM FROM mailqueue.lanes AS l WHERE l.pause_kind = 'rate' AND l.pause_value = v_domain ORDER BY l.id
+       FOR NO KEY UPDATE;
+    UPDATE mailqueue.limits AS m SET rate_per_second = v_rate, burst = coalesce(v_burst, m.burst)
+     WHERE m.domain = v_domain RETURNING m.id INTO v_id;
     IF v_id IS NULL AND v_rate IS NOT NULL THEN
         INSERT INTO mailqueue.limits (domain, rate_per_second, burst, batch_size, time_zone)
         VALUES (v_domain, v_rate, v_burst, 2147483647, 'UTC') RETURNING id INTO v_id;
-        INSERT INTO mailqueue.limit_counters (limit_id, tokens, day) VALUES (v_id, v_burst, (now() AT TIME ZONE 'UTC')::date);
+        INSERT INTO mailqueue.limit_counters (limit_id, tokens, day)
+        VALUES (v_id, v_burst, (now() AT TIME ZONE 'UTC')::date);
     END IF;
-    UPDATE mailqueue.lanes AS l SET blocked_until = clock_timestamp() WHERE l.domain_limit = v_id AND l.pause_kind = 'rate' AND l.pause_value = v_domain
+    UPDATE mailqueue.lanes AS l SET blocked_until = clock_timestamp()
+     WHERE l.domain_limit = v_id AND l.pause_kind = 'rate' AND l.pause_value = v_domain
        AND l.blocked_reason IN ('domain_rate', 'recheck');
     INSERT INTO mailqueue.audit_events (action, subject, detail)
-    VALUES ('domain.rate_changed', 'domain ' || v_domain, jsonb_build_object('rate_per_second', v_rate, 'burst', v_burst,
+    VALUES ('domain.rate_changed', 'domain ' || v_domain,
+            jsonb_build_object('rate_per_second', v_rate, 'burst', v_burst,
             'note', CASE WHEN TG_OP <> 'DELETE' THEN NEW.note END));
     RETURN NULL;
 END $$;
@@ -69,39 +75,49 @@ BEGIN
                    (SELECT m.id FROM mailqueue.limits AS m
                      WHERE m.domain = mailqueue.domain_of(q.recipient_email) AND m.rate_per_second IS NOT NULL),
                    (SELECT m.id FROM mailqueue.email_recipients AS r
-                      JOIN mailqueue.limits AS m ON m.domain = mailqueue.domain_of(r.address) AND m.rate_per_second IS NOT NULL
-                     WHERE q.recipients > 1 AND r.email_id = q.id AND r.status = 'pending' ORDER BY r.position LIMIT 1)) AS limit_id
+                      JOIN mailqueue.limits AS m ON m.domain = mailqueue.domain_of(r.address)
+                           AND m.rate_per_second IS NOT NULL
+                     WHERE q.recipients > 1 AND r.email_id = q.id AND r.status = 'pending' ORDER BY r.position
+                     LIMIT 1)) AS limit_id
           FROM mailqueue.email_queue AS q WHERE q.id = ANY (p_ids)
     )
-    SELECT coalesce(array_agg(m.id) FILTER (WHERE m.limit_id IS NULL), '{}'), coalesce(sum(m.recipients) FILTER (WHERE m.limit_id IS NULL), 0),
-           array_agg(m.id) FILTER (WHERE m.limit_id IS NOT NULL), array_agg(m.limit_id) FILTER (WHERE m.limit_id IS NOT NULL)
+    SELECT coalesce(array_agg(m.id) FILTER (WHERE m.limit_id IS NULL), '{}'),
+           coalesce(sum(m.recipients) FILTER (WHERE m.limit_id IS NULL), 0),
+           array_agg(m.id) FILTER (WHERE m.limit_id IS NOT NULL),
+           array_agg(m.limit_id) FILTER (WHERE m.limit_id IS NOT NULL)
       INTO ids, recipients, v_mails, v_limits FROM mails AS m;
     IF v_mails IS NULL THEN
         RETURN;
     END IF;
-    -- One claim at a time makes lanes, or two could wait for each other; the mails of the other stay for its next claim.
+    -- One claim at a time makes lanes, or two could wait for each other; the mails of the other stay for its next
+    -- claim.
     PERFORM FROM mailqueue.lock_rows AS r WHERE r.name = 'lanes of domains'
        AND EXISTS (SELECT FROM mailqueue.lanes AS h, mailqueue.limits AS m WHERE h.id = p_lane AND m.id = ANY (v_limits)
-                      AND NOT EXISTS (SELECT FROM mailqueue.lanes AS l WHERE l.project_id = h.project_id AND l.priority = h.priority
+                      AND NOT EXISTS (SELECT FROM mailqueue.lanes AS l
+                                       WHERE l.project_id = h.project_id AND l.priority = h.priority
                                          AND l.route = coalesce(h.home_route, h.route) || '|rate:' || m.domain))
        FOR NO KEY UPDATE SKIP LOCKED;
     IF FOUND THEN
-        INSERT INTO mailqueue.lanes (project_id, priority, route, weight, project_limit, account_limits, home_route, pause_kind, pause_value,
-                                     domain_limit)
-        SELECT DISTINCT h.project_id, h.priority, coalesce(h.home_route, h.route) || '|rate:' || m.domain, h.weight, h.project_limit,
-               h.account_limits, coalesce(h.home_route, h.route), 'rate', m.domain, m.id
+        INSERT INTO mailqueue.lanes (project_id, priority, route, weight, project_limit, account_limits, home_route,
+                                     pause_kind, pause_value, domain_limit)
+        SELECT DISTINCT h.project_id, h.priority, coalesce(h.home_route, h.route) || '|rate:' || m.domain, h.weight,
+               h.project_limit, h.account_limits, coalesce(h.home_route, h.route), 'rate', m.domain, m.id
           FROM mailqueue.lanes AS h, mailqueue.limits AS m WHERE h.id = p_lane AND m.id = ANY (v_limits)
         ON CONFLICT (project_id, priority, route) DO NOTHING;
     END IF;
     WITH moved AS (
         UPDATE mailqueue.email_queue AS q SET lane_id = l.id
-          FROM unnest(v_mails, v_limits) AS x(id, limit_id), mailqueue.lanes AS h, mailqueue.limits AS m, mailqueue.lanes AS l
-         WHERE q.id = x.id AND h.id = p_lane AND m.id = x.limit_id AND l.project_id = h.project_id AND l.priority = h.priority
+          FROM unnest(v_mails, v_limits) AS x(id, limit_id), mailqueue.lanes AS h, mailqueue.limits AS m,
+               mailqueue.lanes AS l
+         WHERE q.id = x.id AND h.id = p_lane AND m.id = x.limit_id AND l.project_id = h.project_id
+           AND l.priority = h.priority
            AND l.route = coalesce(h.home_route, h.route) || '|rate:' || m.domain
         RETURNING q.lane_id, q.run_at
     )
-    INSERT INTO mailqueue.lane_signals (lane_id, due_at) SELECT v.lane_id, min(v.run_at) FROM moved AS v GROUP BY v.lane_id;
+    INSERT INTO mailqueue.lane_signals (lane_id, due_at)
+    SELECT v.lane_id, min(v.run_at) FROM moved AS v GROUP BY v.lane_id;
     PERFORM mailqueue.ring();
 END $$;
 COMMENT ON FUNCTION mailqueue.move_rated(integer, uuid[]) IS
-    'Of mails picked from a lane, move those to a domain that has a rate to the lane where they wait for it; gives the others.';
+    'Of mails picked from a lane, move those to a domain that has a rate to the lane where they wait for it; gives the '
+    'others.';

@@ -7,13 +7,14 @@ DROP FUNCTION IF EXISTS mailqueue.headroom(integer[], timestamptz);
 -- daily_limit is the one of today: the account's own, or that of its stage of warm-up where that is less.
 -- stage is NULL for accounts that do not warm up, or no longer.
 CREATE OR REPLACE FUNCTION mailqueue.headroom(p_limits integer[], p_now timestamptz)
-RETURNS TABLE (limit_id integer, sender_account_id integer, today date, sent integer, reserved integer, daily_limit integer,
-               headroom integer, batch_size integer, until timestamptz, why text, stage integer)
+RETURNS TABLE (limit_id integer, sender_account_id integer, today date, sent integer, reserved integer,
+               daily_limit integer, headroom integer, batch_size integer, until timestamptz, why text, stage integer)
 LANGUAGE sql STABLE
 AS $$
     SELECT m.id, m.sender_account_id, d.today, u.sent, u.reserved, g.daily_limit,
            CASE WHEN w.why IS NOT NULL THEN 0
-                ELSE least(z.day_left, floor(least(z.tokens, 2000000000)), CASE WHEN m.circuit_opened_at IS NOT NULL THEN 1 END)::integer END,
+                ELSE least(z.day_left, floor(least(z.tokens, 2000000000)),
+                           CASE WHEN m.circuit_opened_at IS NOT NULL THEN 1 END)::integer END,
            m.batch_size,
            CASE
                WHEN w.why = 'locked' THEN 'infinity'::timestamptz  -- until its project unlocks it
@@ -21,11 +22,13 @@ AS $$
                WHEN w.why = 'daily_limit' THEN least((d.today + 1)::timestamp AT TIME ZONE m.time_zone,
                     CASE WHEN u.reserved > 0 THEN p_now + interval '5 s' END)  -- a reservation may still come back
                WHEN w.why IN ('rate', 'domain_rate', 'brake') THEN p_now + make_interval(secs =>
-                    ((least(m.burst, greatest(1, ceil(m.rate_per_second / 10))) - z.tokens) / m.rate_per_second)::float8)
+                    ((least(m.burst, greatest(1, ceil(m.rate_per_second / 10))) - z.tokens)
+                     / m.rate_per_second)::float8)
                ELSE coalesce(m.blocked_until, CASE WHEN w.why IS NOT NULL THEN 'infinity'::timestamptz END) END,
            w.why, g.stage
       FROM mailqueue.limits AS m
-      CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC LIMIT 1) AS n
+      CROSS JOIN LATERAL (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC
+                           LIMIT 1) AS n
       -- A day never goes back: not for a claim that began before midnight, not when the time zone is changed.
       CROSS JOIN LATERAL (SELECT greatest((p_now AT TIME ZONE m.time_zone)::date, n.day) AS today) AS d
       CROSS JOIN LATERAL (SELECT CASE WHEN n.day = d.today THEN n.sent ELSE 0 END AS sent,
@@ -33,24 +36,32 @@ AS $$
       -- A stage of warm-up is a day on which mail was sent: those that are over, and today.
       CROSS JOIN LATERAL (SELECT CASE WHEN m.warm_up IS NOT NULL THEN
                                       1 + (SELECT count(*) FROM (SELECT FROM mailqueue.limit_days AS h
-                                            WHERE h.limit_id = m.id AND h.day >= m.warm_up_from AND h.day < d.today AND h.sent > 0
+                                            WHERE h.limit_id = m.id AND h.day >= m.warm_up_from AND h.day < d.today
+                                                                    AND h.sent > 0
                                             LIMIT cardinality(m.warm_up)) AS days)::integer
-                                        + (n.day >= m.warm_up_from AND n.day < d.today AND n.sent > 0)::integer END AS stage) AS s
+                                        + (n.day >= m.warm_up_from AND n.day < d.today
+                                           AND n.sent > 0)::integer END AS stage) AS s
       CROSS JOIN LATERAL (SELECT CASE WHEN s.stage <= cardinality(m.warm_up) THEN s.stage END AS stage,
                                  least(m.daily_limit, m.warm_up[s.stage]) AS daily_limit) AS g
       CROSS JOIN LATERAL (SELECT coalesce(g.daily_limit - u.sent - u.reserved, 2000000000) AS day_left,
                                  CASE WHEN m.rate_per_second IS NULL THEN 2000000000
                                       -- The clock was set back: one, and whoever takes it counts on from now.
                                       WHEN n.tokens_at > p_now + interval '5 min' THEN 1
-                                      ELSE least(m.burst, n.tokens + m.rate_per_second * greatest(0, extract(epoch FROM p_now - n.tokens_at)))
+                                      ELSE least(m.burst,
+                                                 n.tokens + m.rate_per_second
+                                                 * greatest(0, extract(epoch FROM p_now - n.tokens_at)))
                                  END AS tokens) AS z
-      CROSS JOIN LATERAL (SELECT CASE WHEN m.blocked_reason IS NOT NULL AND (m.blocked_until IS NULL OR m.blocked_until > p_now) THEN m.blocked_reason
+      CROSS JOIN LATERAL (SELECT CASE WHEN m.blocked_reason IS NOT NULL
+                                           AND (m.blocked_until IS NULL OR m.blocked_until > p_now)
+                                           THEN m.blocked_reason
                                       WHEN m.locked_from <= p_now THEN 'locked'
                                       -- One probe is out: until it is settled there is no other.
-                                      WHEN m.circuit_opened_at IS NOT NULL AND m.circuit_held_until > p_now THEN 'half_open'
+                                      WHEN m.circuit_opened_at IS NOT NULL AND m.circuit_held_until > p_now
+                                           THEN 'half_open'
                                       WHEN z.day_left <= 0 THEN 'daily_limit'
                                       WHEN z.tokens < 1 THEN
-                                          CASE WHEN m.id = 0 THEN 'brake' WHEN m.domain IS NOT NULL THEN 'domain_rate' ELSE 'rate' END
+                                          CASE WHEN m.id = 0 THEN 'brake' WHEN m.domain IS NOT NULL THEN 'domain_rate'
+                                               ELSE 'rate' END
                                       END AS why) AS w
      WHERE m.id = ANY (p_limits)
 $$;
@@ -59,15 +70,17 @@ COMMENT ON FUNCTION mailqueue.headroom(integer[], timestamptz) IS
 
 -- For views: their reader needs the right to every function named in them, and this one shows no more than they do.
 CREATE OR REPLACE FUNCTION mailqueue.headroom_now(p_limit integer)
-RETURNS TABLE (limit_id integer, sender_account_id integer, today date, sent integer, reserved integer, daily_limit integer,
-               headroom integer, batch_size integer, until timestamptz, why text, stage integer)
+RETURNS TABLE (limit_id integer, sender_account_id integer, today date, sent integer, reserved integer,
+               daily_limit integer, headroom integer, batch_size integer, until timestamptz, why text, stage integer)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT h.* FROM mailqueue.headroom(ARRAY[p_limit], clock_timestamp()) AS h $$;
-COMMENT ON FUNCTION mailqueue.headroom_now(integer) IS 'What one limit allows right now, for those who may not read the tables behind it.';
+COMMENT ON FUNCTION mailqueue.headroom_now(integer) IS
+    'What one limit allows right now, for those who may not read the tables behind it.';
 
 -- Reserve in a claim. The caller holds the rows of limits. Domains and the whole installation have a rate and no count.
-CREATE OR REPLACE FUNCTION mailqueue.reserve(p_limit integer, p_day date, p_count integer, p_now timestamptz) RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.reserve(p_limit integer, p_day date, p_count integer, p_now timestamptz)
+RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
@@ -76,9 +89,11 @@ DECLARE
     v_at tid;
     c record;
 BEGIN
-    SELECT n.ctid AS at, n.* INTO c FROM mailqueue.limit_counters AS n WHERE n.limit_id = p_limit ORDER BY n.rev DESC LIMIT 1;
+    SELECT n.ctid AS at, n.* INTO c FROM mailqueue.limit_counters AS n WHERE n.limit_id = p_limit ORDER BY n.rev DESC
+     LIMIT 1;
     v_at := c.at;
-    IF c.day < p_day AND (c.sent, c.reserved, c.bounces, c.errors) <> (0, 0, 0, 0) THEN  -- a new day: yesterday's counts leave, its open reservations settle there
+    -- a new day: yesterday's counts leave, its open reservations settle there
+    IF c.day < p_day AND (c.sent, c.reserved, c.bounces, c.errors) <> (0, 0, 0, 0) THEN
         INSERT INTO mailqueue.limit_days (limit_id, day, sent, reserved, bounces, errors)
         VALUES (p_limit, c.day, c.sent, c.reserved, c.bounces, c.errors)
         ON CONFLICT ON CONSTRAINT limit_days_pkey DO UPDATE
@@ -87,10 +102,13 @@ BEGIN
         c.sent := 0; c.reserved := 0; c.bounces := 0; c.errors := 0;
     END IF;
     UPDATE mailqueue.limit_counters AS n
-       SET rev = n.rev + 1, day = p_day, sent = c.sent, reserved = c.reserved + CASE WHEN m.project_id IS NULL THEN 0 ELSE p_count END,
+       SET rev = n.rev + 1, day = p_day, sent = c.sent,
+           reserved = c.reserved + CASE WHEN m.project_id IS NULL THEN 0 ELSE p_count END,
            bounces = c.bounces, errors = c.errors,
            tokens = CASE WHEN m.rate_per_second IS NULL THEN n.tokens
-                         ELSE least(m.burst, n.tokens + m.rate_per_second * greatest(0, extract(epoch FROM p_now - n.tokens_at))) - p_count END,
+                         ELSE least(m.burst,
+                                    n.tokens + m.rate_per_second * greatest(0, extract(epoch FROM p_now - n.tokens_at)))
+                              - p_count END,
            tokens_at = CASE WHEN n.tokens_at > p_now + interval '5 min' THEN p_now ELSE greatest(n.tokens_at, p_now) END
       FROM mailqueue.limits AS m
      WHERE m.id = p_limit AND n.ctid = v_at;
@@ -98,7 +116,9 @@ END $$;
 COMMENT ON FUNCTION mailqueue.reserve(integer, date, integer, timestamptz) IS 'Take headroom for claimed recipients.';
 
 -- The same for all limits of a claim. Nearly always the day is the counter's own, and one statement does.
-CREATE OR REPLACE FUNCTION mailqueue.reserve_all(p_limits integer[], p_days date[], p_counts integer[], p_now timestamptz) RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.reserve_all(p_limits integer[], p_days date[], p_counts integer[],
+    p_now timestamptz)
+RETURNS void
 LANGUAGE plpgsql
 AS $$
 DECLARE
@@ -108,8 +128,12 @@ BEGIN
         UPDATE mailqueue.limit_counters AS n
            SET rev = n.rev + 1, reserved = n.reserved + CASE WHEN m.project_id IS NULL THEN 0 ELSE u.count END,
                tokens = CASE WHEN m.rate_per_second IS NULL THEN n.tokens
-                             ELSE least(m.burst, n.tokens + m.rate_per_second * greatest(0, extract(epoch FROM p_now - n.tokens_at))) - u.count END,
-               tokens_at = CASE WHEN n.tokens_at > p_now + interval '5 min' THEN p_now ELSE greatest(n.tokens_at, p_now) END
+                             ELSE least(m.burst,
+                                        n.tokens + m.rate_per_second
+                                        * greatest(0, extract(epoch FROM p_now - n.tokens_at)))
+                                  - u.count END,
+               tokens_at = CASE WHEN n.tokens_at > p_now + interval '5 min' THEN p_now
+                                ELSE greatest(n.tokens_at, p_now) END
           FROM unnest(p_limits, p_days, p_counts) AS u(limit_id, day, count)
           JOIN mailqueue.limits AS m ON m.id = u.limit_id
          CROSS JOIN LATERAL (SELECT c.ctid AS at, c.day FROM mailqueue.limit_counters AS c
@@ -124,15 +148,17 @@ BEGIN
         END IF;
     END LOOP;
 END $$;
-COMMENT ON FUNCTION mailqueue.reserve_all(integer[], date[], integer[], timestamptz) IS 'Take headroom of several limits for claimed recipients.';
+COMMENT ON FUNCTION mailqueue.reserve_all(integer[], date[], integer[], timestamptz) IS
+    'Take headroom of several limits for claimed recipients.';
 
 DROP FUNCTION IF EXISTS mailqueue.settle_limits(integer[], date[], integer[], integer[], integer[], integer[]);
 
--- Turn reservations into sent or give them back; in id order, so that settlers never deadlock. What goes back to accounts
--- goes back to the rate of the whole installation too; that of a domain only waits longer. p_errors is NULL where nobody
--- knows what became of the mail. p_claims are those the mail is of: one of them may have the probe of a circuit.
-CREATE OR REPLACE FUNCTION mailqueue.settle_limits(p_limits integer[], p_days date[], p_spent integer[], p_back integer[],
-    p_bounces integer[], p_errors integer[], p_claims bigint[]) RETURNS void
+-- Turn reservations into sent or give them back; in id order, so that settlers never deadlock. What goes back to
+-- accounts goes back to the rate of the whole installation too; that of a domain only waits longer. p_errors is NULL
+-- where nobody knows what became of the mail. p_claims are those the mail is of: one of them may have the probe of a
+-- circuit.
+CREATE OR REPLACE FUNCTION mailqueue.settle_limits(p_limits integer[], p_days date[], p_spent integer[],
+    p_back integer[], p_bounces integer[], p_errors integer[], p_claims bigint[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
@@ -145,7 +171,8 @@ BEGIN
     IF 0 < ANY (p_back) THEN
         SELECT sum(x.back) INTO v_back FROM unnest(p_limits, p_back) AS x(id, back)
           JOIN mailqueue.limits AS m ON m.id = x.id AND m.sender_account_id IS NOT NULL
-         WHERE x.back > 0 AND EXISTS (SELECT FROM mailqueue.limits AS b WHERE b.id = 0 AND b.rate_per_second IS NOT NULL);
+         WHERE x.back > 0
+           AND EXISTS (SELECT FROM mailqueue.limits AS b WHERE b.id = 0 AND b.rate_per_second IS NOT NULL);
     END IF;
     SELECT array_agg(k.id) FILTER (WHERE k.circuit_probe_claim = ANY (p_claims)) INTO v_circuits
       FROM (SELECT m.id, m.circuit_probe_claim FROM mailqueue.limits AS m
@@ -157,20 +184,23 @@ BEGIN
           FROM mailqueue.limits AS m WHERE n.ctid = v_at AND m.id = 0;
     END IF;
     WITH u AS MATERIALIZED (
-        SELECT x.l, x.d, sum(x.s)::integer AS s, sum(x.b)::integer AS b, sum(x.bo)::integer AS bo, coalesce(sum(x.e), 0)::integer AS e
+        SELECT x.l, x.d, sum(x.s)::integer AS s, sum(x.b)::integer AS b, sum(x.bo)::integer AS bo,
+               coalesce(sum(x.e), 0)::integer AS e
           FROM unnest(p_limits, p_days, p_spent, p_back, p_bounces, p_errors) AS x(l, d, s, b, bo, e) GROUP BY x.l, x.d
     ), today AS MATERIALIZED (
         UPDATE mailqueue.limit_counters AS n
-           SET rev = n.rev + 1, sent = n.sent + u.s, reserved = n.reserved - u.s - u.b, bounces = n.bounces + u.bo, errors = n.errors + u.e,
-               tokens = least(m.burst, n.tokens + u.b)
+           SET rev = n.rev + 1, sent = n.sent + u.s, reserved = n.reserved - u.s - u.b, bounces = n.bounces + u.bo,
+               errors = n.errors + u.e, tokens = least(m.burst, n.tokens + u.b)
           FROM u JOIN mailqueue.limits AS m ON m.id = u.l
-         CROSS JOIN LATERAL (SELECT c.ctid AS at, c.day FROM mailqueue.limit_counters AS c WHERE c.limit_id = u.l ORDER BY c.rev DESC LIMIT 1) AS c
+         CROSS JOIN LATERAL (SELECT c.ctid AS at, c.day FROM mailqueue.limit_counters AS c WHERE c.limit_id = u.l
+                              ORDER BY c.rev DESC LIMIT 1) AS c
          WHERE c.day = u.d AND n.ctid = c.at
         RETURNING u.l, u.d
     )
     UPDATE mailqueue.limit_days AS h SET sent = h.sent + u.s, reserved = h.reserved - u.s - u.b,
            bounces = h.bounces + u.bo, errors = h.errors + u.e
-      FROM u WHERE NOT EXISTS (SELECT FROM today AS t WHERE t.l = u.l AND t.d = u.d) AND h.limit_id = u.l AND h.day = u.d;
+      FROM u
+     WHERE NOT EXISTS (SELECT FROM today AS t WHERE t.l = u.l AND t.d = u.d) AND h.limit_id = u.l AND h.day = u.d;
     IF v_circuits IS NOT NULL THEN
         PERFORM mailqueue.probe_settled(x.l, x.s > 0 AND x.e = 0)
            FROM unnest(p_limits, p_spent, p_errors) AS x(l, s, e) WHERE x.l = ANY (v_circuits);

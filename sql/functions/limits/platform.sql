@@ -20,7 +20,8 @@ BEGIN
     IF NOT FOUND THEN
         INSERT INTO mailqueue.limits (id, rate_per_second, burst, batch_size, time_zone) OVERRIDING SYSTEM VALUE
         VALUES (0, p_rate, v_burst, 2147483647, 'UTC');
-        INSERT INTO mailqueue.limit_counters (limit_id, tokens, day) VALUES (0, v_burst, (now() AT TIME ZONE 'UTC')::date);
+        INSERT INTO mailqueue.limit_counters (limit_id, tokens, day)
+        VALUES (0, v_burst, (now() AT TIME ZONE 'UTC')::date);
     END IF;
     INSERT INTO mailqueue.audit_events (action, subject, detail)
     VALUES ('installation.rate_changed', 'installation', jsonb_build_object('from', v_old, 'to', p_rate));
@@ -28,4 +29,5 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.set_max_send_rate(numeric) IS
-    'Let the whole installation send so many recipients a second and no more; NULL for as many as it can. False when that was so already.';
+    'Let the whole installation send so many recipients a second and no more; NULL for as many as it can. False when '
+    'that was so already.';

@@ -1,39 +1,47 @@
--- Work that one process does at a time. Migrations and maintenance take their leases by statements of their own, as the owner:
--- before the first migration there is no function.
+-- Work that one process does at a time. Migrations and maintenance take their leases by statements of their own, as the
+-- owner: before the first migration there is no function.
 
--- A migration runner of an earlier release knows no lease: what it would write down is refused, and with it all that it changed.
+-- A migration runner of an earlier release knows no lease: what it would write down is refused, and with it all that it
+-- changed.
 CREATE OR REPLACE FUNCTION mailqueue.require_migration_lease() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
-    IF current_setting('application_name') = 'mailqueue/migrate' AND coalesce(current_setting('mailqueue.lease', true), '') = '' THEN
-        RAISE EXCEPTION 'this schema is migrated by a newer mailqueue: run its `mailqueue migrate`' USING ERRCODE = '55000';
+    IF current_setting('application_name') = 'mailqueue/migrate'
+       AND coalesce(current_setting('mailqueue.lease', true), '') = '' THEN
+        RAISE EXCEPTION 'this schema is migrated by a newer mailqueue: run its `mailqueue migrate`'
+            USING ERRCODE = '55000';
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.require_migration_lease() IS 'BEFORE STATEMENT on what migrations write down: a runner without a lease is refused.';
+COMMENT ON FUNCTION mailqueue.require_migration_lease() IS
+    'BEFORE STATEMENT on what migrations write down: a runner without a lease is refused.';
 
 CREATE OR REPLACE TRIGGER require_migration_lease BEFORE INSERT OR UPDATE OR DELETE ON mailqueue.schema_migrations
     FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.require_migration_lease();
 CREATE OR REPLACE TRIGGER require_migration_lease BEFORE INSERT OR UPDATE OR DELETE ON mailqueue.schema_objects
     FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.require_migration_lease();
 
--- Erasing goes step by step, also by requests of the API: each step renews the lease in its own transaction, which therefore nobody
--- takes over. Asked while another holds it, nothing is locked and nobody is waited for.
-CREATE OR REPLACE FUNCTION mailqueue.lease_erasure(p_erasure uuid, p_token uuid, p_holder text, p_seconds double precision) RETURNS boolean
+-- Erasing goes step by step, also by requests of the API: each step renews the lease in its own transaction, which
+-- therefore nobody takes over. Asked while another holds it, nothing is locked and nobody is waited for.
+CREATE OR REPLACE FUNCTION mailqueue.lease_erasure(p_erasure uuid, p_token uuid, p_holder text,
+    p_seconds double precision)
+RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     v_name text := 'erasure ' || p_erasure;
 BEGIN
-    PERFORM mailqueue.check_tenant(x.project_id) FROM mailqueue.erasures AS x WHERE x.id = p_erasure AND x.stage <> 'done';
+    PERFORM mailqueue.check_tenant(x.project_id) FROM mailqueue.erasures AS x
+     WHERE x.id = p_erasure AND x.stage <> 'done';
     IF NOT FOUND THEN
         RETURN true;  -- there is nothing to erase
     ELSIF EXISTS (SELECT FROM mailqueue.leases AS l
                    WHERE l.name = v_name AND l.token <> p_token AND l.lease_until > clock_timestamp()
-                     AND EXISTS (SELECT FROM pg_stat_activity AS a WHERE a.pid = l.pid AND coalesce(a.backend_start = l.backend_started, true))) THEN
+                     AND EXISTS (SELECT FROM pg_stat_activity AS a
+                                  WHERE a.pid = l.pid AND coalesce(a.backend_start = l.backend_started, true))) THEN
         RETURN false;
     END IF;
     INSERT INTO mailqueue.leases AS l (name, token, holder, pid, backend_started, lease_until)
@@ -41,11 +49,13 @@ BEGIN
            (SELECT a.backend_start FROM pg_stat_activity AS a WHERE a.pid = pg_backend_pid()),
            clock_timestamp() + make_interval(secs => least(greatest(p_seconds, 1), 300))
     ON CONFLICT (name) DO UPDATE
-    SET token = excluded.token, holder = excluded.holder, pid = excluded.pid, backend_started = excluded.backend_started,
+    SET token = excluded.token, holder = excluded.holder, pid = excluded.pid,
+        backend_started = excluded.backend_started,
         taken_at = CASE WHEN l.token = excluded.token THEN l.taken_at ELSE excluded.taken_at END,
         renewed_at = excluded.renewed_at, lease_until = excluded.lease_until
     WHERE l.token = excluded.token OR l.lease_until <= clock_timestamp()
-       OR NOT EXISTS (SELECT FROM pg_stat_activity AS a WHERE a.pid = l.pid AND coalesce(a.backend_start = l.backend_started, true));
+       OR NOT EXISTS (SELECT FROM pg_stat_activity AS a
+                       WHERE a.pid = l.pid AND coalesce(a.backend_start = l.backend_started, true));
     RETURN FOUND;
 END $$;
 COMMENT ON FUNCTION mailqueue.lease_erasure(uuid, uuid, text, double precision) IS
@@ -57,20 +67,25 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     DELETE FROM mailqueue.leases AS l WHERE l.name = 'erasure ' || p_erasure AND l.token = p_token
 $$;
-COMMENT ON FUNCTION mailqueue.release_erasure(uuid, uuid) IS 'Give the lease of an erasure back, where it is held by that token.';
+COMMENT ON FUNCTION mailqueue.release_erasure(uuid, uuid) IS
+    'Give the lease of an erasure back, where it is held by that token.';
 
-CREATE OR REPLACE FUNCTION mailqueue.lease_holders() RETURNS TABLE (name text, holder text, pid integer, taken_at timestamptz, renewed_at timestamptz)
+CREATE OR REPLACE FUNCTION mailqueue.lease_holders()
+RETURNS TABLE (name text, holder text, pid integer, taken_at timestamptz, renewed_at timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT l.name, l.holder, l.pid, l.taken_at, l.renewed_at FROM mailqueue.leases AS l
      WHERE l.lease_until > clock_timestamp()
-       AND (l.pid IS NULL OR EXISTS (SELECT FROM pg_stat_activity AS a WHERE a.pid = l.pid AND coalesce(a.backend_start = l.backend_started, true)))
+       AND (l.pid IS NULL
+            OR EXISTS (SELECT FROM pg_stat_activity AS a
+                        WHERE a.pid = l.pid AND coalesce(a.backend_start = l.backend_started, true)))
 $$;
 COMMENT ON FUNCTION mailqueue.lease_holders() IS 'Leases that are held.';
 
 -- The transaction that holds a row's lock is in its xmax.
-CREATE OR REPLACE FUNCTION mailqueue.row_lock_holders() RETURNS TABLE (name text, pid integer, xid_age integer, alarm interval)
+CREATE OR REPLACE FUNCTION mailqueue.row_lock_holders()
+RETURNS TABLE (name text, pid integer, xid_age integer, alarm interval)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$

@@ -12,8 +12,11 @@ DECLARE
 BEGIN
     FOR m IN SELECT x.id, x.time_zone FROM mailqueue.limits AS x WHERE x.project_id IS NOT NULL ORDER BY x.id LOOP
         CONTINUE WHEN NOT EXISTS (
-            SELECT FROM (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC LIMIT 1) AS n
-             WHERE n.day < (v_now AT TIME ZONE m.time_zone)::date AND (n.sent, n.reserved, n.bounces, n.errors) <> (0, 0, 0, 0));
+            SELECT
+              FROM (SELECT c.* FROM mailqueue.limit_counters AS c WHERE c.limit_id = m.id ORDER BY c.rev DESC
+                     LIMIT 1) AS n
+             WHERE n.day < (v_now AT TIME ZONE m.time_zone)::date
+               AND (n.sent, n.reserved, n.bounces, n.errors) <> (0, 0, 0, 0));
         -- A claim has it just now: it rolls the day over itself.
         PERFORM FROM mailqueue.limits AS x WHERE x.id = m.id FOR NO KEY UPDATE SKIP LOCKED;
         CONTINUE WHEN NOT FOUND;
@@ -23,7 +26,8 @@ BEGIN
     RETURN v_rolled;
 END $$;
 COMMENT ON FUNCTION mailqueue.roll_days_over() IS
-    'Move the counts of days that are over to limit_days, for accounts and projects that nobody claims for; gives how many.';
+    'Move the counts of days that are over to limit_days, for accounts and projects that nobody claims for; gives how '
+    'many.';
 
 CREATE OR REPLACE FUNCTION mailqueue.expire_api_keys(p_by text) RETURNS TABLE (project text, name text)
 LANGUAGE sql SECURITY DEFINER
@@ -31,13 +35,18 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     WITH over AS (
         UPDATE mailqueue.api_keys AS k SET revoked_at = k.expires_at
-         WHERE k.revoked_at IS NULL AND k.expires_at <= clock_timestamp() RETURNING k.id, k.project_id, k.name, k.expires_at
+         WHERE k.revoked_at IS NULL AND k.expires_at <= clock_timestamp()
+        RETURNING k.id, k.project_id, k.name, k.expires_at
     ), told AS (
-        SELECT mailqueue.record_operation(o.project_id, 'api_key.expired', o.name, jsonb_build_object('expires_at', o.expires_at), p_by) FROM over AS o
+        SELECT mailqueue.record_operation(o.project_id, 'api_key.expired', o.name,
+                                          jsonb_build_object('expires_at', o.expires_at), p_by)
+          FROM over AS o
     )
-    SELECT p.name, o.name FROM over AS o JOIN mailqueue.projects AS p ON p.id = o.project_id, (SELECT count(*) FROM told) AS t ORDER BY 1, 2
+    SELECT p.name, o.name FROM over AS o
+      JOIN mailqueue.projects AS p ON p.id = o.project_id, (SELECT count(*) FROM told) AS t ORDER BY 1, 2
 $$;
-COMMENT ON FUNCTION mailqueue.expire_api_keys(text) IS 'Mark keys that have expired as revoked, each with a row of the audit; gives them.';
+COMMENT ON FUNCTION mailqueue.expire_api_keys(text) IS
+    'Mark keys that have expired as revoked, each with a row of the audit; gives them.';
 
 CREATE OR REPLACE FUNCTION mailqueue.end_warm_ups(p_by text) RETURNS TABLE (project text, sender text)
 LANGUAGE sql SECURITY DEFINER
@@ -52,10 +61,12 @@ AS $$
     ), told AS (
         SELECT mailqueue.record_operation(o.project_id, 'sender.warmed_up', o.name, '{}', p_by) FROM over AS o
     )
-    SELECT p.name, o.name FROM over AS o JOIN mailqueue.projects AS p ON p.id = o.project_id, (SELECT count(*) FROM told) AS t ORDER BY 1, 2
+    SELECT p.name, o.name FROM over AS o
+      JOIN mailqueue.projects AS p ON p.id = o.project_id, (SELECT count(*) FROM told) AS t ORDER BY 1, 2
 $$;
 COMMENT ON FUNCTION mailqueue.end_warm_ups(text) IS
-    'Let sender accounts that came to the end of their warm-up have their own daily limit alone; gives them. The stages before advance by themselves.';
+    'Let sender accounts that came to the end of their warm-up have their own daily limit alone; gives them. The '
+    'stages before advance by themselves.';
 
 CREATE OR REPLACE FUNCTION mailqueue.is_table_empty(p_name text) RETURNS boolean
 LANGUAGE plpgsql STABLE

@@ -16,21 +16,25 @@ BEGIN
                                    ('send_logs', 'sent_at'), ('email_events', 'occurred_at'),
                                    ('attachments', 'created_on')) AS v(name, key) LOOP
         v_name := format('%s_%s', t.name, to_char(v_month, 'YYYY_MM'));
-        CONTINUE WHEN (SELECT c.relispartition FROM pg_class AS c WHERE c.oid = to_regclass(format('mailqueue.%I', v_name)));
+        CONTINUE WHEN (SELECT c.relispartition FROM pg_class AS c
+                        WHERE c.oid = to_regclass(format('mailqueue.%I', v_name)));
         IF to_regclass(format('mailqueue.%I', v_name)) IS NULL THEN
-            EXECUTE format('CREATE TABLE mailqueue.%I (LIKE mailqueue.%I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)',
-                           v_name, t.name);
+            EXECUTE format('CREATE TABLE mailqueue.%I (LIKE mailqueue.%I INCLUDING DEFAULTS INCLUDING CONSTRAINTS '
+                           'INCLUDING STORAGE)', v_name, t.name);
             v_made := v_made + 1;
         END IF;
-        EXECUTE format('ALTER TABLE mailqueue.%I ATTACH PARTITION mailqueue.%I FOR VALUES FROM (%L) TO (%L)', t.name, v_name,
+        EXECUTE format('ALTER TABLE mailqueue.%I ATTACH PARTITION mailqueue.%I FOR VALUES FROM (%L) TO (%L)', t.name,
+            v_name,
             CASE WHEN t.key = 'created_on' THEN v_month::text ELSE v_month::text || ' 00:00:00+00' END,
             CASE WHEN t.key = 'created_on' THEN (v_month + interval '1 month')::date::text
                  ELSE (v_month + interval '1 month')::date::text || ' 00:00:00+00' END);
-        EXECUTE format('COMMENT ON TABLE mailqueue.%I IS %L', v_name, format('%s of %s', t.name, to_char(v_month, 'YYYY-MM')));
+        EXECUTE format('COMMENT ON TABLE mailqueue.%I IS %L', v_name,
+                       format('%s of %s', t.name, to_char(v_month, 'YYYY-MM')));
     END LOOP;
     RETURN v_made;
 END $$;
-COMMENT ON FUNCTION mailqueue.make_partitions_of(date) IS 'Make the partitions of the month a day is in; gives the number made.';
+COMMENT ON FUNCTION mailqueue.make_partitions_of(date) IS
+    'Make the partitions of the month a day is in; gives the number made.';
 
 CREATE OR REPLACE FUNCTION mailqueue.ensure_partitions(p_months_ahead integer) RETURNS integer
 LANGUAGE sql SECURITY DEFINER
@@ -40,4 +44,5 @@ AS $$
                (date_trunc('month', now() AT TIME ZONE 'UTC') + make_interval(months => m))::date)), 0)::integer
       FROM generate_series(-1, p_months_ahead) AS m
 $$;
-COMMENT ON FUNCTION mailqueue.ensure_partitions(integer) IS 'Make the partitions of last month to so many months ahead; gives the number made.';
+COMMENT ON FUNCTION mailqueue.ensure_partitions(integer) IS
+    'Make the partitions of last month to so many months ahead; gives the number made.';

@@ -1,7 +1,8 @@
 -- How long everything is kept, changed by hand; who did it stands in the audit.
 
 -- p_project NULL: what holds where a project has no rule of its own.
-CREATE OR REPLACE FUNCTION mailqueue.change_retention(p_project text, p_kind text, p_hot integer, p_warm integer, p_keep integer, p_by text)
+CREATE OR REPLACE FUNCTION mailqueue.change_retention(p_project text, p_kind text, p_hot integer, p_warm integer,
+    p_keep integer, p_by text)
 RETURNS TABLE (project text, kind text, hot_days integer, warm_days integer, keep_days integer, is_own boolean)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -12,7 +13,8 @@ DECLARE
 BEGIN
     PERFORM mailqueue.check_administers();
     RETURN QUERY SELECT coalesce(p_project, 'all'), r.kind, r.hot_days, r.warm_days, r.keep_days, true
-      FROM mailqueue.retention_rules AS r WHERE r.project_id IS NOT DISTINCT FROM v_project AND r.kind = p_kind FOR UPDATE;
+      FROM mailqueue.retention_rules AS r WHERE r.project_id IS NOT DISTINCT FROM v_project AND r.kind = p_kind
+       FOR UPDATE;
     INSERT INTO mailqueue.retention_rules (project_id, kind, hot_days, warm_days, keep_days)
     VALUES (v_project, p_kind, p_hot, p_warm, p_keep)
     ON CONFLICT ON CONSTRAINT retention_rules_project_id_kind_key
@@ -22,10 +24,13 @@ BEGIN
 EXCEPTION
     WHEN check_violation THEN
         PERFORM mailqueue.refuse('days', format(
-            '%s takes hot days from 1, then warm days (where it has an archive), then keep days, each no less than the one before', to_json(p_kind)));
+            '%s takes hot days from 1, then warm days (where it has an archive), then keep days, each no less than the '
+            'one before',
+            to_json(p_kind)));
 END $$;
 COMMENT ON FUNCTION mailqueue.change_retention(text, text, integer, integer, integer, text) IS
-    'Set how many days a kind of record is kept, for one project or (NULL) for all without a rule of their own; gives the rule before.';
+    'Set how many days a kind of record is kept, for one project or (NULL) for all without a rule of their own; gives '
+    'the rule before.';
 
 CREATE OR REPLACE FUNCTION mailqueue.reset_retention(p_project text, p_kind text, p_by text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -74,14 +79,17 @@ DECLARE
     v_rows bigint;
 BEGIN
     SELECT * INTO STRICT k FROM mailqueue.retained_kinds AS r WHERE r.kind = p_kind AND r.is_swept;
-    EXECUTE format('DELETE FROM mailqueue.%1$I AS d WHERE d.ctid = ANY (ARRAY(SELECT o.ctid FROM mailqueue.%1$I AS o %2$s LIMIT $2))',
-                   k.table_name,
+    EXECUTE format('DELETE FROM mailqueue.%1$I AS d WHERE d.ctid = ANY (ARRAY(SELECT o.ctid FROM mailqueue.%1$I AS o '
+                   '%2$s LIMIT $2))', k.table_name,
                    CASE WHEN k.is_global
-                        THEN format('WHERE o.%I < clock_timestamp() - make_interval(days => (SELECT r.keep_days FROM mailqueue.retention_rules AS r
-                                                                                        WHERE r.project_id IS NULL AND r.kind = $1))', k.time_column)
+                        THEN format('WHERE o.%I < clock_timestamp() - make_interval(days => (
+                                         SELECT r.keep_days FROM mailqueue.retention_rules AS r
+                                          WHERE r.project_id IS NULL AND r.kind = $1))', k.time_column)
                         ELSE format('JOIN mailqueue.retention AS r ON r.project_id = o.project_id AND r.kind = $1
-                                     WHERE o.%I < clock_timestamp() - make_interval(days => r.keep_days)', k.time_column) END
-                   || CASE WHEN k.ended_column IS NOT NULL THEN format(' AND o.%I IS NOT NULL', k.ended_column) ELSE '' END)
+                                     WHERE o.%I < clock_timestamp() - make_interval(days => r.keep_days)',
+                                    k.time_column) END
+                   || CASE WHEN k.ended_column IS NOT NULL THEN format(' AND o.%I IS NOT NULL', k.ended_column)
+                           ELSE '' END)
       USING p_kind, p_most;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     RETURN v_rows;

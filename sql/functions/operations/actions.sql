@@ -15,24 +15,29 @@ BEGIN
     -- none can be claimed or given back between being looked at and being retired.
     WITH hit AS (
         UPDATE mailqueue.email_queue AS q SET is_cancelled = true
-         WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND coalesce(mailqueue.mode(), q.is_test) = q.is_test RETURNING q.id, q.status
+         WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
+        RETURNING q.id, q.status
     )
-    SELECT coalesce(array_agg(h.id) FILTER (WHERE h.status <> 'assigned'), '{}'), array_agg(h.id) FILTER (WHERE h.status = 'assigned')
+    SELECT coalesce(array_agg(h.id) FILTER (WHERE h.status <> 'assigned'), '{}'),
+           array_agg(h.id) FILTER (WHERE h.status = 'assigned')
       INTO v_ids, v_asked FROM hit AS h;
     RETURN QUERY SELECT a.id, 'asked'::text FROM unnest(v_asked) AS a(id);
-    RETURN QUERY SELECT r.id, 'cancelled'::text FROM mailqueue.retire_emails(v_ids, NULL, array_fill('cancelled'::text, ARRAY[cardinality(v_ids)]),
+    RETURN QUERY SELECT r.id, 'cancelled'::text
+      FROM mailqueue.retire_emails(v_ids, NULL, array_fill('cancelled'::text, ARRAY[cardinality(v_ids)]),
         array_fill(p_reason, ARRAY[cardinality(v_ids)]), NULL, NULL) AS r;
 END $$;
 COMMENT ON FUNCTION mailqueue.cancel_emails(uuid, uuid[], text) IS
     'Cancel unfinished mail: pending and held at once, assigned as soon as its worker looks.';
 
-CREATE OR REPLACE FUNCTION mailqueue.hold_emails(p_project uuid, p_ids uuid[], p_reason text) RETURNS TABLE (id uuid, result text)
+CREATE OR REPLACE FUNCTION mailqueue.hold_emails(p_project uuid, p_ids uuid[], p_reason text)
+RETURNS TABLE (id uuid, result text)
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT mailqueue.check_tenant(p_project);
     UPDATE mailqueue.email_queue AS q SET status = 'held', last_error = p_reason
-     WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'pending' AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
+     WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'pending'
+       AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
     RETURNING q.id, 'held'
 $$;
 COMMENT ON FUNCTION mailqueue.hold_emails(uuid, uuid[], text) IS 'Keep pending mail until a person releases it.';
@@ -47,11 +52,14 @@ BEGIN
     RETURN QUERY
     WITH released AS (
         UPDATE mailqueue.email_queue AS q
-           SET status = 'pending', run_at = greatest(q.run_at, now()), expires_at = greatest(q.expires_at, now() + interval '1 day')
-         WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'held' AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
+           SET status = 'pending', run_at = greatest(q.run_at, now()),
+               expires_at = greatest(q.expires_at, now() + interval '1 day')
+         WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'held'
+           AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
         RETURNING q.id, q.lane_id, q.run_at
     ), signalled AS (
-        INSERT INTO mailqueue.lane_signals (lane_id, due_at) SELECT r.lane_id, min(r.run_at) FROM released AS r GROUP BY r.lane_id
+        INSERT INTO mailqueue.lane_signals (lane_id, due_at)
+        SELECT r.lane_id, min(r.run_at) FROM released AS r GROUP BY r.lane_id
     )
     SELECT r.id, 'released'::text FROM released AS r;
 END $$;
@@ -69,21 +77,25 @@ BEGIN
     -- What it says must not leave for the archive meanwhile; where it has left, the mail stays finished.
     PERFORM FROM mailqueue.email_contents AS c
       WHERE (c.id, c.created_on) IN (SELECT h.content_id, h.content_on FROM mailqueue.email_history AS h
-                                      WHERE h.id = ANY (p_ids) AND h.project_id = p_project) ORDER BY c.id FOR KEY SHARE;
+                                      WHERE h.id = ANY (p_ids) AND h.project_id = p_project) ORDER BY c.id
+       FOR KEY SHARE;
     WITH gone AS (
         DELETE FROM mailqueue.email_history AS h
-         WHERE h.id = ANY (p_ids) AND h.project_id = p_project AND h.status IN ('failed', 'expired', 'cancelled') AND coalesce(mailqueue.mode(), h.is_test) = h.is_test
-           AND EXISTS (SELECT FROM mailqueue.email_contents AS c WHERE c.id = h.content_id AND c.created_on = h.content_on)
+         WHERE h.id = ANY (p_ids) AND h.project_id = p_project AND h.status IN ('failed', 'expired', 'cancelled')
+           AND coalesce(mailqueue.mode(), h.is_test) = h.is_test
+           AND EXISTS (SELECT FROM mailqueue.email_contents AS c
+                        WHERE c.id = h.content_id AND c.created_on = h.content_on)
         RETURNING h.*
     ), addressed AS (
         UPDATE mailqueue.email_recipients AS r SET status = 'pending', reason = NULL, settled_at = NULL
           FROM gone AS g WHERE r.email_id = g.id AND r.status = g.status
     ), back AS (
-        INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, priority, max_attempts, created_at, unknowns, delivery, category,
-            expires_at, recipients, recipient_email, recipient_name, campaign_id, tags, custom_data, idempotency_key, content_id, content_on, last_error, is_test)
-        SELECT g.id, g.project_id, NULL, g.lane_id, g.priority, g.max_attempts, g.created_at, g.unknowns, g.delivery, g.category,
-               now() + interval '4 days', g.recipients, g.recipient_email, g.recipient_name, g.campaign_id, g.tags, g.custom_data,
-               g.idempotency_key, g.content_id, g.content_on, g.last_error, g.is_test
+        INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, priority, max_attempts, created_at,
+            unknowns, delivery, category, expires_at, recipients, recipient_email, recipient_name, campaign_id, tags,
+            custom_data, idempotency_key, content_id, content_on, last_error, is_test)
+        SELECT g.id, g.project_id, NULL, g.lane_id, g.priority, g.max_attempts, g.created_at, g.unknowns, g.delivery,
+               g.category, now() + interval '4 days', g.recipients, g.recipient_email, g.recipient_name, g.campaign_id,
+               g.tags, g.custom_data, g.idempotency_key, g.content_id, g.content_on, g.last_error, g.is_test
           FROM gone AS g RETURNING email_queue.id
     )
     SELECT array_agg(b.id) INTO v_ids FROM back AS b;
@@ -92,4 +104,6 @@ BEGIN
     END IF;
     RETURN QUERY SELECT r.id, 'requeued'::text FROM unnest(v_ids) AS r(id);
 END $$;
-COMMENT ON FUNCTION mailqueue.requeue_emails(uuid, uuid[]) IS 'Queue failed, expired or cancelled mail again, under the same id. Mail whose content is in the archive is left out.';
+COMMENT ON FUNCTION mailqueue.requeue_emails(uuid, uuid[]) IS
+    'Queue failed, expired or cancelled mail again, under the same id. Mail whose content is in the archive is left '
+    'out.';

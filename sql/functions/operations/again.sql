@@ -1,20 +1,24 @@
 -- Another lane for queued mail, and another journey for mail that was sent.
 
-CREATE OR REPLACE FUNCTION mailqueue.reprioritise_emails(p_project uuid, p_ids uuid[], p_priority smallint) RETURNS TABLE (id uuid, result text)
+CREATE OR REPLACE FUNCTION mailqueue.reprioritise_emails(p_project uuid, p_ids uuid[], p_priority smallint)
+RETURNS TABLE (id uuid, result text)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 #variable_conflict use_column
 BEGIN
     IF p_priority IS NULL OR p_priority NOT BETWEEN 0 AND 3 THEN
-        PERFORM mailqueue.refuse('priority', format('0 (critical), 1 (high), 2 (normal) or 3 (low), got %s', coalesce(p_priority::text, 'none')));
+        PERFORM mailqueue.refuse('priority',
+                                 format('0 (critical), 1 (high), 2 (normal) or 3 (low), got %s',
+                                        coalesce(p_priority::text, 'none')));
     END IF;
     RETURN QUERY
     WITH moved AS (
         UPDATE mailqueue.email_queue AS q SET priority = p_priority, lane_id = n.id
           FROM mailqueue.lanes AS l
          CROSS JOIN LATERAL (SELECT x.id FROM mailqueue.lanes AS x
-                              WHERE x.project_id = l.project_id AND x.priority = p_priority AND x.route IN (l.route, l.home_route)
+                              WHERE x.project_id = l.project_id AND x.priority = p_priority
+                                AND x.route IN (l.route, l.home_route)
                               ORDER BY x.route = l.route DESC LIMIT 1) AS n
          WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.priority <> p_priority AND l.id = q.lane_id
         RETURNING q.id, q.lane_id, q.run_at, q.status
@@ -26,10 +30,12 @@ BEGIN
     PERFORM mailqueue.ring();
 END $$;
 COMMENT ON FUNCTION mailqueue.reprioritise_emails(uuid, uuid[], smallint) IS
-    'Move unfinished mail to the lane of another priority, by the same route. Mail a worker has moves if it comes back.';
+    'Move unfinished mail to the lane of another priority, by the same route. Mail a worker has moves if it comes '
+    'back.';
 
 -- Its content is shared with the old mail, its recipients are asked anew whether they may be written to.
-CREATE OR REPLACE FUNCTION mailqueue.resend_emails(p_project uuid, p_ids uuid[], p_reason text DEFAULT NULL) RETURNS TABLE (id uuid, new_id uuid)
+CREATE OR REPLACE FUNCTION mailqueue.resend_emails(p_project uuid, p_ids uuid[], p_reason text DEFAULT NULL)
+RETURNS TABLE (id uuid, new_id uuid)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -41,11 +47,13 @@ BEGIN
     -- It must not leave for the archive meanwhile.
     PERFORM FROM mailqueue.email_contents AS c
       WHERE (c.id, c.created_on) IN (SELECT h.content_id, h.content_on FROM mailqueue.email_history AS h
-                                      WHERE h.id = ANY (p_ids) AND h.project_id = p_project) ORDER BY c.id FOR KEY SHARE;
+                                      WHERE h.id = ANY (p_ids) AND h.project_id = p_project) ORDER BY c.id
+       FOR KEY SHARE;
     SELECT array_agg(s.id), array_agg(mailqueue.uuidv7()) INTO v_old, v_new FROM (
         SELECT DISTINCT h.id FROM mailqueue.email_history AS h
          WHERE h.id = ANY (p_ids) AND h.project_id = p_project AND h.status = 'sent'
-           AND EXISTS (SELECT FROM mailqueue.email_contents AS c WHERE c.id = h.content_id AND c.created_on = h.content_on)
+           AND EXISTS (SELECT FROM mailqueue.email_contents AS c
+                        WHERE c.id = h.content_id AND c.created_on = h.content_on)
          ORDER BY h.id) AS s;
     IF v_old IS NULL THEN
         RETURN;
@@ -53,19 +61,26 @@ BEGIN
     INSERT INTO mailqueue.email_recipients (email_id, position, project_id, kind, address, name)
     SELECT p.new_id, r.position, r.project_id, r.kind, r.address, r.name
       FROM unnest(v_old, v_new) AS p(old_id, new_id) JOIN mailqueue.email_recipients AS r ON r.email_id = p.old_id;
-    INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, priority, max_attempts, created_at, delivery, category, expires_at,
-        recipients, recipient_email, recipient_name, campaign_id, tags, custom_data, content_id, content_on, is_test)
-    SELECT p.new_id, h.project_id, NULL, h.lane_id, h.priority, h.max_attempts, now(), h.delivery, h.category, now() + interval '4 days',
+    INSERT INTO mailqueue.email_queue (id, project_id, project, lane_id, priority, max_attempts, created_at, delivery,
+        category, expires_at, recipients, recipient_email, recipient_name, campaign_id, tags, custom_data, content_id,
+        content_on, is_test)
+    SELECT p.new_id, h.project_id, NULL, h.lane_id, h.priority, h.max_attempts, now(), h.delivery, h.category,
+           now() + interval '4 days',
            greatest(1, (SELECT count(*) FROM mailqueue.email_recipients AS r WHERE r.email_id = p.new_id)),
-           h.recipient_email, h.recipient_name, h.campaign_id, h.tags, h.custom_data, h.content_id, h.content_on, h.is_test
-      FROM unnest(v_old, v_new) AS p(old_id, new_id) JOIN mailqueue.email_history AS h ON h.id = p.old_id AND h.status = 'sent';
+           h.recipient_email, h.recipient_name, h.campaign_id, h.tags, h.custom_data, h.content_id, h.content_on,
+           h.is_test
+      FROM unnest(v_old, v_new) AS p(old_id, new_id)
+      JOIN mailqueue.email_history AS h ON h.id = p.old_id AND h.status = 'sent';
     PERFORM mailqueue.accept_rows(v_new);
     INSERT INTO mailqueue.email_events (project_id, email_id, type, detail, is_test)
-    SELECT p_project, p.new_id, 'queued', format('resent from %s%s', p.old_id, ': ' || p_reason), mailqueue.is_test_email(p.new_id) FROM unnest(v_old, v_new) AS p(old_id, new_id);
+    SELECT p_project, p.new_id, 'queued', format('resent from %s%s', p.old_id, ': ' || p_reason),
+           mailqueue.is_test_email(p.new_id)
+      FROM unnest(v_old, v_new) AS p(old_id, new_id);
     RETURN QUERY SELECT p.old_id, p.new_id FROM unnest(v_old, v_new) AS p(old_id, new_id);
 END $$;
 COMMENT ON FUNCTION mailqueue.resend_emails(uuid, uuid[], text) IS
-    'Queue sent mail once more, each as a new mail with the same content; gives old and new ids. Mail whose content is gone is left out.';
+    'Queue sent mail once more, each as a new mail with the same content; gives old and new ids. Mail whose content is '
+    'gone is left out.';
 
 CREATE OR REPLACE FUNCTION mailqueue.ring() RETURNS void
 LANGUAGE plpgsql

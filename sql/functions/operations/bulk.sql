@@ -1,7 +1,8 @@
 -- An operator's hand on all mail that matches a filter: in batches of their own transactions, one audit row in all.
 
 -- What each verb may be done to, and how the audit calls it. Finished: it looks in email_history.
-CREATE OR REPLACE FUNCTION mailqueue.operation_verb(p_verb text, OUT action text, OUT statuses text[], OUT is_finished boolean)
+CREATE OR REPLACE FUNCTION mailqueue.operation_verb(p_verb text, OUT action text, OUT statuses text[],
+    OUT is_finished boolean)
 LANGUAGE sql IMMUTABLE
 AS $$
     SELECT v.action, v.statuses, v.is_finished FROM (VALUES
@@ -17,7 +18,9 @@ $$;
 COMMENT ON FUNCTION mailqueue.operation_verb(text) IS 'What a verb of the operator''s hand is done to.';
 
 -- p_argument: {"reason": …} or {"priority": …}; p_by: the person, where the login does not say.
-CREATE OR REPLACE FUNCTION mailqueue.begin_operation(p_verb text, p_filter jsonb, p_argument jsonb, p_by text DEFAULT NULL) RETURNS bigint
+CREATE OR REPLACE FUNCTION mailqueue.begin_operation(p_verb text, p_filter jsonb, p_argument jsonb,
+    p_by text DEFAULT NULL)
+RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -27,22 +30,28 @@ DECLARE
 BEGIN
     PERFORM mailqueue.check_operation(p_verb, p_filter, p_argument, v_now);
     SELECT * INTO v FROM mailqueue.operation_verb(p_verb);
-    RETURN mailqueue.record_operation((mailqueue.read_filter(p_filter, v_now)).project_id, v.action, 'project ' || (p_filter ->> 'project'),
+    RETURN mailqueue.record_operation((mailqueue.read_filter(p_filter, v_now)).project_id, v.action,
+        'project ' || (p_filter ->> 'project'),
         jsonb_build_object('verb', p_verb, 'filter', p_filter, 'emails', 0) || coalesce(p_argument, '{}'), p_by);
 END $$;
 COMMENT ON FUNCTION mailqueue.begin_operation(text, jsonb, jsonb, text) IS
     'Write down that an operation on all matching mail begins; gives its number for continue_operation().';
 
-CREATE OR REPLACE FUNCTION mailqueue.record_operation(p_project uuid, p_action text, p_subject text, p_detail jsonb, p_by text DEFAULT NULL) RETURNS bigint
+CREATE OR REPLACE FUNCTION mailqueue.record_operation(p_project uuid, p_action text, p_subject text, p_detail jsonb,
+    p_by text DEFAULT NULL)
+RETURNS bigint
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
-    VALUES (p_project, session_user || coalesce(' (' || left(p_by, 200) || ')', ''), p_action, p_subject, p_detail) RETURNING id
+    VALUES (p_project, session_user || coalesce(' (' || left(p_by, 200) || ')', ''), p_action, p_subject, p_detail)
+    RETURNING id
 $$;
-COMMENT ON FUNCTION mailqueue.record_operation(uuid, text, text, jsonb, text) IS 'Write one row of the audit; gives its number.';
+COMMENT ON FUNCTION mailqueue.record_operation(uuid, text, text, jsonb, text) IS
+    'Write one row of the audit; gives its number.';
 
-CREATE OR REPLACE FUNCTION mailqueue.check_operation(p_verb text, p_filter jsonb, p_argument jsonb, p_now timestamptz) RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.check_operation(p_verb text, p_filter jsonb, p_argument jsonb, p_now timestamptz)
+RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -55,15 +64,21 @@ BEGIN
     IF v.action IS NULL THEN
         PERFORM mailqueue.refuse('verb', format('there is no operation %s', to_json(left(p_verb, 100))));
     ELSIF f.status <> ALL (v.statuses) THEN
-        PERFORM mailqueue.refuse('status', format('%s takes mail that is %s, got %s', p_verb, array_to_string(v.statuses, ', '), to_json(left(f.status, 100))));
+        PERFORM mailqueue.refuse('status',
+                                 format('%s takes mail that is %s, got %s', p_verb, array_to_string(v.statuses, ', '),
+                                        to_json(left(f.status, 100))));
     ELSIF p_verb = 'reprioritise' AND mailqueue.priority_named(p_argument ->> 'priority') IS NULL THEN
-        PERFORM mailqueue.refuse('priority', format('critical, high, normal or low, got %s', coalesce(to_json(left(p_argument ->> 'priority', 100))::text, 'none')));
+        PERFORM mailqueue.refuse('priority',
+                                 format('critical, high, normal or low, got %s',
+                                        coalesce(to_json(left(p_argument ->> 'priority', 100))::text, 'none')));
     END IF;
     PERFORM mailqueue.check_text('reason', p_argument ->> 'reason', 500);
 END $$;
-COMMENT ON FUNCTION mailqueue.check_operation(text, jsonb, jsonb, timestamptz) IS 'Refuse an operation that cannot be meant, naming the field.';
+COMMENT ON FUNCTION mailqueue.check_operation(text, jsonb, jsonb, timestamptz) IS
+    'Refuse an operation that cannot be meant, naming the field.';
 
-CREATE OR REPLACE FUNCTION mailqueue.pick_for_operation(p_verb text, p_filter jsonb, p_argument jsonb, p_now timestamptz, p_after uuid, p_most integer)
+CREATE OR REPLACE FUNCTION mailqueue.pick_for_operation(p_verb text, p_filter jsonb, p_argument jsonb,
+    p_now timestamptz, p_after uuid, p_most integer)
 RETURNS uuid[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -75,11 +90,14 @@ BEGIN
     IF v.is_finished THEN
         RETURN mailqueue.pick_finished(p_filter, p_now, v.statuses, p_after, p_most);
     END IF;
-    RETURN mailqueue.pick_queued(p_filter, p_now, v.statuses, p_after, p_most, mailqueue.priority_named(p_argument ->> 'priority'));
+    RETURN mailqueue.pick_queued(p_filter, p_now, v.statuses, p_after, p_most,
+                                 mailqueue.priority_named(p_argument ->> 'priority'));
 END $$;
-COMMENT ON FUNCTION mailqueue.pick_for_operation(text, jsonb, jsonb, timestamptz, uuid, integer) IS 'Ids of the mails an operation would be done to, so many after an id.';
+COMMENT ON FUNCTION mailqueue.pick_for_operation(text, jsonb, jsonb, timestamptz, uuid, integer) IS
+    'Ids of the mails an operation would be done to, so many after an id.';
 
-CREATE OR REPLACE FUNCTION mailqueue.count_matching(p_verb text, p_filter jsonb, p_argument jsonb DEFAULT '{}') RETURNS integer
+CREATE OR REPLACE FUNCTION mailqueue.count_matching(p_verb text, p_filter jsonb, p_argument jsonb DEFAULT '{}')
+RETURNS integer
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -98,9 +116,11 @@ BEGIN
     END LOOP;
     RETURN v_count;
 END $$;
-COMMENT ON FUNCTION mailqueue.count_matching(text, jsonb, jsonb) IS 'How many mails an operation would be done to. Changes nothing.';
+COMMENT ON FUNCTION mailqueue.count_matching(text, jsonb, jsonb) IS
+    'How many mails an operation would be done to. Changes nothing.';
 
--- Of these, the ones still so, locked; a row that a worker is changing at this moment is left to the next pass, not waited for.
+-- Of these, the ones still so, locked; a row that a worker is changing at this moment is left to the next pass, not
+-- waited for.
 CREATE OR REPLACE FUNCTION mailqueue.lock_queued(p_ids uuid[], p_statuses text[]) RETURNS uuid[]
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -109,11 +129,13 @@ AS $$
         SELECT q.id FROM mailqueue.email_queue AS q
          WHERE q.id = ANY (p_ids) AND q.status = ANY (p_statuses) ORDER BY q.id FOR NO KEY UPDATE SKIP LOCKED) AS k
 $$;
-COMMENT ON FUNCTION mailqueue.lock_queued(uuid[], text[]) IS 'Lock queued mails in id order; gives those that could be had.';
+COMMENT ON FUNCTION mailqueue.lock_queued(uuid[], text[]) IS
+    'Lock queued mails in id order; gives those that could be had.';
 
 -- One batch of an operation. next_after NULL: the walk has reached its end; walk again until nothing is done.
 -- The settings hold for all it calls: a thousand ids are looked up, whatever the planner thinks of the table.
-CREATE OR REPLACE FUNCTION mailqueue.continue_operation(p_operation bigint, p_after uuid, p_most integer, OUT done integer, OUT next_after uuid)
+CREATE OR REPLACE FUNCTION mailqueue.continue_operation(p_operation bigint, p_after uuid, p_most integer,
+    OUT done integer, OUT next_after uuid)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
@@ -129,7 +151,8 @@ BEGIN
     IF v.action IS NULL THEN
         PERFORM mailqueue.refuse('operation', format('%s is no operation that goes on', p_operation));
     ELSIF p_most IS NULL OR p_most NOT BETWEEN 1 AND 10000 THEN
-        PERFORM mailqueue.refuse('most', format('1 to 10000 in one transaction, got %s', coalesce(p_most::text, 'null')));
+        PERFORM mailqueue.refuse('most',
+                                 format('1 to 10000 in one transaction, got %s', coalesce(p_most::text, 'null')));
     END IF;
     v_ids := mailqueue.pick_for_operation(o.verb, o.detail -> 'filter', o.detail, o.occurred_at, p_after, p_most);
     next_after := CASE WHEN cardinality(v_ids) = p_most THEN v_ids[p_most] END;
@@ -142,15 +165,24 @@ BEGIN
         UNION ALL SELECT 1 FROM mailqueue.cancel_emails(o.project_id, v_ids, o.reason) WHERE o.verb = 'cancel'
         UNION ALL SELECT 1 FROM mailqueue.requeue_emails(o.project_id, v_ids) WHERE o.verb = 'requeue'
         UNION ALL SELECT 1 FROM mailqueue.resend_emails(o.project_id, v_ids, o.reason) WHERE o.verb = 'resend'
-        UNION ALL SELECT 1 FROM mailqueue.reprioritise_emails(o.project_id, v_ids, mailqueue.priority_named(o.detail ->> 'priority')) WHERE o.verb = 'reprioritise'
-        UNION ALL SELECT 1 FROM mailqueue.set_aside_emails(o.project_id, v_ids, o.detail ->> 'kind', o.detail ->> 'value') WHERE o.verb = 'set_aside') AS handled;
-    UPDATE mailqueue.audit_events AS a SET detail = a.detail || jsonb_build_object('emails', (a.detail ->> 'emails')::integer + done)
+        UNION ALL SELECT 1
+                    FROM mailqueue.reprioritise_emails(o.project_id, v_ids,
+                                                       mailqueue.priority_named(o.detail ->> 'priority'))
+                   WHERE o.verb = 'reprioritise'
+        UNION ALL SELECT 1
+                    FROM mailqueue.set_aside_emails(o.project_id, v_ids, o.detail ->> 'kind', o.detail ->> 'value')
+                   WHERE o.verb = 'set_aside') AS handled;
+    UPDATE mailqueue.audit_events AS a
+       SET detail = a.detail || jsonb_build_object('emails', (a.detail ->> 'emails')::integer + done)
      WHERE a.id = p_operation AND done > 0;
 END $$;
 COMMENT ON FUNCTION mailqueue.continue_operation(bigint, uuid, integer) IS
-    'Do an operation to its next batch of mails; gives how many and the id to go on after, NULL at the end of the walk.';
+    'Do an operation to its next batch of mails; gives how many and the id to go on after, NULL at the end of the '
+    'walk.';
 
-CREATE OR REPLACE FUNCTION mailqueue.operate_matching(p_verb text, p_filter jsonb, p_argument jsonb, p_dry_run boolean, p_most integer) RETURNS integer
+CREATE OR REPLACE FUNCTION mailqueue.operate_matching(p_verb text, p_filter jsonb, p_argument jsonb, p_dry_run boolean,
+    p_most integer)
+RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -160,52 +192,60 @@ BEGIN
     END IF;
     RETURN (mailqueue.continue_operation(mailqueue.begin_operation(p_verb, p_filter, p_argument), NULL, p_most)).done;
 END $$;
-COMMENT ON FUNCTION mailqueue.operate_matching(text, jsonb, jsonb, boolean, integer) IS 'One batch of an operation, or with p_dry_run how many mails it is about.';
+COMMENT ON FUNCTION mailqueue.operate_matching(text, jsonb, jsonb, boolean, integer) IS
+    'One batch of an operation, or with p_dry_run how many mails it is about.';
 
-CREATE OR REPLACE FUNCTION mailqueue.hold_matching(filter jsonb, reason text DEFAULT 'held by an operator', dry_run boolean DEFAULT false,
-    most integer DEFAULT 1000) RETURNS integer
+CREATE OR REPLACE FUNCTION mailqueue.hold_matching(filter jsonb, reason text DEFAULT 'held by an operator',
+    dry_run boolean DEFAULT false, most integer DEFAULT 1000) RETURNS integer
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT mailqueue.operate_matching('hold', $1, jsonb_build_object('reason', $2), $3, $4) $$;
 COMMENT ON FUNCTION mailqueue.hold_matching(jsonb, text, boolean, integer) IS
-    'Keep pending mail that matches until it is released; gives how many, at most so many a call. Call it again until it gives 0.';
+    'Keep pending mail that matches until it is released; gives how many, at most so many a call. Call it again until '
+    'it gives 0.';
 
-CREATE OR REPLACE FUNCTION mailqueue.release_matching(filter jsonb, reason text DEFAULT 'released by an operator', dry_run boolean DEFAULT false,
-    most integer DEFAULT 1000) RETURNS integer
+CREATE OR REPLACE FUNCTION mailqueue.release_matching(filter jsonb, reason text DEFAULT 'released by an operator',
+    dry_run boolean DEFAULT false, most integer DEFAULT 1000) RETURNS integer
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT mailqueue.operate_matching('release', $1, jsonb_build_object('reason', $2), $3, $4) $$;
 COMMENT ON FUNCTION mailqueue.release_matching(jsonb, text, boolean, integer) IS
     'Put held mail that matches back into its lanes; gives how many, at most so many a call.';
 
-CREATE OR REPLACE FUNCTION mailqueue.cancel_matching(filter jsonb, reason text DEFAULT 'cancelled by an operator', dry_run boolean DEFAULT false,
-    most integer DEFAULT 1000) RETURNS integer
+CREATE OR REPLACE FUNCTION mailqueue.cancel_matching(filter jsonb, reason text DEFAULT 'cancelled by an operator',
+    dry_run boolean DEFAULT false, most integer DEFAULT 1000) RETURNS integer
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT mailqueue.operate_matching('cancel', $1, jsonb_build_object('reason', $2), $3, $4) $$;
 COMMENT ON FUNCTION mailqueue.cancel_matching(jsonb, text, boolean, integer) IS
-    'Cancel unfinished mail that matches; gives how many, at most so many a call. Mail a worker has is stopped if not handed over yet.';
+    'Cancel unfinished mail that matches; gives how many, at most so many a call. Mail a worker has is stopped if not '
+    'handed over yet.';
 
-CREATE OR REPLACE FUNCTION mailqueue.requeue_matching(filter jsonb, reason text DEFAULT 'requeued by an operator', dry_run boolean DEFAULT false,
-    most integer DEFAULT 1000) RETURNS integer
+CREATE OR REPLACE FUNCTION mailqueue.requeue_matching(filter jsonb, reason text DEFAULT 'requeued by an operator',
+    dry_run boolean DEFAULT false, most integer DEFAULT 1000) RETURNS integer
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT mailqueue.operate_matching('requeue', $1, jsonb_build_object('reason', $2), $3, $4) $$;
 COMMENT ON FUNCTION mailqueue.requeue_matching(jsonb, text, boolean, integer) IS
-    'Queue failed, expired or cancelled mail that matches again, under the same ids; gives how many, at most so many a call.';
+    'Queue failed, expired or cancelled mail that matches again, under the same ids; gives how many, at most so many a '
+    'call.';
 
-CREATE OR REPLACE FUNCTION mailqueue.resend_matching(filter jsonb, reason text DEFAULT 'resent by an operator', dry_run boolean DEFAULT false,
-    most integer DEFAULT 1000) RETURNS integer
+CREATE OR REPLACE FUNCTION mailqueue.resend_matching(filter jsonb, reason text DEFAULT 'resent by an operator',
+    dry_run boolean DEFAULT false, most integer DEFAULT 1000) RETURNS integer
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT mailqueue.operate_matching('resend', $1, jsonb_build_object('reason', $2), $3, $4) $$;
 COMMENT ON FUNCTION mailqueue.resend_matching(jsonb, text, boolean, integer) IS
-    'Send mail that was sent once more, each as a new mail; gives how many. Unlike the others a second call does the same mails again.';
+    'Send mail that was sent once more, each as a new mail; gives how many. Unlike the others a second call does the '
+    'same mails again.';
 
-CREATE OR REPLACE FUNCTION mailqueue.reprioritise_matching(filter jsonb, priority text, reason text DEFAULT 'moved by an operator',
-    dry_run boolean DEFAULT false, most integer DEFAULT 1000) RETURNS integer
+CREATE OR REPLACE FUNCTION mailqueue.reprioritise_matching(filter jsonb, priority text,
+    reason text DEFAULT 'moved by an operator', dry_run boolean DEFAULT false, most integer DEFAULT 1000)
+RETURNS integer
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-AS $$ SELECT mailqueue.operate_matching('reprioritise', $1, jsonb_build_object('priority', $2, 'reason', $3), $4, $5) $$;
+AS $$
+    SELECT mailqueue.operate_matching('reprioritise', $1, jsonb_build_object('priority', $2, 'reason', $3), $4, $5)
+$$;
 COMMENT ON FUNCTION mailqueue.reprioritise_matching(jsonb, text, text, boolean, integer) IS
     'Move unfinished mail that matches to the lanes of another priority; gives how many, at most so many a call.';

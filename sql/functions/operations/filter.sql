@@ -1,10 +1,11 @@
 -- Which mails an operator means: a filter as JSON, read strictly, and the ids it finds, page by page.
 
 -- Keys: project (needed), campaign_id, lane ("high" or "high/relay"), sender, domain, status, category, older_than,
--- newer_than. NULL in an OUT column: no such condition. p_now: ages are counted back from it, and younger mail is not meant.
+-- newer_than. NULL in an OUT column: no such condition. p_now: ages are counted back from it, and younger mail is not
+-- meant.
 CREATE OR REPLACE FUNCTION mailqueue.read_filter(p_filter jsonb, p_now timestamptz,
-    OUT project_id uuid, OUT campaign_id text, OUT lanes integer[], OUT sender_id integer, OUT sender_lanes integer[], OUT domain text,
-    OUT status text, OUT category text, OUT created_before timestamptz, OUT created_after timestamptz)
+    OUT project_id uuid, OUT campaign_id text, OUT lanes integer[], OUT sender_id integer, OUT sender_lanes integer[],
+    OUT domain text, OUT status text, OUT category text, OUT created_before timestamptz, OUT created_after timestamptz)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -16,12 +17,15 @@ DECLARE
     v_project uuid;
 BEGIN
     IF p_filter IS NULL OR jsonb_typeof(p_filter) <> 'object' THEN
-        PERFORM mailqueue.refuse('filter', format('an object is needed, got %s', coalesce(jsonb_typeof(p_filter), 'null')));
+        PERFORM mailqueue.refuse('filter',
+                                 format('an object is needed, got %s', coalesce(jsonb_typeof(p_filter), 'null')));
     ELSIF p_filter -> 'project' IS NULL THEN
         PERFORM mailqueue.refuse('project', 'a filter needs the name of a project');
     END IF;
-    FOR f IN SELECT e.key, e.value #>> '{}' AS text, jsonb_typeof(e.value) AS type FROM jsonb_each(p_filter) AS e ORDER BY e.key = 'project' DESC LOOP
-        IF f.key NOT IN ('project', 'campaign_id', 'lane', 'sender', 'domain', 'status', 'category', 'older_than', 'newer_than') THEN
+    FOR f IN SELECT e.key, e.value #>> '{}' AS text, jsonb_typeof(e.value) AS type FROM jsonb_each(p_filter) AS e
+              ORDER BY e.key = 'project' DESC LOOP
+        IF f.key NOT IN ('project', 'campaign_id', 'lane', 'sender', 'domain', 'status', 'category', 'older_than',
+                         'newer_than') THEN
             PERFORM mailqueue.refuse(left(f.key, 100), 'there is no such filter');
         ELSIF f.type <> 'string' THEN
             PERFORM mailqueue.refuse(f.key, format('a string is needed, got %s', f.type));
@@ -36,20 +40,28 @@ BEGIN
             v_lane := regexp_match(f.text, '^([a-z0-3]+)(?:/(.+))?$');
             v_priority := mailqueue.priority_named(v_lane[1]);
             IF v_priority IS NULL THEN
-                PERFORM mailqueue.refuse('lane', format('critical, high, normal or low, and a route if wanted (high/relay), got %s', to_json(left(f.text, 200))));
+                PERFORM mailqueue.refuse('lane',
+                                         format('critical, high, normal or low, and a route if wanted (high/relay), '
+                                                'got %s',
+                                                to_json(left(f.text, 200))));
             END IF;
             lanes := ARRAY(SELECT l.id FROM mailqueue.lanes AS l
                             WHERE l.project_id = v_project AND l.priority = v_priority
-                              AND (v_lane[2] IS NULL OR coalesce(l.home_route, l.route) = CASE v_lane[2] WHEN 'default' THEN '' ELSE v_lane[2] END));
+                              AND (v_lane[2] IS NULL
+                                   OR coalesce(l.home_route, l.route) = CASE v_lane[2] WHEN 'default' THEN ''
+                                                                                       ELSE v_lane[2] END));
             IF lanes = '{}' THEN
                 PERFORM mailqueue.refuse('lane', format('this project has no route %s', to_json(left(v_lane[2], 100))));
             END IF;
         WHEN 'sender' THEN
-            SELECT a.id INTO sender_id FROM mailqueue.sender_accounts AS a WHERE a.project_id = v_project AND a.name = f.text;
+            SELECT a.id INTO sender_id FROM mailqueue.sender_accounts AS a
+             WHERE a.project_id = v_project AND a.name = f.text;
             IF sender_id IS NULL THEN
-                PERFORM mailqueue.refuse('sender', format('this project has no sender account %s', to_json(left(f.text, 100))));
+                PERFORM mailqueue.refuse('sender',
+                                         format('this project has no sender account %s', to_json(left(f.text, 100))));
             END IF;
-            sender_lanes := ARRAY(SELECT l.id FROM mailqueue.lanes AS l JOIN mailqueue.limits AS m ON l.account_limits = ARRAY[m.id]
+            sender_lanes := ARRAY(SELECT l.id FROM mailqueue.lanes AS l
+                                    JOIN mailqueue.limits AS m ON l.account_limits = ARRAY[m.id]
                                    WHERE l.project_id = v_project AND m.sender_account_id = sender_id);
         WHEN 'older_than' THEN created_before := p_now - mailqueue.read_age('older_than', f.text);
         WHEN 'newer_than' THEN created_after := p_now - mailqueue.read_age('newer_than', f.text);
@@ -67,7 +79,8 @@ AS $$
     SELECT (CASE p_word WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'normal' THEN 2 WHEN 'low' THEN 3
                         WHEN '0' THEN 0 WHEN '1' THEN 1 WHEN '2' THEN 2 WHEN '3' THEN 3 END)::smallint
 $$;
-COMMENT ON FUNCTION mailqueue.priority_named(text) IS 'critical, high, normal or low as a number; NULL for another word.';
+COMMENT ON FUNCTION mailqueue.priority_named(text) IS
+    'critical, high, normal or low as a number; NULL for another word.';
 
 CREATE OR REPLACE FUNCTION mailqueue.read_age(p_field text, p_text text) RETURNS interval
 LANGUAGE plpgsql IMMUTABLE
@@ -79,24 +92,27 @@ BEGIN
     END IF;
     RETURN p_text::interval;
 EXCEPTION WHEN invalid_datetime_format OR datetime_field_overflow OR interval_field_overflow THEN
-    PERFORM mailqueue.refuse(p_field, format('an age such as 30min, 4h or 2d is needed, got %s', to_json(left(p_text, 100))));
+    PERFORM mailqueue.refuse(p_field,
+                             format('an age such as 30min, 4h or 2d is needed, got %s', to_json(left(p_text, 100))));
 END $$;
 COMMENT ON FUNCTION mailqueue.read_age(text, text) IS 'An age as an interval, refused in words.';
 
 CREATE OR REPLACE FUNCTION mailqueue.domain_of(p_address text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
-    SELECT CASE WHEN octet_length(p_address) = length(p_address) THEN lower(substring(p_address FROM '@([^@]*)$') COLLATE "C") COLLATE "default"
+    SELECT CASE WHEN octet_length(p_address) = length(p_address)
+                     THEN lower(substring(p_address FROM '@([^@]*)$') COLLATE "C") COLLATE "default"
                 ELSE mailqueue.domain_key(substring(p_address FROM '@([^@]*)$')) END
 $$;
 COMMENT ON FUNCTION mailqueue.domain_of(text) IS 'The domain of an address, in the form in which domains are compared.';
 
 -- In id order, after p_after: a page costs what it walks over, and all pages together one walk.
-CREATE OR REPLACE FUNCTION mailqueue.pick_queued(p_filter jsonb, p_now timestamptz, p_statuses text[], p_after uuid, p_most integer,
-    p_other_than smallint DEFAULT NULL) RETURNS uuid[]
+CREATE OR REPLACE FUNCTION mailqueue.pick_queued(p_filter jsonb, p_now timestamptz, p_statuses text[], p_after uuid,
+    p_most integer, p_other_than smallint DEFAULT NULL) RETURNS uuid[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET plan_cache_mode = force_generic_plan
+SET jit = off
 AS $$
 DECLARE
     f record;
@@ -113,13 +129,17 @@ BEGIN
            AND (f.lanes IS NULL OR q.lane_id = ANY (f.lanes))
            AND (f.sender_id IS NULL OR coalesce(q.assigned_to = f.sender_id, q.lane_id = ANY (f.sender_lanes)))
            AND (f.domain IS NULL OR mailqueue.domain_of(q.recipient_email) = f.domain
-                OR EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = q.id AND mailqueue.domain_of(r.address) = f.domain))
+                OR EXISTS (SELECT FROM mailqueue.email_recipients AS r
+                            WHERE r.email_id = q.id AND mailqueue.domain_of(r.address) = f.domain))
          ORDER BY q.id LIMIT p_most);
 END $$;
 COMMENT ON FUNCTION mailqueue.pick_queued(jsonb, timestamptz, text[], uuid, integer, smallint) IS
-    'Ids of unfinished mails that match a filter, so many after an id; those about to be cancelled are finished in all but name.';
+    'Ids of unfinished mails that match a filter, so many after an id; those about to be cancelled are finished in all '
+    'but name.';
 
-CREATE OR REPLACE FUNCTION mailqueue.pick_finished(p_filter jsonb, p_now timestamptz, p_statuses text[], p_after uuid, p_most integer) RETURNS uuid[]
+CREATE OR REPLACE FUNCTION mailqueue.pick_finished(p_filter jsonb, p_now timestamptz, p_statuses text[], p_after uuid,
+    p_most integer)
+RETURNS uuid[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
@@ -138,7 +158,8 @@ BEGIN
            AND (f.lanes IS NULL OR h.lane_id = ANY (f.lanes))
            AND (f.sender_id IS NULL OR coalesce(h.assigned_to = f.sender_id, h.lane_id = ANY (f.sender_lanes)))
            AND (f.domain IS NULL OR mailqueue.domain_of(h.recipient_email) = f.domain
-                OR EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = h.id AND mailqueue.domain_of(r.address) = f.domain))
+                OR EXISTS (SELECT FROM mailqueue.email_recipients AS r
+                            WHERE r.email_id = h.id AND mailqueue.domain_of(r.address) = f.domain))
          ORDER BY h.id LIMIT p_most);
 END $$;
 COMMENT ON FUNCTION mailqueue.pick_finished(jsonb, timestamptz, text[], uuid, integer) IS

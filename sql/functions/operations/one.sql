@@ -13,7 +13,8 @@ BEGIN
         SELECT q.status, 0 AS place, NULL::timestamptz AS at FROM mailqueue.email_queue AS q
          WHERE q.id = p_id AND q.project_id = p_project AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
         UNION ALL SELECT h.status, 1, h.finished_at FROM mailqueue.email_history AS h
-                   WHERE h.id = p_id AND h.project_id = p_project AND coalesce(mailqueue.mode(), h.is_test) = h.is_test) AS e
+                   WHERE h.id = p_id AND h.project_id = p_project
+                     AND coalesce(mailqueue.mode(), h.is_test) = h.is_test) AS e
      ORDER BY e.place, e.at DESC LIMIT 1;
     IF NOT FOUND THEN
         RETURN;
@@ -23,7 +24,8 @@ BEGIN
     ELSIF p_action = 'release' THEN
         SELECT r.result INTO outcome FROM mailqueue.release_emails(p_project, ARRAY[p_id]) AS r;
     ELSIF p_action = 'resend' AND state = 'sent' THEN
-        SELECT 'resent', r.new_id INTO outcome, email_id FROM mailqueue.resend_emails(p_project, ARRAY[p_id], p_reason) AS r;
+        SELECT 'resent', r.new_id INTO outcome, email_id
+          FROM mailqueue.resend_emails(p_project, ARRAY[p_id], p_reason) AS r;
     ELSIF p_action = 'resend' THEN
         SELECT r.result INTO outcome FROM mailqueue.requeue_emails(p_project, ARRAY[p_id]) AS r;
     END IF;

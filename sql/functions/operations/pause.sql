@@ -5,8 +5,8 @@
 
 -- Gives the number of the operation; for campaigns and domains continue_operation() moves what is queued already.
 -- What nobody moved, and what comes later, moves when it is about to be sent: see mark_emails().
-CREATE OR REPLACE FUNCTION mailqueue.pause_sending(p_kind text, p_project text, p_name text, p_until timestamptz DEFAULT NULL, p_reason text DEFAULT NULL,
-    p_by text DEFAULT NULL) RETURNS bigint
+CREATE OR REPLACE FUNCTION mailqueue.pause_sending(p_kind text, p_project text, p_name text,
+    p_until timestamptz DEFAULT NULL, p_reason text DEFAULT NULL, p_by text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -19,7 +19,8 @@ BEGIN
     PERFORM mailqueue.check_instant('until', p_until);
     CASE p_kind
     WHEN 'project' THEN
-        UPDATE mailqueue.projects AS p SET status = 'paused', status_reason = p_reason, status_until = p_until, updated_at = now()
+        UPDATE mailqueue.projects AS p
+           SET status = 'paused', status_reason = p_reason, status_until = p_until, updated_at = now()
          WHERE p.id = v_project AND p.status <> 'suspended';
         IF NOT FOUND THEN
             PERFORM mailqueue.refuse('name', 'the project is suspended');
@@ -28,7 +29,8 @@ BEGIN
         UPDATE mailqueue.sender_accounts AS a SET status = 'paused', status_reason = p_reason, status_until = p_until
          WHERE a.project_id = v_project AND a.name = v_name;
         IF NOT FOUND THEN
-            PERFORM mailqueue.refuse('name', format('this project has no sender account %s', to_json(left(v_name, 100))));
+            PERFORM mailqueue.refuse('name',
+                                     format('this project has no sender account %s', to_json(left(v_name, 100))));
         END IF;
     WHEN 'campaign', 'domain' THEN
         IF coalesce(v_name, '') = '' THEN
@@ -36,25 +38,33 @@ BEGIN
         END IF;
         DELETE FROM mailqueue.pauses AS p WHERE p.until <= clock_timestamp();
         INSERT INTO mailqueue.pauses AS p (project_id, kind, value, reason, until, actor)
-        VALUES (v_project, p_kind, v_name, p_reason, coalesce(p_until, 'infinity'), session_user || coalesce(' (' || left(p_by, 200) || ')', ''))
+        VALUES (v_project, p_kind, v_name, p_reason, coalesce(p_until, 'infinity'),
+                session_user || coalesce(' (' || left(p_by, 200) || ')', ''))
         ON CONFLICT ON CONSTRAINT pauses_pkey DO UPDATE
-           SET reason = excluded.reason, until = excluded.until, actor = excluded.actor, created_at = excluded.created_at;
+           SET reason = excluded.reason, until = excluded.until, actor = excluded.actor,
+               created_at = excluded.created_at;
         PERFORM mailqueue.lock_lanes(v_project);
         PERFORM mailqueue.make_aside_lanes(v_project);
         UPDATE mailqueue.lanes AS l SET blocked_until = coalesce(p_until, 'infinity'), blocked_reason = 'set_aside'
          WHERE l.project_id = v_project AND l.pause_kind = p_kind AND l.pause_value = v_name;
     ELSE
-        PERFORM mailqueue.refuse('kind', format('project, sender, campaign or domain, got %s', to_json(left(p_kind, 100))));
+        PERFORM mailqueue.refuse('kind',
+                                 format('project, sender, campaign or domain, got %s', to_json(left(p_kind, 100))));
     END CASE;
-    RETURN mailqueue.record_operation(v_project, p_kind || '.paused', p_kind || ' ' || v_name, jsonb_strip_nulls(jsonb_build_object(
-        'reason', p_reason, 'until', p_until, 'emails', 0, 'kind', p_kind, 'value', v_name,
-        'verb', CASE WHEN p_kind IN ('campaign', 'domain') THEN 'set_aside' END,
-        'filter', jsonb_build_object('project', p_project, CASE p_kind WHEN 'campaign' THEN 'campaign_id' ELSE p_kind END, v_name))), p_by);
+    RETURN mailqueue.record_operation(v_project, p_kind || '.paused', p_kind || ' ' || v_name,
+        jsonb_strip_nulls(jsonb_build_object(
+            'reason', p_reason, 'until', p_until, 'emails', 0, 'kind', p_kind, 'value', v_name,
+            'verb', CASE WHEN p_kind IN ('campaign', 'domain') THEN 'set_aside' END,
+            'filter', jsonb_build_object('project', p_project,
+                                         CASE p_kind WHEN 'campaign' THEN 'campaign_id' ELSE p_kind END, v_name))),
+        p_by);
 END $$;
 COMMENT ON FUNCTION mailqueue.pause_sending(text, text, text, timestamptz, text, text) IS
-    'Let the mail of a project, sender account, campaign or recipient domain wait, until a moment or until resume_sending().';
+    'Let the mail of a project, sender account, campaign or recipient domain wait, until a moment or until '
+    'resume_sending().';
 
-CREATE OR REPLACE FUNCTION mailqueue.resume_sending(p_kind text, p_project text, p_name text, p_by text DEFAULT NULL) RETURNS boolean
+CREATE OR REPLACE FUNCTION mailqueue.resume_sending(p_kind text, p_project text, p_name text, p_by text DEFAULT NULL)
+RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -64,7 +74,8 @@ DECLARE
 BEGIN
     CASE p_kind
     WHEN 'project' THEN
-        UPDATE mailqueue.projects AS p SET status = 'active', status_reason = NULL, status_until = NULL, updated_at = now()
+        UPDATE mailqueue.projects AS p
+           SET status = 'active', status_reason = NULL, status_until = NULL, updated_at = now()
          WHERE p.id = v_project AND p.status = 'paused';
     WHEN 'sender' THEN
         UPDATE mailqueue.sender_accounts AS a SET status = 'active', status_reason = NULL, status_until = NULL
@@ -72,7 +83,8 @@ BEGIN
     WHEN 'campaign', 'domain' THEN
         DELETE FROM mailqueue.pauses AS p WHERE p.project_id = v_project AND p.kind = p_kind AND p.value = v_name;
     ELSE
-        PERFORM mailqueue.refuse('kind', format('project, sender, campaign or domain, got %s', to_json(left(p_kind, 100))));
+        PERFORM mailqueue.refuse('kind',
+                                 format('project, sender, campaign or domain, got %s', to_json(left(p_kind, 100))));
     END CASE;
     IF NOT FOUND THEN
         RETURN false;
@@ -80,7 +92,8 @@ BEGIN
     IF p_kind IN ('campaign', 'domain') THEN
         PERFORM mailqueue.lock_lanes(v_project);
         UPDATE mailqueue.lanes AS l SET blocked_until = clock_timestamp(), blocked_reason = 'recheck'
-         WHERE l.project_id = v_project AND l.pause_kind = p_kind AND l.pause_value = v_name AND l.blocked_reason = 'set_aside';
+         WHERE l.project_id = v_project AND l.pause_kind = p_kind AND l.pause_value = v_name
+           AND l.blocked_reason = 'set_aside';
         PERFORM mailqueue.ring();
     END IF;
     PERFORM mailqueue.record_operation(v_project, p_kind || '.resumed', p_kind || ' ' || v_name, '{}', p_by);
@@ -93,43 +106,52 @@ CREATE OR REPLACE FUNCTION mailqueue.make_aside_lanes(p_project uuid) RETURNS vo
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    INSERT INTO mailqueue.lanes AS l (project_id, priority, route, weight, project_limit, account_limits, home_route, pause_kind, pause_value,
-                                      blocked_until, blocked_reason)
-    SELECT h.project_id, h.priority, h.route || '|' || p.kind || ':' || p.value, h.weight, h.project_limit, h.account_limits, h.route, p.kind, p.value,
-           p.until, 'set_aside'
+    INSERT INTO mailqueue.lanes AS l (project_id, priority, route, weight, project_limit, account_limits, home_route,
+                                      pause_kind, pause_value, blocked_until, blocked_reason)
+    SELECT h.project_id, h.priority, h.route || '|' || p.kind || ':' || p.value, h.weight, h.project_limit,
+           h.account_limits, h.route, p.kind, p.value, p.until, 'set_aside'
       FROM mailqueue.pauses AS p JOIN mailqueue.lanes AS h ON h.project_id = p.project_id AND h.home_route IS NULL
      WHERE p.project_id = p_project AND p.until > clock_timestamp()
     ON CONFLICT (project_id, priority, route) DO NOTHING;
     UPDATE mailqueue.lanes AS l SET account_limits = h.account_limits
       FROM mailqueue.lanes AS h
-     WHERE l.project_id = p_project AND l.home_route IS NOT NULL AND l.pause_kind <> 'next' AND h.project_id = p_project AND h.priority = l.priority AND h.route = l.home_route
+     WHERE l.project_id = p_project AND l.home_route IS NOT NULL AND l.pause_kind <> 'next' AND h.project_id = p_project
+       AND h.priority = l.priority AND h.route = l.home_route
        AND l.account_limits IS DISTINCT FROM h.account_limits;
 $$;
-COMMENT ON FUNCTION mailqueue.make_aside_lanes(uuid) IS 'Make or renew the lanes that keep the mail of a project''s paused campaigns and domains.';
+COMMENT ON FUNCTION mailqueue.make_aside_lanes(uuid) IS
+    'Make or renew the lanes that keep the mail of a project''s paused campaigns and domains.';
 
-CREATE OR REPLACE FUNCTION mailqueue.set_aside_emails(p_project uuid, p_ids uuid[], p_kind text, p_value text) RETURNS SETOF uuid
+CREATE OR REPLACE FUNCTION mailqueue.set_aside_emails(p_project uuid, p_ids uuid[], p_kind text, p_value text)
+RETURNS SETOF uuid
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     WITH moved AS (
         UPDATE mailqueue.email_queue AS q SET lane_id = a.id
           FROM mailqueue.lanes AS h, mailqueue.lanes AS a
-         WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'pending' AND h.id = q.lane_id AND coalesce(h.pause_kind, 'rate') IN ('rate', 'next')
-           AND a.project_id = p_project AND a.priority = h.priority AND a.home_route = coalesce(h.home_route, h.route) AND a.pause_kind = p_kind AND a.pause_value = p_value
+         WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status = 'pending' AND h.id = q.lane_id
+           AND coalesce(h.pause_kind, 'rate') IN ('rate', 'next')
+           AND a.project_id = p_project AND a.priority = h.priority AND a.home_route = coalesce(h.home_route, h.route)
+           AND a.pause_kind = p_kind AND a.pause_value = p_value
         RETURNING q.id, q.lane_id, q.run_at
     ), signalled AS (
-        INSERT INTO mailqueue.lane_signals (lane_id, due_at) SELECT m.lane_id, min(m.run_at) FROM moved AS m GROUP BY m.lane_id
+        INSERT INTO mailqueue.lane_signals (lane_id, due_at)
+        SELECT m.lane_id, min(m.run_at) FROM moved AS m GROUP BY m.lane_id
     )
     SELECT m.id FROM moved AS m
 $$;
-COMMENT ON FUNCTION mailqueue.set_aside_emails(uuid, uuid[], text, text) IS 'Move pending mail to the lane of the pause that stops it; gives the ids.';
+COMMENT ON FUNCTION mailqueue.set_aside_emails(uuid, uuid[], text, text) IS
+    'Move pending mail to the lane of the pause that stops it; gives the ids.';
 
 -- The pause that stops a mail, the longest first; NULLs when none does.
-CREATE OR REPLACE FUNCTION mailqueue.pause_of(p_email uuid, OUT kind text, OUT value text, OUT until timestamptz, OUT reason text)
+CREATE OR REPLACE FUNCTION mailqueue.pause_of(p_email uuid, OUT kind text, OUT value text, OUT until timestamptz,
+    OUT reason text)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    SELECT p.kind, p.value, p.until, p.reason FROM mailqueue.email_queue AS q JOIN mailqueue.pauses AS p ON p.project_id = q.project_id
+    SELECT p.kind, p.value, p.until, p.reason FROM mailqueue.email_queue AS q
+      JOIN mailqueue.pauses AS p ON p.project_id = q.project_id
      WHERE q.id = p_email AND p.until > clock_timestamp()
        AND CASE p.kind WHEN 'campaign' THEN p.value = q.campaign_id
            ELSE p.value = mailqueue.domain_of(q.recipient_email)
@@ -146,20 +168,24 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     WITH stopped AS MATERIALIZED (
         SELECT q.id, q.claim_no, q.project_id, q.lane_id, z.kind, z.value
-          FROM unnest(p_ids, p_claims) AS i(id, claim_no) JOIN mailqueue.email_queue AS q ON q.id = i.id AND q.claim_no = i.claim_no
+          FROM unnest(p_ids, p_claims) AS i(id, claim_no)
+          JOIN mailqueue.email_queue AS q ON q.id = i.id AND q.claim_no = i.claim_no
          CROSS JOIN LATERAL mailqueue.pause_of(q.id) AS z WHERE z.kind IS NOT NULL
     ), moved AS (
         UPDATE mailqueue.email_queue AS q SET lane_id = a.id
           FROM stopped AS s, mailqueue.lanes AS l, mailqueue.lanes AS a
-         WHERE q.id = s.id AND q.claim_no = s.claim_no AND l.id = s.lane_id AND a.project_id = s.project_id AND a.priority = l.priority
+         WHERE q.id = s.id AND q.claim_no = s.claim_no AND l.id = s.lane_id AND a.project_id = s.project_id
+           AND a.priority = l.priority
            AND a.home_route = coalesce(l.home_route, l.route) AND a.pause_kind = s.kind AND a.pause_value = s.value
         RETURNING q.id
     )
     SELECT array_agg(m.id) FROM moved AS m
 $$;
-COMMENT ON FUNCTION mailqueue.set_aside_claimed(uuid[], bigint[]) IS 'Of claimed mails, move those that a pause stops to its lane; gives their ids, NULL when there are none.';
+COMMENT ON FUNCTION mailqueue.set_aside_claimed(uuid[], bigint[]) IS
+    'Of claimed mails, move those that a pause stops to its lane; gives their ids, NULL when there are none.';
 
-CREATE OR REPLACE FUNCTION mailqueue.pause_words(p_kind text, p_value text, p_until timestamptz, p_reason text) RETURNS text
+CREATE OR REPLACE FUNCTION mailqueue.pause_words(p_kind text, p_value text, p_until timestamptz, p_reason text)
+RETURNS text
 LANGUAGE sql STABLE
 AS $$ SELECT format('%s %s is paused until %s%s', p_kind, p_value, mailqueue.shown(p_until), ': ' || p_reason) $$;
 COMMENT ON FUNCTION mailqueue.pause_words(text, text, timestamptz, text) IS 'A pause as people read it.';

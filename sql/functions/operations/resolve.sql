@@ -1,6 +1,7 @@
 -- Mail whose fate is unknown, decided by a person or by evidence that comes in later.
 
-CREATE OR REPLACE FUNCTION mailqueue.resolve_emails(p_project uuid, p_ids uuid[], p_was_sent boolean, p_note text DEFAULT NULL, p_by text DEFAULT NULL)
+CREATE OR REPLACE FUNCTION mailqueue.resolve_emails(p_project uuid, p_ids uuid[], p_was_sent boolean,
+    p_note text DEFAULT NULL, p_by text DEFAULT NULL)
 RETURNS TABLE (id uuid, result text)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -26,12 +27,14 @@ BEGIN
     -- The count of unknown fates stays: the next one is held again, whatever the mail's policy.
     UPDATE mailqueue.email_queue AS q SET last_error = v_words || ', not sent' WHERE q.id = ANY (v_ids);
     INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail, is_test)
-    SELECT q.project_id, q.id, 'resolved', q.recipient_email, q.assigned_to, q.last_error, q.is_test FROM mailqueue.email_queue AS q WHERE q.id = ANY (v_ids);
+    SELECT q.project_id, q.id, 'resolved', q.recipient_email, q.assigned_to, q.last_error, q.is_test
+      FROM mailqueue.email_queue AS q WHERE q.id = ANY (v_ids);
     RETURN QUERY SELECT r.id, 'queued'::text FROM mailqueue.release_emails(p_project, v_ids) AS r;
     PERFORM mailqueue.ring();
 END $$;
 COMMENT ON FUNCTION mailqueue.resolve_emails(uuid, uuid[], boolean, text, text) IS
-    'Decide about held mail that may have been sent, or was held after a restore: it was sent, which finishes it, or it was not, which queues it again.';
+    'Decide about held mail that may have been sent, or was held after a restore: it was sent, which finishes it, or '
+    'it was not, which queues it again.';
 
 -- The Message-ID it bore is the one the attempts were logged with; a lost worker logged none.
 CREATE OR REPLACE FUNCTION mailqueue.finish_as_sent(p_ids uuid[], p_words text) RETURNS void
@@ -39,18 +42,25 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
-    PERFORM mailqueue.retire_emails(p_ids, NULL, array_fill('sent'::text, ARRAY[cardinality(p_ids)]), array_fill(p_words, ARRAY[cardinality(p_ids)]),
+    PERFORM mailqueue.retire_emails(p_ids, NULL, array_fill('sent'::text, ARRAY[cardinality(p_ids)]),
+        array_fill(p_words, ARRAY[cardinality(p_ids)]),
         (SELECT array_agg(m.message_id ORDER BY i.n) FROM unnest(p_ids) WITH ORDINALITY AS i(id, n)
            LEFT JOIN LATERAL (SELECT l.message_id FROM mailqueue.send_logs AS l
-                               WHERE l.email_id = i.id AND l.message_id IS NOT NULL ORDER BY l.sent_at DESC LIMIT 1) AS m ON true), NULL);
+                               WHERE l.email_id = i.id AND l.message_id IS NOT NULL ORDER BY l.sent_at DESC
+                               LIMIT 1) AS m
+                                                                               ON true),
+        NULL);
     INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail, is_test)
-    SELECT h.project_id, h.id, 'resolved', h.recipient_email, h.assigned_to, h.reason, h.is_test FROM mailqueue.email_history AS h
+    SELECT h.project_id, h.id, 'resolved', h.recipient_email, h.assigned_to, h.reason, h.is_test
+      FROM mailqueue.email_history AS h
      WHERE h.id = ANY (p_ids) AND h.status = 'sent' AND h.reason = p_words;
 END $$;
-COMMENT ON FUNCTION mailqueue.finish_as_sent(uuid[], text) IS 'Finish mail no worker holds as sent after all, with the words of who or what says so.';
+COMMENT ON FUNCTION mailqueue.finish_as_sent(uuid[], text) IS
+    'Finish mail no worker holds as sent after all, with the words of who or what says so.';
 
--- p_reference: the mail's id, or the Message-ID it was sent with (which holds the id). Evidence of any journey (delivered,
--- bounced, opened) says that it was handed over. A mail that is being sent again at this moment cannot be called back.
+-- p_reference: the mail's id, or the Message-ID it was sent with (which holds the id). Evidence of any journey
+-- (delivered, bounced, opened) says that it was handed over. A mail that is being sent again at this moment cannot be
+-- called back.
 CREATE OR REPLACE FUNCTION mailqueue.resolve_by_evidence(p_reference text, p_evidence text) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -63,10 +73,12 @@ BEGIN
         PERFORM mailqueue.refuse('evidence', 'what shows that it was sent is needed');
     END IF;
     PERFORM mailqueue.check_text('evidence', p_evidence, 500);
-    v_id := substring(p_reference FROM '^<?([0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12})(?:@|$)')::uuid;
+    v_id := substring(p_reference FROM '^<?([0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}'
+                                       '-?[0-9a-fA-F]{12})(?:@|$)')::uuid;
     SELECT e.status, e.unknowns INTO q FROM mailqueue.email_queue AS e WHERE e.id = v_id FOR UPDATE;
     IF NOT FOUND THEN
-        RETURN coalesce((SELECT 'unchanged: ' || h.status FROM mailqueue.email_history AS h WHERE h.id = v_id LIMIT 1), 'unknown');
+        RETURN coalesce((SELECT 'unchanged: ' || h.status FROM mailqueue.email_history AS h WHERE h.id = v_id LIMIT 1),
+                        'unknown');
     ELSIF q.status = 'assigned' OR q.unknowns = 0 THEN
         RETURN 'unchanged: ' || q.status;
     END IF;
@@ -74,4 +86,5 @@ BEGIN
     RETURN 'sent';
 END $$;
 COMMENT ON FUNCTION mailqueue.resolve_by_evidence(text, text) IS
-    'Finish a mail of unknown fate as sent, because an event or report about it came in: held, or waiting for its one resend. Gives what it did.';
+    'Finish a mail of unknown fate as sent, because an event or report about it came in: held, or waiting for its one '
+    'resend. Gives what it did.';

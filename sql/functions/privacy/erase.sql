@@ -1,36 +1,45 @@
--- A person asks to be forgotten: their mail loses who it went to and what it said, in batches that can stop and go on anywhere.
+-- A person asks to be forgotten: their mail loses who it went to and what it said, in batches that can stop and go on
+-- anywhere.
 --
--- What stays is the books: that a mail was sent, when, by which account, and how that went. Who it went to becomes one address that
--- stands for everybody who was erased. What holds for the address from now on is kept by a keyed hash (suppressions).
+-- What stays is the books: that a mail was sent, when, by which account, and how that went. Who it went to becomes one
+-- address that stands for everybody who was erased. What holds for the address from now on is kept by a keyed hash
+-- (suppressions).
 
-CREATE OR REPLACE FUNCTION mailqueue.begin_erasure(p_project uuid, p_spellings text[], p_suppress boolean, p_by text) RETURNS uuid
+CREATE OR REPLACE FUNCTION mailqueue.begin_erasure(p_project uuid, p_spellings text[], p_suppress boolean, p_by text)
+RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    v_hashes bytea[] := ARRAY(SELECT mailqueue.address_hash(p_project, a) FROM unnest(p_spellings) WITH ORDINALITY AS s(a, n) ORDER BY n);
+    v_hashes bytea[] := ARRAY(SELECT mailqueue.address_hash(p_project, a)
+                                FROM unnest(p_spellings) WITH ORDINALITY AS s(a, n) ORDER BY n);
     v_id uuid;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.lock_key('erasure ' || encode(v_hashes[1], 'hex'));
-    SELECT e.id INTO v_id FROM mailqueue.erasures AS e WHERE e.project_id = p_project AND e.address_hash = v_hashes[1] AND e.stage <> 'done';
+    SELECT e.id INTO v_id FROM mailqueue.erasures AS e
+     WHERE e.project_id = p_project AND e.address_hash = v_hashes[1] AND e.stage <> 'done';
     IF v_id IS NULL THEN
         INSERT INTO mailqueue.erasures AS e (project_id, address_hash, spellings, requested_by)
         VALUES (p_project, v_hashes[1], p_spellings, p_by) RETURNING e.id INTO v_id;
     END IF;
     -- Nobody writes to the address that stands for all of them, whoever has their old mail sent again.
     INSERT INTO mailqueue.suppressions (project_id, address, category, reason, detail, source)
-    VALUES (p_project, 'erased@erased.invalid', '', 'manual', 'stands for everybody who was erased', 'erasure') ON CONFLICT DO NOTHING;
+    VALUES (p_project, 'erased@erased.invalid', '', 'manual', 'stands for everybody who was erased', 'erasure')
+    ON CONFLICT DO NOTHING;
 
-    DELETE FROM mailqueue.suppressions AS s WHERE s.project_id = p_project AND s.address_hash = ANY (v_hashes) AND s.expires_at <= now();
+    DELETE FROM mailqueue.suppressions AS s
+     WHERE s.project_id = p_project AND s.address_hash = ANY (v_hashes) AND s.expires_at <= now();
     UPDATE mailqueue.suppressions AS e SET expires_at = greatest(e.expires_at, s.expires_at)
       FROM mailqueue.suppressions AS s
      WHERE s.project_id = p_project AND s.address_hash = ANY (v_hashes) AND s.address IS NOT NULL
-       AND e.project_id = p_project AND e.address_hash = s.address_hash AND e.category = s.category AND e.address IS NULL;
+       AND e.project_id = p_project AND e.address_hash = s.address_hash AND e.category = s.category
+       AND e.address IS NULL;
     DELETE FROM mailqueue.suppressions AS s
      WHERE s.project_id = p_project AND s.address_hash = ANY (v_hashes) AND s.address IS NOT NULL
        AND EXISTS (SELECT FROM mailqueue.suppressions AS e
-                    WHERE e.project_id = p_project AND e.address_hash = s.address_hash AND e.category = s.category AND e.address IS NULL);
+                    WHERE e.project_id = p_project AND e.address_hash = s.address_hash AND e.category = s.category
+                      AND e.address IS NULL);
     UPDATE mailqueue.suppressions AS s SET address = NULL, detail = NULL, email_id = NULL
      WHERE s.project_id = p_project AND s.address_hash = ANY (v_hashes) AND s.address IS NOT NULL;
     IF p_suppress THEN
@@ -46,7 +55,8 @@ BEGIN
     RETURN v_id;
 END $$;
 COMMENT ON FUNCTION mailqueue.begin_erasure(uuid, text[], boolean, text) IS
-    'Note that a person is to be erased, or find where that is under way; suppressions of them know a hash from now on.';
+    'Note that a person is to be erased, or find where that is under way; suppressions of them know a hash from now '
+    'on.';
 
 -- One recipient fewer of a mail that goes to others too, and that no worker holds.
 CREATE OR REPLACE FUNCTION mailqueue.take_off_email(p_id uuid, p_spellings text[]) RETURNS boolean
@@ -58,19 +68,24 @@ DECLARE
     v_pending integer;
 BEGIN
     DELETE FROM mailqueue.email_recipients AS r WHERE r.email_id = p_id AND lower(r.address) = ANY (p_spellings);
-    SELECT count(*) FILTER (WHERE r.status = 'pending') INTO v_pending FROM mailqueue.email_recipients AS r WHERE r.email_id = p_id;
+    SELECT count(*) FILTER (WHERE r.status = 'pending') INTO v_pending FROM mailqueue.email_recipients AS r
+     WHERE r.email_id = p_id;
     IF v_pending = 0 THEN
         RETURN false;
     END IF;
     -- The first of those who are left is the one it is known by.
-    SELECT r.position, r.address, r.name INTO v_first FROM mailqueue.email_recipients AS r WHERE r.email_id = p_id ORDER BY r.position LIMIT 1;
+    SELECT r.position, r.address, r.name INTO v_first FROM mailqueue.email_recipients AS r WHERE r.email_id = p_id
+     ORDER BY r.position LIMIT 1;
     UPDATE mailqueue.email_recipients AS r SET position = 0 WHERE r.email_id = p_id AND r.position = v_first.position;
-    UPDATE mailqueue.email_queue AS q SET recipient_email = v_first.address, recipient_name = v_first.name, recipients = v_pending WHERE q.id = p_id;
+    UPDATE mailqueue.email_queue AS q
+       SET recipient_email = v_first.address, recipient_name = v_first.name, recipients = v_pending WHERE q.id = p_id;
     RETURN true;
 END $$;
-COMMENT ON FUNCTION mailqueue.take_off_email(uuid, text[]) IS 'Let a mail go to its other recipients only; false where nobody is left.';
+COMMENT ON FUNCTION mailqueue.take_off_email(uuid, text[]) IS
+    'Let a mail go to its other recipients only; false where nobody is left.';
 
-CREATE OR REPLACE FUNCTION mailqueue.erase_unfinished(p_project uuid, p_spellings text[], p_most integer) RETURNS integer
+CREATE OR REPLACE FUNCTION mailqueue.erase_unfinished(p_project uuid, p_spellings text[], p_most integer)
+RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -81,12 +96,15 @@ BEGIN
     SELECT array_agg(m.id) INTO v_shared FROM (
         SELECT q.id FROM mailqueue.email_queue AS q
          WHERE q.project_id = p_project AND q.status <> 'assigned'
-           AND q.id IN (SELECT r.email_id FROM mailqueue.email_recipients AS r WHERE lower(r.address) = ANY (p_spellings))
+           AND q.id IN (SELECT r.email_id FROM mailqueue.email_recipients AS r
+                         WHERE lower(r.address) = ANY (p_spellings))
          ORDER BY q.id LIMIT p_most FOR UPDATE) AS m;
-    SELECT coalesce(array_agg(s.id), '{}') INTO v_alone FROM unnest(v_shared) AS s(id) WHERE NOT mailqueue.take_off_email(s.id, p_spellings);
+    SELECT coalesce(array_agg(s.id), '{}') INTO v_alone FROM unnest(v_shared) AS s(id)
+     WHERE NOT mailqueue.take_off_email(s.id, p_spellings);
     SELECT v_alone || coalesce(array_agg(m.id), '{}') INTO v_alone FROM (
         SELECT q.id FROM mailqueue.email_queue AS q
-         WHERE q.project_id = p_project AND lower(q.recipient_email) = ANY (p_spellings) AND NOT (q.status = 'assigned' AND q.is_cancelled)
+         WHERE q.project_id = p_project AND lower(q.recipient_email) = ANY (p_spellings)
+           AND NOT (q.status = 'assigned' AND q.is_cancelled)
            AND NOT EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = q.id)
          ORDER BY q.id LIMIT p_most) AS m;
     PERFORM FROM mailqueue.cancel_emails(p_project, v_alone, 'erased');
@@ -94,7 +112,8 @@ BEGIN
     RETURN coalesce(cardinality(v_shared), 0) + cardinality(v_alone);
 END $$;
 COMMENT ON FUNCTION mailqueue.erase_unfinished(uuid, text[], integer) IS
-    'Cancel unfinished mail to a person, or let it go to its other recipients only; mail a worker holds is cancelled as soon as that looks.';
+    'Cancel unfinished mail to a person, or let it go to its other recipients only; mail a worker holds is cancelled '
+    'as soon as that looks.';
 
 CREATE OR REPLACE FUNCTION mailqueue.erase_mail(p_erasure uuid, p_most integer)
     RETURNS TABLE (changed integer, waiting integer)
@@ -115,10 +134,12 @@ BEGIN
     SELECT count(*)::integer INTO waiting FROM mailqueue.email_queue AS q
      WHERE q.project_id = e.project_id AND q.status = 'assigned'
        AND (lower(q.recipient_email) = ANY (e.spellings)
-            OR q.id IN (SELECT r.email_id FROM mailqueue.email_recipients AS r WHERE lower(r.address) = ANY (e.spellings)));
+            OR q.id IN (SELECT r.email_id FROM mailqueue.email_recipients AS r
+                         WHERE lower(r.address) = ANY (e.spellings)));
 
     SELECT array_agg(m.id) INTO v_ids FROM (
-        SELECT h.id FROM mailqueue.email_history AS h WHERE lower(h.recipient_email) = ANY (e.spellings) AND h.project_id = e.project_id
+        SELECT h.id FROM mailqueue.email_history AS h
+         WHERE lower(h.recipient_email) = ANY (e.spellings) AND h.project_id = e.project_id
         UNION
         SELECT r.email_id FROM mailqueue.email_recipients AS r
          WHERE lower(r.address) = ANY (e.spellings) AND r.project_id = e.project_id
@@ -129,7 +150,8 @@ BEGIN
         RETURN;
     END IF;
     SELECT array_agg(i.id) INTO v_alone FROM unnest(v_ids) AS i(id)
-     WHERE NOT EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = i.id AND lower(r.address) <> ALL (e.spellings || c_stand));
+     WHERE NOT EXISTS (SELECT FROM mailqueue.email_recipients AS r
+                        WHERE r.email_id = i.id AND lower(r.address) <> ALL (e.spellings || c_stand));
 
     UPDATE mailqueue.email_events AS v
        SET recipient_email = c_stand, detail = NULL,
@@ -139,13 +161,15 @@ BEGIN
      WHERE l.email_id = ANY (v_ids) AND (l.email_id = ANY (v_alone) OR lower(l.recipient_email) = ANY (e.spellings));
     UPDATE mailqueue.email_recipients AS r SET address = c_stand, name = NULL, reason = NULL
      WHERE r.email_id = ANY (v_ids) AND lower(r.address) = ANY (e.spellings);
-    -- A key goes on standing for what was accepted under it, of which nothing is known any more: asked again, it is refused.
+    -- A key goes on standing for what was accepted under it, of which nothing is known any more: asked again, it is
+    -- refused.
     UPDATE mailqueue.idempotency_keys AS k SET fingerprint = sha256(uuid_send(gen_random_uuid()))
       FROM mailqueue.email_history AS h
      WHERE h.id = ANY (v_alone) AND k.project_id = h.project_id AND k.key = h.idempotency_key;
     WITH gone AS (
         UPDATE mailqueue.email_history AS h
-           SET recipient_email = CASE WHEN lower(h.recipient_email) = ANY (e.spellings) THEN c_stand ELSE h.recipient_email END,
+           SET recipient_email = CASE WHEN lower(h.recipient_email) = ANY (e.spellings) THEN c_stand
+                                      ELSE h.recipient_email END,
                recipient_name = CASE WHEN lower(h.recipient_email) <> ALL (e.spellings) THEN h.recipient_name END,
                custom_data = CASE WHEN h.id <> ALL (v_alone) THEN h.custom_data END,
                idempotency_key = CASE WHEN h.id <> ALL (v_alone) THEN h.idempotency_key END,
@@ -155,16 +179,20 @@ BEGIN
          WHERE h.id = ANY (v_ids)
         RETURNING h.id, h.content_id, h.content_on
     )
-    SELECT jsonb_object_agg(g.content_id, g.content_on) INTO v_contents FROM gone AS g WHERE g.id = ANY (v_alone) AND g.content_id IS NOT NULL;
+    SELECT jsonb_object_agg(g.content_id, g.content_on) INTO v_contents FROM gone AS g
+     WHERE g.id = ANY (v_alone) AND g.content_id IS NOT NULL;
     UPDATE mailqueue.erasures AS x
-       SET place = x.place || jsonb_build_object('contents', coalesce(x.place -> 'contents', '{}') || coalesce(v_contents, '{}')),
-           found = x.found || jsonb_build_object('mails', coalesce((x.found ->> 'mails')::integer, 0) + cardinality(v_ids))
+       SET place = x.place
+           || jsonb_build_object('contents', coalesce(x.place -> 'contents', '{}') || coalesce(v_contents, '{}')),
+           found = x.found
+           || jsonb_build_object('mails', coalesce((x.found ->> 'mails')::integer, 0) + cardinality(v_ids))
      WHERE x.id = p_erasure;
     changed := changed + cardinality(v_ids);
     RETURN NEXT;
 END $$;
 COMMENT ON FUNCTION mailqueue.erase_mail(uuid, integer) IS
-    'Make mails to a person anonymous, so many at most; gives how many were changed (0: there are no more) and how many a worker holds.';
+    'Make mails to a person anonymous, so many at most; gives how many were changed (0: there are no more) and how '
+    'many a worker holds.';
 
 -- What only they were sent: its words, its files. Gives where files lie that nobody has any more.
 CREATE OR REPLACE FUNCTION mailqueue.erase_contents(p_erasure uuid, p_ids bigint[]) RETURNS SETOF text
@@ -181,13 +209,15 @@ BEGIN
       FROM mailqueue.email_contents AS c CROSS JOIN LATERAL jsonb_array_elements(c.files) AS f
      WHERE c.id = ANY (p_ids) AND c.project_id = e.project_id AND jsonb_typeof(c.files) = 'array';
     UPDATE mailqueue.email_contents AS c
-       SET subject = 'erased', html_body = NULL, text_body = 'erased', from_name = NULL, reply_to = NULL, headers = NULL, files = NULL,
-           header_recipients = NULL
-     WHERE c.id = ANY (p_ids) AND c.project_id = e.project_id AND c.created_on = (e.place -> 'contents' ->> c.id::text)::date;
+       SET subject = 'erased', html_body = NULL, text_body = 'erased', from_name = NULL, reply_to = NULL,
+           headers = NULL, files = NULL, header_recipients = NULL
+     WHERE c.id = ANY (p_ids) AND c.project_id = e.project_id
+       AND c.created_on = (e.place -> 'contents' ->> c.id::text)::date;
     RETURN QUERY SELECT l FROM mailqueue.erase_attachments(p_erasure,
         ARRAY(SELECT DISTINCT (f ->> 'id')::uuid FROM jsonb_array_elements(v_files) AS f)) AS l;
 END $$;
-COMMENT ON FUNCTION mailqueue.erase_contents(uuid, bigint[]) IS 'Blank what only one person was sent, and delete its files that nobody else was sent.';
+COMMENT ON FUNCTION mailqueue.erase_contents(uuid, bigint[]) IS
+    'Blank what only one person was sent, and delete its files that nobody else was sent.';
 
 CREATE OR REPLACE FUNCTION mailqueue.erase_attachments(p_erasure uuid, p_ids uuid[]) RETURNS SETOF text
 LANGUAGE plpgsql SECURITY DEFINER
@@ -201,16 +231,20 @@ BEGIN
     WITH gone AS (
         DELETE FROM mailqueue.attachments AS a
          WHERE a.id = ANY (p_ids) AND a.project_id = v_project
-           AND NOT EXISTS (SELECT FROM mailqueue.email_contents AS c WHERE c.files @> jsonb_build_array(jsonb_build_object('id', a.id)))
+           AND NOT EXISTS (SELECT FROM mailqueue.email_contents AS c
+                            WHERE c.files @> jsonb_build_array(jsonb_build_object('id', a.id)))
         RETURNING a.location
     )
     SELECT g.location FROM gone AS g
      WHERE g.location IS NOT NULL
        AND NOT EXISTS (SELECT FROM mailqueue.attachments AS o WHERE o.location = g.location AND o.id <> ALL (p_ids));
 END $$;
-COMMENT ON FUNCTION mailqueue.erase_attachments(uuid, uuid[]) IS 'Delete files that no mail has any more; gives where they lie outside.';
+COMMENT ON FUNCTION mailqueue.erase_attachments(uuid, uuid[]) IS
+    'Delete files that no mail has any more; gives where they lie outside.';
 
-CREATE OR REPLACE FUNCTION mailqueue.move_erasure(p_erasure uuid, p_stage text, p_place jsonb, p_table text, p_rows bigint, p_by text) RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.move_erasure(p_erasure uuid, p_stage text, p_place jsonb, p_table text,
+    p_rows bigint, p_by text)
+RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -227,11 +261,13 @@ BEGIN
     END IF;
     UPDATE mailqueue.erasures AS x
        SET stage = p_stage, place = CASE WHEN p_stage = 'done' THEN '{}' ELSE p_place END, found = e.found,
-           spellings = CASE WHEN p_stage <> 'done' THEN x.spellings END, finished_at = CASE WHEN p_stage = 'done' THEN clock_timestamp() END
+           spellings = CASE WHEN p_stage <> 'done' THEN x.spellings END,
+           finished_at = CASE WHEN p_stage = 'done' THEN clock_timestamp() END
      WHERE x.id = p_erasure;
     IF p_stage = 'done' THEN
         INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
-        VALUES (e.project_id, p_by, 'person.erased', 'address ' || coalesce(encode(e.address_hash, 'hex'), ''), e.found);
+        VALUES (e.project_id, p_by, 'person.erased', 'address ' || coalesce(encode(e.address_hash, 'hex'), ''),
+                e.found);
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.move_erasure(uuid, text, jsonb, text, bigint, text) IS

@@ -17,56 +17,74 @@ BEGIN
     END IF;
     SELECT * INTO k FROM mailqueue.address_keys AS a WHERE a.project_id = p_project;
     SELECT x.address INTO v_found FROM (
-        SELECT mailqueue.address_key(q.recipient_email) AS address FROM mailqueue.email_queue AS q WHERE q.project_id = p_project
-        UNION ALL SELECT mailqueue.address_key(h.recipient_email) FROM mailqueue.email_history AS h WHERE h.project_id = p_project
-        UNION ALL SELECT mailqueue.address_key(r.address) FROM mailqueue.email_recipients AS r WHERE r.project_id = p_project
-        UNION ALL SELECT mailqueue.address_key(v.recipient_email) FROM mailqueue.email_events AS v WHERE v.project_id = p_project
-        UNION ALL SELECT mailqueue.address_key(l.recipient_email) FROM mailqueue.send_logs AS l WHERE l.project_id = p_project
+        SELECT mailqueue.address_key(q.recipient_email) AS address FROM mailqueue.email_queue AS q
+         WHERE q.project_id = p_project
+        UNION ALL SELECT mailqueue.address_key(h.recipient_email) FROM mailqueue.email_history AS h
+                   WHERE h.project_id = p_project
+        UNION ALL SELECT mailqueue.address_key(r.address) FROM mailqueue.email_recipients AS r
+                   WHERE r.project_id = p_project
+        UNION ALL SELECT mailqueue.address_key(v.recipient_email) FROM mailqueue.email_events AS v
+                   WHERE v.project_id = p_project
+        UNION ALL SELECT mailqueue.address_key(l.recipient_email) FROM mailqueue.send_logs AS l
+                   WHERE l.project_id = p_project
         UNION ALL SELECT b.email FROM mailqueue.bounce_list AS b WHERE b.project_id = p_project
         UNION ALL SELECT u.email FROM mailqueue.unsubscribe_list AS u WHERE u.project_id = p_project) AS x
      WHERE sha256(k.outer_pad || sha256(k.inner_pad || convert_to(x.address, 'UTF8'))) = p_hash LIMIT 1;
     RETURN v_found;
 END $$;
-COMMENT ON FUNCTION mailqueue.find_address(uuid, bytea) IS 'The address of a hash among all that a project knows; NULL where none has it.';
+COMMENT ON FUNCTION mailqueue.find_address(uuid, bytea) IS
+    'The address of a hash among all that a project knows; NULL where none has it.';
 
 CREATE OR REPLACE FUNCTION mailqueue.has_archives(p_project uuid) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT mailqueue.check_tenant(p_project);
-    SELECT EXISTS (SELECT FROM mailqueue.archives AS a WHERE a.project_id = p_project AND (a.state <> 'purged' OR a.leftover_path IS NOT NULL))
+    SELECT EXISTS (SELECT FROM mailqueue.archives AS a
+                    WHERE a.project_id = p_project AND (a.state <> 'purged' OR a.leftover_path IS NOT NULL))
 $$;
 COMMENT ON FUNCTION mailqueue.has_archives(uuid) IS 'Whether records of a project lie in files of the archive.';
 
-CREATE OR REPLACE FUNCTION mailqueue.mail_of_person(p_project uuid, p_spellings text[], p_after uuid, p_most integer) RETURNS SETOF jsonb
+CREATE OR REPLACE FUNCTION mailqueue.mail_of_person(p_project uuid, p_spellings text[], p_after uuid, p_most integer)
+RETURNS SETOF jsonb
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT mailqueue.check_tenant(p_project);
     SELECT jsonb_strip_nulls(m.doc) || jsonb_build_object(
-               'content', (SELECT jsonb_strip_nulls(to_jsonb(c)) FROM mailqueue.email_contents AS c WHERE c.id = m.content_id AND c.created_on = m.content_on),
+               'content',
+               (SELECT jsonb_strip_nulls(to_jsonb(c)) FROM mailqueue.email_contents AS c
+                 WHERE c.id = m.content_id AND c.created_on = m.content_on),
                'recipients', (SELECT jsonb_agg(to_jsonb(r) ORDER BY r.position) FROM mailqueue.email_recipients AS r
                                WHERE r.email_id = m.id AND lower(r.address) = ANY (p_spellings)),
-               'events', (SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(v)) ORDER BY v.occurred_at) FROM mailqueue.email_events AS v WHERE v.email_id = m.id
-                           AND (v.recipient_email IS NULL OR lower(v.recipient_email) = ANY (p_spellings))),
-               'attempts', (SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(l)) ORDER BY l.sent_at) FROM mailqueue.send_logs AS l WHERE l.email_id = m.id
-                             AND lower(l.recipient_email) = ANY (p_spellings)),
-               'attachments', (SELECT jsonb_agg(jsonb_build_object('file_name', coalesce(f ->> 'name', a.file_name), 'content_type', a.content_type,
-                                                                   'bytes', a.bytes, 'sha256', encode(a.sha256, 'hex')))
-                                 FROM mailqueue.email_contents AS c CROSS JOIN LATERAL jsonb_array_elements(c.files) AS f
-                                 JOIN mailqueue.attachments AS a ON a.id = (f ->> 'id')::uuid
-                                WHERE c.id = m.content_id AND c.created_on = m.content_on AND jsonb_typeof(c.files) = 'array'))
+               'events',
+               (SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(v)) ORDER BY v.occurred_at) FROM mailqueue.email_events AS v
+                 WHERE v.email_id = m.id
+                 AND (v.recipient_email IS NULL OR lower(v.recipient_email) = ANY (p_spellings))),
+               'attempts',
+               (SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(l)) ORDER BY l.sent_at) FROM mailqueue.send_logs AS l
+                 WHERE l.email_id = m.id
+                 AND lower(l.recipient_email) = ANY (p_spellings)),
+               'attachments',
+               (SELECT jsonb_agg(jsonb_build_object('file_name', coalesce(f ->> 'name', a.file_name), 'content_type',
+                                                    a.content_type,
+                                                    'bytes', a.bytes, 'sha256', encode(a.sha256, 'hex')))
+                  FROM mailqueue.email_contents AS c CROSS JOIN LATERAL jsonb_array_elements(c.files) AS f
+                  JOIN mailqueue.attachments AS a ON a.id = (f ->> 'id')::uuid
+                 WHERE c.id = m.content_id AND c.created_on = m.content_on AND jsonb_typeof(c.files) = 'array'))
       FROM (SELECT q.id, q.content_id, q.content_on, to_jsonb(q) AS doc FROM mailqueue.email_queue AS q
              WHERE q.project_id = p_project
                AND (lower(q.recipient_email) = ANY (p_spellings)
-                    OR q.id IN (SELECT r.email_id FROM mailqueue.email_recipients AS r WHERE lower(r.address) = ANY (p_spellings)))
+                    OR q.id IN (SELECT r.email_id FROM mailqueue.email_recipients AS r
+                                 WHERE lower(r.address) = ANY (p_spellings)))
             UNION ALL
             SELECT h.id, h.content_id, h.content_on, to_jsonb(h) FROM mailqueue.email_history AS h
              WHERE h.project_id = p_project AND lower(h.recipient_email) = ANY (p_spellings)
             UNION ALL
             SELECT h.id, h.content_id, h.content_on, to_jsonb(h)
               FROM mailqueue.email_recipients AS r JOIN mailqueue.email_history AS h ON h.id = r.email_id
-             WHERE h.project_id = p_project AND lower(r.address) = ANY (p_spellings) AND lower(h.recipient_email) <> ALL (p_spellings)) AS m
+             WHERE h.project_id = p_project AND lower(r.address) = ANY (p_spellings)
+               AND lower(h.recipient_email) <> ALL (p_spellings)) AS m
      WHERE m.id > p_after ORDER BY m.id LIMIT p_most
 $$;
 COMMENT ON FUNCTION mailqueue.mail_of_person(uuid, text[], uuid, integer) IS

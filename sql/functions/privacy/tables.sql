@@ -1,13 +1,15 @@
--- Every table that may hold an address: looked through page by page, column by column, whatever the columns are called. A table
--- that is made tomorrow is looked through tomorrow.
+-- Every table that may hold an address: looked through page by page, column by column, whatever the columns are called.
+-- A table that is made tomorrow is looked through tomorrow.
 
--- Tables that hold what people set up, not what happened: an address in them is that of somebody who works there. Nothing of them is
--- changed but words for people; what else names the person is told, for somebody to change it.
+-- Tables that hold what people set up, not what happened: an address in them is that of somebody who works there.
+-- Nothing of them is changed but words for people; what else names the person is told, for somebody to change it.
 CREATE OR REPLACE FUNCTION mailqueue.is_setting_table(p_name text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 AS $$
-    SELECT p_name = ANY (ARRAY['projects', 'api_keys', 'administrators', 'sender_accounts', 'templates', 'template_versions', 'template_texts',
-        'template_parts', 'dkim_keys', 'domain_checks', 'domain_rates', 'routing_rules', 'retry_ladders', 'pauses', 'retention_rules',
+    SELECT p_name = ANY (ARRAY['projects', 'api_keys', 'administrators', 'sender_accounts', 'templates',
+        'template_versions', 'template_texts',
+        'template_parts', 'dkim_keys', 'domain_checks', 'domain_rates', 'routing_rules', 'retry_ladders', 'pauses',
+        'retention_rules',
         'system_settings', 'subscription_categories', 'webhooks', 'inbound_endpoints', 'tracked_links', 'workers'])
 $$;
 COMMENT ON FUNCTION mailqueue.is_setting_table(text) IS 'Whether a table holds what people set up.';
@@ -17,26 +19,34 @@ LANGUAGE sql STABLE
 AS $$
     -- A month that is on its way out has its name yet.
     SELECT regexp_replace((SELECT r.relname FROM pg_class AS r
-                            WHERE r.oid = coalesce((SELECT i.inhparent FROM pg_inherits AS i WHERE i.inhrelid = p_table), p_table)),
+                            WHERE r.oid = coalesce((SELECT i.inhparent FROM pg_inherits AS i
+                                                     WHERE i.inhrelid = p_table),
+                                                   p_table)),
                           '_[0-9]{4}_[0-9]{2}$', '')
 $$;
 COMMENT ON FUNCTION mailqueue.privacy_parent(oid) IS 'The table a partition is of, by its name; a table''s own.';
 
--- redact: what names the person is replaced; delete: the row goes; tell: settings; or a way of its own. NULL: keys, hashes, what is
--- ours, and the note of the erasure itself, which goes last. The marker stands for tables of RETAINED in mailqueue/core/retained.py.
+-- redact: what names the person is replaced; delete: the row goes; tell: settings; or a way of its own. NULL: keys,
+-- hashes, what is ours, and the note of the erasure itself, which goes last. The marker stands for tables of RETAINED
+-- in mailqueue/core/retained.py.
 CREATE OR REPLACE FUNCTION mailqueue.privacy_action(p_name text) RETURNS text
 LANGUAGE sql IMMUTABLE
 AS $$
-    SELECT CASE WHEN p_name = ANY (ARRAY['erasures', 'schema_migrations', 'schema_objects', 'data_keys', 'key_grants', 'address_keys',
+    SELECT CASE WHEN p_name = ANY (ARRAY['erasures', 'schema_migrations', 'schema_objects', 'data_keys', 'key_grants',
+                                         'address_keys',
                                          'tracking_keys', 'archives', 'lock_rows', 'leases']) THEN NULL
-                WHEN p_name IN ('idempotent_answers', 'suppression_lines') OR '[[DELETED_WITH_A_PERSON]]'::jsonb ? p_name THEN 'delete'
+                WHEN p_name IN ('idempotent_answers', 'suppression_lines')
+                     OR '[[DELETED_WITH_A_PERSON]]'::jsonb ? p_name
+                     THEN 'delete'
                 WHEN p_name IN ('webhook_events', 'inbound_events', 'attachments') THEN p_name
                 WHEN mailqueue.is_setting_table(p_name) THEN 'tell'
                 ELSE 'redact' END
 $$;
-COMMENT ON FUNCTION mailqueue.privacy_action(text) IS 'What becomes of rows of a table that name a person who is erased.';
+COMMENT ON FUNCTION mailqueue.privacy_action(text) IS
+    'What becomes of rows of a table that name a person who is erased.';
 
-CREATE OR REPLACE FUNCTION mailqueue.privacy_tables() RETURNS TABLE (name text, parent text, action text, pages bigint, step integer)
+CREATE OR REPLACE FUNCTION mailqueue.privacy_tables()
+RETURNS TABLE (name text, parent text, action text, pages bigint, step integer)
 LANGUAGE sql STABLE
 AS $$
     SELECT c.relname::text, p.name, mailqueue.privacy_action(p.name),
@@ -49,16 +59,19 @@ AS $$
      -- What moves from one table into another is looked at where it comes from first.
      ORDER BY p.name <> 'email_queue', p.name <> 'inbound_events', p.name, c.relname
 $$;
-COMMENT ON FUNCTION mailqueue.privacy_tables() IS 'Tables with rows that may name a person, what becomes of such rows, and how many pages each has.';
+COMMENT ON FUNCTION mailqueue.privacy_tables() IS
+    'Tables with rows that may name a person, what becomes of such rows, and how many pages each has.';
 
 CREATE OR REPLACE FUNCTION mailqueue.privacy_table(p_name text) RETURNS oid
 LANGUAGE sql STABLE
 AS $$
     SELECT c.oid FROM pg_class AS c
      WHERE c.relnamespace = 'mailqueue'::regnamespace AND c.relname = p_name::name AND c.relkind = 'r'
-       AND mailqueue.privacy_action(mailqueue.privacy_parent(c.oid)) IS NOT NULL AND EXISTS (SELECT FROM mailqueue.text_columns(c.oid))
+       AND mailqueue.privacy_action(mailqueue.privacy_parent(c.oid)) IS NOT NULL
+       AND EXISTS (SELECT FROM mailqueue.text_columns(c.oid))
 $$;
-COMMENT ON FUNCTION mailqueue.privacy_table(text) IS 'One of the tables that may name a person; NULL where it is none, or gone meanwhile.';
+COMMENT ON FUNCTION mailqueue.privacy_table(text) IS
+    'One of the tables that may name a person; NULL where it is none, or gone meanwhile.';
 
 CREATE OR REPLACE FUNCTION mailqueue.text_columns(p_table oid) RETURNS TABLE (name text, kind text)
 LANGUAGE sql STABLE
@@ -92,22 +105,27 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT string_agg(CASE
-               WHEN p_action = 'webhook_events' AND c.name = 'payload' THEN 'payload = json_build_object(''erased'', true)'
+               WHEN p_action = 'webhook_events' AND c.name = 'payload'
+                    THEN 'payload = json_build_object(''erased'', true)'
                WHEN p_action = 'inbound_events' AND c.name = 'body'
-               THEN format('body = CASE WHEN t.finished_at IS NULL THEN decode(regexp_replace(encode(t.body, ''escape''), $1, $4, ''gi''), ''escape'') END')
+               THEN format('body = CASE WHEN t.finished_at IS NULL THEN '
+                           'decode(regexp_replace(encode(t.body, ''escape''), $1, $4, ''gi''), ''escape'') END')
                WHEN p_action = 'attachments' AND c.name = 'octets'
                THEN 'octets = z.octets, sha256 = CASE WHEN z.octets IS NULL THEN t.sha256 ELSE sha256(z.octets) END,
                      bytes = CASE WHEN z.octets IS NULL THEN t.bytes ELSE octet_length(z.octets) END'
                WHEN p_action = 'attachments' AND c.name IN ('sha256', 'location') THEN NULL
                ELSE format(CASE c.kind
                    WHEN 'text' THEN '%1$I = regexp_replace(t.%1$I, $1, $2, ''gi'')'
-                   WHEN 'list' THEN '%1$I = CASE WHEN t.%1$I IS NOT NULL THEN ARRAY(SELECT regexp_replace(u.x, $1, $2, ''gi'')
-                                        FROM unnest(t.%1$I) WITH ORDINALITY AS u(x, n) ORDER BY u.n) END'
-                   WHEN 'bytea' THEN '%1$I = decode(regexp_replace(encode(t.%1$I, ''escape''), $1, $4, ''gi''), ''escape'')'
+                   WHEN 'list' THEN '%1$I = CASE WHEN t.%1$I IS NOT NULL THEN ARRAY(
+                                        SELECT regexp_replace(u.x, $1, $2, ''gi'')
+                                          FROM unnest(t.%1$I) WITH ORDINALITY AS u(x, n) ORDER BY u.n) END'
+                   WHEN 'bytea'
+                        THEN '%1$I = decode(regexp_replace(encode(t.%1$I, ''escape''), $1, $4, ''gi''), ''escape'')'
                    WHEN 'json' THEN '%1$I = regexp_replace(t.%1$I::text, $1, $2, ''gi'')::json'
                    ELSE '%1$I = regexp_replace(t.%1$I::text, $1, $2, ''gi'')::jsonb' END, c.name) END, ', ')
       FROM mailqueue.text_columns(p_table) AS c
-     WHERE p_action <> 'tell' OR c.name IN ('status_reason', 'revoked_reason', 'reason', 'notes', 'note', 'description', 'told')
+     WHERE p_action <> 'tell'
+        OR c.name IN ('status_reason', 'revoked_reason', 'reason', 'notes', 'note', 'description', 'told')
 $$;
 COMMENT ON FUNCTION mailqueue.mention_changes(oid, text) IS 'What makes a row t name nobody any more.';
 
@@ -115,19 +133,26 @@ CREATE OR REPLACE FUNCTION mailqueue.mention_place(p_table oid) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    SELECT format('FROM mailqueue.%I AS t WHERE t.ctid >= format(''(%%s,0)'', $5)::tid AND t.ctid < format(''(%%s,0)'', $6)::tid AND %s AND (%s)',
+    SELECT format('FROM mailqueue.%I AS t WHERE t.ctid >= format(''(%%s,0)'', $5)::tid '
+                  'AND t.ctid < format(''(%%s,0)'', $6)::tid AND %s AND (%s)',
                c.relname,
-               CASE WHEN EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = p_table AND a.attname = 'project_id' AND NOT a.attisdropped)
+               CASE WHEN EXISTS (SELECT FROM pg_attribute AS a
+                                  WHERE a.attrelid = p_table AND a.attname = 'project_id' AND NOT a.attisdropped)
                     THEN '($3 IS NULL OR t.project_id = $3 OR t.project_id IS NULL)'
                     WHEN c.relname = 'projects' THEN '($3 IS NULL OR t.id = $3)'
-                    WHEN c.relname = 'sender_failures' THEN 't.sender_account_id IN (SELECT a.id FROM mailqueue.sender_accounts AS a WHERE $3 IS NULL OR a.project_id = $3)'
+                    WHEN c.relname = 'sender_failures'
+                         THEN 't.sender_account_id IN (SELECT a.id FROM mailqueue.sender_accounts AS a WHERE $3 IS '
+                              'NULL OR a.project_id = $3)'
                     ELSE '($3 IS NULL OR true)' END,
                mailqueue.mention_condition(p_table))
       FROM pg_class AS c WHERE c.oid = p_table
 $$;
-COMMENT ON FUNCTION mailqueue.mention_place(oid) IS 'Rows t of pages $5 to $6 of a table that are of project $3 (NULL: of any) and name $1.';
+COMMENT ON FUNCTION mailqueue.mention_place(oid) IS
+    'Rows t of pages $5 to $6 of a table that are of project $3 (NULL: of any) and name $1.';
 
-CREATE OR REPLACE FUNCTION mailqueue.erase_mentions(p_erasure uuid, p_table text, p_pattern text, p_from bigint, p_until bigint) RETURNS bigint
+CREATE OR REPLACE FUNCTION mailqueue.erase_mentions(p_erasure uuid, p_table text, p_pattern text, p_from bigint,
+    p_until bigint)
+RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -145,19 +170,25 @@ BEGIN
         RETURN 0;
     END IF;
     IF p_table IN ('bounce_list', 'unsubscribe_list') THEN   -- what came in meanwhile
-        EXECUTE format('DELETE FROM mailqueue.%I AS d WHERE d.project_id = $1 AND d.email = ANY ($2)', p_table) USING e.project_id, e.spellings;
+        EXECUTE format('DELETE FROM mailqueue.%I AS d WHERE d.project_id = $1 AND d.email = ANY ($2)', p_table)
+            USING e.project_id, e.spellings;
     END IF;
     v_changes := mailqueue.mention_changes(v_table, v_action);
     IF v_action = 'delete' THEN
-        EXECUTE format('DELETE FROM mailqueue.%I AS d USING (SELECT t.ctid %s) AS w WHERE d.ctid = w.ctid', p_table, mailqueue.mention_place(v_table))
+        EXECUTE format('DELETE FROM mailqueue.%I AS d USING (SELECT t.ctid %s) AS w WHERE d.ctid = w.ctid', p_table,
+                       mailqueue.mention_place(v_table))
           USING p_pattern, c_stand, e.project_id, c_stand, p_from, p_until;
     ELSIF v_changes IS NULL THEN
         RETURN 0;
     ELSE
-        EXECUTE format('UPDATE mailqueue.%I AS t SET %s FROM (SELECT t.ctid %s %s) AS z WHERE t.ctid = z.ctid', p_table, v_changes,
-                       CASE WHEN v_action = 'attachments' THEN ', decode(regexp_replace(encode(t.octets, ''escape''), $1, $4, ''gi''), ''escape'') AS octets' END,
+        EXECUTE format('UPDATE mailqueue.%I AS t SET %s FROM (SELECT t.ctid %s %s) AS z WHERE t.ctid = z.ctid', p_table,
+                       v_changes,
+                       CASE WHEN v_action = 'attachments'
+                                 THEN ', decode(regexp_replace(encode(t.octets, ''escape''), $1, $4, ''gi''), '
+                                      '''escape'') AS octets' END,
                        mailqueue.mention_place(v_table))
-          USING p_pattern, c_stand, e.project_id, left(repeat('x', 320), greatest(1, length(e.spellings[1]))), p_from, p_until;
+          USING p_pattern, c_stand, e.project_id, left(repeat('x', 320), greatest(1, length(e.spellings[1]))), p_from,
+              p_until;
     END IF;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     RETURN v_rows;
@@ -165,7 +196,9 @@ END $$;
 COMMENT ON FUNCTION mailqueue.erase_mentions(uuid, text, text, bigint, bigint) IS
     'Have some pages of a table name a person no more; gives how many rows were changed or deleted.';
 
-CREATE OR REPLACE FUNCTION mailqueue.read_mentions(p_project uuid, p_table text, p_pattern text, p_from bigint, p_until bigint) RETURNS SETOF jsonb
+CREATE OR REPLACE FUNCTION mailqueue.read_mentions(p_project uuid, p_table text, p_pattern text, p_from bigint,
+    p_until bigint)
+RETURNS SETOF jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -177,14 +210,18 @@ BEGIN
     IF v_table IS NULL THEN
         RETURN;
     END IF;
-    SELECT coalesce(string_agg(format(' || jsonb_build_object(%L, encode(t.%I, ''escape''))', c.name, c.name), ''), '') INTO v_octets
+    SELECT coalesce(string_agg(format(' || jsonb_build_object(%L, encode(t.%I, ''escape''))', c.name, c.name), ''), '')
+      INTO v_octets
       FROM mailqueue.text_columns(v_table) AS c WHERE c.kind = 'bytea';
     RETURN QUERY EXECUTE format('SELECT to_jsonb(t)%s %s', v_octets, mailqueue.mention_place(v_table))
            USING p_pattern, NULL::text, p_project, NULL::text, p_from, p_until;
 END $$;
-COMMENT ON FUNCTION mailqueue.read_mentions(uuid, text, text, bigint, bigint) IS 'Rows of some pages of a table that name a person.';
+COMMENT ON FUNCTION mailqueue.read_mentions(uuid, text, text, bigint, bigint) IS
+    'Rows of some pages of a table that name a person.';
 
-CREATE OR REPLACE FUNCTION mailqueue.count_mentions(p_project uuid, p_table text, p_pattern text, p_from bigint, p_until bigint) RETURNS bigint
+CREATE OR REPLACE FUNCTION mailqueue.count_mentions(p_project uuid, p_table text, p_pattern text, p_from bigint,
+    p_until bigint)
+RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -199,9 +236,11 @@ BEGIN
     END IF;
     RETURN v_rows;
 END $$;
-COMMENT ON FUNCTION mailqueue.count_mentions(uuid, text, text, bigint, bigint) IS 'How many rows of some pages of a table name a person.';
+COMMENT ON FUNCTION mailqueue.count_mentions(uuid, text, text, bigint, bigint) IS
+    'How many rows of some pages of a table name a person.';
 
-CREATE OR REPLACE FUNCTION mailqueue.projects_naming(p_table text, p_pattern text, p_from bigint, p_until bigint) RETURNS SETOF uuid
+CREATE OR REPLACE FUNCTION mailqueue.projects_naming(p_table text, p_pattern text, p_from bigint, p_until bigint)
+RETURNS SETOF uuid
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -211,8 +250,12 @@ BEGIN
     IF v_table IS NOT NULL THEN
         RETURN QUERY EXECUTE format('SELECT DISTINCT %s %s',
                    CASE WHEN p_table = 'projects' THEN 't.id'
-                        WHEN EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = v_table AND a.attname = 'project_id' AND NOT a.attisdropped) THEN 't.project_id'
-                        WHEN p_table = 'sender_failures' THEN '(SELECT a.project_id FROM mailqueue.sender_accounts AS a WHERE a.id = t.sender_account_id)'
+                        WHEN EXISTS (SELECT FROM pg_attribute AS a
+                                      WHERE a.attrelid = v_table AND a.attname = 'project_id' AND NOT a.attisdropped)
+                             THEN 't.project_id'
+                        WHEN p_table = 'sender_failures'
+                             THEN '(SELECT a.project_id FROM mailqueue.sender_accounts AS a WHERE a.id = '
+                                  't.sender_account_id)'
                         ELSE 'NULL::uuid' END, mailqueue.mention_place(v_table))
                USING p_pattern, NULL::text, NULL::uuid, NULL::text, p_from, p_until;
     END IF;
@@ -221,7 +264,9 @@ COMMENT ON FUNCTION mailqueue.projects_naming(text, text, bigint, bigint) IS
     'Projects of rows of some pages of a table that name a person; NULL for those of no project. For the owner.';
 
 -- Whoever else was sent the same words keeps them.
-CREATE OR REPLACE FUNCTION mailqueue.shared_contents(p_project uuid, p_table text, p_contents bigint[], p_from bigint, p_until bigint) RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION mailqueue.shared_contents(p_project uuid, p_table text, p_contents bigint[], p_from bigint,
+    p_until bigint)
+RETURNS SETOF bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -231,9 +276,12 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY EXECUTE format('SELECT DISTINCT t.content_id FROM mailqueue.%I AS t
-         WHERE t.ctid >= format(''(%%s,0)'', $3)::tid AND t.ctid < format(''(%%s,0)'', $4)::tid AND t.project_id = $1 AND t.content_id = ANY ($2)
+         WHERE t.ctid >= format(''(%%s,0)'', $3)::tid AND t.ctid < format(''(%%s,0)'', $4)::tid
+           AND t.project_id = $1 AND t.content_id = ANY ($2)
            AND (t.recipient_email <> ''erased@erased.invalid''
-                OR EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = t.id AND r.address <> ''erased@erased.invalid''))', p_table)
+                OR EXISTS (SELECT FROM mailqueue.email_recipients AS r WHERE r.email_id = t.id
+                              AND r.address <> ''erased@erased.invalid''))', p_table)
            USING p_project, p_contents, p_from, p_until;
 END $$;
-COMMENT ON FUNCTION mailqueue.shared_contents(uuid, text, bigint[], bigint, bigint) IS 'Which of these contents somebody else was sent too.';
+COMMENT ON FUNCTION mailqueue.shared_contents(uuid, text, bigint[], bigint, bigint) IS
+    'Which of these contents somebody else was sent too.';

@@ -1,11 +1,14 @@
--- The circuit of a sender account, shared by all workers: closed; open, when its lanes wait; half open, when one mail tries.
+-- The circuit of a sender account, shared by all workers: closed; open, when its lanes wait; half open, when one mail
+-- tries.
 --
--- It opens when its server cannot be reached, when its provider names a limit, when too many mails fail for reasons that
--- are the account's own or its server's, and when two mails that have nothing in common are refused alike. When the wait is over one mail at a time is claimed for it, see headroom(): what becomes of that mail closes
--- the circuit or opens it for longer. What concerns a recipient counts for neither.
+-- It opens when its server cannot be reached, when its provider names a limit, when too many mails fail for reasons
+-- that are the account's own or its server's, and when two mails that have nothing in common are refused alike. When
+-- the wait is over one mail at a time is claimed for it, see headroom(): what becomes of that mail closes the circuit
+-- or opens it for longer. What concerns a recipient counts for neither.
 
 -- Gives the wait, NULL where the circuit is open already: one failure a rest, however many workers see it.
-CREATE OR REPLACE FUNCTION mailqueue.open_circuit(p_account integer, p_reason text, p_first interval, p_most interval) RETURNS interval
+CREATE OR REPLACE FUNCTION mailqueue.open_circuit(p_account integer, p_reason text, p_first interval, p_most interval)
+RETURNS interval
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -28,9 +31,13 @@ BEGIN
        AND (m.blocked_reason IS NULL OR m.blocked_until IS NOT NULL);  -- or a pause that is over
     IF v_failures = 1 THEN
         INSERT INTO mailqueue.audit_events (project_id, action, subject, detail)
-        SELECT a.project_id, CASE p_reason WHEN 'circuit' THEN 'sender.circuit_opened' WHEN 'limited' THEN 'sender.limited' ELSE 'sender.unreachable' END, 'sender ' || a.name,
+        SELECT a.project_id,
+               CASE p_reason WHEN 'circuit' THEN 'sender.circuit_opened' WHEN 'limited' THEN 'sender.limited'
+                             ELSE 'sender.unreachable' END,
+               'sender ' || a.name,
                jsonb_build_object('reason', (SELECT f.detail FROM mailqueue.sender_failures AS f
-                                              WHERE f.sender_account_id = p_account ORDER BY f.failed_at DESC, f.id DESC LIMIT 1))
+                                              WHERE f.sender_account_id = p_account ORDER BY f.failed_at DESC, f.id DESC
+                                              LIMIT 1))
           FROM mailqueue.sender_accounts AS a WHERE a.id = p_account;
     END IF;
     RETURN v_wait;
@@ -44,32 +51,38 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     WITH closed AS (
         UPDATE mailqueue.limits AS m
-           SET failures = 0, circuit_opened_at = NULL, circuit_held_until = NULL, circuit_probe_claim = NULL, circuit_closed_at = clock_timestamp(),
-               blocked_reason = CASE WHEN m.blocked_reason NOT IN ('unreachable', 'circuit', 'limited') THEN m.blocked_reason END,
-               blocked_until = CASE WHEN m.blocked_reason NOT IN ('unreachable', 'circuit', 'limited') THEN m.blocked_until END
+           SET failures = 0, circuit_opened_at = NULL, circuit_held_until = NULL, circuit_probe_claim = NULL,
+               circuit_closed_at = clock_timestamp(),
+               blocked_reason = CASE WHEN m.blocked_reason NOT IN ('unreachable', 'circuit', 'limited')
+                                          THEN m.blocked_reason END,
+               blocked_until = CASE WHEN m.blocked_reason NOT IN ('unreachable', 'circuit', 'limited')
+                                         THEN m.blocked_until END
           FROM mailqueue.limits AS o
          WHERE m.id = p_limit AND o.id = m.id
         RETURNING m.sender_account_id, o.blocked_reason
     )
     INSERT INTO mailqueue.audit_events (project_id, action, subject, detail)
     SELECT a.project_id, 'sender.circuit_closed', 'sender ' || a.name, '{}'
-      FROM closed AS c JOIN mailqueue.sender_accounts AS a ON a.id = c.sender_account_id WHERE c.blocked_reason = 'circuit'
+      FROM closed AS c JOIN mailqueue.sender_accounts AS a ON a.id = c.sender_account_id
+     WHERE c.blocked_reason = 'circuit'
 $$;
 COMMENT ON FUNCTION mailqueue.close_circuit(integer) IS 'Let the account of this limit send as before.';
 
--- For claims, which hold the row. Mail that hangs at the server since before keeps no probe from going; nor does a probe
--- that nobody settles, in the end.
+-- For claims, which hold the row. Mail that hangs at the server since before keeps no probe from going; nor does a
+-- probe that nobody settles, in the end.
 CREATE OR REPLACE FUNCTION mailqueue.begin_probe(p_limit integer, p_claim bigint) RETURNS void
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    UPDATE mailqueue.limits AS m SET circuit_probe_claim = p_claim, circuit_held_until = clock_timestamp() + interval '10 min'
+    UPDATE mailqueue.limits AS m
+       SET circuit_probe_claim = p_claim, circuit_held_until = clock_timestamp() + interval '10 min'
      WHERE m.id = p_limit AND m.circuit_opened_at IS NOT NULL
 $$;
-COMMENT ON FUNCTION mailqueue.begin_probe(integer, bigint) IS 'Write down which claim has the mail that tries a half-open circuit.';
+COMMENT ON FUNCTION mailqueue.begin_probe(integer, bigint) IS
+    'Write down which claim has the mail that tries a half-open circuit.';
 
--- For settling, which holds the row. Where the probe says nothing of the account, or its news is not written yet, the next
--- one waits a moment.
+-- For settling, which holds the row. Where the probe says nothing of the account, or its news is not written yet, the
+-- next one waits a moment.
 CREATE OR REPLACE FUNCTION mailqueue.probe_settled(p_limit integer, p_is_good boolean) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -78,16 +91,18 @@ BEGIN
     IF p_is_good THEN
         PERFORM mailqueue.close_circuit(p_limit);
     ELSE
-        UPDATE mailqueue.limits AS m SET circuit_held_until = clock_timestamp() + interval '1 s', circuit_probe_claim = NULL WHERE m.id = p_limit;
+        UPDATE mailqueue.limits AS m
+           SET circuit_held_until = clock_timestamp() + interval '1 s', circuit_probe_claim = NULL WHERE m.id = p_limit;
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.probe_settled(integer, boolean) IS 'What became of a mail that was sent while the circuit was half open.';
+COMMENT ON FUNCTION mailqueue.probe_settled(integer, boolean) IS
+    'What became of a mail that was sent while the circuit was half open.';
 
 -- It named no mails in a version before.
 DROP FUNCTION IF EXISTS mailqueue.note_failures(integer, text[], text[], text[]);
 
-CREATE OR REPLACE FUNCTION mailqueue.note_failures(p_account integer, p_kinds text[], p_domains text[], p_details text[],
-    p_emails uuid[] DEFAULT '{}', p_refusals text[] DEFAULT '{}') RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.note_failures(p_account integer, p_kinds text[], p_domains text[],
+    p_details text[], p_emails uuid[] DEFAULT '{}', p_refusals text[] DEFAULT '{}') RETURNS void
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -99,31 +114,38 @@ AS $$
     DELETE FROM mailqueue.sender_failures AS f WHERE f.failed_at < clock_timestamp() - interval '1 day';
     DELETE FROM mailqueue.sender_failures AS f
      WHERE f.sender_account_id = p_account AND f.id <= (
-           SELECT o.id FROM mailqueue.sender_failures AS o WHERE o.sender_account_id = p_account ORDER BY o.id DESC OFFSET 1000 LIMIT 1)
+           SELECT o.id FROM mailqueue.sender_failures AS o WHERE o.sender_account_id = p_account ORDER BY o.id DESC
+           OFFSET 1000 LIMIT 1)
 $$;
-COMMENT ON FUNCTION mailqueue.note_failures(integer, text[], text[], text[], uuid[], text[]) IS 'Keep what went wrong with a sender account.';
+COMMENT ON FUNCTION mailqueue.note_failures(integer, text[], text[], text[], uuid[], text[]) IS
+    'Keep what went wrong with a sender account.';
 
--- Of the last five minutes, and since the circuit closed: failures that name a recipient's domain, at how many domains, and
--- what was sent since the first.
-CREATE OR REPLACE FUNCTION mailqueue.failure_window(p_account integer, OUT failures integer, OUT domains integer, OUT sent integer)
-LANGUAGE sql STABLE SECURITY DEFINER                         -- for views whose readers may not read the tables behind it
+-- Of the last five minutes, and since the circuit closed: failures that name a recipient's domain, at how many domains,
+-- and what was sent since the first.
+CREATE OR REPLACE FUNCTION mailqueue.failure_window(p_account integer, OUT failures integer, OUT domains integer,
+    OUT sent integer)
+-- for views whose readers may not read the tables behind it
+LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT w.failures, w.domains, CASE WHEN n.sent >= w.sent_before THEN n.sent - w.sent_before ELSE n.sent END
       FROM (SELECT count(*)::integer AS failures, count(DISTINCT f.domain)::integer AS domains,
                    (array_agg(f.sent_before ORDER BY f.failed_at, f.id))[1] AS sent_before
               FROM mailqueue.sender_failures AS f
-             WHERE f.sender_account_id = p_account AND f.failed_at > clock_timestamp() - interval '5 min' AND f.domain IS NOT NULL
+             WHERE f.sender_account_id = p_account AND f.failed_at > clock_timestamp() - interval '5 min'
+               AND f.domain IS NOT NULL
                AND f.failed_at > (SELECT coalesce(max(m.circuit_closed_at), '-infinity') FROM mailqueue.limits AS m
                                    WHERE m.sender_account_id = p_account)) AS w
-      LEFT JOIN LATERAL (SELECT c.sent FROM mailqueue.limits AS m JOIN mailqueue.limit_counters AS c ON c.limit_id = m.id
+      LEFT JOIN LATERAL (SELECT c.sent FROM mailqueue.limits AS m
+                           JOIN mailqueue.limit_counters AS c ON c.limit_id = m.id
                           WHERE m.sender_account_id = p_account ORDER BY c.rev DESC LIMIT 1) AS n ON true
 $$;
-COMMENT ON FUNCTION mailqueue.failure_window(integer) IS 'How many mails of a sender account failed for its own reasons, against those it sent.';
+COMMENT ON FUNCTION mailqueue.failure_window(integer) IS
+    'How many mails of a sender account failed for its own reasons, against those it sent.';
 
--- Refusals that nobody recognizes may concern the mail that drew them. They are taken for the account's once a second mail
--- draws the same one, to another recipient and with other content, and nothing was sent since the first. Of each refusal
--- the last 100 are looked at. Mail that is gone without a trace counts for nothing.
+-- Refusals that nobody recognizes may concern the mail that drew them. They are taken for the account's once a second
+-- mail draws the same one, to another recipient and with other content, and nothing was sent since the first. Of each
+-- refusal the last 100 are looked at. Mail that is gone without a trace counts for nothing.
 CREATE OR REPLACE FUNCTION mailqueue.are_refused_alike(p_account integer, p_refusals text[]) RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -131,23 +153,28 @@ SET jit = off
 AS $$
     WITH account AS MATERIALIZED (
         SELECT m.circuit_closed_at, c.sent FROM mailqueue.limits AS m
-         CROSS JOIN LATERAL (SELECT n.sent FROM mailqueue.limit_counters AS n WHERE n.limit_id = m.id ORDER BY n.rev DESC LIMIT 1) AS c
+         CROSS JOIN LATERAL (SELECT n.sent FROM mailqueue.limit_counters AS n WHERE n.limit_id = m.id
+                              ORDER BY n.rev DESC LIMIT 1) AS c
          WHERE m.sender_account_id = p_account
     ), refused AS MATERIALIZED (
         SELECT f.refusal, lower(e.recipient_email) AS recipient,
-               coalesce(c.template_version_id::text, md5(concat_ws(E'\n', c.subject, c.html_body, c.text_body, c.files::text))) AS says
+               coalesce(c.template_version_id::text,
+                        md5(concat_ws(E'\n', c.subject, c.html_body, c.text_body, c.files::text))) AS says
           FROM (SELECT DISTINCT r.refusal FROM unnest(p_refusals) AS r(refusal) WHERE r.refusal IS NOT NULL) AS r
          CROSS JOIN account AS a
          CROSS JOIN LATERAL (
                SELECT x.refusal, x.email_id FROM mailqueue.sender_failures AS x
                 WHERE x.sender_account_id = p_account AND x.refusal = r.refusal
                   AND x.failed_at > greatest(clock_timestamp() - interval '1 day', a.circuit_closed_at)
-                  AND (x.sent_before = a.sent OR (x.sent_before > a.sent AND a.sent = 0))  -- the count began anew, with its day
+                  -- the count began anew, with its day
+                  AND (x.sent_before = a.sent OR (x.sent_before > a.sent AND a.sent = 0))
                 ORDER BY x.id DESC LIMIT 100) AS f
          CROSS JOIN LATERAL (
-               SELECT q.recipient_email, q.content_id, q.content_on FROM mailqueue.email_queue AS q WHERE q.id = f.email_id
+               SELECT q.recipient_email, q.content_id, q.content_on FROM mailqueue.email_queue AS q
+                WHERE q.id = f.email_id
                UNION ALL
-               SELECT h.recipient_email, h.content_id, h.content_on FROM mailqueue.email_history AS h WHERE h.id = f.email_id
+               SELECT h.recipient_email, h.content_id, h.content_on FROM mailqueue.email_history AS h
+                WHERE h.id = f.email_id
                LIMIT 1) AS e
           JOIN mailqueue.email_contents AS c ON c.id = e.content_id AND c.created_on = e.content_on
     )
@@ -160,10 +187,11 @@ COMMENT ON FUNCTION mailqueue.are_refused_alike(integer, text[]) IS
 -- It named no mails in a version before.
 DROP FUNCTION IF EXISTS mailqueue.report_failures(integer, text[], text[], text[]);
 
--- Workers report mails that failed for a reason that is the account's or its server's. Half of all attempts, and 20 recipient
+-- Workers report mails that failed for a reason that is the account's or its server's. Half of all attempts, and 20
+-- recipient
 -- domains: one recipient's server can never stop an account. In a half-open circuit one such failure is enough.
-CREATE OR REPLACE FUNCTION mailqueue.report_failures(p_account integer, p_kinds text[], p_domains text[], p_details text[],
-    p_emails uuid[] DEFAULT '{}', p_refusals text[] DEFAULT '{}') RETURNS interval
+CREATE OR REPLACE FUNCTION mailqueue.report_failures(p_account integer, p_kinds text[], p_domains text[],
+    p_details text[], p_emails uuid[] DEFAULT '{}', p_refusals text[] DEFAULT '{}') RETURNS interval
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -173,9 +201,11 @@ DECLARE
     w record;
 BEGIN
     PERFORM mailqueue.note_failures(p_account, p_kinds, p_domains, p_details, p_emails, p_refusals);
-    SELECT m.circuit_opened_at IS NOT NULL AND m.blocked_reason = 'circuit' INTO v_is_open FROM mailqueue.limits AS m WHERE m.sender_account_id = p_account;
+    SELECT m.circuit_opened_at IS NOT NULL AND m.blocked_reason = 'circuit' INTO v_is_open FROM mailqueue.limits AS m
+     WHERE m.sender_account_id = p_account;
     IF v_is_open IS NOT TRUE THEN
-        v_is_alike := array_length(array_remove(p_refusals, NULL), 1) > 0 AND mailqueue.are_refused_alike(p_account, p_refusals);
+        v_is_alike := array_length(array_remove(p_refusals, NULL), 1) > 0
+            AND mailqueue.are_refused_alike(p_account, p_refusals);
         SELECT * INTO w FROM mailqueue.failure_window(p_account);
         IF v_is_alike IS NOT TRUE AND (w.domains < 20 OR w.failures < w.sent) THEN
             RETURN NULL;
@@ -184,7 +214,8 @@ BEGIN
     RETURN mailqueue.open_circuit(p_account, 'circuit', interval '30 s', interval '30 min');
 END $$;
 COMMENT ON FUNCTION mailqueue.report_failures(integer, text[], text[], text[], uuid[], text[]) IS
-    'Note failures that are or may be about a sender account, and open its circuit where they are too many, or are alike; gives how long it is open.';
+    'Note failures that are or may be about a sender account, and open its circuit where they are too many, or are '
+    'alike; gives how long it is open.';
 
 -- A sender account whose server cannot be reached, or that refuses us: its lanes wait, its mail spends no attempt.
 CREATE OR REPLACE FUNCTION mailqueue.rest_sender(p_account integer, p_reason text) RETURNS interval
@@ -195,27 +226,33 @@ BEGIN
     PERFORM mailqueue.note_failures(p_account, ARRAY['unreachable'], ARRAY[NULL], ARRAY[p_reason]);
     RETURN mailqueue.open_circuit(p_account, 'unreachable', interval '1 s', interval '5 min');
 END $$;
-COMMENT ON FUNCTION mailqueue.rest_sender(integer, text) IS 'Let a sender account rest after a failed connection: 1 s, 2 s, 4 s and so on to 5 min.';
+COMMENT ON FUNCTION mailqueue.rest_sender(integer, text) IS
+    'Let a sender account rest after a failed connection: 1 s, 2 s, 4 s and so on to 5 min.';
 
 -- It did not know quotas in a version before.
 DROP FUNCTION IF EXISTS mailqueue.rest_sender_for(integer, text, interval);
 
--- Said by its provider in one process, it holds for all, until the time named, a day at most. Where none is named (NULL) the
--- rest grows: from a second to 5 min, and where a quota of hours or days is used up from a minute to an hour.
-CREATE OR REPLACE FUNCTION mailqueue.rest_sender_for(p_account integer, p_reason text, p_wait interval, p_is_quota boolean DEFAULT false) RETURNS void
+-- Said by its provider in one process, it holds for all, until the time named, a day at most. Where none is named
+-- (NULL) the rest grows: from a second to 5 min, and where a quota of hours or days is used up from a minute to an
+-- hour.
+CREATE OR REPLACE FUNCTION mailqueue.rest_sender_for(p_account integer, p_reason text, p_wait interval,
+    p_is_quota boolean DEFAULT false)
+RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
     PERFORM mailqueue.note_failures(p_account, ARRAY['rate_limited'], ARRAY[NULL], ARRAY[p_reason]);
-    PERFORM mailqueue.open_circuit(p_account, 'limited', CASE WHEN p_is_quota THEN interval '1 min' ELSE interval '1 s' END,
+    PERFORM mailqueue.open_circuit(p_account, 'limited',
+                                   CASE WHEN p_is_quota THEN interval '1 min' ELSE interval '1 s' END,
                                    CASE WHEN p_is_quota THEN interval '1 h' ELSE interval '5 min' END);
     UPDATE mailqueue.limits AS m SET blocked_until = clock_timestamp() + least(p_wait, interval '1 day')
      WHERE m.sender_account_id = p_account AND m.blocked_reason IN ('unreachable', 'circuit', 'limited')
        AND m.blocked_until < clock_timestamp() + least(p_wait, interval '1 day') AND p_wait IS NOT NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.rest_sender_for(integer, text, interval, boolean) IS
-    'Let a sender account rest, in all processes, for as long as its provider asked; where it named no time, longer each time in a row.';
+    'Let a sender account rest, in all processes, for as long as its provider asked; where it named no time, longer '
+    'each time in a row.';
 
 -- That it accepts connections is no news where mails failed, or where a limit is used up.
 CREATE OR REPLACE FUNCTION mailqueue.sender_answered(p_account integer) RETURNS void
@@ -234,10 +271,13 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT mailqueue.note_failures(p_account, ARRAY['account'], ARRAY[NULL], ARRAY[p_reason]);
     WITH stopped AS (
-        UPDATE mailqueue.sender_accounts AS a SET status = 'suspended', status_reason = left(p_reason, 500), status_until = NULL
+        UPDATE mailqueue.sender_accounts AS a
+           SET status = 'suspended', status_reason = left(p_reason, 500), status_until = NULL
          WHERE a.id = p_account AND a.status = 'active' RETURNING a.project_id, a.name
     )
     INSERT INTO mailqueue.audit_events (project_id, action, subject, detail)
-    SELECT s.project_id, 'sender.suspended', 'sender ' || s.name, jsonb_build_object('reason', left(p_reason, 500)) FROM stopped AS s
+    SELECT s.project_id, 'sender.suspended', 'sender ' || s.name, jsonb_build_object('reason', left(p_reason, 500))
+      FROM stopped AS s
 $$;
-COMMENT ON FUNCTION mailqueue.suspend_sender(integer, text) IS 'Stop an account whose own server refuses us, until a person resumes it.';
+COMMENT ON FUNCTION mailqueue.suspend_sender(integer, text) IS
+    'Stop an account whose own server refuses us, until a person resumes it.';

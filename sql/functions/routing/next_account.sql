@@ -1,30 +1,37 @@
--- Mail that an account refused for now is tried by the next candidate. How that is remembered: it moves to a lane beside
--- its own, where the accounts stand in another order: those after the one that refused it, those before, and that one last.
+-- Mail that an account refused for now is tried by the next candidate. How that is remembered: it moves to a lane
+-- beside its own, where the accounts stand in another order: those after the one that refused it, those before, and
+-- that one last.
 
 CREATE OR REPLACE FUNCTION mailqueue.rotated(p_limits integer[], p_limit integer) RETURNS integer[]
 LANGUAGE sql IMMUTABLE
 AS $$
-    SELECT coalesce(p_limits[array_position(p_limits, p_limit) + 1:] || p_limits[:array_position(p_limits, p_limit)], p_limits)
+    SELECT coalesce(p_limits[array_position(p_limits, p_limit) + 1:] || p_limits[:array_position(p_limits, p_limit)],
+                    p_limits)
 $$;
-COMMENT ON FUNCTION mailqueue.rotated(integer[], integer) IS 'Candidates from the one after this on, and this one last.';
+COMMENT ON FUNCTION mailqueue.rotated(integer[], integer) IS
+    'Candidates from the one after this on, and this one last.';
 
 -- Idempotent: for each ordinary lane that has several candidates, one lane for each that may refuse its mail.
 CREATE OR REPLACE FUNCTION mailqueue.make_next_lanes(p_project uuid) RETURNS void
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    INSERT INTO mailqueue.lanes AS l (project_id, priority, route, weight, project_limit, account_limits, home_route, pause_kind, pause_value)
-    SELECT h.project_id, h.priority, h.route || '|next:' || c.id, h.weight, h.project_limit, mailqueue.rotated(h.account_limits, c.id), h.route,
+    INSERT INTO mailqueue.lanes AS l (project_id, priority, route, weight, project_limit, account_limits, home_route,
+                                      pause_kind, pause_value)
+    SELECT h.project_id, h.priority, h.route || '|next:' || c.id, h.weight, h.project_limit,
+           mailqueue.rotated(h.account_limits, c.id), h.route,
            'next', c.id::text
       FROM mailqueue.lanes AS h CROSS JOIN LATERAL unnest(h.account_limits) AS c(id)
      WHERE h.project_id = p_project AND h.home_route IS NULL AND cardinality(h.account_limits) BETWEEN 2 AND 20
     ON CONFLICT (project_id, priority, route) DO NOTHING;
     UPDATE mailqueue.lanes AS l SET account_limits = mailqueue.rotated(h.account_limits, l.pause_value::integer)
       FROM mailqueue.lanes AS h
-     WHERE l.project_id = p_project AND l.pause_kind = 'next' AND h.project_id = p_project AND h.priority = l.priority AND h.route = l.home_route
+     WHERE l.project_id = p_project AND l.pause_kind = 'next' AND h.project_id = p_project AND h.priority = l.priority
+       AND h.route = l.home_route
        AND l.account_limits IS DISTINCT FROM mailqueue.rotated(h.account_limits, l.pause_value::integer);
 $$;
-COMMENT ON FUNCTION mailqueue.make_next_lanes(uuid) IS 'Make or renew the lanes of mail that an account of a project refused for now.';
+COMMENT ON FUNCTION mailqueue.make_next_lanes(uuid) IS
+    'Make or renew the lanes of mail that an account of a project refused for now.';
 
 -- For settling. NULL: the mail stays in its lane, as there is no other candidate, or the lane waits for a domain.
 CREATE OR REPLACE FUNCTION mailqueue.next_lane(p_lane integer, p_account integer) RETURNS integer
@@ -38,11 +45,12 @@ AS $$
        AND n.route = coalesce(l.home_route, l.route) || '|next:' || m.id
      WHERE l.id = p_lane AND cardinality(l.account_limits) > 1 AND coalesce(l.pause_kind, 'next') = 'next'
 $$;
-COMMENT ON FUNCTION mailqueue.next_lane(integer, integer) IS 'The lane in which mail that this account refused for now tries the next one.';
+COMMENT ON FUNCTION mailqueue.next_lane(integer, integer) IS
+    'The lane in which mail that this account refused for now tries the next one.';
 
--- For settling and rescue. Mail that was handed over without an answer stays with its account: it moves to the lane of mail that
--- names that account, or to the one beside it where it waits for a domain. NULL: it stays in its lane, being test mail, or as its project
--- lets it go to another.
+-- For settling and rescue. Mail that was handed over without an answer stays with its account: it moves to the lane of
+-- mail that names that account, or to the one beside it where it waits for a domain. NULL: it stays in its lane, being
+-- test mail, or as its project lets it go to another.
 CREATE OR REPLACE FUNCTION mailqueue.kept_lane(p_lane integer, p_account integer) RETURNS integer
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -56,13 +64,15 @@ AS $$
      WHERE l.id = p_lane AND coalesce(l.home_route, l.route) NOT LIKE '(test)%'
      ORDER BY length(n.route) DESC LIMIT 1
 $$;
-COMMENT ON FUNCTION mailqueue.kept_lane(integer, integer) IS 'The lane in which mail of unknown fate stays with this account.';
+COMMENT ON FUNCTION mailqueue.kept_lane(integer, integer) IS
+    'The lane in which mail of unknown fate stays with this account.';
 
 CREATE OR REPLACE FUNCTION mailqueue.unknown_words(p_account integer) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT 'outcome_unknown: it was handed over' || coalesce(
-        (SELECT format(' to sender account %s', a.name) FROM mailqueue.sender_accounts AS a WHERE a.id = p_account), '') || ' without an answer'
+        (SELECT format(' to sender account %s', a.name) FROM mailqueue.sender_accounts AS a WHERE a.id = p_account), '')
+           || ' without an answer'
 $$;
 COMMENT ON FUNCTION mailqueue.unknown_words(integer) IS 'What is known of mail of unknown fate, in words.';

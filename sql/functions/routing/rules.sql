@@ -1,8 +1,9 @@
--- Routing rules: which sender accounts mail takes that names none. A rule has a lane for each priority, see make_lanes();
--- mail is given to it when it is accepted, and stays with it.
+-- Routing rules: which sender accounts mail takes that names none. A rule has a lane for each priority, see
+-- make_lanes(); mail is given to it when it is accepted, and stays with it.
 
 -- The first rule that fits. A message with several recipients goes by the first of them.
-CREATE OR REPLACE FUNCTION mailqueue.rule_of(p_project uuid, p_category text, p_tags text[], p_recipient text) RETURNS integer
+CREATE OR REPLACE FUNCTION mailqueue.rule_of(p_project uuid, p_category text, p_tags text[], p_recipient text)
+RETURNS integer
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -10,15 +11,17 @@ AS $$
      WHERE r.project_id = p_project
        AND (r.category IS NULL OR r.category = p_category)
        AND (r.tag IS NULL OR r.tag = ANY (p_tags))
-       AND (r.domain IS NULL OR r.domain = d.domain OR (r.domain LIKE '*.%' AND right(d.domain, length(r.domain) - 1) = substring(r.domain FROM 2)
-                                                        AND length(d.domain) >= length(r.domain)))
+       AND (r.domain IS NULL OR r.domain = d.domain
+            OR (r.domain LIKE '*.%' AND right(d.domain, length(r.domain) - 1) = substring(r.domain FROM 2)
+                AND length(d.domain) >= length(r.domain)))
      ORDER BY r.position LIMIT 1
 $$;
-COMMENT ON FUNCTION mailqueue.rule_of(uuid, text, text[], text) IS 'The routing rule for a mail that names no sender account; NULL when none fits.';
+COMMENT ON FUNCTION mailqueue.rule_of(uuid, text, text[], text) IS
+    'The routing rule for a mail that names no sender account; NULL when none fits.';
 
 -- For accepting, where a project has rules.
-CREATE OR REPLACE FUNCTION mailqueue.lane_by_rules(p_lane integer, p_project uuid, p_priority smallint, p_category text, p_tags text[],
-    p_recipient text) RETURNS integer
+CREATE OR REPLACE FUNCTION mailqueue.lane_by_rules(p_lane integer, p_project uuid, p_priority smallint, p_category text,
+    p_tags text[], p_recipient text) RETURNS integer
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -48,12 +51,15 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.routing_rules_lanes() IS 'AFTER change of a routing rule: its lanes follow.';
 
-CREATE OR REPLACE TRIGGER routing_rules_lanes AFTER INSERT OR DELETE OR UPDATE OF accounts, project_id ON mailqueue.routing_rules
+CREATE OR REPLACE TRIGGER routing_rules_lanes
+    AFTER INSERT OR DELETE OR UPDATE OF accounts, project_id ON mailqueue.routing_rules
     FOR EACH ROW EXECUTE FUNCTION mailqueue.routing_rules_lanes();
 
 -- p_position NULL: after all others; else those from there on move back by one.
-CREATE OR REPLACE FUNCTION mailqueue.add_route(p_project text, p_senders text[], p_category text DEFAULT NULL, p_tag text DEFAULT NULL,
-    p_domain text DEFAULT NULL, p_position integer DEFAULT NULL, p_note text DEFAULT NULL, p_by text DEFAULT NULL) RETURNS integer
+CREATE OR REPLACE FUNCTION mailqueue.add_route(p_project text, p_senders text[], p_category text DEFAULT NULL,
+    p_tag text DEFAULT NULL, p_domain text DEFAULT NULL, p_position integer DEFAULT NULL, p_note text DEFAULT NULL,
+    p_by text DEFAULT NULL)
+RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -69,13 +75,18 @@ BEGIN
     IF num_nonnulls(p_category, p_tag, v_domain) = 0 THEN
         PERFORM mailqueue.refuse('category', 'a category, a tag or a domain is needed');
     ELSIF p_category !~ '^[a-z][a-z0-9_-]{0,62}$' THEN
-        PERFORM mailqueue.refuse('category', format('%s is not a category: lower-case letters, digits, - and _', to_json(left(p_category, 100))));
+        PERFORM mailqueue.refuse('category',
+                                 format('%s is not a category: lower-case letters, digits, - and _',
+                                        to_json(left(p_category, 100))));
     ELSIF p_tag = '' THEN
         PERFORM mailqueue.refuse('tag', 'it is empty');
     ELSIF v_domain !~ '^(\*\.)?[^@\s|*]{1,253}$' THEN
-        PERFORM mailqueue.refuse('domain', format('example.com or *.example.com, got %s', to_json(left(p_domain, 100))));
+        PERFORM mailqueue.refuse('domain',
+                                 format('example.com or *.example.com, got %s', to_json(left(p_domain, 100))));
     ELSIF coalesce(cardinality(p_senders), 0) NOT BETWEEN 1 AND 20 THEN
-        PERFORM mailqueue.refuse('sender', format('1 to 20 sender accounts are needed, got %s', coalesce(cardinality(p_senders), 0)));
+        PERFORM mailqueue.refuse('sender',
+                                 format('1 to 20 sender accounts are needed, got %s',
+                                        coalesce(cardinality(p_senders), 0)));
     ELSIF p_position < 1 THEN
         PERFORM mailqueue.refuse('position', format('1 or more, got %s', p_position));
     END IF;
@@ -85,7 +96,9 @@ BEGIN
         SELECT a.id INTO v_account FROM mailqueue.sender_accounts AS a
          WHERE a.project_id = v_project AND a.name = v_sender AND a.provider <> 'trap';
         IF NOT FOUND THEN
-            PERFORM mailqueue.refuse('sender', format('this project has no sender account %s that a rule may name', to_json(left(v_sender, 100))));
+            PERFORM mailqueue.refuse('sender',
+                                     format('this project has no sender account %s that a rule may name',
+                                            to_json(left(v_sender, 100))));
         ELSIF v_account = ANY (v_accounts) THEN
             PERFORM mailqueue.refuse('sender', format('%s is named twice', to_json(left(v_sender, 100))));
         END IF;
@@ -93,9 +106,11 @@ BEGIN
     END LOOP;
     PERFORM mailqueue.lock_lanes(v_project);                 -- one change of rules at a time
     SELECT coalesce(max(r.position), 0) INTO v_last FROM mailqueue.routing_rules AS r WHERE r.project_id = v_project;
-    UPDATE mailqueue.routing_rules AS r SET position = r.position + 1 WHERE r.project_id = v_project AND r.position >= p_position;
+    UPDATE mailqueue.routing_rules AS r SET position = r.position + 1
+     WHERE r.project_id = v_project AND r.position >= p_position;
     INSERT INTO mailqueue.routing_rules (project_id, position, category, tag, domain, accounts, note)
-    VALUES (v_project, least(p_position, v_last + 1), p_category, p_tag, v_domain, v_accounts, p_note) RETURNING id INTO v_id;
+    VALUES (v_project, least(p_position, v_last + 1), p_category, p_tag, v_domain, v_accounts, p_note) RETURNING id
+      INTO v_id;
     PERFORM mailqueue.record_operation(v_project, 'route.added', 'route ' || v_id, jsonb_strip_nulls(jsonb_build_object(
         'category', p_category, 'tag', p_tag, 'domain', v_domain, 'senders', p_senders, 'note', p_note)), p_by);
     RETURN v_id;
@@ -121,8 +136,10 @@ END $$;
 COMMENT ON FUNCTION mailqueue.remove_route(text, integer, text) IS
     'Take a routing rule away: its queued mail takes the accounts of mail without a rule. False when there was none.';
 
--- What would become of such a mail now: its rule, and its accounts in the order they are tried, with what keeps them from sending.
-CREATE OR REPLACE FUNCTION mailqueue.test_route(p_project text, p_recipient text, p_category text DEFAULT 'transactional', p_tags text[] DEFAULT '{}')
+-- What would become of such a mail now: its rule, and its accounts in the order they are tried, with what keeps them
+-- from sending.
+CREATE OR REPLACE FUNCTION mailqueue.test_route(p_project text, p_recipient text,
+    p_category text DEFAULT 'transactional', p_tags text[] DEFAULT '{}')
 RETURNS TABLE (rule_id integer, sender text, is_fallback boolean, blocked_reason text, blocked_until timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -140,4 +157,5 @@ BEGIN
      WHERE l.project_id = v_project AND l.priority = 2 AND l.route = coalesce('rule ' || v_rule, '')
      ORDER BY x.place;
 END $$;
-COMMENT ON FUNCTION mailqueue.test_route(text, text, text, text[]) IS 'Which rule and accounts a mail would take that names no sender account.';
+COMMENT ON FUNCTION mailqueue.test_route(text, text, text, text[]) IS
+    'Which rule and accounts a mail would take that names no sender account.';

@@ -9,7 +9,8 @@ AS $$
      WHERE a.id = p_account AND a.project_id = coalesce(mailqueue.tenant(), a.project_id)
 $$;
 COMMENT ON FUNCTION mailqueue.sealed_password(integer) IS
-    'What a sender account logs in with, sealed; NULL where it has none, and for accounts of another project than this transaction acts for.';
+    'What a sender account logs in with, sealed; NULL where it has none, and for accounts of another project than this '
+    'transaction acts for.';
 
 CREATE OR REPLACE FUNCTION mailqueue.remove_sender(p_project uuid, p_account integer, p_by text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -30,11 +31,13 @@ BEGIN
     SELECT array_agg(r.id ORDER BY r.position) INTO v_rules FROM mailqueue.routing_rules AS r
      WHERE r.project_id = p_project AND r.accounts = ARRAY[p_account];
     IF v_rules IS NOT NULL THEN
-        RAISE EXCEPTION 'routing rule % has no other sender account than %: take it away first', array_to_string(v_rules, ', '), v_name
+        RAISE EXCEPTION 'routing rule % has no other sender account than %: take it away first',
+            array_to_string(v_rules, ', '), v_name
               USING ERRCODE = '55006';
     ELSIF EXISTS (SELECT FROM mailqueue.email_queue AS q
                    WHERE q.project_id = p_project AND q.assigned_to = p_account AND q.status = 'assigned') THEN
-        RAISE EXCEPTION '% is sending mail at this moment: pause it, and remove it when that is done', v_name USING ERRCODE = '55006';
+        RAISE EXCEPTION '% is sending mail at this moment: pause it, and remove it when that is done', v_name
+            USING ERRCODE = '55006';
     END IF;
     UPDATE mailqueue.routing_rules AS r SET accounts = array_remove(r.accounts, p_account)
      WHERE r.project_id = p_project AND p_account = ANY (r.accounts);
@@ -53,8 +56,9 @@ BEGIN
     DELETE FROM mailqueue.limit_days AS d WHERE d.limit_id = v_limit;
     DELETE FROM mailqueue.sender_failures AS f WHERE f.sender_account_id = p_account;
     DELETE FROM mailqueue.sender_accounts AS a WHERE a.id = p_account;
-    -- Mail that named it is in these lanes, or comes to them from a producer that has not committed: it goes on like that of
-    -- a rule that is gone, by the accounts of mail that names none. No rule has the number 0, and no account such a name.
+    -- Mail that named it is in these lanes, or comes to them from a producer that has not committed: it goes on like
+    -- that of a rule that is gone, by the accounts of mail that names none. No rule has the number 0, and no account
+    -- such a name.
     UPDATE mailqueue.lanes AS l
        SET route = 'gone ' || p_account || substr(l.route, length(v_name) + 1),
            home_route = CASE WHEN l.home_route IS NOT NULL THEN 'gone ' || p_account END,
@@ -66,7 +70,8 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.remove_sender(uuid, integer, text) IS
-    'Delete a sender account; its queued mail takes the others. Refuses with 55006 while it is in use, false when there is none.';
+    'Delete a sender account; its queued mail takes the others. Refuses with 55006 while it is in use, false when '
+    'there is none.';
 
 CREATE OR REPLACE FUNCTION mailqueue.prefer_sender(p_project uuid, p_account integer) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -78,7 +83,8 @@ BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.lock_lanes(p_project);
     PERFORM FROM mailqueue.sender_accounts AS a WHERE a.project_id = p_project ORDER BY a.id FOR NO KEY UPDATE;
-    IF NOT EXISTS (SELECT FROM mailqueue.sender_accounts AS a WHERE a.project_id = p_project AND a.id = p_account AND a.provider <> 'trap') THEN
+    IF NOT EXISTS (SELECT FROM mailqueue.sender_accounts AS a
+                    WHERE a.project_id = p_project AND a.id = p_account AND a.provider <> 'trap') THEN
         RETURN false;
     END IF;
     SELECT min(a.priority) INTO v_least FROM mailqueue.sender_accounts AS a
@@ -95,27 +101,34 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.prefer_sender(uuid, integer) IS
-    'Have an account be the first that mail tries which names none, and let it send; false when there is no such account.';
+    'Have an account be the first that mail tries which names none, and let it send; false when there is no such '
+    'account.';
 
 -- Rules of one account: it is taken off those that name it, and put, by its priority, on the rule of each condition.
-CREATE OR REPLACE FUNCTION mailqueue.route_to_sender(p_project uuid, p_account integer, p_categories text[], p_domains text[], p_by text) RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.route_to_sender(p_project uuid, p_account integer, p_categories text[],
+    p_domains text[], p_by text)
+RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     v_project text;
     v_name text;
-    v_domains text[] := CASE WHEN p_domains IS NOT NULL THEN ARRAY(SELECT mailqueue.wire_domain('domain', d) FROM unnest(p_domains) AS x(d)) END;
+    v_domains text[] := CASE WHEN p_domains IS NOT NULL
+                                  THEN ARRAY(SELECT mailqueue.wire_domain('domain', d)
+                                               FROM unnest(p_domains) AS x(d)) END;
     r record;
     v_rule integer;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.lock_lanes(p_project);
-    SELECT p.name, a.name INTO v_project, v_name FROM mailqueue.sender_accounts AS a JOIN mailqueue.projects AS p ON p.id = a.project_id
+    SELECT p.name, a.name INTO v_project, v_name FROM mailqueue.sender_accounts AS a
+      JOIN mailqueue.projects AS p ON p.id = a.project_id
      WHERE a.project_id = p_project AND a.id = p_account;
     FOR r IN SELECT x.id, x.accounts FROM mailqueue.routing_rules AS x
               WHERE x.project_id = p_project AND p_account = ANY (x.accounts) AND x.tag IS NULL
-                AND NOT (coalesce(x.category, '') = ANY (coalesce(p_categories, '{""}')) AND coalesce(x.domain, '') = ANY (coalesce(v_domains, '{""}')))
+                AND NOT (coalesce(x.category, '') = ANY (coalesce(p_categories, '{""}'))
+                         AND coalesce(x.domain, '') = ANY (coalesce(v_domains, '{""}')))
     LOOP
         IF cardinality(r.accounts) = 1 THEN
             PERFORM mailqueue.remove_route(v_project, r.id, p_by);
@@ -131,11 +144,13 @@ BEGIN
                     unnest(coalesce(v_domains, '{NULL}')) WITH ORDINALITY AS d(domain, n) ORDER BY c.n, d.n
     LOOP
         SELECT x.id INTO v_rule FROM mailqueue.routing_rules AS x
-         WHERE x.project_id = p_project AND x.tag IS NULL AND x.category IS NOT DISTINCT FROM r.category AND x.domain IS NOT DISTINCT FROM r.domain
+         WHERE x.project_id = p_project AND x.tag IS NULL AND x.category IS NOT DISTINCT FROM r.category
+           AND x.domain IS NOT DISTINCT FROM r.domain
          ORDER BY x.position LIMIT 1;
         IF FOUND THEN
             UPDATE mailqueue.routing_rules AS x
-               SET accounts = ARRAY(SELECT a.id FROM mailqueue.sender_accounts AS a WHERE a.id = ANY (x.accounts || p_account)
+               SET accounts = ARRAY(SELECT a.id FROM mailqueue.sender_accounts AS a
+                                     WHERE a.id = ANY (x.accounts || p_account)
                                      ORDER BY a.is_fallback, a.priority, a.id)
              WHERE x.id = v_rule AND p_account <> ALL (x.accounts);
         ELSE
@@ -144,4 +159,5 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION mailqueue.route_to_sender(uuid, integer, text[], text[], text) IS
-    'Have mail of these categories to these domains take this account, beside others that have it; NULL: any. Both NULL: no rule names it.';
+    'Have mail of these categories to these domains take this account, beside others that have it; NULL: any. Both '
+    'NULL: no rule names it.';

@@ -14,7 +14,8 @@ COMMENT ON FUNCTION mailqueue.renew_sender_accounts() IS
     'AFTER change of who signs: workers read the sender accounts of the project anew.';
 
 CREATE OR REPLACE TRIGGER dkim_keys_renew AFTER UPDATE OF status ON mailqueue.dkim_keys
-    FOR EACH ROW WHEN (NEW.status = 'active' OR OLD.status = 'active') EXECUTE FUNCTION mailqueue.renew_sender_accounts();
+    FOR EACH ROW WHEN (NEW.status = 'active' OR OLD.status = 'active')
+    EXECUTE FUNCTION mailqueue.renew_sender_accounts();
 
 CREATE OR REPLACE TRIGGER projects_dkim AFTER UPDATE OF is_dkim_required ON mailqueue.projects
     FOR EACH ROW WHEN (NEW.is_dkim_required <> OLD.is_dkim_required) EXECUTE FUNCTION mailqueue.renew_sender_accounts();

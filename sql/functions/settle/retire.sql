@@ -4,8 +4,8 @@
 -- mail that was sent after all, the lost claim it was taken from.
 CREATE OR REPLACE FUNCTION mailqueue.retire_emails(p_ids uuid[], p_claims bigint[], p_statuses text[], p_reasons text[],
     p_message_ids text[], p_provider_ids text[])
-RETURNS TABLE (id uuid, project_id uuid, assigned_to integer, account_day date, project_day date, recipients smallint, was_assigned boolean,
-               attempts smallint, worker_id integer, recipient_email text, campaign_id text)
+RETURNS TABLE (id uuid, project_id uuid, assigned_to integer, account_day date, project_day date, recipients smallint,
+               was_assigned boolean, attempts smallint, worker_id integer, recipient_email text, campaign_id text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -25,20 +25,25 @@ BEGIN
                 OR (q.lost_claim_no = i.claim_no AND q.status <> 'assigned' AND i.status = 'sent'))
         RETURNING q.*, i.status AS outcome, i.reason AS why, i.message_id, i.provider_id
     ), kept AS (
-        INSERT INTO mailqueue.email_history (id, finished_at, project_id, lane_id, status, reason, priority, attempts, max_attempts,
-            worker_id, claim_no, last_error, created_at, assigned_to, recipients, unknowns, delivery, category, expires_at,
-            recipient_email, recipient_name, campaign_id, tags, custom_data, idempotency_key, content_id, content_on,
-            message_id, provider_message_id, is_test)
-        SELECT g.id, CASE WHEN g.created_at = now() THEN now() ELSE clock_timestamp() END, g.project_id, g.lane_id, g.outcome, g.why,
-               g.priority, g.attempts, g.max_attempts, g.worker_id, coalesce(g.claim_no, g.lost_claim_no), g.last_error, g.created_at,
-               g.assigned_to, greatest(1, g.recipients), g.unknowns, g.delivery, g.category, g.expires_at, g.recipient_email, g.recipient_name,
-               g.campaign_id, g.tags, g.custom_data, g.idempotency_key, g.content_id, g.content_on, g.message_id, g.provider_id, g.is_test
+        INSERT INTO mailqueue.email_history (id, finished_at, project_id, lane_id, status, reason, priority, attempts,
+            max_attempts, worker_id, claim_no, last_error, created_at, assigned_to, recipients, unknowns, delivery,
+            category, expires_at, recipient_email, recipient_name, campaign_id, tags, custom_data, idempotency_key,
+            content_id, content_on, message_id, provider_message_id, is_test)
+        SELECT g.id, CASE WHEN g.created_at = now() THEN now() ELSE clock_timestamp() END, g.project_id, g.lane_id,
+               g.outcome, g.why, g.priority, g.attempts, g.max_attempts, g.worker_id,
+               coalesce(g.claim_no, g.lost_claim_no), g.last_error, g.created_at,
+               g.assigned_to, greatest(1, g.recipients), g.unknowns, g.delivery, g.category, g.expires_at,
+               g.recipient_email, g.recipient_name, g.campaign_id, g.tags, g.custom_data, g.idempotency_key,
+               g.content_id, g.content_on, g.message_id, g.provider_id, g.is_test
           FROM gone AS g
     ), told AS (
-        INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail, is_test)
-        SELECT g.project_id, g.id, g.outcome, g.recipient_email, g.assigned_to, g.why, g.is_test FROM gone AS g WHERE g.outcome <> 'sent'
+        INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail,
+                                            is_test)
+        SELECT g.project_id, g.id, g.outcome, g.recipient_email, g.assigned_to, g.why, g.is_test FROM gone AS g
+         WHERE g.outcome <> 'sent'
     ), addressed AS (
-        UPDATE mailqueue.email_recipients AS r SET status = g.outcome, reason = coalesce(r.reason, g.why), settled_at = clock_timestamp()
+        UPDATE mailqueue.email_recipients AS r
+           SET status = g.outcome, reason = coalesce(r.reason, g.why), settled_at = clock_timestamp()
           FROM gone AS g
          WHERE r.email_id = ANY (p_ids)                      -- else a plan made while there were none reads them all
            AND r.email_id = g.id AND r.status = 'pending'

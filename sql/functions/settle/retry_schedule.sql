@@ -1,7 +1,9 @@
 -- When mail that was refused for now is tried again.
 
--- p_least: what the server asked for. Chance moves a wait by a fifth at most: mails refused together do not return together.
-CREATE OR REPLACE FUNCTION mailqueue.retry_wait(p_email uuid, p_project uuid, p_category text, p_attempts integer, p_is_soft boolean, p_least interval)
+-- p_least: what the server asked for. Chance moves a wait by a fifth at most: mails refused together do not return
+-- together.
+CREATE OR REPLACE FUNCTION mailqueue.retry_wait(p_email uuid, p_project uuid, p_category text, p_attempts integer,
+    p_is_soft boolean, p_least interval)
 RETURNS interval
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -25,7 +27,8 @@ BEGIN
         v_soft_retries := l.soft_retries;
     END IF;
     IF p_is_soft AND v_soft_wait IS NOT NULL THEN
-        IF (SELECT count(*) FROM mailqueue.send_logs AS s WHERE s.email_id = p_email AND s.status = 'bounced') >= v_soft_retries THEN
+        IF (SELECT count(*) FROM mailqueue.send_logs AS s
+             WHERE s.email_id = p_email AND s.status = 'bounced') >= v_soft_retries THEN
             RETURN NULL;
         END IF;
         v_wait := v_soft_wait;
@@ -35,7 +38,8 @@ BEGIN
     RETURN greatest(v_wait * (0.8 + 0.4 * random()), p_least);
 END $$;
 COMMENT ON FUNCTION mailqueue.retry_wait(uuid, uuid, text, integer, boolean, interval) IS
-    'How long a mail waits after its attempt failed for now, by the ladder of its project and category; NULL: it is not tried again.';
+    'How long a mail waits after its attempt failed for now, by the ladder of its project and category; NULL: it is '
+    'not tried again.';
 
 CREATE OR REPLACE FUNCTION mailqueue.retry_ladders_audit() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER

@@ -4,8 +4,9 @@
 -- need: 33 us a mail became 22, in groups of 24.
 
 -- Gives the ids whose claim had moved on; nothing was written for those.
-CREATE OR REPLACE FUNCTION mailqueue.settle_sent(p_ids uuid[], p_claims bigint[], p_spent integer[], p_message_ids text[],
-    p_provider_ids text[], p_codes text[], p_enhanced text[], p_replies text[], p_ms integer[]) RETURNS uuid[]
+CREATE OR REPLACE FUNCTION mailqueue.settle_sent(p_ids uuid[], p_claims bigint[], p_spent integer[],
+    p_message_ids text[], p_provider_ids text[], p_codes text[], p_enhanced text[], p_replies text[], p_ms integer[])
+RETURNS uuid[]
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -21,19 +22,22 @@ BEGIN
          USING unnest(p_ids, p_claims, p_spent, p_message_ids, p_provider_ids, p_codes, p_enhanced, p_replies, p_ms)
             AS i(id, claim_no, spent, message_id, provider_id, code, enhanced, reply, ms)
          WHERE q.id = i.id AND (q.claim_no = i.claim_no OR (q.lost_claim_no = i.claim_no AND q.status <> 'assigned'))
-        RETURNING q.id, q.project_id, q.lane_id, q.status, q.priority, q.attempts, q.max_attempts, q.worker_id, q.claim_no, q.lost_claim_no,
-                  q.last_error, q.created_at, q.assigned_to, q.account_day, q.project_day, q.recipients, q.unknowns, q.delivery, q.category,
-                  q.expires_at, q.recipient_email, q.recipient_name, q.campaign_id, q.tags, q.custom_data, q.idempotency_key, q.content_id,
-                  q.content_on, q.is_test, i.spent, i.message_id, i.provider_id, i.code, i.enhanced, i.reply, i.ms
+        RETURNING q.id, q.project_id, q.lane_id, q.status, q.priority, q.attempts, q.max_attempts, q.worker_id,
+                  q.claim_no, q.lost_claim_no, q.last_error, q.created_at, q.assigned_to, q.account_day, q.project_day,
+                  q.recipients, q.unknowns, q.delivery, q.category,
+                  q.expires_at, q.recipient_email, q.recipient_name, q.campaign_id, q.tags, q.custom_data,
+                  q.idempotency_key, q.content_id, q.content_on, q.is_test, i.spent, i.message_id, i.provider_id,
+                  i.code, i.enhanced, i.reply, i.ms
     ), kept AS (
-        INSERT INTO mailqueue.email_history (id, finished_at, project_id, lane_id, status, priority, attempts, max_attempts,
-            worker_id, claim_no, last_error, created_at, assigned_to, recipients, unknowns, delivery, category, expires_at,
-            recipient_email, recipient_name, campaign_id, tags, custom_data, idempotency_key, content_id, content_on,
-            message_id, provider_message_id, is_test)
+        INSERT INTO mailqueue.email_history (id, finished_at, project_id, lane_id, status, priority, attempts,
+            max_attempts, worker_id, claim_no, last_error, created_at, assigned_to, recipients, unknowns, delivery,
+            category, expires_at, recipient_email, recipient_name, campaign_id, tags, custom_data, idempotency_key,
+            content_id, content_on, message_id, provider_message_id, is_test)
         SELECT g.id, clock_timestamp(), g.project_id, g.lane_id, 'sent', g.priority, g.attempts, g.max_attempts,
-               g.worker_id, coalesce(g.claim_no, g.lost_claim_no), g.last_error, g.created_at, g.assigned_to, g.recipients,
-               g.unknowns, g.delivery, g.category, g.expires_at, g.recipient_email, g.recipient_name, g.campaign_id, g.tags,
-               g.custom_data, g.idempotency_key, g.content_id, g.content_on, g.message_id, g.provider_id, g.is_test
+               g.worker_id, coalesce(g.claim_no, g.lost_claim_no), g.last_error, g.created_at, g.assigned_to,
+               g.recipients, g.unknowns, g.delivery, g.category, g.expires_at, g.recipient_email, g.recipient_name,
+               g.campaign_id, g.tags, g.custom_data, g.idempotency_key, g.content_id, g.content_on, g.message_id,
+               g.provider_id, g.is_test
           FROM gone AS g
     ), addressed AS (
         UPDATE mailqueue.email_recipients AS r SET status = 'sent', settled_at = clock_timestamp()
@@ -41,8 +45,9 @@ BEGIN
          WHERE r.email_id = ANY (p_ids)                      -- else a plan made while there were none reads them all
            AND r.email_id = g.id AND r.status = 'pending'
     ), logged AS (
-        INSERT INTO mailqueue.send_logs (email_id, project_id, sender_account_id, worker_id, attempt, status, recipient_email,
-                                         campaign_id, message_id, error_code, enhanced_code, reply, response_ms)
+        INSERT INTO mailqueue.send_logs (email_id, project_id, sender_account_id, worker_id, attempt, status,
+                                         recipient_email, campaign_id, message_id, error_code, enhanced_code, reply,
+                                         response_ms)
         SELECT g.id, g.project_id, g.assigned_to, g.worker_id, g.attempts, 'sent', g.recipient_email,
                g.campaign_id, g.message_id, g.code, g.enhanced, g.reply, g.ms FROM gone AS g
     ), counted AS MATERIALIZED (
@@ -69,5 +74,6 @@ BEGIN
     END IF;
     RETURN ARRAY(SELECT i.id FROM unnest(p_ids) AS i(id) WHERE i.id <> ALL (coalesce(v_sent, '{}')));
 END $$;
-COMMENT ON FUNCTION mailqueue.settle_sent(uuid[], bigint[], integer[], text[], text[], text[], text[], text[], integer[]) IS
+COMMENT ON FUNCTION mailqueue.settle_sent(uuid[], bigint[], integer[], text[], text[], text[], text[], text[],
+                                          integer[]) IS
     'Record that claimed mails were sent; gives the ids whose claim had moved on.';

@@ -4,15 +4,17 @@
 -- cost 100 us a mail. Tables are still reached by index only.
 
 -- Outcomes: sent, failed, suppressed, expired, cancelled leave the queue; defer (no attempt counted) goes back after
--- p_waits; retry (counted) when its ladder says, and not before p_waits: logged as bounced, it is a soft bounce; unknown follows the mail's policy. p_logs is the word for send_logs, NULL when
--- nothing was tried. p_spent counts recipients that count against the limits, p_left those still to be sent to.
--- Gives the ids whose claim had moved on; nothing was written for those.
-CREATE OR REPLACE FUNCTION mailqueue.settle_emails(p_ids uuid[], p_claims bigint[], p_outcomes text[], p_reasons text[], p_waits interval[],
-    p_spent integer[], p_left integer[], p_logs text[], p_message_ids text[], p_provider_ids text[], p_codes text[], p_enhanced text[],
-    p_replies text[], p_ms integer[], p_hard boolean[]) RETURNS uuid[]
+-- p_waits; retry (counted) when its ladder says, and not before p_waits: logged as bounced, it is a soft bounce;
+-- unknown follows the mail's policy. p_logs is the word for send_logs, NULL when nothing was tried. p_spent counts
+-- recipients that count against the limits, p_left those still to be sent to. Gives the ids whose claim had moved on;
+-- nothing was written for those.
+CREATE OR REPLACE FUNCTION mailqueue.settle_emails(p_ids uuid[], p_claims bigint[], p_outcomes text[], p_reasons text[],
+    p_waits interval[], p_spent integer[], p_left integer[], p_logs text[], p_message_ids text[], p_provider_ids text[],
+    p_codes text[], p_enhanced text[], p_replies text[], p_ms integer[], p_hard boolean[]) RETURNS uuid[]
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET enable_seqscan = off SET enable_mergejoin = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_mergejoin = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -23,37 +25,49 @@ DECLARE
 BEGIN
     IF p_ids = '{}' THEN
         RETURN '{}';
-    ELSIF p_outcomes <@ '{sent}' AND p_logs <@ '{sent}' AND array_position(p_logs, NULL) IS NULL AND NOT true = ANY (p_hard) THEN
-        RETURN mailqueue.settle_sent(p_ids, p_claims, p_spent, p_message_ids, p_provider_ids, p_codes, p_enhanced, p_replies, p_ms);
+    ELSIF p_outcomes <@ '{sent}' AND p_logs <@ '{sent}' AND array_position(p_logs, NULL) IS NULL
+          AND NOT true = ANY (p_hard) THEN
+        RETURN mailqueue.settle_sent(p_ids, p_claims, p_spent, p_message_ids, p_provider_ids, p_codes, p_enhanced,
+                                     p_replies, p_ms);
     END IF;
-    -- A retry that has no attempt, no step of its ladder or no time left is an end; an unknown fate is one resend, then held.
+    -- A retry that has no attempt, no step of its ladder or no time left is an end; an unknown fate is one resend, then
+    -- held.
     SELECT array_agg(o.outcome ORDER BY i.n), array_agg(w.wait ORDER BY i.n),
            array_agg(CASE WHEN o.outcome = 'expired' AND q.unknowns > 0 AND i.reason NOT LIKE 'outcome_unknown: %'
                           THEN 'outcome_unknown: ' || i.reason ELSE i.reason END ORDER BY i.n)
       INTO v_outcomes, v_waits, v_reasons
-      FROM unnest(p_ids, p_claims, p_outcomes, p_reasons, p_waits, p_logs) WITH ORDINALITY AS i(id, claim_no, outcome, reason, wait, log, n)
+      FROM unnest(p_ids, p_claims, p_outcomes, p_reasons, p_waits, p_logs) WITH ORDINALITY
+                                                                               AS i(id, claim_no, outcome, reason, wait,
+                                                                                    log, n)
       LEFT JOIN mailqueue.email_queue AS q ON q.id = i.id
      CROSS JOIN LATERAL (SELECT CASE WHEN i.outcome = 'retry'
-                THEN mailqueue.retry_wait(q.id, q.project_id, q.category, q.attempts, i.log IS NOT DISTINCT FROM 'bounced', i.wait)
+                THEN mailqueue.retry_wait(q.id, q.project_id, q.category, q.attempts,
+                                          i.log IS NOT DISTINCT FROM 'bounced', i.wait)
                 ELSE i.wait END AS wait OFFSET 0) AS w
      CROSS JOIN LATERAL (SELECT CASE
                WHEN i.outcome IN ('retry', 'defer') AND q.is_cancelled THEN 'cancelled'
                WHEN i.outcome = 'retry' AND (q.attempts >= q.max_attempts OR w.wait IS NULL) THEN 'failed'
-               WHEN i.outcome IN ('retry', 'defer') AND v_now + coalesce(w.wait, interval '0') >= q.expires_at THEN 'expired'
+               WHEN i.outcome IN ('retry', 'defer') AND v_now + coalesce(w.wait, interval '0') >= q.expires_at
+                    THEN 'expired'
                WHEN i.outcome = 'unknown' AND q.delivery = 'resend' AND q.unknowns = 0 THEN 'resend'
                WHEN i.outcome = 'unknown' THEN 'held'
                ELSE i.outcome END AS outcome OFFSET 0) AS o;
 
     WITH input AS MATERIALIZED (
-        SELECT * FROM unnest(p_ids, p_claims, v_outcomes, v_reasons, v_waits, p_spent, p_left, p_logs, p_message_ids, p_provider_ids,
-                             p_codes, p_enhanced, p_replies, p_ms)
-            AS t(id, claim_no, outcome, reason, wait, spent, left_over, log, message_id, provider_id, code, enhanced, reply, ms)
+        SELECT *
+          FROM unnest(p_ids, p_claims, v_outcomes, v_reasons, v_waits, p_spent, p_left, p_logs, p_message_ids,
+                      p_provider_ids, p_codes, p_enhanced, p_replies, p_ms)
+            AS t(id, claim_no, outcome, reason, wait, spent, left_over, log, message_id, provider_id, code, enhanced,
+                 reply, ms)
     ), finished AS (
-        SELECT array_agg(i.id) AS ids, array_agg(i.claim_no) AS claims, array_agg(i.outcome) AS outcomes, array_agg(i.reason) AS reasons,
-               array_agg(i.message_id) AS message_ids, array_agg(i.provider_id) AS provider_ids
+        SELECT array_agg(i.id) AS ids, array_agg(i.claim_no) AS claims, array_agg(i.outcome) AS outcomes,
+               array_agg(i.reason) AS reasons, array_agg(i.message_id) AS message_ids,
+               array_agg(i.provider_id) AS provider_ids
           FROM input AS i WHERE i.outcome IN ('sent', 'failed', 'suppressed', 'expired', 'cancelled')
     ), gone AS MATERIALIZED (
-        SELECT r.* FROM finished AS f, mailqueue.retire_emails(f.ids, f.claims, f.outcomes, f.reasons, f.message_ids, f.provider_ids) AS r
+        SELECT r.*
+          FROM finished AS f,
+               mailqueue.retire_emails(f.ids, f.claims, f.outcomes, f.reasons, f.message_ids, f.provider_ids) AS r
     ), back AS (
         UPDATE mailqueue.email_queue AS q
            SET status = CASE i.outcome WHEN 'held' THEN 'held' ELSE 'pending' END,
@@ -61,30 +75,36 @@ BEGIN
                attempts = q.attempts - CASE i.outcome WHEN 'defer' THEN 1 ELSE 0 END,
                unknowns = least(q.unknowns, 32766) + CASE WHEN i.outcome IN ('resend', 'held') THEN 1 ELSE 0 END,
                run_at = CASE WHEN i.wait IS NULL THEN q.run_at ELSE v_now + i.wait END,
-               last_error = CASE i.outcome WHEN 'held' THEN 'outcome_unknown: ' || coalesce(i.reason, '') ELSE coalesce(i.reason, q.last_error) END,
+               last_error = CASE i.outcome WHEN 'held' THEN 'outcome_unknown: ' || coalesce(i.reason, '')
+                                           ELSE coalesce(i.reason, q.last_error) END,
                recipients = coalesce(i.left_over, q.recipients),
                -- Only what was certainly not accepted goes to the next account; see next_lane() and kept_lane().
                lane_id = coalesce(CASE i.outcome WHEN 'retry' THEN mailqueue.next_lane(q.lane_id, q.assigned_to)
                                                  WHEN 'resend' THEN mailqueue.kept_lane(q.lane_id, q.assigned_to)
-                                                 WHEN 'held' THEN mailqueue.kept_lane(q.lane_id, q.assigned_to) END, q.lane_id)
+                                                 WHEN 'held' THEN mailqueue.kept_lane(q.lane_id, q.assigned_to) END,
+                                  q.lane_id)
           FROM input AS i, mailqueue.email_queue AS o
-         WHERE q.id = i.id AND q.claim_no = i.claim_no AND i.outcome IN ('retry', 'defer', 'resend', 'held') AND o.id = q.id
+         WHERE q.id = i.id AND q.claim_no = i.claim_no AND i.outcome IN ('retry', 'defer', 'resend', 'held')
+           AND o.id = q.id
         RETURNING q.id, q.lane_id, q.run_at, q.status, q.project_id, q.recipient_email, q.last_error, q.is_test,
                   o.assigned_to, o.account_day, o.project_day, o.recipients, o.attempts, o.worker_id, o.campaign_id
     ), signalled AS (
         INSERT INTO mailqueue.lane_signals (lane_id, due_at)
         SELECT b.lane_id, min(b.run_at) FROM back AS b WHERE b.status = 'pending' GROUP BY b.lane_id
     ), told AS (
-        INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail, is_test)
-        SELECT b.project_id, b.id, 'held', b.recipient_email, b.assigned_to, b.last_error, b.is_test FROM back AS b WHERE b.status = 'held'
+        INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail,
+                                            is_test)
+        SELECT b.project_id, b.id, 'held', b.recipient_email, b.assigned_to, b.last_error, b.is_test FROM back AS b
+         WHERE b.status = 'held'
     ), settled AS MATERIALIZED (
         SELECT g.* FROM gone AS g
         UNION ALL
         SELECT b.id, b.project_id, b.assigned_to, b.account_day, b.project_day, b.recipients, true,
                b.attempts, b.worker_id, b.recipient_email, b.campaign_id FROM back AS b
     ), logged AS (
-        INSERT INTO mailqueue.send_logs (email_id, project_id, sender_account_id, worker_id, attempt, status, recipient_email,
-                                         campaign_id, message_id, error_code, enhanced_code, reply, response_ms)
+        INSERT INTO mailqueue.send_logs (email_id, project_id, sender_account_id, worker_id, attempt, status,
+                                         recipient_email, campaign_id, message_id, error_code, enhanced_code, reply,
+                                         response_ms)
         SELECT s.id, s.project_id, s.assigned_to, s.worker_id, s.attempts, i.log, s.recipient_email,
                s.campaign_id, i.message_id, i.code, i.enhanced, i.reply, i.ms
           FROM settled AS s JOIN input AS i ON i.id = s.id WHERE i.log IS NOT NULL
@@ -103,7 +123,8 @@ BEGIN
           FROM counted AS c JOIN mailqueue.limits AS m ON m.project_id = c.project_id AND m.sender_account_id IS NULL
     )
     SELECT (SELECT array_agg(i.id) FROM input AS i WHERE NOT EXISTS (SELECT FROM settled AS s WHERE s.id = i.id)),
-           array_agg(l.id), array_agg(l.day), array_agg(l.spent), array_agg(l.back), array_agg(l.bounces), array_agg(l.errors)
+           array_agg(l.id), array_agg(l.day), array_agg(l.spent), array_agg(l.back), array_agg(l.bounces),
+           array_agg(l.errors)
       INTO v_lost, v_limits, v_days, v_spent, v_back, v_bounces, v_errors FROM by_limit AS l;
 
     IF true = ANY (p_hard) OR 'bounced' = ANY (p_logs) THEN
@@ -114,13 +135,13 @@ BEGIN
     END IF;
     RETURN coalesce(v_lost, '{}');
 END $$;
-COMMENT ON FUNCTION mailqueue.settle_emails(uuid[], bigint[], text[], text[], interval[], integer[], integer[], text[], text[], text[],
-    text[], text[], text[], integer[], boolean[]) IS
+COMMENT ON FUNCTION mailqueue.settle_emails(uuid[], bigint[], text[], text[], interval[], integer[], integer[], text[],
+    text[], text[], text[], text[], text[], integer[], boolean[]) IS
     'Record what became of claimed mails and all that follows from it; gives the ids whose claim had moved on.';
 
 -- Outcomes of single recipients of messages that have several; called in the transaction that settles the message.
-CREATE OR REPLACE FUNCTION mailqueue.settle_recipients(p_ids uuid[], p_claims bigint[], p_addresses text[], p_statuses text[],
-    p_reasons text[], p_codes text[], p_hard boolean[]) RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.settle_recipients(p_ids uuid[], p_claims bigint[], p_addresses text[],
+    p_statuses text[], p_reasons text[], p_codes text[], p_hard boolean[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
@@ -130,12 +151,16 @@ BEGIN
     PERFORM set_config('idle_in_transaction_session_timeout', '10s', true);
     UPDATE mailqueue.email_recipients AS r
        SET status = i.status, reply_code = i.code, settled_at = clock_timestamp(),
-           reason = CASE i.status WHEN 'suppressed' THEN coalesce(i.reason, mailqueue.suppressed(q.project_id, r.address, q.category))
+           reason = CASE i.status
+                         WHEN 'suppressed'
+                              THEN coalesce(i.reason, mailqueue.suppressed(q.project_id, r.address, q.category))
                                   ELSE i.reason END
-      FROM unnest(p_ids, p_claims, p_addresses, p_statuses, p_reasons, p_codes) AS i(id, claim_no, address, status, reason, code),
+      FROM unnest(p_ids, p_claims, p_addresses, p_statuses, p_reasons, p_codes)
+        AS i(id, claim_no, address, status, reason, code),
            mailqueue.email_queue AS q
      WHERE r.email_id = ANY (p_ids)                          -- else a plan made while there were none reads them all
-       AND q.id = i.id AND q.claim_no = i.claim_no AND r.email_id = i.id AND r.address = i.address AND r.status = 'pending';
+       AND q.id = i.id AND q.claim_no = i.claim_no AND r.email_id = i.id AND r.address = i.address
+       AND r.status = 'pending';
     PERFORM mailqueue.refused_recipients(p_ids, p_claims, p_addresses, p_statuses, p_reasons, p_codes, p_hard);
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_recipients(uuid[], bigint[], text[], text[], text[], text[], boolean[]) IS

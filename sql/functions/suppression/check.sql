@@ -1,7 +1,7 @@
 -- Who is not written to.
 
--- "*" is what people unsubscribe from at once: marketing, and every category of the project that is not required. Mail that
--- answers to what somebody did (transactional, system) is never among it.
+-- "*" is what people unsubscribe from at once: marketing, and every category of the project that is not required. Mail
+-- that answers to what somebody did (transactional, system) is never among it.
 CREATE OR REPLACE FUNCTION mailqueue.stopping_categories(p_project uuid, p_category text) RETURNS text[]
 LANGUAGE sql STABLE
 AS $$
@@ -13,7 +13,8 @@ AS $$
                 THEN ARRAY['', '*', p_category]
                 ELSE ARRAY['', p_category] END
 $$;
-COMMENT ON FUNCTION mailqueue.stopping_categories(uuid, text) IS 'Categories of suppressions that stop mail of a category.';
+COMMENT ON FUNCTION mailqueue.stopping_categories(uuid, text) IS
+    'Categories of suppressions that stop mail of a category.';
 
 CREATE OR REPLACE FUNCTION mailqueue.suppressed(p_project uuid, p_address text, p_category text) RETURNS text
 LANGUAGE sql STABLE
@@ -26,19 +27,21 @@ AS $$
             SELECT e.reason, e.category FROM mailqueue.suppressions AS e
              WHERE e.project_id = p_project AND e.address IS NULL AND e.expires_at > now()
                AND e.address_hash = (SELECT mailqueue.address_hash(p_project, p_address)
-                                      WHERE EXISTS (SELECT FROM mailqueue.suppressions AS n WHERE n.project_id = p_project AND n.address IS NULL))
+                                      WHERE EXISTS (SELECT FROM mailqueue.suppressions AS n
+                                                     WHERE n.project_id = p_project AND n.address IS NULL))
            ) AS s
      WHERE s.category = ANY (mailqueue.stopping_categories(p_project, p_category))
      ORDER BY s.category LIMIT 1
 $$;
-COMMENT ON FUNCTION mailqueue.suppressed(uuid, text, text) IS 'Why this project does not write to the address; NULL when it does.';
+COMMENT ON FUNCTION mailqueue.suppressed(uuid, text, text) IS
+    'Why this project does not write to the address; NULL when it does.';
 
 -- They knew of no mail in a version before.
 DROP FUNCTION IF EXISTS mailqueue.suppress(uuid, text, text, text, text);
 DROP FUNCTION IF EXISTS mailqueue.record_bounce(uuid, text, text, text, text, integer, text);
 
-CREATE OR REPLACE FUNCTION mailqueue.suppress(p_project uuid, p_address text, p_category text, p_reason text, p_detail text,
-    p_email uuid DEFAULT NULL, p_source text DEFAULT NULL) RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.suppress(p_project uuid, p_address text, p_category text, p_reason text,
+    p_detail text, p_email uuid DEFAULT NULL, p_source text DEFAULT NULL) RETURNS void
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -46,7 +49,8 @@ AS $$
     SELECT p_project, mailqueue.address_key(p_address), coalesce(p_category, ''), p_reason, p_detail, p_email, p_source
      WHERE NOT EXISTS (SELECT FROM mailqueue.suppressions AS e       -- known by its hash, for good: it stays that way
                         WHERE e.project_id = p_project AND e.address IS NULL AND e.category = coalesce(p_category, '')
-                          AND e.expires_at = 'infinity' AND e.address_hash = mailqueue.address_hash(p_project, p_address))
+                          AND e.expires_at = 'infinity'
+                          AND e.address_hash = mailqueue.address_hash(p_project, p_address))
     ON CONFLICT (project_id, address, category)
     DO UPDATE SET reason = excluded.reason, detail = excluded.detail, expires_at = 'infinity', created_at = now(),
                   email_id = excluded.email_id, source = excluded.source
@@ -60,10 +64,10 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
-    INSERT INTO mailqueue.suppression_history (project_id, address_hash, address, category, reason, detail, email_id, source, created_at,
-                                               expires_at, ended_by, ended_why)
-    VALUES (OLD.project_id, OLD.address_hash, OLD.address, OLD.category, OLD.reason, OLD.detail, OLD.email_id, OLD.source, OLD.created_at,
-            OLD.expires_at, coalesce(NEW.source, session_user), 'replaced');
+    INSERT INTO mailqueue.suppression_history (project_id, address_hash, address, category, reason, detail, email_id,
+                                               source, created_at, expires_at, ended_by, ended_why)
+    VALUES (OLD.project_id, OLD.address_hash, OLD.address, OLD.category, OLD.reason, OLD.detail, OLD.email_id,
+            OLD.source, OLD.created_at, OLD.expires_at, coalesce(NEW.source, session_user), 'replaced');
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.suppressions_replaced() IS 'AFTER UPDATE of a suppression: what held before is kept.';
@@ -78,11 +82,13 @@ BEGIN
     RETURN NEW;
 END $$;
 COMMENT ON FUNCTION mailqueue.suppressions_spelling() IS
-    'BEFORE INSERT of a suppression of an address beyond ASCII, and UPDATE of the address: the form in which addresses are compared.';
+    'BEFORE INSERT of a suppression of an address beyond ASCII, and UPDATE of the address: the form in which addresses '
+    'are compared.';
 
 -- By its name it is called before those that hash the address.
 CREATE OR REPLACE TRIGGER suppressions_compared BEFORE INSERT OR UPDATE OF address ON mailqueue.suppressions
-    FOR EACH ROW WHEN (octet_length(NEW.address) > length(NEW.address)) EXECUTE FUNCTION mailqueue.suppressions_spelling();
+    FOR EACH ROW WHEN (octet_length(NEW.address) > length(NEW.address))
+    EXECUTE FUNCTION mailqueue.suppressions_spelling();
 
 CREATE OR REPLACE TRIGGER suppressions_replaced AFTER UPDATE OF reason, expires_at ON mailqueue.suppressions
     FOR EACH ROW WHEN (OLD.address = NEW.address) EXECUTE FUNCTION mailqueue.suppressions_replaced();
@@ -99,11 +105,13 @@ BEGIN
     NEW.email := mailqueue.address_key(NEW.email);
     IF NEW.bounce_type IN ('hard', 'complaint') THEN
         PERFORM mailqueue.suppress(NEW.project_id, NEW.email, '',
-            CASE NEW.bounce_type WHEN 'hard' THEN 'hard_bounce' ELSE 'complaint' END, NEW.bounce_reason, NEW.email_id, 'bounce');
+            CASE NEW.bounce_type WHEN 'hard' THEN 'hard_bounce' ELSE 'complaint' END, NEW.bounce_reason, NEW.email_id,
+            'bounce');
     END IF;
     RETURN NEW;
 END $$;
-COMMENT ON FUNCTION mailqueue.bounce_list_suppress() IS 'BEFORE INSERT or UPDATE on bounce_list: hard bounces and complaints suppress.';
+COMMENT ON FUNCTION mailqueue.bounce_list_suppress() IS
+    'BEFORE INSERT or UPDATE on bounce_list: hard bounces and complaints suppress.';
 
 CREATE OR REPLACE TRIGGER bounce_list_suppress BEFORE INSERT OR UPDATE ON mailqueue.bounce_list
     FOR EACH ROW EXECUTE FUNCTION mailqueue.bounce_list_suppress();
@@ -119,22 +127,24 @@ BEGIN
     NEW.category := coalesce(NEW.category, '');
     PERFORM mailqueue.check_address('email', NEW.email);
     NEW.email := mailqueue.address_key(NEW.email);
-    PERFORM mailqueue.suppress(NEW.project_id, NEW.email, NEW.category, 'unsubscribed', NEW.unsubscribe_reason, NEW.email_id, NEW.source);
+    PERFORM mailqueue.suppress(NEW.project_id, NEW.email, NEW.category, 'unsubscribed', NEW.unsubscribe_reason,
+                               NEW.email_id, NEW.source);
     RETURN NEW;
 END $$;
-COMMENT ON FUNCTION mailqueue.unsubscribe_list_suppress() IS 'BEFORE INSERT or UPDATE on unsubscribe_list: the address is suppressed at once.';
+COMMENT ON FUNCTION mailqueue.unsubscribe_list_suppress() IS
+    'BEFORE INSERT or UPDATE on unsubscribe_list: the address is suppressed at once.';
 
 CREATE OR REPLACE TRIGGER unsubscribe_list_suppress BEFORE INSERT OR UPDATE ON mailqueue.unsubscribe_list
     FOR EACH ROW EXECUTE FUNCTION mailqueue.unsubscribe_list_suppress();
 
 -- A refusal with hard evidence: listed and suppressed. Soft ones are only counted.
-CREATE OR REPLACE FUNCTION mailqueue.record_bounce(p_project uuid, p_address text, p_type text, p_reason text, p_code text,
-    p_account integer, p_campaign text, p_email uuid DEFAULT NULL) RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.record_bounce(p_project uuid, p_address text, p_type text, p_reason text,
+    p_code text, p_account integer, p_campaign text, p_email uuid DEFAULT NULL) RETURNS void
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    INSERT INTO mailqueue.bounce_list AS b (project_id, project, email, bounce_type, bounce_reason, bounce_code, sender_account_id, campaign_id,
-                                            email_id)
+    INSERT INTO mailqueue.bounce_list AS b (project_id, project, email, bounce_type, bounce_reason, bounce_code,
+                                            sender_account_id, campaign_id, email_id)
     VALUES (p_project, NULL, mailqueue.address_key(p_address), p_type, p_reason, p_code, p_account, p_campaign, p_email)
     ON CONFLICT (project_id, email) DO UPDATE
        SET last_bounced_at = now(), bounce_count = b.bounce_count + 1, bounce_reason = excluded.bounce_reason,

@@ -6,14 +6,18 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     INSERT INTO mailqueue.address_keys (project_id, inner_pad, outer_pad)
     SELECT p_project,
-           string_agg(set_byte('\x00'::bytea, 0, get_byte(k.octets, i.n) # 54), ''::bytea ORDER BY i.n) || decode(repeat('36', 32), 'hex'),
-           string_agg(set_byte('\x00'::bytea, 0, get_byte(k.octets, i.n) # 92), ''::bytea ORDER BY i.n) || decode(repeat('5c', 32), 'hex')
+           string_agg(set_byte('\x00'::bytea, 0, get_byte(k.octets, i.n) # 54), ''::bytea ORDER BY i.n)
+           || decode(repeat('36', 32), 'hex'),
+           string_agg(set_byte('\x00'::bytea, 0, get_byte(k.octets, i.n) # 92), ''::bytea ORDER BY i.n)
+           || decode(repeat('5c', 32), 'hex')
       -- Two random uuids have 244 random bits.
-      FROM (SELECT sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())) AS octets) AS k,
+      FROM (SELECT sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
+                          || uuid_send(gen_random_uuid())) AS octets) AS k,
            generate_series(0, 31) AS i(n)
     ON CONFLICT (project_id) DO NOTHING
 $$;
-COMMENT ON FUNCTION mailqueue.keep_address_key(uuid) IS 'Give a project the key it hashes addresses by, if it has none.';
+COMMENT ON FUNCTION mailqueue.keep_address_key(uuid) IS
+    'Give a project the key it hashes addresses by, if it has none.';
 
 CREATE OR REPLACE FUNCTION mailqueue.projects_address_key() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
@@ -23,7 +27,8 @@ BEGIN
     PERFORM mailqueue.keep_address_key(NEW.id);
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.projects_address_key() IS 'AFTER INSERT on projects: its key for the hashes of addresses.';
+COMMENT ON FUNCTION mailqueue.projects_address_key() IS
+    'AFTER INSERT on projects: its key for the hashes of addresses.';
 
 CREATE OR REPLACE TRIGGER projects_address_key AFTER INSERT ON mailqueue.projects
     FOR EACH ROW EXECUTE FUNCTION mailqueue.projects_address_key();
@@ -37,7 +42,8 @@ AS $$
       FROM mailqueue.address_keys AS k WHERE k.project_id = p_project
 $$;
 COMMENT ON FUNCTION mailqueue.address_hash(uuid, text) IS
-    'HMAC-SHA-256 of an address, in the form in which addresses are compared, by the key of the project; NULL once the key is gone.';
+    'HMAC-SHA-256 of an address, in the form in which addresses are compared, by the key of the project; NULL once the '
+    'key is gone.';
 
 CREATE OR REPLACE FUNCTION mailqueue.suppressions_hash() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
@@ -47,7 +53,8 @@ BEGIN
     NEW.address_hash := mailqueue.address_hash(NEW.project_id, NEW.address);
     RETURN NEW;
 END $$;
-COMMENT ON FUNCTION mailqueue.suppressions_hash() IS 'BEFORE INSERT of a suppression without its hash, and UPDATE of the address: the hash.';
+COMMENT ON FUNCTION mailqueue.suppressions_hash() IS
+    'BEFORE INSERT of a suppression without its hash, and UPDATE of the address: the hash.';
 
 -- Lists bring theirs.
 CREATE OR REPLACE TRIGGER suppressions_hash BEFORE INSERT ON mailqueue.suppressions
@@ -58,4 +65,5 @@ CREATE OR REPLACE TRIGGER suppressions_hash_again BEFORE UPDATE OF address, proj
 -- Of projects and suppressions made before their triggers were.
 SELECT mailqueue.keep_address_key(p.id) FROM mailqueue.projects AS p
  WHERE NOT EXISTS (SELECT FROM mailqueue.address_keys AS k WHERE k.project_id = p.id);
-UPDATE mailqueue.suppressions AS s SET address_hash = mailqueue.address_hash(s.project_id, s.address) WHERE s.address_hash IS NULL;
+UPDATE mailqueue.suppressions AS s SET address_hash = mailqueue.address_hash(s.project_id, s.address)
+ WHERE s.address_hash IS NULL;

@@ -1,5 +1,5 @@
--- The second line between tenants, and between test and live: whom a transaction acts for, and what functions with the owner's
--- rights make of it.
+-- The second line between tenants, and between test and live: whom a transaction acts for, and what functions with the
+-- owner's rights make of it.
 --
 -- The API says in every transaction whom it acts for (mailqueue.project: an id, or * for administrators), and with it
 -- the mode of the key (mailqueue.mode: test or live). Policies by project are in grants.sql, those by
@@ -14,8 +14,12 @@ COMMENT ON FUNCTION mailqueue.tenant() IS 'The project this transaction acts for
 -- Part of what calls it, at no cost of a call.
 CREATE OR REPLACE FUNCTION mailqueue.mode() RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE
-AS $$ SELECT CASE pg_catalog.current_setting('mailqueue.mode', true) WHEN 'test' THEN true WHEN 'live' THEN false END $$;
-COMMENT ON FUNCTION mailqueue.mode() IS 'Whether this transaction acts for a test key; false: for a live key, NULL: for neither, as workers and administrators do.';
+AS $$
+    SELECT CASE pg_catalog.current_setting('mailqueue.mode', true) WHEN 'test' THEN true WHEN 'live' THEN false END
+$$;
+COMMENT ON FUNCTION mailqueue.mode() IS
+    'Whether this transaction acts for a test key; false: for a live key, NULL: for neither, as workers and '
+    'administrators do.';
 
 CREATE OR REPLACE FUNCTION mailqueue.is_test_email(p_id uuid) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER
@@ -35,7 +39,8 @@ BEGIN
         RAISE insufficient_privilege USING MESSAGE = 'this transaction acts for a test key';
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.check_mode(boolean) IS 'Refuse what is not of test mode in a transaction that acts for a test key.';
+COMMENT ON FUNCTION mailqueue.check_mode(boolean) IS
+    'Refuse what is not of test mode in a transaction that acts for a test key.';
 
 -- Not with the owner''s rights: it asks who asks.
 CREATE OR REPLACE FUNCTION mailqueue.sees_all() RETURNS boolean
@@ -61,10 +66,51 @@ BEGIN
         RAISE insufficient_privilege USING MESSAGE = 'this transaction acts for another project';
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.check_tenant(uuid) IS 'Refuse what concerns another project than this transaction acts for.';
+COMMENT ON FUNCTION mailqueue.check_tenant(uuid) IS
+    'Refuse what concerns another project than this transaction acts for.';
 
--- A test key sees and changes what is of test mode: the second line here too. What belongs to a mail has the mail's mode. Live keys
--- are kept to live mail by statements and functions only; they look after keys of both modes, and give out all that is known of a person.
+-- The API sees rows of the project a transaction acts for, whatever its statements ask: the second line between tenants
+--.
+--
+-- Not on email_queue: services COPY into it, which no policy allows. The API reads it by views and functions only,
+-- which ask for themselves. What belongs to nobody is the platform's own: everybody may read its templates, and nothing
+-- else of it.
+DO $$
+DECLARE
+    t record;
+    v_sees text;
+BEGIN
+    FOR t IN
+        SELECT c.oid, c.relname, c.relrowsecurity, a.attname AS project
+          FROM pg_catalog.pg_class AS c
+          JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND NOT a.attisdropped
+                                           AND a.attname = CASE c.relname WHEN 'projects' THEN 'id'
+                                                                          ELSE 'project_id' END
+         WHERE c.relnamespace = 'mailqueue'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+           AND c.relname <> 'email_queue'
+         ORDER BY c.relname
+    LOOP
+        IF NOT t.relrowsecurity THEN
+            EXECUTE format('ALTER TABLE mailqueue.%I ENABLE ROW LEVEL SECURITY', t.relname);
+        END IF;
+        IF NOT EXISTS (SELECT FROM pg_catalog.pg_policy AS y WHERE y.polrelid = t.oid AND y.polname = 'everyone') THEN
+            EXECUTE format('CREATE POLICY everyone ON mailqueue.%I USING (true) WITH CHECK (true)', t.relname);
+        END IF;
+        IF to_regrole('mailqueue_api') IS NOT NULL
+           AND NOT EXISTS (SELECT FROM pg_catalog.pg_policy AS y WHERE y.polrelid = t.oid AND y.polname = 'tenant') THEN
+            v_sees := format('(SELECT mailqueue.sees_all()) OR %I = (SELECT mailqueue.tenant())', t.project);
+            EXECUTE format('CREATE POLICY tenant ON mailqueue.%I AS RESTRICTIVE TO mailqueue_api USING (%s) WITH CHECK '
+                           '(%s)',
+                           t.relname,
+                           v_sees || CASE WHEN t.relname LIKE 'template%' THEN ' OR project_id IS NULL' ELSE '' END,
+                           v_sees);
+        END IF;
+    END LOOP;
+END $$;
+
+-- A test key sees and changes what is of test mode: the second line here too. What belongs to a mail has the mail's
+-- mode. Live keys are kept to live mail by statements and functions only; they look after keys of both modes, and give
+-- out all that is known of a person.
 DO $$
 DECLARE
     t record;
@@ -77,11 +123,13 @@ BEGIN
           FROM pg_catalog.pg_class AS c
           JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND NOT a.attisdropped
            AND a.attname = CASE WHEN c.relname IN ('email_recipients', 'send_logs') THEN 'email_id' ELSE 'is_test' END
-         WHERE c.relnamespace = 'mailqueue'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname <> 'email_queue'
+         WHERE c.relnamespace = 'mailqueue'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+           AND c.relname <> 'email_queue'
            AND NOT EXISTS (SELECT FROM pg_catalog.pg_policy AS y WHERE y.polrelid = c.oid AND y.polname = 'mode')
          ORDER BY c.relname
     LOOP
-        EXECUTE format('CREATE POLICY mode ON mailqueue.%I AS RESTRICTIVE TO mailqueue_api USING ((SELECT mailqueue.mode()) IS NOT TRUE OR %s)',
+        EXECUTE format('CREATE POLICY mode ON mailqueue.%I AS RESTRICTIVE TO mailqueue_api USING ((SELECT '
+                       'mailqueue.mode()) IS NOT TRUE OR %s)',
                        t.relname, CASE WHEN t.has_mode THEN 'is_test' ELSE 'mailqueue.is_test_email(email_id)' END);
     END LOOP;
 END $$;

@@ -27,17 +27,21 @@ BEGIN
     END IF;
     IF k.last_used_at IS NULL OR k.last_used_at < clock_timestamp() - interval '1 min'
        OR (p_from IS DISTINCT FROM k.last_used_from AND k.last_used_at < clock_timestamp() - interval '5 s') THEN
-        UPDATE mailqueue.api_keys AS o SET last_used_at = clock_timestamp(), last_used_from = coalesce(p_from, o.last_used_from)
+        UPDATE mailqueue.api_keys AS o
+           SET last_used_at = clock_timestamp(), last_used_from = coalesce(p_from, o.last_used_from)
          WHERE o.id = (SELECT u.id FROM mailqueue.api_keys AS u WHERE u.id = k.id FOR NO KEY UPDATE SKIP LOCKED);
     END IF;
     RETURN QUERY SELECT k.id, k.project_id, k.project, k.is_test,
         CASE WHEN k.is_test THEN (SELECT a.name FROM mailqueue.sender_accounts AS a
-                                   WHERE a.project_id = k.project_id AND a.provider = 'trap' ORDER BY a.priority, a.id LIMIT 1) END,
+                                   WHERE a.project_id = k.project_id AND a.provider = 'trap' ORDER BY a.priority, a.id
+                                   LIMIT 1) END,
         k.name, k.scopes,
-        coalesce(k.requests_per_second, nullif(mailqueue.system_number('requests_per_key'), 0) / 10.0)::double precision,
+        coalesce(k.requests_per_second,
+                 nullif(mailqueue.system_number('requests_per_key'), 0) / 10.0)::double precision,
         k.project_requests::double precision;
 END $$;
-COMMENT ON FUNCTION mailqueue.find_api_key(bytea, inet) IS 'Who the key in force with that hash speaks for, and what it may; no row for others.';
+COMMENT ON FUNCTION mailqueue.find_api_key(bytea, inet) IS
+    'Who the key in force with that hash speaks for, and what it may; no row for others.';
 
 -- Who was looked up is believed for a moment; before anything comes of it the key must still be in force.
 CREATE OR REPLACE FUNCTION mailqueue.keys_in_force(p_ids uuid[]) RETURNS uuid[]
@@ -56,11 +60,13 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT jsonb_strip_nulls(jsonb_build_object('id', k.id, 'hint', k.hint, 'is_test', k.is_test, 'scopes', k.scopes,
-                                                'expires_at', k.expires_at, 'requests_per_second', k.requests_per_second))
+                                                'expires_at', k.expires_at, 'requests_per_second',
+                                                k.requests_per_second))
 $$;
 COMMENT ON FUNCTION mailqueue.key_words(mailqueue.api_keys) IS 'A key as the audit has it.';
 
-CREATE OR REPLACE FUNCTION mailqueue.issue_api_key(p_project uuid, p_name text, p_hash bytea, p_hint text, p_is_test boolean, p_scopes text[],
+CREATE OR REPLACE FUNCTION mailqueue.issue_api_key(p_project uuid, p_name text, p_hash bytea, p_hint text,
+    p_is_test boolean, p_scopes text[],
                                                    p_expires_at timestamptz, p_requests_per_second integer) RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -71,13 +77,16 @@ BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.check_mode(p_is_test);
     PERFORM mailqueue.check_instant('expires_at', p_expires_at, true);
-    INSERT INTO mailqueue.api_keys AS o (project_id, name, key_hash, hint, is_test, scopes, expires_at, requests_per_second)
-    VALUES (p_project, p_name, p_hash, p_hint, p_is_test, p_scopes, p_expires_at, p_requests_per_second) RETURNING o.* INTO k;
+    INSERT INTO mailqueue.api_keys AS o (project_id, name, key_hash, hint, is_test, scopes, expires_at,
+                                         requests_per_second)
+    VALUES (p_project, p_name, p_hash, p_hint, p_is_test, p_scopes, p_expires_at, p_requests_per_second) RETURNING o.*
+      INTO k;
     INSERT INTO mailqueue.audit_events (project_id, action, subject, detail)
     VALUES (p_project, 'api_key.created', 'api key ' || k.name, mailqueue.key_words(k));
     RETURN k.id;
 END $$;
-COMMENT ON FUNCTION mailqueue.issue_api_key(uuid, text, bytea, text, boolean, text[], timestamptz, integer) IS 'Make a key of a project; only its hash is kept.';
+COMMENT ON FUNCTION mailqueue.issue_api_key(uuid, text, bytea, text, boolean, text[], timestamptz, integer) IS
+    'Make a key of a project; only its hash is kept.';
 
 CREATE OR REPLACE FUNCTION mailqueue.change_api_key(p_project uuid, p_id uuid, p_changes jsonb) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -89,9 +98,12 @@ BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     UPDATE mailqueue.api_keys AS o
        SET name = coalesce(p_changes ->> 'name', o.name),
-           requests_per_second = CASE WHEN p_changes ? 'requests_per_second' THEN (p_changes ->> 'requests_per_second')::integer
+           requests_per_second = CASE WHEN p_changes ? 'requests_per_second'
+                                           THEN (p_changes ->> 'requests_per_second')::integer
                                       ELSE o.requests_per_second END
-     WHERE o.project_id = p_project AND o.id = p_id AND o.revoked_at IS NULL AND (mailqueue.mode() IS NOT TRUE OR o.is_test) RETURNING o.* INTO k;
+     WHERE o.project_id = p_project AND o.id = p_id AND o.revoked_at IS NULL
+       AND (mailqueue.mode() IS NOT TRUE OR o.is_test)
+    RETURNING o.* INTO k;
     IF k.id IS NULL THEN
         RETURN false;
     END IF;
@@ -99,10 +111,12 @@ BEGIN
     VALUES (p_project, 'api_key.changed', 'api key ' || k.name, p_changes || jsonb_build_object('id', k.id));
     RETURN true;
 END $$;
-COMMENT ON FUNCTION mailqueue.change_api_key(uuid, uuid, jsonb) IS 'Change name or rate of a key in force; false where the project has none of that id.';
+COMMENT ON FUNCTION mailqueue.change_api_key(uuid, uuid, jsonb) IS
+    'Change name or rate of a key in force; false where the project has none of that id.';
 
 -- The old key goes on for a while, so that those who use it can take the new one in their own time.
-CREATE OR REPLACE FUNCTION mailqueue.rotate_api_key(p_project uuid, p_id uuid, p_hash bytea, p_hint text, p_grace interval, p_expires_at timestamptz)
+CREATE OR REPLACE FUNCTION mailqueue.rotate_api_key(p_project uuid, p_id uuid, p_hash bytea, p_hint text,
+    p_grace interval, p_expires_at timestamptz)
 RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -121,15 +135,19 @@ BEGIN
     IF k.id IS NULL THEN
         RETURN NULL;
     END IF;
-    INSERT INTO mailqueue.api_keys AS o (project_id, name, key_hash, hint, is_test, scopes, expires_at, requests_per_second)
-    VALUES (p_project, k.name, p_hash, p_hint, k.is_test, k.scopes, least(p_expires_at, now() + interval '10 years'), k.requests_per_second)
+    INSERT INTO mailqueue.api_keys AS o (project_id, name, key_hash, hint, is_test, scopes, expires_at,
+                                         requests_per_second)
+    VALUES (p_project, k.name, p_hash, p_hint, k.is_test, k.scopes, least(p_expires_at, now() + interval '10 years'),
+            k.requests_per_second)
     RETURNING o.* INTO n;
     INSERT INTO mailqueue.audit_events (project_id, action, subject, detail)
-    VALUES (p_project, 'api_key.rotated', 'api key ' || k.name, mailqueue.key_words(n) || jsonb_build_object('old', k.id, 'old_until', k.expires_at));
+    VALUES (p_project, 'api_key.rotated', 'api key ' || k.name,
+            mailqueue.key_words(n) || jsonb_build_object('old', k.id, 'old_until', k.expires_at));
     RETURN n.id;
 END $$;
 COMMENT ON FUNCTION mailqueue.rotate_api_key(uuid, uuid, bytea, text, interval, timestamptz) IS
-    'Put a new key in the place of one in force, which ends after the grace; NULL where the project has no such key, or it was rotated before.';
+    'Put a new key in the place of one in force, which ends after the grace; NULL where the project has no such key, '
+    'or it was rotated before.';
 
 CREATE OR REPLACE FUNCTION mailqueue.revoke_api_key(p_project uuid, p_id uuid, p_reason text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -140,7 +158,9 @@ DECLARE
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     UPDATE mailqueue.api_keys AS o SET revoked_at = clock_timestamp(), revoked_reason = p_reason
-     WHERE o.project_id = p_project AND o.id = p_id AND o.revoked_at IS NULL AND (mailqueue.mode() IS NOT TRUE OR o.is_test) RETURNING o.* INTO k;
+     WHERE o.project_id = p_project AND o.id = p_id AND o.revoked_at IS NULL
+       AND (mailqueue.mode() IS NOT TRUE OR o.is_test)
+    RETURNING o.* INTO k;
     IF k.id IS NULL THEN
         RETURN false;
     END IF;
@@ -149,4 +169,5 @@ BEGIN
             jsonb_strip_nulls(jsonb_build_object('id', k.id, 'hint', k.hint, 'reason', p_reason)));
     RETURN true;
 END $$;
-COMMENT ON FUNCTION mailqueue.revoke_api_key(uuid, uuid, text) IS 'Put a key out of force from now on; false where the project has none of that id in force.';
+COMMENT ON FUNCTION mailqueue.revoke_api_key(uuid, uuid, text) IS
+    'Put a key out of force from now on; false where the project has none of that id in force.';

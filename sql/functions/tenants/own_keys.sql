@@ -28,7 +28,8 @@ LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     WITH gone AS (
-        DELETE FROM mailqueue.key_grants AS g WHERE g.expires_at <= clock_timestamp() RETURNING g.data_key_id, g.project_id
+        DELETE FROM mailqueue.key_grants AS g WHERE g.expires_at <= clock_timestamp()
+        RETURNING g.data_key_id, g.project_id
     ), noted AS (
         INSERT INTO mailqueue.audit_events (project_id, action, subject)
         SELECT DISTINCT g.project_id, 'vault.expired', 'project ' || p.name

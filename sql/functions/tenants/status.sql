@@ -1,9 +1,10 @@
 -- Whether a project may send: suspended with a reason, active again, deleted, brought back.
 --
--- A deleted project is a suspended one that takes no mail and has no keys. Its mail stays where it is and waits; whoever
--- brings the project back lets it go on.
+-- A deleted project is a suspended one that takes no mail and has no keys. Its mail stays where it is and waits;
+-- whoever brings the project back lets it go on.
 
-CREATE OR REPLACE FUNCTION mailqueue.suspend_project(p_name text, p_reason text, p_actor text DEFAULT session_user) RETURNS boolean
+CREATE OR REPLACE FUNCTION mailqueue.suspend_project(p_name text, p_reason text, p_actor text DEFAULT session_user)
+RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -22,14 +23,17 @@ BEGIN
     END IF;
     UPDATE mailqueue.projects AS o
        SET status = 'suspended', status_reason = v_reason, status_until = NULL,
-           suspended_at = CASE WHEN p.status = 'suspended' THEN p.suspended_at ELSE clock_timestamp() END, updated_at = now()
+           suspended_at = CASE WHEN p.status = 'suspended' THEN p.suspended_at ELSE clock_timestamp() END,
+           updated_at = now()
      WHERE o.id = p.id;
     INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
-    VALUES (p.id, p_actor, 'project.suspended', 'project ' || p.name, jsonb_build_object('reason', v_reason, 'was', p.status));
+    VALUES (p.id, p_actor, 'project.suspended', 'project ' || p.name,
+            jsonb_build_object('reason', v_reason, 'was', p.status));
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.suspend_project(text, text, text) IS
-    'Let nothing of a project be sent until activate_project(); false when it was suspended for that reason already. Its mail is accepted and waits.';
+    'Let nothing of a project be sent until activate_project(); false when it was suspended for that reason already. '
+    'Its mail is accepted and waits.';
 
 CREATE OR REPLACE FUNCTION mailqueue.activate_project(p_name text, p_actor text DEFAULT session_user) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -42,15 +46,17 @@ BEGIN
         RETURN false;
     END IF;
     UPDATE mailqueue.projects AS o
-       SET status = 'active', status_reason = NULL, status_until = NULL, suspended_at = NULL, deleted_at = NULL, updated_at = now()
+       SET status = 'active', status_reason = NULL, status_until = NULL, suspended_at = NULL, deleted_at = NULL,
+           updated_at = now()
      WHERE o.id = p.id;
     INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
-    VALUES (p.id, p_actor, CASE WHEN p.deleted_at IS NULL THEN 'project.activated' ELSE 'project.restored' END, 'project ' || p.name,
-            jsonb_strip_nulls(jsonb_build_object('was', p.status, 'reason', p.status_reason)));
+    VALUES (p.id, p_actor, CASE WHEN p.deleted_at IS NULL THEN 'project.activated' ELSE 'project.restored' END,
+            'project ' || p.name, jsonb_strip_nulls(jsonb_build_object('was', p.status, 'reason', p.status_reason)));
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.activate_project(text, text) IS
-    'Let a suspended, paused or deleted project send again; false when it may. Keys that deleting revoked stay revoked.';
+    'Let a suspended, paused or deleted project send again; false when it may. Keys that deleting revoked stay '
+    'revoked.';
 
 CREATE OR REPLACE FUNCTION mailqueue.delete_project(p_name text, p_actor text DEFAULT session_user) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -66,17 +72,36 @@ BEGIN
         RETURN false;
     END IF;
     UPDATE mailqueue.projects AS o
-       SET status = 'suspended', status_reason = 'it was deleted', status_until = NULL, suspended_at = coalesce(p.suspended_at, clock_timestamp()),
+       SET status = 'suspended', status_reason = 'it was deleted', status_until = NULL,
+           suspended_at = coalesce(p.suspended_at, clock_timestamp()),
            deleted_at = clock_timestamp(), updated_at = now()
      WHERE o.id = p.id;
-    UPDATE mailqueue.api_keys AS k SET revoked_at = clock_timestamp(), revoked_reason = 'its project was deleted' WHERE k.project_id = p.id AND k.revoked_at IS NULL;
+    UPDATE mailqueue.api_keys AS k SET revoked_at = clock_timestamp(), revoked_reason = 'its project was deleted'
+     WHERE k.project_id = p.id AND k.revoked_at IS NULL;
     GET DIAGNOSTICS v_keys = ROW_COUNT;
     INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
-    VALUES (p.id, p_actor, 'project.deleted', 'project ' || p.name, jsonb_build_object('keys_revoked', v_keys, 'was', p.status));
+    VALUES (p.id, p_actor, 'project.deleted', 'project ' || p.name,
+            jsonb_build_object('keys_revoked', v_keys, 'was', p.status));
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.delete_project(text, text) IS
-    'Delete a project softly: it takes no mail, sends none, and its keys are revoked. Mail waits, records and the name stay; false when it was deleted already.';
+    'Delete a project softly: it takes no mail, sends none, and its keys are revoked. Mail waits, records and the name '
+    'stay; false when it was deleted already.';
+
+CREATE OR REPLACE FUNCTION mailqueue.project_named(p_name text) RETURNS uuid
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_id uuid;
+BEGIN
+    SELECT p.id INTO v_id FROM mailqueue.projects AS p WHERE p.name = p_name;
+    IF v_id IS NULL THEN
+        PERFORM mailqueue.refuse('project', format('there is no project %s', to_json(left(p_name, 100))));
+    END IF;
+    RETURN v_id;
+END $$;
+COMMENT ON FUNCTION mailqueue.project_named(text) IS 'Id of a project; refuses an unknown name.';
 
 -- Beside project_named(), which finds deleted ones for those who look after their mail.
 CREATE OR REPLACE FUNCTION mailqueue.project_taking(p_name text) RETURNS uuid
@@ -91,7 +116,8 @@ BEGIN
     END IF;
     RETURN v_id;
 END $$;
-COMMENT ON FUNCTION mailqueue.project_taking(text) IS 'Id of a project that takes mail; refuses an unknown name and a deleted project.';
+COMMENT ON FUNCTION mailqueue.project_taking(text) IS
+    'Id of a project that takes mail; refuses an unknown name and a deleted project.';
 
 -- A key made while the project is deleted would wait to be used when it comes back.
 CREATE OR REPLACE FUNCTION mailqueue.api_keys_allowed() RETURNS trigger
@@ -109,7 +135,8 @@ BEGIN
     END IF;
     RETURN NEW;
 END $$;
-COMMENT ON FUNCTION mailqueue.api_keys_allowed() IS 'BEFORE INSERT of a key: not for a deleted project, no test key where those are off.';
+COMMENT ON FUNCTION mailqueue.api_keys_allowed() IS
+    'BEFORE INSERT of a key: not for a deleted project, no test key where those are off.';
 
 CREATE OR REPLACE TRIGGER api_keys_allowed BEFORE INSERT ON mailqueue.api_keys
     FOR EACH ROW EXECUTE FUNCTION mailqueue.api_keys_allowed();

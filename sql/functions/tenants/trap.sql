@@ -5,8 +5,8 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
-    INSERT INTO mailqueue.sender_accounts (project_id, name, provider, smtp_host, smtp_port, smtp_tls, email, display_name,
-                                           is_private_ok, priority, status, status_reason)
+    INSERT INTO mailqueue.sender_accounts (project_id, name, provider, smtp_host, smtp_port, smtp_tls, email,
+                                           display_name, is_private_ok, priority, status, status_reason)
     SELECT NEW.id, a.name, a.provider, a.smtp_host, a.smtp_port, a.smtp_tls, a.email, a.display_name,
            a.is_private_ok, a.priority, a.status, a.status_reason
       FROM mailqueue.sender_accounts AS a WHERE a.provider = 'trap' AND a.name = 'trap' ORDER BY a.id LIMIT 1;

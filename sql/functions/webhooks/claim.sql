@@ -6,13 +6,15 @@
 CREATE OR REPLACE FUNCTION mailqueue.webhook_wait(p_attempt integer) RETURNS interval
 LANGUAGE sql IMMUTABLE
 AS $$ SELECT (ARRAY['1 min', '5 min', '30 min', '2 h', '12 h', '24 h']::interval[])[greatest(1, p_attempt)] $$;
-COMMENT ON FUNCTION mailqueue.webhook_wait(integer) IS 'How long after a failed attempt the next one is due; NULL: there is none.';
+COMMENT ON FUNCTION mailqueue.webhook_wait(integer) IS
+    'How long after a failed attempt the next one is due; NULL: there is none.';
 
 -- So long a circuit stays open after it opened that many times in a row.
 CREATE OR REPLACE FUNCTION mailqueue.webhook_rest(p_openings integer) RETURNS interval
 LANGUAGE sql IMMUTABLE
 AS $$ SELECT least(interval '30 s' * power(2, least(p_openings, 10) - 1), interval '10 min') $$;
-COMMENT ON FUNCTION mailqueue.webhook_rest(integer) IS 'How long an endpoint that keeps failing is left alone before one delivery tries again.';
+COMMENT ON FUNCTION mailqueue.webhook_rest(integer) IS
+    'How long an endpoint that keeps failing is left alone before one delivery tries again.';
 
 -- Endpoints with due deliveries that may be called now. Those with pending rows are found one index step each,
 -- however many rows they have.
@@ -21,7 +23,8 @@ RETURNS TABLE (id uuid, project_id uuid, is_probe boolean)
 LANGUAGE sql STABLE
 AS $$
     WITH RECURSIVE waiting AS (
-        (SELECT d.webhook_id AS id FROM mailqueue.webhook_deliveries AS d WHERE d.status = 'pending' ORDER BY d.webhook_id LIMIT 1)
+        (SELECT d.webhook_id AS id FROM mailqueue.webhook_deliveries AS d WHERE d.status = 'pending'
+          ORDER BY d.webhook_id LIMIT 1)
         UNION ALL
         SELECT (SELECT d.webhook_id FROM mailqueue.webhook_deliveries AS d
                  WHERE d.status = 'pending' AND d.webhook_id > x.id ORDER BY d.webhook_id LIMIT 1)
@@ -34,12 +37,14 @@ AS $$
        AND EXISTS (SELECT FROM mailqueue.webhook_deliveries AS d
                     WHERE d.webhook_id = w.id AND d.status = 'pending' AND d.run_at <= p_now)
 $$;
-COMMENT ON FUNCTION mailqueue.ready_webhooks(timestamptz) IS 'Webhooks that have deliveries due and may be called at an instant.';
+COMMENT ON FUNCTION mailqueue.ready_webhooks(timestamptz) IS
+    'Webhooks that have deliveries due and may be called at an instant.';
 
 -- p_room: how many more deliveries of each of p_webhooks the worker takes; of others it takes p_first.
-CREATE OR REPLACE FUNCTION mailqueue.claim_webhook_deliveries(p_by text, p_limit integer, p_lease interval, p_first integer, p_webhooks uuid[], p_room integer[])
-RETURNS TABLE (id uuid, claim_no bigint, webhook_id uuid, project_id uuid, event_id uuid, type text, attempt smallint, is_probe boolean,
-               revision integer, payload text)
+CREATE OR REPLACE FUNCTION mailqueue.claim_webhook_deliveries(p_by text, p_limit integer, p_lease interval,
+    p_first integer, p_webhooks uuid[], p_room integer[])
+RETURNS TABLE (id uuid, claim_no bigint, webhook_id uuid, project_id uuid, event_id uuid, type text, attempt smallint,
+               is_probe boolean, revision integer, payload text)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off
@@ -52,8 +57,10 @@ DECLARE
 BEGIN
     FOR w IN
         WITH ready AS MATERIALIZED (
-            SELECT r.id, r.project_id, r.is_probe, CASE WHEN r.is_probe THEN 1 ELSE coalesce(h.room, p_first) END AS room
-              FROM mailqueue.ready_webhooks(v_now) AS r LEFT JOIN unnest(p_webhooks, p_room) AS h(id, room) ON h.id = r.id
+            SELECT r.id, r.project_id, r.is_probe,
+                   CASE WHEN r.is_probe THEN 1 ELSE coalesce(h.room, p_first) END AS room
+              FROM mailqueue.ready_webhooks(v_now) AS r
+              LEFT JOIN unnest(p_webhooks, p_room) AS h(id, room) ON h.id = r.id
              WHERE coalesce(h.room, p_first) > 0
         ), shared AS (
             SELECT r.*, count(*) OVER (PARTITION BY r.project_id) AS siblings,
@@ -68,15 +75,16 @@ BEGIN
             -- One probe, whoever sends it. Should its worker die, another may be sent soon.
             UPDATE mailqueue.webhooks AS x SET probing_until = v_now + p_lease
              WHERE x.id = (SELECT o.id FROM mailqueue.webhooks AS o
-                            WHERE o.id = w.id AND coalesce(o.probing_until <= v_now, true) AND coalesce(o.blocked_until <= v_now, true)
+                            WHERE o.id = w.id AND coalesce(o.probing_until <= v_now, true)
+                              AND coalesce(o.blocked_until <= v_now, true)
                               FOR NO KEY UPDATE SKIP LOCKED);
             CONTINUE WHEN NOT FOUND;
         END IF;
         v_claim := nextval('mailqueue.webhook_claim_no_seq');
         RETURN QUERY
         UPDATE mailqueue.webhook_deliveries AS d
-           SET status = 'assigned', claim_no = v_claim, claimed_by = p_by, assigned_at = v_now, lease_until = v_now + p_lease,
-               attempts = least(d.attempts, 32766) + 1
+           SET status = 'assigned', claim_no = v_claim, claimed_by = p_by, assigned_at = v_now,
+               lease_until = v_now + p_lease, attempts = least(d.attempts, 32766) + 1
          WHERE d.id = ANY (ARRAY(SELECT o.id FROM mailqueue.webhook_deliveries AS o
                                   WHERE o.webhook_id = w.id AND o.status = 'pending' AND o.run_at <= v_now
                                   ORDER BY o.run_at, o.id LIMIT w.take FOR NO KEY UPDATE SKIP LOCKED))
@@ -111,11 +119,14 @@ BEGIN
      WHERE d.id = ANY (ARRAY(SELECT l.id FROM lost AS l));
     GET DIAGNOSTICS v_count = ROW_COUNT;
 
-    FOR w IN SELECT x.id, x.disabled_reason FROM mailqueue.webhooks AS x WHERE x.disabled_reason IN ('gone', 'failing') LOOP
+    FOR w IN SELECT x.id, x.disabled_reason FROM mailqueue.webhooks AS x
+              WHERE x.disabled_reason IN ('gone', 'failing') LOOP
         UPDATE mailqueue.webhook_deliveries AS d
            SET status = 'cancelled', finished_at = v_now,
-               last_error = CASE w.disabled_reason WHEN 'gone' THEN 'the endpoint answered 410 and was disabled' ELSE 'the endpoint kept failing and was disabled' END
-         WHERE d.id = ANY (ARRAY(SELECT o.id FROM mailqueue.webhook_deliveries AS o WHERE o.webhook_id = w.id AND o.status = 'pending'
+               last_error = CASE w.disabled_reason WHEN 'gone' THEN 'the endpoint answered 410 and was disabled'
+                                                   ELSE 'the endpoint kept failing and was disabled' END
+         WHERE d.id = ANY (ARRAY(SELECT o.id FROM mailqueue.webhook_deliveries AS o
+                                  WHERE o.webhook_id = w.id AND o.status = 'pending'
                                   ORDER BY o.run_at, o.id LIMIT p_most FOR NO KEY UPDATE SKIP LOCKED));
         GET DIAGNOSTICS v_freed = ROW_COUNT;
         v_count := v_count + v_freed;
@@ -138,7 +149,8 @@ BEGIN
     RETURN v_count;
 END $$;
 COMMENT ON FUNCTION mailqueue.tidy_webhooks(integer) IS
-    'Give back deliveries of lost workers, cancel what waits for endpoints that are gone, delete what removed ones left; gives how many rows.';
+    'Give back deliveries of lost workers, cancel what waits for endpoints that are gone, delete what removed ones '
+    'left; gives how many rows.';
 
 -- Old ones are deleted from the front, in batches: ids grow with time. Those a worker has now stay.
 CREATE OR REPLACE FUNCTION mailqueue.sweep_webhooks(p_after uuid, p_most integer, OUT last uuid, OUT swept integer)
@@ -149,7 +161,8 @@ AS $$
 BEGIN
     WITH read AS MATERIALIZED (
         SELECT d.id, d.project_id, d.status, d.created_at, d.run_at FROM mailqueue.webhook_deliveries AS d
-         WHERE d.id > coalesce(p_after, '00000000-0000-0000-0000-000000000000') AND d.created_at < clock_timestamp() - interval '1 day'
+         WHERE d.id > coalesce(p_after, '00000000-0000-0000-0000-000000000000')
+           AND d.created_at < clock_timestamp() - interval '1 day'
          ORDER BY d.id LIMIT p_most
     ), gone AS (
         DELETE FROM mailqueue.webhook_deliveries AS d USING read AS r, mailqueue.retention AS k
@@ -162,7 +175,8 @@ BEGIN
     SELECT (SELECT r.id FROM read AS r ORDER BY r.id DESC LIMIT 1), (SELECT count(*) FROM gone) INTO last, swept;
 END $$;
 COMMENT ON FUNCTION mailqueue.sweep_webhooks(uuid, integer) IS
-    'Delete deliveries behind an id that are kept no longer, with their attempts; gives the last id that was looked at (NULL: that was all) and how many went.';
+    'Delete deliveries behind an id that are kept no longer, with their attempts; gives the last id that was looked at '
+    '(NULL: that was all) and how many went.';
 
 -- A day later than their deliveries: a row of the log never lacks what it speaks of.
 CREATE OR REPLACE FUNCTION mailqueue.sweep_webhook_events(p_most integer) RETURNS integer
@@ -171,12 +185,15 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     WITH gone AS (
         DELETE FROM mailqueue.webhook_events AS e
-         WHERE e.id = ANY (ARRAY(SELECT o.id FROM mailqueue.webhook_events AS o JOIN mailqueue.retention AS k ON k.project_id = o.project_id
-                                  WHERE k.kind = 'webhook_deliveries' AND o.created_at < clock_timestamp() - make_interval(days => k.keep_days + 1)
+         WHERE e.id = ANY (ARRAY(SELECT o.id FROM mailqueue.webhook_events AS o
+                                   JOIN mailqueue.retention AS k ON k.project_id = o.project_id
+                                  WHERE k.kind = 'webhook_deliveries'
+                                    AND o.created_at < clock_timestamp() - make_interval(days => k.keep_days + 1)
                                     AND o.created_at < clock_timestamp() - interval '2 days'
                                   LIMIT p_most))
         RETURNING 1
     )
     SELECT count(*)::integer FROM gone
 $$;
-COMMENT ON FUNCTION mailqueue.sweep_webhook_events(integer) IS 'Delete a batch of events whose deliveries are kept no longer; gives how many.';
+COMMENT ON FUNCTION mailqueue.sweep_webhook_events(integer) IS
+    'Delete a batch of events whose deliveries are kept no longer; gives how many.';

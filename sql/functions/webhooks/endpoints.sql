@@ -1,8 +1,9 @@
 -- What the API and the command line do with webhooks and their log.
 
 -- Deliveries that ended, again from the start; those named by p_ids, or all that fit.
-CREATE OR REPLACE FUNCTION mailqueue.retry_webhook_deliveries(p_project uuid, p_webhook uuid, p_ids uuid[], p_statuses text[], p_types text[],
-    p_since timestamptz, p_until timestamptz, p_most integer, p_by text) RETURNS integer
+CREATE OR REPLACE FUNCTION mailqueue.retry_webhook_deliveries(p_project uuid, p_webhook uuid, p_ids uuid[],
+    p_statuses text[], p_types text[], p_since timestamptz, p_until timestamptz, p_most integer, p_by text)
+RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET jit = off
@@ -12,10 +13,12 @@ DECLARE
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     UPDATE mailqueue.webhook_deliveries AS d
-       SET status = 'pending', attempts = 0, max_attempts = greatest(d.max_attempts, 7), run_at = clock_timestamp(), finished_at = NULL
+       SET status = 'pending', attempts = 0, max_attempts = greatest(d.max_attempts, 7), run_at = clock_timestamp(),
+           finished_at = NULL
      WHERE d.id = ANY (ARRAY(
            SELECT o.id FROM mailqueue.webhook_deliveries AS o
-            WHERE o.project_id = p_project AND o.webhook_id = p_webhook AND o.status IN ('delivered', 'failed', 'cancelled') AND o.status = ANY (p_statuses)
+            WHERE o.project_id = p_project AND o.webhook_id = p_webhook
+              AND o.status IN ('delivered', 'failed', 'cancelled') AND o.status = ANY (p_statuses)
               AND coalesce(mailqueue.mode(), o.is_test) = o.is_test
               AND (p_ids IS NULL OR o.id = ANY (p_ids)) AND (p_types IS NULL OR o.type = ANY (p_types))
               AND (p_since IS NULL OR o.id >= mailqueue.first_id_since(p_since) AND o.created_at >= p_since)
@@ -29,16 +32,19 @@ BEGIN
     END IF;
     RETURN v_count;
 END $$;
-COMMENT ON FUNCTION mailqueue.retry_webhook_deliveries(uuid, uuid, uuid[], text[], text[], timestamptz, timestamptz, integer, text) IS
+COMMENT ON FUNCTION mailqueue.retry_webhook_deliveries(uuid, uuid, uuid[], text[], text[], timestamptz, timestamptz,
+                                                       integer, text) IS
     'Deliver again what ended, the oldest first; gives how many deliveries, at most p_most.';
 
-CREATE OR REPLACE FUNCTION mailqueue.switch_webhook(p_project uuid, p_webhook uuid, p_is_enabled boolean, p_by text) RETURNS boolean
+CREATE OR REPLACE FUNCTION mailqueue.switch_webhook(p_project uuid, p_webhook uuid, p_is_enabled boolean, p_by text)
+RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
-    PERFORM FROM mailqueue.webhooks AS w WHERE w.id = p_webhook AND w.project_id = p_project AND w.removed_at IS NULL FOR NO KEY UPDATE;
+    PERFORM FROM mailqueue.webhooks AS w WHERE w.id = p_webhook AND w.project_id = p_project AND w.removed_at IS NULL
+       FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         RETURN false;
     ELSIF NOT p_is_enabled THEN
@@ -47,18 +53,22 @@ BEGIN
     END IF;
     -- Whatever was known of its answers is old news.
     UPDATE mailqueue.webhooks AS w
-       SET is_enabled = true, disabled_at = NULL, disabled_reason = NULL, failures = 0, failing_since = NULL, circuit_opened_at = NULL,
-           openings = 0, blocked_until = NULL, probing_until = NULL, revision = w.revision + 1, updated_at = clock_timestamp()
+       SET is_enabled = true, disabled_at = NULL, disabled_reason = NULL, failures = 0, failing_since = NULL,
+           circuit_opened_at = NULL, openings = 0, blocked_until = NULL, probing_until = NULL,
+           revision = w.revision + 1, updated_at = clock_timestamp()
      WHERE w.id = p_webhook AND NOT w.is_enabled;
     IF FOUND THEN
         PERFORM mailqueue.record_operation(p_project, 'webhook.enabled', p_webhook::text, '{}', p_by);
     END IF;
     RETURN true;
 END $$;
-COMMENT ON FUNCTION mailqueue.switch_webhook(uuid, uuid, boolean, text) IS 'Enable or disable a webhook; false where the project has none of that id.';
+COMMENT ON FUNCTION mailqueue.switch_webhook(uuid, uuid, boolean, text) IS
+    'Enable or disable a webhook; false where the project has none of that id.';
 
 -- p_change: url, description, event_types. What a new address answers has nothing to do with what the old one did.
-CREATE OR REPLACE FUNCTION mailqueue.change_webhook(p_project uuid, p_webhook uuid, p_url text, p_description text, p_event_types text[], p_by text) RETURNS boolean
+CREATE OR REPLACE FUNCTION mailqueue.change_webhook(p_project uuid, p_webhook uuid, p_url text, p_description text,
+    p_event_types text[], p_by text)
+RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -72,15 +82,18 @@ BEGIN
         RETURN false;
     END IF;
     UPDATE mailqueue.webhooks AS w
-       SET url = p_url, description = p_description, event_types = p_event_types, revision = w.revision + 1, updated_at = clock_timestamp()
+       SET url = p_url, description = p_description, event_types = p_event_types, revision = w.revision + 1,
+           updated_at = clock_timestamp()
      WHERE w.id = p_webhook;
     IF v_old.url <> p_url THEN
         UPDATE mailqueue.webhooks AS w
-           SET failures = 0, failing_since = NULL, circuit_opened_at = NULL, openings = 0, blocked_until = NULL, probing_until = NULL
+           SET failures = 0, failing_since = NULL, circuit_opened_at = NULL, openings = 0, blocked_until = NULL,
+               probing_until = NULL
          WHERE w.id = p_webhook;
     END IF;
     PERFORM mailqueue.record_operation(p_project, 'webhook.changed', p_webhook::text, jsonb_build_object(
-        'from', jsonb_build_object('url', v_old.url, 'description', v_old.description, 'event_types', v_old.event_types),
+        'from',
+        jsonb_build_object('url', v_old.url, 'description', v_old.description, 'event_types', v_old.event_types),
         'to', jsonb_build_object('url', p_url, 'description', p_description, 'event_types', p_event_types)), p_by);
     RETURN true;
 END $$;
@@ -96,21 +109,23 @@ DECLARE
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     UPDATE mailqueue.webhooks AS w
-       SET removed_at = clock_timestamp(), is_enabled = false, disabled_at = coalesce(w.disabled_at, clock_timestamp()), disabled_reason = 'removed',
-           revision = w.revision + 1
+       SET removed_at = clock_timestamp(), is_enabled = false, disabled_at = coalesce(w.disabled_at, clock_timestamp()),
+           disabled_reason = 'removed', revision = w.revision + 1
      WHERE w.id = p_webhook AND w.project_id = p_project AND w.removed_at IS NULL RETURNING w.url INTO v_url;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    PERFORM mailqueue.record_operation(p_project, 'webhook.removed', p_webhook::text, jsonb_build_object('url', v_url), p_by);
+    PERFORM mailqueue.record_operation(p_project, 'webhook.removed', p_webhook::text, jsonb_build_object('url', v_url),
+                                       p_by);
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.remove_webhook(uuid, uuid, text) IS
     'Tell a webhook nothing more, for good; its log goes with it. False where the project has none of that id.';
 
 -- A test is called by whoever asked for it, and is in the log like everything else.
-CREATE OR REPLACE FUNCTION mailqueue.log_webhook_test(p_project uuid, p_webhook uuid, p_event uuid, p_type text, p_payload json, p_at timestamptz,
-    p_code integer, p_error text, p_ms integer, p_headers jsonb, p_response text) RETURNS uuid
+CREATE OR REPLACE FUNCTION mailqueue.log_webhook_test(p_project uuid, p_webhook uuid, p_event uuid, p_type text,
+    p_payload json, p_at timestamptz, p_code integer, p_error text, p_ms integer, p_headers jsonb, p_response text)
+RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -118,18 +133,24 @@ DECLARE
     v_id uuid := mailqueue.uuidv7();
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
-    PERFORM FROM mailqueue.webhooks AS w WHERE w.id = p_webhook AND w.project_id = p_project AND w.removed_at IS NULL FOR KEY SHARE;
+    PERFORM FROM mailqueue.webhooks AS w WHERE w.id = p_webhook AND w.project_id = p_project AND w.removed_at IS NULL
+       FOR KEY SHARE;
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    INSERT INTO mailqueue.webhook_events (id, project_id, type, occurred_at, payload) VALUES (p_event, p_project, p_type, p_at, p_payload);
-    INSERT INTO mailqueue.webhook_deliveries (id, project_id, webhook_id, event_id, type, status, attempts, max_attempts, last_error, last_code, finished_at)
-    VALUES (v_id, p_project, p_webhook, p_event, p_type, CASE WHEN p_error IS NULL THEN 'delivered' ELSE 'failed' END, 1, 1, p_error, p_code, clock_timestamp());
-    INSERT INTO mailqueue.webhook_attempts (delivery_id, tried_at, project_id, webhook_id, attempt, status_code, error, took_ms, request_headers, response)
+    INSERT INTO mailqueue.webhook_events (id, project_id, type, occurred_at, payload)
+    VALUES (p_event, p_project, p_type, p_at, p_payload);
+    INSERT INTO mailqueue.webhook_deliveries (id, project_id, webhook_id, event_id, type, status, attempts,
+                                              max_attempts, last_error, last_code, finished_at)
+    VALUES (v_id, p_project, p_webhook, p_event, p_type, CASE WHEN p_error IS NULL THEN 'delivered' ELSE 'failed' END,
+            1, 1, p_error, p_code, clock_timestamp());
+    INSERT INTO mailqueue.webhook_attempts (delivery_id, tried_at, project_id, webhook_id, attempt, status_code, error,
+                                            took_ms, request_headers, response)
     VALUES (v_id, p_at, p_project, p_webhook, 1, p_code, p_error, p_ms, p_headers, p_response);
     RETURN v_id;
 END $$;
-COMMENT ON FUNCTION mailqueue.log_webhook_test(uuid, uuid, uuid, text, json, timestamptz, integer, text, integer, jsonb, text) IS
+COMMENT ON FUNCTION mailqueue.log_webhook_test(uuid, uuid, uuid, text, json, timestamptz, integer, text, integer, jsonb,
+                                               text) IS
     'Write down a test of a webhook; gives the id of its delivery, NULL where the webhook is gone.';
 
 CREATE OR REPLACE FUNCTION mailqueue.count_webhooks(p_project uuid) RETURNS integer

@@ -1,44 +1,57 @@
--- What webhooks are told: in the transaction of the event, and where nobody wants to hear it one cheap look a statement.
+-- What webhooks are told: in the transaction of the event, and where nobody wants to hear it one cheap look a
+-- statement.
 --
--- Everything that happens to a mail is either a row of email_events, or (sent) one of email_history, or (put off) one of
--- send_logs; that a mail was queued is said by who accepts it, because a trigger there would cost each mail more than its
--- own row.
+-- Everything that happens to a mail is either a row of email_events, or (sent) one of email_history, or (put off) one
+-- of send_logs; that a mail was queued is said by who accepts it, because a trigger there would cost each mail more
+-- than its own row.
 
 DROP FUNCTION IF EXISTS mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], timestamptz[], json[], json[]);
 DROP FUNCTION IF EXISTS mailqueue.webhook_payload(text, timestamptz, uuid, uuid, uuid, json, json);
 DROP FUNCTION IF EXISTS mailqueue.webhook_mail(uuid);
 -- Nor which events are of test mail.
 DROP FUNCTION IF EXISTS mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], timestamptz[], json[]);
-DROP FUNCTION IF EXISTS mailqueue.webhook_payload(text, timestamptz, uuid, uuid, text, uuid, text, integer, text, text, text[], text, text, text, text, text,
-    text, jsonb);
+DROP FUNCTION IF EXISTS mailqueue.webhook_payload(text, timestamptz, uuid, uuid, text, uuid, text, integer, text, text,
+    text[], text, text, text, text, text, text, jsonb);
 
--- The body: docs/webhooks.md has its schema. Without a query in it, so that it becomes part of the statement that calls it.
-CREATE OR REPLACE FUNCTION mailqueue.webhook_payload(p_type text, p_at timestamptz, p_id uuid, p_project_id uuid, p_project text, p_email uuid,
-    p_recipient text, p_recipients integer, p_category text, p_campaign text, p_tags text[], p_sender text, p_message_id text, p_provider_id text,
+-- The body: docs/webhooks.md has its schema. Without a query in it, so that it becomes part of the statement that calls
+-- it.
+CREATE OR REPLACE FUNCTION mailqueue.webhook_payload(p_type text, p_at timestamptz, p_id uuid, p_project_id uuid,
+    p_project text, p_email uuid, p_recipient text, p_recipients integer, p_category text, p_campaign text,
+    p_tags text[], p_sender text, p_message_id text, p_provider_id text,
     p_reason text, p_code text, p_source text, p_more jsonb, p_is_test boolean) RETURNS json
 LANGUAGE sql STABLE
 AS $$
-    SELECT json_build_object('type', p_type, 'timestamp', to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-        'data', json_build_object('version', 1, 'event_id', p_id, 'email_id', p_email, 'project_id', p_project_id, 'project', p_project,
-            'recipient', p_recipient, 'recipients', coalesce(p_recipients, 1), 'category', p_category, 'campaign_id', p_campaign,
-            'tags', coalesce(p_tags, '{}'), 'sender', p_sender, 'message_id', p_message_id, 'provider_message_id', p_provider_id,
-            'reason', left(p_reason, 1000), 'code', p_code, 'source', p_source, 'url', coalesce(p_more -> 'url', p_more -> 'link'),
-            'user_agent', p_more -> 'user_agent', 'ip', p_more -> 'ip', 'is_machine', p_more -> 'is_machine', 'is_test', p_is_test))
+    SELECT json_build_object('type', p_type, 'timestamp',
+        to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+        'data',
+        json_build_object('version', 1, 'event_id', p_id, 'email_id', p_email, 'project_id', p_project_id, 'project',
+            p_project,
+            'recipient', p_recipient, 'recipients', coalesce(p_recipients, 1), 'category', p_category, 'campaign_id',
+            p_campaign,
+            'tags', coalesce(p_tags, '{}'), 'sender', p_sender, 'message_id', p_message_id, 'provider_message_id',
+            p_provider_id,
+            'reason', left(p_reason, 1000), 'code', p_code, 'source', p_source, 'url',
+            coalesce(p_more -> 'url', p_more -> 'link'),
+            'user_agent', p_more -> 'user_agent', 'ip', p_more -> 'ip', 'is_machine', p_more -> 'is_machine', 'is_test',
+            p_is_test))
 $$;
-COMMENT ON FUNCTION mailqueue.webhook_payload(text, timestamptz, uuid, uuid, text, uuid, text, integer, text, text, text[], text, text, text, text, text,
-    text, jsonb, boolean) IS 'The body of a webhook: {"type", "timestamp", "data"}, version 1.';
+COMMENT ON FUNCTION mailqueue.webhook_payload(text, timestamptz, uuid, uuid, text, uuid, text, integer, text, text,
+    text[], text, text, text, text, text, text, jsonb,
+    boolean) IS 'The body of a webhook: {"type", "timestamp", "data"}, version 1.';
 
 CREATE OR REPLACE FUNCTION mailqueue.webhook_wanted(p_project uuid, p_type text) RETURNS boolean
 LANGUAGE sql STABLE
 AS $$
     SELECT EXISTS (SELECT FROM mailqueue.webhooks AS w
-                    WHERE w.project_id = p_project AND w.is_enabled AND (w.event_types = '{}' OR p_type = ANY (w.event_types)))
+                    WHERE w.project_id = p_project AND w.is_enabled
+                      AND (w.event_types = '{}' OR p_type = ANY (w.event_types)))
 $$;
-COMMENT ON FUNCTION mailqueue.webhook_wanted(uuid, text) IS 'Whether some webhook of the project wants to hear of events of a type.';
+COMMENT ON FUNCTION mailqueue.webhook_wanted(uuid, text) IS
+    'Whether some webhook of the project wants to hear of events of a type.';
 
 -- One event to every webhook that wants it. Callers have looked whether there is one.
-CREATE OR REPLACE FUNCTION mailqueue.tell_webhooks(p_ids uuid[], p_projects uuid[], p_types text[], p_emails uuid[], p_times timestamptz[], p_payloads json[],
-    p_tests boolean[]) RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.tell_webhooks(p_ids uuid[], p_projects uuid[], p_types text[], p_emails uuid[],
+    p_times timestamptz[], p_payloads json[], p_tests boolean[]) RETURNS void
 LANGUAGE plpgsql
 AS $$
 BEGIN
@@ -51,7 +64,8 @@ BEGIN
     INSERT INTO mailqueue.webhook_deliveries (project_id, webhook_id, event_id, type, is_test)
     SELECT m.project_id, w.id, m.id, m.type, m.is_test
       FROM made AS m
-      JOIN mailqueue.webhooks AS w ON w.project_id = m.project_id AND w.is_enabled AND (w.event_types = '{}' OR m.type = ANY (w.event_types));
+      JOIN mailqueue.webhooks AS w ON w.project_id = m.project_id AND w.is_enabled
+           AND (w.event_types = '{}' OR m.type = ANY (w.event_types));
 END $$;
 COMMENT ON FUNCTION mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], timestamptz[], json[], boolean[]) IS
     'Write events and a delivery of each for every webhook that wants it.';
@@ -60,30 +74,38 @@ COMMENT ON FUNCTION mailqueue.tell_webhooks(uuid[], uuid[], text[], uuid[], time
 CREATE OR REPLACE FUNCTION mailqueue.is_untold() RETURNS boolean
 LANGUAGE sql STABLE
 AS $$ SELECT coalesce(current_setting('mailqueue.untold', true), '') = 'on' $$;
-COMMENT ON FUNCTION mailqueue.is_untold() IS 'Whether this transaction brings back old records, of which nobody is told.';
+COMMENT ON FUNCTION mailqueue.is_untold() IS
+    'Whether this transaction brings back old records, of which nobody is told.';
 
 CREATE OR REPLACE FUNCTION mailqueue.email_events_told() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_payloads json[]; v_tests boolean[];
+    v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_payloads json[];
+    v_tests boolean[];
 BEGIN
     IF NOT EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.is_enabled) OR mailqueue.is_untold() THEN
         RETURN NULL;
     END IF;
-    SELECT array_agg(i.id), array_agg(i.project_id), array_agg('email.' || i.type), array_agg(i.email_id), array_agg(i.occurred_at),
-           array_agg(mailqueue.webhook_payload('email.' || i.type, i.occurred_at, i.id, i.project_id, p.name, i.email_id,
-               coalesce(i.recipient_email, m.recipient), m.recipients, m.category, m.campaign_id, m.tags, s.name, m.message_id, m.provider_id,
-               i.detail, i.code, i.source, CASE jsonb_typeof(i.data) WHEN 'object' THEN i.data END, i.is_test)), array_agg(i.is_test)
+    SELECT array_agg(i.id), array_agg(i.project_id), array_agg('email.' || i.type), array_agg(i.email_id),
+           array_agg(i.occurred_at),
+           array_agg(mailqueue.webhook_payload('email.' || i.type, i.occurred_at, i.id, i.project_id, p.name,
+                                               i.email_id,
+               coalesce(i.recipient_email, m.recipient), m.recipients, m.category, m.campaign_id, m.tags, s.name,
+               m.message_id, m.provider_id,
+               i.detail, i.code, i.source, CASE jsonb_typeof(i.data) WHEN 'object' THEN i.data END, i.is_test)),
+           array_agg(i.is_test)
       INTO v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests
       FROM inserted AS i
       JOIN mailqueue.projects AS p ON p.id = i.project_id
       LEFT JOIN LATERAL (
-           SELECT q.category, q.campaign_id, q.tags, q.recipients::integer, NULL AS message_id, NULL AS provider_id, q.assigned_to, q.recipient_email AS recipient
+           SELECT q.category, q.campaign_id, q.tags, q.recipients::integer, NULL AS message_id, NULL AS provider_id,
+                  q.assigned_to, q.recipient_email AS recipient
              FROM mailqueue.email_queue AS q WHERE q.id = i.email_id
            UNION ALL
-           SELECT h.category, h.campaign_id, h.tags, h.recipients, h.message_id, h.provider_message_id, h.assigned_to, h.recipient_email
+           SELECT h.category, h.campaign_id, h.tags, h.recipients, h.message_id, h.provider_message_id, h.assigned_to,
+                  h.recipient_email
              FROM mailqueue.email_history AS h WHERE h.id = i.email_id
             LIMIT 1) AS m ON true
       LEFT JOIN mailqueue.sender_accounts AS s ON s.id = m.assigned_to
@@ -106,14 +128,19 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_payloads json[]; v_tests boolean[];
+    v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_payloads json[];
+    v_tests boolean[];
 BEGIN
     IF NOT EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.is_enabled) OR mailqueue.is_untold() THEN
         RETURN NULL;
     END IF;
-    SELECT array_agg(i.event_id), array_agg(i.project_id), array_agg('email.sent'::text), array_agg(i.id), array_agg(i.finished_at),
-           array_agg(mailqueue.webhook_payload('email.sent', i.finished_at, i.event_id, i.project_id, p.name, i.id, i.recipient_email, i.recipients::integer,
-               i.category, i.campaign_id, i.tags, s.name, i.message_id, i.provider_message_id, NULL, NULL, NULL, NULL, i.is_test)), array_agg(i.is_test)
+    SELECT array_agg(i.event_id), array_agg(i.project_id), array_agg('email.sent'::text), array_agg(i.id),
+           array_agg(i.finished_at),
+           array_agg(mailqueue.webhook_payload('email.sent', i.finished_at, i.event_id, i.project_id, p.name, i.id,
+                                               i.recipient_email, i.recipients::integer,
+               i.category, i.campaign_id, i.tags, s.name, i.message_id, i.provider_message_id, NULL, NULL, NULL, NULL,
+               i.is_test)),
+           array_agg(i.is_test)
       INTO v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests
       FROM (SELECT mailqueue.uuidv7() AS event_id, n.* FROM inserted AS n WHERE n.status = 'sent' OFFSET 0) AS i
       JOIN mailqueue.projects AS p ON p.id = i.project_id
@@ -125,7 +152,8 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.email_history_told() IS 'AFTER INSERT on email_history, once a statement: tell webhooks of mail that was sent.';
+COMMENT ON FUNCTION mailqueue.email_history_told() IS
+    'AFTER INSERT on email_history, once a statement: tell webhooks of mail that was sent.';
 
 CREATE OR REPLACE TRIGGER email_history_told AFTER INSERT ON mailqueue.email_history
     REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_history_told();
@@ -137,23 +165,33 @@ AS $$
 DECLARE
     v_id uuid := mailqueue.uuidv7();
 BEGIN
-    PERFORM mailqueue.tell_webhooks(ARRAY[v_id], ARRAY[q.project_id], ARRAY['email.queued'], ARRAY[q.id], ARRAY[q.created_at],
-        ARRAY[mailqueue.webhook_payload('email.queued', q.created_at, v_id, q.project_id, (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = q.project_id),
-              q.id, q.recipient_email, q.recipients::integer, q.category, q.campaign_id, q.tags, NULL, NULL, NULL, NULL, NULL, NULL, NULL, q.is_test)], ARRAY[q.is_test]);
+    PERFORM mailqueue.tell_webhooks(ARRAY[v_id], ARRAY[q.project_id], ARRAY['email.queued'], ARRAY[q.id],
+        ARRAY[q.created_at],
+        ARRAY[mailqueue.webhook_payload('email.queued', q.created_at, v_id, q.project_id,
+              (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = q.project_id),
+              q.id, q.recipient_email, q.recipients::integer, q.category, q.campaign_id, q.tags, NULL, NULL, NULL, NULL,
+              NULL, NULL, NULL, q.is_test)],
+        ARRAY[q.is_test]);
 END $$;
-COMMENT ON FUNCTION mailqueue.tell_queued_row(mailqueue.email_queue) IS 'Tell webhooks of one mail that is about to be queued.';
+COMMENT ON FUNCTION mailqueue.tell_queued_row(mailqueue.email_queue) IS
+    'Tell webhooks of one mail that is about to be queued.';
 
 CREATE OR REPLACE FUNCTION mailqueue.tell_queued(p_ids uuid[]) RETURNS void
 LANGUAGE plpgsql
 AS $$
 DECLARE
-    v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_payloads json[]; v_tests boolean[];
+    v_ids uuid[]; v_projects uuid[]; v_types text[]; v_emails uuid[]; v_times timestamptz[]; v_payloads json[];
+    v_tests boolean[];
 BEGIN
-    SELECT array_agg(i.event_id), array_agg(i.project_id), array_agg('email.queued'::text), array_agg(i.id), array_agg(i.at),
-           array_agg(mailqueue.webhook_payload('email.queued', i.at, i.event_id, i.project_id, p.name, i.id, i.recipient_email, i.recipients::integer,
-               i.category, i.campaign_id, i.tags, NULL, NULL, NULL, NULL, NULL, NULL, NULL, i.is_test)), array_agg(i.is_test)
+    SELECT array_agg(i.event_id), array_agg(i.project_id), array_agg('email.queued'::text), array_agg(i.id),
+           array_agg(i.at),
+           array_agg(mailqueue.webhook_payload('email.queued', i.at, i.event_id, i.project_id, p.name, i.id,
+                                               i.recipient_email, i.recipients::integer,
+               i.category, i.campaign_id, i.tags, NULL, NULL, NULL, NULL, NULL, NULL, NULL, i.is_test)),
+           array_agg(i.is_test)
       INTO v_ids, v_projects, v_types, v_emails, v_times, v_payloads, v_tests
-      FROM (SELECT mailqueue.uuidv7() AS event_id, now() AS at, q.* FROM mailqueue.email_queue AS q WHERE q.id = ANY (p_ids) OFFSET 0) AS i
+      FROM (SELECT mailqueue.uuidv7() AS event_id, now() AS at, q.* FROM mailqueue.email_queue AS q
+             WHERE q.id = ANY (p_ids) OFFSET 0) AS i
       JOIN mailqueue.projects AS p ON p.id = i.project_id
      WHERE EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.project_id = i.project_id AND w.is_enabled
                     AND (w.event_types = '{}' OR 'email.queued' = ANY (w.event_types)));
@@ -177,15 +215,20 @@ BEGIN
     END IF;
     SELECT * INTO q FROM mailqueue.email_queue AS o WHERE o.id = NEW.email_id;
     IF FOUND THEN
-        PERFORM mailqueue.tell_webhooks(ARRAY[v_id], ARRAY[NEW.project_id], ARRAY['email.deferred'], ARRAY[NEW.email_id], ARRAY[NEW.sent_at],
+        PERFORM mailqueue.tell_webhooks(ARRAY[v_id], ARRAY[NEW.project_id], ARRAY['email.deferred'],
+            ARRAY[NEW.email_id], ARRAY[NEW.sent_at],
             ARRAY[mailqueue.webhook_payload('email.deferred', NEW.sent_at, v_id, NEW.project_id,
-                  (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = NEW.project_id), NEW.email_id, NEW.recipient_email, q.recipients::integer,
-                  q.category, q.campaign_id, q.tags, (SELECT s.name FROM mailqueue.sender_accounts AS s WHERE s.id = NEW.sender_account_id),
-                  NEW.message_id, NULL, NEW.reply, coalesce(NEW.enhanced_code, NEW.error_code), NULL, NULL, q.is_test)], ARRAY[q.is_test]);
+                  (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = NEW.project_id), NEW.email_id,
+                  NEW.recipient_email, q.recipients::integer,
+                  q.category, q.campaign_id, q.tags,
+                  (SELECT s.name FROM mailqueue.sender_accounts AS s WHERE s.id = NEW.sender_account_id),
+                  NEW.message_id, NULL, NEW.reply, coalesce(NEW.enhanced_code, NEW.error_code), NULL, NULL, q.is_test)],
+            ARRAY[q.is_test]);
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.send_logs_told() IS 'AFTER INSERT on send_logs of an attempt that was put off: tell webhooks.';
+COMMENT ON FUNCTION mailqueue.send_logs_told() IS
+    'AFTER INSERT on send_logs of an attempt that was put off: tell webhooks.';
 
 CREATE OR REPLACE TRIGGER send_logs_told AFTER INSERT ON mailqueue.send_logs
     FOR EACH ROW WHEN (NEW.status = 'deferred') EXECUTE FUNCTION mailqueue.send_logs_told();

@@ -3,8 +3,9 @@
 -- Outcomes: delivered; failed (an attempt: another follows as webhook_wait() says, not before p_waits); gone (410);
 -- refused (it cannot be delivered at all); defer (not tried: no attempt is counted, due again after p_waits).
 -- Gives the webhooks that must be left alone now, and rows with no webhook for each claim that had moved on.
-CREATE OR REPLACE FUNCTION mailqueue.settle_webhook_deliveries(p_ids uuid[], p_claims bigint[], p_outcomes text[], p_codes integer[], p_errors text[],
-    p_waits interval[], p_rests boolean[], p_times timestamptz[], p_ms integer[], p_headers jsonb[], p_responses text[])
+CREATE OR REPLACE FUNCTION mailqueue.settle_webhook_deliveries(p_ids uuid[], p_claims bigint[], p_outcomes text[],
+    p_codes integer[], p_errors text[], p_waits interval[], p_rests boolean[], p_times timestamptz[], p_ms integer[],
+    p_headers jsonb[], p_responses text[])
 RETURNS TABLE (webhook_id uuid, delivery_id uuid)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -18,38 +19,47 @@ DECLARE
     x mailqueue.webhooks;
 BEGIN
     WITH input AS MATERIALIZED (
-        SELECT * FROM unnest(p_ids, p_claims, p_outcomes, p_codes, p_errors, p_waits, p_times, p_ms, p_headers, p_responses)
+        SELECT *
+          FROM unnest(p_ids, p_claims, p_outcomes, p_codes, p_errors, p_waits, p_times, p_ms, p_headers, p_responses)
             AS t(id, claim_no, outcome, code, error, wait, tried_at, ms, headers, response)
     ), ended AS (
         UPDATE mailqueue.webhook_deliveries AS d
            SET status = CASE WHEN i.outcome = 'delivered' THEN 'delivered' WHEN i.outcome = 'defer' THEN 'pending'
                              WHEN i.outcome = 'failed' AND s.wait IS NOT NULL THEN 'pending' ELSE 'failed' END,
-               run_at = CASE i.outcome WHEN 'failed' THEN coalesce(v_now + greatest(s.wait * (1 + random() * 0.05), i.wait), d.run_at)
-                                       WHEN 'defer' THEN CASE WHEN i.wait IS NULL THEN d.run_at ELSE v_now + i.wait END ELSE d.run_at END,
+               run_at = CASE i.outcome
+                             WHEN 'failed'
+                                  THEN coalesce(v_now + greatest(s.wait * (1 + random() * 0.05), i.wait), d.run_at)
+                                       WHEN 'defer' THEN CASE WHEN i.wait IS NULL THEN d.run_at ELSE v_now + i.wait END
+                             ELSE d.run_at END,
                attempts = d.attempts - CASE i.outcome WHEN 'defer' THEN 1 ELSE 0 END,
                claim_no = NULL, claimed_by = NULL, assigned_at = NULL, lease_until = NULL,
                last_error = CASE WHEN i.outcome = 'delivered' THEN NULL ELSE coalesce(i.error, d.last_error) END,
                last_code = CASE i.outcome WHEN 'defer' THEN d.last_code ELSE i.code END,
-               finished_at = CASE WHEN i.outcome = 'defer' OR i.outcome = 'failed' AND s.wait IS NOT NULL THEN NULL ELSE v_now END
+               finished_at = CASE WHEN i.outcome = 'defer' OR i.outcome = 'failed' AND s.wait IS NOT NULL THEN NULL
+                                  ELSE v_now END
           FROM input AS i, mailqueue.webhook_deliveries AS o
-         CROSS JOIN LATERAL (SELECT CASE WHEN o.attempts < o.max_attempts THEN mailqueue.webhook_wait(o.attempts) END AS wait) AS s
+         CROSS JOIN LATERAL (SELECT CASE WHEN o.attempts < o.max_attempts
+                                              THEN mailqueue.webhook_wait(o.attempts) END AS wait) AS s
          WHERE d.id = i.id AND d.claim_no = i.claim_no AND o.id = i.id
         RETURNING d.id, d.webhook_id, d.project_id, o.attempts
     ), logged AS (
-        INSERT INTO mailqueue.webhook_attempts (delivery_id, tried_at, project_id, webhook_id, attempt, status_code, error, took_ms, request_headers, response)
-        SELECT e.id, i.tried_at, e.project_id, e.webhook_id, e.attempts, i.code, CASE i.outcome WHEN 'delivered' THEN NULL ELSE i.error END,
-               i.ms, i.headers, i.response
+        INSERT INTO mailqueue.webhook_attempts (delivery_id, tried_at, project_id, webhook_id, attempt, status_code,
+                                                error, took_ms, request_headers, response)
+        SELECT e.id, i.tried_at, e.project_id, e.webhook_id, e.attempts, i.code,
+               CASE i.outcome WHEN 'delivered' THEN NULL ELSE i.error END, i.ms, i.headers, i.response
           FROM ended AS e JOIN input AS i ON i.id = e.id WHERE i.tried_at IS NOT NULL
         ON CONFLICT ON CONSTRAINT webhook_attempts_pkey DO NOTHING
     )
     SELECT array_agg(e.id), array_agg(e.webhook_id) INTO v_done, v_hooks FROM ended AS e;
 
     RETURN QUERY SELECT NULL::uuid, i.id FROM unnest(p_ids) AS i(id) WHERE i.id <> ALL (coalesce(v_done, '{}'));
-    -- Endpoints that answer well, and did before, are not written to. In the order of their ids: settlers never deadlock.
+    -- Endpoints that answer well, and did before, are not written to. In the order of their ids: settlers never
+    -- deadlock.
     FOR w IN
         SELECT h.webhook_id AS id, max(i.n) FILTER (WHERE i.outcome = 'delivered') AS delivered_last,
-               count(*) FILTER (WHERE i.outcome IN ('failed', 'gone')) AS failed, bool_or(i.outcome = 'gone') AS is_gone,
-               max(i.wait) FILTER (WHERE i.rests) AS rest, array_agg(i.n) FILTER (WHERE i.outcome IN ('failed', 'gone')) AS failed_at
+               count(*) FILTER (WHERE i.outcome IN ('failed', 'gone')) AS failed,
+               bool_or(i.outcome = 'gone') AS is_gone, max(i.wait) FILTER (WHERE i.rests) AS rest,
+               array_agg(i.n) FILTER (WHERE i.outcome IN ('failed', 'gone')) AS failed_at
           FROM unnest(p_ids, p_outcomes, p_waits, p_rests) WITH ORDINALITY AS i(id, outcome, wait, rests, n)
           JOIN unnest(v_done, v_hooks) AS h(id, webhook_id) ON h.id = i.id
          GROUP BY h.webhook_id ORDER BY h.webhook_id
@@ -59,7 +69,8 @@ BEGIN
         SELECT * INTO x FROM mailqueue.webhooks AS o WHERE o.id = w.id FOR NO KEY UPDATE;
         CONTINUE WHEN x.id IS NULL;
         IF w.delivered_last IS NOT NULL THEN
-            x.failures := 0; x.failing_since := NULL; x.circuit_opened_at := NULL; x.openings := 0; x.blocked_until := NULL;
+            x.failures := 0; x.failing_since := NULL; x.circuit_opened_at := NULL; x.openings := 0;
+            x.blocked_until := NULL;
             w.failed := (SELECT count(*) FROM unnest(w.failed_at) AS f(n) WHERE f.n > w.delivered_last);
         END IF;
         IF w.failed > 0 THEN
@@ -80,16 +91,18 @@ BEGIN
             PERFORM mailqueue.disable_webhook(x.id, CASE WHEN w.is_gone THEN 'gone' ELSE 'failing' END, 'mailqueue');
         END IF;
         UPDATE mailqueue.webhooks AS o
-           SET failures = x.failures, failing_since = x.failing_since, circuit_opened_at = x.circuit_opened_at, openings = x.openings,
-               blocked_until = x.blocked_until, probing_until = x.probing_until
+           SET failures = x.failures, failing_since = x.failing_since, circuit_opened_at = x.circuit_opened_at,
+               openings = x.openings, blocked_until = x.blocked_until, probing_until = x.probing_until
          WHERE o.id = x.id;
         IF x.circuit_opened_at IS NOT NULL OR x.blocked_until > v_now OR w.is_gone OR NOT x.is_enabled THEN
             RETURN QUERY SELECT x.id, NULL::uuid;
         END IF;
     END LOOP;
 END $$;
-COMMENT ON FUNCTION mailqueue.settle_webhook_deliveries(uuid[], bigint[], text[], integer[], text[], interval[], boolean[], timestamptz[], integer[], jsonb[], text[]) IS
-    'Record what became of claimed deliveries and what it says of their endpoints; gives endpoints to leave alone, and deliveries whose claim had moved on.';
+COMMENT ON FUNCTION mailqueue.settle_webhook_deliveries(uuid[], bigint[], text[], integer[], text[], interval[],
+                                                        boolean[], timestamptz[], integer[], jsonb[], text[]) IS
+    'Record what became of claimed deliveries and what it says of their endpoints; gives endpoints to leave alone, and '
+    'deliveries whose claim had moved on.';
 
 CREATE OR REPLACE FUNCTION mailqueue.disable_webhook(p_id uuid, p_reason text, p_by text) RETURNS boolean
 LANGUAGE plpgsql
@@ -104,7 +117,9 @@ BEGIN
     IF v_project IS NULL THEN
         RETURN false;
     END IF;
-    PERFORM mailqueue.record_operation(v_project, 'webhook.disabled', p_id::text, jsonb_build_object('reason', p_reason), p_by);
+    PERFORM mailqueue.record_operation(v_project, 'webhook.disabled', p_id::text,
+                                       jsonb_build_object('reason', p_reason), p_by);
     RETURN true;
 END $$;
-COMMENT ON FUNCTION mailqueue.disable_webhook(uuid, text, text) IS 'Tell a webhook nothing more; false when it was disabled already.';
+COMMENT ON FUNCTION mailqueue.disable_webhook(uuid, text, text) IS
+    'Tell a webhook nothing more; false when it was disabled already.';

@@ -5,11 +5,12 @@
 SELECT mailqueue.suppressed_at_accept(%(id)s);
 
 -- name: find_project_email :maybe
--- One mail of a project, finished or not, with the reason why it is where it is. Its lists are empty here: each is read by
--- a statement of its own.
+-- One mail of a project, finished or not, with the reason why it is where it is. Its lists are empty here: each is read
+-- by a statement of its own.
 SELECT e.id, e.status, mailqueue.why(e.id) AS why, e.reason,
        (ARRAY['critical', 'high', 'normal', 'low'])[e.priority + 1] AS priority, e.category,
-       e.from_email, e.from_name, e.reply_to, e.recipient_email, e.recipient_name, e.subject, e.campaign_id, e.tags, e.custom_data, e.sender, e.attempts AS attempt_count,
+       e.from_email, e.from_name, e.reply_to, e.recipient_email, e.recipient_name, e.subject, e.campaign_id, e.tags,
+       e.custom_data, e.sender, e.attempts AS attempt_count,
        e.max_attempts, e.delivery, e.message_id, e.provider_message_id, e.created_at, e.run_at,
        e.run_at AS scheduled_at, e.expires_at, e.finished_at,
        '{}'::text[] AS recipients, '{}'::text[] AS attempts, '{}'::text[] AS events, '{}'::text[] AS timeline
@@ -48,8 +49,8 @@ SELECT mailqueue.refusal_now();
 
 -- name: act_for :value
 -- Until the transaction ends, have the rights of role mailqueue_api, where the login may take it, and
--- see what belongs to one project, or to all for '*', and what is of the key's mode: test, live, or both for NULL. The audit
--- says who it was. What is read only writes nothing. False for a key out of force.
+-- see what belongs to one project, or to all for '*', and what is of the key's mode: test, live, or both for NULL. The
+-- audit says who it was. What is read only writes nothing. False for a key out of force.
 SELECT %(key)s::uuid IS NULL OR cardinality(mailqueue.keys_in_force(ARRAY[%(key)s::uuid])) = 1
 FROM (SELECT set_config('mailqueue.project', %(project)s, true), set_config('mailqueue.actor', %(by)s, true),
              set_config('mailqueue.mode', coalesce(%(mode)s::text, ''), true),
@@ -64,4 +65,6 @@ FROM (SELECT set_config('mailqueue.project', %(project)s, true), set_config('mai
 -- take the API's role instead. A login with neither sees nothing anyway.
 SELECT coalesce(NOT pg_has_role(session_user, 'mailqueue_owner', 'MEMBER')
                 OR pg_has_role(session_user, to_regrole('mailqueue_api')::oid,
-                               CASE WHEN current_setting('server_version_num')::integer < 160000 THEN 'MEMBER' ELSE 'SET' END), false);
+                               CASE WHEN current_setting('server_version_num')::integer < 160000 THEN 'MEMBER'
+                                    ELSE 'SET' END),
+                false);

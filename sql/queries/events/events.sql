@@ -1,15 +1,16 @@
 -- What came back about mail that left.
 
 -- name: record_events :many
--- Record what happened to mails with all that follows from it; gives for each of them, in their order, what became of it.
+-- Record what happened to mails with all that follows from it; gives for each of them, in their order, what became of
+-- it.
 SELECT r.n, r.result
 FROM mailqueue.record_events(%(events)s::jsonb) AS r
 ORDER BY r.n;
 
 -- name: list_events :many
 -- Events, the latest recorded first, behind one of them; of one mail, type or project where that is asked for.
-SELECT v.id, v.occurred_at, p.name AS project, v.email_id, v.type, v.recipient_email, a.name AS sender, v.source, v.code, v.detail,
-       v.suppresses, v.data
+SELECT v.id, v.occurred_at, p.name AS project, v.email_id, v.type, v.recipient_email, a.name AS sender, v.source,
+       v.code, v.detail, v.suppresses, v.data
 FROM mailqueue.email_events AS v
 JOIN mailqueue.projects AS p ON p.id = v.project_id
 LEFT JOIN mailqueue.sender_accounts AS a ON a.id = v.sender_account_id
@@ -50,9 +51,9 @@ SELECT mailqueue.see_notices(%(project_id)s::uuid, %(by)s);
 -- name: list_sender_rates :many
 -- What accounts sent within the window of rates, and what came back of it.
 SELECT r.project, r.sender, r.status, r.since, r.sent, r.hard_bounces, r.soft_bounces, r.about_us, r.complaints,
-       r.bounce_rate::float8 AS bounce_rate, r.complaint_rate::float8 AS complaint_rate, r.bounce_warn::float8 AS bounce_warn,
-       r.bounce_pause::float8 AS bounce_pause, r.complaint_warn::float8 AS complaint_warn, r.complaint_pause::float8 AS complaint_pause,
-       r.state, r.found
+       r.bounce_rate::float8 AS bounce_rate, r.complaint_rate::float8 AS complaint_rate,
+       r.bounce_warn::float8 AS bounce_warn, r.bounce_pause::float8 AS bounce_pause,
+       r.complaint_warn::float8 AS complaint_warn, r.complaint_pause::float8 AS complaint_pause, r.state, r.found
 FROM mailqueue.sender_rates AS r
 WHERE (%(project)s::text IS NULL OR r.project = %(project)s)
   AND (%(account)s::integer IS NULL OR r.sender_account_id = %(account)s)

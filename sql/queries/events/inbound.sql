@@ -32,13 +32,14 @@ VALUES (%(project_id)s, %(by)s, %(action)s, %(subject)s, %(detail)s);
 
 -- name: keep_inbound :value
 -- Keep requests for a worker to read; gives how many of them are new.
-SELECT mailqueue.keep_inbound(%(projects)s::uuid[], %(accounts)s::integer[], %(providers)s::text[], %(keys)s::text[], %(headers)s::jsonb[],
+SELECT mailqueue.keep_inbound(%(projects)s::uuid[], %(accounts)s::integer[], %(providers)s::text[], %(keys)s::text[],
+                              %(headers)s::jsonb[],
                               %(queries)s::jsonb[], %(bodies)s::bytea[], %(confirms)s::text[]);
 
 -- name: claim_inbound :many
 -- Take what is due, or was taken by a worker that is gone.
-SELECT c.id, c.claim_no, c.project_id, c.sender_account_id, c.provider, c.headers, c.query, c.body, c.confirm_url, c.age, c.is_over,
-       c.attempts, c.waiting, c.outcome
+SELECT c.id, c.claim_no, c.project_id, c.sender_account_id, c.provider, c.headers, c.query, c.body, c.confirm_url,
+       c.age, c.is_over, c.attempts, c.waiting, c.outcome
 FROM mailqueue.claim_inbound(%(limit)s, %(lease)s) AS c;
 
 -- name: hold_inbound :many
@@ -48,7 +49,8 @@ FROM mailqueue.hold_inbound(%(ids)s::uuid[], %(claims)s::bigint[]) AS h(id);
 
 -- name: settle_inbound :many
 -- Write what became of claimed requests; gives those whose claim had moved on.
-SELECT unnest(mailqueue.settle_inbound(%(ids)s::uuid[], %(claims)s::bigint[], %(states)s::text[], %(waits)s::interval[], %(waiting)s::jsonb[],
+SELECT unnest(mailqueue.settle_inbound(%(ids)s::uuid[], %(claims)s::bigint[], %(states)s::text[], %(waits)s::interval[],
+                                       %(waiting)s::jsonb[],
                                        %(outcomes)s::jsonb[], %(errors)s::text[]));
 
 -- name: list_inbound :many

@@ -3,7 +3,8 @@
 -- name: keep_upload :maybe
 -- Keep a file, or find it; no row where it has to be written to its place first. Bad input raises 22023.
 SELECT u.id, u.created_on
-FROM mailqueue.keep_upload(%(project_id)s, %(name)s, %(content_type)s, %(sha256)s, %(size)s, %(head)s, %(octets)s, %(location)s) AS u;
+FROM mailqueue.keep_upload(%(project_id)s, %(name)s, %(content_type)s, %(sha256)s, %(size)s, %(head)s, %(octets)s,
+                           %(location)s) AS u;
 
 -- name: files_of :many
 -- Octets of files of a project, or where they lie.

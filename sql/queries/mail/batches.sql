@@ -3,7 +3,8 @@
 -- name: enqueue_shared :many
 -- Accept one content for many recipients; a row for each, in order. Bad content raises 22023.
 SELECT s.index AS place, s.id, s.status, s.reason, s.batch_id
-FROM mailqueue.enqueue_shared(%(project)s, %(contents)s::jsonb, %(options)s::jsonb, %(recipients)s::jsonb, %(strict)s, %(by)s) AS s;
+FROM mailqueue.enqueue_shared(%(project)s, %(contents)s::jsonb, %(options)s::jsonb, %(recipients)s::jsonb, %(strict)s,
+                              %(by)s) AS s;
 
 -- name: find_batch :maybe
 -- A batch of a project, with how many of its mails are in each state by now.
@@ -24,9 +25,11 @@ SELECT mailqueue.letter_of(%(project_id)s, %(id)s);
 
 -- name: list_project_emails :many
 -- A page of a project's mail, the newest first.
-SELECT e.id, e.status, e.reason, (ARRAY['critical', 'high', 'normal', 'low'])[e.priority + 1] AS priority, e.category, e.from_email, e.recipient_email, e.recipient_name, e.recipients, e.subject,
+SELECT e.id, e.status, e.reason, (ARRAY['critical', 'high', 'normal', 'low'])[e.priority + 1] AS priority, e.category,
+       e.from_email, e.recipient_email, e.recipient_name, e.recipients, e.subject,
        e.campaign_id, e.tags, e.sender, e.attempts, e.created_at, e.run_at AS scheduled_at, e.finished_at
-FROM mailqueue.list_emails(%(project_id)s, %(status)s, %(tag)s, %(from)s, %(to)s, %(campaign)s, %(category)s, %(batch)s, %(since)s, %(until)s,
+FROM mailqueue.list_emails(%(project_id)s, %(status)s, %(tag)s, %(from)s, %(to)s, %(campaign)s, %(category)s, %(batch)s,
+                           %(since)s, %(until)s,
                            %(before)s, %(limit)s) AS e;
 
 -- name: find_sender_name :maybe
@@ -39,6 +42,7 @@ ORDER BY a.name = %(given)s DESC
 LIMIT 1;
 
 -- name: act_on_email :maybe
--- Cancel, release or resend a mail of a project; no row where there is none, outcome NULL where its state does not allow it.
+-- Cancel, release or resend a mail of a project; no row where there is none, outcome NULL where its state does not
+-- allow it.
 SELECT a.outcome, a.email_id, a.state
 FROM mailqueue.act_on_email(%(project_id)s, %(id)s, %(action)s, %(reason)s, %(by)s) AS a;

@@ -1,8 +1,8 @@
 -- Claiming, marking and settling email, and reading what a claimed mail says.
 
 -- name: gather_lanes :one
--- Wake lanes that got mail or whose block is over; the wait in seconds until the next block ends. Its commit need not be
--- on disk; that is said here, as what a function sets is over before the commit.
+-- Wake lanes that got mail or whose block is over; the wait in seconds until the next block ends. Its commit need not
+-- be on disk; that is said here, as what a function sets is over before the commit.
 SELECT g.woken, extract(epoch FROM g.next_wake)::double precision AS next_wake
 FROM (SELECT set_config('synchronous_commit', 'off', true)) AS s
 CROSS JOIN mailqueue.gather_lanes() AS g;

@@ -4,8 +4,8 @@
 -- Write down that a file is about to be made of a project's month.
 INSERT INTO mailqueue.archives AS a (project_id, kind, month, part, store, path, written_on)
 SELECT %(project_id)s, %(kind)s, %(month)s, n.part, %(store)s,
-       format('warm/%%s/%%s/%%s.%%s.jsonl.gz', %(kind)s::text, to_char(%(month)s::date, 'YYYY-MM'), %(project_id)s::text,
-              to_char(n.part, 'FM0000')), %(host)s
+       format('warm/%%s/%%s/%%s.%%s.jsonl.gz', %(kind)s::text, to_char(%(month)s::date, 'YYYY-MM'),
+              %(project_id)s::text, to_char(n.part, 'FM0000')), %(host)s
 FROM (SELECT coalesce(max(o.part), 0) + 1 AS part FROM mailqueue.archives AS o
       WHERE o.project_id = %(project_id)s AND o.kind = %(kind)s AND o.month = %(month)s) AS n
 RETURNING a.id, a.project_id, a.kind, a.month, a.part, a.state, a.tier, a.store, a.path, a.revision, a.records, a.bytes,
@@ -63,8 +63,9 @@ SELECT EXISTS (SELECT FROM mailqueue.archives AS a
 -- name: record_written :run
 -- The file is complete in its store.
 UPDATE mailqueue.archives AS a
-SET state = 'written', records = %(records)s, bytes = %(bytes)s, sha256 = %(sha256)s, first_at = %(first_at)s::timestamptz,
-    last_at = %(last_at)s::timestamptz, written_at = clock_timestamp(), written_on = %(host)s
+SET state = 'written', records = %(records)s, bytes = %(bytes)s, sha256 = %(sha256)s,
+    first_at = %(first_at)s::timestamptz, last_at = %(last_at)s::timestamptz, written_at = clock_timestamp(),
+    written_on = %(host)s
 WHERE a.id = %(id)s AND a.state = 'writing';
 
 -- name: record_unwritten :run
@@ -108,8 +109,8 @@ WHERE a.id = %(id)s AND a.state = 'restored';
 UPDATE mailqueue.archives AS a
 SET leftover_store = a.store, leftover_path = a.path, store = %(store)s, path = %(path)s, tier = %(tier)s,
     revision = %(revision)s, records = %(records)s, bytes = %(bytes)s, sha256 = %(sha256)s, removed = %(removed)s,
-    gone_elsewhere = %(gone_elsewhere)s::bigint[], first_at = %(first_at)s::timestamptz, last_at = %(last_at)s::timestamptz,
-    verified_at = clock_timestamp()
+    gone_elsewhere = %(gone_elsewhere)s::bigint[], first_at = %(first_at)s::timestamptz,
+    last_at = %(last_at)s::timestamptz, verified_at = clock_timestamp()
 WHERE a.id = %(id)s AND a.revision = %(old_revision)s AND a.leftover_path IS NULL;
 
 -- name: list_leftovers :many

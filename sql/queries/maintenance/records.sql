@@ -30,11 +30,13 @@ ORDER BY r.project_id;
 
 -- name: read_email_history :many
 -- The mails of a project that were finished in that time, each with its recipients where it has several.
-SELECT (CASE WHEN r.list IS NULL THEN to_jsonb(h) ELSE to_jsonb(h) || jsonb_build_object('email_recipients', r.list) END)::text
+SELECT (CASE WHEN r.list IS NULL THEN to_jsonb(h)
+             ELSE to_jsonb(h) || jsonb_build_object('email_recipients', r.list) END)::text
 FROM mailqueue.email_history AS h
 CROSS JOIN LATERAL (SELECT jsonb_agg(to_jsonb(e) ORDER BY e.position) AS list
                     FROM mailqueue.email_recipients AS e WHERE e.email_id = h.id) AS r
-WHERE h.project_id = %(project_id)s AND h.finished_at >= %(since)s::timestamptz AND h.finished_at < %(until)s::timestamptz;
+WHERE h.project_id = %(project_id)s AND h.finished_at >= %(since)s::timestamptz
+  AND h.finished_at < %(until)s::timestamptz;
 
 -- name: remove_email_history :many
 -- Delete these mails with their recipients and count them as archived; gives the places of those that were there.
@@ -136,7 +138,8 @@ ORDER BY r.project_id;
 -- The events of a project and kind in that time.
 SELECT to_jsonb(v)::text
 FROM mailqueue.email_events AS v
-WHERE v.project_id = %(project_id)s AND v.occurred_at >= %(since)s::timestamptz AND v.occurred_at < %(until)s::timestamptz
+WHERE v.project_id = %(project_id)s AND v.occurred_at >= %(since)s::timestamptz
+  AND v.occurred_at < %(until)s::timestamptz
   AND (v.type IN ('opened', 'clicked')) = (%(kind)s = 'opens_clicks');
 
 -- name: remove_email_events :many
@@ -155,7 +158,8 @@ SELECT g.n FROM gone AS g ORDER BY g.n;
 WITH back AS (
     INSERT INTO mailqueue.email_events
     SELECT v.* FROM set_config('mailqueue.untold', 'on', true), unnest(%(documents)s::jsonb[]) AS i(doc)
-    CROSS JOIN LATERAL (SELECT jsonb_build_object('is_test', mailqueue.is_test_email((i.doc ->> 'email_id')::uuid)) AS mode) AS w
+    CROSS JOIN LATERAL (SELECT jsonb_build_object('is_test',
+                                                  mailqueue.is_test_email((i.doc ->> 'email_id')::uuid)) AS mode) AS w
     CROSS JOIN LATERAL jsonb_populate_record(NULL::mailqueue.email_events, w.mode || i.doc) AS v
     ON CONFLICT DO NOTHING
     RETURNING 1
@@ -194,7 +198,8 @@ WHERE c.project_id = %(project_id)s
 -- name: lock_email_contents :run
 -- Wait for whoever is queueing mail again that uses these contents.
 SELECT FROM mailqueue.email_contents AS c
-WHERE (c.id, c.created_on) IN (SELECT i.id::bigint, i.at::date FROM unnest(%(ids)s::text[], %(times)s::text[]) AS i(id, at))
+WHERE (c.id, c.created_on) IN (SELECT i.id::bigint, i.at::date
+                               FROM unnest(%(ids)s::text[], %(times)s::text[]) AS i(id, at))
 ORDER BY c.id
 FOR UPDATE;
 

@@ -3,12 +3,14 @@
 -- name: settle_session :run
 -- Take the time it needs, but queue behind nobody's lock for long.
 SELECT set_config('statement_timeout', '0', false), set_config('idle_in_transaction_session_timeout', '0', false),
-       set_config('lock_timeout', '2s', false), set_config('search_path', '', false), set_config('TimeZone', 'UTC', false);
+       set_config('lock_timeout', '2s', false), set_config('search_path', '', false),
+       set_config('TimeZone', 'UTC', false);
 
 -- name: list_partitions :many
 -- Tables by month, oldest first: those attached, those on their way out, and those already detached.
 SELECT p.relname::text AS parent, c.relname::text AS name, to_date(right(c.relname, 7), 'YYYY_MM') AS month,
-       CASE WHEN i.inhrelid IS NULL THEN 'detached' WHEN i.inhdetachpending THEN 'detaching' ELSE 'attached' END AS state
+       CASE WHEN i.inhrelid IS NULL THEN 'detached' WHEN i.inhdetachpending THEN 'detaching'
+            ELSE 'attached' END AS state
 FROM pg_catalog.pg_class AS p
 JOIN pg_catalog.pg_class AS c
   ON c.relnamespace = p.relnamespace AND c.relkind = 'r' AND c.relname ~ ('^' || p.relname || '_[0-9]{4}_[0-9]{2}$')
@@ -78,7 +80,8 @@ WITH old AS (
 ), unbooked AS (
     DELETE FROM mailqueue.archived_days AS d USING old AS o WHERE d.project_id = o.project_id AND d.day = o.day
 ), forgotten AS (
-    DELETE FROM mailqueue.accepted_days AS a USING old AS o WHERE a.project_id = o.project_id AND a.day = o.day RETURNING 1
+    DELETE FROM mailqueue.accepted_days AS a USING old AS o WHERE a.project_id = o.project_id AND a.day = o.day
+    RETURNING 1
 )
 SELECT count(*) FROM forgotten;
 
@@ -156,7 +159,8 @@ WITH forgotten AS (
         SELECT o.ctid
         FROM mailqueue.event_keys AS o
         WHERE o.recorded_on < (now() AT TIME ZONE 'UTC')::date
-                              - (SELECT r.keep_days FROM mailqueue.retention_rules AS r WHERE r.project_id IS NULL AND r.kind = 'event_keys')
+                              - (SELECT r.keep_days FROM mailqueue.retention_rules AS r
+                                 WHERE r.project_id IS NULL AND r.kind = 'event_keys')
         LIMIT 20000))
     RETURNING 1
 )
@@ -245,8 +249,10 @@ SET LOCAL ROLE NONE;
 -- Who has kept dead rows from being removed for so long, in words.
 SELECT h.words
 FROM (
-    SELECT format('process %%s (%%s of %%s) has had a transaction open since %%s: end it, or SELECT pg_terminate_backend(%%s)', a.pid,
-                  coalesce(nullif(a.application_name, ''), 'a program'), a.usename, date_trunc('second', a.xact_start), a.pid) AS words,
+    SELECT format('process %%s (%%s of %%s) has had a transaction open since %%s: end it, or SELECT '
+                  'pg_terminate_backend(%%s)',
+                  a.pid, coalesce(nullif(a.application_name, ''), 'a program'), a.usename,
+                  date_trunc('second', a.xact_start), a.pid) AS words,
            a.xact_start AS since
     FROM pg_catalog.pg_stat_activity AS a
     WHERE a.backend_xmin IS NOT NULL AND a.backend_type = 'client backend' AND a.pid <> pg_backend_pid()

@@ -66,7 +66,8 @@ FROM mailqueue.hold_restored(%(since)s, %(is_trial)s, %(most)s, %(operation)s::b
 -- name: pause_sending :value
 -- Let mail wait; the number of the operation that moves what is queued.
 SELECT mailqueue.pause_sending(%(kind)s, %(project)s, %(name)s,
-                               coalesce(%(until)s::timestamptz, clock_timestamp() + %(wait)s::interval), %(reason)s, %(by)s);
+                               coalesce(%(until)s::timestamptz, clock_timestamp() + %(wait)s::interval), %(reason)s,
+                               %(by)s);
 
 -- name: resume_sending :value
 -- End a pause; false when there was none.

@@ -1,7 +1,8 @@
 -- What an operator asks: what waits, what became of one mail, is the set-up sound, do the books add up.
 
 -- name: list_lane_depths :many
--- Lanes that have unfinished mail or sent some within five minutes, most urgent first, with their rate and what blocks them.
+-- Lanes that have unfinished mail or sent some within five minutes, most urgent first, with their rate and what blocks
+-- them.
 WITH depth AS (
     SELECT d.lane_id, d.pending, d.due, d.assigned, d.held, d.oldest_due_at,
            CASE WHEN d.due > 0 THEN coalesce(l.blocked_reason, b.why) END AS blocked_reason,

@@ -26,8 +26,8 @@ VALUES (
 -- name: find_sender :maybe
 -- One account of a project by its name.
 SELECT a.id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
-       a.smtp_host, a.smtp_port, a.smtp_username, mailqueue.sealed_password(a.id) AS smtp_password, a.smtp_tls, a.is_private_ok,
-       a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
+       a.smtp_host, a.smtp_port, a.smtp_username, mailqueue.sealed_password(a.id) AS smtp_password, a.smtp_tls,
+       a.is_private_ok, a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
        a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,
        a.revision, a.notes, a.api_url, a.provider_settings, a.is_fallback, a.created_at, a.updated_at
 FROM mailqueue.sender_accounts AS a
@@ -38,8 +38,8 @@ WHERE p.name = %(project)s
 -- name: find_sender_by_id :maybe
 -- One account by its id.
 SELECT a.id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
-       a.smtp_host, a.smtp_port, a.smtp_username, mailqueue.sealed_password(a.id) AS smtp_password, a.smtp_tls, a.is_private_ok,
-       a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
+       a.smtp_host, a.smtp_port, a.smtp_username, mailqueue.sealed_password(a.id) AS smtp_password, a.smtp_tls,
+       a.is_private_ok, a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
        a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,
        a.revision, a.notes, a.api_url, a.provider_settings, a.is_fallback, a.created_at, a.updated_at
 FROM mailqueue.sender_accounts AS a
@@ -49,8 +49,8 @@ WHERE a.id = %(id)s;
 -- name: list_senders :many
 -- The accounts of a project, or of all, in the order they are tried.
 SELECT a.id, a.project_id, p.name AS project, a.name, a.provider, a.email, a.display_name,
-       a.smtp_host, a.smtp_port, a.smtp_username, mailqueue.sealed_password(a.id) AS smtp_password, a.smtp_tls, a.is_private_ok,
-       a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
+       a.smtp_host, a.smtp_port, a.smtp_username, mailqueue.sealed_password(a.id) AS smtp_password, a.smtp_tls,
+       a.is_private_ok, a.priority, a.daily_limit, a.rate_per_second::double precision, a.burst, a.batch_size,
        a.send_delay_ms, a.max_connections, a.time_zone, a.warm_up, a.status, a.status_reason, a.status_until,
        a.revision, a.notes, a.api_url, a.provider_settings, a.is_fallback, a.created_at, a.updated_at
 FROM mailqueue.sender_accounts AS a
@@ -99,8 +99,8 @@ SELECT EXISTS (SELECT FROM pg_catalog.pg_timezone_names WHERE name = %(time_zone
 -- name: list_headroom :many
 -- What the named accounts sent today and may still send.
 SELECT sender_account_id, status, daily_sent::integer, daily_reserved::integer,
-       daily_bounces::integer, daily_errors::integer, daily_limit AS limit_today, headroom::integer, warm_up_stage, last_reset_at,
-       next_reset_at, blocked_reason, blocked_until
+       daily_bounces::integer, daily_errors::integer, daily_limit AS limit_today, headroom::integer, warm_up_stage,
+       last_reset_at, next_reset_at, blocked_reason, blocked_until
 FROM mailqueue.sender_headroom
 WHERE sender_account_id = ANY (%(account_ids)s::integer[]);
 
@@ -129,8 +129,9 @@ WHERE a.provider = 'trap' AND a.status = 'active';
 
 -- name: list_health :many
 -- How the accounts of a project, or of all, fare; or one of them.
-SELECT h.project, h.sender, h.provider, h.status, h.status_reason, h.circuit, h.circuit_since, h.next_probe_at, h.openings,
-       h.recent_failures, h.recent_domains, h.recent_sent, h.failures, h.last_errors, h.last_failed_at, h.recommendation
+SELECT h.project, h.sender, h.provider, h.status, h.status_reason, h.circuit, h.circuit_since, h.next_probe_at,
+       h.openings, h.recent_failures, h.recent_domains, h.recent_sent, h.failures, h.last_errors, h.last_failed_at,
+       h.recommendation
 FROM mailqueue.sender_health AS h
 WHERE (%(project)s::text IS NULL OR h.project = %(project)s)
   AND (%(name)s::text IS NULL OR h.sender = %(name)s)

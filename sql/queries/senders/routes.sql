@@ -2,7 +2,8 @@
 
 -- name: add_route :value
 -- Add a rule, after all others or at a position; its number. Refuses with 22023 naming the field.
-SELECT mailqueue.add_route(%(project)s, %(senders)s::text[], %(category)s, %(tag)s, %(domain)s, %(position)s, %(note)s, %(by)s);
+SELECT mailqueue.add_route(%(project)s, %(senders)s::text[], %(category)s, %(tag)s, %(domain)s, %(position)s, %(note)s,
+                           %(by)s);
 
 -- name: remove_route :value
 -- Take a rule away; false when there was none.

@@ -12,13 +12,14 @@ SELECT unnest(mailqueue.keys_in_force(%(ids)s::uuid[]));
 
 -- name: issue_api_key :value
 -- Make a key; only its hash is kept.
-SELECT mailqueue.issue_api_key(%(project_id)s::uuid, %(name)s::text, %(key_hash)s::bytea, %(hint)s::text, %(is_test)s::boolean,
+SELECT mailqueue.issue_api_key(%(project_id)s::uuid, %(name)s::text, %(key_hash)s::bytea, %(hint)s::text,
+                               %(is_test)s::boolean,
                                %(scopes)s::text[], %(expires_at)s::timestamptz, %(requests_per_second)s::integer);
 
 -- name: read_api_key :maybe
 -- A key of a project.
-SELECT k.id, k.name, k.hint, k.is_test, k.scopes, k.requests_per_second, k.created_at, k.created_by, k.expires_at, k.rotated_at,
-       k.revoked_at, k.revoked_reason, k.last_used_at, host(k.last_used_from) AS last_used_from
+SELECT k.id, k.name, k.hint, k.is_test, k.scopes, k.requests_per_second, k.created_at, k.created_by, k.expires_at,
+       k.rotated_at, k.revoked_at, k.revoked_reason, k.last_used_at, host(k.last_used_from) AS last_used_from
 FROM mailqueue.api_keys AS k
 WHERE k.project_id = %(project_id)s
   AND k.id = %(id)s;
@@ -34,11 +35,12 @@ LIMIT 1;
 
 -- name: list_api_keys :many
 -- The keys of a project, newest first, a page before the one of that time and id.
-SELECT k.id, k.name, k.hint, k.is_test, k.scopes, k.requests_per_second, k.created_at, k.created_by, k.expires_at, k.rotated_at,
-       k.revoked_at, k.revoked_reason, k.last_used_at, host(k.last_used_from) AS last_used_from
+SELECT k.id, k.name, k.hint, k.is_test, k.scopes, k.requests_per_second, k.created_at, k.created_by, k.expires_at,
+       k.rotated_at, k.revoked_at, k.revoked_reason, k.last_used_at, host(k.last_used_from) AS last_used_from
 FROM mailqueue.api_keys AS k
 WHERE k.project_id = %(project_id)s
-  AND (k.created_at, k.id) < (coalesce(%(before)s::timestamptz, 'infinity'), coalesce(%(before_id)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+  AND (k.created_at, k.id) < (coalesce(%(before)s::timestamptz, 'infinity'),
+                              coalesce(%(before_id)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
 ORDER BY k.created_at DESC, k.id DESC
 LIMIT %(most)s;
 
@@ -48,7 +50,8 @@ SELECT mailqueue.change_api_key(%(project_id)s::uuid, %(id)s::uuid, %(changes)s:
 
 -- name: rotate_api_key :maybe
 -- Put a new key in the place of one in force, which ends after the grace; NULL where there is none.
-SELECT mailqueue.rotate_api_key(%(project_id)s::uuid, %(id)s::uuid, %(key_hash)s::bytea, %(hint)s::text, %(grace)s::interval,
+SELECT mailqueue.rotate_api_key(%(project_id)s::uuid, %(id)s::uuid, %(key_hash)s::bytea, %(hint)s::text,
+                                %(grace)s::interval,
                                 %(expires_at)s::timestamptz);
 
 -- name: revoke_api_key :value

@@ -12,10 +12,13 @@ SELECT mailqueue.add_project(%(name)s::text, %(by)s::text, %(settings)s::jsonb);
 
 -- name: read_project :maybe
 -- The project of that name, or of that id; deleted ones too.
-SELECT p.id, p.name, p.display_name, p.description, CASE WHEN p.deleted_at IS NULL THEN p.status ELSE 'deleted' END AS status,
-       p.status_reason, p.status_until, p.suspended_at, p.deleted_at, p.from_email, p.from_name, p.reply_to, p.bounce_address, p.bounce_domain,
-       p.allowed_from, p.attachment_types, p.attachment_bytes, p.daily_limit, p.rate_per_second::float8 AS rate_per_second, p.burst,
-       p.weight, p.soft_bounce_limit, p.soft_bounce_days, p.time_zone, p.postal_address, p.delivery, p.resend_elsewhere, p.requests_per_second, p.track_opens, p.track_clicks,
+SELECT p.id, p.name, p.display_name, p.description,
+       CASE WHEN p.deleted_at IS NULL THEN p.status ELSE 'deleted' END AS status,
+       p.status_reason, p.status_until, p.suspended_at, p.deleted_at, p.from_email, p.from_name, p.reply_to,
+       p.bounce_address, p.bounce_domain, p.allowed_from, p.attachment_types, p.attachment_bytes, p.daily_limit,
+       p.rate_per_second::float8 AS rate_per_second, p.burst,
+       p.weight, p.soft_bounce_limit, p.soft_bounce_days, p.time_zone, p.postal_address, p.delivery, p.resend_elsewhere,
+       p.requests_per_second, p.track_opens, p.track_clicks,
        p.tracking_domain, p.tracking_checked_at, p.brand_color, p.created_at, p.updated_at
 FROM mailqueue.projects AS p
 WHERE p.name = %(name)s::text
@@ -23,17 +26,21 @@ WHERE p.name = %(name)s::text
 
 -- name: list_projects :many
 -- Projects by name, a page behind the name given; text is looked for in what people call them by.
-SELECT p.id, p.name, p.display_name, p.description, CASE WHEN p.deleted_at IS NULL THEN p.status ELSE 'deleted' END AS status,
-       p.status_reason, p.status_until, p.suspended_at, p.deleted_at, p.from_email, p.from_name, p.reply_to, p.bounce_address, p.bounce_domain,
-       p.allowed_from, p.attachment_types, p.attachment_bytes, p.daily_limit, p.rate_per_second::float8 AS rate_per_second, p.burst,
-       p.weight, p.soft_bounce_limit, p.soft_bounce_days, p.time_zone, p.postal_address, p.delivery, p.resend_elsewhere, p.requests_per_second, p.track_opens, p.track_clicks,
+SELECT p.id, p.name, p.display_name, p.description,
+       CASE WHEN p.deleted_at IS NULL THEN p.status ELSE 'deleted' END AS status,
+       p.status_reason, p.status_until, p.suspended_at, p.deleted_at, p.from_email, p.from_name, p.reply_to,
+       p.bounce_address, p.bounce_domain, p.allowed_from, p.attachment_types, p.attachment_bytes, p.daily_limit,
+       p.rate_per_second::float8 AS rate_per_second, p.burst,
+       p.weight, p.soft_bounce_limit, p.soft_bounce_days, p.time_zone, p.postal_address, p.delivery, p.resend_elsewhere,
+       p.requests_per_second, p.track_opens, p.track_clicks,
        p.tracking_domain, p.tracking_checked_at, p.brand_color, p.created_at, p.updated_at
 FROM mailqueue.projects AS p
 WHERE (%(after)s::text IS NULL OR p.name > %(after)s::text)
   AND (%(status)s::text IS NULL AND p.deleted_at IS NULL
        OR %(status)s::text = CASE WHEN p.deleted_at IS NULL THEN p.status ELSE 'deleted' END)
   AND (%(text)s::text IS NULL
-       OR strpos(lower(concat_ws(' ', p.name, p.display_name, p.description, p.from_email, p.from_name)), lower(%(text)s::text)) > 0)
+       OR strpos(lower(concat_ws(' ', p.name, p.display_name, p.description, p.from_email, p.from_name)),
+                 lower(%(text)s::text)) > 0)
 ORDER BY p.name
 LIMIT %(most)s::integer;
 
@@ -55,14 +62,14 @@ SELECT mailqueue.delete_project(%(name)s::text, %(by)s::text);
 
 -- name: read_project_today :one
 -- What a project sent today, may still send, and has in the queue.
-SELECT t.day, t.daily_limit, t.sent, t.reserved, t.headroom, t.rate_per_second::float8 AS rate_per_second, t.bounces, t.errors,
-       t.blocked_reason, t.blocked_until, t.next_day_at, t.pending, t.assigned, t.held
+SELECT t.day, t.daily_limit, t.sent, t.reserved, t.headroom, t.rate_per_second::float8 AS rate_per_second, t.bounces,
+       t.errors, t.blocked_reason, t.blocked_until, t.next_day_at, t.pending, t.assigned, t.held
 FROM mailqueue.project_today(%(id)s::uuid) AS t;
 
 -- name: list_project_days :many
 -- What became of a project's mail on each of the last days, oldest first.
-SELECT d.day, d.accepted, d.sent, d.failed, d.suppressed, d.expired, d.cancelled, d.delivered, d.hard_bounces, d.soft_bounces,
-       d.complaints, d.opened, d.clicked, d.unsubscribed
+SELECT d.day, d.accepted, d.sent, d.failed, d.suppressed, d.expired, d.cancelled, d.delivered, d.hard_bounces,
+       d.soft_bounces, d.complaints, d.opened, d.clicked, d.unsubscribed
 FROM mailqueue.project_days(%(id)s::uuid, %(days)s::integer) AS d;
 
 -- name: list_audit :many

@@ -16,7 +16,8 @@ WHERE b.filled_at < clock_timestamp() - interval '1 day';
 INSERT INTO mailqueue.idempotent_answers AS a (project_id, key, fingerprint)
 VALUES (%(project_id)s, %(key)s, %(fingerprint)s)
 ON CONFLICT (project_id, key) DO UPDATE
-   SET fingerprint = excluded.fingerprint, status = NULL, content_type = NULL, body = NULL, created_at = clock_timestamp()
+   SET fingerprint = excluded.fingerprint, status = NULL, content_type = NULL, body = NULL,
+       created_at = clock_timestamp()
  WHERE a.created_at < clock_timestamp() - interval '24 h'
 RETURNING a.key;
 
