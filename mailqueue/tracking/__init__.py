@@ -1,1 +1,1 @@
-"""Opens, clicks and the links by which people unsubscribe: tokens, links, what is put into mail."""
+"""Tracking: tokens, links and what is injected into mail for opens, clicks and unsubscribes."""

@@ -1,6 +1,4 @@
-"""Decides which clicks of a moment are a person's, and where links lead: all that is asked of the
-database for a group of requests.
-"""
+"""Destinations of tracked links, and which clicks programs made, for a group of clicks."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -16,7 +14,7 @@ MAX_CACHED_LINKS = 50_000
 
 
 class Click(NamedTuple):
-    """A link that is followed; `machine` is what the request itself tells."""
+    """A followed link; `machine` is the program that its request alone reveals."""
 
     project_id: UUID
     email_id: UUID
@@ -25,18 +23,18 @@ class Click(NamedTuple):
 
 
 class Destinations:
-    """Where tracked links lead, kept in a process: a link never leads elsewhere."""
+    """A cache of the destinations of tracked links; a link's destination never changes."""
 
     def __init__(self, most: int = MAX_CACHED_LINKS) -> None:
         self._most = most
         self._kept: OrderedDict[tuple[UUID, bytes], str] = OrderedDict()
 
     def held(self, click: Click) -> str | None:
-        """Return where a link leads if that is known here; the database is not asked."""
+        """Return a destination from the cache; None when it is not there."""
         return self._kept.get((click.project_id, click.link))
 
     async def of(self, conn: Conn, clicks: Sequence[Click]) -> list[str | None]:
-        """Return where each leads; None where nothing is known of it."""
+        """Return the destination of each click; None for an unknown link."""
         wanted = {(each.project_id, each.link) for each in clicks}
         found: dict[tuple[UUID, bytes], str] = {}
         for key in wanted:
@@ -52,7 +50,10 @@ class Destinations:
 
 
 async def judged(conn: Conn, clicks: Sequence[Click]) -> list[Machine | None]:
-    """Return of each click what made it; those before it are judged anew where it shows a burst."""
+    """Return the program that made each click, None for a person.
+
+    When a click completes a burst, the recorded clicks of the burst are marked too.
+    """
     unknown = [each for each in clicks if each.machine is None]
     ids = sorted({each.email_id for each in unknown})
     if not ids:

@@ -1,4 +1,4 @@
-"""Decides whether a project's own domain leads here: only then links in its mail begin with it."""
+"""Verify tracking domains: links begin with a project's own domain once its DNS leads here."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from mailqueue.tracking.model import TrackingDomain
 
 
 async def project_of(conn: Conn, project: str) -> TrackingDomain:
-    """Find a project, with the domain of its links.
+    """Return a project with its tracking domain.
 
     Raises:
         NotFound: there is none.
@@ -28,10 +28,10 @@ async def project_of(conn: Conn, project: str) -> TrackingDomain:
 async def look_up(
     found: TrackingDomain, *, public_url: str | None, resolver: Resolver
 ) -> TrackingDomainCheck:
-    """Ask DNS where a project's tracking domain leads; no connection is needed meanwhile.
+    """Return where DNS leads a project's tracking domain; uses no database connection.
 
     Raises:
-        Conflict: the project has none, or nobody said where it should lead.
+        Conflict: the project has none, or MAILQUEUE_PUBLIC_URL is not set.
     """
     if found.domain is None:
         raise Conflict(
@@ -39,7 +39,7 @@ async def look_up(
             "mailqueue project set PROJECT --tracking-domain links.example.com"
         )
     if public_url is None:
-        raise Conflict("MAILQUEUE_PUBLIC_URL is not set: nobody knows where links should lead")
+        raise Conflict("MAILQUEUE_PUBLIC_URL is not set: tracked links need it")
     host = urlsplit(public_url).hostname or ""
     publish, address = _record(found.domain, host)
     try:
@@ -62,7 +62,7 @@ async def look_up(
 async def noted(
     conn: Conn, found: TrackingDomain, check: TrackingDomainCheck
 ) -> TrackingDomainCheck:
-    """Write down what DNS said; where nobody could say everything stays as it was."""
+    """Store the result of a check; without an answer of DNS nothing changes."""
     if check.leads_here is None:
         return check
     at = await store.note_domain(conn, found.id, check.domain, leads_here=check.leads_here)
@@ -90,7 +90,7 @@ def _check(
 
 
 def _record(domain: str, host: str) -> tuple[str, str | None]:
-    """Return the record that leads to a host, and the host's address where it is one."""
+    """Return the DNS record that leads to a host, and the host itself if it is an IP address."""
     try:
         address = ip_address(host)
     except ValueError:

@@ -1,6 +1,6 @@
-"""Decides what stands under marketing mail: who sent it, and how to get no more of it. Pure.
+"""The footer of marketing mail: the sender's postal address, and an unsubscribe link. Pure.
 
-The CAN-SPAM Act (15 U.S.C. 7704 (a)(5)) wants both in each commercial mail.
+The CAN-SPAM Act (15 U.S.C. 7704 (a)(5)) requires both in commercial mail.
 """
 
 import re
@@ -30,7 +30,7 @@ _WORDS = {
 
 
 class Footer(NamedTuple):
-    """What has to stand in a mail; None: nothing of it."""
+    """What a mail has to contain; None: nothing of that kind."""
 
     postal_address: str | None
     unsubscribe_url: str | None
@@ -38,12 +38,12 @@ class Footer(NamedTuple):
 
     @property
     def word(self) -> str:
-        """Return the words of the link."""
+        """Return the text of the link."""
         return _WORDS.get(self.language.partition("-")[0].lower(), _WORDS["en"])
 
 
 def under_html(html: str, footer: Footer) -> str:
-    """Put under HTML what of the footer it does not say yet."""
+    """Return HTML with the parts of the footer that it does not contain yet."""
     lines = []
     if footer.postal_address and not _says(_shown(html, footer.postal_address), footer):
         lines.append("<br>".join(escape(line) for line in _lines(footer.postal_address)))
@@ -56,7 +56,7 @@ def under_html(html: str, footer: Footer) -> str:
 
 
 def under_text(text: str, footer: Footer) -> str:
-    """Put under a text what of the footer it does not say yet."""
+    """Return a text with the parts of the footer that it does not contain yet."""
     lines = []
     if footer.postal_address and not _says(text, footer):
         lines += _lines(footer.postal_address)
@@ -80,7 +80,7 @@ def _text_leaves(text: str, ours: str) -> bool:
 
 
 def _says(text: str, footer: Footer) -> bool:
-    """Return whether the address stands in a text, however it is broken into lines."""
+    """Return whether a text contains the postal address, whatever its line breaks."""
     return _plain(footer.postal_address or "") in _plain(text)
 
 

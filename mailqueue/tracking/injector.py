@@ -1,4 +1,4 @@
-"""Puts opens, clicks and ways to unsubscribe into mail, and knows where its links lead."""
+"""Inject tracking into mail: the open pixel, click links, unsubscribe links and the footer."""
 
 import asyncio
 import threading
@@ -32,22 +32,25 @@ from mailqueue.tracking.urls import Addresses
 log = get_logger(__name__)
 
 MAX_CACHED_PATTERNS = 128
+"""Patterns a process holds; the least recently used goes first."""
 MAX_PATTERN_BYTES = 16 * 1024 * 1024
 MAX_KNOWN_LINKS = 50_000
+"""Stored links a process remembers, so that they are not stored again."""
 KNOWN_LINK_SECONDS = 6 * 3600.0
-"""After so long a link that goes on being sent is written down once more."""
+"""How long a stored link is remembered; after that it is stored again when it is sent."""
 CONTEXT_SECONDS = 10.0
+"""How long a project's settings are used before they are read again."""
 BATCH = 16
-"""So many mails are dressed before others have their turn."""
+"""Mails after which other tasks of the event loop have their turn."""
 MIN_THREAD_CHARACTERS = 256 * 1024
-"""Words of a mail from which on it is dressed in a thread, where it holds up nobody else's."""
+"""Size of HTML and text from which a mail is tracked in a thread, off the event loop."""
 
 
 class UntrackedMail(NamedTuple):
-    """A mail before anything is put into it.
+    """A mail before tracking is injected.
 
-    `shared` names words that other mails have too; None where they are of this one alone. With
-    `has_files` only words come back: the files come later.
+    `shared` identifies content that other mails have too; None for content of this mail alone.
+    With `has_files` only the content is returned: its files are added later.
     """
 
     email_id: UUID
@@ -61,14 +64,14 @@ class UntrackedMail(NamedTuple):
 
 
 class Injection(NamedTuple):
-    """What goes out instead of a mail's own words: all of it, or words that need their files."""
+    """A mail with its tracking: encoded, or (`said`) content that still needs its files."""
 
     skeleton: Skeleton | None
     said: Content | None
     headers: tuple[tuple[str, str], ...] = ()
 
     def skeleton_with(self, files: tuple[File, ...]) -> Skeleton:
-        """Return its octets.
+        """Return the encoded mail.
 
         Raises:
             ValueError: as `compile_skeleton`.
@@ -80,24 +83,23 @@ class Injection(NamedTuple):
 
 
 class TrackingInjector:
-    """Dresses the mail of one process."""
+    """Injects tracking into the mail of one process."""
 
     def __init__(self, keyring: Keyring, settings: TrackingSettings) -> None:
         self._keyring = keyring
         self._base = settings.public_url
-        self._grounds: dict[UUID, tuple[InjectionContext, float]] = {}
+        self._contexts: dict[UUID, tuple[InjectionContext, float]] = {}
         self._patterns: OrderedDict[tuple[object, ...], InjectionPattern] = OrderedDict()
         self._pattern_bytes = 0
-        self._turn = threading.Lock()  # to the patterns: some are made in threads
+        self._turn = threading.Lock()  # of the patterns: some are made in threads
         self._known: OrderedDict[tuple[UUID, bytes], float] = OrderedDict()
 
-    async def grounds(
+    async def contexts(
         self, conn: Conn, projects: Iterable[UUID]
     ) -> dict[UUID, InjectionContext | str]:
-        """Return what the mail of these projects has in common, or why nothing can be sealed for
-        now.
+        """Return the tracking settings of these projects, or why no token can be made now.
 
-        A project's first mail has its key made.
+        The first call for a project makes its key.
         """
         wanted = set(projects)
         faults: dict[UUID, str] = {}
@@ -105,33 +107,33 @@ class TrackingInjector:
         missing = [
             each
             for each in wanted
-            if each not in self._grounds or now - self._grounds[each][1] > CONTEXT_SECONDS
+            if each not in self._contexts or now - self._contexts[each][1] > CONTEXT_SECONDS
         ]
         if missing:
             for found in await store.read_projects(conn, missing):
                 try:
-                    self._grounds[found.id] = await self._ground(conn, found), now
+                    self._contexts[found.id] = await self._context(conn, found), now
                 except (ConfigError, Locked, SealBroken) as exc:
                     faults[found.id] = str(exc)
-                    self._grounds.pop(found.id, None)
-        return {each: faults.get(each) or self._grounds[each][0] for each in wanted}
+                    self._contexts.pop(found.id, None)
+        return {each: faults.get(each) or self._contexts[each][0] for each in wanted}
 
-    async def _ground(self, conn: Conn, project: TrackedProject) -> InjectionContext:
+    async def _context(self, conn: Conn, project: TrackedProject) -> InjectionContext:
         base = self._base if project.domain is None else f"https://{project.domain}"
         seals = None if base is None else await self._keyring.of(conn, project.id)
         return InjectionContext(base, seals, project.postal_address)
 
-    async def dressed(
+    async def inject(
         self,
         conn: Conn,
         mails: Sequence[UntrackedMail],
-        grounds: Mapping[UUID, InjectionContext],
+        contexts: Mapping[UUID, InjectionContext],
         *,
         keeps_links: bool = True,
     ) -> list[Injection | str]:
-        """Return what goes out for each mail, or why it cannot be composed.
+        """Return each mail with its tracking, or why it cannot be composed.
 
-        With `keeps_links` the database knows where each of their links leads when this returns.
+        With `keeps_links` the destinations of all links are stored when this returns.
         """
         links: dict[tuple[UUID, bytes], str] = {}
         gaps: Counter[tuple[UUID, Gap]] = Counter()
@@ -140,13 +142,13 @@ class TrackingInjector:
             if number % BATCH == BATCH - 1:
                 await asyncio.sleep(0)
             try:
-                ground = grounds[mail.project_id]
+                context = contexts[mail.project_id]
                 if _characters(mail.said) < MIN_THREAD_CHARACTERS:
-                    dress = self._dressed(mail, ground, links)
+                    injection = self._injection(mail, context, links)
                 else:
-                    dress = await asyncio.to_thread(self._dressed, mail, ground, links)
-                gaps.update(_gaps(mail, ground, dress))
-                made.append(dress)
+                    injection = await asyncio.to_thread(self._injection, mail, context, links)
+                gaps.update(_gaps(mail, context, injection))
+                made.append(injection)
             except ValueError as exc:
                 made.append(str(exc))
             except Exception as exc:  # one bad row must not stop a worker
@@ -158,19 +160,19 @@ class TrackingInjector:
                 await store.note_gaps(conn, gaps)
         return made
 
-    def _dressed(
-        self, mail: UntrackedMail, ground: InjectionContext, links: dict[tuple[UUID, bytes], str]
+    def _injection(
+        self, mail: UntrackedMail, context: InjectionContext, links: dict[tuple[UUID, bytes], str]
     ) -> Injection:
-        if ground.base is None or ground.seals is None:
-            said = put_into(mail.said, mail.wants, ground, None, language=mail.language)
+        if context.base is None or context.seals is None:
+            said = put_into(mail.said, mail.wants, context, None, language=mail.language)
             return _of_words(mail, said, ())
-        addresses = Addresses(ground.base, ground.seals)
+        addresses = Addresses(context.base, context.seals)
         headers = self._headers(mail, addresses)
         if mail.shared is None:
             said = put_into(
                 mail.said,
                 mail.wants,
-                ground,
+                context,
                 Links(
                     addresses.named(mail.email_id),
                     addresses.of(TokenKind.OPEN, mail.email_id),
@@ -179,7 +181,7 @@ class TrackingInjector:
                 language=mail.language,
             )
             return _of_words(mail, said, headers)
-        pattern = self._pattern(mail, ground)
+        pattern = self._pattern(mail, context)
         for link, url in pattern.links.items():
             links[mail.project_id, link] = url
         if mail.has_files:
@@ -187,21 +189,21 @@ class TrackingInjector:
         return Injection(pattern.filled(mail.email_id), None, headers)
 
     def _headers(self, mail: UntrackedMail, addresses: Addresses) -> tuple[tuple[str, str], ...]:
-        # One header cannot stand for several people: who clicks would unsubscribe another.
+        # One header cannot serve several recipients: a click would unsubscribe another one.
         if not mail.wants.unsubscribe or not mail.is_alone:
             return ()
         return unsubscribe_headers(mail.said, addresses.of(TokenKind.UNSUBSCRIBE, mail.email_id))
 
-    def _pattern(self, mail: UntrackedMail, ground: InjectionContext) -> InjectionPattern:
-        key = (mail.shared, mail.wants, ground, mail.language)
+    def _pattern(self, mail: UntrackedMail, context: InjectionContext) -> InjectionPattern:
+        key = (mail.shared, mail.wants, context, mail.language)
         with self._turn:
             found = self._patterns.get(key)
             if found is not None:
                 self._patterns.move_to_end(key)
                 return found
-        made = InjectionPattern(mail.said, mail.wants, ground, language=mail.language)
+        made = InjectionPattern(mail.said, mail.wants, context, language=mail.language)
         with self._turn:
-            if key in self._patterns:  # another thread was quicker
+            if key in self._patterns:  # another thread was faster
                 return self._patterns[key]
             self._patterns[key] = made
             self._pattern_bytes += made.size
@@ -234,19 +236,19 @@ def _characters(said: Content) -> int:
 
 
 def _gaps(
-    mail: UntrackedMail, ground: InjectionContext, dress: Injection
+    mail: UntrackedMail, context: InjectionContext, injection: Injection
 ) -> list[tuple[UUID, Gap]]:
-    """Return what a mail should have had and goes without."""
+    """Return what marketing mail should contain and this one does not."""
     wants, found = mail.wants, []
-    if (wants.opens or wants.clicks) and ground.base is None and mail.said.html is not None:
+    if (wants.opens or wants.clicks) and context.base is None and mail.said.html is not None:
         found.append(Gap.NO_PUBLIC_URL)
     if wants.is_marketing:
-        has_header = dress.headers or any(
+        has_header = injection.headers or any(
             name.lower() == "list-unsubscribe" for name, _ in mail.said.headers
         )
         if not has_header:
             found.append(Gap.NO_UNSUBSCRIBE)
-        if not ground.postal_address:
+        if not context.postal_address:
             found.append(Gap.NO_POSTAL_ADDRESS)
     return [(mail.project_id, gap) for gap in found]
 

@@ -1,4 +1,4 @@
-"""Which keys make and open the tokens of a project, each loaded once in a process."""
+"""A cache of the keys that make and open a project's tokens."""
 
 import os
 import time
@@ -24,11 +24,11 @@ from mailqueue.vault.sealing import Place
 
 MAX_CACHED_PROJECTS = 10_000
 FRESH_SECONDS = 600.0
-"""After so long whoever makes tokens looks whether the project has a new key."""
+"""How long a key makes tokens before the database is asked for a new one."""
 
 
 class Keyring:
-    """The seals of projects this process has met."""
+    """The opened keys of the projects this process has met."""
 
     def __init__(self, read_master: Callable[[], MasterKey | None]) -> None:
         self._read_master = read_master
@@ -36,27 +36,27 @@ class Keyring:
         self._by_project: OrderedDict[UUID, tuple[Seals, float]] = OrderedDict()
 
     async def of(self, conn: Conn, project_id: UUID) -> Seals:
-        """Return the seals of a project; its first use makes its key.
+        """Return the seals of a project; the first call makes its key.
 
         Raises:
             ConfigError: there is no master key here, or another one.
-            Locked: the project's own key has to allow it first.
-            SealBroken: what is stored does not open.
+            Locked: the project's own key has not allowed it.
+            SealBroken: a stored key cannot be opened.
         """
         found = self._by_project.get(project_id)
         if found is not None and time.monotonic() - found[1] < FRESH_SECONDS:
             return found[0]
         seals = await self._loaded(conn, project_id)
         while seals is None:
-            await _make(conn, self._at_hand(), project_id)  # ours, or who was first
+            await _make(conn, self._master(), project_id)  # ours, or who was first
             seals = await self._loaded(conn, project_id)
         return seals
 
     def held(self, text: str) -> Seals | None:
-        """Return the seals that may open a token, if they are here; the database is not asked.
+        """Return the seals that may open a token from the cache; None when they are not there.
 
         Raises:
-            InvalidToken: no token looks like this.
+            InvalidToken: the text has not the form of a token.
         """
         return self._by_key.get(key_id_of(text))
 
@@ -64,7 +64,7 @@ class Keyring:
         """Return the seals that may open a token.
 
         Raises:
-            InvalidToken: no key of ours is named in it.
+            InvalidToken: the token names no key of ours.
             ConfigError, Locked, SealBroken: as `of`.
         """
         seals = await self.signer(conn, key_id_of(text))
@@ -73,7 +73,7 @@ class Keyring:
         return seals
 
     async def signer(self, conn: Conn, key_id: int) -> Seals | None:
-        """Return the seals a key is among; None where there is no such key.
+        """Return the seals that hold a key; None when there is no such key.
 
         Raises:
             ConfigError, Locked, SealBroken: as `of`.
@@ -91,7 +91,7 @@ class Keyring:
         keys = []
         for row in rows:
             place = Place(project_id, "tracking_keys", "sealed", row.id)
-            secret = await vault.open_sealed(conn, self._at_hand(), place=place, sealed=row.sealed)
+            secret = await vault.open_sealed(conn, self._master(), place=place, sealed=row.sealed)
             keys.append(TrackingKey(row.id, project_id, secret))
         seals = Seals(keys)
         self._by_project[project_id] = seals, time.monotonic()
@@ -102,7 +102,7 @@ class Keyring:
             self._by_key = {id_: one for id_, one in self._by_key.items() if one is not oldest}
         return seals
 
-    def _at_hand(self) -> MasterKey:
+    def _master(self) -> MasterKey:
         master = self._read_master()  # each time: it may have been replaced meanwhile
         if master is None:
             raise ConfigError(
@@ -113,7 +113,7 @@ class Keyring:
 
 
 async def rotate(conn: Conn, master: MasterKey, project_id: UUID) -> None:
-    """Have a project make its tokens with a new key; those made before stay good."""
+    """Replace the key that makes a project's tokens; existing tokens stay valid."""
     async with conn.transaction():
         await store.retire_key(conn, project_id)
         for _ in range(3):  # its random id may be taken
@@ -130,5 +130,5 @@ async def _make(conn: Conn, master: MasterKey, project_id: UUID) -> bool:
 
 
 async def keys_of(conn: Conn, project_id: UUID) -> list[TrackingKeyDates]:
-    """List when the keys of a project were made and retired, newest first."""
+    """Return when the keys of a project were made and retired, newest first."""
     return await store.show_keys(conn, project_id)

@@ -1,6 +1,6 @@
-"""Decides whether a program asked, and not a person: known proxies, scanners, and bursts. Pure.
+"""Recognize programs that open mail and follow links: proxies, scanners and bursts. Pure.
 
-A verdict is about numbers only: whoever asks gets the same answer.
+It matters for counting only: people and programs get the same response.
 """
 
 import re
@@ -10,15 +10,15 @@ from enum import StrEnum
 from functools import lru_cache
 
 SCAN_WITHIN = timedelta(seconds=15)
-"""So soon one after the other a scanner follows the links of a mail."""
+"""Window in which a scanner follows several links of a mail."""
 SCAN_AFTER = timedelta(minutes=10)
-"""And so soon after the mail was handed over."""
+"""How long after the mail was sent a burst is taken for a scan."""
 SCAN_LINKS = 3
-"""So many of them: people follow one, and perhaps another."""
+"""Different links within SCAN_WITHIN that make a burst."""
 
 
 class Machine(StrEnum):
-    """What a program was known by."""
+    """The kind of program that made a request."""
 
     APPLE_PRIVACY = "apple_privacy"  # fetches pictures of all mail, whether it is read or not
     GMAIL_PROXY = "gmail_proxy"
@@ -53,7 +53,7 @@ _PREFETCH = (b"purpose", b"sec-purpose", b"x-purpose", b"x-moz")
 
 
 def known_by(head: Mapping[bytes, bytes]) -> Machine | None:
-    """Return what the headers of a request tell; None: it may well be a person."""
+    """Return the program that the headers of a request reveal; None: it may be a person."""
     machine = _called(head.get(b"user-agent", b""))
     if machine is None and any(name in head for name in _PREFETCH):
         said = b" ".join([head.get(name, b"") for name in _PREFETCH]).lower()
@@ -73,6 +73,6 @@ def _called(name: bytes) -> Machine | None:
 
 
 def is_burst(links: Collection[str], *, sent_at: datetime | None, now: datetime) -> bool:
-    """Return whether these different links of a mail, followed within SCAN_WITHIN, were scanned."""
+    """Return whether different links of a mail, followed within SCAN_WITHIN, are a burst."""
     is_fresh = sent_at is None or now - sent_at <= SCAN_AFTER  # None: it is only just on its way
     return is_fresh and len(links) >= SCAN_LINKS

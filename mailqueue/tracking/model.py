@@ -1,4 +1,4 @@
-"""What tracking keeps in the database. Values only."""
+"""Rows of tracking. Values only."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -7,7 +7,7 @@ from uuid import UUID
 
 
 class Gap(StrEnum):
-    """What a mail should have had and went without."""
+    """What marketing mail should contain and a mail did not."""
 
     NO_UNSUBSCRIBE = "no_unsubscribe"  # marketing
     NO_PUBLIC_URL = "no_public_url"  # mail that is to be tracked
@@ -16,7 +16,7 @@ class Gap(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SealedKey:
-    """A key of tokens as it lies in the database."""
+    """A token key as it is stored, sealed."""
 
     id: int
     project_id: UUID
@@ -25,7 +25,7 @@ class SealedKey:
 
 @dataclass(frozen=True, slots=True)
 class TrackedProject:
-    """What the mail of a project has in common; `domain` None: it has none that leads here."""
+    """The tracking settings of a project; `domain` None: it has no verified one."""
 
     id: UUID
     postal_address: str | None
@@ -34,7 +34,7 @@ class TrackedProject:
 
 @dataclass(frozen=True, slots=True)
 class TrackedLink:
-    """Where a tracked link leads."""
+    """A tracked link and its destination."""
 
     project_id: UUID
     link: bytes
@@ -43,7 +43,7 @@ class TrackedLink:
 
 @dataclass(frozen=True, slots=True)
 class RecentClicks:
-    """When a mail was handed over, and which of its links were followed a moment ago."""
+    """When a mail was sent, and which of its links were followed within a window."""
 
     email_id: UUID
     sent_at: datetime | None  # None: it is on its way
@@ -52,7 +52,7 @@ class RecentClicks:
 
 @dataclass(frozen=True, slots=True)
 class TrackingDomain:
-    """By which domain the links of a project's mail lead; None: by the installation's address."""
+    """The tracking domain of a project; None: links begin with MAILQUEUE_PUBLIC_URL."""
 
     id: UUID
     domain: str | None
@@ -61,7 +61,7 @@ class TrackingDomain:
 
 @dataclass(frozen=True, slots=True)
 class TrackingKeyDates:
-    """A key of tokens, without what it is."""
+    """When a token key was made and retired."""
 
     id: str
     created_at: datetime

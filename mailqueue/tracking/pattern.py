@@ -1,7 +1,6 @@
-"""Decides what is put into a mail's words, and does most of it once for all mails that share them.
+"""Patterns: content with its tracking, made and encoded once for all mails that share it. Pure.
 
-A pattern has a blank wherever a token goes. Encoded for the wire once, it only has its blanks
-filled for each mail. Pure.
+A pattern has a blank wherever a token goes; only the blanks are filled for each mail.
 """
 
 import re
@@ -20,14 +19,14 @@ from mailqueue.tracking.urls import PATHS
 _NONCE = 20
 _DIGITS = 4
 MAX_LINKS = 10**_DIGITS - 8
-"""Of one mail; those behind them are left as they are."""
+"""Tracked links of one mail; further ones are not rewritten."""
 _SHORT, _LONG = 54, 70  # characters of a token, without and with a link
 _FILL = {_SHORT: "x", _LONG: "y"}
 _SOFT = b"=\r\n"  # quoted-printable breaks lines anywhere
 
 
 class TrackingOptions(NamedTuple):
-    """What is to be put into a mail."""
+    """Which kinds of tracking a mail has."""
 
     opens: bool = False
     clicks: bool = False
@@ -40,7 +39,7 @@ class TrackingOptions(NamedTuple):
 
 
 class InjectionContext(NamedTuple):
-    """What a project's mail has in common; `base` None: no link leads to us."""
+    """The tracking settings of a project; `base` None: it has no URL for its links."""
 
     base: str | None
     seals: Seals | None
@@ -48,7 +47,7 @@ class InjectionContext(NamedTuple):
 
 
 class Links(NamedTuple):
-    """How the links of a mail are written."""
+    """The links of one mail: by name, of the open pixel, and (`lead`) of a destination."""
 
     named: dict[str, str]
     opened: str
@@ -58,12 +57,12 @@ class Links(NamedTuple):
 def put_into(
     said: Content,
     wants: TrackingOptions,
-    ground: InjectionContext,
+    context: InjectionContext,
     links: Links | None,
     *,
     language: str = "en",
 ) -> Content:
-    """Return a mail's words with all that is wanted in them; the text is not tracked."""
+    """Return content with its tracking injected; links in plain text are not tracked."""
     named = {} if links is None else links.named
     html, text, subject = said.html, said.text, said.subject
     if links is not None:
@@ -72,7 +71,7 @@ def put_into(
         text = None if text is None else urls.with_links(text, named)
     if wants.is_marketing:
         leaves = named.get(urls.UNSUBSCRIBE_URL) if wants.unsubscribe else None
-        footer = Footer(ground.postal_address, leaves, language)
+        footer = Footer(context.postal_address, leaves, language)
         html = None if html is None else under_html(html, footer)
         text = None if text is None else under_text(text, footer)
     if html is not None and links is not None and not rewriting.is_amp(html):
@@ -80,7 +79,7 @@ def put_into(
             html = rewriting.rewritten(
                 html,
                 links.lead,
-                base=ground.base or "",
+                base=context.base or "",
                 left=_given_links(said),
                 has_clicks=wants.clicks,
             )
@@ -90,7 +89,7 @@ def put_into(
 
 
 def unsubscribe_headers(said: Content, url: str) -> tuple[tuple[str, str], ...]:
-    """Return the headers of RFC 8058, nothing where the mail brings its own."""
+    """Return the headers of RFC 8058; none for a mail that has its own."""
     if any(name.lower() in _LIST for name, _ in said.headers):
         return ()
     return (
@@ -103,7 +102,7 @@ _LIST = frozenset({"list-unsubscribe", "list-unsubscribe-post"})
 
 
 class Blank(NamedTuple):
-    """A place for a token."""
+    """A place in a pattern where a token goes."""
 
     kind: TokenKind
     link: bytes = b""
@@ -114,20 +113,20 @@ class Blank(NamedTuple):
 
 
 class InjectionPattern:
-    """Words that many mails share, with blanks for what is each mail's own."""
+    """Content that many mails share, with blanks for the tokens of each mail."""
 
-    __slots__ = ("_blanks", "_mould", "_place", "_said", "_seals", "_sign", "_skeleton", "links")
+    __slots__ = ("_blanks", "_place", "_said", "_seals", "_sign", "_skeleton", "_template", "links")
 
     def __init__(
-        self, said: Content, wants: TrackingOptions, ground: InjectionContext, *, language: str
+        self, said: Content, wants: TrackingOptions, context: InjectionContext, *, language: str
     ) -> None:
-        assert ground.base is not None
-        assert ground.seals is not None
-        self._seals = ground.seals
+        assert context.base is not None
+        assert context.seals is not None
+        self._seals = context.seals
         self._sign = _sign_of(said)
         self.links: dict[bytes, str] = {}
-        """The addresses that tracked links of it lead to, by their names."""
-        base = ground.base
+        """The destinations of its tracked links, by link id."""
+        base = context.base
 
         blanks: dict[Blank, int] = {}
 
@@ -145,29 +144,29 @@ class InjectionPattern:
 
         named = {name: place(kind) for name, kind in urls.NAMES.items()}
         links = Links(named, place(TokenKind.OPEN), lead)
-        self._said = put_into(said, wants, ground, links, language=language)
+        self._said = put_into(said, wants, context, links, language=language)
         self._place = re.compile(_form(self._sign))
         words = "\0".join(each or "" for each in _words(self._said))
         used = {int(found[1]) for found in self._place.finditer(words)}
         self._blanks = [one if number in used else None for one, number in blanks.items()]
         self._skeleton = compile_skeleton(self._said)
-        self._mould = _mould(self._skeleton.mime, self._sign, self._said)
+        self._template = _template(self._skeleton.mime, self._sign, self._said)
 
     @property
     def size(self) -> int:
-        """Return how many bytes it takes, about."""
+        """Return its approximate size in bytes."""
         return 4 * len(self._skeleton.mime)
 
     def filled(self, email_id: UUID) -> Skeleton:
-        """Return the octets of one mail.
+        """Return one mail, encoded.
 
         Raises:
             ValueError: as `compile_skeleton`.
         """
         tokens = self._tokens(email_id)
-        if self._mould is None:
+        if self._template is None:
             return compile_skeleton(self.said(email_id))
-        mime = self._mould.filled([token.encode() for token in tokens])
+        mime = self._template.filled([token.encode() for token in tokens])
         subject = self._said.subject
         if subject is None or self._sign not in subject:
             return self._skeleton._replace(mime=mime)
@@ -175,7 +174,7 @@ class InjectionPattern:
         return self._skeleton._replace(mime=mime, subject=written)
 
     def said(self, email_id: UUID) -> Content:
-        """Return the words of one mail."""
+        """Return the content of one mail."""
         tokens = self._tokens(email_id)
         subject, html, text = (
             None if each is None else self._replaced(each, tokens) for each in _words(self._said)
@@ -196,8 +195,8 @@ class InjectionPattern:
         return self._place.sub(lambda found: tokens[int(found[1])], text)
 
 
-class _Mould(NamedTuple):
-    """Octets with a gap behind each piece: which token goes there, and where its line is broken."""
+class _Template(NamedTuple):
+    """Encoded content in pieces; behind each a gap: its token's number, and its line breaks."""
 
     pieces: tuple[bytes, ...]
     gaps: tuple[tuple[int, tuple[int, ...]], ...]
@@ -216,8 +215,8 @@ class _Mould(NamedTuple):
         return b"".join(parts)
 
 
-def _mould(mime: bytes, sign: str, said: Content) -> _Mould | None:
-    """Find the blanks in encoded words; None where the encoding hides them."""
+def _template(mime: bytes, sign: str, said: Content) -> _Template | None:
+    """Return encoded content cut at its blanks; None when the encoding hides them."""
     wanted = re.compile(_form(sign, "(?:=\r\n)?").encode())
     pieces, gaps, end = [], [], 0
     for found in wanted.finditer(mime):
@@ -227,11 +226,11 @@ def _mould(mime: bytes, sign: str, said: Content) -> _Mould | None:
         end = found.end()
     if len(gaps) != sum((each or "").count(sign) for each in (said.html, said.text)):
         return None
-    return _Mould((*pieces, mime[end:]), tuple(gaps))
+    return _Template((*pieces, mime[end:]), tuple(gaps))
 
 
 def _form(sign: str, between: str = "") -> str:
-    """Return the expression a blank fits, its number as the first group."""
+    """Return the regular expression of a blank; its number is the first group."""
     lengths = "|".join(
         f"(?:{letter}{between}){{{length - len(sign) - _DIGITS}}}"
         for length, letter in _FILL.items()
@@ -241,13 +240,13 @@ def _form(sign: str, between: str = "") -> str:
 
 
 def _breaks(octets: bytes) -> tuple[int, ...]:
-    """Return after how many characters the line is broken."""
+    """Return the character offsets of the line breaks."""
     lengths = [len(part) for part in octets.split(_SOFT)]
     return tuple(sum(lengths[: place + 1]) for place in range(len(lengths) - 1))
 
 
 def _sign_of(said: Content) -> str:
-    """Return letters that stand nowhere in these words: nobody can write what hashes to itself."""
+    """Return letters that occur nowhere in the content: a text cannot contain its own hash."""
     words = "\0".join(each or "" for each in (said.subject, said.html, said.text))
     digest = blake2b(words.encode("utf-8", "surrogatepass"), digest_size=_NONCE // 2).hexdigest()
     return digest.translate(str.maketrans("0123456789", "ghijklmnop"))
@@ -258,7 +257,7 @@ def _words(said: Content) -> tuple[str | None, str | None, str | None]:
 
 
 def _given_links(said: Content) -> frozenset[str]:
-    """Return the addresses of a mail's own List-Unsubscribe."""
+    """Return the URLs of a mail's own List-Unsubscribe."""
     found = [value for name, value in said.headers if name.lower() == "list-unsubscribe"]
     return frozenset(link for value in found for link in re.findall(r"<\s*([^<>\s]+)\s*>", value))
 

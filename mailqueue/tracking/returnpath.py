@@ -1,8 +1,8 @@
-"""Decides the address bounces of one mail come back to, and whether one is such an address. Pure.
+"""Signed return paths: the address to which the bounces of one mail are sent. Pure.
 
 The local part is `bounces+` and 55 letters and digits in lower case, for some servers change the
 case: in base32 the id of a key, the mail, which of its recipients, the day, and 80 bits of
-HMAC-SHA256 of all these. Nobody learns from it whom the mail went to, and nobody makes another.
+HMAC-SHA256 of all these. It reveals no recipient, and nobody else can make one.
 """
 
 import base64
@@ -16,7 +16,7 @@ from mailqueue.tracking.tokens import KEY_ID_BYTES, Seals
 
 PREFIX = "bounces+"
 GOOD_FOR = timedelta(days=60)
-"""So long after a mail was sent its return path proves something: servers give up within days."""
+"""How long after sending a return path is valid; servers give up within days."""
 MAX_RECIPIENT = 255
 MAC_BYTES = 10
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -27,7 +27,7 @@ _LOCAL = re.compile(rf"bounces[+=-]([a-z2-7]{{{_LETTERS}}})", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class ReturnPath:
-    """What an address claims; nothing of it is known to be true before `is_proved`.
+    """The claims of an address; none is verified before `is_proved`.
 
     `recipient` is the place in the mail's recipients, from 1; 0 is all of them, or the only one.
     """
@@ -40,12 +40,12 @@ class ReturnPath:
 
     @property
     def plain(self) -> bytes:
-        """Return what the signature is of."""
+        """Return the bytes that are signed."""
         return b"%b%c%b" % (self.email_id.bytes, self.recipient, self.day.to_bytes(2))
 
 
 def return_path(seals: Seals, *, email_id: UUID, recipient: int, now: datetime) -> str:
-    """Return the part before the @ of the address bounces of a mail come back to."""
+    """Return the local part of the address to which the bounces of a mail are sent."""
     place = recipient if 0 <= recipient <= MAX_RECIPIENT else 0
     plain = b"%b%c%b" % (email_id.bytes, place, _day(now).to_bytes(2))
     head, mac = seals.sign(plain)
@@ -55,7 +55,7 @@ def return_path(seals: Seals, *, email_id: UUID, recipient: int, now: datetime) 
 
 
 def read_return_path(local: str) -> ReturnPath | None:
-    """Read the part before the @; None where it is none of ours."""
+    """Return the claims of a local part; None when it is not of our form."""
     found = _LOCAL.fullmatch(local)
     if found is None:
         return None
@@ -78,12 +78,12 @@ def read_return_path(local: str) -> ReturnPath | None:
 
 
 def is_proved(claimed: ReturnPath, seals: Seals) -> bool:
-    """Return whether the project of these seals made it."""
+    """Return whether the project of these seals signed the address."""
     return seals.signed(claimed.key_id, claimed.plain, claimed.mac)
 
 
 def is_in_time(claimed: ReturnPath, now: datetime) -> bool:
-    """Return whether it is still good: made some weeks ago at most, and not in the future."""
+    """Return whether the address is still valid: signed within GOOD_FOR, and not in the future."""
     return 0 <= _day(now) + 1 - claimed.day <= GOOD_FOR.days + 1
 
 

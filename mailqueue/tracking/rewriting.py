@@ -1,4 +1,4 @@
-"""Decides which links of a mail's HTML lead by way of us, and where things are put into it. Pure.
+"""Rewrite the links of a mail's HTML, and insert markup at its end. Pure.
 
 What is not changed stays as it was written, comments for Outlook included.
 """
@@ -24,10 +24,10 @@ _ENDS = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
 _SCRIPT = re.compile(r"</(?:script|style|textarea|title)\b", re.IGNORECASE)
 
 _MAX_END_TAGS = 1_000
-"""Ends of a document that are looked at, from behind: one has two."""
+"""Closing tags that are searched, from the end of the document."""
 
 Lead = Callable[[str], str]
-"""Gives the address to put in the place of one."""
+"""Returns the URL that replaces a link's URL."""
 
 
 def is_amp(html: str) -> bool:
@@ -40,7 +40,7 @@ def is_amp(html: str) -> bool:
 def rewritten(
     html: str, lead: Lead, *, base: str, left: Collection[str] = (), has_clicks: bool = True
 ) -> str:
-    """Return HTML whose links to web pages lead elsewhere, and the option of single links taken
+    """Return HTML with its links to web pages rewritten, and the per-link option taken
     out.
 
     Left as they are: links that say data-track="off", what is no web page (mail, telephone,
@@ -67,7 +67,7 @@ def rewritten(
 
 
 def web_address(href: object) -> str | None:
-    """Return the web page a link leads to, as a browser reads it; None where it is none of them."""
+    """Return the URL of a link to a web page, as a browser reads it; None for other links."""
     return _web_address(href) if isinstance(href, str) else None
 
 
@@ -88,12 +88,12 @@ def _web_address(href: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def is_leaving(url: str) -> bool:
-    """Return whether people unsubscribe by a link, which nothing should stand before."""
+    """Return whether a link is for unsubscribing; those are never rewritten."""
     return _LEAVING.search(url) is not None
 
 
 def with_at_end(html: str, markup: str) -> str:
-    """Put markup behind all that a document shows."""
+    """Return HTML with markup inserted at the end of its body."""
     place = html.rfind("</body>")
     if place >= 0 and not html[place + 7 :].replace("</html>", "").strip():
         return html[:place] + markup + html[place:]  # as nearly every document ends

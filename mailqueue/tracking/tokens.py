@@ -1,9 +1,9 @@
-"""Decides what the links in mail carry: tokens nobody else can make, read or turn into another.
+"""Tokens of the links in mail: nobody else can make, read or change one.
 
 One scheme for opens, clicks, unsubscribing and preferences. A token is, in URL-safe base64: the id
 of a key (5 bytes), then AES-SIV (RFC 5297) of kind, mail, recipient and link: 16 bytes that nobody
-guesses, and a ciphertext that opens under its project's key alone. The same token is always written
-the same way, so that a mail that is sent twice says the same twice.
+guesses, and a ciphertext that only its project's key opens. Encryption is deterministic: a mail
+that is sent twice has the same links.
 """
 
 import binascii
@@ -29,7 +29,7 @@ _PADDING = {0: "", 2: "==", 3: "="}
 
 
 class TokenKind(IntEnum):
-    """What a token allows; the numbers stand in tokens and never change."""
+    """What a token is for; the numbers are part of tokens and never change."""
 
     OPEN = 1
     CLICK = 2
@@ -38,15 +38,15 @@ class TokenKind(IntEnum):
 
 
 class InvalidToken(ValueError):
-    """This is no token of ours, or not one for this; it never says why."""
+    """The text is no token of ours, or one for another purpose; the message never says which."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What a link in a mail stands for.
+    """The content of a token.
 
     `recipient` is the position in email_recipients, 0 for mail to one. `link` names the address of
-    a CLICK (see `Seals.link_of`) and is empty for the others.
+    a CLICK (see `Seals.link_of`); it is empty for the others.
     """
 
     kind: TokenKind
@@ -57,7 +57,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class TrackingKey:
-    """One key of a project; its id stands in each token made with it."""
+    """One key of a project; its id is part of each token made with it."""
 
     id: int
     project_id: UUID
@@ -65,7 +65,7 @@ class TrackingKey:
 
 
 class Seals:
-    """Makes and opens the tokens of one project: the first key makes them, all open them.
+    """Makes and opens the tokens of one project; the first key makes them, every key opens them.
 
     Raises:
         ValueError: there is no key, or they are not of one project.
@@ -85,7 +85,7 @@ class Seals:
         self._signing = {_head(key.id): _derived(key, b"returns", 32) for key in mine}
 
     def seal(self, token: Token) -> str:
-        """Write a token for a URL: 54 characters, 70 with a link; letters, digits, - and _.
+        """Return a token as text for a URL, 54 characters, 70 with a link: letters, digits, -, _.
 
         Raises:
             ValueError: a CLICK needs a link of 12 bytes, the others have none.
@@ -102,10 +102,10 @@ class Seals:
         return str(urlsafe_b64encode(sealed).rstrip(b"="), "ascii")
 
     def open(self, text: str, kind: TokenKind | None = None) -> Token:
-        """Read a token; `kind` refuses those for anything else.
+        """Return what a token contains; with `kind`, refuse those of other kinds.
 
         Raises:
-            InvalidToken: this project did not make it, or made it for something else.
+            InvalidToken: this project did not make it, or it is of another kind.
         """
         octets = _octets(text)
         cipher = self._by_id.get(octets[:KEY_ID_BYTES])
@@ -126,28 +126,26 @@ class Seals:
         return found
 
     def sign(self, message: bytes) -> tuple[bytes, bytes]:
-        """Sign what cannot be a token, such as a return path: the key's id, and 32 bytes."""
+        """Return the key's id and a 32-byte MAC of a message, such as a return path."""
         return self._head, hmac.digest(self._signing[self._head], message, "sha256")
 
     def signed(self, key_id: int, message: bytes, mac: bytes) -> bool:
-        """Return whether one of this project's keys signed a message; `mac` may be the
-        beginning.
-        """
+        """Return whether one of this project's keys signed a message; `mac` may be cut short."""
         secret = self._signing.get(_head(key_id))
         if secret is None or not mac:
             return False
         return hmac.compare_digest(hmac.digest(secret, message, "sha256")[: len(mac)], mac)
 
     def link_of(self, url: str) -> bytes:
-        """Name an address by 96 bits of a keyed hash: alike in all mail made under this key."""
+        """Return the link id of a URL: 96 bits of a keyed hash, the same for all mail."""
         return hmac.digest(self._links, url.encode("utf-8", "surrogatepass"), "sha256")[:LINK_BYTES]
 
 
 def key_id_of(text: str) -> int:
-    """Return which key a token names, before anything about it is known to be true.
+    """Return the id of the key that a token names; nothing is verified yet.
 
     Raises:
-        InvalidToken: no token looks like this.
+        InvalidToken: the text has not the form of a token.
     """
     return int.from_bytes(_octets(text)[:KEY_ID_BYTES])
 

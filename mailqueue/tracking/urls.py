@@ -1,4 +1,4 @@
-"""Decides how the links of ours in mail look, and which links are ours. Pure."""
+"""URLs of our links in mail, and their placeholders in content. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -22,22 +22,22 @@ _PLACES = re.compile(r"\{\{\s*(unsubscribe_url|preferences_url)\s*\}\}")
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """The links of a project's mail: where they begin, and what seals their tokens."""
+    """Makes the links of a project's mail, of a base URL and its seals."""
 
     base: str  # no slash at its end
     seals: Seals
 
     def of(self, kind: TokenKind, email_id: UUID, link: bytes = b"") -> str:
-        """Return the link of a mail; it stands for all recipients of a message with several."""
+        """Return a link of a mail; one link serves all recipients of a message."""
         return self.base + PATHS[kind] + self.seals.seal(Token(kind, email_id, 0, link))
 
     def named(self, email_id: UUID) -> dict[str, str]:
-        """Return the links that mail may name."""
+        """Return the links that content may name, by placeholder."""
         return {name: self.of(kind, email_id) for name, kind in NAMES.items()}
 
 
 def names_any(*texts: str | None) -> bool:
-    """Return whether a text that is sent as it is has places for links of ours."""
+    """Return whether a text has placeholders for our links."""
     # One character first: looking for it costs next to nothing, and every mail is looked at.
     return any(
         text is not None and "{" in text and "_url" in text and _PLACES.search(text) is not None
@@ -46,5 +46,5 @@ def names_any(*texts: str | None) -> bool:
 
 
 def with_links(text: str, links: dict[str, str]) -> str:
-    """Return a text with links of ours in its places for them."""
+    """Return a text with its placeholders replaced by our links."""
     return _PLACES.sub(lambda found: links[found[1]], text) if "_url" in text else text

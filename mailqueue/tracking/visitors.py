@@ -1,4 +1,4 @@
-"""Decides what is kept of whoever opens a mail or follows a link. Pure."""
+"""What is stored about a visitor who opens a mail or follows a link. Pure."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -10,7 +10,7 @@ _V4_BITS, _V6_BITS = 24, 48
 
 
 def kept_of(head: Mapping[bytes, bytes], host: str | None) -> dict[str, Any]:
-    """Return what of a visitor is stored; who asks not to be tracked leaves nothing but that."""
+    """Return what is stored: user agent and network; with DNT or Sec-GPC, only that fact."""
     if head.get(b"dnt", b"").strip() == b"1" or head.get(b"sec-gpc", b"").strip() == b"1":
         return {"do_not_track": True}
     kept: dict[str, Any] = {}
@@ -29,7 +29,7 @@ def _shown(agent: bytes) -> str:
 
 @lru_cache(maxsize=1024)  # and come by the same proxies
 def network_of(host: str | None) -> str | None:
-    """Return the network an address is in: /24, of IPv6 /48; None for what is no address."""
+    """Return the /24 (IPv6: /48) network of an IP address; None when it is none."""
     try:
         address: IPv4Address | IPv6Address = ip_address((host or "").partition("%")[0])
     except ValueError:

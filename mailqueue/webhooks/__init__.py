@@ -1,1 +1,1 @@
-"""Tells projects' endpoints what happens to their mail."""
+"""Webhooks: deliver events of mail to the endpoints of projects."""

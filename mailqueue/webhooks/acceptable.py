@@ -1,7 +1,6 @@
-"""Which addresses, types and notes a webhook may have. Pure.
+"""Validate the URL, event types and description of a webhook. Pure.
 
-Whether an address leads inside is not decided here but whenever it is connected to: names change
-what they mean.
+Whether a URL leads into a private network is checked at each connection, as DNS may change.
 """
 
 import re
@@ -25,10 +24,10 @@ _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udff
 
 
 def url_of(text: str, *, may_be_plain: bool) -> str:
-    """Check where events are to go; http:// only where the operator allowed networks of their own.
+    """Return a valid URL; http:// only where the operator allowed private networks.
 
     Raises:
-        InvalidField: it is no address an endpoint may have; says why.
+        InvalidField: the URL is not allowed; the message says why.
     """
     if len(text) > MAX_URL_CHARACTERS:
         raise InvalidField("url", f"must have at most {MAX_URL_CHARACTERS} characters")
@@ -49,7 +48,7 @@ def url_of(text: str, *, may_be_plain: bool) -> str:
     if "#" in text:
         raise InvalidField("url", "must not hold a fragment (#)")
     if port is not None and (port in _REFUSED_PORTS or _is_low(port)):
-        raise InvalidField("url", f"port {port} is no port of web servers")
+        raise InvalidField("url", f"port {port} is not a port of web servers")
     return text
 
 
@@ -58,10 +57,10 @@ def _is_low(port: int) -> bool:
 
 
 def event_types_of(given: Sequence[str]) -> list[str]:
-    """Check which events are to be told; none: all.
+    """Return valid event types; an empty list stands for all.
 
     Raises:
-        InvalidField: there is no such type.
+        InvalidField: a type is unknown.
     """
     known = {one.value for one in EventType}
     for one in given:
@@ -72,7 +71,7 @@ def event_types_of(given: Sequence[str]) -> list[str]:
 
 
 def description_of(text: str | None) -> str | None:
-    """Check what a person wrote about a webhook.
+    """Return a valid description.
 
     Raises:
         InvalidField: it is too long, or holds control characters.

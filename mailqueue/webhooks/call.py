@@ -1,4 +1,4 @@
-"""One call of an endpoint: signed, made, and judged."""
+"""One call of an endpoint: signed, sent, and its response turned into an outcome."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from mailqueue.webhooks.outcomes import asks_for_rest, ending_of, fault_of, kept
 from mailqueue.webhooks.signing import headers_of, logged
 
 
-async def called(
+async def call_endpoint(
     poster: Poster,
     url: str,
     *,
@@ -19,7 +19,7 @@ async def called(
     body: bytes,
     keys: Sequence[bytes],
 ) -> SettledDelivery:
-    """POST a body to an endpoint and return what to write about the claim (id and number)."""
+    """Send a signed POST to an endpoint; return how to settle `claim` (id and claim number)."""
     now = datetime.now(UTC)
     headers = headers_of(str(event_id), body, at=int(now.timestamp()), keys=keys)
     posted: Posted = await poster.post(url, headers, body)

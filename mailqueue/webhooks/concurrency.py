@@ -1,32 +1,32 @@
-"""Decides how many calls are under way at once in one process, and how many to strangers."""
+"""Concurrency of calls in one process, and the share of endpoints that are unproven."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class CallSlots:
-    """A fixed number of places. An endpoint that has not answered well lately is a stranger.
+    """A fixed number of slots; an endpoint without a recent good response is unproven.
 
-    Strangers together have one half of the places: however many of them say nothing for as long as
-    they may, those that answer have the other half.
+    Unproven endpoints together hold at most half of the slots, so that slow and silent ones never
+    take those of endpoints that respond.
     """
 
-    most: int
+    limit: int
     taken: int = 0
-    by_strangers: int = 0
+    unproven: int = 0
 
-    def take(self, *, is_stranger: bool) -> bool:
-        """Take a place; False where none is free."""
-        if self.taken >= self.most:
+    def take(self, *, is_unproven: bool) -> bool:
+        """Take a slot; return False when none is free."""
+        if self.taken >= self.limit:
             return False
-        if is_stranger:
-            if self.by_strangers >= max(1, self.most // 2):
+        if is_unproven:
+            if self.unproven >= max(1, self.limit // 2):
                 return False
-            self.by_strangers += 1
+            self.unproven += 1
         self.taken += 1
         return True
 
-    def give_back(self, *, was_stranger: bool) -> None:
-        """Free a place that was taken as a stranger or not."""
+    def give_back(self, *, was_unproven: bool) -> None:
+        """Free a slot, taken by an unproven endpoint or not."""
         self.taken -= 1
-        self.by_strangers -= was_stranger
+        self.unproven -= was_unproven

@@ -1,4 +1,4 @@
-"""The log of a webhook: what it was told, what it answered, and telling it again."""
+"""The delivery log of a webhook: list deliveries, show one, and retry them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -32,11 +32,11 @@ async def list_page(
     before: UUID | None = None,
     limit: int = 100,
 ) -> list[DeliveryRow]:
-    """List the log, the newest first, behind the delivery of that id.
+    """Return a page of the log, the newest first; `before` is the last id of the previous page.
 
     Raises:
         NotFound: the project has no such webhook.
-        InvalidField: the limit, the status or the type is none.
+        InvalidField: the limit, the status or the type is invalid.
     """
     if not 1 <= limit <= MAX_PAGE_ROWS:
         raise InvalidField("limit", f"must be 1 to {MAX_PAGE_ROWS}, got {limit}")
@@ -49,7 +49,7 @@ async def list_page(
 
 
 async def show(conn: Conn, project_id: UUID, webhook_id: UUID, delivery_id: UUID) -> DeliveryLog:
-    """Return one delivery with what was sent and every attempt.
+    """Return one delivery with its payload and every attempt.
 
     Raises:
         NotFound: the webhook has no such delivery.
@@ -65,11 +65,11 @@ async def show(conn: Conn, project_id: UUID, webhook_id: UUID, delivery_id: UUID
 async def retry(
     conn: Conn, project_id: UUID, webhook_id: UUID, delivery_id: UUID, *, by: str
 ) -> DeliveryRow:
-    """Deliver one again, whatever became of it.
+    """Retry one delivery that has ended, whatever its outcome.
 
     Raises:
         NotFound: the webhook has no such delivery.
-        Conflict: it has not ended, its payload is not kept any more, or the webhook is disabled.
+        Conflict: it has not ended, its payload is gone, or the webhook is disabled.
     """
     webhook = await endpoints.find(conn, project_id, webhook_id)
     delivery = await _find(conn, project_id, webhook_id, delivery_id)
@@ -90,7 +90,7 @@ async def retry(
         by=by,
     )
     if count == 0:
-        raise Conflict("what it told is not kept any more")
+        raise Conflict("its payload is no longer stored")
     return await _find(conn, project_id, webhook_id, delivery_id)
 
 
@@ -106,13 +106,12 @@ async def retry_many(
     most: int = MAX_RETRIED,
     by: str,
 ) -> int:
-    """Deliver again what was told in a time and ended so; return their number, at most 10,000 at
-    once.
+    """Retry the deliveries of a time range with these statuses; return their number.
 
     Raises:
         NotFound: the project has no such webhook.
         Conflict: it is disabled.
-        InvalidField: a status or type is none, or the range is.
+        InvalidField: a status, a type or the range is invalid.
     """
     for status in statuses:
         if status not in set(ENDED):

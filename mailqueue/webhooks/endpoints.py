@@ -1,4 +1,4 @@
-"""What can be done with a webhook: add, find, list, change, switch, rotate its secret, remove."""
+"""Add, find, list, change, switch and remove webhooks, and rotate their secrets."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -33,12 +33,12 @@ async def add(
     master: MasterKey | None,
     by: str,
 ) -> WithSecret:
-    """Add a webhook; `secret` None makes one. It is told of all that happens from now on.
+    """Add a webhook, which receives events from now on; `secret` None makes one.
 
     Raises:
-        InvalidField: a field at fault.
+        InvalidField: a field is invalid.
         Conflict: the project has 50, or there is no master key to seal the secret with.
-        Locked: the project's own key has to allow it.
+        Locked: the project's own key has not allowed it.
     """
     url = url_of(url, may_be_plain=may_be_plain)
     types, words = event_types_of(event_types), description_of(description)
@@ -77,7 +77,7 @@ async def project_named(conn: Conn, project: str) -> UUID:
 
 
 async def find(conn: Conn, project_id: UUID | None, webhook_id: UUID) -> WebhookRow:
-    """Return one of a project's webhooks, or (None) one of whichever project.
+    """Return a webhook of a project, or (None) of any project.
 
     Raises:
         NotFound: there is none of that id.
@@ -93,10 +93,10 @@ async def find(conn: Conn, project_id: UUID | None, webhook_id: UUID) -> Webhook
 async def list_page(
     conn: Conn, project_id: UUID | None, *, after: UUID | None = None, limit: int = 100
 ) -> list[WebhookRow]:
-    """List webhooks in the order they were made, of a project or (None) of all.
+    """Return webhooks in the order they were added, of a project or (None) of all.
 
     Raises:
-        InvalidField: the limit is none.
+        InvalidField: the limit is out of range.
     """
     if not 1 <= limit <= MAX_PAGE_ROWS:
         raise InvalidField("limit", f"must be 1 to {MAX_PAGE_ROWS}, got {limit}")
@@ -114,10 +114,10 @@ async def change(
     may_be_plain: bool,
     by: str,
 ) -> WebhookRow:
-    """Have events go elsewhere, or others. What waits goes to the new address, too.
+    """Change URL, event types and description; waiting deliveries go to the new URL, too.
 
     Raises:
-        InvalidField: a field at fault.
+        InvalidField: a field is invalid.
         NotFound: the project has no such webhook.
     """
     is_there = await endpoints_store.change(
@@ -137,7 +137,7 @@ async def change(
 async def switch(
     conn: Conn, project_id: UUID, webhook_id: UUID, *, is_enabled: bool, by: str
 ) -> WebhookRow:
-    """Tell a webhook nothing for now, or tell it again; what happens meanwhile it is never told.
+    """Enable or disable a webhook; it never receives the events of the time it was disabled.
 
     Raises:
         NotFound: the project has no such webhook.
@@ -148,7 +148,7 @@ async def switch(
 
 
 async def remove(conn: Conn, project_id: UUID, webhook_id: UUID, *, by: str) -> None:
-    """Take a webhook away for good; its log is deleted.
+    """Delete a webhook and its delivery log.
 
     Raises:
         NotFound: the project has no such webhook.
@@ -167,13 +167,13 @@ async def rotate(
     master: MasterKey | None,
     by: str,
 ) -> WithSecret:
-    """Have another secret sign; the one before signs beside it for `overlap`.
+    """Replace the signing secret; the previous one signs too, for `overlap`.
 
     Raises:
-        InvalidField: the secret is none, or the overlap too long.
+        InvalidField: the secret is invalid, or the overlap too long.
         NotFound: the project has no such webhook.
         Conflict: there is no master key to seal with.
-        Locked: the project's own key has to allow it.
+        Locked: the project's own key has not allowed it.
     """
     if not timedelta(0) <= overlap <= MAX_OVERLAP:
         raise InvalidField("overlap_hours", "must be from 0 hours to 30 days")
@@ -205,12 +205,12 @@ CURRENT, PREVIOUS = "sealed_secret", "sealed_secret_previous"
 async def secrets_of(
     conn: Conn, keys: WebhookKeys, *, master: MasterKey | None
 ) -> tuple[Secret, ...]:
-    """Open what signs: the secret in force, then the one before while it signs, too.
+    """Return the opened secrets: the current one, then the previous one while it signs.
 
     Raises:
         ConfigError: there is no master key to open with.
-        Locked: the project's own key has to allow it.
-        SealBroken: it cannot be opened.
+        Locked: the project's own key has not allowed it.
+        SealBroken: a stored secret cannot be opened.
     """
     if master is None:
         raise ConfigError(
@@ -239,7 +239,7 @@ async def _sealed(
 ) -> bytes:
     if master is None:
         raise Conflict(
-            "no secret is kept here, as there is no master key to seal it with: "
+            "secrets of webhooks are sealed, and there is no master key: "
             "set MAILQUEUE_MASTER_KEY, or run `mailqueue up`, which makes one"
         )
     place = Place(project_id, "webhooks", column, webhook_id)

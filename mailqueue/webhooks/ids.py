@@ -6,7 +6,7 @@ from uuid import UUID
 
 
 def new_id() -> UUID:
-    """Make a UUID of version 7."""
+    """Return a new UUID of version 7."""
     octets = bytearray((time.time_ns() // 1_000_000).to_bytes(6) + os.urandom(10))
     octets[6] = 0x70 | octets[6] & 0x0F
     octets[8] = 0x80 | octets[8] & 0x3F

@@ -1,4 +1,4 @@
-"""What webhooks, their events and deliveries are. Values only."""
+"""Webhooks, their event types and deliveries. Values only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from mailqueue.core.secret import Secret
 
 
 class EventType(StrEnum):
-    """What a webhook can be told."""
+    """An event that a webhook can receive."""
 
     QUEUED = "email.queued"
     SENT = "email.sent"  # the provider or the receiving server took it
@@ -52,11 +52,11 @@ MEANING_BY_TYPE: Mapping[EventType, str] = {
     EventType.RESOLVED: "Of a mail in doubt it was found out whether it was sent.",
 }
 TEST_TYPE = "webhook.test"
-"""What a test tells unless another type is asked for; no webhook has to want it."""
+"""The default type of a test event; every webhook receives it."""
 
 
 class DeliveryStatus(StrEnum):
-    """How far a delivery is."""
+    """Status of a delivery."""
 
     PENDING = "pending"
     ASSIGNED = "assigned"
@@ -100,7 +100,7 @@ class WithSecret:
 
 @dataclass(frozen=True, slots=True)
 class WebhookKeys:
-    """Where a webhook leads and what signs, sealed."""
+    """URL and sealed secrets of a webhook."""
 
     id: UUID
     project_id: UUID
@@ -109,7 +109,7 @@ class WebhookKeys:
     is_enabled: bool
     sealed_secret: bytes = field(repr=False)
     sealed_secret_previous: bytes | None = field(repr=False)
-    previous_seconds: float | None  # so long the previous one signs still
+    previous_seconds: float | None  # how long the previous one still signs
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class DeliveryRow:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryFilter:
-    """Which rows of a log are meant; None leaves a question open."""
+    """Conditions for rows of the delivery log; None matches every row."""
 
     status: str | None = None
     type: str | None = None
@@ -166,7 +166,7 @@ class DeliveryLog:
 
 
 class ClaimedDelivery(NamedTuple):
-    """A delivery that this worker may make until its lease is over."""
+    """A claimed delivery, which this worker may make until its lease ends."""
 
     id: UUID
     claim_no: int
@@ -181,20 +181,20 @@ class ClaimedDelivery(NamedTuple):
 
 
 class DeliveryOutcome(StrEnum):
-    """What became of one claim; settle_webhook_deliveries() says what follows."""
+    """Outcome of one claim; settle_webhook_deliveries() decides the next status."""
 
     DELIVERED = "delivered"
     FAILED = "failed"  # this attempt
-    GONE = "gone"  # 410: nothing more is wanted
+    GONE = "gone"  # 410: the endpoint wants no more events
     REFUSED = "refused"  # it cannot be delivered at all
     DEFER = "defer"  # not tried
 
 
 class SettledDelivery(NamedTuple):
-    """What to write about one claim; `tried_at` None: there was no call.
+    """How to settle one claim; `tried_at` None: there was no call.
 
-    `wait` is the least wait before the next attempt; where it `rests`, the endpoint asked all of
-    us for it.
+    `wait` is the minimum wait before the next attempt; with `rests` it holds for all deliveries
+    of the endpoint.
     """
 
     id: UUID

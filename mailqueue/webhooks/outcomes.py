@@ -1,19 +1,17 @@
-"""What an answer of an endpoint means. Pure."""
+"""The outcome of a response of an endpoint. Pure."""
 
 from mailqueue.ports.webhook import Posted
 from mailqueue.webhooks.model import DeliveryOutcome
 
 MAX_RESPONSE_BYTES = 4096
-"""So much of an answer's body is kept."""
+"""Bytes of a response body that the log keeps."""
 _GONE = 410
 _PAUSES = frozenset({429, 503})
-"""Answers whose Retry-After is meant for all calls."""
+"""Status codes whose Retry-After holds for all calls of the endpoint."""
 
 
 def ending_of(posted: Posted) -> DeliveryOutcome:
-    """Return what became of the delivery: any 2xx is good, 410 wants nothing more, all
-    else failed.
-    """
+    """Return the outcome of a response: 2xx delivered, 410 gone, all else failed."""
     if posted.status is None:
         return DeliveryOutcome.FAILED
     if 200 <= posted.status < 300:
@@ -22,7 +20,7 @@ def ending_of(posted: Posted) -> DeliveryOutcome:
 
 
 def fault_of(posted: Posted) -> str | None:
-    """Return what went wrong; None where nothing did."""
+    """Return the error of a response; None for 2xx."""
     if posted.status is None:
         return posted.why
     if 200 <= posted.status < 300:
@@ -33,12 +31,12 @@ def fault_of(posted: Posted) -> str | None:
 
 
 def asks_for_rest(posted: Posted) -> bool:
-    """Return whether the endpoint asked for a pause of all calls."""
+    """Return whether the endpoint asked for a pause of all its calls."""
     return posted.status in _PAUSES and posted.retry_after is not None
 
 
 def kept_of(posted: Posted) -> str | None:
-    """Return what is kept of the answer's body, as text that PostgreSQL can store."""
+    """Return the part of the response body that the log keeps, as text PostgreSQL can store."""
     if posted.status is None:
         return None
     text = posted.body[:MAX_RESPONSE_BYTES].decode("utf-8", "replace")

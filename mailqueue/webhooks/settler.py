@@ -1,4 +1,4 @@
-"""Writes what became of deliveries, many in one commit."""
+"""Settles deliveries, many in one commit."""
 
 import asyncio
 from collections import deque
@@ -14,13 +14,13 @@ from mailqueue.webhooks.store import deliveries as deliveries_store
 
 MAX_GROUP = 500
 LINGER_SECONDS = 0.02
-"""So long an outcome waits for others: a commit costs as much as some ten of them."""
+"""How long an outcome waits for others to share its commit."""
 
 log = get_logger(__name__)
 
 
 class DeliverySettler:
-    """The record of one worker, kept by one task; `blocked` is told of endpoints to leave alone."""
+    """Settles the deliveries of one worker; calls `blocked` with endpoints whose circuit opened."""
 
     def __init__(self, link: Link, *, blocked: Callable[[Collection[UUID]], None]) -> None:
         self._link = link
@@ -37,7 +37,7 @@ class DeliverySettler:
         return len(self._done)
 
     def settle(self, done: SettledDelivery) -> int:
-        """Have an outcome written soon: once `written` is this number."""
+        """Queue an outcome; it is durable once `written` has reached the number returned."""
         self._done.append(done)
         self._is_idle.clear()
         self._is_due.set()
@@ -46,7 +46,7 @@ class DeliverySettler:
         return self.written + self._writing + len(self._done)
 
     async def drained(self) -> None:
-        """Wait until everything is written."""
+        """Wait until every outcome is written."""
         await self._is_idle.wait()
 
     async def run(self) -> None:
@@ -66,13 +66,13 @@ class DeliverySettler:
             self._is_due.clear()
         self._writing = len(group)
         reach("webhooks.settling")
-        told = await self._link.call(lambda conn: deliveries_store.settle(conn, group))
+        notices = await self._link.call(lambda conn: deliveries_store.settle(conn, group))
         reach("webhooks.settled")
         self.written += len(group)
         self._writing = 0
-        lost = sum(one.webhook_id is None for one in told)
+        lost = sum(one.webhook_id is None for one in notices)
         if lost:
             log.warning("deliveries.refused", count=lost, reason="the claims had moved on")
-        self._blocked({one.webhook_id for one in told if one.webhook_id is not None})
+        self._blocked({one.webhook_id for one in notices if one.webhook_id is not None})
         if not self._done:
             self._is_idle.set()

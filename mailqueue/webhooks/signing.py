@@ -1,4 +1,4 @@
-"""How a call proves that it comes from us: Standard Webhooks, and a plain HMAC. Pure.
+"""Signatures of webhook calls: Standard Webhooks, and a plain HMAC. Pure.
 
 https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
 """
@@ -18,19 +18,19 @@ PREFIX = "whsec_"
 MIN_SECRET_BYTES, MAX_SECRET_BYTES = 24, 64
 _NEW_BYTES = 32
 HIDDEN = frozenset({"webhook-signature", "x-mailqueue-signature"})
-"""Headers that the log leaves out."""
+"""Headers that the log does not keep."""
 
 
 def new_secret() -> Secret:
-    """Make a secret; the only function here that is not pure."""
+    """Return a new random secret; the only function here that is not pure."""
     return Secret(PREFIX + base64.b64encode(os.urandom(_NEW_BYTES)).decode())
 
 
 def secret_of(text: str) -> Secret:
-    """Read a secret that somebody chose.
+    """Return a secret that a caller chose, validated.
 
     Raises:
-        InvalidField: it is not `whsec_` and base64 of 24 to 64 bytes; the message does not tell it.
+        InvalidField: it is not `whsec_` and base64 of 24 to 64 bytes; it is not repeated.
     """
     try:
         octets = len(_decoded(text))
@@ -44,12 +44,12 @@ def secret_of(text: str) -> Secret:
 
 
 def key_of(secret: Secret) -> bytes:
-    """Return the key that a secret stands for."""
+    """Return the HMAC key of a secret."""
     return _decoded(secret.reveal())
 
 
 def headers_of(message_id: str, body: bytes, *, at: int, keys: Sequence[bytes]) -> Headers:
-    """Return the headers of one call, signed with every key, the one in force first.
+    """Return the headers of one call, signed with every key, the current one first.
 
     `at` is the time of this attempt, in seconds since 1970.
     """

@@ -1,4 +1,4 @@
-"""Reads where endpoints are and opens what signs for them."""
+"""Load the URLs and signing keys of endpoints."""
 
 import asyncio
 import math
@@ -18,7 +18,7 @@ from mailqueue.webhooks.signing import key_of
 from mailqueue.webhooks.store import endpoints as endpoints_store
 
 CACHE_SECONDS = 60.0
-"""So long an opened secret is used: a project that locks its secrets is heard within a minute."""
+"""How long an opened secret is used; a project that locks its secrets takes effect after that."""
 _LOCKED_WAIT = timedelta(minutes=1)
 _FAULT_WAIT = timedelta(minutes=5)
 
@@ -26,23 +26,23 @@ log = get_logger(__name__)
 
 
 class EndpointTargets:
-    """Finds the ways of endpoints, a group at a time."""
+    """Loads the targets of endpoints, many at a time."""
 
     def __init__(self, link: Link, read_master: Callable[[], MasterKey | None]) -> None:
         self._link = link
         self._read_master = read_master
 
     async def find(self, ids: Collection[UUID]) -> dict[UUID, EndpointTarget]:
-        """Return the ways of these endpoints; those that are gone are left out."""
+        """Return the targets of these endpoints; deleted ones are left out."""
         return await self._link.call(lambda conn: self._read(conn, ids))
 
     async def _read(self, conn: Conn, ids: Collection[UUID]) -> dict[UUID, EndpointTarget]:
         return {
-            keys.id: await self._way(conn, keys)
+            keys.id: await self._target(conn, keys)
             for keys in await endpoints_store.read_keys(conn, [*ids])
         }
 
-    async def _way(self, conn: Conn, keys: WebhookKeys) -> EndpointTarget:
+    async def _target(self, conn: Conn, keys: WebhookKeys) -> EndpointTarget:
         now = asyncio.get_running_loop().time()
         try:
             secrets = await secrets_of(conn, keys, master=self._read_master())

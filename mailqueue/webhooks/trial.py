@@ -1,4 +1,4 @@
-"""A test of a webhook: a made-up event, sent at once, and what came back."""
+"""Test a webhook: send a sample event at once, and return the response."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -13,7 +13,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.ports.webhook import Poster
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.webhooks import endpoints
-from mailqueue.webhooks.call import called
+from mailqueue.webhooks.call import call_endpoint
 from mailqueue.webhooks.ids import new_id
 from mailqueue.webhooks.model import TEST_TYPE, DeliveryOutcome, EventType, WebhookRow
 from mailqueue.webhooks.signing import key_of
@@ -26,9 +26,9 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class TestCall:
-    """What a test met; `error` None: the endpoint took it."""
+    """The result of a test; `error` None: the endpoint accepted it."""
 
-    delivery_id: UUID | None  # None: the webhook was removed meanwhile
+    delivery_id: UUID | None  # None: the webhook was deleted meanwhile
     event_id: UUID
     type: str
     is_delivered: bool
@@ -47,9 +47,9 @@ async def try_out(
     poster: Poster,
     master: MasterKey | None,
 ) -> TestCall:
-    """Send a made-up event and log it; a disabled webhook is tested, too. It is not tried again.
+    """Send a sample event once and log it; a disabled webhook is tested, too.
 
-    No connection is held while the endpoint is waited for.
+    No database connection is held during the call.
 
     Raises:
         NotFound: the project has no such webhook.
@@ -68,7 +68,7 @@ async def try_out(
         secrets = await endpoints.secrets_of(conn, found[0], master=master)
     event_id = new_id()
     body = sample(kind, event_id=event_id, webhook=webhook, now=datetime.now(UTC))
-    done = await called(
+    done = await call_endpoint(
         poster,
         webhook.url,
         claim=(event_id, 0),
@@ -99,7 +99,7 @@ async def try_out(
 
 
 def sample(kind: str, *, event_id: UUID, webhook: WebhookRow, now: datetime) -> bytes:
-    """Make up an event that has every field, with `is_test` true. Pure."""
+    """Return a sample event with every field, and `is_test` true. Pure."""
     bounced = kind in (EventType.HARD_BOUNCE, EventType.SOFT_BOUNCE)
     data = {
         "version": VERSION,

@@ -64,7 +64,7 @@ async def test_a_dry_run_counts_and_leaves_nothing(conn: Conn) -> None:
 async def test_a_list_of_a_hundred_thousand_is_one_copy(
     conn: Conn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "LINES_TOGETHER", 1_000)
+    monkeypatch.setattr(importing, "LINES_PER_COMMIT", 1_000)
     steps: list[int] = []
     content = "".join(f"p{n}@example.com\n" for n in range(2_500))
     tally = ImportTally()

@@ -35,10 +35,10 @@ async def checked(conn: Conn, zone: Zone, *, url: str | None = URL) -> TrackingD
 async def base(conn: Conn) -> str | None:
     """Return what links in the project's mail begin with."""
     project_id = await make.project_named(conn, "shop")
-    dresser = TrackingInjector(Keyring(lambda: FIRST), TrackingSettings(URL))
-    ground = (await dresser.grounds(conn, [project_id]))[project_id]
-    assert isinstance(ground, InjectionContext)
-    return ground.base
+    injector = TrackingInjector(Keyring(lambda: FIRST), TrackingSettings(URL))
+    context = (await injector.contexts(conn, [project_id]))[project_id]
+    assert isinstance(context, InjectionContext)
+    return context.base
 
 
 async def test_links_use_the_domain_once_it_leads_here_and_not_before(conn: Conn) -> None:
@@ -127,17 +127,17 @@ async def test_a_name_that_no_link_can_have_is_refused(conn: Conn, domain: str, 
 
 async def test_what_mail_goes_without_is_told_by_health(conn: Conn) -> None:
     shop = await make.project(conn, "shop")
-    dresser = TrackingInjector(Keyring(lambda: FIRST), TrackingSettings(None))
-    grounds = {
-        key: ground
-        for key, ground in (await dresser.grounds(conn, [shop])).items()
-        if isinstance(ground, InjectionContext)
+    injector = TrackingInjector(Keyring(lambda: FIRST), TrackingSettings(None))
+    contexts = {
+        key: context
+        for key, context in (await injector.contexts(conn, [shop])).items()
+        if isinstance(context, InjectionContext)
     }
     wants = TrackingOptions(opens=True, unsubscribe=True, is_marketing=True)
     mails = [UntrackedMail(uuid4(), shop, wants, Content("x", "<p>x</p>", None)) for _ in range(3)]
 
-    await dresser.dressed(conn, mails, grounds)
-    await dresser.dressed(conn, mails[:1], grounds)
+    await injector.inject(conn, mails, contexts)
+    await injector.inject(conn, mails[:1], contexts)
 
     told = {
         name: (state, found, fix)
@@ -152,16 +152,16 @@ async def test_what_mail_goes_without_is_told_by_health(conn: Conn) -> None:
 
 async def test_health_is_fine_where_nothing_is_missing(conn: Conn) -> None:
     shop = await make.project(conn, "shop", postal_address="1 High Street")
-    dresser = TrackingInjector(Keyring(lambda: FIRST), TrackingSettings(URL))
-    grounds = {
-        key: ground
-        for key, ground in (await dresser.grounds(conn, [shop])).items()
-        if isinstance(ground, InjectionContext)
+    injector = TrackingInjector(Keyring(lambda: FIRST), TrackingSettings(URL))
+    contexts = {
+        key: context
+        for key, context in (await injector.contexts(conn, [shop])).items()
+        if isinstance(context, InjectionContext)
     }
     wants = TrackingOptions(opens=True, unsubscribe=True, is_marketing=True)
 
-    await dresser.dressed(
-        conn, [UntrackedMail(uuid4(), shop, wants, Content("x", "y", None))], grounds
+    await injector.inject(
+        conn, [UntrackedMail(uuid4(), shop, wants, Content("x", "y", None))], contexts
     )
 
     query = (

@@ -1,4 +1,4 @@
-"""Large mails are dressed where they hold up nobody."""
+"""Large mails are tracked in a thread, where they hold up no others."""
 
 import threading
 from typing import Any, cast
@@ -21,19 +21,19 @@ from mailqueue.tracking.pattern import InjectionContext, TrackingOptions
 pytestmark = pytest.mark.anyio
 
 NOBODY = cast("Conn", None)
-GROUND = InjectionContext(None, None, "1 High Street, Oxford")
+CONTEXT = InjectionContext(None, None, "1 High Street, Oxford")
 
 
 class Watched(TrackingInjector):
-    """Notes in which thread each mail is dressed."""
+    """Notes in which thread tracking is injected into each mail."""
 
     def __init__(self) -> None:
         super().__init__(cast("Keyring", None), TrackingSettings())
         self.threads: list[threading.Thread] = []
 
-    def _dressed(self, *given: Any) -> Injection:
+    def _injection(self, *given: Any) -> Injection:
         self.threads.append(threading.current_thread())
-        return super()._dressed(*given)
+        return super()._injection(*given)
 
 
 def marketing(project: UUID, html: str) -> UntrackedMail:
@@ -41,14 +41,14 @@ def marketing(project: UUID, html: str) -> UntrackedMail:
     return UntrackedMail(uuid4(), project, TrackingOptions(is_marketing=True), said)
 
 
-async def test_a_large_mail_is_dressed_in_a_thread_and_a_small_one_is_not() -> None:
-    """Isolate: while one mail is dressed the worker goes on with others."""
-    project, dresser = uuid4(), Watched()
+async def test_a_large_mail_is_tracked_in_a_thread_and_a_small_one_is_not() -> None:
+    """Isolate: while one mail is tracked the worker goes on with others."""
+    project, injector = uuid4(), Watched()
     mails = [marketing(project, "<p>" + "x" * size) for size in (10, MIN_THREAD_CHARACTERS)]
 
-    made = await dresser.dressed(NOBODY, mails, {project: GROUND}, keeps_links=False)
+    made = await injector.inject(NOBODY, mails, {project: CONTEXT}, keeps_links=False)
 
     assert [isinstance(one, Injection) for one in made] == [True, True]
-    small, large = dresser.threads
+    small, large = injector.threads
     assert small is threading.current_thread()
     assert large is not threading.current_thread()

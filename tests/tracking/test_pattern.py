@@ -26,7 +26,7 @@ from mailqueue.tracking.urls import Addresses
 
 BASE = "https://mail.example.com"
 SEALS = Seals([TrackingKey(7, UUID(int=1), bytes(range(32)))])
-GROUND = InjectionContext(BASE, SEALS, "1 High Street\nOxford")
+CONTEXT = InjectionContext(BASE, SEALS, "1 High Street\nOxford")
 ALL = TrackingOptions(opens=True, clicks=True, unsubscribe=True, is_marketing=True)
 EMAIL = uuid4()
 HTML = (
@@ -43,7 +43,7 @@ def directly(said: Content, wants: TrackingOptions, email_id: UUID = EMAIL) -> C
         addresses.of(TokenKind.OPEN, email_id),
         lambda url: addresses.of(TokenKind.CLICK, email_id, SEALS.link_of(url)),
     )
-    return put_into(said, wants, GROUND, links)
+    return put_into(said, wants, CONTEXT, links)
 
 
 def parsed(made: Skeleton) -> EmailMessage:
@@ -74,7 +74,7 @@ def body(made: Skeleton, kind: str) -> str:
     ],
 )
 def test_a_filled_pattern_says_what_is_written_for_one_mail(said: Content) -> None:
-    pattern = InjectionPattern(said, ALL, GROUND, language="en")
+    pattern = InjectionPattern(said, ALL, CONTEXT, language="en")
     wanted = directly(said, ALL)
 
     for made in (pattern.filled(EMAIL), compile_skeleton(pattern.said(EMAIL))):
@@ -89,7 +89,7 @@ def test_a_filled_pattern_says_what_is_written_for_one_mail(said: Content) -> No
 def test_lines_that_are_broken_anywhere_are_filled_alike(words: str, width: int) -> None:
     said = Content("Hello", f"<p>{'é' * width}{words}{HTML}", None)
     pattern = InjectionPattern(
-        said, TrackingOptions(opens=True, clicks=True), GROUND, language="en"
+        said, TrackingOptions(opens=True, clicks=True), CONTEXT, language="en"
     )
 
     made = pattern.filled(EMAIL)
@@ -101,7 +101,7 @@ def test_lines_that_are_broken_anywhere_are_filled_alike(words: str, width: int)
 
 def test_two_mails_of_one_pattern_have_tokens_of_their_own() -> None:
     pattern = InjectionPattern(
-        Content("Hello", HTML, None), TrackingOptions(clicks=True), GROUND, language="en"
+        Content("Hello", HTML, None), TrackingOptions(clicks=True), CONTEXT, language="en"
     )
     one, two = uuid4(), uuid4()
 
@@ -179,9 +179,9 @@ def test_nothing_is_said_twice(html: str) -> None:
 
 def test_where_links_lead_nowhere_marketing_still_says_who_sent_it() -> None:
     said = Content("Hello", HTML, "text")
-    ground = InjectionContext(None, None, "1 High Street\nOxford")
+    context = InjectionContext(None, None, "1 High Street\nOxford")
 
-    made = put_into(said, ALL, ground, None)
+    made = put_into(said, ALL, context, None)
 
     assert "1 High Street<br>Oxford" in (made.html or "")
     assert (made.text or "").endswith("-- \n1 High Street\nOxford\n")
@@ -225,7 +225,7 @@ def test_a_mail_of_very_many_links_keeps_those_that_are_too_many() -> None:
     html = "".join(f"<a href='https://example.com/{n}'>" for n in range(10_100))
 
     pattern = InjectionPattern(
-        Content("Hello", html, None), TrackingOptions(clicks=True), GROUND, language="en"
+        Content("Hello", html, None), TrackingOptions(clicks=True), CONTEXT, language="en"
     )
 
     assert len(pattern.links) < 10_000

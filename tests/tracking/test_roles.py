@@ -24,14 +24,16 @@ pytestmark = pytest.mark.anyio
 HTML = "<a href='https://example.com/'>x</a>"
 
 
-async def dressed(conn: Conn, project_id: UUID) -> list[Injection | str]:
+async def injected(conn: Conn, project_id: UUID) -> list[Injection | str]:
     """Injection the first tracked mails of a project."""
-    dresser = TrackingInjector(Keyring(lambda: FIRST), TrackingSettings("https://mail.example.com"))
+    injector = TrackingInjector(
+        Keyring(lambda: FIRST), TrackingSettings("https://mail.example.com")
+    )
     wants = TrackingOptions(clicks=True, unsubscribe=True, is_marketing=True)
     mails = [UntrackedMail(uuid4(), project_id, wants, Content("x", HTML, None)) for _ in range(2)]
-    ground = (await dresser.grounds(conn, [project_id]))[project_id]
-    assert isinstance(ground, InjectionContext), ground
-    return await dresser.dressed(conn, mails, {project_id: ground})
+    context = (await injector.contexts(conn, [project_id]))[project_id]
+    assert isinstance(context, InjectionContext), context
+    return await injector.inject(conn, mails, {project_id: context})
 
 
 async def counts(conn: Conn, project_id: UUID) -> list[int]:
@@ -47,7 +49,7 @@ async def test_a_worker_dresses_the_first_tracked_mail_of_a_project_with_its_own
     async with connect(DatabaseSettings(Secret(fresh_db))) as owner:
         shop = await make.project(owner, "shop")
         async with login(superuser_url, "mailqueue_worker") as conn:
-            made = await dressed(conn, shop)
+            made = await injected(conn, shop)
 
         assert all(isinstance(each, Injection) for each in made)
         assert await counts(owner, shop) == [1, 1, 1]
@@ -58,7 +60,7 @@ async def test_the_api_dresses_mail_it_sends_itself_with_its_own_rights(conn: Co
     await conn.execute("SELECT set_config('mailqueue.project', %s, true)", (str(shop),))
     await conn.execute("SET LOCAL ROLE mailqueue_api")
 
-    made = await dressed(conn, shop)
+    made = await injected(conn, shop)
 
     assert all(isinstance(each, Injection) for each in made)
     await conn.execute("RESET ROLE")

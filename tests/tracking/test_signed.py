@@ -30,9 +30,9 @@ def message() -> bytes:
     wants = TrackingOptions(opens=True, clicks=True, unsubscribe=True)
     pattern = InjectionPattern(said, wants, InjectionContext(BASE, seals), language="en")
     url = Addresses(BASE, seals).of(TokenKind.UNSUBSCRIBE, what.claim.id)
-    dress = Injection(pattern.filled(what.claim.id), None, unsubscribe_headers(said, url))
+    injection = Injection(pattern.filled(what.claim.id), None, unsubscribe_headers(said, url))
     letter = build_message(
-        what._replace(tracked=dress),
+        what._replace(tracked=injection),
         SkeletonCache(),
         identity=Identity(SENDER),
         now=NOW,

@@ -65,10 +65,10 @@ async def slow(gate: asyncio.Event) -> AsyncIterator[tuple[str, asyncio.Event]]:
         server.close()
 
 
-def test_strangers_have_one_half_of_the_places() -> None:
+def test_unproven_endpoints_hold_half_of_the_slots() -> None:
     slots = CallSlots(4)
 
-    assert [slots.take(is_stranger=True) for _ in range(3)] == [True, True, False]
-    assert [slots.take(is_stranger=False) for _ in range(3)] == [True, True, False]
-    slots.give_back(was_stranger=True)
-    assert slots.take(is_stranger=True)
+    assert [slots.take(is_unproven=True) for _ in range(3)] == [True, True, False]
+    assert [slots.take(is_unproven=False) for _ in range(3)] == [True, True, False]
+    slots.give_back(was_unproven=True)
+    assert slots.take(is_unproven=True)

@@ -126,9 +126,9 @@ async def build_preview(
         async with lend() as conn:
             found = await templates_of(conn, library.templates, [content])
         mail = mail._replace(template=found.get(key))
-    (dressed,) = await library.tracking.inject([mail], calling(lend), is_shown=True)
-    if dressed.fault is None:  # else it is shown as it was handed in
-        mail = dressed
+    (injected,) = await library.tracking.inject([mail], calling(lend), is_shown=True)
+    if injected.fault is None:  # else it is shown as it was handed in
+        mail = injected
     try:
         return build_message(mail, SkeletonCache(), identity=shown.identity, now=shown.written_at)
     except NotYet as exc:

@@ -44,10 +44,10 @@ def calling(lend: Callable[[], AbstractAsyncContextManager[Conn]]) -> Call:
 
 
 class EmailTracking:
-    """Has mail dressed where somebody here can do it."""
+    """Injects tracking into mail, where this process has an injector."""
 
-    def __init__(self, dresser: TrackingInjector | None = None) -> None:
-        self._dresser = dresser
+    def __init__(self, injector: TrackingInjector | None = None) -> None:
+        self._injector = injector
 
     async def inject(
         self, mails: list[LoadedEmail], call: Call, *, is_shown: bool = False
@@ -56,14 +56,14 @@ class EmailTracking:
 
         What is only shown has its links written down nowhere: it may never go.
         """
-        dresser = self._dresser
-        if dresser is None:
+        injector = self._injector
+        if injector is None:
             return mails
         try:
             if not any(map(_wish, mails)):
                 return mails
             return await call(
-                partial(dressed, mails=mails, dresser=dresser, keeps_links=not is_shown)
+                partial(injected, mails=mails, injector=injector, keeps_links=not is_shown)
             )
         except Exception as exc:
             if not concerns_rows(exc):
@@ -76,29 +76,33 @@ class EmailTracking:
         return [one for each in mails for one in await self.inject([each], call, is_shown=is_shown)]
 
 
-async def dressed(
-    conn: Conn, mails: Sequence[LoadedEmail], dresser: TrackingInjector, *, keeps_links: bool = True
+async def injected(
+    conn: Conn,
+    mails: Sequence[LoadedEmail],
+    injector: TrackingInjector,
+    *,
+    keeps_links: bool = True,
 ) -> list[LoadedEmail]:
     """Return the mails with what is to go out; the database knows where their links lead.
 
-    One that cannot be dressed has a fault that says why, and whether waiting helps.
+    A mail that cannot be tracked has a fault that says why, and whether waiting helps.
     """
     wishes = [_wish(mail) for mail in mails]
     projects = {mail.claim.project_id for mail, wish in zip(mails, wishes, strict=True) if wish}
     if not projects:
         return list(mails)
-    grounds = await dresser.grounds(conn, projects)
+    contexts = await injector.contexts(conn, projects)
     made = [
-        mail if wish is None else _undressed(mail, wish, grounds[mail.claim.project_id])
+        mail if wish is None else _untracked(mail, wish, contexts[mail.claim.project_id])
         for mail, wish in zip(mails, wishes, strict=True)
     ]
     ready = {
-        project: ground
-        for project, ground in grounds.items()
-        if isinstance(ground, InjectionContext)
+        project: context
+        for project, context in contexts.items()
+        if isinstance(context, InjectionContext)
     }
     wanted = [one for one in made if isinstance(one, UntrackedMail)]
-    done = iter(await dresser.dressed(conn, wanted, ready, keeps_links=keeps_links))
+    done = iter(await injector.inject(conn, wanted, ready, keeps_links=keeps_links))
     return [
         _with(mail, next(done)) if isinstance(one, UntrackedMail) else one
         for mail, one in zip(mails, made, strict=True)
@@ -127,12 +131,12 @@ def _wish(mail: LoadedEmail) -> _Wish | None:
     return _Wish(wants, names_links) if wants.anything or names_links else None
 
 
-def _undressed(
-    mail: LoadedEmail, wish: _Wish, ground: InjectionContext | str
+def _untracked(
+    mail: LoadedEmail, wish: _Wish, context: InjectionContext | str
 ) -> LoadedEmail | UntrackedMail:
     """Return what to tracked, or the mail itself where it cannot be now, or needs it not."""
-    if isinstance(ground, str):
-        return mail._replace(fault=FileFault(ground, is_lasting=False))
+    if isinstance(context, str):
+        return mail._replace(fault=FileFault(context, is_lasting=False))
     content = mail.content
     assert content is not None
     try:
@@ -141,7 +145,7 @@ def _undressed(
         if not isinstance(exc, ValueError):
             log.exception("tracking.failed", email_id=str(mail.claim.id))
         return mail._replace(fault=_lasting(exc))
-    if ground.base is None and wish.names_links and urls.names_any(*said[:3]):
+    if context.base is None and wish.names_links and urls.names_any(*said[:3]):
         why = "it names a link to unsubscribe or preferences, and MAILQUEUE_PUBLIC_URL is not set"
         return mail._replace(fault=FileFault(why, is_lasting=False))
     return UntrackedMail(

@@ -1,4 +1,4 @@
-"""The statements of deliveries: their log, and what workers do."""
+"""Deliveries as rows: the log, and what workers claim and settle."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -21,7 +21,7 @@ from mailqueue.webhooks.model import (
 
 
 class SettleNotice(NamedTuple):
-    """What settling says back: an endpoint to leave alone, or a delivery that was not ours."""
+    """An answer of settle: an endpoint whose circuit opened, or a claim that no longer held."""
 
     webhook_id: UUID | None
     delivery_id: UUID | None
@@ -37,7 +37,7 @@ async def list_page(
     before: UUID | None = None,
     limit: int,
 ) -> list[DeliveryRow]:
-    """List the log of a webhook, the newest first."""
+    """Return the delivery log of a webhook, the newest first."""
     asked = {
         "project_id": project_id,
         "webhook_id": webhook_id,
@@ -50,7 +50,7 @@ async def list_page(
 
 
 async def payload_of(conn: Conn, project_id: UUID, event_id: UUID) -> dict[str, Any] | None:
-    """Return what was told; None where it is not kept any more."""
+    """Return the payload of an event; None when it is no longer stored."""
     row = {"project_id": project_id, "id": event_id}
     return await fetch.maybe(conn, "read_webhook_event", row, dict)
 
@@ -58,7 +58,7 @@ async def payload_of(conn: Conn, project_id: UUID, event_id: UUID) -> dict[str, 
 async def list_attempts(
     conn: Conn, project_id: UUID, delivery_id: UUID
 ) -> list[DeliveryAttemptRow]:
-    """List the calls made for a delivery."""
+    """Return the calls made for a delivery."""
     row = {"project_id": project_id, "delivery_id": delivery_id}
     return await fetch.many(conn, "list_webhook_attempts", row, DeliveryAttemptRow)
 
@@ -76,7 +76,7 @@ async def retry(
     most: int,
     by: str,
 ) -> int:
-    """Deliver again what ended; return their number."""
+    """Queue ended deliveries again; return their number."""
     row = {
         "project_id": project_id,
         "webhook_id": webhook_id,
@@ -101,7 +101,7 @@ async def log_test(
     body: bytes,
     done: SettledDelivery,
 ) -> UUID | None:
-    """Write a test down; return the id of its delivery, None where the webhook is gone."""
+    """Log a test; return the id of its delivery, None when the webhook is gone."""
     row = {
         "project_id": project_id,
         "webhook_id": webhook_id,
@@ -127,7 +127,7 @@ async def claim(
     first: int,
     room: Mapping[UUID, int],
 ) -> list[ClaimedDelivery]:
-    """Take due deliveries: `room` says how many of known endpoints, of others `first`."""
+    """Claim due deliveries: at most `room` of each known endpoint, `first` of each other one."""
     row = {
         "by": by,
         "limit": limit,
@@ -140,7 +140,7 @@ async def claim(
 
 
 async def settle(conn: Conn, done: Sequence[SettledDelivery]) -> list[SettleNotice]:
-    """Record what became of claims."""
+    """Settle claims; return endpoints to block, and claims that no longer held."""
     row = {
         "ids": [one.id for one in done],
         "claims": [one.claim_no for one in done],
@@ -158,5 +158,5 @@ async def settle(conn: Conn, done: Sequence[SettledDelivery]) -> list[SettleNoti
 
 
 async def tidy(conn: Conn, *, most: int) -> int:
-    """Return back what lost workers held and clear away what is gone; return how many rows."""
+    """Rescue expired claims and delete expired rows; return their number."""
     return await fetch.value(conn, "tidy_webhooks", {"most": most}, int)

@@ -1,4 +1,4 @@
-"""The statements of webhooks themselves."""
+"""Webhooks as rows."""
 
 from datetime import timedelta
 from typing import Any
@@ -17,7 +17,7 @@ async def find_project(conn: Conn, project: str) -> UUID | None:
 
 
 async def count(conn: Conn, project_id: UUID) -> int:
-    """Return how many a project has; no other is added before this transaction ends."""
+    """Return how many webhooks a project has, and lock it against others until the commit."""
     return await fetch.value(conn, "count_webhooks", {"project_id": project_id}, int)
 
 
@@ -31,7 +31,7 @@ async def add(
     event_types: list[str],
     sealed: bytes,
 ) -> None:
-    """Add one."""
+    """Insert a webhook."""
     row = {
         "id": webhook_id,
         "project_id": project_id,
@@ -51,7 +51,7 @@ async def list_page(
     after: UUID | None = None,
     limit: int,
 ) -> list[WebhookRow]:
-    """List webhooks of a project, or (None) of all, in the order they were made."""
+    """Return webhooks of a project, or (None) of all, in the order they were added."""
     asked = {"project_id": project_id, "id": webhook_id, "after": after, "limit": limit}
     return await fetch.many(conn, "list_webhooks", asked, WebhookRow)
 
@@ -66,7 +66,7 @@ async def change(
     event_types: list[str],
     by: str,
 ) -> bool:
-    """Change where events go and which; False where there is no such webhook."""
+    """Change URL, description and event types; False when there is no such webhook."""
     row = {
         "project_id": project_id,
         "id": webhook_id,
@@ -81,32 +81,32 @@ async def change(
 async def switch(
     conn: Conn, project_id: UUID, webhook_id: UUID, *, is_enabled: bool, by: str
 ) -> bool:
-    """Enable or disable; False where there is no such webhook."""
+    """Enable or disable a webhook; False when there is no such webhook."""
     row = {"project_id": project_id, "id": webhook_id, "is_enabled": is_enabled, "by": by}
     return await fetch.value(conn, "switch_webhook", row, bool)
 
 
 async def remove(conn: Conn, project_id: UUID, webhook_id: UUID, *, by: str) -> bool:
-    """Take one away; False where there is no such webhook."""
+    """Delete a webhook; False when there is no such webhook."""
     row = {"project_id": project_id, "id": webhook_id, "by": by}
     return await fetch.value(conn, "remove_webhook", row, bool)
 
 
 async def lock_keys(conn: Conn, project_id: UUID, webhook_id: UUID) -> WebhookKeys | None:
-    """Return what signs for a webhook and keep others from changing it; None: there is none."""
+    """Return URL and sealed secrets of a webhook, and lock it; None when there is no such one."""
     row = {"project_id": project_id, "id": webhook_id}
     return await fetch.maybe(conn, "lock_webhook_keys", row, WebhookKeys)
 
 
 async def read_keys(conn: Conn, ids: list[UUID]) -> list[WebhookKeys]:
-    """Return where webhooks lead and what signs for them; those that are gone are left out."""
+    """Return URL and sealed secrets of webhooks; deleted ones are left out."""
     return await fetch.many(conn, "read_webhook_keys", {"ids": ids}, WebhookKeys)
 
 
 async def replace_secret(
     conn: Conn, webhook_id: UUID, *, sealed: bytes, previous: bytes | None, overlap: timedelta
 ) -> None:
-    """Put a new secret in place; `previous` None: the one before signs no more."""
+    """Replace the secret; `previous` None: the one before no longer signs."""
     row = {"id": webhook_id, "sealed": sealed, "previous": previous, "overlap": overlap}
     await fetch.run(conn, "replace_webhook_secret", row)
 
@@ -114,7 +114,7 @@ async def replace_secret(
 async def audit(
     conn: Conn, project_id: UUID, action: str, *, subject: UUID, detail: dict[str, Any], by: str
 ) -> None:
-    """Write in the audit what was done with a webhook."""
+    """Write a change of a webhook to the audit log."""
     row = {
         "project_id": project_id,
         "action": action,

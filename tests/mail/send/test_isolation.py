@@ -1,4 +1,4 @@
-"""Isolate: a row that cannot be read, composed, dressed or settled is that row's outcome alone.
+"""Isolate: a row that cannot be read, composed, tracked or settled is that row's outcome alone.
 
 The rows are put there by the schema's owner, past every check of what is accepted.
 """
@@ -178,12 +178,12 @@ async def test_what_fails_while_links_are_put_in_fails_that_mail_alone(
 ) -> None:
     logged = log_of(tracking, monkeypatch)
 
-    async def dressed(_: Conn, mails: list[LoadedEmail], **__: Any) -> list[LoadedEmail]:
+    async def injected(_: Conn, mails: list[LoadedEmail], **__: Any) -> list[LoadedEmail]:
         if any(one.content is not None and "odd" in (one.content.html_body or "") for one in mails):
             raise RecursionError
         return mails
 
-    monkeypatch.setattr(tracking, "dressed", dressed)
+    monkeypatch.setattr(tracking, "injected", injected)
     async with scripted() as server, session(database) as conn:
         await account_at(conn, server)
         for word in ("fine", "odd", "fine"):
