@@ -35,11 +35,9 @@ BEGIN
             ('producer', 'EXECUTE ON FUNCTION mailqueue.enqueue(text, text, text, text, text, jsonb)'),
             ('producer', 'EXECUTE ON FUNCTION mailqueue.enqueue_batch(text, jsonb)'),
             ('producer', 'EXECUTE ON FUNCTION mailqueue.uuidv7()'),  -- the default of id
-            ('producer', 'INSERT (recipient_email, recipient_name, subject, html_body, text_body, campaign_id,
-                              custom_data, project, category, priority, run_at, expires_at, max_attempts, delivery,
-                              sender, from_email, from_name, reply_to, headers, tags, also_to, cc, bcc,
-                              idempotency_key, attachments, template, language, variables, track_opens, track_clicks,
-                              unsubscribe) ON mailqueue.email_queue'),
+            -- The marker stands for MAIL_OPTIONS in mailqueue/core/mail_options.py.
+            ('producer', 'INSERT (project, recipient_email, recipient_name, subject, html_body, text_body,
+                                  [[MAIL_COLUMNS]]) ON mailqueue.email_queue'),
             ('producer', 'SELECT (id) ON mailqueue.email_queue'),    -- RETURNING id
 
             -- A send worker. Rows of the queue change only through functions that check its claim.

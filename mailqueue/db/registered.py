@@ -1,9 +1,10 @@
-"""Registries of the program whose rows the database keeps too, as JSON within SQL files."""
+"""Registries of the program that SQL files name by markers: rows as JSON, and lists of columns."""
 
 import json
 from collections.abc import Mapping
 from typing import Any
 
+from mailqueue.core.mail_options import MAIL_OPTIONS, MailOption, OptionType
 from mailqueue.core.providers import PROVIDERS
 from mailqueue.core.retained import RETAINED, Leaves, Privacy
 
@@ -32,15 +33,50 @@ ROWS_BY_MARKER: Mapping[str, list[Any]] = {
         }
         for one in RETAINED
     ],
+    "[[STRING_OPTIONS]]": [
+        one.name
+        for one in MAIL_OPTIONS
+        if one.type in (OptionType.STRING, OptionType.INSTANT, OptionType.PRIORITY)
+    ],
+    "[[LIST_OPTIONS]]": [one.name for one in MAIL_OPTIONS if one.type is OptionType.STRINGS],
+    "[[BOOLEAN_OPTIONS]]": [one.name for one in MAIL_OPTIONS if one.type is OptionType.BOOLEAN],
     "[[DELETED_WITH_A_PERSON]]": [one.table for one in RETAINED if one.privacy is Privacy.DELETE],
+}
+
+VALUE_BY_TYPE: Mapping[OptionType, str] = {
+    OptionType.STRING: "v_text",
+    OptionType.BOOLEAN: "v_text",
+    OptionType.INSTANT: "v_text::timestamptz",
+    OptionType.STRINGS: "ARRAY(SELECT jsonb_array_elements_text(o.value))",
+    OptionType.OBJECT: "o.value",
+    OptionType.HEADERS: "o.value",
+    OptionType.FILES: "o.value",
+}
+"""What email_from_options() reads an option as; it reads types that are not here itself."""
+
+
+def _case(one: MailOption) -> str:
+    column = one.written_to or one.name
+    return f"WHEN '{one.name}' THEN q.{column} := {VALUE_BY_TYPE[one.type]};"
+
+
+_COLUMNS = [one.written_to for one in MAIL_OPTIONS if one.written_to is not None]
+SQL_BY_MARKER: Mapping[str, str] = {
+    "[[MAIL_COLUMNS]]": ", ".join(_COLUMNS),
+    "[[MAIL_VALUES]]": ", ".join(f"q.{column}" for column in _COLUMNS),
+    "[[MAIL_OPTION_CASES]]": "\n            ".join(
+        _case(one) for one in MAIL_OPTIONS if one.type in VALUE_BY_TYPE
+    ),
 }
 
 
 def filled(text: str) -> str:
-    """Return the text of an SQL file with its markers replaced by the rows they stand for.
+    """Return the text of an SQL file with its markers replaced by what they stand for.
 
     A file is so applied again where a registry has changed.
     """
+    for marker, words in SQL_BY_MARKER.items():
+        text = text.replace(marker, words)
     for marker, rows in ROWS_BY_MARKER.items():
         if marker in text:
             text = text.replace(marker, json.dumps(rows).replace("'", "''"))

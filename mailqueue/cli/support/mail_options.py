@@ -7,64 +7,36 @@ from typing import Any
 
 import click
 
-# Values are handed over as they are: what is allowed is decided, and refused, in one place.
-_OPTIONS = (
-    click.option("--project", default="default", show_default=True, help="The project it is of."),
-    click.option("--sender", help="The sender account to use, by its name."),
-    click.option("--from", "from_email", metavar="ADDRESS", help="From: an address or Name <…>."),
-    click.option("--reply-to", metavar="ADDRESS", help="Where answers go."),
-    click.option(
-        "--header",
-        "headers",
-        multiple=True,
-        metavar="NAME:VALUE",
-        callback=lambda _ctx, _param, given: _headers(given),
-        help="A further header; may be repeated.",
-    ),
-    click.option("--priority", metavar="WORD", help="critical, high, normal or low."),
-    click.option("--category", metavar="WORD", help="transactional, marketing, or your own."),
-    click.option("--tag", "tags", multiple=True, help="May be repeated."),
-    click.option("--campaign-id", help="Groups mail for reports."),
-    click.option("--run-at", metavar="INSTANT", help="Not before; like '2030-05-01 08:00+02'."),
-    click.option("--expires-at", metavar="INSTANT", help="Give up then; 4 days unless given."),
-    click.option(
-        "--custom-data",
-        metavar="JSON",
-        callback=lambda _ctx, _param, given: _json(given),
-        help="Kept with the mail.",
-    ),
-    click.option("--max-attempts", type=int, metavar="N", help="1 to 1000."),
-    click.option("--track-opens/--no-track-opens", default=None, help="Tell when it is opened."),
-    click.option("--track-clicks/--no-track-clicks", default=None, help="Count links followed."),
-    click.option(
-        "--unsubscribe/--no-unsubscribe",
-        default=None,
-        help="Have a way to unsubscribe; marketing has one unless told otherwise.",
-    ),
-    click.option(
-        "--delivery",
-        metavar="WORD",
-        help="When nobody knows whether it arrived: resend once, or hold for a person.",
-    ),
+from mailqueue.core.mail_options import MAIL_OPTIONS, MailOption, OptionType
+
+_PROJECT = click.option(
+    "--project", default="default", show_default=True, help="The project it is of."
 )
-_NAMES = (
-    "sender",
-    "from_email",
-    "reply_to",
-    "headers",
-    "priority",
-    "category",
-    "tags",
-    "campaign_id",
-    "run_at",
-    "expires_at",
-    "custom_data",
-    "max_attempts",
-    "delivery",
-    "track_opens",
-    "track_clicks",
-    "unsubscribe",
-)
+_WITH_FLAG = tuple(one for one in MAIL_OPTIONS if one.flag)
+
+
+def _option(one: MailOption) -> Callable[..., Any]:
+    """Make the flag of an option.
+
+    Values are handed over as they are: what is allowed is decided, and refused, in one place.
+    """
+    given: dict[str, Any] = {"help": one.help, "metavar": one.metavar}
+    flag = one.flag
+    match one.type:
+        case OptionType.BOOLEAN:
+            flag = f"{flag}/--no-{flag.removeprefix('--')}"
+            given["default"] = None
+        case OptionType.STRINGS:
+            given["multiple"] = True
+        case OptionType.WHOLE:
+            given["type"] = int
+        case OptionType.HEADERS:
+            given |= {"multiple": True, "callback": lambda _ctx, _param, text: _headers(text)}
+        case OptionType.OBJECT:
+            given["callback"] = lambda _ctx, _param, text: _json(text)
+        case _:
+            pass
+    return click.option(flag, one.name, **given)
 
 
 def mail_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,13 +44,13 @@ def mail_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def packed(*args: Any, **given: Any) -> Any:
-        taken = {name: given.pop(name) for name in _NAMES}
+        taken = {one.name: given.pop(one.name) for one in _WITH_FLAG}
         return command(*args, options=given_only(taken), **given)
 
     wrapped: Callable[..., Any] = packed
-    for option in reversed(_OPTIONS):
-        wrapped = option(wrapped)
-    return wrapped
+    for one in reversed(_WITH_FLAG):
+        wrapped = _option(one)(wrapped)
+    return _PROJECT(wrapped)
 
 
 def given_only(options: dict[str, Any]) -> dict[str, object]:

@@ -1,6 +1,7 @@
 -- Enqueueing by function: one mail, and how a message of a batch becomes a row.
 
--- Reads the options object; refuses unknown names and wrong types. Checks of the values are prepare_email()'s.
+-- Reads the options object; refuses unknown names and wrong types. Checks of the values are prepare_email()'s. Markers
+-- stand for the rows of MAIL_OPTIONS in mailqueue/core/mail_options.py.
 CREATE OR REPLACE FUNCTION mailqueue.email_from_options(p_options jsonb) RETURNS mailqueue.email_queue
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -17,16 +18,14 @@ BEGIN
               WHERE jsonb_typeof(e.value) <> 'null' LOOP
         -- the text of those may be long
         v_text := CASE WHEN o.type NOT IN ('array', 'object') THEN o.value #>> '{}' END;
-        IF o.key IN ('template', 'language', 'campaign_id', 'from_email', 'from_name', 'reply_to', 'delivery',
-                     'idempotency_key', 'sender',
-                     'category', 'priority', 'run_at', 'expires_at') AND o.type <> 'string'
+        IF '[[STRING_OPTIONS]]'::jsonb ? o.key AND o.type <> 'string'
            AND NOT (o.key = 'priority' AND o.type = 'number') THEN
             PERFORM mailqueue.refuse(o.key, format('a string is needed, got %s', o.type));
-        ELSIF o.key IN ('tags', 'to', 'cc', 'bcc') AND (o.type <> 'array'
+        ELSIF '[[LIST_OPTIONS]]'::jsonb ? o.key AND (o.type <> 'array'
               -- lax looks into nested lists
               OR jsonb_path_exists(o.value, 'strict $[*] ? (@.type() != "string")', '{}', true)) THEN
             PERFORM mailqueue.refuse(o.key, 'a list of strings is needed');
-        ELSIF o.key IN ('track_opens', 'track_clicks', 'unsubscribe', 'is_test') AND o.type <> 'boolean' THEN
+        ELSIF '[[BOOLEAN_OPTIONS]]'::jsonb ? o.key AND o.type <> 'boolean' THEN
             PERFORM mailqueue.refuse(o.key, format('true or false is needed, got %s', o.type));
         END IF;
         BEGIN
@@ -40,8 +39,6 @@ BEGIN
                                              format('critical, high, normal or low, got %s',
                                                     to_json(left(v_text, 100))));
                 END IF;
-            WHEN 'run_at' THEN q.run_at := v_text::timestamptz;
-            WHEN 'expires_at' THEN q.expires_at := v_text::timestamptz;
             WHEN 'max_attempts' THEN
                 IF o.type <> 'number' OR v_text !~ '^[0-9]{1,4}$' THEN
                     PERFORM mailqueue.refuse('max_attempts',
@@ -50,28 +47,7 @@ BEGIN
                                                          ELSE left(o.value::text, 100) END));
                 END IF;
                 q.max_attempts := v_text;
-            WHEN 'campaign_id' THEN q.campaign_id := v_text;
-            WHEN 'from_email' THEN q.from_email := v_text;
-            WHEN 'from_name' THEN q.from_name := v_text;
-            WHEN 'reply_to' THEN q.reply_to := v_text;
-            WHEN 'delivery' THEN q.delivery := v_text;
-            WHEN 'idempotency_key' THEN q.idempotency_key := v_text;
-            WHEN 'sender' THEN q.sender := v_text;
-            WHEN 'category' THEN q.category := v_text;
-            WHEN 'headers' THEN q.headers := o.value;
-            WHEN 'custom_data' THEN q.custom_data := o.value;
-            WHEN 'template' THEN q.template := v_text;
-            WHEN 'language' THEN q.language := v_text;
-            WHEN 'variables' THEN q.variables := o.value;
-            WHEN 'attachments' THEN q.attachments := o.value;
-            WHEN 'track_opens' THEN q.track_opens := v_text;
-            WHEN 'track_clicks' THEN q.track_clicks := v_text;
-            WHEN 'unsubscribe' THEN q.unsubscribe := v_text;
-            WHEN 'is_test' THEN q.is_test := v_text;
-            WHEN 'tags' THEN q.tags := ARRAY(SELECT jsonb_array_elements_text(o.value));
-            WHEN 'to' THEN q.also_to := ARRAY(SELECT jsonb_array_elements_text(o.value));
-            WHEN 'cc' THEN q.cc := ARRAY(SELECT jsonb_array_elements_text(o.value));
-            WHEN 'bcc' THEN q.bcc := ARRAY(SELECT jsonb_array_elements_text(o.value));
+            [[MAIL_OPTION_CASES]]
             ELSE
                 PERFORM mailqueue.refuse(left(o.key, 100), 'there is no such option');
             END CASE;
@@ -110,14 +86,8 @@ BEGIN
     IF enqueue.project IS NULL THEN
         PERFORM mailqueue.project_named(NULL);               -- refuses it
     END IF;
-    INSERT INTO mailqueue.email_queue (project, recipient_email, subject, html_body, text_body, priority,
-        run_at, expires_at, max_attempts, campaign_id, from_email, from_name, reply_to, delivery, idempotency_key,
-        sender, category, headers, custom_data, tags, also_to, cc, bcc, attachments, template, language, variables,
-        track_opens, track_clicks, unsubscribe)
-    VALUES (enqueue.project, enqueue.recipient, enqueue.subject, enqueue.html, enqueue.text, q.priority,
-        q.run_at, q.expires_at, q.max_attempts, q.campaign_id, q.from_email, q.from_name, q.reply_to, q.delivery,
-        q.idempotency_key, q.sender, q.category, q.headers, q.custom_data, q.tags, q.also_to, q.cc, q.bcc,
-        q.attachments, q.template, q.language, q.variables, q.track_opens, q.track_clicks, q.unsubscribe)
+    INSERT INTO mailqueue.email_queue (project, recipient_email, subject, html_body, text_body, [[MAIL_COLUMNS]])
+    VALUES (enqueue.project, enqueue.recipient, enqueue.subject, enqueue.html, enqueue.text, [[MAIL_VALUES]])
     RETURNING email_queue.id INTO v_id;
     IF v_id IS NULL THEN  -- accepted before, under the same key
         SELECT k.email_id INTO v_id FROM mailqueue.idempotency_keys AS k
