@@ -3,17 +3,18 @@
 import re
 
 from mailqueue.core.entities import unescaped
-from mailqueue.mime.parse import Limits, ShownMessage, parse_message
+from mailqueue.mime.parse import ShownMessage, parse_message
+from mailqueue.mime.reader import MimeLimits
 from mailqueue.trap.model import Caught
 
 # Enough for a line in a list; a hostile message costs no more than this.
-LOOK = Limits(
-    message_octets=1024 * 1024,
-    header_octets=64 * 1024,
+LOOK = MimeLimits(
+    message_bytes=1024 * 1024,
+    header_bytes=64 * 1024,
     parts=20,
     depth=8,
     boundary_lines=100,
-    text_octets=8_000,
+    text_bytes=8_000,
 )
 PREVIEW_CHARACTERS = 200
 HEADER_CHARACTERS = 1_000

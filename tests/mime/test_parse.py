@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from mailqueue.core.address import parse_mailbox
 from mailqueue.mime.compose import PerMail, compose
 from mailqueue.mime.decode import octets_to_text, words_to_text
-from mailqueue.mime.parse import Attachment, Limits, parse_message
+from mailqueue.mime.parse import Attachment, parse_message
+from mailqueue.mime.reader import MimeLimits
 from mailqueue.mime.skeleton import Content, compile_skeleton
 
 MIXED = b"""\
@@ -218,13 +219,13 @@ def test_what_a_limit_cuts_off_is_said() -> None:
 
     assert not parse_message(nested(30)).is_complete
     assert parse_message(nested(10)).text == "deep"
-    assert not parse_message(many, Limits(parts=5)).is_complete
-    assert len(parse_message(many, Limits(parts=5)).attachments) == 3
-    assert not parse_message(MIXED, Limits(message_octets=300)).is_complete
-    assert not parse_message(MIXED, Limits(headers=3)).is_complete
-    assert not parse_message(MIXED, Limits(header_octets=100)).is_complete
-    assert not parse_message(MIXED, Limits(boundary_lines=2)).is_complete
-    assert parse_message(MIXED, Limits(text_octets=3)).text == "Grü"
+    assert not parse_message(many, MimeLimits(parts=5)).is_complete
+    assert len(parse_message(many, MimeLimits(parts=5)).attachments) == 3
+    assert not parse_message(MIXED, MimeLimits(message_bytes=300)).is_complete
+    assert not parse_message(MIXED, MimeLimits(headers=3)).is_complete
+    assert not parse_message(MIXED, MimeLimits(header_bytes=100)).is_complete
+    assert not parse_message(MIXED, MimeLimits(boundary_lines=2)).is_complete
+    assert parse_message(MIXED, MimeLimits(text_bytes=3)).text == "Grü"
 
 
 def test_a_part_that_was_never_closed_reaches_to_the_end() -> None:

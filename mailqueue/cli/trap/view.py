@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mailqueue.mime.parse import Limits, parse_message
+from mailqueue.mime.parse import parse_message
+from mailqueue.mime.reader import MimeLimits
 from mailqueue.trap.model import TrapMessage
 
-_HEADERS_ONLY = Limits(text_octets=0, parts=1, depth=0)
+_HEADERS_ONLY = MimeLimits(text_bytes=0, parts=1, depth=0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ async def bounce_events(
 
 
 def _received_by(request: InboundRequest) -> list[str]:
-    root = read_tree(request.body[: DEFAULT_LIMITS.header_octets]).root
+    root = read_tree(request.body[: DEFAULT_LIMITS.header_bytes]).root
     told = [value for name in TOLD_OF for value in root.values(name)]
     return [*filter(None, [request.query.get(RECIPIENT)]), *told]
 
@@ -129,7 +129,7 @@ def _event_id(request: InboundRequest, email_id: UUID, recipient: str | None, wh
     about = f"{email_id} {(recipient or '').lower()} {what.value}"
     if what is not Type.DEFERRED:
         return about
-    root = read_tree(request.body[: DEFAULT_LIMITS.header_octets]).root
+    root = read_tree(request.body[: DEFAULT_LIMITS.header_bytes]).root
     name = root.header("Message-ID") or hashlib.sha256(request.body).hexdigest()
     return f"{about} {name[:300]}"
 

@@ -5,8 +5,9 @@ RFC 3464 section 2, RFC 3461 section 4 (xtext), RFC 6533 section 3 (utf-8 addres
 
 import re
 
-from mailqueue.inbound.bounces.tree import DEFAULT_LIMITS, MimeLimits, read_fields
+from mailqueue.inbound.bounces.tree import DEFAULT_LIMITS, read_fields
 from mailqueue.mime.decode import words_to_text
+from mailqueue.mime.reader import MimeLimits
 
 MAX_GROUPS = 200
 _RECIPIENT_BEGINS = frozenset({"original-recipient", "final-recipient"})

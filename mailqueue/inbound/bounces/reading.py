@@ -23,7 +23,7 @@ from mailqueue.inbound.bounces.report import (
 )
 from mailqueue.inbound.bounces.returned import returned_in
 from mailqueue.inbound.bounces.second_try import named_by_library
-from mailqueue.inbound.bounces.tree import DEFAULT_LIMITS, BouncePart, MimeLimits, read_tree
+from mailqueue.inbound.bounces.tree import DEFAULT_LIMITS, BouncePart, read_tree
 from mailqueue.inbound.bounces.unstructured import (
     count_bounce_marks,
     failed_recipients,
@@ -31,6 +31,7 @@ from mailqueue.inbound.bounces.unstructured import (
     is_failure_text,
     stated_reason,
 )
+from mailqueue.mime.reader import MimeLimits
 
 NOTHING = ParsedBounce(BounceKind.OTHER, why="nothing in it tells of a failure")
 

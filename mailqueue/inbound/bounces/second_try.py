@@ -8,7 +8,7 @@ from email.errors import MessageError
 
 from flufl.bounce import all_failures
 
-from mailqueue.inbound.bounces.tree import unified
+from mailqueue.mime.reader import unified
 
 MAX_BYTES = 32 * 1024
 _BLANK_LINES = re.compile(rb"\n(?:[ \t]*\n){2,}")

@@ -21,7 +21,7 @@ from mailqueue.mail.accept.shares import MOST_RECIPIENTS, Share, messages_of
 from mailqueue.mail.accept.store import raw as raw_store
 from mailqueue.mail.model import BatchRow
 from mailqueue.mime.compose import date_header
-from mailqueue.mime.parse import Attachment, Limits, parse_message
+from mailqueue.mime.parse import Attachment, parse_message
 from mailqueue.mime.rawhead import (
     NotAMessage,
     RawField,
@@ -31,6 +31,7 @@ from mailqueue.mime.rawhead import (
     read_author,
     read_head,
 )
+from mailqueue.mime.reader import MimeLimits
 
 MOST_OCTETS = 52_428_800
 MOST_HOPS = 50
@@ -255,7 +256,7 @@ def _is_removed(each: RawField) -> bool:
 
 
 def _files(raw: bytes) -> list[dict[str, object]]:
-    shown = parse_message(raw, Limits(message_octets=len(raw), text_octets=MOST_OCTETS))
+    shown = parse_message(raw, MimeLimits(message_bytes=len(raw), text_bytes=MOST_OCTETS))
     if not shown.is_complete:
         raise InvalidField("message", "it has too many parts, or parts within parts")
     return [

@@ -61,7 +61,7 @@ def test_ten_thousand_recipients_are_cut() -> None:
     ("raw", "is_complete"),
     [
         (b"Subject: x\n\nhi", True),
-        (b"Subject: x\n\n" + b"x" * DEFAULT_LIMITS.octets, False),
+        (b"Subject: x\n\n" + b"x" * DEFAULT_LIMITS.message_bytes, False),
         (b"X: y\n" * 1_000 + b"\nhi", False),
         ((RIVAL + "--b\n\nx\n" * 200).encode(), False),
         (b"Content-Type: message/rfc822\n\n" * 20, False),
@@ -72,7 +72,7 @@ def test_it_is_said_where_something_was_cut_off(raw: bytes, *, is_complete: bool
 
 
 def test_a_report_behind_what_is_too_large_is_not_read_and_that_is_said() -> None:
-    found = read_bounce(report(failed("ann@example.com"), text="x" * DEFAULT_LIMITS.octets))
+    found = read_bounce(report(failed("ann@example.com"), text="x" * DEFAULT_LIMITS.message_bytes))
 
     assert not found.is_complete
     assert found.shape is not BounceKind.REPORT
