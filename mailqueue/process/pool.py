@@ -1,4 +1,4 @@
-"""Keeps a number of worker processes running, and speaks for those that died."""
+"""Keeps a number of worker processes running, and rescues the mail of those that died."""
 
 import asyncio
 import signal
@@ -17,13 +17,13 @@ from mailqueue.telemetry.log import get_logger
 
 MIN_RESTART_WAIT, MAX_RESTART_WAIT = 0.2, 10.0
 DRAIN_SECONDS = 45.0
-"""How long a child may take to drain before it is killed; its own drain ends sooner."""
+"""Time for a child to drain before it is killed; its own drain ends sooner."""
 
 log = get_logger(__name__)
 
 
 class WorkerPool:
-    """Worker processes of one kind, started again when they die, until told to stop."""
+    """Worker processes of one kind, restarted when they die, until `stop` is set."""
 
     def __init__(self, settings: Settings, *, kind: str) -> None:
         self._settings = settings
@@ -31,10 +31,10 @@ class WorkerPool:
         self._link = Link(settings.database, "mailqueue/rescue")
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Run all processes until told to stop and all of them have ended."""
+        """Run all processes until `stop` is set and all of them have ended."""
         try:
             async with rescuing(self._settings.database), watching_space(self._settings):
-                # Told to stop, too: with no process of its own it still speaks for those of others.
+                # Wait even with no processes: rescue runs for the workers of other hosts.
                 await asyncio.gather(
                     stop.wait(),
                     *(self._keep_one(stop) for _ in range(self._settings.workers.processes)),
@@ -52,20 +52,20 @@ class WorkerPool:
             if code == 0:
                 continue
             log.error("worker.died", pid=child.pid, code=code)
-            await _unless_stopped(stop, self._speak_for(launch_id))
+            await _unless_stopped(stop, self._rescue(launch_id))
             lived = asyncio.get_running_loop().time() - started_at
-            # Killed from outside, it was well: only one that fails by itself is waited for longer.
+            # Back off only if the child failed by itself, not if it was killed.
             was_well = code == -signal.SIGKILL or lived > MAX_RESTART_WAIT
             wait = MIN_RESTART_WAIT if was_well else min(MAX_RESTART_WAIT, wait * 2)
             await _unless_stopped(stop, asyncio.sleep(wait))
 
-    async def _speak_for(self, launch_id: UUID) -> None:
-        """Give back what a dead child held: no need to wait until its heartbeat is missed."""
+    async def _rescue(self, launch_id: UUID) -> None:
+        """Rescue the mail of a dead child at once, before its heartbeat is missed."""
         try:
             await self._link.call(
                 lambda conn: store.rescue(conn, silence=LOST_AFTER, launch_id=launch_id)
             )
-        except Exception:  # then its heartbeat is missed, and no other child suffers for it
+        except Exception:  # rescued later, when its heartbeat is missed
             log.exception("rescue.failed", launch_id=str(launch_id))
 
     async def _start(self, launch_id: str) -> asyncio.subprocess.Process:
@@ -81,12 +81,12 @@ class WorkerPool:
             f"--in-flight={limits.in_flight}",
             f"--batch={limits.batch}",
             *([f"--public-url={url}"] if (url := self._settings.tracking.public_url) else []),
-            stdin=asyncio.subprocess.PIPE,  # closes when we die
+            stdin=asyncio.subprocess.PIPE,  # closes when this process dies
             stdout=sys.stderr,
         )
 
     async def _ended(self, child: asyncio.subprocess.Process, stop: asyncio.Event) -> int:
-        """Wait for the end of the child; once told to stop, ask it to and see that it does."""
+        """Wait for the child to end; once `stop` is set, terminate it, then kill it."""
         ended = asyncio.create_task(child.wait())
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait((ended, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -100,7 +100,7 @@ class WorkerPool:
 
 
 async def _unless_stopped(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
-    """Do the work, and leave it when told to stop: the database may be away for long."""
+    """Run `work` until `stop` is set: the database may be unavailable for long."""
     working = asyncio.create_task(work)
     stopping = asyncio.create_task(stop.wait())
     ended, _ = await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""Decides when a process stops, on a signal or when its parent is gone, and how it collects."""
+"""Stops a process on a signal or when its parent is gone; tunes the garbage collector."""
 
 import asyncio
 import gc
@@ -10,14 +10,14 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 
 GC_THRESHOLDS = (20_000, 20, 20)
-"""New objects before the youngest are looked through, and rounds before the older ones are."""
+"""Thresholds of the three generations: new objects, then collections of the younger generation."""
 
 
 def relax_garbage_collection() -> None:
-    """Look for circles of garbage less often, and never among what is loaded by now.
+    """Collect cyclic garbage less often, and exclude everything loaded so far.
 
-    A mail's values are freed without it as soon as nobody holds them. As the interpreter sets it
-    out, a worker at full speed spends a twentieth of its time looking.
+    The values of an email are freed by reference counting. With the default thresholds a worker at
+    full speed spends a twentieth of its time in the collector.
     """
     gc.collect()
     gc.freeze()
@@ -25,12 +25,12 @@ def relax_garbage_collection() -> None:
 
 
 def raise_open_files_limit() -> None:
-    """Have as many connections as the system allows: it gives fewer to those who do not ask.
+    """Raise the limit of open files to the hard limit.
 
-    Each sender account keeps one for a while after its mail.
+    Each sender account keeps a connection open for a while after its last email.
     """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # some systems allow less than they say
+    with suppress(ValueError, OSError):  # some systems allow less than their hard limit
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
@@ -39,12 +39,15 @@ async def stop_signal(*, ends_with_parent: bool = False) -> AsyncIterator[asynci
     """Yield an event that SIGTERM, SIGINT and SIGHUP set; sending one again has no effect.
 
     With `ends_with_parent` the end of standard input sets it too: a parent holds the other end, so
-    it closes however the parent dies. What a terminal sends to all its processes, SIGINT and
-    SIGHUP, is left to the parent then, which says stop itself. SIGHUP stays ignored under nohup.
+    it closes however the parent dies. SIGINT and SIGHUP, which a terminal sends to all its
+    processes, are then left to the parent, which stops its children. SIGHUP stays ignored under
+    nohup.
     """
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
-    on_terminal = [stream for stream in (1, 2) if os.isatty(stream)]  # asked later, it is none
+    on_terminal = [
+        stream for stream in (1, 2) if os.isatty(stream)
+    ]  # once it has hung up, isatty is False
 
     def hang_up() -> None:
         _write_nowhere(on_terminal)
@@ -66,7 +69,7 @@ async def stop_signal(*, ends_with_parent: bool = False) -> AsyncIterator[asynci
     finally:
         for number in handlers:
             loop.remove_signal_handler(number)
-        if signal.SIGHUP in handlers:  # what is left to do and to say is not cut off
+        if signal.SIGHUP in handlers:  # the rest of the shutdown is not interrupted
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 

@@ -1,4 +1,4 @@
-"""Walks through the mails of one `send`: plans each once, reports each exactly once, in order."""
+"""The emails of one `send` call: each is planned once and reported exactly once, in order."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from mailqueue.smtp.client.envelope import Offered, Plan, plan
 
 
 class Batch:
-    """The mails of one `send` call and how far they are."""
+    """The emails of one `send` call and their progress."""
 
     __slots__ = ("_loop", "_mails", "_next", "_offered", "_planned", "_report")
 
@@ -22,17 +22,17 @@ class Batch:
         self._planned: Plan | Verdict | None = None  # of the next mail
 
     def take(self) -> Plan | None:
-        """Return the next mail this server can take, reporting on the way those it cannot."""
+        """Return the next email that this server can take; report those that it cannot."""
         while self._next < len(self._mails):
             planned = self._peek()
             self._pass()
             if isinstance(planned, Plan):
                 return planned
-            self.tell(self._mails[self._next - 1], planned, started=self._loop.time())
+            self.report(self._mails[self._next - 1], planned, started=self._loop.time())
         return None
 
     def take_ready(self) -> Plan | None:
-        """Return the next mail, unless it needs a report of its own, which must wait its turn."""
+        """Return the next email; None if it must be reported first, which waits its turn."""
         if self._next == len(self._mails):
             return None
         planned = self._peek()
@@ -41,12 +41,12 @@ class Batch:
         self._pass()
         return planned
 
-    def tell(self, mail: SendAttempt, verdict: Verdict, *, started: float) -> None:
-        """Report one mail; `started` is the loop's time when its first byte was written."""
+    def report(self, mail: SendAttempt, verdict: Verdict, *, started: float) -> None:
+        """Report one email; `started` is the loop's time when its first byte was written."""
         self._report(mail, verdict, int((self._loop.time() - started) * 1000))
 
-    def tell_rest(self, why: str) -> None:
-        """Report every mail not yet taken: the connection is gone, nothing of them was sent."""
+    def report_rest(self, why: str) -> None:
+        """Report every email not taken yet: the connection is closed, none of them was sent."""
         rest = self._mails[self._next :]
         self._next = len(self._mails)
         verdict = behind(why)
@@ -64,5 +64,5 @@ class Batch:
 
 
 def behind(why: str) -> Rejected:
-    """Return the verdict of a mail whose connection ended before its turn."""
+    """Return the verdict of an email whose connection ended before its turn."""
     return Rejected(Kind.TRANSIENT, "", why, Stage.CONNECT)

@@ -1,9 +1,9 @@
-"""Speaks MAIL, RCPT, DATA on an open connection: in groups where the server takes them.
+"""Sends MAIL, RCPT and DATA on an open connection, in groups if the server offers PIPELINING.
 
 With PIPELINING (RFC 2920) one write carries the body of a mail, its final dot and the whole
 envelope of the next; without, one command is sent at a time. Two rules keep replies and mails
 together in both: we write only when every reply owed to us was read and nothing else came, and an
-outcome is reported only when the replies of its group fit the commands.
+outcome is reported only when the replies of its group match the commands.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class Conversation(asyncio.Protocol):
         self._timeouts = timeouts
         self._reader = ReplyReader()
         shortest_s = min(timeouts.command_s, timeouts.block_s, timeouts.dot_s)
-        self._deadline = Deadline(self._loop, self._on_silence, shortest_s=shortest_s)
+        self._deadline = Deadline(self._loop, self._on_timeout, shortest_s=shortest_s)
         self._gone: asyncio.Future[None] = self._loop.create_future()
         self._is_open = True
         self._is_resetting = False  # RSET is the first reply owed
@@ -84,7 +84,7 @@ class Conversation(asyncio.Protocol):
             self._is_reused = True
 
     async def quit(self) -> None:
-        """Say goodbye and close, waiting no longer than `quit_s` for either."""
+        """Send QUIT and close, waiting at most `quit_s` for each."""
         if self.is_usable and self._batch is None:
             self._is_open = False
             self._transport.write(b"QUIT\r\n")
@@ -120,7 +120,7 @@ class Conversation(asyncio.Protocol):
                 self._advance(self._batch)
 
     def _all_taken(self, data: bytes) -> bool:
-        """Take the answers to the dot and to one recipient's envelope behind it, if all say yes."""
+        """Take the replies to the dot and the next one-recipient envelope, if all are positive."""
         turn, ahead, batch = self._turn, self._ahead, self._batch
         if turn is None or ahead is None or batch is None or self._unsent_bytes:
             return False
@@ -132,22 +132,22 @@ class Conversation(asyncio.Protocol):
         return True
 
     def pause_writing(self) -> None:
-        """Note that bytes are left here: the server cannot know the whole message yet."""
+        """Record that bytes are still unsent: the server cannot have the whole message."""
         self._unsent_bytes = self._transport.get_write_buffer_size()
         self._deadline.set(self._timeouts.block_s)
 
     def resume_writing(self) -> None:
-        """Note that the last byte has left; the wait for the answer begins."""
+        """Record that the last byte was sent; the wait for the reply begins."""
         self._unsent_bytes = 0
         self._deadline.set(self._wait_s)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Settle what was under way."""
+        """Report what was in progress."""
         if not self._gone.done():
             self._gone.set_result(None)
         self._fail("the server closed the connection" if exc is None else "the connection broke")
 
-    def _on_silence(self) -> None:
+    def _on_timeout(self) -> None:
         left = self._transport.get_write_buffer_size()
         if 0 < left <= self._unsent_bytes - BLOCK_BYTES:
             self._unsent_bytes = left
@@ -182,27 +182,27 @@ class Conversation(asyncio.Protocol):
                 self._fail(f"the server answered {reply.code} out of turn", trusted=False)
 
     def _take_early(self, turn: Transaction, reply: Reply) -> None:
-        """Take a verdict that came before all our bytes had left: only a refusal can be one."""
-        self._take_hasty(turn, reply)
+        """Take a reply that came before all bytes were sent: only a refusal is a verdict."""
+        self._take_early_refusal(turn, reply)
         self._fail("the server answered before it had the message", trusted=False)
 
     def _take_surplus(self, reply: Reply) -> None:
-        """Take a reply nobody owes us; behind the go-ahead it may be a refusal in a hurry."""
+        """Take a reply that was not owed; after the go-ahead it may be an early refusal."""
         turn = self._turn
         if turn is not None and turn.then is Then.BODY:
-            self._take_hasty(turn, reply)
+            self._take_early_refusal(turn, reply)
         self._fail("the server answered unasked", trusted=reply.code == CLOSING)
 
-    def _take_hasty(self, turn: Transaction, reply: Reply) -> None:
+    def _take_early_refusal(self, turn: Transaction, reply: Reply) -> None:
         """Report a refusal that came before the message did."""
         if self._batch is not None and reply.code >= 400:
             turn.take(reply)
             self._end_turn(turn)
-            self._tell_answered(self._batch)
+            self._report_answered(self._batch)
 
     def _advance(self, batch: Batch) -> None:
         """Write what comes next; every reply owed was read."""
-        self._tell_answered(batch)
+        self._report_answered(batch)
         turn = self._turn
         if turn is None:
             self._begin(batch)
@@ -214,7 +214,7 @@ class Conversation(asyncio.Protocol):
             self._write(turn.plan.commands[turn.step], owed=1)
 
     def _begin(self, batch: Batch) -> None:
-        """Begin the next mail, or end the batch. RSET first if the server holds an old envelope."""
+        """Begin the next email or end the batch; RSET comes first if one is needed."""
         planned = batch.take()
         if planned is None:
             self._complete()
@@ -228,7 +228,7 @@ class Conversation(asyncio.Protocol):
         self._write(b"".join(commands), owed=len(commands))
 
     def _write_body(self, turn: Transaction, batch: Batch) -> None:
-        """Hand the message over, with the next envelope behind it where that is allowed."""
+        """Send the message, with the next envelope behind it if that is allowed."""
         if not self._may_finish():
             self._fail("stopped before the message was handed over")
             return
@@ -263,13 +263,13 @@ class Conversation(asyncio.Protocol):
         self._needs_reset = turn.needs_reset
         self._answered.append(turn)
 
-    def _tell_answered(self, batch: Batch) -> None:
+    def _report_answered(self, batch: Batch) -> None:
         for turn in self._answered:
-            batch.tell(turn.plan.mail, turn.verdict(), started=turn.started)
+            batch.report(turn.plan.mail, turn.verdict(), started=turn.started)
         self._answered.clear()
 
     def _fail(self, why: str, *, trusted: bool = True) -> None:
-        """Give the connection up and settle every mail of the batch by how far it was."""
+        """Close the connection and report every email of the batch by its progress."""
         self._is_open = False
         self._transport.abort()
         batch, turn, ahead = self._batch, self._turn, self._ahead
@@ -277,10 +277,10 @@ class Conversation(asyncio.Protocol):
         if batch is None:
             return
         if trusted:
-            self._tell_answered(batch)
+            self._report_answered(batch)
         for answered in self._answered:
             verdict = answered.verdict_when_lost(why, trusted=False)
-            batch.tell(answered.plan.mail, verdict, started=answered.started)
+            batch.report(answered.plan.mail, verdict, started=answered.started)
         self._answered.clear()
         if turn is not None:
             if self._unsent_bytes and ahead is None:
@@ -288,10 +288,10 @@ class Conversation(asyncio.Protocol):
             never_heard = turn.step == 0 and (self._is_resetting or self._is_reused)
             stage = Stage.CONNECT if never_heard else None
             verdict = turn.verdict_when_lost(why, trusted=trusted, stage=stage)
-            batch.tell(turn.plan.mail, verdict, started=turn.started)
+            batch.report(turn.plan.mail, verdict, started=turn.started)
         if ahead is not None:
-            batch.tell(ahead.plan.mail, behind(why), started=ahead.started)
-        batch.tell_rest(why)
+            batch.report(ahead.plan.mail, behind(why), started=ahead.started)
+        batch.report_rest(why)
         self._complete()
 
     def _complete(self) -> None:

@@ -1,4 +1,4 @@
-"""Writes down what both sides of an SMTP session say, for whoever tries an account: no secrets."""
+"""Records both sides of an SMTP session for the trial of an account, without secrets."""
 
 import asyncio
 import re
@@ -10,7 +10,7 @@ import aiosmtplib
 
 CLIENT, SERVER = "client", "server"
 MAX_LINES = 200
-_MOST_CHARACTERS = 500
+_MAX_LINE_CHARACTERS = 500
 _GOES_ON = 334
 _COMMAND = re.compile(rb"(?:MAIL FROM:|RCPT TO:|DATA\r\n|RSET\r\n|QUIT\r\n|NOOP\r\n)")
 _UNSEEN = re.compile("[^\x20-\x7e\xa0-\U0010ffff]|[\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -18,21 +18,21 @@ _UNSEEN = re.compile("[^\x20-\x7e\xa0-\U0010ffff]|[\u2028-\u202e\u2066-\u2069\ud
 
 @dataclass(frozen=True, slots=True)
 class TranscriptLine:
-    """One line, by `client` (us) or `server`."""
+    """One line, sent by `client` (this program) or `server`."""
 
     by: str
     text: str
 
 
 class Transcript:
-    """The lines of one session in order; what is too much is left out."""
+    """The lines of one session in order, at most `MAX_LINES`."""
 
     def __init__(self) -> None:
         self.lines: list[TranscriptLine] = []
         self._hidden: list[str] = []
 
     def hide(self, secrets: Iterable[str]) -> None:
-        """Take these out of every line from now on."""
+        """Redact these texts in every line from now on."""
         self._hidden = sorted(filter(None, secrets), key=len, reverse=True)
 
     def add(self, by: str, text: str) -> None:
@@ -42,18 +42,20 @@ class Transcript:
                 return
             for secret in self._hidden:
                 line = line.replace(secret, "***")
-            self.lines.append(TranscriptLine(by, _UNSEEN.sub("\ufffd", line)[:_MOST_CHARACTERS]))
+            self.lines.append(
+                TranscriptLine(by, _UNSEEN.sub("\ufffd", line)[:_MAX_LINE_CHARACTERS])
+            )
 
     def add_reply(self, response: aiosmtplib.SMTPResponse) -> None:
-        """Add what the server answered."""
+        """Add the server's reply."""
         self.add(SERVER, "\n".join(f"{response.code} {one}" for one in _lines(response.message)))
 
     def add_written(self, data: bytes) -> None:
-        """Add what we wrote: commands as they are, of a message its size."""
+        """Add what was sent: commands in full, of a message only its size."""
         if _COMMAND.match(data):
             self.add(CLIENT, data.decode("utf-8", "replace"))
         else:
-            self.add(CLIENT, f"(the message, {len(data)} octets)")
+            self.add(CLIENT, f"(the message, {len(data)} bytes)")
 
 
 def _lines(message: str) -> list[str]:
@@ -61,7 +63,7 @@ def _lines(message: str) -> list[str]:
 
 
 class RecordedSmtp(aiosmtplib.SMTP):
-    """A session whose commands and answers are written down; credentials are not."""
+    """A session whose commands and replies are recorded, without credentials."""
 
     def __init__(self, transcript: Transcript, **options: Any) -> None:
         super().__init__(**options)
@@ -69,7 +71,7 @@ class RecordedSmtp(aiosmtplib.SMTP):
         self._is_logging_in = False
 
     async def execute_command(self, *args: bytes, **options: Any) -> aiosmtplib.SMTPResponse:
-        """Run a command and write it down with its answer."""
+        """Run a command and record it with its reply."""
         is_secret = self._is_logging_in or args[:1] == (b"AUTH",)
         shown = b" ".join((*args[:2], b"***") if args[:1] == (b"AUTH",) else (b"***",))
         self._transcript.add(CLIENT, (shown if is_secret else b" ".join(args)).decode("latin-1"))
@@ -80,7 +82,7 @@ class RecordedSmtp(aiosmtplib.SMTP):
 
 
 class RecordedTransport(asyncio.Transport):
-    """A transport whose octets are written down on their way through."""
+    """A transport that records the bytes it passes on."""
 
     def __init__(self, inner: asyncio.Transport, transcript: Transcript) -> None:
         super().__init__()
@@ -88,38 +90,38 @@ class RecordedTransport(asyncio.Transport):
         self._transcript = transcript
 
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
-        """Hear what comes, and pass it on."""
+        """Record what is received and pass it on."""
         assert isinstance(protocol, asyncio.Protocol)
-        self._inner.set_protocol(_Ear(protocol, self._transcript))
+        self._inner.set_protocol(_RecordingProtocol(protocol, self._transcript))
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Write it down, and out."""
+        """Record the bytes and write them."""
         self._transcript.add_written(bytes(data))
         self._inner.write(data)
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """Pass it on."""
+        """Pass the call on."""
         self._inner.set_write_buffer_limits(high, low)
 
     def get_write_buffer_size(self) -> int:
-        """Ask the other."""
+        """Return the value of the inner transport."""
         return self._inner.get_write_buffer_size()
 
     def is_closing(self) -> bool:
-        """Ask the other."""
+        """Return the value of the inner transport."""
         return self._inner.is_closing()
 
     def close(self) -> None:
-        """Pass it on."""
+        """Pass the call on."""
         self._inner.close()
 
     def abort(self) -> None:
-        """Pass it on."""
+        """Pass the call on."""
         self._inner.abort()
 
 
-class _Ear(asyncio.Protocol):
-    """A protocol that writes down what comes before it passes it on."""
+class _RecordingProtocol(asyncio.Protocol):
+    """A protocol that records what it receives before it passes it on."""
 
     def __init__(self, inner: asyncio.Protocol, transcript: Transcript) -> None:
         self._inner = inner
