@@ -1,1 +1,1 @@
-"""What came back about mail that left."""
+"""Events of mail that was sent: deliveries, bounces, complaints, opens, clicks."""

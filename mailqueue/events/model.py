@@ -1,4 +1,4 @@
-"""What happened to a mail, as whoever heard of it tells it. Values only."""
+"""Events of mail: as they are reported, and as they are stored. Values only."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -13,7 +13,7 @@ Json = Mapping[str, Any]
 
 
 class Type(StrEnum):
-    """What can happen to a mail after it was handed over."""
+    """Types of event of a mail that was sent."""
 
     SENT = "sent"  # the provider took it
     DELIVERED = "delivered"
@@ -29,7 +29,7 @@ class Type(StrEnum):
 
 
 class Suppress(StrEnum):
-    """Why a provider says it writes to the address no more."""
+    """Why a provider suppresses an address."""
 
     HARD_BOUNCE = "hard_bounce"
     SOFT_BOUNCE_THRESHOLD = "soft_bounce_threshold"
@@ -40,7 +40,7 @@ class Suppress(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReportedEvent:
-    """One thing that happened, and what is known of the mail it happened to.
+    """An event as a source reports it, and how its mail is found.
 
     One of `email_id`, `provider_message_id` and `message_id` is needed. `account` is the sender
     account by which it came; `event_id` is recorded once for good for it and the source, and
@@ -85,7 +85,7 @@ class ReportedEvent:
 
 
 class Result(StrEnum):
-    """What became of an event."""
+    """Result of recording an event."""
 
     RECORDED = "recorded"
     REPEATED = "repeated"  # it was there

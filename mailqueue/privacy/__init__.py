@@ -1,1 +1,1 @@
-"""Persons: all that is stored about one, and having it forgotten."""
+"""Privacy: export and erase all that is stored about a person."""

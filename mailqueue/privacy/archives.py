@@ -35,7 +35,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ErasedPerson:
-    """Whom to look for in the records of a project."""
+    """The person whose records of a project are erased."""
 
     project_id: UUID
     spellings: frozenset[str]
@@ -49,7 +49,7 @@ class ErasedPerson:
 
 
 def person_of(erasure: Erasure) -> ErasedPerson:
-    """Return whom an erasure is of."""
+    """Return the person of an erasure."""
     return ErasedPerson(
         erasure.project_id, frozenset(erasure.spellings), matcher_of(erasure.spellings)
     )

@@ -1,4 +1,4 @@
-"""What erasing and showing a person speaks of. Values only."""
+"""Erasures and exports of persons. Values only."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -15,7 +15,7 @@ Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 
 
 class ErasureStage(StrEnum):
-    """How far an erasure is."""
+    """Stage of an erasure."""
 
     MAIL = "mail"  # mail to the person, queued and finished
     TABLES = "tables"  # every table that may name them
@@ -40,7 +40,7 @@ class Erasure:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What is left to do; `waiting` is mail that a worker holds at this moment."""
+    """Progress of an erasure; `waiting` is the number of mails that a worker holds now."""
 
     erasure: Erasure
     waiting: int = 0
@@ -54,7 +54,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that may name a person, and how much of it is looked at in one go."""
+    """A table that may name a person, and how many pages are searched in one step."""
 
     name: str
     parent: str
@@ -69,7 +69,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How many rows of a table are about a person."""
+    """Number of rows of a table that name a person."""
 
     project: str
     table: str
@@ -79,7 +79,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class ProjectName:
-    """A project by both its names."""
+    """Id and name of a project."""
 
     id: UUID
     name: str

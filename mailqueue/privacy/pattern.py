@@ -27,7 +27,7 @@ def pattern_of(spellings: Sequence[str]) -> str:
 
 
 def matcher_of(spellings: Sequence[str]) -> re.Pattern[str]:
-    """Return the same for Python."""
+    """Return the compiled pattern for Python."""
     return re.compile(pattern_of(spellings), re.IGNORECASE)
 
 

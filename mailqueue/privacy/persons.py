@@ -126,7 +126,7 @@ async def count(lend: Lend, project: ProjectName, spellings: Sequence[str]) -> l
 
 
 def steps(table: Table) -> list[range]:
-    """Cut a table into what is looked at in one go. Pure."""
+    """Return the ranges of pages that are searched in one step each. Pure."""
     return [
         range(first, min(first + table.step, table.pages))
         for first in range(0, table.pages, table.step)

@@ -14,7 +14,7 @@ NIL = UUID(int=0)
 
 
 class MailStep(NamedTuple):
-    """What one batch of mails came to."""
+    """Result of erasing one batch of mails."""
 
     changed: int
     waiting: int
@@ -35,7 +35,7 @@ async def projects(conn: Conn, project: str | None) -> list[ProjectName]:
 async def begin(
     conn: Conn, project_id: UUID, spellings: Sequence[str], *, suppress: bool, by: str
 ) -> UUID:
-    """Note that a person is to be erased, or find where that is under way."""
+    """Insert an erasure, or return the one that is running."""
     params = {
         "project_id": project_id,
         "spellings": list(spellings),
@@ -73,7 +73,7 @@ async def lease(conn: Conn, erasure_id: UUID, token: UUID, *, seconds: float) ->
 
 
 async def release(conn: Conn, erasure_id: UUID, token: UUID) -> None:
-    """Give the lease of an erasure back."""
+    """Release the lease of an erasure."""
     await run(conn, "release_erasure", {"id": erasure_id, "token": token})
 
 
@@ -90,7 +90,7 @@ async def tables(conn: Conn) -> list[Table]:
 async def erase_mentions(
     conn: Conn, erasure_id: UUID, table: str, *, pattern: str, pages: range
 ) -> int:
-    """Have some pages of a table name a person no more; return how many rows did."""
+    """Redact a person in some pages of a table; return the number of rows that changed."""
     params = {
         "id": erasure_id,
         "table": table,

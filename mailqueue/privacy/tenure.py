@@ -15,7 +15,7 @@ from mailqueue.privacy.model import Lend
 
 
 class ErasureLease:
-    """The right of this process to erase one person."""
+    """The lease of this process on one erasure."""
 
     def __init__(self, lend: Lend, erasure_id: UUID) -> None:
         self._lend = lend
@@ -57,7 +57,7 @@ class ErasureLease:
                 self._is_kept = False
 
     async def end(self) -> None:
-        """Give the lease back."""
+        """Release the lease."""
         async with self._lend() as conn:
             await store.release(conn, self.erasure_id, self._lease.token)
 

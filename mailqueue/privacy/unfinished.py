@@ -1,4 +1,4 @@
-"""Finishes what was begun elsewhere: an erasure by the API has files left, or was stopped."""
+"""Finish erasures that were begun elsewhere: by the API, or by a process that stopped."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -1,1 +1,1 @@
-"""Suppressions: the addresses a project does not write to, and why."""
+"""Suppressions: the addresses a project sends nothing to, and why."""

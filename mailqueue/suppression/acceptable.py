@@ -1,4 +1,4 @@
-"""Which words make a suppression: address, reason, category, note and end."""
+"""Validate the fields of a suppression: address, reason, category, detail and end."""
 
 import re
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ def wanted_of(
     as lists of other makers have the answer of a server there.
 
     Raises:
-        InvalidField: the first word at fault.
+        InvalidField: a field is invalid; the first one is named.
     """
     address = address_of(email)
     said = text_of("detail", detail)
@@ -56,7 +56,7 @@ def wanted_of(
 
 
 def address_of(email: object, *, field: str = "email") -> Address:
-    """Read an address.
+    """Return a valid address.
 
     Raises:
         InvalidField: it is none.
@@ -70,7 +70,7 @@ def address_of(email: object, *, field: str = "email") -> Address:
 
 
 def reason_of(word: str) -> SuppressionReason:
-    """Read a reason.
+    """Return a valid reason.
 
     Raises:
         InvalidField: it is none; says which there are.

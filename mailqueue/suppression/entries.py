@@ -1,4 +1,4 @@
-"""What can be done with suppressions one by one: add, list, check, remove."""
+"""Add, list, check and remove suppressions."""
 
 import re
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 async def add(
     conn: Conn, project: str, *, wanted: Sequence[NewSuppression], by: str
 ) -> list[Added]:
-    """Write to these addresses no more; queued mail to them is not sent either.
+    """Suppress addresses; queued mail to them is not sent either.
 
     Raises:
         NotFound: there is no such project.
@@ -116,7 +116,7 @@ async def remove(
     why: str | None = None,
     by: str,
 ) -> Removed:
-    """Write to an address again: to its mail of a category, or (None) at all.
+    """Remove the suppressions of an address, in a category or (None) in all.
 
     Raises:
         NotFound: there is no such project, or the address is not suppressed.
@@ -136,7 +136,7 @@ async def remove_by_hash(
     why: str | None = None,
     by: str,
 ) -> Removed:
-    """Do as `remove` with the address of a hash.
+    """Remove the suppressions of the address with a hash, as `remove`.
 
     Raises:
         NotFound: no suppressed address of the project has it.
@@ -156,7 +156,7 @@ async def remove_by_hash(
 
 
 async def show(conn: Conn, project: str, *, who: str) -> AddressSuppressions:
-    """Return all that holds and held for an address, or the one of a hash.
+    """Return the current and ended suppressions of an address, or of a hash.
 
     Raises:
         NotFound: there is no such project, or nothing is known of that hash.

@@ -1,4 +1,4 @@
-"""What a suppression is, and a line of a list of them. Values only."""
+"""Suppressions, and the lines of lists of them. Values only."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -47,7 +47,7 @@ class EndedSuppressionRow:
 
 @dataclass(frozen=True, slots=True)
 class AddressSuppressions:
-    """All that holds and held for one address."""
+    """The current and ended suppressions of one address."""
 
     address: str | None
     address_hash: str
@@ -57,7 +57,7 @@ class AddressSuppressions:
 
 @dataclass(frozen=True, slots=True)
 class NewSuppression:
-    """One that somebody asks for, looked at already."""
+    """A requested suppression, validated."""
 
     address: Address
     reason: SuppressionReason = SuppressionReason.MANUAL
@@ -76,7 +76,7 @@ class ListLine:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of one address."""
+    """Result of suppressing one address."""
 
     outcome: SuppressionOutcome
     address: str
@@ -107,7 +107,7 @@ class SuppressionCheck:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """An address that is written to again, and how many suppressions ended."""
+    """An address whose suppressions were removed, and their number."""
 
     address: str | None  # None: erased
     address_hash: str

@@ -1,4 +1,4 @@
-"""Decides who may use the trap: everybody on loopback, elsewhere who knows the password. Pure."""
+"""Access to the trap: open on loopback, by password elsewhere. Pure."""
 
 import hmac
 from ipaddress import ip_address

@@ -1,4 +1,4 @@
-"""Decides which requests may see caught mail, and what a browser may do with the answers.
+"""Check requests to the trap's pages, and set the security headers of responses.
 
 Mail is hostile and so are web pages open in the same browser: a page elsewhere must not read the
 trap through a host name that points here, nor clear it by posting a form.
@@ -40,14 +40,14 @@ _SAFE_METHODS = ("GET", "HEAD")
 
 
 class Guard:
-    """Stands before the trap's pages."""
+    """Middleware of the trap's pages."""
 
     def __init__(self, pages: ASGIApp, password: Secret | None) -> None:
         self._pages = pages
         self._password = password
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request that may not pass, hand on the others; every answer is kept tame."""
+        """Refuse a request or pass it on; every response gets the security headers."""
         refusal = self._refusal(Headers(scope=scope), scope["method"])
         await (refusal or self._pages)(scope, receive, _tame(send))
 

@@ -1,4 +1,4 @@
-"""What can be done with caught mail: list, search, read, count, clear."""
+"""List, search, read, count and clear caught mail."""
 
 from collections.abc import AsyncIterator
 
@@ -58,5 +58,5 @@ async def count(conn: Conn, *, search: str = "") -> int:
 
 
 async def clear(conn: Conn) -> int:
-    """Forget every message; return their number."""
+    """Delete every message; return their number."""
     return await store.clear(conn)

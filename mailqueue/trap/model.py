@@ -1,4 +1,4 @@
-"""What the trap keeps of a message. Values only."""
+"""Caught messages. Values only."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Turns values into the trap's pages; everything a mail says is escaped."""
+"""Render the trap's pages; everything from a mail is escaped."""
 
 import hashlib
 from dataclasses import dataclass

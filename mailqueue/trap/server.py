@@ -1,4 +1,4 @@
-"""Runs the trap's SMTP server: every message is kept and shown, none is sent on."""
+"""The trap's SMTP server: every message is stored and shown, none is sent on."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -34,7 +34,7 @@ CAUGHT = SmtpReply(250, "2.0.0", "caught")
 
 @dataclass(frozen=True, slots=True)
 class TrapHandler:
-    """Catches mail, or answers as the simulator address it goes to says."""
+    """Stores mail, or replies as its simulator address prescribes."""
 
     collector: Collector
     behaviours: Mapping[str, Behaviour]
@@ -44,7 +44,7 @@ class TrapHandler:
         return self.behaviours.get(name_of(address), DEFAULT_BEHAVIOUR).at_recipient
 
     async def accept(self, envelope: Received, raw: bytes) -> SmtpReply | None:
-        """Keep a message and say so once it is committed."""
+        """Store a message; reply once it is committed."""
         behaviour = behaviour_for(envelope.recipients, self.behaviours)
         if behaviour.after_data is not None:
             return behaviour.after_data
@@ -59,7 +59,7 @@ class TrapHandler:
 
 @dataclass(frozen=True, slots=True)
 class TrapServer:
-    """A trap that is listening."""
+    """Host and port of a listening trap."""
 
     host: str
     port: int

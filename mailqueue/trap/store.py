@@ -70,7 +70,7 @@ async def count(conn: Conn, *, search: str = "") -> int:
 
 
 async def clear(conn: Conn) -> int:
-    """Forget every message; return their number."""
+    """Delete every message; return their number."""
     return await run(conn, "clear_trap_messages")
 
 

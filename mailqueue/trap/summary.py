@@ -1,4 +1,4 @@
-"""Decides what the list shows of a message that has just come in. Pure; never raises."""
+"""Summarize a message for the list. Pure; never raises."""
 
 import re
 

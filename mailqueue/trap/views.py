@@ -1,4 +1,4 @@
-"""Decides how one message is looked at: as HTML, text, source or headers. Pure."""
+"""The views of one message: HTML, text, source and headers. Pure."""
 
 from enum import StrEnum
 

@@ -1,1 +1,1 @@
-"""What providers tell by webhook: who said it, and what it means; one file each."""
+"""Events that providers send by webhook: verified and read, one file a provider."""

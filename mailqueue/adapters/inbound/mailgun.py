@@ -74,7 +74,7 @@ _POLICY = re.compile(
 
 
 class MailgunEvents:
-    """Knows what MailgunEvents says."""
+    """Verifies and reads the events of MailgunEvents."""
 
     name = "mailgun"
     most_bytes = 1024 * 1024
@@ -104,7 +104,7 @@ class MailgunEvents:
         return Verified(token)
 
     def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
-        """Read the event."""
+        """Return the event of a request."""
         said = part(loaded(request.body), "event-data")
         if not isinstance(said, Mapping):
             return [BadEvent("it has no event-data")]

@@ -71,7 +71,7 @@ Meaning = tuple[str | None, str | None]
 
 
 class PostmarkEvents:
-    """Knows what PostmarkEvents says."""
+    """Verifies and reads the events of PostmarkEvents."""
 
     name = "postmark"
     most_bytes = 4 * 1024 * 1024  # a bounce may carry the text of the report
@@ -90,7 +90,7 @@ class PostmarkEvents:
         return Verified(_key(said) if isinstance(said, dict) else digest_of(request.body))
 
     def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
-        """Read the event."""
+        """Return the event of a request."""
         said = loaded(request.body)
         if not isinstance(said, dict):
             return [BadEvent("it is no JSON object")]

@@ -1,4 +1,4 @@
-"""Decides whether a request knows a secret, in a time that tells nothing of it. Pure."""
+"""Compare the secrets of a request in constant time. Pure."""
 
 import base64
 import binascii

@@ -59,7 +59,7 @@ BECAUSE_BY_ORIGIN: Mapping[str, str] = {
 
 
 class ResendEvents:
-    """Knows what ResendEvents says."""
+    """Verifies and reads the events of ResendEvents."""
 
     name = "resend"
     most_bytes = 1024 * 1024
@@ -90,7 +90,7 @@ class ResendEvents:
         return Verified(message_id) if is_signed else Refused("its signature is wrong")
 
     def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
-        """Read the event."""
+        """Return the event of a request."""
         said = loaded(request.body)
         kind = text(part(said, "type"), 100)
         if not isinstance(said, dict) or kind is None:

@@ -64,7 +64,7 @@ BECAUSE_BY_DROP: Mapping[str, str] = {
 
 
 class SendGridEvents:
-    """Knows what SendGridEvents says."""
+    """Verifies and reads the events of SendGridEvents."""
 
     name = "sendgrid"
     most_bytes = 8 * 1024 * 1024
@@ -86,7 +86,7 @@ class SendGridEvents:
         return Verified(digest_of(request.body))
 
     def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
-        """Read each event of the batch."""
+        """Return each event of the batch."""
         return [
             one if isinstance(one, BadEvent) else _event(one) for one in elements_of(request.body)
         ]

@@ -51,7 +51,7 @@ _WRITTEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\
 
 
 class SesEvents:
-    """Knows what SES says. `fetch` gets the certificates, of which the last few are kept."""
+    """Verifies and reads the events of SES; `fetch` gets certificates, which are cached."""
 
     name = "ses"
     most_bytes = 1024 * 1024

@@ -45,7 +45,7 @@ TYPE_BY_EVENT: Mapping[str, str] = {
 
 
 class Smtp2goEvents:
-    """Knows what SMTP2GO says."""
+    """Verifies and reads the events of SMTP2GO."""
 
     name = "smtp2go"
     most_bytes = 1024 * 1024
@@ -63,7 +63,7 @@ class Smtp2goEvents:
         return Verified(text(_said(request).get("id"), 200) or digest_of(request.body))
 
     def events(self, request: InboundRequest) -> Sequence[ProviderEvent | BadEvent]:
-        """Read the event."""
+        """Return the event of a request."""
         said = _said(request)
         kind = text(said.get("event"), 100)
         if kind is None:

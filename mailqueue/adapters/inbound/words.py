@@ -8,7 +8,7 @@ ID_HEADER = "x-mailqueue-id"
 
 
 class Happened(StrEnum):
-    """What happened; the words of the events themselves."""
+    """Types of event, as `events.model.Type` has them."""
 
     SENT = "sent"
     DELIVERED = "delivered"
@@ -24,7 +24,7 @@ class Happened(StrEnum):
 
 
 class Because(StrEnum):
-    """Why a provider itself writes to an address no more."""
+    """Why a provider itself suppresses an address."""
 
     HARD_BOUNCE = "hard_bounce"
     COMPLAINT = "complaint"

@@ -1,4 +1,4 @@
-"""Decides whether a verified token is for us and now, and whose role it gives. Pure.
+"""Check the claims of a verified token: audience, time and role. Pure.
 
 Follows RFC 7519 section 4.1 and RFC 8725; read in November 2026.
 """
@@ -14,7 +14,7 @@ _MAX_NAME_CHARACTERS = 200
 
 
 def fault_of(claims: dict[str, Any], wanted: OidcSettings, *, now: float) -> str | None:
-    """Return what is wrong with claims; None where nothing is. `now` in Unix seconds."""
+    """Return why claims are invalid; None when they are valid. `now` in Unix seconds."""
     if claims.get("iss") != wanted.issuer:
         return "it is of another issuer"
     audience = claims.get("aud")
@@ -53,7 +53,7 @@ def has_role(claims: dict[str, Any], wanted: OidcSettings) -> bool:
 
 
 def called(claims: dict[str, Any]) -> str | None:
-    """Return the readable name that a token has for people; never what they are known by."""
+    """Return the display name of a token; never used to identify anybody."""
     for name in ("preferred_username", "email", "name", "client_id"):
         given = claims.get(name)
         if isinstance(given, str) and given and given.isprintable():

@@ -1,4 +1,4 @@
-"""Decides which keys of an issuer verify a token, and when they are fetched anew."""
+"""The keys of an issuer: which one verifies a token, and when they are fetched again."""
 
 import asyncio
 import base64

@@ -45,7 +45,7 @@ class SignedTokens:
         self._clock = clock
 
     async def read(self, token: str) -> Identity:
-        """Return who bears the token; see the port."""
+        """Return the administrator of a token; see the port."""
         alg, kid = _signed_by(token)
         # Before anybody is asked for keys; what a token says counts after its signature only.
         _check(fault_of(_json_of(token.split(".")[1]), self._settings, now=self._clock()))

@@ -1,4 +1,4 @@
-"""What people can subscribe to, and what they chose. Values only."""
+"""Categories that people subscribe to, and their choices. Values only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from enum import StrEnum
 from uuid import UUID
 
 EVERYTHING = "*"
-"""All that one can unsubscribe from: marketing, and every category that is not required."""
+"""Stands for marketing and every category that is not required."""
 MARKETING = "marketing"
 
 
 class SubscriptionState(StrEnum):
-    """Whether mail of a category goes to somebody."""
+    """State of a subscription to a category."""
 
     ON = "on"
     OFF = "off"
@@ -20,7 +20,7 @@ class SubscriptionState(StrEnum):
 
 
 class ChoiceSource(StrEnum):
-    """By which way somebody said what they want."""
+    """Where a choice was made."""
 
     ONE_CLICK = "one-click"  # RFC 8058: a button of their mail program
     PAGE = "page"
@@ -44,7 +44,7 @@ class CategoryRow:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Whose link was followed, and what the pages of their project look like."""
+    """The recipient whose link was followed, and how the pages of the project look."""
 
     email_id: UUID
     project_id: UUID
@@ -85,7 +85,7 @@ class Subscriptions:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What somebody wants of one category."""
+    """A choice for one category."""
 
     category: str
     state: SubscriptionState
@@ -94,7 +94,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceOrigin:
-    """How they said it; `user_agent` is None where they want none kept."""
+    """Where and by whom a choice was made; `user_agent` None: not to be stored."""
 
     source: ChoiceSource
     user_agent: str | None = None

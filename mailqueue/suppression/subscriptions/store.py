@@ -1,4 +1,4 @@
-"""Categories and what people chose of them, as rows."""
+"""Categories, and the choices of recipients, as rows."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -40,7 +40,7 @@ class SubscriptionRow(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """A category of which something else holds now."""
+    """A category whose state has changed."""
 
     category: str
     state: str
