@@ -3,10 +3,11 @@
 import click
 
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.answer import answer_rows, asked
+from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, emit, examples, json_option, table
 from mailqueue.senders.routes import manage as routes_manage
-from mailqueue.senders.routes.model import Candidate, NewRoute, Route
+from mailqueue.senders.routes.model import NewRoute, Route
 
 _RULES = (
     Column("project", "PROJECT"),
@@ -72,11 +73,10 @@ def add(
     """Add a rule. The first that fits counts; mail accepted from now on follows it."""
     new = NewRoute(senders, category, tag, domain, position, note)
 
-    async def added() -> Route:
-        async with opened() as app:
-            return await routes_manage.add(app.conn, project, new=new, by=operator())
-
-    _show([run(added())], as_json=as_json)
+    _show(
+        [asked(lambda app: routes_manage.add(app.conn, project, new=new, by=operator()))],
+        as_json=as_json,
+    )
 
 
 @route.command("list", epilog=examples("mailqueue route list", "mailqueue route list --json"))
@@ -84,12 +84,7 @@ def add(
 @json_option
 def list_(*, project: str | None, as_json: bool) -> None:
     """List rules in the order they are looked at."""
-
-    async def listed() -> list[Route]:
-        async with opened() as app:
-            return await routes_manage.list_all(app.conn, project=project)
-
-    _show(run(listed()), as_json=as_json)
+    _show(asked(lambda app: routes_manage.list_all(app.conn, project=project)), as_json=as_json)
 
 
 @route.command(epilog=examples("mailqueue route remove 7", "mailqueue route remove 7 --json"))
@@ -99,12 +94,11 @@ def list_(*, project: str | None, as_json: bool) -> None:
 def remove(*, rule: int, project: str, as_json: bool) -> None:
     """Take rule RULE away; its queued mail takes the accounts of mail without a rule."""
 
-    async def removed() -> list[Route]:
-        async with opened() as app:
-            await routes_manage.remove(app.conn, project, rule_id=rule, by=operator())
-            return await routes_manage.list_all(app.conn, project=project)
+    async def removed(app: Opened) -> list[Route]:
+        await routes_manage.remove(app.conn, project, rule_id=rule, by=operator())
+        return await routes_manage.list_all(app.conn, project=project)
 
-    _show(run(removed()), as_json=as_json)
+    _show(asked(removed), as_json=as_json)
 
 
 @route.command(
@@ -122,18 +116,13 @@ def test(
     *, recipient: str, category: str, tags: tuple[str, ...], project: str, as_json: bool
 ) -> None:
     """Say which rule and accounts a mail would take now that names no account."""
-
-    async def asked() -> list[Candidate]:
-        async with opened() as app:
-            return await routes_manage.candidates(
-                app.conn, project, recipient=recipient, category=category, tags=list(tags)
-            )
-
-    found = run(asked())
-    if as_json:
-        emit(found)
-    else:
-        table(found, _CANDIDATES)
+    answer_rows(
+        lambda app: routes_manage.candidates(
+            app.conn, project, recipient=recipient, category=category, tags=list(tags)
+        ),
+        as_json=as_json,
+        columns=_CANDIDATES,
+    )
 
 
 def _show(found: list[Route], *, as_json: bool) -> None:
