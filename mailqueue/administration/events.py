@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from mailqueue.administration import store
-from mailqueue.administration.model import Event
+from mailqueue.administration.model import PlatformEvent
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 
@@ -36,14 +36,14 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class EventPage:
     """Events, newest first; `next` is None at the end."""
 
-    events: list[Event]
+    events: list[PlatformEvent]
     next: Place | None
 
 
-async def search(conn: Conn, wanted: Search, *, after: Place | None, most: int) -> Page:
+async def search(conn: Conn, wanted: Search, *, after: Place | None, most: int) -> EventPage:
     """Return a page of what happened behind the place.
 
     Raises:
@@ -68,11 +68,11 @@ async def search(conn: Conn, wanted: Search, *, after: Place | None, most: int) 
     return merged(found, place, most=most)
 
 
-def merged(found: list[Event], place: Place, *, most: int) -> Page:
+def merged(found: list[PlatformEvent], place: Place, *, most: int) -> EventPage:
     """Join what both logs gave, each in its own order, by time. Pure."""
     events = [each for each in found if each.event_id is not None]
     attempts = [each for each in found if each.event_id is None]
-    page: list[Event] = []
+    page: list[PlatformEvent] = []
     while (events or attempts) and len(page) < most:
         is_event = not attempts or (events and events[0].occurred_at >= attempts[0].occurred_at)
         taken = (events if is_event else attempts).pop(0)
@@ -81,4 +81,4 @@ def merged(found: list[Event], place: Place, *, most: int) -> Page:
             place = replace(place, event_id=taken.event_id)
         else:
             place = replace(place, attempt_id=taken.attempt_id)
-    return Page(page, place if events or attempts else None)
+    return EventPage(page, place if events or attempts else None)

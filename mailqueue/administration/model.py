@@ -42,7 +42,7 @@ class NewAdministrator:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class PlatformEvent:
     """Something that happened to a mail: an event, or an attempt to hand it over."""
 
     source: str  # event, attempt

@@ -9,7 +9,7 @@ from psycopg.errors import InvalidParameterValue
 
 from mailqueue.administration.model import (
     Administrator,
-    Event,
+    PlatformEvent,
     WorkerBoard,
 )
 from mailqueue.contract.administration import (
@@ -110,7 +110,7 @@ async def search_events(
     before_event: UUID | None,
     before_attempt: int | None,
     most: int,
-) -> list[Event]:
+) -> list[PlatformEvent]:
     """List events, then attempts, each newest first and so many at most."""
     params = {
         "project_id": project_id,
@@ -122,7 +122,7 @@ async def search_events(
         "before_attempt": before_attempt,
         "most": most,
     }
-    return await many(conn, "search_events", params, Event)
+    return await many(conn, "search_events", params, PlatformEvent)
 
 
 async def queue_board(conn: Conn) -> list[QueueLane]:

@@ -92,7 +92,7 @@ class SenderCircuit(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class TranscriptLine(Value):
+class SmtpLine(Value):
     """One line of an SMTP conversation, without secrets."""
 
     by: str
@@ -113,7 +113,7 @@ class SenderTest(Value):
     code: str | None
     detail: str | None
     stage: str | None
-    transcript: Sequence[TranscriptLine]
+    transcript: Sequence[SmtpLine]
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ class EmailContent(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Recipient:
+class EmailRecipient:
     """One recipient of a message that has several."""
 
     email_id: UUID
@@ -107,7 +107,7 @@ class LoadedEmail(NamedTuple):
 
     claim: ClaimedEmail
     content: EmailContent | None  # None: deleted
-    recipients: tuple[Recipient, ...] = ()
+    recipients: tuple[EmailRecipient, ...] = ()
     files: tuple[File, ...] = ()  # fetched right before building: they may be large
     tags: tuple[str, ...] = ()  # read only for accounts whose provider reports by them
     template: Sheet | None = None  # what it is rendered from; None: nothing, or it was deleted

@@ -106,7 +106,7 @@ class EmailRow:
 
 
 @dataclass(frozen=True, slots=True)
-class SendAttempt:
+class LoggedAttempt:
     """One try to hand a mail over and what the server said."""
 
     attempt: int
@@ -139,7 +139,7 @@ class Explained:
 
     email: EmailRow
     why: str
-    attempts: list[SendAttempt]
+    attempts: list[LoggedAttempt]
     recipients: list[Recipient]
     events: list[Happening]
 

@@ -21,7 +21,7 @@ _SAFE = re.compile(r"\|\s*(?:safe|safeHTML|safe_html)\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class PreviewBodies:
     """What a mail would say, its size, and what somebody should look at."""
 
     subject: str
@@ -31,7 +31,7 @@ class Preview:
     warnings: tuple[str, ...]
 
 
-def preview(source: Source, variables: Mapping[str, Any], *, category: str) -> Preview:
+def preview(source: Source, variables: Mapping[str, Any], *, category: str) -> PreviewBodies:
     """Render a mail and look at it.
 
     Raises:
@@ -41,7 +41,7 @@ def preview(source: Source, variables: Mapping[str, Any], *, category: str) -> P
     text = said.text if said.text is not None else text_of(said.html or "")
     size = sum(len(part.encode()) for part in (said.html or "", text))
     found = list(_warnings(source, said, text, size=size, category=category))[:MOST_WARNINGS]
-    return Preview(said.subject, said.html, text, size, tuple(dict.fromkeys(found)))
+    return PreviewBodies(said.subject, said.html, text, size, tuple(dict.fromkeys(found)))
 
 
 def _warnings(

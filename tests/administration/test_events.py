@@ -8,7 +8,7 @@ import pytest
 
 from mailqueue.administration import boards, events
 from mailqueue.administration.events import TYPES, Place, Search, merged
-from mailqueue.administration.model import Event
+from mailqueue.administration.model import PlatformEvent
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from tests import make
@@ -43,7 +43,7 @@ async def test_pages_join_both_logs_by_time_and_lose_nothing(conn: Conn) -> None
     for n in range(7):
         await (happened if n % 3 else tried)(conn)
 
-    found: list[Event] = []
+    found: list[PlatformEvent] = []
     place: Place | None = None
     for _ in range(10):
         page = await events.search(conn, the_week(), after=place, most=2)
@@ -106,8 +106,8 @@ async def test_every_type_that_the_logs_know_can_be_looked_for(conn: Conn) -> No
 def test_an_event_and_an_attempt_of_one_moment_are_both_given() -> None:
     at = datetime(2026, 1, 1, tzinfo=UTC)
     both = [
-        Event("event", UUID(int=1), None, at, "held", None, UUID(int=9), None, None, None),
-        Event("attempt", None, 5, at, "sent", None, UUID(int=9), None, None, None),
+        PlatformEvent("event", UUID(int=1), None, at, "held", None, UUID(int=9), None, None, None),
+        PlatformEvent("attempt", None, 5, at, "sent", None, UUID(int=9), None, None, None),
     ]
 
     first = merged(both, Place(), most=1)

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 from mailqueue.core.address import Mailbox, parse_address
-from mailqueue.mail.model import ClaimedEmail, EmailContent, LoadedEmail, Recipient
+from mailqueue.mail.model import ClaimedEmail, EmailContent, EmailRecipient, LoadedEmail
 from mailqueue.ports.transport import Envelope, SendAttempt
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -52,7 +52,7 @@ def loaded(*others: tuple[str, str], email: ClaimedEmail | None = None, **says: 
     mine = email or claimed(recipients=1 + len(others))
     first = ("to", mine.recipient_email)
     everyone = tuple(
-        Recipient(mine.id, kind, address, None, "pending")
+        EmailRecipient(mine.id, kind, address, None, "pending")
         for kind, address in ((first, *others) if others else ())
     )
     return LoadedEmail(mine, content(**says), everyone)

@@ -7,7 +7,7 @@ from uuid import UUID
 from mailqueue.administration import boards, events, revoking, settings
 from mailqueue.administration.events import Place, Search
 from mailqueue.administration.model import (
-    Event,
+    PlatformEvent,
     WorkerBoard,
 )
 from mailqueue.api.admin.schema import (
@@ -145,7 +145,7 @@ async def health(call: Call) -> PlatformHealth:
     )
 
 
-def _event(event: Event) -> AdminEvent:
+def _event(event: PlatformEvent) -> AdminEvent:
     return AdminEvent(
         id=str(event.event_id or event.attempt_id),
         source=event.source,

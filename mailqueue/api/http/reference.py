@@ -51,14 +51,14 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ReferencePage:
     """The page and what a browser may do with it."""
 
     html: bytes
     policy: str
 
 
-def reference_page(document: Json, *, origin: str) -> Page:
+def reference_page(document: Json, *, origin: str) -> ReferencePage:
     """Return the page; commands go to `origin`, where that is one."""
     base = origin if _ORIGIN.fullmatch(origin) else USUAL_ORIGIN
     groups: dict[str, list[Operation]] = {tag["name"]: [] for tag in document["tags"]}
@@ -79,7 +79,7 @@ def reference_page(document: Json, *, origin: str) -> Page:
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
         "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
-    return Page(html.encode(), policy)
+    return ReferencePage(html.encode(), policy)
 
 
 def _hash(text: str) -> str:

@@ -9,7 +9,7 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.kek_header import lent_key, own_key_of
 from mailqueue.api.senders.schema import TestRequest
 from mailqueue.api.senders.views import account_of
-from mailqueue.contract.senders import SenderCircuit, SenderTest, TranscriptLine
+from mailqueue.contract.senders import SenderCircuit, SenderTest, SmtpLine
 from mailqueue.core.address import Address, InvalidAddress, parse_address
 from mailqueue.core.errors import Forbidden, InvalidField
 from mailqueue.core.verdict import Accepted, AllRefused, Rejected, Verdict
@@ -73,7 +73,7 @@ def _tried(trial: Trial, transcript: Transcript) -> SenderTest:
         code=said.code if said else None,
         detail=detail,
         stage=refused.stage if refused else None,
-        transcript=[TranscriptLine(line.by, line.text) for line in transcript.lines],
+        transcript=[SmtpLine(line.by, line.text) for line in transcript.lines],
     )
 
 

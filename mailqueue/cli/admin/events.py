@@ -6,7 +6,7 @@ import click
 
 from mailqueue.administration import events as finding
 from mailqueue.administration.events import Search
-from mailqueue.administration.model import Event
+from mailqueue.administration.model import PlatformEvent
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import Column, emit, examples, json_option, table
 from mailqueue.core.errors import InvalidField
@@ -51,7 +51,7 @@ def events(
     except ValueError as exc:
         raise InvalidField("within", str(exc)) from None
 
-    async def found() -> list[Event]:
+    async def found() -> list[PlatformEvent]:
         async with opened() as app:
             only = None if project is None else (await projects_manage.find(app.conn, project)).id
             wanted = Search(since, until, project_id=only, type=kind, recipient=recipient)

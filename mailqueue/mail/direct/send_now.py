@@ -20,10 +20,10 @@ from mailqueue.mail.message.tracking import EmailTracking, calling
 from mailqueue.mail.model import (
     ClaimedEmail,
     EmailContent,
+    EmailRecipient,
     Ending,
     LoadedEmail,
     LogStatus,
-    Recipient,
     RecipientOutcome,
     SendOutcome,
 )
@@ -199,7 +199,7 @@ def _build(mail: LoadedEmail) -> SendAttempt:
     return build_message(mail, SkeletonCache(), identity=identity, now=datetime.now(UTC))
 
 
-def _loaded(begun: Begun, several: Sequence[Recipient]) -> LoadedEmail:
+def _loaded(begun: Begun, several: Sequence[EmailRecipient]) -> LoadedEmail:
     now = datetime.now(UTC)
     email = ClaimedEmail(
         id=begun.id,

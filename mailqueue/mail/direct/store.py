@@ -16,7 +16,7 @@ from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.store.enqueue import refusals
-from mailqueue.mail.model import ClaimedEmail, Recipient, SendOutcome
+from mailqueue.mail.model import ClaimedEmail, EmailRecipient, SendOutcome
 from mailqueue.mail.send.store.claims import read_recipients
 
 
@@ -48,7 +48,7 @@ class Begun(NamedTuple):
 
 async def begin(
     conn: Conn, project: str, message: Mapping[str, Any]
-) -> tuple[Begun, list[Recipient]]:
+) -> tuple[Begun, list[EmailRecipient]]:
     """Accept, claim and mark one email; return it with its recipients if it has several.
 
     Raises:

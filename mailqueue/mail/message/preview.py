@@ -18,7 +18,7 @@ from mailqueue.mail.message.build import NotYet, SkeletonCache, build_message
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.message.render import key_of, templates_of
 from mailqueue.mail.message.tracking import EmailTracking, calling
-from mailqueue.mail.model import ClaimedEmail, EmailContent, FileFault, LoadedEmail, Recipient
+from mailqueue.mail.model import ClaimedEmail, EmailContent, EmailRecipient, FileFault, LoadedEmail
 from mailqueue.ports.transport import SendAttempt
 from mailqueue.senders.identity import LAST_RESORT
 from mailqueue.senders.model import Identity
@@ -69,7 +69,7 @@ def stored_email(document: Mapping[str, Any], project_id: UUID) -> StoredEmail:
         content_on=now.date() if found is None else date.fromisoformat(found["created_on"]),
     )
     recipients = tuple(
-        Recipient(email.id, one["kind"], one["address"], one["name"], "pending")
+        EmailRecipient(email.id, one["kind"], one["address"], one["name"], "pending")
         for one in document["recipients"] or ()
     )
     at = document["sent_at"] or document["created_at"]

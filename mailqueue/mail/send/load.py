@@ -8,7 +8,7 @@ from mailqueue.db.faults import concerns_rows
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.message.render import key_of, templates_of
 from mailqueue.mail.message.tracking import Call
-from mailqueue.mail.model import ClaimedEmail, FileFault, LoadedEmail, Recipient
+from mailqueue.mail.model import ClaimedEmail, EmailRecipient, FileFault, LoadedEmail
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.telemetry.log import get_logger
 from mailqueue.templates.cache import Key, Sheet, Sheets
@@ -47,7 +47,7 @@ async def _read(
         for content in await claims_store.read_contents(conn, list(wanted), days=days)
     }
     found = await templates_of(conn, templates, contents.values())
-    recipients: dict[UUID, list[Recipient]] = {}
+    recipients: dict[UUID, list[EmailRecipient]] = {}
     # For every email: its count is of recipients still to be sent to, so 1 may be one of several.
     for one in await claims_store.read_recipients(conn, [email.id for email in claimed]):
         recipients.setdefault(one.email_id, []).append(one)

@@ -27,7 +27,7 @@ class EmailPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class ChangedBatch:
     """One batch of an operation; `next_after` None: its walk has reached the end."""
 
     done: int
@@ -136,10 +136,10 @@ async def begin(
         return await fetch.value(conn, "begin_operation", asked, int)
 
 
-async def go_on(conn: Conn, operation: int, *, after: UUID | None, most: int) -> Batch:
+async def go_on(conn: Conn, operation: int, *, after: UUID | None, most: int) -> ChangedBatch:
     """Do an operation to its next batch."""
     asked = {"operation": operation, "after": after, "most": most}
-    return await fetch.one(conn, "continue_operation", asked, Batch)
+    return await fetch.one(conn, "continue_operation", asked, ChangedBatch)
 
 
 async def hold_restored(

@@ -16,7 +16,7 @@ class Obstacles:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentCount:
     """How many mails were sent, and when the last was recorded, in the server's seconds."""
 
     sent: int
@@ -53,9 +53,9 @@ async def instant(conn: Conn) -> float:
     return await fetch.value(conn, "read_instant", None, float)
 
 
-async def look(conn: Conn, name: str) -> Sent:
+async def look(conn: Conn, name: str) -> SentCount:
     """See how far the measurement is."""
-    return await fetch.one(conn, "look_at_bench", {"name": name}, Sent)
+    return await fetch.one(conn, "look_at_bench", {"name": name}, SentCount)
 
 
 async def erase(conn: Conn, name: str, project: UUID) -> None:

@@ -12,7 +12,7 @@ from mailqueue.operations.model import (
     EmailRow,
     Happening,
     LaneDepth,
-    SendAttempt,
+    LoggedAttempt,
     SenderToday,
     WorkerSeen,
 )
@@ -58,9 +58,9 @@ async def why(conn: Conn, email_id: UUID) -> str:
     return await fetch.value(conn, "explain_email", {"id": email_id}, str)
 
 
-async def attempts(conn: Conn, email_id: UUID) -> list[SendAttempt]:
+async def attempts(conn: Conn, email_id: UUID) -> list[LoggedAttempt]:
     """List the tries to hand a mail over, in order."""
-    return await fetch.many(conn, "show_attempts", {"id": email_id}, SendAttempt)
+    return await fetch.many(conn, "show_attempts", {"id": email_id}, LoggedAttempt)
 
 
 async def events(conn: Conn, email_id: UUID) -> list[Happening]:

@@ -8,7 +8,7 @@ from mailqueue.ports.transport import Report, SendAttempt
 from mailqueue.smtp.client.envelope import Offered, Plan, plan
 
 
-class Batch:
+class EnvelopeBatch:
     """The emails of one `send` call and their progress."""
 
     __slots__ = ("_loop", "_mails", "_next", "_offered", "_planned", "_report")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.verdict import Stage
 from mailqueue.ports.transport import Report, SendAttempt
-from mailqueue.smtp.client.batch import Batch, behind
+from mailqueue.smtp.client.batch import EnvelopeBatch, behind
 from mailqueue.smtp.client.deadline import Deadline
 from mailqueue.smtp.client.envelope import Offered
 from mailqueue.smtp.client.replies import Malformed, Reply, ReplyReader
@@ -48,7 +48,7 @@ class Conversation(asyncio.Protocol):
         self._owed = 0  # replies the server still has to give
         self._unsent_bytes = 0  # above 0: the connection did not take all we wrote
         self._wait_s = timeouts.command_s
-        self._batch: Batch | None = None
+        self._batch: EnvelopeBatch | None = None
         self._may_finish: Callable[[], bool] = bool
         self._done: asyncio.Future[None] | None = None
         self._turn: Transaction | None = None
@@ -66,7 +66,7 @@ class Conversation(asyncio.Protocol):
         self, mails: Sequence[SendAttempt], report: Report, *, may_finish: Callable[[], bool]
     ) -> None:
         """Send the mails in order and report each exactly once; see `ports.transport.Channel`."""
-        self._batch = Batch(mails, report, self._offered)
+        self._batch = EnvelopeBatch(mails, report, self._offered)
         self._may_finish = may_finish
         self._done = done = self._loop.create_future()
         if self.is_usable:
@@ -200,7 +200,7 @@ class Conversation(asyncio.Protocol):
             self._end_turn(turn)
             self._report_answered(self._batch)
 
-    def _advance(self, batch: Batch) -> None:
+    def _advance(self, batch: EnvelopeBatch) -> None:
         """Write what comes next; every reply owed was read."""
         self._report_answered(batch)
         turn = self._turn
@@ -213,7 +213,7 @@ class Conversation(asyncio.Protocol):
         else:
             self._write(turn.plan.commands[turn.step], owed=1)
 
-    def _begin(self, batch: Batch) -> None:
+    def _begin(self, batch: EnvelopeBatch) -> None:
         """Begin the next email or end the batch; RSET comes first if one is needed."""
         planned = batch.take()
         if planned is None:
@@ -227,7 +227,7 @@ class Conversation(asyncio.Protocol):
             self._needs_reset, self._is_resetting = False, True
         self._write(b"".join(commands), owed=len(commands))
 
-    def _write_body(self, turn: Transaction, batch: Batch) -> None:
+    def _write_body(self, turn: Transaction, batch: EnvelopeBatch) -> None:
         """Send the message, with the next envelope behind it if that is allowed."""
         if not self._may_finish():
             self._fail("stopped before the message was handed over")
@@ -263,7 +263,7 @@ class Conversation(asyncio.Protocol):
         self._needs_reset = turn.needs_reset
         self._answered.append(turn)
 
-    def _report_answered(self, batch: Batch) -> None:
+    def _report_answered(self, batch: EnvelopeBatch) -> None:
         for turn in self._answered:
             batch.report(turn.plan.mail, turn.verdict(), started=turn.started)
         self._answered.clear()

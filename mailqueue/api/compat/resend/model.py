@@ -110,7 +110,7 @@ def _base64(content: str | list[int] | Octets) -> str:
     return base64.b64encode(octets).decode()
 
 
-class Template(StrictlyGiven):
+class ResendTemplate(StrictlyGiven):
     """One of our templates, by slug or id, optionally with @version."""
 
     id: Text
@@ -132,7 +132,7 @@ class ResendEmail(StrictlyGiven):
     attachments: list[File] | None = None
     tags: list[Tag] | None = None
     scheduled_at: Text | None = None
-    template: Template | None = None
+    template: ResendTemplate | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -162,7 +162,7 @@ class ResendEmail(StrictlyGiven):
             text_body=self.text,
         )
 
-    def _from_template(self, template: Template, now: datetime) -> TemplateRequest:
+    def _from_template(self, template: ResendTemplate, now: datetime) -> TemplateRequest:
         for name in ("html", "text"):
             if getattr(self, name) is not None:
                 raise InvalidField(name, "cannot be given together with a `template`")

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 import click
 
-from mailqueue.cli.sending.enqueue.file import BadLine, Source, examined
+from mailqueue.cli.sending.enqueue.file import RefusedLine, Source, examined
 from mailqueue.cli.sending.enqueue.render import Kept, Templates, compiled
 from mailqueue.cli.sending.enqueue.run import Job, Tally, enqueue_file, key_prefix
 from mailqueue.cli.support.app import opened, run
@@ -123,7 +123,7 @@ async def _enqueue(job: Job) -> Tally:
     return tally
 
 
-def _tell(bad: BadLine) -> None:
+def _tell(bad: RefusedLine) -> None:
     click.echo(f"line {bad.line}: {show(bad.reason)}", err=True)
 
 

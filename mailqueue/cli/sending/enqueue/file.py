@@ -44,7 +44,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class BadLine:
+class RefusedLine:
     """A record nothing is queued for."""
 
     line: int
@@ -85,7 +85,7 @@ def _kept(stream: BinaryIO) -> BinaryIO:
     return cast(BinaryIO, kept)
 
 
-def records(source: Source) -> Iterator[Line | BadLine]:
+def records(source: Source) -> Iterator[Line | RefusedLine]:
     """Yield the records in order; a faulty one does not hide those after it.
 
     Raises:
@@ -138,11 +138,11 @@ def _header(name: str, rows: Rows) -> list[str]:
 
 def _record(
     number: int, row: list[str] | csv.Error, *, header: list[str], address: str
-) -> Line | BadLine:
+) -> Line | RefusedLine:
     if isinstance(row, csv.Error):
-        return BadLine(number, f"this is no CSV: {row}")
+        return RefusedLine(number, f"this is no CSV: {row}")
     if len(row) != len(header):
         counts = f"{len(row)} value{'' if len(row) == 1 else 's'}"
-        return BadLine(number, f"it has {counts}, the header has {len(header)} columns")
+        return RefusedLine(number, f"it has {counts}, the header has {len(header)} columns")
     values = dict(zip(header, row, strict=True))
     return Line(number, values, values[address].strip(), values.get(NAME_COLUMN, "").strip())

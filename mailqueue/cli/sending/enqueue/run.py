@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from mailqueue.cli.sending.enqueue.file import BadLine, Line, Source, records
+from mailqueue.cli.sending.enqueue.file import Line, RefusedLine, Source, records
 from mailqueue.cli.sending.enqueue.render import Kept, Templates, named, rendered
 from mailqueue.cli.support.retrying import Insistent
 from mailqueue.core.crashpoints import reach
@@ -39,7 +39,7 @@ class Tally:
     queued: int = 0
     suppressed: int = 0
     there_already: int = 0
-    bad: list[BadLine] = field(default_factory=list)
+    bad: list[RefusedLine] = field(default_factory=list)
 
 
 def key_prefix(source: Source, *words: str | None) -> str:
@@ -55,7 +55,7 @@ async def enqueue_file(
     job: Job,
     *,
     tally: Tally,
-    tell: Callable[[BadLine], None],
+    tell: Callable[[RefusedLine], None],
     advance: Callable[[int], None],
 ) -> None:
     """Queue every good line, counted in `tally` once it is committed.
@@ -63,7 +63,7 @@ async def enqueue_file(
     `tell` hears of each bad line, `advance` of the last line of each batch.
     """
 
-    def refuse(bad: BadLine) -> None:
+    def refuse(bad: RefusedLine) -> None:
         tally.bad.append(bad)
         tell(bad)
 
@@ -76,7 +76,7 @@ async def enqueue_file(
 
 async def _commit(
     database: Insistent, job: Job, batch: list[Numbered], *, tally: Tally
-) -> list[BadLine]:
+) -> list[RefusedLine]:
     refused = []
     if isinstance(job.words, Kept):
         emails = [email for _, email in batch]
@@ -87,14 +87,14 @@ async def _commit(
             if fault is None:
                 good.append(numbered)
             else:
-                refused.append(BadLine(numbered[0], str(fault)))
+                refused.append(RefusedLine(numbered[0], str(fault)))
         batch = good
     emails = [email for _, email in batch]
     accept = partial(enqueue_batch, emails=emails, project=job.project, is_trial=job.is_trial)
     for row in await database.call(accept):
         match row.status:
             case "rejected":
-                refused.append(BadLine(batch[row.index][0], row.reason or "it was refused"))
+                refused.append(RefusedLine(batch[row.index][0], row.reason or "it was refused"))
             case "duplicate":
                 tally.there_already += 1
             case "suppressed":
@@ -104,21 +104,21 @@ async def _commit(
     return refused
 
 
-def _mails(job: Job, refuse: Callable[[BadLine], None]) -> Iterator[Numbered]:
+def _mails(job: Job, refuse: Callable[[RefusedLine], None]) -> Iterator[Numbered]:
     for record in records(job.source):
         made = _mail(record, job) if isinstance(record, Line) else record
-        if isinstance(made, BadLine):
+        if isinstance(made, RefusedLine):
             refuse(made)
         else:
             yield made
 
 
-def _mail(line: Line, job: Job) -> Numbered | BadLine:
+def _mail(line: Line, job: Job) -> Numbered | RefusedLine:
     key = f"{job.prefix}:{line.number}"
     if isinstance(job.words, Kept):
         return line.number, named(line, job.words, options=job.options, key=key)
     made = rendered(line, job.words, options=job.options, key=key)
-    return made if isinstance(made, BadLine) else (line.number, made)
+    return made if isinstance(made, RefusedLine) else (line.number, made)
 
 
 def _batches(mails: Iterator[Numbered]) -> Iterator[list[Numbered]]:

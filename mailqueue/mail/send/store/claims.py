@@ -13,7 +13,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import (
     ClaimedEmail,
     EmailContent,
-    Recipient,
+    EmailRecipient,
     StoredFile,
 )
 
@@ -84,9 +84,9 @@ async def read_tags(conn: Conn, ids: list[UUID]) -> list[Tagged]:
     return await fetch.many(conn, "read_tags", {"ids": ids}, Tagged)
 
 
-async def read_recipients(conn: Conn, ids: list[UUID]) -> list[Recipient]:
+async def read_recipients(conn: Conn, ids: list[UUID]) -> list[EmailRecipient]:
     """Read all recipients of messages that have several."""
-    return await fetch.many(conn, "read_recipients", {"ids": arrays.uuids(ids)}, Recipient)
+    return await fetch.many(conn, "read_recipients", {"ids": arrays.uuids(ids)}, EmailRecipient)
 
 
 async def ensure_partitions(conn: Conn, months: int) -> int:

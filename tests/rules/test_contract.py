@@ -1,0 +1,116 @@
+"""A value that callers see is declared once, in mailqueue/contract, with no dependency."""
+
+import ast
+import sys
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import NamedTuple
+
+from tests.rules.source import all_imports, modules
+
+MIN_FIELDS = 5
+"""Number of fields from which two classes with the same ones are taken for one value."""
+CONTRACT = "mailqueue.contract"
+# Two classes that may have the same fields, and why.
+TWINS: Mapping[frozenset[str], str] = {
+    frozenset({"NewConfig", "ConfigChange"}): "every field of a change may be left out",
+    frozenset({"NewHook", "HookChange"}): "every field of a change may be left out",
+    frozenset({"Limits", "LimitsChange"}): "every field of a change may be left out",
+    frozenset({"Secrets", "SecretsChange"}): "every field of a change may be left out",
+    frozenset({"CreateTemplate", "NewTemplate"}): "a body is validated, a wish is a value",
+    frozenset({"LogQuery", "DeliveryFilter"}): "a query is validated, a filter is a value",
+    frozenset({"NewEmail", "Message"}): "the package without dependencies knows no capability",
+    frozenset({"Category", "CategoryRow"}): "a row has its translations as they are stored",
+}
+# What a client says beyond the value of the API.
+SUBCLASSES = {("mailqueue.client.answers", "Sent")}
+
+
+class Declared(NamedTuple):
+    """A class with fields, and where it stands."""
+
+    module: str
+    name: str
+    fields: frozenset[str]
+
+
+def declared(module: str, tree: ast.Module) -> Iterator[Declared]:
+    """Yield the dataclasses and models of a module; tuples and protocols are no values of ours."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and not _bases(node) & {
+            "NamedTuple",
+            "TypedDict",
+            "Protocol",
+        }:
+            names = (
+                each.target.id
+                for each in node.body
+                if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+            )
+            yield Declared(module, node.name, frozenset(names))
+
+
+def restated(classes: list[Declared]) -> list[str]:
+    """Return the pairs of classes that have the same fields."""
+    by_fields: dict[frozenset[str], list[Declared]] = {}
+    for each in classes:
+        if len(each.fields) >= MIN_FIELDS:
+            by_fields.setdefault(each.fields, []).append(each)
+    return [
+        f"{one.module}.{one.name} and {other.module}.{other.name}"
+        for same in by_fields.values()
+        for one, other in combinations(same, 2)
+        if frozenset({one.name, other.name}) not in TWINS
+    ]
+
+
+def _bases(node: ast.ClassDef) -> set[str]:
+    return {base.id for base in node.bases if isinstance(base, ast.Name)}
+
+
+def every_class() -> list[Declared]:
+    return [each for name, tree in modules().items() for each in declared(name, tree)]
+
+
+def test_no_value_is_declared_twice() -> None:
+    assert restated(every_class()) == []
+
+
+def test_every_exception_is_needed() -> None:
+    names = {each.name for each in every_class()}
+
+    assert [pair for pair in TWINS if not pair <= names] == []
+
+
+def test_the_name_of_a_value_of_the_contract_means_nothing_else() -> None:
+    classes = every_class()
+    values = {each.name for each in classes if each.module.startswith(CONTRACT)}
+
+    assert [
+        f"{each.module}.{each.name}"
+        for each in classes
+        if each.name in values
+        and not each.module.startswith(CONTRACT)
+        and (each.module, each.name) not in SUBCLASSES
+    ] == []
+
+
+def test_the_contract_needs_the_standard_library_only() -> None:
+    known = {*sys.stdlib_module_names}
+
+    assert [
+        each.where
+        for each in all_imports()
+        if each.module.startswith(CONTRACT)
+        and not each.imported.startswith(CONTRACT)
+        and each.imported.split(".")[0] not in known
+    ] == []
+
+
+def test_a_value_declared_twice_is_found() -> None:
+    fields = "\n".join(f"    {name}: int" for name in "abcde")
+    source = f"class One:\n{fields}\nclass Other:\n{fields}\nclass Row(NamedTuple):\n{fields}"
+
+    found = restated([*declared("mailqueue.x", ast.parse(source))])
+
+    assert found == ["mailqueue.x.One and mailqueue.x.Other"]
