@@ -74,7 +74,7 @@ _POLICY = re.compile(
 
 
 class MailgunEvents:
-    """Verifies and reads the events of MailgunEvents."""
+    """Verifies and reads the events of Mailgun."""
 
     name = "mailgun"
     most_bytes = 1024 * 1024

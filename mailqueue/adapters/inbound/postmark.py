@@ -71,7 +71,7 @@ Meaning = tuple[str | None, str | None]
 
 
 class PostmarkEvents:
-    """Verifies and reads the events of PostmarkEvents."""
+    """Verifies and reads the events of Postmark."""
 
     name = "postmark"
     most_bytes = 4 * 1024 * 1024  # a bounce may carry the text of the report

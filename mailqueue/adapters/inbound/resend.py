@@ -59,7 +59,7 @@ BECAUSE_BY_ORIGIN: Mapping[str, str] = {
 
 
 class ResendEvents:
-    """Verifies and reads the events of ResendEvents."""
+    """Verifies and reads the events of Resend."""
 
     name = "resend"
     most_bytes = 1024 * 1024

@@ -64,7 +64,7 @@ BECAUSE_BY_DROP: Mapping[str, str] = {
 
 
 class SendGridEvents:
-    """Verifies and reads the events of SendGridEvents."""
+    """Verifies and reads the events of SendGrid."""
 
     name = "sendgrid"
     most_bytes = 8 * 1024 * 1024
