@@ -25,7 +25,7 @@ HTML = "<a href='https://example.com/'>x</a>"
 
 
 async def injected(conn: Conn, project_id: UUID) -> list[Injection | str]:
-    """Injection the first tracked mails of a project."""
+    """Track the first mails of a project."""
     injector = TrackingInjector(
         Keyring(lambda: FIRST), TrackingSettings("https://mail.example.com")
     )

@@ -1,4 +1,4 @@
-"""What ResendEvents tells, row by row of what it publishes, is what happened in our words."""
+"""What Resend tells, row by row of what it publishes, is what happened in our words."""
 
 from datetime import UTC, datetime
 from typing import Any
