@@ -31,7 +31,7 @@ MADE_WHILE_RUNNING = {
     ("mailqueue.mime.rawhead", "first_field"): "a name of ours",
     ("mailqueue.privacy.pattern", "matcher_of"): "words with | between them",
     ("mailqueue.tracking.pattern", "__init__"): "letters of ours and counted repeats",
-    ("mailqueue.tracking.pattern", "_mould"): "letters of ours and counted repeats",
+    ("mailqueue.tracking.pattern", "_template"): "letters of ours and counted repeats",
 }
 """Expressions that are put together in functions, by the function, and of what."""
 
