@@ -1,4 +1,4 @@
-"""`mailqueue api`: the HTTP API alone, beside any number of workers."""
+"""`mailqueue api`: the HTTP API without workers."""
 
 import click
 import uvloop
@@ -22,15 +22,20 @@ from mailqueue.wiring.serving import build_services
         "DATABASE_URL=postgresql://mailqueue@db.example.com/mailqueue mailqueue api --port 0",
     )
 )
-@click.option("--host", help="Where to listen.  [MAILQUEUE_HOST; 127.0.0.1]")
+@click.option("--host", help="Address to listen on.  [MAILQUEUE_HOST; 127.0.0.1]")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), help="0 is a free one.  [MAILQUEUE_PORT; 8025]"
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="Port to listen on; 0 takes a free port.  [MAILQUEUE_PORT; 8025]",
 )
 @click.option(
-    "--no-trap", is_flag=True, default=None, help="No pages of the trap.  [MAILQUEUE_NO_TRAP]"
+    "--no-trap",
+    is_flag=True,
+    default=None,
+    help="Do not serve the pages of the mail trap.  [MAILQUEUE_NO_TRAP]",
 )
 def api(*, host: str | None, port: int | None, no_trap: bool | None) -> None:
-    """Serve the HTTP API, and the pages of the mail trap, until SIGTERM or Ctrl-C."""
+    """Serve the HTTP API and the pages of the mail trap until SIGTERM or Ctrl-C."""
     settings = load_settings(host=host, port=port, no_trap=no_trap)
     configure_logging(settings.log)
     uvloop.run(_serve(settings))

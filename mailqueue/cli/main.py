@@ -19,102 +19,116 @@ EXIT_CONFIG = 4  # a setting is missing or faulty
 
 @dataclass(frozen=True, slots=True)
 class Lazy:
-    """Where a command stands, and the line that `--help` shows without importing it."""
+    """The import path of a command, and its line in `--help`, shown without importing it."""
 
     target: str
     summary: str
 
 
-# In the order a newcomer meets them.
+# In the order in which a new user needs them.
 COMMANDS: Mapping[str, Lazy] = {
     "up": Lazy("mailqueue.cli.up:up", "Run everything: PostgreSQL, API, workers, mail trap."),
     "status": Lazy(
-        "mailqueue.cli.status.commands:status", "Show what waits, what runs, what was sent."
+        "mailqueue.cli.status.commands:status", "Show queued and sent emails, accounts and workers."
     ),
-    "why": Lazy("mailqueue.cli.emails.why:why", "Say why an email has not been sent."),
+    "why": Lazy("mailqueue.cli.emails.why:why", "Explain why an email has not been sent."),
     "email": Lazy(
-        "mailqueue.cli.emails.commands:email", "Show emails; cancel, hold, resend or move them."
+        "mailqueue.cli.emails.commands:email", "Show, cancel, hold, resend and reprioritise emails."
     ),
     "resolve": Lazy(
-        "mailqueue.cli.emails.resolve:resolve", "Say whether emails in doubt were sent."
+        "mailqueue.cli.emails.resolve:resolve",
+        "Decide whether emails with unknown outcome were sent.",
     ),
-    "pause": Lazy("mailqueue.cli.emails.pause:pause", "Let a project, campaign or domain wait."),
+    "pause": Lazy(
+        "mailqueue.cli.emails.pause:pause", "Pause a project, account, campaign or domain."
+    ),
     "resume": Lazy("mailqueue.cli.emails.pause:resume", "End a pause."),
-    "pauses": Lazy("mailqueue.cli.emails.pause:pauses", "List what is paused, until when and why."),
+    "pauses": Lazy("mailqueue.cli.emails.pause:pauses", "List pauses, with end and reason."),
     "send": Lazy("mailqueue.cli.sending.send:send", "Queue one email."),
     "enqueue": Lazy(
         "mailqueue.cli.sending.enqueue.commands:enqueue", "Queue an email for each line of a file."
     ),
-    "sender": Lazy("mailqueue.cli.senders.commands:sender", "Add, change and try sender accounts."),
+    "sender": Lazy(
+        "mailqueue.cli.senders.commands:sender", "Add, change and test sender accounts."
+    ),
     "route": Lazy(
-        "mailqueue.cli.senders.route:route", "Choose accounts by category, tag or domain."
+        "mailqueue.cli.senders.route:route", "Route emails to accounts by category, tag or domain."
     ),
-    "project": Lazy(
-        "mailqueue.cli.projects.commands:project", "Make projects; choose senders and retries."
-    ),
+    "project": Lazy("mailqueue.cli.projects.commands:project", "Create and configure projects."),
     "template": Lazy(
-        "mailqueue.cli.templates.commands:template", "Write, try and publish what mail says."
+        "mailqueue.cli.templates.commands:template", "Write, preview and publish email templates."
     ),
     "suppression": Lazy(
-        "mailqueue.cli.suppression.commands:suppression", "Say who is not written to."
+        "mailqueue.cli.suppression.commands:suppression", "Manage the list of suppressed addresses."
     ),
     "category": Lazy(
-        "mailqueue.cli.suppression.categories:category", "Name the mail that people may stop."
+        "mailqueue.cli.suppression.categories:category",
+        "Manage the email categories recipients can opt out of.",
     ),
-    "erase": Lazy("mailqueue.cli.privacy.erase:erase", "Forget all that is stored about a person."),
+    "erase": Lazy("mailqueue.cli.privacy.erase:erase", "Erase all data stored about a person."),
     "export-person": Lazy(
-        "mailqueue.cli.privacy.export:export", "Print all that is stored about a person."
+        "mailqueue.cli.privacy.export:export", "Print all data stored about a person."
     ),
     "event": Lazy(
-        "mailqueue.cli.events.commands:event", "Show what came back about mail that left."
+        "mailqueue.cli.events.commands:event",
+        "Show deliveries, bounces, complaints, opens and clicks.",
     ),
     "webhook": Lazy(
-        "mailqueue.cli.webhooks.commands:webhook", "Tell applications what happens to mail."
+        "mailqueue.cli.webhooks.commands:webhook",
+        "Manage webhooks that send events to applications.",
     ),
-    "key": Lazy("mailqueue.cli.projects.key:key", "Make, replace and revoke keys of the HTTP API."),
-    "admin": Lazy(
-        "mailqueue.cli.admin.commands:admin", "Let people administer everything over HTTP."
-    ),
+    "key": Lazy("mailqueue.cli.projects.key:key", "Create, rotate and revoke API keys."),
+    "admin": Lazy("mailqueue.cli.admin.commands:admin", "Manage administrators of the HTTP API."),
     "platform": Lazy(
-        "mailqueue.cli.admin.platform:platform", "Change what holds for all projects."
+        "mailqueue.cli.admin.platform:platform",
+        "Change settings, flags and keys of the installation.",
     ),
-    "domain": Lazy("mailqueue.cli.domains.commands:domain", "Hold recipient domains to a rate."),
+    "domain": Lazy(
+        "mailqueue.cli.domains.commands:domain", "Limit the sending rate to recipient domains."
+    ),
     "tracking": Lazy(
         "mailqueue.cli.domains.tracking:tracking",
-        "Check domains of links in mail; replace their keys.",
+        "Check tracking domains and rotate tracking keys.",
     ),
     "dkim": Lazy(
-        "mailqueue.cli.domains.dkim.commands:dkim", "Sign a domain's mail and check its DNS."
+        "mailqueue.cli.domains.dkim.commands:dkim", "Manage DKIM keys and check a domain's DNS."
     ),
     "vault": Lazy(
-        "mailqueue.cli.vault.commands:vault", "Rotate the keys that seal secrets, or keep them."
+        "mailqueue.cli.vault.commands:vault", "Rotate encryption keys; manage customer-held keys."
     ),
-    "trap": Lazy("mailqueue.cli.trap.commands:trap", "Look at mail the built-in trap has caught."),
-    "doctor": Lazy("mailqueue.cli.status.doctor:doctor", "Check the set-up and name each fix."),
+    "trap": Lazy(
+        "mailqueue.cli.trap.commands:trap", "Show emails caught by the built-in mail trap."
+    ),
+    "doctor": Lazy(
+        "mailqueue.cli.status.doctor:doctor", "Check the installation and suggest fixes."
+    ),
     "verify": Lazy(
-        "mailqueue.cli.status.verify:verify", "Check that no accepted email is unaccounted."
+        "mailqueue.cli.status.verify:verify", "Check that every accepted email is accounted for."
     ),
     "restored": Lazy(
-        "mailqueue.cli.maintenance.restored:restored", "After a restore, hold mail in doubt."
+        "mailqueue.cli.maintenance.restored:restored",
+        "Hold emails that may have been sent since a backup.",
     ),
     "bench": Lazy(
-        "mailqueue.cli.bench.commands:bench", "Measure accepting and sending, and what bounds it."
+        "mailqueue.cli.bench.commands:bench", "Measure how fast this database accepts and sends."
     ),
     "maintain": Lazy(
-        "mailqueue.cli.maintenance.maintain:maintain", "Do what keeps the database well."
+        "mailqueue.cli.maintenance.maintain:maintain",
+        "Run maintenance: partitions, retention, archive.",
     ),
     "archive": Lazy(
-        "mailqueue.cli.maintenance.archive:archive", "Look at files of old records, restore them."
+        "mailqueue.cli.maintenance.archive:archive",
+        "List, verify, read and restore archived records.",
     ),
     "migrate": Lazy("mailqueue.cli.migrate:migrate", "Bring the database schema up to date."),
     "psql": Lazy("mailqueue.cli.psql:psql", "Open psql on mailqueue's database."),
-    "api": Lazy("mailqueue.cli.api:api", "Run the HTTP API alone."),
-    "worker": Lazy("mailqueue.cli.worker.commands:worker", "Run workers alone."),
+    "api": Lazy("mailqueue.cli.api:api", "Run only the HTTP API."),
+    "worker": Lazy("mailqueue.cli.worker.commands:worker", "Run only the workers."),
 }
 
 
 def exit_code_for(error: MailqueueError) -> int:
-    """Say with which code the command ends."""
+    """Return the exit code for an error."""
     if isinstance(error, Unavailable):
         return EXIT_UNAVAILABLE
     if isinstance(error, ConfigError):
@@ -123,7 +137,7 @@ def exit_code_for(error: MailqueueError) -> int:
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are used."""
+    """A command group that imports a command when it is used."""
 
     def __init__(self, *, lazy: Mapping[str, Lazy], **attrs: Any) -> None:
         super().__init__(**attrs)
@@ -141,7 +155,7 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, lazy.summary) for name, lazy in self.lazy.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; each line of an error of ours goes to standard error."""
+        """Run the command; print an error to standard error, each line with the prefix `error:`."""
         try:
             return super().invoke(ctx)
         except MailqueueError as exc:
@@ -151,11 +165,11 @@ class LazyGroup(click.Group):
 
 
 def load(lazy: Lazy) -> click.Command:
-    """Import the module a command stands in and return the command."""
+    """Import the module of a command and return the command."""
     module, _, attribute = lazy.target.partition(":")
     command = getattr(importlib.import_module(module), attribute)
     if not isinstance(command, click.Command):
-        raise TypeError(f"{lazy.target} is no command")
+        raise TypeError(f"{lazy.target} is not a click command")
     return command
 
 
@@ -163,7 +177,7 @@ main = LazyGroup(
     name="mailqueue",
     lazy=COMMANDS,
     help="The email platform that lives in your own PostgreSQL.",
-    epilog="Run `mailqueue COMMAND --help` for a command's options and examples.",
+    epilog="Run `mailqueue COMMAND --help` for the options and examples of a command.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 click.version_option(VERSION, prog_name="mailqueue", message="%(prog)s %(version)s")(main)

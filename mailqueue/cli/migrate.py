@@ -1,4 +1,4 @@
-"""`mailqueue migrate`: bring the schema up to date, or say where it stands."""
+"""`mailqueue migrate`: bring the database schema up to date, or show its version."""
 
 import click
 
@@ -18,12 +18,15 @@ EXIT_PENDING = 1
     )
 )
 @click.option(
-    "--status", "only_status", is_flag=True, help="Change nothing; exit 1 if something is pending."
+    "--status",
+    "only_status",
+    is_flag=True,
+    help="Show the schema version and change nothing; exit 1 if migrations are pending.",
 )
 @json_option
 @click.pass_context
 def migrate(ctx: click.Context, *, only_status: bool, as_json: bool) -> None:
-    """Bring the database schema up to date. Safe to run twice, also at the same time."""
+    """Bring the database schema up to date. Safe to run twice and concurrently."""
     settings = load_settings().database
     if not only_status:
         applied = run(runner.migrate(settings, _say))

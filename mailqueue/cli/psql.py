@@ -1,4 +1,4 @@
-"""`mailqueue psql`: which psql runs, and on which database."""
+"""`mailqueue psql`: psql, connected to mailqueue's database."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ from mailqueue.settings.environment import load_settings
 )
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def psql(*, args: tuple[str, ...]) -> None:
-    """Open psql on mailqueue's database. Arguments are psql's own."""
+    """Open psql on mailqueue's database. Arguments are passed to psql."""
     found = reach(load_settings().database.for_sessions)
     program = find_psql()
     # Replaces this process: psql gets the terminal, its signals and its exit code.
@@ -36,7 +36,7 @@ def psql(*, args: tuple[str, ...]) -> None:
 
 
 def find_psql() -> Path:
-    """Return the psql of the installed wheel, else the system's.
+    """Return the path of the psql of the installed wheel, otherwise of the system's.
 
     Raises:
         ConfigError: there is none.
@@ -48,21 +48,21 @@ def find_psql() -> Path:
     system = shutil.which("psql")
     if system is None:
         raise ConfigError(
-            "no psql was found: install mailqueue with the extra `embedded`, or PostgreSQL's client"
+            "psql was not found: install the package mailqueue[embedded], or PostgreSQL's client"
         )
     return Path(system)
 
 
 def arguments(program: Path, found: Reach, args: tuple[str, ...]) -> list[str]:
-    """Return psql's arguments: never a password, the caller's last.
+    """Return psql's arguments, the caller's last; none contains a password.
 
-    The first is its path: by a bare name psql looks for itself on PATH, and ends where it is not.
+    The first is its path: given a bare name, psql searches PATH for itself and exits if absent.
     """
     return [str(program), *(["--dbname", found.conninfo] if found.conninfo else []), *args]
 
 
 def environment(found: Reach, own: Mapping[str, str]) -> dict[str, str]:
-    """Return psql's environment: ours, less our secrets, and where the database is."""
+    """Return psql's environment: this process's without mailqueue's secrets, plus the database."""
     kept = {name: value for name, value in own.items() if not name.startswith("MAILQUEUE_")}
     kept.pop("DATABASE_URL", None)
     return kept | found.environment

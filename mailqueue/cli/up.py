@@ -29,36 +29,42 @@ FIRST_INSERT = (
         "DATABASE_URL=postgresql://mailqueue@db.example.com/mailqueue mailqueue up --workers 4",
     )
 )
-@click.option("--host", help="Where HTTP and the trap listen.  [MAILQUEUE_HOST; 127.0.0.1]")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), help="Port of HTTP; 0 is a free one.  [MAILQUEUE_PORT]"
+    "--host", help="Address that HTTP and the mail trap listen on.  [MAILQUEUE_HOST; 127.0.0.1]"
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="HTTP port; 0 takes a free port.  [MAILQUEUE_PORT]",
 )
 @click.option(
     "--trap-port",
     type=click.IntRange(0, 65535),
-    help="SMTP port of the mail trap; 0 is a free one.  [MAILQUEUE_TRAP_PORT]",
+    help="SMTP port of the mail trap; 0 takes a free port.  [MAILQUEUE_TRAP_PORT]",
 )
 @click.option(
     "--data",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the private PostgreSQL and the keys.  [MAILQUEUE_DATA]",
+    help="Data folder, with the private PostgreSQL and the keys.  [MAILQUEUE_DATA]",
 )
 @click.option(
     "--workers",
     type=click.IntRange(0, 256),
-    help="Send workers; 0 runs none, by default one a core.  [MAILQUEUE_WORKERS]",
+    help="Number of send worker processes; 0 runs none.  [MAILQUEUE_WORKERS; one per core]",
 )
-@click.option("--no-trap", is_flag=True, default=None, help="No mail trap.  [MAILQUEUE_NO_TRAP]")
+@click.option(
+    "--no-trap", is_flag=True, default=None, help="Run without the mail trap.  [MAILQUEUE_NO_TRAP]"
+)
 @click.option(
     "--submission-port",
     type=click.IntRange(0, 65535),
-    help="Where programs hand mail in by SMTP; 0 is a free port.  [MAILQUEUE_SUBMISSION_PORT]",
+    help="Port for SMTP submission by programs; 0 takes a free port.  [MAILQUEUE_SUBMISSION_PORT]",
 )
 @click.option(
     "--no-submission",
     is_flag=True,
     default=None,
-    help="No mail by SMTP.  [MAILQUEUE_NO_SUBMISSION]",
+    help="Run without SMTP submission.  [MAILQUEUE_NO_SUBMISSION]",
 )
 @json_option
 def up(
@@ -75,7 +81,7 @@ def up(
 ) -> None:
     """Run everything: PostgreSQL (a private one unless a server is named), API, workers, trap.
 
-    Stops cleanly on Ctrl-C, SIGTERM or SIGHUP: mail in flight is finished and recorded.
+    Stops on Ctrl-C, SIGTERM or SIGHUP, after emails in flight are finished and recorded.
     """
     settings = load_settings(
         host=host,
@@ -134,7 +140,7 @@ def _print(running: Running, settings: Settings) -> None:
         line("SMTP", f"{running.submission}  (password: an API key)")
     line("Workers", settings.workers.processes or "none: start some with mailqueue worker send")
     line("Data", running.data)
-    click.echo("\nSend a mail from SQL:\n")
+    click.echo("\nSend an email from SQL:\n")
     click.echo(f'  {_psql(settings)} -c "{FIRST_INSERT}"')
     click.echo("\nor by HTTP:\n")
     click.echo(
@@ -148,7 +154,7 @@ def _print(running: Running, settings: Settings) -> None:
 
 
 def _psql(settings: Settings) -> str:
-    """Return the command line of our own psql: a machine need not have one."""
+    """Return the command line of `mailqueue psql`, because psql need not be installed."""
     called = os.path.abspath(sys.argv[0])
     is_command = os.access(called, os.X_OK) and not called.endswith(".py")
     words = [called] if is_command else [sys.executable, "-m", "mailqueue"]

@@ -1,4 +1,4 @@
-"""MAIL_OPTIONS: what a mail may say beside its recipient, subject and bodies, one row each.
+"""MAIL_OPTIONS: the options of an email beside recipient, subject and bodies, one row each.
 
 `docs/adding/option.md` is the guide to adding one.
 """
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class OptionType(StrEnum):
-    """What an option's value is in JSON."""
+    """Type of an option's value in JSON."""
 
     STRING = "string"
     INSTANT = "instant"  # a string with a timestamp
@@ -49,30 +49,42 @@ MAIL_OPTIONS = (
         "sender",
         _S,
         "--sender",
-        help="The sender account to use, by its name.",
+        help="Name of the sender account to use.",
         api="smtp_config_id",
     ),
-    MailOption("from_email", _S, "--from", "ADDRESS", "From: an address or Name <…>."),
-    MailOption("reply_to", _S, "--reply-to", "ADDRESS", "Where answers go."),
+    MailOption(
+        "from_email",
+        _S,
+        "--from",
+        "ADDRESS",
+        "From address, such as ann@example.com or 'Ann <ann@example.com>'.",
+    ),
+    MailOption("reply_to", _S, "--reply-to", "ADDRESS", "Reply-To address."),
     MailOption(
         "headers",
         OptionType.HEADERS,
         "--header",
         "NAME:VALUE",
-        "A further header; may be repeated.",
+        "Additional header; may be repeated.",
     ),
     MailOption(
-        "priority", OptionType.PRIORITY, "--priority", "WORD", "critical, high, normal or low."
+        "priority",
+        OptionType.PRIORITY,
+        "--priority",
+        "WORD",
+        "Priority: critical, high, normal or low.",
     ),
-    MailOption("category", _S, "--category", "WORD", "transactional, marketing, or your own."),
-    MailOption("tags", OptionType.STRINGS, "--tag", help="May be repeated."),
-    MailOption("campaign_id", _S, "--campaign-id", help="Groups mail for reports."),
+    MailOption(
+        "category", _S, "--category", "WORD", "Category: transactional, marketing or your own."
+    ),
+    MailOption("tags", OptionType.STRINGS, "--tag", help="Tag of the email; may be repeated."),
+    MailOption("campaign_id", _S, "--campaign-id", help="Campaign that groups emails in reports."),
     MailOption(
         "run_at",
         OptionType.INSTANT,
         "--run-at",
         "INSTANT",
-        "Not before; like '2030-05-01 08:00+02'.",
+        "Earliest time to send, such as '2030-05-01 08:00+02'.",
         api="scheduled_at",
     ),
     MailOption(
@@ -80,24 +92,36 @@ MAIL_OPTIONS = (
         OptionType.INSTANT,
         "--expires-at",
         "INSTANT",
-        "Give up then; 4 days unless given.",
+        "Time at which the email expires unsent.  [default: in 4 days]",
     ),
-    MailOption("custom_data", OptionType.OBJECT, "--custom-data", "JSON", "Kept with the mail."),
-    MailOption("max_attempts", OptionType.WHOLE, "--max-attempts", "N", "1 to 1000."),
-    MailOption("track_opens", _B, "--track-opens", help="Tell when it is opened."),
-    MailOption("track_clicks", _B, "--track-clicks", help="Count links followed."),
+    MailOption(
+        "custom_data",
+        OptionType.OBJECT,
+        "--custom-data",
+        "JSON",
+        "JSON object stored with the email.",
+    ),
+    MailOption(
+        "max_attempts",
+        OptionType.WHOLE,
+        "--max-attempts",
+        "N",
+        "Maximum number of attempts, 1 to 1000.",
+    ),
+    MailOption("track_opens", _B, "--track-opens", help="Track opens."),
+    MailOption("track_clicks", _B, "--track-clicks", help="Track clicks on links."),
     MailOption(
         "unsubscribe",
         _B,
         "--unsubscribe",
-        help="Have a way to unsubscribe; marketing has one unless told otherwise.",
+        help="Add an unsubscribe link and header.  [default: for marketing emails only]",
     ),
     MailOption(
         "delivery",
         _S,
         "--delivery",
         "WORD",
-        "When nobody knows whether it arrived: resend once, or hold for a person.",
+        "Action if the outcome is unknown: resend once, or hold for an operator.",
     ),
     # The commands have these in ways of their own, or not at all.
     MailOption("from_name", _S),

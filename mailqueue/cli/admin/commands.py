@@ -1,4 +1,4 @@
-"""`mailqueue admin`: who administers the installation over HTTP by a token of ours."""
+"""`mailqueue admin`: administrators of the HTTP API, and their tokens."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -30,15 +30,20 @@ _COLUMNS = (
     )
 )
 def admin() -> None:
-    """Let people administer the installation over HTTP (/admin/…), or stop them."""
+    """Manage administrators of the HTTP API (/admin/…) and their tokens."""
 
 
 @admin.command(epilog=examples("mailqueue admin create ann", "mailqueue admin create ci --for 30d"))
 @click.argument("name")
-@click.option("--for", "lasting", metavar="TIME", help="How long the token holds.  [default: ever]")
+@click.option(
+    "--for",
+    "lasting",
+    metavar="TIME",
+    help="Lifetime of the token, such as 30d.  [default: no end]",
+)
 @json_option
 def create(*, name: str, lasting: str | None, as_json: bool) -> None:
-    """Make an administrator. The token is shown once: `Authorization: Bearer …`."""
+    """Create an administrator. The token is shown once: `Authorization: Bearer …`."""
     expires_at = None if lasting is None else datetime.now(UTC) + _time(lasting)
 
     async def created() -> NewAdministrator:
@@ -51,13 +56,13 @@ def create(*, name: str, lasting: str | None, as_json: bool) -> None:
         emit({"name": made.record.name, "token": token, "expires_at": made.record.expires_at})
         return
     facts((("administrator", made.record.name), ("until", made.record.expires_at)))
-    click.echo(f"\n  {token}\n\nKeep it now: it is not shown again.")
+    click.echo(f"\n  {token}\n\nSave it now: it is not shown again.")
 
 
 @admin.command(name="list", epilog=examples("mailqueue admin list"))
 @json_option
 def list_(*, as_json: bool) -> None:
-    """List administrators, newest first, revoked ones too."""
+    """List administrators, newest first, including revoked ones."""
 
     async def listed() -> list[Administrator]:
         async with opened() as app:
@@ -74,7 +79,7 @@ def list_(*, as_json: bool) -> None:
 @click.argument("name")
 @json_option
 def revoke(*, name: str, as_json: bool) -> None:
-    """Put an administrator's token out of force, at once."""
+    """Revoke an administrator's token. It takes effect at once."""
 
     async def revoked() -> None:
         async with opened() as app:
@@ -84,7 +89,7 @@ def revoke(*, name: str, as_json: bool) -> None:
     if as_json:
         emit({"name": name, "is_revoked": True})
     else:
-        click.echo(f"{name} is no administrator any more")
+        click.echo(f"{name} is no longer an administrator")
 
 
 def _time(text: str) -> timedelta:

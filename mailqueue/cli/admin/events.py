@@ -1,4 +1,4 @@
-"""`mailqueue platform events`: what happened to mail, over all projects."""
+"""`mailqueue platform events`: events and delivery attempts of all projects."""
 
 from datetime import UTC, datetime
 
@@ -29,10 +29,16 @@ _COLUMNS = (
         "mailqueue platform events --project shop --type hard_bounce --within 30d",
     )
 )
-@click.option("--project", help="Only of this project.")
-@click.option("--type", "kind", type=click.Choice(finding.TYPES), help="Only these.")
-@click.option("--recipient", metavar="ADDRESS", help="Only of mail to this address.")
-@click.option("--within", metavar="TIME", default="7d", show_default=True, help="How far back.")
+@click.option("--project", help="Filter by project.")
+@click.option("--type", "kind", type=click.Choice(finding.TYPES), help="Filter by event type.")
+@click.option("--recipient", metavar="ADDRESS", help="Filter by recipient address.")
+@click.option(
+    "--within",
+    metavar="TIME",
+    default="7d",
+    show_default=True,
+    help="Period to search, counted back from now, such as 30d.",
+)
 @click.option("--limit", "most", type=click.IntRange(1, 1000), default=50, show_default=True)
 @json_option
 def events(
@@ -44,7 +50,7 @@ def events(
     most: int,
     as_json: bool,
 ) -> None:
-    """Find events and attempts of mail, newest first."""
+    """List events and delivery attempts of emails, newest first."""
     until = datetime.now(UTC)
     try:
         since = until - parse_duration(within)

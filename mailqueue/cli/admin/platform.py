@@ -1,4 +1,4 @@
-"""`mailqueue platform`: settings, flags, audit and keys of the whole installation."""
+"""`mailqueue platform`: settings, flags, audit log and API keys of the whole installation."""
 
 from dataclasses import asdict
 
@@ -33,7 +33,7 @@ _AUDIT = (
     )
 )
 def platform() -> None:
-    """Look at and change what holds for the whole installation."""
+    """Show and change settings, flags and API keys of the whole installation."""
 
 
 platform.add_command(events)
@@ -42,7 +42,7 @@ platform.add_command(events)
 @platform.command(name="settings", epilog=examples("mailqueue platform settings"))
 @json_option
 def settings_(*, as_json: bool) -> None:
-    """List the settings and what each means."""
+    """List settings with their values and meanings."""
 
     async def listed() -> list[Setting]:
         async with opened() as app:
@@ -62,7 +62,7 @@ def settings_(*, as_json: bool) -> None:
 @click.argument("value")
 @json_option
 def set_(*, name: str, value: str, as_json: bool) -> None:
-    """Change a setting; it holds at once."""
+    """Change a setting. It takes effect at once."""
 
     async def changed() -> list[Setting]:
         async with opened() as app, app.conn.transaction():
@@ -74,7 +74,7 @@ def set_(*, name: str, value: str, as_json: bool) -> None:
 @platform.command(epilog=examples("mailqueue platform flags"))
 @json_option
 def flags(*, as_json: bool) -> None:
-    """List the flags and what each does."""
+    """List flags with their values and effects."""
 
     async def listed() -> list[Setting]:
         async with opened() as app:
@@ -88,7 +88,7 @@ def flags(*, as_json: bool) -> None:
 @click.argument("to", type=click.Choice(["on", "off"]))
 @json_option
 def flag(*, name: str, to: str, as_json: bool) -> None:
-    """Switch a flag; it holds at once."""
+    """Switch a flag on or off. It takes effect at once."""
 
     async def switched() -> list[Setting]:
         async with opened() as app, app.conn.transaction():
@@ -98,12 +98,12 @@ def flag(*, name: str, to: str, as_json: bool) -> None:
 
 
 @platform.command(epilog=examples("mailqueue platform audit --action project.suspended"))
-@click.option("--action", help="Only these, such as setting.changed.")
+@click.option("--action", help="Filter by action, such as setting.changed.")
 @click.option("--limit", "most", type=click.IntRange(1, 1000), default=50, show_default=True)
-@click.option("--before", type=int, help="Older than this ID.")
+@click.option("--before", type=int, help="Show entries older than the entry with this id.")
 @json_option
 def audit(*, action: str | None, most: int, before: int | None, as_json: bool) -> None:
-    """List what was changed anywhere and by whom, newest first."""
+    """List the audit log of all projects, newest first."""
 
     async def found() -> list[AuditEvent]:
         async with opened() as app:
@@ -123,18 +123,18 @@ def audit(*, action: str | None, most: int, before: int | None, as_json: bool) -
     epilog=examples(
         "mailqueue platform revoke-keys --project shop --reason 'laptop stolen'",
         "mailqueue platform revoke-keys --prefix mq_test_ --reason 'end of the trial'",
-        "mailqueue platform revoke-keys --all --reason 'database copied by a stranger'",
+        "mailqueue platform revoke-keys --all --reason 'database was copied'",
     ),
 )
-@click.option("--project", help="Only keys of this project.")
-@click.option("--prefix", help="Only keys that begin so.")
-@click.option("--all", "is_all", is_flag=True, help="Every key of every project.")
-@click.option("--reason", required=True, help="Kept in the audit.")
+@click.option("--project", help="Revoke the keys of this project.")
+@click.option("--prefix", help="Revoke keys that begin with this text.")
+@click.option("--all", "is_all", is_flag=True, help="Revoke every key of every project.")
+@click.option("--reason", required=True, help="Reason, recorded in the audit log.")
 @json_option
 def revoke_keys(
     *, project: str | None, prefix: str | None, is_all: bool, reason: str, as_json: bool
 ) -> None:
-    """Put API keys out of force, at once; lists them."""
+    """Revoke API keys and list them. It takes effect at once."""
 
     async def revoked() -> list[RevokedKey]:
         async with opened() as app:

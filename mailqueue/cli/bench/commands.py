@@ -1,4 +1,4 @@
-"""`mailqueue bench`: how fast this database accepts and sends mail, and what bounds it."""
+"""`mailqueue bench`: how fast this database accepts and sends emails."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -26,15 +26,15 @@ from mailqueue.wiring import sending
     type=click.IntRange(1000, 1_000_000),
     default=5000,
     show_default=True,
-    help="Mails of 5 kB to queue and send, to a sink of its own on this machine.",
+    help="Number of emails of 5 kB to queue and to send to a local test server.",
 )
-@click.option("--yes", is_flag=True, help="Measure although mail is queued or workers run.")
+@click.option("--yes", is_flag=True, help="Measure even if emails are queued or workers run.")
 @json_option
 def bench(*, count: int, yes: bool, as_json: bool) -> None:
     """Measure accepting and sending on this database, with one worker process.
 
-    Everything happens in a project of its own, bench-…, of which nothing is left. No mail leaves
-    this machine.
+    The emails belong to a temporary project named bench-…, which is deleted afterwards. No email
+    leaves this machine.
     """
     configure_logging(LogSettings(LogLevel.ERROR, LogFormat.AUTO))
     with sink() as port:
@@ -58,7 +58,7 @@ async def _measured(port: int, count: int, *, is_forced: bool) -> tuple[Acceptin
 
 @asynccontextmanager
 async def _worker(settings: Settings) -> AsyncIterator[asyncio.Event]:
-    """Run a worker in this process; yield what tells that it has ended."""
+    """Run a worker in this process while the block runs; yield a check that it still runs."""
     stop, is_over = asyncio.Event(), asyncio.Event()
     courier = sending.build_send_worker(settings, launch_id=uuid4())
     running = asyncio.create_task(courier.run(stop))
@@ -75,8 +75,8 @@ def _print(accepting: Accepting, sending: Sending, words: list[str]) -> None:
         (
             ("round trip", f"{accepting.round_trip_ms:.2f} ms"),
             ("accept one, commit", f"{accepting.single_ms:.2f} ms"),
-            ("accept in batches", f"{accepting.batch_per_second:,.0f} mails a second"),
-            ("send, 1 process", f"{sending.per_second:,.0f} mails a second"),
+            ("accept in batches", f"{accepting.batch_per_second:,.0f} emails per second"),
+            ("send, 1 process", f"{sending.per_second:,.0f} emails per second"),
             ("worker CPU", f"{sending.cpu_us:.0f} us a mail, busy {sending.cpu_share:.0%}"),
         )
     )

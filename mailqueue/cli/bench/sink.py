@@ -1,4 +1,4 @@
-"""A mail sink in a process of its own, so that measuring the worker does not measure the sink."""
+"""An SMTP test server in a separate process: its CPU time is not counted as the worker's."""
 
 import asyncio
 from collections.abc import Iterator
@@ -14,20 +14,20 @@ from mailqueue.smtp.server.listener import smtp_server
 
 
 class Nowhere:
-    """Takes every mail and keeps none."""
+    """Accept every email and store none."""
 
     def check_recipient(self, address: str) -> SmtpReply | None:  # noqa: ARG002
-        """Take everybody."""
+        """Accept every recipient."""
         return None
 
     async def accept(self, envelope: Received, raw: bytes) -> SmtpReply | None:  # noqa: ARG002
-        """Say yes."""
+        """Accept the message."""
         return SmtpReply(250, "2.0.0", "Ok")
 
 
 @contextmanager
 def sink() -> Iterator[int]:
-    """Have a sink on loopback; yield its port."""
+    """Run the test server on loopback; yield its port."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_run, args=(theirs,), daemon=True)

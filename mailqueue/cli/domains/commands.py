@@ -1,4 +1,4 @@
-"""`mailqueue domain`: how fast a recipient domain may be written to."""
+"""`mailqueue domain`: sending rates to recipient domains."""
 
 import click
 
@@ -20,7 +20,7 @@ _COLUMNS = (
 
 @click.group(epilog=examples("mailqueue domain rate example.com 5/s", "mailqueue domain list"))
 def domain() -> None:
-    """Hold recipient domains to a rate, whoever sends there."""
+    """Limit the sending rate to recipient domains, for all projects together."""
 
 
 @domain.command(
@@ -32,13 +32,18 @@ def domain() -> None:
 )
 @click.argument("name", metavar="DOMAIN")
 @click.argument("to", metavar="RATE|none")
-@click.option("--burst", type=int, help="Recipients ahead of the rate.  [default: a second's]")
-@click.option("--note", help="Why, for people.")
+@click.option(
+    "--burst",
+    type=int,
+    help="Recipients that may be sent at once above the rate.  [default: one second's worth]",
+)
+@click.option("--note", help="Note for the operators, such as the reason.")
 @json_option
 def rate(*, name: str, to: str, burst: int | None, note: str | None, as_json: bool) -> None:
-    """Write to a domain no faster than RATE (5/s, 300/min, 1000/h), all projects together.
+    """Limit the sending rate to DOMAIN to RATE (5/s, 300/min, 1000/h), for all projects together.
 
-    Mail above it waits without being tried; mail to other domains goes on.
+    Emails above the rate wait without an attempt. Emails to other domains are not affected.
+    RATE none removes the limit.
     """
     _show(run(_changed(name, to, burst, note)), as_json=as_json)
 
@@ -46,7 +51,7 @@ def rate(*, name: str, to: str, burst: int | None, note: str | None, as_json: bo
 @domain.command("list", epilog=examples("mailqueue domain list", "mailqueue domain list --json"))
 @json_option
 def list_(*, as_json: bool) -> None:
-    """List the rates that hold for all projects, that of the whole installation included."""
+    """List rate limits of recipient domains, and the limit of the whole installation."""
     _show(run(_listed()), as_json=as_json)
 
 

@@ -1,4 +1,4 @@
-"""`mailqueue tracking`: where links in a project's mail lead, and the keys of their tokens."""
+"""`mailqueue tracking`: the tracking domain of a project, and the keys that sign tracking links."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -39,7 +39,7 @@ class _Shown:
     )
 )
 def tracking() -> None:
-    """See where links in mail lead, check a project's own domain, replace keys of tokens."""
+    """Show and check a project's tracking domain; rotate the keys that sign tracking links."""
 
 
 @tracking.command(
@@ -48,14 +48,14 @@ def tracking() -> None:
 @click.argument("project")
 @json_option
 def show(*, project: str, as_json: bool) -> None:
-    """Show what links in a project's mail begin with, and the keys of their tokens."""
+    """Show the base URL of a project's tracking links, and the keys that sign them."""
     found = run(_found(project))
     if as_json:
         emit(asdict(found))
         return
     facts(
         (
-            ("links begin with", found.links_begin_with or "nothing: MAILQUEUE_PUBLIC_URL"),
+            ("base URL of links", found.links_begin_with or "none: set MAILQUEUE_PUBLIC_URL"),
             ("tracking domain", found.tracking_domain),
             ("verified at", found.verified_at),
         )
@@ -75,9 +75,9 @@ def show(*, project: str, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def verify(ctx: click.Context, *, project: str, resolver: str | None, as_json: bool) -> None:
-    """Look the project's tracking domain up; if it leads here, links in its mail use it.
+    """Check the project's tracking domain; if it resolves to this server, new links use it.
 
-    Exit 1 when it leads elsewhere or nobody answered.
+    Exit 1 when the domain points elsewhere or DNS did not answer.
     """
     check = run(_verified(project, resolver))
     if as_json:
@@ -102,9 +102,9 @@ def verify(ctx: click.Context, *, project: str, resolver: str | None, as_json: b
 @click.argument("project")
 @json_option
 def rotate(*, project: str, as_json: bool) -> None:
-    """Make the tokens of a project's mail with a new key; links already sent stay good.
+    """Rotate the key that signs a project's tracking links. Links already sent stay valid.
 
-    Workers that run use it within ten minutes.
+    Running workers use the new key within ten minutes.
     """
     run(_rotated(project))
     found = run(_found(project))
@@ -141,6 +141,6 @@ async def _rotated(project: str) -> None:
     async with opened() as app:
         master = master_key_of(app.settings)
         if master is None:
-            raise ConfigError("keys of links are sealed: set MAILQUEUE_MASTER_KEY")
+            raise ConfigError("tracking keys are encrypted: set MAILQUEUE_MASTER_KEY")
         found = await domains.project_of(app.conn, project)
         await keyring.rotate(app.conn, master, found.id)

@@ -1,4 +1,4 @@
-"""`mailqueue email`: look at mails; cancel, hold, release, requeue, resend or move them."""
+"""`mailqueue email`: show, cancel, hold, release, requeue, resend and reprioritise emails."""
 
 from uuid import UUID
 
@@ -25,14 +25,14 @@ _ID = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
     )
 )
 def email() -> None:
-    """Show emails; cancel, hold, release, requeue, resend or move some or all that match."""
+    """Show, cancel, hold, release, requeue, resend or reprioritise emails, by id or filter."""
 
 
 @email.command(epilog=examples(f"mailqueue email show {_ID}"))
 @click.argument("email_id", metavar="ID", type=click.UUID)
 @json_option
 def show(*, email_id: UUID, as_json: bool) -> None:
-    """Show one email, its recipients, its attempts and what came back."""
+    """Show one email with its recipients, attempts and events."""
     found = run(explained(email_id))
     if as_json:
         emit(found)
@@ -50,7 +50,7 @@ def show(*, email_id: UUID, as_json: bool) -> None:
 @click.option("--reason", default="cancelled by an operator", show_default=True)
 @json_option
 def cancel(*, selection: Selection, reason: str, as_json: bool) -> None:
-    """Cancel unfinished emails; those a worker has are stopped if not handed over yet."""
+    """Cancel unfinished emails, including those a worker has claimed but not yet handed over."""
     deed = Deed(
         "cancel",
         "cancelled",
@@ -70,7 +70,7 @@ def cancel(*, selection: Selection, reason: str, as_json: bool) -> None:
 @click.option("--reason", default="held by an operator", show_default=True)
 @json_option
 def hold(*, selection: Selection, reason: str, as_json: bool) -> None:
-    """Keep pending emails until they are released."""
+    """Hold pending emails until they are released."""
     deed = Deed(
         "hold",
         "held",
@@ -89,7 +89,7 @@ def hold(*, selection: Selection, reason: str, as_json: bool) -> None:
 @selection_options
 @json_option
 def release(*, selection: Selection, as_json: bool) -> None:
-    """Send held emails after all."""
+    """Release held emails, so that they are sent."""
     lay_hand(selection, Deed("release", "released", {}, emails.release), as_json=as_json)
 
 
@@ -102,13 +102,13 @@ def release(*, selection: Selection, as_json: bool) -> None:
 @selection_options
 @json_option
 def requeue(*, selection: Selection, as_json: bool) -> None:
-    """Queue failed, expired or cancelled emails again, under the same ids."""
+    """Requeue failed, expired or cancelled emails under the same ids."""
     lay_hand(selection, Deed("requeue", "requeued", {}, emails.requeue), as_json=as_json)
 
 
 @email.command(
     epilog=examples(
-        f"mailqueue email resend {_ID} --reason 'she deleted it'",
+        f"mailqueue email resend {_ID} --reason 'recipient deleted it'",
         "mailqueue email resend --project default --domain example.com --newer-than 1d --dry-run",
     )
 )
@@ -116,7 +116,7 @@ def requeue(*, selection: Selection, as_json: bool) -> None:
 @click.option("--reason", default="resent by an operator", show_default=True)
 @json_option
 def resend(*, selection: Selection, reason: str, as_json: bool) -> None:
-    """Send emails that were sent once more, each as a new email with a new id."""
+    """Resend sent emails, each as a new email with a new id."""
     deed = Deed(
         "resend",
         "resent",
@@ -136,7 +136,7 @@ def resend(*, selection: Selection, reason: str, as_json: bool) -> None:
 @click.option("--priority", required=True, type=click.Choice(PRIORITIES))
 @json_option
 def reprioritise(*, selection: Selection, priority: str, as_json: bool) -> None:
-    """Move unfinished emails to the lane of another priority."""
+    """Change the priority of unfinished emails."""
     deed = Deed(
         "reprioritise",
         "moved",

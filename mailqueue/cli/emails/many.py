@@ -1,4 +1,4 @@
-"""Lays an operator's hand on emails: single ones with a line each, or all that match, counted."""
+"""Operations on emails: by id with one result line each, or by filter with a count."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -23,7 +23,7 @@ _HANDLED = (Column("id", "ID"), Column("result", "RESULT"))
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """One verb, as it is done to single mails and to all that match."""
+    """One operation, for single emails and for all that match a filter."""
 
     verb: str
     past: str  # what is told: 3 cancelled
@@ -32,7 +32,7 @@ class Deed:
 
 
 def lay_hand(selection: Selection, deed: Deed, *, as_json: bool) -> None:
-    """Do it to what was selected and print what was done."""
+    """Run the operation on the selected emails and print the result."""
     if selection.ids:
         hand = Hand(selection.ids, operator(), is_trial=selection.is_trial)
         print_handled(run(_acted(deed, hand)), as_json=as_json)
@@ -43,14 +43,14 @@ def lay_hand(selection: Selection, deed: Deed, *, as_json: bool) -> None:
         _print(deed, found=found, done=None, as_json=as_json)
         return
     if found and not selection.is_sure:
-        question = f"{found} emails will be {deed.past}. Go on?"
+        question = f"{found} emails will be {deed.past}. Continue?"
         click.confirm(question, abort=True, err=as_json)
     done = run(_carried_out(order, found)) if found else None
     _print(deed, found=found, done=done or Done(0, 0), as_json=as_json)
 
 
 def print_handled(handled: list[Handled], *, as_json: bool) -> None:
-    """Print what was done to each; exit 1 when something was left as it was."""
+    """Print the result for each email; exit 1 when an email was left unchanged."""
     if as_json:
         emit(handled)
     else:

@@ -1,4 +1,4 @@
-"""`mailqueue pause`, `resume` and `pauses`: let mail wait for a time and with a reason."""
+"""`mailqueue pause`, `resume` and `pauses`: stop sending for a time, with a reason."""
 
 from datetime import timedelta
 
@@ -28,7 +28,10 @@ def _target_arguments(command: Command) -> Command:
     kind = click.argument("kind", type=click.Choice([each.value for each in Kind]))
     name = click.argument("name", metavar="NAME")
     project = click.option(
-        "--project", default="default", show_default=True, help="The project it belongs to."
+        "--project",
+        default="default",
+        show_default=True,
+        help="Project of the campaign, domain or account.",
     )
     return kind(name(project(command)))
 
@@ -42,16 +45,21 @@ def _target_arguments(command: Command) -> Command:
     )
 )
 @_target_arguments
-@click.option("--for", "wait", metavar="DURATION", help="Such as 30min, 2h or 3d. Default: no end.")
-@click.option("--reason", help="Shown to whoever asks why mail waits.")
+@click.option(
+    "--for",
+    "wait",
+    metavar="DURATION",
+    help="Duration of the pause, such as 30min, 2h or 3d.  [default: no end]",
+)
+@click.option("--reason", help="Reason, shown by `mailqueue why`.")
 @json_option
 def pause(
     *, kind: str, name: str, project: str, wait: str | None, reason: str | None, as_json: bool
 ) -> None:
-    """Let the mail of a project, sender account, campaign or recipient domain wait.
+    """Pause the emails of a project, sender account, campaign or recipient domain.
 
-    It takes effect at once, for queued mail and for mail that comes later. Mail keeps its place
-    and its expiry, and goes on by itself when the time is over.
+    It takes effect at once, for queued emails and for emails accepted later. Emails keep their
+    position and their expiry. Sending resumes by itself when the pause ends.
     """
     done = run(_paused(_target(kind, name, project), _duration(wait), reason))
     if as_json:
@@ -64,7 +72,7 @@ def pause(
 @_target_arguments
 @json_option
 def resume(*, kind: str, name: str, project: str, as_json: bool) -> None:
-    """End a pause: the mail that waits goes on."""
+    """End a pause; waiting emails are sent."""
     target = _target(kind, name, project)
     run(_resumed(target))
     if as_json:
@@ -74,10 +82,10 @@ def resume(*, kind: str, name: str, project: str, as_json: bool) -> None:
 
 
 @click.command(epilog=examples("mailqueue pauses", "mailqueue pauses --project shop --json"))
-@click.option("--project", help="Only this project's.")
+@click.option("--project", help="Filter by project.")
 @json_option
 def pauses(*, project: str | None, as_json: bool) -> None:
-    """List what is paused now, until when and why."""
+    """List current pauses, with end and reason."""
     found = run(_listed(project))
     if as_json:
         emit(found)
@@ -103,7 +111,7 @@ def _told(one: Pause) -> dict[str, object]:
         "project": one.project,
         "kind": one.kind,
         "name": one.name,
-        "until": show(one.until) if one.until else "somebody resumes it",
+        "until": show(one.until) if one.until else "resumed",
         "reason": one.reason,
         "actor": one.actor,
     }

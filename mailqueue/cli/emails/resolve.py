@@ -1,4 +1,4 @@
-"""`mailqueue resolve`: say of emails in doubt whether they were sent."""
+"""`mailqueue resolve`: decide whether emails with unknown outcome were sent."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -18,22 +18,23 @@ _ID = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
 
 @click.command(
     epilog=examples(
-        f"mailqueue resolve {_ID} --sent --note 'she confirmed by phone'",
+        f"mailqueue resolve {_ID} --sent --note 'recipient confirmed by phone'",
         f"mailqueue resolve {_ID} --not-sent",
     )
 )
 @click.argument("ids", metavar="ID...", type=click.UUID, nargs=-1, required=True)
-@click.option("--sent/--not-sent", "was_sent", default=None, help="What became of it.")
-@click.option("--note", help="How you know; kept with the email.")
+@click.option("--sent/--not-sent", "was_sent", default=None, help="Outcome of the email.")
+@click.option("--note", help="Evidence for the outcome; stored with the email.")
 @json_option
 def resolve(*, ids: Sequence[UUID], was_sent: bool | None, note: str | None, as_json: bool) -> None:
-    """Decide about held emails of which nobody knows whether they were sent.
+    """Record the outcome of held emails that may or may not have been sent.
 
-    `mailqueue status` counts them as held; the view mailqueue.held shows each with its reason.
-    Sent: it is finished. Not sent: it is queued again, and held again if it comes into doubt again.
+    `mailqueue status` counts them as held; the view mailqueue.held lists each with its reason.
+    --sent finishes the email. --not-sent queues it again; it is held again if its outcome is
+    unknown again.
     """
     if was_sent is None:
-        raise click.UsageError("say --sent or --not-sent")
+        raise click.UsageError("the outcome is missing: give --sent or --not-sent")
     print_handled(run(_resolved(ids, was_sent=was_sent, note=note)), as_json=as_json)
 
 

@@ -1,4 +1,4 @@
-"""Which emails a command is about: ids, or a filter; and whether it is in earnest."""
+"""Options that select emails by id or filter, with --dry-run and --yes."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ import click
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Ids, or else a filter as SQL takes it; never both."""
+    """Ids, or a filter as the SQL functions take it; never both."""
 
     ids: Sequence[UUID]
     where: Mapping[str, str]
@@ -21,20 +21,24 @@ class Selection:
 
 # By the names SQL's filters have. Values are handed over as they are: SQL refuses them by name.
 _FILTERS = {
-    "project": click.option("--project", metavar="NAME", help="Needed unless ids are given."),
+    "project": click.option(
+        "--project", metavar="NAME", help="Project; required unless ids are given."
+    ),
     "campaign_id": click.option("--campaign", "campaign_id", metavar="ID"),
-    "lane": click.option("--lane", metavar="PRIORITY[/ROUTE]", help="Such as low or high/relay."),
-    "sender": click.option("--sender", metavar="NAME", help="The sender account it goes by."),
-    "domain": click.option("--domain", metavar="DOMAIN", help="Domain of a recipient."),
+    "lane": click.option(
+        "--lane", metavar="PRIORITY[/ROUTE]", help="Lane, such as low or high/relay."
+    ),
+    "sender": click.option("--sender", metavar="NAME", help="Name of the sender account."),
+    "domain": click.option("--domain", metavar="DOMAIN", help="Recipient domain."),
     "status": click.option("--status", metavar="WORD"),
     "category": click.option("--category", metavar="WORD"),
-    "older_than": click.option("--older-than", metavar="AGE", help="Such as 30min, 4h or 2d."),
+    "older_than": click.option("--older-than", metavar="AGE", help="Age, such as 30min, 4h or 2d."),
     "newer_than": click.option("--newer-than", metavar="AGE"),
 }
 
 
 def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ids, filters, --dry-run and --yes; the command gets them as one `selection`."""
+    """Add ids, filters, --dry-run and --yes; the command receives them as one `selection`."""
 
     @functools.wraps(command)
     def packed(*args: Any, ids: Sequence[UUID], dry_run: bool, yes: bool, **given: Any) -> Any:
@@ -43,13 +47,15 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
         if ids and where:
             raise click.UsageError("give ids or a filter, not both")
         if not ids and "project" not in where:
-            raise click.UsageError("give ids, or --project and what else it is to be found by")
+            raise click.UsageError("give ids, or --project and further filters")
         chosen = Selection(ids, where, is_trial=dry_run, is_sure=yes)
         return command(*args, selection=chosen, **given)
 
     wrapped: Callable[..., Any] = packed
-    wrapped = click.option("--yes", is_flag=True, help="Do not ask first.")(wrapped)
-    wrapped = click.option("--dry-run", is_flag=True, help="Say what it would do.")(wrapped)
+    wrapped = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")(wrapped)
+    wrapped = click.option(
+        "--dry-run", is_flag=True, help="Print what would be done and change nothing."
+    )(wrapped)
     for option in reversed(_FILTERS.values()):
         wrapped = option(wrapped)
     return click.argument("ids", metavar="[ID]...", type=click.UUID, nargs=-1)(wrapped)

@@ -1,4 +1,4 @@
-"""How one mail is shown: its facts, its recipients, its attempts, and what came back."""
+"""Output of one email: its facts, recipients, attempts and events."""
 
 from datetime import datetime
 
@@ -37,7 +37,7 @@ _EVENTS = (
 
 
 def print_explained(found: Explained) -> None:
-    """Print what is known of a mail; tables that would be empty are left out."""
+    """Print an email; leave out empty tables."""
     facts(_facts(found.email))
     for title, rows, columns in (
         ("Recipients", found.recipients, _RECIPIENTS),

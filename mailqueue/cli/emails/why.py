@@ -1,4 +1,4 @@
-"""`mailqueue why`: the first reason a mail has not been sent, and what was tried."""
+"""`mailqueue why`: why an email has not been sent, and its attempts."""
 
 from uuid import UUID
 
@@ -20,7 +20,7 @@ from mailqueue.operations.model import Explained
 @click.argument("email_id", metavar="ID", type=click.UUID)
 @json_option
 def why(*, email_id: UUID, as_json: bool) -> None:
-    """Say why an email has not been sent, or what became of it."""
+    """Explain why an email has not been sent, or show its outcome."""
     found = run(explained(email_id))
     if as_json:
         emit(found)
@@ -31,6 +31,6 @@ def why(*, email_id: UUID, as_json: bool) -> None:
 
 
 async def explained(email_id: UUID) -> Explained:
-    """Read everything known about one mail."""
+    """Return everything known about one email."""
     async with opened() as app:
         return await explain(app.conn, email_id)

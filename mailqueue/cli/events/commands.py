@@ -1,4 +1,4 @@
-"""`mailqueue event`: what came back about mail that left."""
+"""`mailqueue event`: deliveries, bounces, complaints, opens and clicks."""
 
 from uuid import UUID
 
@@ -51,7 +51,7 @@ _NOTICES = (
     )
 )
 def event() -> None:
-    """Show deliveries, bounces, complaints, opens and clicks, and what providers told."""
+    """Show deliveries, bounces, complaints, opens, clicks and webhook requests of providers."""
 
 
 @event.command(
@@ -62,12 +62,18 @@ def event() -> None:
         "mailqueue event list --address ann@example.com --project shop --json",
     ),
 )
-@click.option("--project", help="Only this project's.  [with --address: default]")
-@click.option("--email", type=click.UUID, help="Only what happened to this email.")
-@click.option("--address", help="All that happened to email to this address.")
-@click.option("--type", "type_", type=click.Choice(_TYPES), help="Only events of this type.")
 @click.option(
-    "--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many."
+    "--project", help="Filter by project.  [default: all; with --address: the project default]"
+)
+@click.option("--email", type=click.UUID, help="Filter by email.")
+@click.option("--address", help="Filter by recipient address.")
+@click.option("--type", "type_", type=click.Choice(_TYPES), help="Filter by event type.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 10_000),
+    default=50,
+    show_default=True,
+    help="Maximum number of rows.",
 )
 @json_option
 def list_(
@@ -79,9 +85,9 @@ def list_(
     limit: int,
     as_json: bool,
 ) -> None:
-    """List events, the latest first."""
+    """List events, newest first."""
     if address is not None and (email is not None or type_ is not None):
-        raise click.UsageError("--address goes with --project and --limit only")
+        raise click.UsageError("--address can only be combined with --project and --limit")
     found: list[RecordedEvent] | list[RecipientEvent]
     if address is not None:
         found = run(_of_address(project or "default", address, limit))
@@ -108,7 +114,7 @@ async def _of_address(project: str, address: str, limit: int) -> list[RecipientE
 @click.argument("event_id", type=click.UUID)
 @json_option
 def show(*, event_id: UUID, as_json: bool) -> None:
-    """Show one event with all that is known of it."""
+    """Show one event with all its details."""
 
     async def found() -> RecordedEvent:
         async with opened() as app:
@@ -127,15 +133,19 @@ def show(*, event_id: UUID, as_json: bool) -> None:
 @event.command(
     epilog=examples("mailqueue event notices", "mailqueue event notices --seen --project shop")
 )
-@click.option("--project", help="Only this project's.")
-@click.option("--all", "is_all", is_flag=True, help="Also those somebody has looked at.")
-@click.option("--seen", is_flag=True, help="Say that you have looked at them.")
+@click.option("--project", help="Filter by project.")
+@click.option("--all", "is_all", is_flag=True, help="Include acknowledged notices.")
+@click.option("--seen", is_flag=True, help="Acknowledge the listed notices.")
 @click.option(
-    "--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many."
+    "--limit",
+    type=click.IntRange(1, 10_000),
+    default=50,
+    show_default=True,
+    help="Maximum number of rows.",
 )
 @json_option
 def notices(*, project: str | None, is_all: bool, seen: bool, limit: int, as_json: bool) -> None:
-    """List complaints, and accounts whose rates are too high, for whoever administers a project."""
+    """List complaints, and accounts with high bounce or complaint rates."""
     found = run(_noticed(project, is_all=is_all, seen=seen, limit=limit))
     if as_json:
         emit(found)

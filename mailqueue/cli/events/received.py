@@ -1,4 +1,4 @@
-"""What providers told as it came: listed, printed, and read once more."""
+"""Webhook requests of providers as received: list, print and process again."""
 
 import sys
 from uuid import UUID
@@ -30,12 +30,18 @@ _COLUMNS = (
         "mailqueue event received --provider ses --json",
     )
 )
-@click.option("--project", help="Only this project's.")
-@click.option("--provider", type=click.Choice(NAMES_WITH_EVENTS), help="Only of this provider.")
-@click.option("--status", type=click.Choice(_STATES), help="Only those in this state.")
-@click.option("--before", type=click.UUID, help="Only those received before this one.")
+@click.option("--project", help="Filter by project.")
+@click.option("--provider", type=click.Choice(NAMES_WITH_EVENTS), help="Filter by provider.")
+@click.option("--status", type=click.Choice(_STATES), help="Filter by status.")
 @click.option(
-    "--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many."
+    "--before", type=click.UUID, help="Show requests received before the request with this id."
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 10_000),
+    default=50,
+    show_default=True,
+    help="Maximum number of rows.",
 )
 @json_option
 def received(
@@ -47,7 +53,7 @@ def received(
     limit: int,
     as_json: bool,
 ) -> None:
-    """List what providers told by webhook, the latest first, and what became of it."""
+    """List webhook requests received from providers, newest first, with their outcome."""
 
     async def listed() -> list[RequestSummary]:
         async with opened() as app:
@@ -68,7 +74,7 @@ def received(
 
 
 def _why(one: RequestSummary) -> str | None:
-    """Return what is wrong with a request, or which kinds of events it has that are not known."""
+    """Return the error of a request, or the unknown event types it contains."""
     if one.last_error is not None or not one.outcome.get("unknown"):
         return one.last_error
     return f"unknown: {', '.join(one.outcome['unknown'])}"
@@ -77,7 +83,7 @@ def _why(one: RequestSummary) -> str | None:
 @click.command(epilog=examples("mailqueue event raw 01a1fa63-f231-72bd-9015-82ebfa2ea787"))
 @click.argument("request_id", type=click.UUID)
 def raw(*, request_id: UUID) -> None:
-    """Print what a provider told, octet for octet as it came."""
+    """Print the body of a provider's request, byte for byte."""
 
     async def read() -> bytes:
         async with opened() as app:
@@ -90,7 +96,7 @@ def raw(*, request_id: UUID) -> None:
 @click.argument("request_ids", type=click.UUID, nargs=-1, required=True)
 @json_option
 def retry(*, request_ids: tuple[UUID, ...], as_json: bool) -> None:
-    """Read once more what could not be read, or was of no email we knew."""
+    """Process requests again that could not be read or matched no email."""
 
     async def again() -> int:
         async with opened() as app:
@@ -100,4 +106,4 @@ def retry(*, request_ids: tuple[UUID, ...], as_json: bool) -> None:
     if as_json:
         emit({"retried": count})
     else:
-        click.echo(f"{count} to be read once more")
+        click.echo(f"{count} queued to be processed again")

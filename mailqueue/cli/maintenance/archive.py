@@ -1,4 +1,4 @@
-"""`mailqueue archive`: the files of old records: list, verify, read, bring back, and their ages."""
+"""`mailqueue archive`: archive files: list, verify, read and restore them; retention rules."""
 
 from datetime import date, datetime, timedelta
 
@@ -30,15 +30,15 @@ _COLUMNS = (
 
 
 def _choice(command: Command) -> Command:
-    """Add what says which files are meant."""
+    """Add options that select archive files."""
     for add in (
         click.option(
             "--kind",
             type=click.Choice([each.value for each in Kind]),
-            help="Only this kind of record.",
+            help="Filter by kind of record.",
         ),
-        click.option("--month", metavar="YYYY-MM", callback=_month, help="Only this month."),
-        click.option("--project", help="Only this project's."),
+        click.option("--month", metavar="YYYY-MM", callback=_month, help="Filter by month."),
+        click.option("--project", help="Filter by project."),
         click.argument("ids", metavar="[ID]...", nargs=-1, type=int),
     ):
         command = add(command)
@@ -51,14 +51,16 @@ def _month(_: click.Context, __: click.Parameter, value: str | None) -> date | N
     try:
         return datetime.strptime(value, "%Y-%m").date()  # noqa: DTZ007
     except ValueError:
-        raise click.BadParameter(f"a month such as 2026-05, got {value!r}") from None
+        raise click.BadParameter(
+            f"must be must be a month such as 2026-05, got {value!r}"
+        ) from None
 
 
 @click.group(epilog=examples("mailqueue archive list", "mailqueue archive verify"))
 def archive() -> None:
-    """Files of old records: which there are, whether they are whole, and having them back.
+    """List, verify, read and restore the files of archived records.
 
-    `mailqueue maintain archive` writes them.
+    `mailqueue maintain archive` writes the files.
     """
 
 
@@ -73,7 +75,7 @@ archive.add_command(keep)
     ),
 )
 @_choice
-@click.option("--purged", is_flag=True, help="Those whose files are deleted, too.")
+@click.option("--purged", is_flag=True, help="Include entries whose files were deleted.")
 @json_option
 def list_(
     *,
@@ -84,7 +86,7 @@ def list_(
     purged: bool,
     as_json: bool,
 ) -> None:
-    """List files of the archive, oldest month first."""
+    """List archive files, oldest month first."""
     found = run(_listed(Wanted(ids, project, month, kind), with_purged=purged))
     if as_json:
         emit({"archives": found})
@@ -107,7 +109,7 @@ def verify(
     kind: str | None,
     as_json: bool,
 ) -> None:
-    """Read files back and compare them with the manifest; exit 1 when one is not whole."""
+    """Read archive files and compare them with the manifest; exit 1 when one is damaged."""
     found = run(_verified(Wanted(ids, project, month, kind)))
     faults = [each for each in found if each.fault]
     if as_json:
@@ -116,7 +118,7 @@ def verify(
         for each in faults:
             click.echo(f"error: {each.fault}", err=True)
         records = sum(each.records for each in found if not each.fault)
-        click.echo(f"{len(found) - len(faults)} files are whole, with {records} records")
+        click.echo(f"{len(found) - len(faults)} files are intact, with {records} records")
     if faults:
         ctx.exit(EXIT_BROKEN)
 
@@ -134,7 +136,7 @@ def verify(
     metavar="DURATION",
     default="7d",
     show_default=True,
-    help="Afterwards `mailqueue maintain archive` takes the records out again.",
+    help="Time after which `mailqueue maintain archive` removes the restored records again.",
 )
 @json_option
 def restore(
@@ -146,10 +148,10 @@ def restore(
     duration: str,
     as_json: bool,
 ) -> None:
-    """Bring the records of files back into their tables for a time. The files stay."""
+    """Restore archived records into their tables for a time. The files stay."""
     wanted = Wanted(ids, project, month, kind)
     if wanted == Wanted():
-        raise click.UsageError("name files by ID, --project, --month or --kind")
+        raise click.UsageError("select files by ID, --project, --month or --kind")
     try:
         kept = parse_duration(duration)
     except ValueError as exc:
@@ -159,7 +161,7 @@ def restore(
         emit({"archives": found})
     else:
         records = sum(each.records for each in found)
-        click.echo(f"{records} records of {len(found)} files are back")
+        click.echo(f"{records} records of {len(found)} files restored")
 
 
 @archive.command(
@@ -169,7 +171,7 @@ def restore(
     )
 )
 @_choice
-@click.option("--having", metavar="TEXT", help="Only records with this text in them.")
+@click.option("--having", metavar="TEXT", help="Filter by text anywhere in the record.")
 def read(
     *,
     ids: tuple[int, ...],
@@ -178,7 +180,7 @@ def read(
     kind: str | None,
     having: str | None,
 ) -> None:
-    """Print records as lines of JSON, straight from the files."""
+    """Print archived records as lines of JSON, read from the files."""
     run(_read(Wanted(ids, project, month, kind), having))
 
 

@@ -1,4 +1,4 @@
-"""What the commands of maintenance share: settings, and a desk to work at."""
+"""The context shared by maintenance commands: settings and connections."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,7 +13,7 @@ from mailqueue.wiring.files import ArchiveStores
 
 @asynccontextmanager
 async def at_desk(advance: Advance) -> AsyncIterator[Desk]:
-    """Read the settings and open what tasks work with.
+    """Read the settings and open the connections that tasks use.
 
     Raises:
         ConfigError, Unavailable: as every command does.

@@ -1,4 +1,4 @@
-"""`mailqueue archive days` and `keep`: how long everything is kept."""
+"""`mailqueue archive days` and `keep`: how long each kind of record is kept."""
 
 import click
 
@@ -20,12 +20,12 @@ _NO_END = "ever"
 
 
 @click.command(epilog=examples("mailqueue archive days", "mailqueue archive days --project shop"))
-@click.option("--project", help="Only this project's, beside what holds for all.")
+@click.option("--project", help="Show the rules of this project and the general rules.")
 @json_option
 def days(*, project: str | None, as_json: bool) -> None:
-    """Show for how many days everything is kept: in its table, warm, and at all.
+    """Show for how many days each kind of record is kept in its table, warm, and in total.
 
-    Projects stand in the list where they have rules of their own.
+    Projects are listed if they have rules of their own.
     """
     found = run(_days(project))
     if as_json:
@@ -43,15 +43,17 @@ def days(*, project: str | None, as_json: bool) -> None:
     )
 )
 @click.argument("kind")
-@click.option("--project", help="One project; without it, all that have no rule of their own.")
-@click.option("--hot", type=int, metavar="DAYS", help="At least so long in its table.")
-@click.option("--warm", type=int, metavar="DAYS", help="Age at which files move to the cold place.")
+@click.option("--project", help="Set the rule of one project.  [default: the general rule]")
+@click.option("--hot", type=int, metavar="DAYS", help="Minimum days in its table.")
+@click.option(
+    "--warm", type=int, metavar="DAYS", help="Age in days at which files move to cold storage."
+)
 @click.option(
     "--until",
     metavar="DAYS",
-    help="Age at which it is deleted for good, or `ever`; as --hot: no archive.",
+    help="Age in days at which it is deleted, or `ever`; equal to --hot: no archive.",
 )
-@click.option("--as-all", is_flag=True, help="Take the project's own rule away.")
+@click.option("--as-all", is_flag=True, help="Remove the project's own rule.")
 @json_option
 def keep(
     *,
@@ -63,15 +65,15 @@ def keep(
     as_all: bool,
     as_json: bool,
 ) -> None:
-    """Set for how many days a kind of record is kept; ages count from the end of its month."""
+    """Set for how many days a kind of record is kept, counted from the end of its month."""
     if as_all:
         if project is None:
-            raise click.UsageError("--as-all takes a rule of a --project away")
+            raise click.UsageError("--as-all needs --project: it removes the rule of a project")
         changed = run(_reset(kind, project))
         emit({"reset": changed}) if as_json else click.echo("as for all" if changed else "no rule")
         return
     if hot is None or until is None:
-        raise click.UsageError("--hot and --until are needed")
+        raise click.UsageError("give --hot and --until")
     rule = Retention(project or manifest.EVERYBODY, kind, hot, warm, _end(until), is_own=True)
     before = run(_keep(rule))
     if as_json:
@@ -84,7 +86,9 @@ def _end(text: str) -> int | None:
     if text == _NO_END:
         return None
     if not text.isdigit():
-        raise InvalidField("--until", f"a number of days or {_NO_END}, got {text!r}")
+        raise InvalidField(
+            "--until", f"must be must be a number of days or {_NO_END}, got {text!r}"
+        )
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""`mailqueue maintain`: what keeps the database well, from cron or by hand."""
+"""`mailqueue maintain`: maintenance tasks, run by cron or by hand."""
 
 import click
 
@@ -23,14 +23,15 @@ EXIT_NEEDS_PERSON = 1
 @click.argument(
     "names", metavar="[TASK]...", nargs=-1, type=click.Choice([each.value for each in Task])
 )
-@click.option("--list", "only_list", is_flag=True, help="Say what the tasks are, and do nothing.")
+@click.option("--list", "only_list", is_flag=True, help="List the tasks and run none.")
 @json_option
 @click.pass_context
 def maintain(ctx: click.Context, *, names: tuple[str, ...], only_list: bool, as_json: bool) -> None:
-    """Run maintenance tasks, all of them unless some are named; exit 1 when a person is needed.
+    """Run maintenance: partitions, retention, archive, statistics.
 
-    Safe to run twice and from two hosts at once: each task is done by one process at a time, and
-    goes on where an earlier run was interrupted. Prints a line for each task.
+    Runs all tasks, or those named, and prints a line for each. Exit 1 if a task needs attention.
+    Safe to run twice and on two hosts at once: each task runs in one process at a time and
+    continues an interrupted run.
     """
     if only_list:
         _list(as_json=as_json)

@@ -1,4 +1,4 @@
-"""`mailqueue restored`: hold what may have been sent since the backup, before workers start."""
+"""`mailqueue restored`: hold emails that may have been sent since the backup."""
 
 from datetime import datetime
 
@@ -20,15 +20,19 @@ from mailqueue.operations.model import Done
     )
 )
 @click.option(
-    "--from", "since", required=True, metavar="INSTANT", help="The moment the backup is of."
+    "--from",
+    "since",
+    required=True,
+    metavar="INSTANT",
+    help="Point in time that the backup restores.",
 )
-@click.option("--dry-run", is_flag=True, help="Say how many would be held.")
+@click.option("--dry-run", is_flag=True, help="Print how many would be held and change nothing.")
 @json_option
 def restored(*, since: str, dry_run: bool, as_json: bool) -> None:
-    """After a restore from backup, hold all mail that may have been sent since.
+    """After a restore from backup, hold all emails that may have been sent since.
 
-    Run it before any worker starts: it refuses while one runs. Then look at the view
-    mailqueue.held, release what was not sent and cancel or resolve what was.
+    Run it before workers start; it fails while one runs. Then read the view mailqueue.held:
+    release the emails that were not sent, and cancel or resolve those that were.
     """
     moment = _moment(since)
     found = run(_counted(moment))
@@ -43,12 +47,12 @@ def restored(*, since: str, dry_run: bool, as_json: bool) -> None:
 
 
 def _moment(text: str) -> datetime:
-    """Read an instant, local time unless it says otherwise."""
+    """Return a point in time; without a zone it is local time."""
     try:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
         raise InvalidField(
-            "from", f"must be an instant such as 2030-01-31T08:00+01:00, got {text!r}"
+            "from", f"must be a point in time such as 2030-01-31T08:00+01:00, got {text!r}"
         ) from None
 
 

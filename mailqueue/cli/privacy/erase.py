@@ -1,4 +1,4 @@
-"""`mailqueue erase`: has everything forgotten that is stored about a person."""
+"""`mailqueue erase`: erase all data stored about a person."""
 
 from uuid import UUID
 
@@ -36,16 +36,20 @@ _DONE = (
     )
 )
 @click.argument("email", metavar="ADDRESS", required=False)
-@click.option("--project", help="Only in this project.  [default: in all]")
-@click.option("--suppress", is_flag=True, help="Write to the address never again.")
-@click.option("--yes", is_flag=True, help="Erase. Without it, only count.")
-@click.option("--unfinished", is_flag=True, help="Go on with what was begun, here or by the API.")
+@click.option("--project", help="Project to erase from.  [default: all projects]")
+@click.option(
+    "--suppress", is_flag=True, help="Suppress the address, so that it never gets another email."
+)
+@click.option("--yes", is_flag=True, help="Erase the data. Without it, rows are only counted.")
+@click.option(
+    "--unfinished", is_flag=True, help="Continue erasures started earlier, here or by the API."
+)
 @click.option(
     "--wait",
     type=float,
     default=60.0,
     show_default=True,
-    help="Seconds to wait for mail that is being sent.",
+    help="Seconds to wait for emails that are being sent.",
 )
 @json_option
 @click.pass_context
@@ -60,14 +64,14 @@ def erase(
     wait: float,
     as_json: bool,
 ) -> None:
-    """Erase all that is stored about the person who has ADDRESS.
+    """Erase all data stored about the person with ADDRESS.
 
-    Tables, what only they were sent, attachments and files of the archive. Unfinished mail to them
-    is cancelled. What suppresses them goes on by a hash. Without --yes the rows that name them are
-    counted. Begun and stopped, it goes on where it was.
+    Erases rows, message contents sent only to them, attachments and archived records. Unfinished
+    emails to them are cancelled. Suppressions stay in force, stored as a hash of the address.
+    Without --yes the matching rows are only counted. An interrupted erasure can be continued.
     """
     if unfinished == (email is not None):
-        raise click.UsageError("give an ADDRESS, or --unfinished")
+        raise click.UsageError("give ADDRESS or --unfinished")
     if email is not None and not yes:
         _print_counted(run(_counted(email, project)), as_json=as_json)
         return
@@ -122,10 +126,10 @@ def _print_counted(found: list[Counted], *, as_json: bool) -> None:
         return
     named = [one for one in found if not one.is_settings]
     if not named:
-        click.echo("no row names this address")
+        click.echo("no row contains this address")
     else:
         table(named, _COUNTED)
-        click.echo("nothing was changed: run it again with --yes", err=True)
+        click.echo("nothing was changed; to erase, run it again with --yes", err=True)
     _warn(found)
 
 
@@ -133,7 +137,7 @@ def _warn(found: list[Counted]) -> None:
     for one in found:
         if one.is_settings:
             click.echo(
-                f"note: {one.table} of project {show(one.project)} names this address in "
+                f"note: {one.table} of project {show(one.project)} contains this address in "
                 f"{one.rows} rows of settings, which are not changed",
                 err=True,
             )
@@ -157,7 +161,7 @@ def _print_done(done: list[tuple[str, Progress]], *, as_json: bool) -> None:
     for row in rows:
         if row["waiting"]:
             click.echo(
-                f"project {show(row['project'])}: {row['waiting']} mails are being sent at this "
+                f"project {show(row['project'])}: {row['waiting']} eemails are being sent at this "
                 "moment; `mailqueue erase --unfinished` goes on",
                 err=True,
             )

@@ -1,4 +1,4 @@
-"""`mailqueue export-person`: all that is stored about a person, as one JSON document."""
+"""`mailqueue export-person`: all data stored about a person, as one JSON document."""
 
 from typing import Any
 
@@ -19,9 +19,9 @@ from mailqueue.privacy.exporting import export_person
     ),
 )
 @click.argument("email", metavar="ADDRESS")
-@click.option("--project", help="Only of this project.  [default: of all]")
+@click.option("--project", help="Project to export from.  [default: all projects]")
 def export(*, email: str, project: str | None) -> None:
-    """Print all that is stored about the person who has ADDRESS, archives included."""
+    """Print all data stored about the person with ADDRESS, including archives."""
     emit(run(_exported(email, project)))
 
 

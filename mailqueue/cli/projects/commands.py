@@ -1,4 +1,4 @@
-"""`mailqueue project`: what holds for all mail of a project."""
+"""`mailqueue project`: projects and the settings of their emails."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -31,7 +31,7 @@ _COLUMNS = (
     )
 )
 def project() -> None:
-    """Make projects, change what holds for all mail of one, suspend and delete them."""
+    """Create, configure, suspend and delete projects."""
 
 
 for _command in (add, list_, show, set_, suspend, activate, delete, stats, audit):
@@ -48,11 +48,23 @@ for _command in (add, list_, show, set_, suspend, activate, delete, stats, audit
 )
 @click.argument("name", metavar="PROJECT")
 @click.argument("known", metavar="[default|documents]", required=False)
-@click.option("--category", default="", help="Only this category.  [default: all others]")
-@click.option("--steps", metavar="WAIT,WAIT,…", help="Waits after each attempt; the last repeats.")
-@click.option("--max-attempts", type=int, help="Given up after so many.  [default: at expiry]")
-@click.option("--soft-wait", help="After a full mailbox; none for --steps.  [default: 24h]")
-@click.option("--soft-retries", type=int, help="Full mailboxes tried again.  [default: 3]")
+@click.option(
+    "--category", default="", help="Category the schedule is for.  [default: all other categories]"
+)
+@click.option(
+    "--steps", metavar="WAIT,WAIT,…", help="Delays between attempts; the last one repeats."
+)
+@click.option(
+    "--max-attempts",
+    type=int,
+    help="Maximum number of attempts.  [default: until the email expires]",
+)
+@click.option(
+    "--soft-wait", help="Delay after a full mailbox; `none` uses --steps.  [default: 24h]"
+)
+@click.option(
+    "--soft-retries", type=int, help="Maximum retries after a full mailbox.  [default: 3]"
+)
 @json_option
 def ladder(
     *,
@@ -65,10 +77,10 @@ def ladder(
     soft_retries: int | None,
     as_json: bool,
 ) -> None:
-    """Show or choose when mail refused for now is tried again.
+    """Show or set the retry schedule of a project: when temporarily refused emails are retried.
 
-    Each wait is a fifth shorter or longer by chance. A mail is given up at its own max_attempts
-    and when it expires, whatever the ladder says.
+    Each delay varies at random by up to a fifth. An email fails at its own max_attempts and when
+    it expires, whatever the schedule says.
     """
     options = (steps, max_attempts, soft_wait, soft_retries)
     chosen = _chosen(known, *options)
@@ -96,7 +108,7 @@ def _chosen(
     soft_wait: str | None,
     soft_retries: int | None,
 ) -> Ladder | None:
-    """Put the ladder together; None is the usual one, which needs no row."""
+    """Return the retry schedule; None is the default one, which has no row."""
     if known is not None and known not in LADDERS:
         raise InvalidField("ladder", f"must be {' or '.join(LADDERS)}, got {known!r}")
     asked = LADDERS[known or "default"]

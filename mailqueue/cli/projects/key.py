@@ -1,4 +1,4 @@
-"""`mailqueue key`: the keys of the HTTP API."""
+"""`mailqueue key`: API keys."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -25,7 +25,7 @@ _COLUMNS = (
     Column("last_used_at", "LAST USED"),
 )
 project_option = click.option(
-    "--project", default="default", show_default=True, help="The project whose key it is."
+    "--project", default="default", show_default=True, help="Project of the key."
 )
 
 
@@ -34,11 +34,11 @@ project_option = click.option(
         "mailqueue key create web --scope email:send --scope email:read",
         "mailqueue key list --project shop",
         "mailqueue key rotate web --grace 7d",
-        "mailqueue key revoke web --reason 'it was in a commit'",
+        "mailqueue key revoke web --reason 'leaked in a commit'",
     )
 )
 def key() -> None:
-    """Make, replace and revoke keys of the HTTP API."""
+    """Create, rotate and revoke API keys."""
 
 
 @key.command(
@@ -55,15 +55,22 @@ def key() -> None:
     "scopes",
     multiple=True,
     type=click.Choice([str(scope) for scope in Scope]),
-    help="What it may do; may be repeated.  [default: everything]",
+    help="Scope of the key; may be repeated.  [default: all scopes]",
 )
-@click.option("--test", "is_test", is_flag=True, help="Its mail goes to the trap only.")
-@click.option("--expires", metavar="DURATION", help="Its end from now, as 90d.  [default: never]")
+@click.option(
+    "--test",
+    "is_test",
+    is_flag=True,
+    help="Create a test key: its emails go only to the mail trap.",
+)
+@click.option(
+    "--expires", metavar="DURATION", help="Lifetime of the key, such as 90d.  [default: no end]"
+)
 @click.option(
     "--rate",
     type=click.IntRange(1, keys_manage.MOST_REQUESTS_PER_SECOND),
     metavar="N",
-    help="Requests a second, ten times as many at once.  [default: setting requests_per_key]",
+    help="Requests per second; bursts of ten times as many.  [default: setting requests_per_key]",
 )
 @json_option
 def create(
@@ -76,7 +83,7 @@ def create(
     rate: int | None,
     as_json: bool,
 ) -> None:
-    """Make a key and show it, once."""
+    """Create an API key. The key is shown once."""
     lasts = None if expires is None else _span("expires", expires)
 
     async def issued() -> IssuedKey:
@@ -99,10 +106,10 @@ def create(
     epilog=examples("mailqueue key list", "mailqueue key list --project shop --all --json"),
 )
 @project_option
-@click.option("--all", "with_ended", is_flag=True, help="Revoked and expired ones too.")
+@click.option("--all", "with_ended", is_flag=True, help="Include revoked and expired keys.")
 @json_option
 def list_(*, project: str, with_ended: bool, as_json: bool) -> None:
-    """List the keys of a project, newest first."""
+    """List the API keys of a project, newest first."""
 
     async def listed() -> list[ApiKey]:
         async with opened() as app:
@@ -123,7 +130,7 @@ def list_(*, project: str, with_ended: bool, as_json: bool) -> None:
 @project_option
 @json_option
 def show_(*, name: str, project: str, as_json: bool) -> None:
-    """Show a key: everything but the key."""
+    """Show the details of an API key. The key itself is never shown again."""
 
     async def found() -> ApiKey:
         async with opened() as app:
@@ -143,10 +150,12 @@ def show_(*, name: str, project: str, as_json: bool) -> None:
 )
 @click.argument("name")
 @project_option
-@click.option("--grace", default="24h", show_default=True, help="How long the old key goes on.")
+@click.option(
+    "--grace", default="24h", show_default=True, help="Time for which the old key stays valid."
+)
 @json_option
 def rotate(*, name: str, project: str, grace: str, as_json: bool) -> None:
-    """Put a new key in the place of one, and show it, once."""
+    """Replace an API key by a new one. The new key is shown once."""
     wait = _span("grace", grace)
 
     async def issued() -> IssuedKey:
@@ -158,13 +167,13 @@ def rotate(*, name: str, project: str, grace: str, as_json: bool) -> None:
     _print_issued(run(issued()), as_json=as_json)
 
 
-@key.command(epilog=examples("mailqueue key revoke web --reason 'it was in a commit'"))
+@key.command(epilog=examples("mailqueue key revoke web --reason 'leaked in a commit'"))
 @click.argument("name")
 @project_option
-@click.option("--reason", help="Why, for the audit.")
+@click.option("--reason", help="Reason, recorded in the audit log.")
 @json_option
 def revoke(*, name: str, project: str, reason: str | None, as_json: bool) -> None:
-    """Put a key out of force. Every process of the API refuses it within a second."""
+    """Revoke an API key. Every API process refuses it within a second."""
 
     async def revoked() -> None:
         async with opened() as app, acting(app.conn, by=operator()):
@@ -186,7 +195,7 @@ def _print_issued(issued: IssuedKey, *, as_json: bool) -> None:
         emit(_document(issued.record) | {"key": issued.key.reveal()})
         return
     click.echo(issued.key.reveal())
-    click.echo("Keep it: it is shown this once, and only its hash is stored.", err=True)
+    click.echo("Save it now: it is not shown again, and only its hash is stored.", err=True)
 
 
 def _span(field: str, text: str) -> timedelta:

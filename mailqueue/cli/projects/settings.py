@@ -1,4 +1,4 @@
-"""`mailqueue project add|list|show|set`: the projects, and what holds for all their mail."""
+"""`mailqueue project add|list|show|set`: projects and their settings."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -23,52 +23,88 @@ _COLUMNS = (
     Column("rate_per_second", "A SECOND", numeric=True),
 )
 NONE = "none"
-"""What takes a setting back."""
+"""Value that resets a setting."""
 
 # Option, the setting, what stands for its value, and what it does.
 _TEXTS = (
-    ("--called", "display_name", "TEXT", "What people call it.  [default: its name]"),
-    ("--description", "description", "TEXT", "What it is for."),
-    ("--from", "from_email", "ADDRESS", "From of mail that names none."),
-    ("--from-name", "from_name", "TEXT", "The name beside it."),
-    ("--reply-to", "reply_to", "ADDRESS", "Where answers go if the mail does not say."),
-    ("--bounce-address", "bounce_address", "ADDRESS", "Where bounces go.  [default: From]"),
-    ("--bounce-domain", "bounce_domain", "DOMAIN", "Its mail comes here: sign return paths."),
-    ("--postal-address", "postal_address", "TEXT", "For the footer of marketing mail."),
-    ("--tracking-domain", "tracking_domain", "DOMAIN", "Links in its mail begin with it."),
-    ("--brand-color", "brand_color", "#RRGGBB", "Colour of the pages for people."),
-    ("--time-zone", "time_zone", "ZONE", "Where its day begins, as Europe/Berlin.  [default: UTC]"),
-    ("--delivery", "delivery", "resend|hold", "When the fate of a mail is unknown."),
+    ("--called", "display_name", "TEXT", "Display name.  [default: its name]"),
+    ("--description", "description", "TEXT", "Description."),
+    ("--from", "from_email", "ADDRESS", "Default From address."),
+    ("--from-name", "from_name", "TEXT", "Display name of the default From address."),
+    ("--reply-to", "reply_to", "ADDRESS", "Default Reply-To address."),
+    (
+        "--bounce-address",
+        "bounce_address",
+        "ADDRESS",
+        "Envelope sender, to which bounces are sent.  [default: From]",
+    ),
+    (
+        "--bounce-domain",
+        "bounce_domain",
+        "DOMAIN",
+        "Domain whose email this server receives; gets signed return paths.",
+    ),
+    (
+        "--postal-address",
+        "postal_address",
+        "TEXT",
+        "Postal address for the footer of marketing emails.",
+    ),
+    ("--tracking-domain", "tracking_domain", "DOMAIN", "Domain of tracking links."),
+    ("--brand-color", "brand_color", "#RRGGBB", "Colour of the unsubscribe and preference pages."),
+    (
+        "--time-zone",
+        "time_zone",
+        "ZONE",
+        "Time zone of daily limits, such as Europe/Berlin.  [default: UTC]",
+    ),
+    ("--delivery", "delivery", "resend|hold", "Action when the outcome of an email is unknown."),
 )
 _NUMBERS = (
-    ("--daily-limit", "daily_limit", "Recipients a day.  [default: no limit]"),
-    ("--rate", "rate_per_second", "Recipients a second.  [default: no limit]"),
-    ("--burst", "burst", "How far the rate may be ahead of itself.  [default: 200]"),
-    ("--requests", "requests_per_second", "Requests a second, all keys.  [default: each its own]"),
-    ("--weight", "weight", "Turns beside other projects.  [default: 100]"),
-    ("--soft-bounces", "soft_bounce_limit", "So many suppress an address; 0: never.  [default: 5]"),
-    ("--soft-bounce-days", "soft_bounce_days", "Days they are counted for.  [default: 30]"),
-    ("--attachment-bytes", "attachment_bytes", "What all files of a mail may have."),
+    ("--daily-limit", "daily_limit", "Recipients per day.  [default: no limit]"),
+    ("--rate", "rate_per_second", "Recipients per second.  [default: no limit]"),
+    ("--burst", "burst", "Recipients that may be sent at once above the rate.  [default: 200]"),
+    (
+        "--requests",
+        "requests_per_second",
+        "API requests per second of all keys together.  [default: no common limit]",
+    ),
+    (
+        "--weight",
+        "weight",
+        "Weight relative to other projects when workers claim emails.  [default: 100]",
+    ),
+    (
+        "--soft-bounces",
+        "soft_bounce_limit",
+        "Soft bounces after which an address is suppressed; 0: never.  [default: 5]",
+    ),
+    (
+        "--soft-bounce-days",
+        "soft_bounce_days",
+        "Days for which soft bounces are counted.  [default: 30]",
+    ),
+    ("--attachment-bytes", "attachment_bytes", "Maximum size of all attachments of an email."),
 )
 _LISTS = (
-    ("--allow-from", "allowed_from", "PATTERN", "An address, domain or *.domain mail may be from."),
-    ("--attachment-type", "attachment_types", "TYPE", "A content type files may have."),
+    ("--allow-from", "allowed_from", "PATTERN", "Allowed From address, domain or *.domain."),
+    ("--attachment-type", "attachment_types", "TYPE", "Allowed content type of attachments."),
 )
 _FLAGS = (
-    ("--track-opens", "track_opens", "Tell when mail is opened, where it does not say otherwise."),
+    ("--track-opens", "track_opens", "Track opens, unless an email sets it."),
     (
         "--resend-elsewhere",
         "resend_elsewhere",
-        "Send mail of unknown fate again by another account too.",
+        "Allow resending an email of unknown outcome by another account.",
     ),
-    ("--track-clicks", "track_clicks", "Count links followed, where mail does not say otherwise."),
+    ("--track-clicks", "track_clicks", "Track clicks, unless an email sets it."),
 )
 _ARE_FLAGS = frozenset(name for _, name, _ in _FLAGS)
 _ARE_NUMBERS = frozenset(name for _, name, _ in _NUMBERS)
 
 
 def settings_options(command: Command) -> Command:
-    """Add an option for each setting of a project, handed over under the setting's name."""
+    """Add an option for each project setting, passed under the setting's name."""
     for option, name, value, told in reversed(_LISTS):
         told = f"{told} May be repeated."
         command = click.option(option, name, multiple=True, metavar=value, help=told)(command)
@@ -92,7 +128,7 @@ def settings_options(command: Command) -> Command:
 @settings_options
 @json_option
 def add(*, name: str, as_json: bool, **given: str | tuple[str, ...] | None) -> None:
-    """Make a project."""
+    """Create a project."""
     settings = _changes(given)
 
     async def added() -> Project:
@@ -107,10 +143,10 @@ def add(*, name: str, as_json: bool, **given: str | tuple[str, ...] | None) -> N
     epilog=examples("mailqueue project list", "mailqueue project list shop --status suspended"),
 )
 @click.argument("text", required=False)
-@click.option("--status", type=click.Choice(projects_manage.STATUSES), help="Only these.")
+@click.option("--status", type=click.Choice(projects_manage.STATUSES), help="Filter by status.")
 @json_option
 def list_(*, text: str | None, status: str | None, as_json: bool) -> None:
-    """List the projects, all or those with TEXT in name or description."""
+    """List projects: all, or those with TEXT in name or description."""
 
     async def listed() -> list[Project]:
         async with opened() as app:
@@ -129,7 +165,7 @@ def list_(*, text: str | None, status: str | None, as_json: bool) -> None:
 @click.argument("name", metavar="PROJECT")
 @json_option
 def show(*, name: str, as_json: bool) -> None:
-    """Show what holds for all mail of a project."""
+    """Show the settings of a project."""
 
     async def found() -> Project:
         async with opened() as app:
@@ -153,10 +189,12 @@ def show(*, name: str, as_json: bool) -> None:
 @settings_options
 @json_option
 def set_(*, name: str, as_json: bool, **given: str | tuple[str, ...] | None) -> None:
-    """Change what holds for all mail of a project; the word none takes a setting back."""
+    """Change settings of a project; the value `none` resets a setting."""
     changes = _changes(given)
     if not changes:
-        raise click.UsageError("say what to change, for example --from shop@example.com")
+        raise click.UsageError(
+            "give at least one setting to change, such as --from shop@example.com"
+        )
 
     async def changed() -> Project:
         async with opened() as app:

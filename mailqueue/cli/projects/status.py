@@ -1,4 +1,4 @@
-"""`mailqueue project suspend|activate|delete|stats|audit`: whether it may send, and what it did."""
+"""`mailqueue project suspend|activate|delete|stats|audit`: status and history."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
@@ -36,10 +36,10 @@ _AUDIT = (
 
 @click.command(epilog=examples("mailqueue project suspend shop --reason 'unpaid since May'"))
 @click.argument("name", metavar="PROJECT")
-@click.option("--reason", required=True, help="Shown wherever its mail is asked after.")
+@click.option("--reason", required=True, help="Reason, shown by `mailqueue why` for its emails.")
 @json_option
 def suspend(*, name: str, reason: str, as_json: bool) -> None:
-    """Let nothing of a project be sent. Its mail is accepted and waits."""
+    """Suspend a project: its emails are accepted and wait."""
     _do(
         lambda conn: projects_manage.suspend(conn, name, reason=reason, by=operator()),
         as_json=as_json,
@@ -50,7 +50,7 @@ def suspend(*, name: str, reason: str, as_json: bool) -> None:
 @click.argument("name", metavar="PROJECT")
 @json_option
 def activate(*, name: str, as_json: bool) -> None:
-    """Let a suspended, paused or deleted project send again."""
+    """Activate a suspended, paused or deleted project, so that it sends again."""
     _do(lambda conn: projects_manage.activate(conn, name, by=operator()), as_json=as_json)
 
 
@@ -58,9 +58,10 @@ def activate(*, name: str, as_json: bool) -> None:
 @click.argument("name", metavar="PROJECT")
 @json_option
 def delete(*, name: str, as_json: bool) -> None:
-    """Delete a project: no mail in, none out, no keys. `activate` brings it back without keys.
+    """Delete a project: it accepts and sends nothing, and its keys are revoked.
 
-    Its mail waits, its records stay as long as any, and its name is not used again.
+    Its emails wait, its records are kept as long as those of other projects, and its name stays
+    taken. `mailqueue project activate` restores it, without its keys.
     """
     _do(lambda conn: projects_manage.delete(conn, name, by=operator()), as_json=as_json)
 
@@ -70,7 +71,7 @@ def delete(*, name: str, as_json: bool) -> None:
 @click.option("--days", type=int, default=7, show_default=True)
 @json_option
 def stats(*, name: str, days: int, as_json: bool) -> None:
-    """Show what a project sent today and on the last days, and what it may still send."""
+    """Show what a project sent today and on recent days, and its remaining daily limit."""
 
     async def found() -> Standing:
         async with opened() as app:
@@ -90,10 +91,10 @@ def stats(*, name: str, days: int, as_json: bool) -> None:
 @click.command(epilog=examples("mailqueue project audit shop --limit 20"))
 @click.argument("name", metavar="PROJECT", default="default")
 @click.option("--limit", "most", type=click.IntRange(1, 1000), default=50, show_default=True)
-@click.option("--before", type=int, help="Older than this ID.")
+@click.option("--before", type=int, help="Show entries older than the entry with this id.")
 @json_option
 def audit(*, name: str, most: int, before: int | None, as_json: bool) -> None:
-    """List what was changed in a project and by whom, newest first."""
+    """List the audit log of a project, newest first."""
 
     async def found() -> list[AuditEvent]:
         async with opened() as app:

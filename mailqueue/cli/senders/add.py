@@ -1,4 +1,4 @@
-"""`mailqueue sender add`: what a new account is made of."""
+"""`mailqueue sender add`: the options of a new account."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -33,66 +33,80 @@ from mailqueue.vault.masterkey import MasterKey
         "    --setting region=eu-west-1 --setting configuration_set=events",
     )
 )
-@click.option(
-    "--project", default="default", show_default=True, help="Project the account belongs to."
-)
+@click.option("--project", default="default", show_default=True, help="Project of the account.")
 @click.option("--name", required=True, help="Name of the account, unique in its project.")
 @click.option(
     "--provider",
     type=click.Choice([provider.value for provider in PROVIDERS]),
     default=Provider.SMTP.value,
     show_default=True,
-    help="What stands behind the account.",
+    help="Provider of the account; `smtp` is any SMTP server.",
 )
 @click.option(
-    "--preset", type=click.Choice(list(PRESETS)), help="Start from what a provider is known for."
+    "--preset",
+    type=click.Choice(list(PRESETS)),
+    help="Start from the known settings of a provider.",
 )
-@click.option("--host", help="Host name or address of the server; a private one is allowed.")
-@click.option("--port", type=int, help="Port.  [default: 25 none, 587 starttls, 465 implicit]")
+@click.option(
+    "--host", help="Host name or IP address of the SMTP server; private addresses are allowed."
+)
+@click.option(
+    "--port", type=int, help="Port.  [default: 25 for none, 587 for starttls, 465 for implicit]"
+)
 @click.option(
     "--tls",
     type=click.Choice([tls.value for tls in Tls]),
-    help="How to secure.  [default: starttls]",
+    help="TLS mode.  [default: starttls]",
 )
-@click.option("--username", help="Name to log in with; the id of a key, or the mailbox.")
+@click.option("--username", help="User name, access key id or mailbox to log in with.")
 @click.option(
     "--password-env",
     metavar="VAR",
-    help="Environment variable that holds the password; asked for on a terminal if not named.",
+    help="Environment variable that holds the password; without it, a terminal is prompted.",
 )
 @click.option(
     "--api-key-env",
     metavar="VAR",
-    help="Environment variable that holds the key of a provider with an HTTP API.",
+    help="Environment variable that holds the API key of the provider.",
 )
 @click.option(
     "--api-key-file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File that holds the key, such as a service account's.",
+    help="File that holds the API key, such as the key file of a service account.",
 )
-@click.option("--api-url", help="Where the provider's API is, where not at its usual place.")
+@click.option("--api-url", help="URL of the provider's API, if not the usual one.")
 @click.option(
     "--setting",
     "setting",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A setting of the provider, such as region=eu-west-1; may be given again.",
+    help="Setting of the provider, such as region=eu-west-1; may be repeated.",
 )
-@click.option("--from", "from_", metavar="MAILBOX", help="Sender of mail that names none.")
-@click.option("--priority", type=int, default=100, show_default=True, help="Lower is tried first.")
-@click.option("--fallback", is_flag=True, help="Use it only while no other account may send.")
-@click.option("--daily-limit", type=int, help="Recipients a day.")
-@click.option("--rate-per-second", type=float, help="Recipients a second.")
-@click.option("--burst", type=int, help="Recipients the rate may be ahead of itself.")
-@click.option("--batch-size", type=int, help="Mails taken in one go.")
-@click.option("--send-delay-ms", type=int, help="Milliseconds between two mails.")
-@click.option("--max-connections", type=int, help="Connections of one worker process.")
-@click.option("--time-zone", help="Where its day begins at midnight.  [default: UTC]")
+@click.option("--from", "from_", metavar="MAILBOX", help="Default From address.")
+@click.option(
+    "--priority",
+    type=int,
+    default=100,
+    show_default=True,
+    help="Accounts with a lower number are tried first.",
+)
+@click.option(
+    "--fallback", is_flag=True, help="Use the account only while no other account may send."
+)
+@click.option("--daily-limit", type=int, help="Recipients per day.")
+@click.option("--rate-per-second", type=float, help="Recipients per second.")
+@click.option("--burst", type=int, help="Recipients that may be sent at once above the rate.")
+@click.option("--batch-size", type=int, help="Emails claimed at once.")
+@click.option("--send-delay-ms", type=int, help="Milliseconds between two emails.")
+@click.option("--max-connections", type=int, help="Maximum connections of one worker process.")
+@click.option(
+    "--time-zone", help="Time zone of the daily limit, such as Europe/Berlin.  [default: UTC]"
+)
 @warm_up_option
-@click.option("--notes", help="For people.")
+@click.option("--notes", help="Description.")
 @json_option
 def add(*, project: str, as_json: bool, **given: Any) -> None:
-    """Add a sender account. Running workers use it within a second."""
+    """Add a sender account. Running workers use it within one second."""
     new = requested(**given)
     print_outcome(
         lambda app: accounts.add(app.conn, new, project=project, master=_master(app, new)),
@@ -125,7 +139,7 @@ def requested(
     notes: str | None,
     **limits: Any,
 ) -> NewSender:
-    """Put together what the options and the preset ask for; an option wins."""
+    """Return the account that the options and the preset describe; options take precedence."""
     known = PRESETS[preset] if preset else Preset()
     secured = Tls(tls) if tls else known.tls
     if port is None and secured is known.tls:

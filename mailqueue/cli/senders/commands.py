@@ -1,4 +1,4 @@
-"""`mailqueue sender`: look at sender accounts and change what they may do."""
+"""`mailqueue sender`: show, add, change and test sender accounts."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -21,7 +21,7 @@ from mailqueue.senders import accounts
 from mailqueue.senders.model import KEEP, Kept, LimitsChange
 
 project_option = click.option(
-    "--project", default="default", show_default=True, help="Project the account belongs to."
+    "--project", default="default", show_default=True, help="Project of the account."
 )
 
 
@@ -33,17 +33,17 @@ project_option = click.option(
     )
 )
 def sender() -> None:
-    """Add, change and try sender accounts."""
+    """Add, change and test sender accounts."""
 
 
 @sender.command(
     "list",
     epilog=examples("mailqueue sender list", "mailqueue sender list --project shop --json"),
 )
-@click.option("--project", help="Only this project's accounts.")
+@click.option("--project", help="Filter by project.")
 @json_option
 def list_(*, project: str | None, as_json: bool) -> None:
-    """List accounts in the order they are tried."""
+    """List sender accounts in the order in which they are tried."""
     print_accounts(project, as_json=as_json)
 
 
@@ -54,7 +54,7 @@ def list_(*, project: str | None, as_json: bool) -> None:
 @project_option
 @json_option
 def show(*, name: str, project: str, as_json: bool) -> None:
-    """Show one account; its password is never shown."""
+    """Show one sender account. Its password is never shown."""
     print_outcome(lambda app: accounts.find(app.conn, project, name=name), as_json=as_json)
 
 
@@ -67,11 +67,13 @@ def show(*, name: str, project: str, as_json: bool) -> None:
 )
 @click.argument("name")
 @project_option
-@click.option("--reason", help="Shown to whoever asks why mail waits.")
-@click.option("--until", help="An instant, or a duration such as 30min or 2h. Default: no end.")
+@click.option("--reason", help="Reason, shown by `mailqueue why`.")
+@click.option(
+    "--until", help="End: a point in time, or a duration such as 30min or 2h.  [default: no end]"
+)
 @json_option
 def pause(*, name: str, project: str, reason: str | None, until: str | None, as_json: bool) -> None:
-    """Keep an account from sending; its mail waits or takes another account."""
+    """Pause an account; its emails wait or are sent by another account."""
     end = None if until is None else _end(until)
     print_outcome(
         lambda app: accounts.pause(app.conn, project, name=name, reason=reason, until=end),
@@ -84,7 +86,7 @@ def pause(*, name: str, project: str, reason: str | None, until: str | None, as_
 @project_option
 @json_option
 def resume(*, name: str, project: str, as_json: bool) -> None:
-    """Let a paused or suspended account send again."""
+    """Resume a paused or suspended account."""
     print_outcome(lambda app: accounts.resume(app.conn, project, name=name), as_json=as_json)
 
 
@@ -93,10 +95,10 @@ def resume(*, name: str, project: str, as_json: bool) -> None:
 )
 @click.argument("name")
 @project_option
-@click.option("--off", is_flag=True, help="Use it like any other account again.")
+@click.option("--off", is_flag=True, help="Make the account a regular account again.")
 @json_option
 def fallback(*, name: str, project: str, off: bool, as_json: bool) -> None:
-    """Use an account only while no account before it may send."""
+    """Make an account a fallback: it is used only while no regular account may send."""
     print_outcome(
         lambda app: accounts.set_fallback(app.conn, project, name=name, is_fallback=not off),
         as_json=as_json,
@@ -104,7 +106,7 @@ def fallback(*, name: str, project: str, off: bool, as_json: bool) -> None:
 
 
 def _or_none(kind: Callable[[str], Any]) -> Callable[[Any, Any, str | None], Any]:
-    """Read a number, or `none` for no limit; an option that is not given keeps what is."""
+    """Return a number, or None for `none`; an option that is not given keeps the value."""
 
     def read(_ctx: click.Context, _option: click.Parameter, text: str | None) -> Any:
         if text is None:
@@ -114,7 +116,7 @@ def _or_none(kind: Callable[[str], Any]) -> Callable[[Any, Any, str | None], Any
         try:
             return kind(text)
         except ValueError:
-            raise click.BadParameter(f"{text!r} is neither a number nor none") from None
+            raise click.BadParameter(f"{text!r} is neither a number nor `none`") from None
 
     return read
 
@@ -129,15 +131,20 @@ def _or_none(kind: Callable[[str], Any]) -> Callable[[Any, Any, str | None], Any
 )
 @click.argument("name")
 @project_option
-@click.option("--daily-limit", callback=_or_none(int), metavar="N|none", help="Recipients a day.")
 @click.option(
-    "--rate-per-second", callback=_or_none(float), metavar="N|none", help="Recipients a second."
+    "--daily-limit", callback=_or_none(int), metavar="N|none", help="Recipients per day, or `none`."
 )
-@click.option("--burst", type=int, help="Recipients the rate may be ahead of itself.")
-@click.option("--batch-size", type=int, help="Mails taken in one go.")
-@click.option("--send-delay-ms", type=int, help="Milliseconds between two mails.")
-@click.option("--max-connections", type=int, help="Connections of one worker process.")
-@click.option("--time-zone", help="Where its day begins at midnight, such as Europe/Berlin.")
+@click.option(
+    "--rate-per-second",
+    callback=_or_none(float),
+    metavar="N|none",
+    help="Recipients per second, or `none`.",
+)
+@click.option("--burst", type=int, help="Recipients that may be sent at once above the rate.")
+@click.option("--batch-size", type=int, help="Emails claimed at once.")
+@click.option("--send-delay-ms", type=int, help="Milliseconds between two emails.")
+@click.option("--max-connections", type=int, help="Maximum connections of one worker process.")
+@click.option("--time-zone", help="Time zone of the daily limit, such as Europe/Berlin.")
 @warm_up_option
 @json_option
 def limits(
@@ -150,13 +157,13 @@ def limits(
     as_json: bool,
     **others: Any,
 ) -> None:
-    """Change limits; those not named stay as they are."""
+    """Change limits of an account. Limits not given stay as they are."""
     named = {field: given for field, given in others.items() if given is not None}
     change = LimitsChange(
         daily_limit=daily_limit, rate_per_second=rate_per_second, warm_up=warm_up, **named
     )
     if change == LimitsChange():
-        raise click.UsageError("name at least one limit to change")
+        raise click.UsageError("give at least one limit to change, such as --daily-limit 1000")
     print_outcome(
         lambda app: accounts.set_limits(app.conn, project, name=name, change=change),
         as_json=as_json,
@@ -164,7 +171,7 @@ def limits(
 
 
 def _end(text: str) -> datetime | timedelta:
-    """Read when a pause ends: a duration, or an instant (local time unless it says otherwise)."""
+    """Return when a pause ends, from a duration or a point in time (local time without a zone)."""
     try:
         return parse_duration(text)
     except ValueError:
@@ -174,7 +181,7 @@ def _end(text: str) -> datetime | timedelta:
     except (ValueError, OverflowError):
         raise InvalidField(
             "until",
-            f"must be a duration such as 2h or an instant such as "
+            f"must be a duration such as 2h or a point in time such as "
             f"2030-01-31T08:00+01:00, got {text!r}",
         ) from None
 

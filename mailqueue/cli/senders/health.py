@@ -1,4 +1,4 @@
-"""`mailqueue sender health`: circuits, failures by class, last errors and what to do."""
+"""`mailqueue sender health`: circuit breakers, failures by class, last errors and fixes."""
 
 import click
 
@@ -26,10 +26,12 @@ _COLUMNS = (
     )
 )
 @click.argument("name", required=False)
-@click.option("--project", help="Project of the account; for NAME, default is meant.")
+@click.option(
+    "--project", help="Project of the account.  [default: with NAME, default; otherwise all]"
+)
 @json_option
 def health(*, name: str | None, project: str | None, as_json: bool) -> None:
-    """Show how accounts fare: circuit, failures by class, last errors, what to do."""
+    """Show the health of accounts: circuit breaker, failures by class, last errors, fixes."""
 
     async def asked() -> list[SenderHealth]:
         async with opened() as app:
@@ -68,8 +70,8 @@ def _facts(one: SenderHealth) -> list[tuple[str, object]]:
         ("circuit", one.circuit),
         ("since", one.circuit_since),
         ("next probe", one.next_probe_at),
-        ("opened in a row", one.openings),
-        ("failed in 5 min", f"{one.recent_failures} mails to {one.recent_domains} domains"),
+        ("times opened in a row", one.openings),
+        ("failed in 5 min", f"{one.recent_failures} eemails to {one.recent_domains} domains"),
         ("sent meanwhile", one.recent_sent),
         ("failed in 1 h", _by_class(one)),
         ("last failure", one.last_failed_at),

@@ -1,4 +1,4 @@
-"""Where the secret of a sender account comes from: never from the command line itself."""
+"""Secrets of sender accounts, read from a variable, a file or a prompt, never from arguments."""
 
 import os
 import sys
@@ -23,10 +23,10 @@ def secret_of(
     api_key_env: str | None,
     api_key_file: Path | None,
 ) -> Secret | None:
-    """Return the password or key: from a variable, a file, or a person at a terminal."""
+    """Return the password or key from a variable, a file or a prompt on the terminal."""
     named = [password_env, api_key_env, api_key_file]
     if sum(one is not None for one in named) > 1:
-        raise InvalidField("api-key-env", "name one place only that holds the secret")
+        raise InvalidField("api-key-env", "give only one source of the secret")
     if api_key_file is not None:
         return _from_file(api_key_file)
     if password_env is not None:
@@ -40,13 +40,13 @@ def secret_of(
         option = "api-key-env" if provider.has_api else "password-env"
         whose = f"provider {provider}" if provider.has_api else f"username {username!r}"
         raise InvalidField(
-            option, f"{whose} needs a {what.lower()}: name the variable that holds it"
+            option, f"{whose} needs a {what.lower()}: give the environment variable that holds it"
         )
     return Secret(click.prompt(what, hide_input=True, err=True))
 
 
 def settings_of(words: tuple[str, ...]) -> dict[str, Any] | None:
-    """Read settings written NAME=VALUE; a value that is JSON but no number is taken as such."""
+    """Return settings written NAME=VALUE; a value that is JSON, but not a number, is decoded."""
     settings: dict[str, Any] = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -63,14 +63,14 @@ def _value(text: str) -> Any:
         try:
             return orjson.loads(text)
         except orjson.JSONDecodeError as exc:
-            raise InvalidField("setting", f"{text[:100]!r} is no JSON: {exc}") from exc
+            raise InvalidField("setting", f"{text[:100]!r} is not JSON: {exc}") from exc
     return text
 
 
 def _from_variable(variable: str, *, option: str) -> Secret:
     text = os.environ.get(variable)
     if not text:
-        raise InvalidField(option, f"the environment has no variable {variable!r}")
+        raise InvalidField(option, f"the environment variable {variable!r} is not set")
     return Secret(text)
 
 
@@ -83,6 +83,6 @@ def _from_file(path: Path) -> Secret:
         raise InvalidField("api-key-file", f"{path} cannot be read: {exc}") from exc
     if not text or len(octets) > MOST_FILE_OCTETS:
         raise InvalidField(
-            "api-key-file", f"{path} must hold 1 to {MOST_FILE_OCTETS} octets of text"
+            "api-key-file", f"{path} must hold 1 to {MOST_FILE_OCTETS} bytes of text"
         )
     return Secret(text)

@@ -1,4 +1,4 @@
-"""`mailqueue sender prefer` and `remove`: which account comes first, and which goes for good."""
+"""`mailqueue sender prefer` and `remove`: make an account the first, or delete it."""
 
 import click
 
@@ -10,7 +10,7 @@ from mailqueue.senders import accounts, changing
 from mailqueue.senders.model import SenderAccount
 
 _project = click.option(
-    "--project", default="default", show_default=True, help="Project the account belongs to."
+    "--project", default="default", show_default=True, help="Project of the account."
 )
 
 
@@ -21,7 +21,7 @@ _project = click.option(
 @_project
 @json_option
 def prefer(*, name: str, project: str, as_json: bool) -> None:
-    """Have an account be the first that mail tries which names none, and let it send."""
+    """Make an account the first for emails that name none, and activate it."""
 
     async def preferred(app: Opened) -> SenderAccount:
         account = await accounts.find(app.conn, project, name=name)
@@ -37,9 +37,9 @@ def prefer(*, name: str, project: str, as_json: bool) -> None:
 @_project
 @json_option
 def remove(*, name: str, project: str, as_json: bool) -> None:
-    """Delete an account and its password for good; its queued mail takes the others.
+    """Delete an account and its password. Its queued emails are sent by other accounts.
 
-    It has to have nothing in hand, and no routing rule that names no other account.
+    Fails while the account is sending, or if it is the only account of a routing rule.
     """
 
     async def removed() -> SenderAccount:
@@ -52,4 +52,4 @@ def remove(*, name: str, project: str, as_json: bool) -> None:
     if as_json:
         emit({"removed": gone.name, "id": gone.id})
     else:
-        click.echo(f"{show(gone.name)} is removed")
+        click.echo(f"{show(gone.name)} is deleted")

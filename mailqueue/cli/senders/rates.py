@@ -1,4 +1,4 @@
-"""`mailqueue sender rates`: how much of what accounts send bounces, and when that stops them."""
+"""`mailqueue sender rates`: bounce and complaint rates of accounts, and their thresholds."""
 
 import click
 
@@ -33,20 +33,36 @@ _COLUMNS = (
     )
 )
 @click.argument("name", required=False)
-@click.option("--project", help="Project of the account.  [default: default, or all without NAME]")
-@click.option("--bounce-warn", type=float, metavar="PERCENT", help="Hard bounces that warn.")
-@click.option("--bounce-pause", type=float, metavar="PERCENT", help="Those that pause it.")
-@click.option("--complaint-warn", type=float, metavar="PERCENT", help="Complaints that warn.")
-@click.option("--complaint-pause", type=float, metavar="PERCENT", help="Those that pause it.")
+@click.option(
+    "--project", help="Project of the account.  [default: with NAME, default; otherwise all]"
+)
+@click.option(
+    "--bounce-warn", type=float, metavar="PERCENT", help="Hard bounce rate that raises a warning."
+)
+@click.option(
+    "--bounce-pause",
+    type=float,
+    metavar="PERCENT",
+    help="Hard bounce rate that pauses the account.",
+)
+@click.option(
+    "--complaint-warn", type=float, metavar="PERCENT", help="Complaint rate that raises a warning."
+)
+@click.option(
+    "--complaint-pause",
+    type=float,
+    metavar="PERCENT",
+    help="Complaint rate that pauses the account.",
+)
 @json_option
 def rates(*, name: str | None, project: str | None, as_json: bool, **given: float | None) -> None:
-    """Show bounce and complaint rates, or set from when on they warn and pause; 0 is never.
+    """Show bounce and complaint rates, or set their warning and pause thresholds; 0 is never.
 
-    An account that was paused goes on with `mailqueue sender resume`, and is counted anew.
+    `mailqueue sender resume` resumes a paused account; its rates are then counted from zero.
     """
     change = ThresholdsChange(**given)
     if name is None and change != ThresholdsChange():
-        raise click.UsageError("name the account whose thresholds change")
+        raise click.UsageError("NAME is missing: give the account whose thresholds change")
     found = run(_rates(name, project, change))
     if as_json:
         emit(found if name is None else found[0])

@@ -1,4 +1,4 @@
-"""`mailqueue route`: which sender accounts mail takes that names none."""
+"""`mailqueue route`: rules that choose sender accounts for emails that name none."""
 
 import click
 
@@ -27,7 +27,7 @@ _CANDIDATES = (
     Column("blocked_until", "UNTIL"),
 )
 _project = click.option(
-    "--project", default="default", show_default=True, help="Project the rule belongs to."
+    "--project", default="default", show_default=True, help="Project of the rule."
 )
 
 
@@ -39,7 +39,7 @@ _project = click.option(
     )
 )
 def route() -> None:
-    """Choose sender accounts by category, tag or recipient domain."""
+    """Route emails to sender accounts by category, tag or recipient domain."""
 
 
 @route.command(
@@ -49,14 +49,20 @@ def route() -> None:
         "mailqueue route add --tag invoice --sender relay --note 'they want one sender'",
     )
 )
-@click.option("--category", help="Only mail of this category.")
-@click.option("--tag", help="Only mail that has this tag.")
-@click.option("--domain", help="Only mail to example.com, or *.example.com for its subdomains.")
+@click.option("--category", help="Match emails of this category.")
+@click.option("--tag", help="Match emails with this tag.")
 @click.option(
-    "--sender", "senders", multiple=True, required=True, help="Account; the next if given again."
+    "--domain", help="Match recipients at example.com, or at its subdomains with *.example.com."
 )
-@click.option("--position", type=int, help="Its place among the rules.  [default: the last]")
-@click.option("--note", help="Why, for people.")
+@click.option(
+    "--sender",
+    "senders",
+    multiple=True,
+    required=True,
+    help="Account to use; repeat for further accounts, in order.",
+)
+@click.option("--position", type=int, help="Position among the rules.  [default: last]")
+@click.option("--note", help="Note for the operators, such as the reason.")
 @_project
 @json_option
 def add(
@@ -70,7 +76,7 @@ def add(
     project: str,
     as_json: bool,
 ) -> None:
-    """Add a rule. The first that fits counts; mail accepted from now on follows it."""
+    """Add a rule for emails accepted from now on. The first matching rule applies."""
     new = NewRoute(senders, category, tag, domain, position, note)
 
     _show(
@@ -80,10 +86,10 @@ def add(
 
 
 @route.command("list", epilog=examples("mailqueue route list", "mailqueue route list --json"))
-@click.option("--project", help="Only this project's rules.")
+@click.option("--project", help="Filter by project.")
 @json_option
 def list_(*, project: str | None, as_json: bool) -> None:
-    """List rules in the order they are looked at."""
+    """List rules in the order in which they are evaluated."""
     _show(asked(lambda app: routes_manage.list_all(app.conn, project=project)), as_json=as_json)
 
 
@@ -92,7 +98,7 @@ def list_(*, project: str | None, as_json: bool) -> None:
 @_project
 @json_option
 def remove(*, rule: int, project: str, as_json: bool) -> None:
-    """Take rule RULE away; its queued mail takes the accounts of mail without a rule."""
+    """Remove rule RULE. Its queued emails are sent by the accounts for emails without a rule."""
 
     async def removed(app: Opened) -> list[Route]:
         await routes_manage.remove(app.conn, project, rule_id=rule, by=operator())
@@ -107,15 +113,15 @@ def remove(*, rule: int, project: str, as_json: bool) -> None:
         "mailqueue route test --recipient ann@example.com --category marketing --tag spring",
     )
 )
-@click.option("--recipient", required=True, help="Whom the mail is to.")
+@click.option("--recipient", required=True, help="Recipient address.")
 @click.option("--category", default="transactional", show_default=True)
-@click.option("--tag", "tags", multiple=True, help="A tag of the mail; may be given again.")
+@click.option("--tag", "tags", multiple=True, help="Tag of the email; may be repeated.")
 @_project
 @json_option
 def test(
     *, recipient: str, category: str, tags: tuple[str, ...], project: str, as_json: bool
 ) -> None:
-    """Say which rule and accounts a mail would take now that names no account."""
+    """Show which rule and accounts an email would use now."""
     answer_rows(
         lambda app: routes_manage.candidates(
             app.conn, project, recipient=recipient, category=category, tags=list(tags)

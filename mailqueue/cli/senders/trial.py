@@ -1,4 +1,4 @@
-"""`mailqueue sender test`: whether an account's server takes us, and a mail if asked."""
+"""`mailqueue sender test`: connect to an account's server, and optionally send a test email."""
 
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -27,14 +27,14 @@ EXIT_REFUSED = 1
     )
 )
 @click.argument("name")
+@click.option("--project", default="default", show_default=True, help="Project of the account.")
 @click.option(
-    "--project", default="default", show_default=True, help="Project the account belongs to."
+    "--to", metavar="ADDRESS", help="Address to send a test email to; without it, nothing is sent."
 )
-@click.option("--to", metavar="ADDRESS", help="Send a test mail there; without it nothing is sent.")
 @json_option
 @click.pass_context
 def test(ctx: click.Context, *, name: str, project: str, to: str | None, as_json: bool) -> None:
-    """Connect, secure and log in, and say what happened. Exit 1 if the account does not work."""
+    """Connect, start TLS and log in, and print the result. Exit 1 if the account does not work."""
     recipient = None if to is None else _recipient(to)
 
     async def tried() -> tuple[SenderAccount, Trial]:
@@ -69,7 +69,8 @@ def _mail(account: SenderAccount, recipient: Address) -> SendAttempt:
 async def _transport(app: Opened, account: SenderAccount) -> Transport:
     if account.smtp_host is None and not account.provider.has_api:
         raise InvalidField(
-            "name", f"{account.name} is of provider {account.provider}, which has no server to try"
+            "name",
+            f"{account.name} is of provider {account.provider}, which has no SMTP server to test",
         )
     master = app.master_key() if account.smtp_password else None
     password = await accounts.password_of(app.conn, account, master=master)
@@ -99,9 +100,9 @@ def _print(account: SenderAccount, trial: Trial, *, to: str | None) -> None:
         click.echo(f"error: {account.name} ({server}): {_words(trial.verdict)}", err=True)
         return
     works = paint(f"{account.name} works", colour="green")
-    click.echo(f"{works}: {server} took the connection in {trial.connect_ms} ms")
+    click.echo(f"{works}: {server} accepted the connection in {trial.connect_ms} ms")
     if trial.verdict is not None:
-        click.echo(f"the mail to {to} was accepted in {trial.send_ms} ms: {_words(trial.verdict)}")
+        click.echo(f"the email to {to} was accepted in {trial.send_ms} ms: {_words(trial.verdict)}")
 
 
 def _words(verdict: Verdict | None) -> str:

@@ -1,4 +1,4 @@
-"""How sender accounts are shown: never with a password, always with what they sent today."""
+"""Output of sender accounts: with the number sent today, never with a password."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
@@ -22,7 +22,7 @@ _COLUMNS = (
 
 
 def print_outcome(act: Callable[[Opened], Awaitable[SenderAccount]], *, as_json: bool) -> None:
-    """Do something with one account and print the account as it is then."""
+    """Change one account and print the result."""
 
     async def acted() -> tuple[SenderAccount, Headroom]:
         async with opened() as app:
@@ -37,7 +37,7 @@ def print_outcome(act: Callable[[Opened], Awaitable[SenderAccount]], *, as_json:
 
 
 def print_accounts(project: str | None, *, as_json: bool) -> None:
-    """Print a line for each account."""
+    """Print one line per account."""
 
     async def listed() -> list[dict[str, object]]:
         async with opened() as app:
@@ -57,7 +57,7 @@ def print_accounts(project: str | None, *, as_json: bool) -> None:
 
 
 def document(account: SenderAccount, today: Headroom) -> dict[str, object]:
-    """Return an account as JSON shows it: its columns, its day, and whether there is a password."""
+    """Return an account as a JSON object, with today's numbers and whether a password is set."""
     shown = asdict(account) | asdict(today)
     del shown["sender_account_id"]
     shown["has_password"] = shown.pop("smtp_password") is not None
@@ -65,7 +65,7 @@ def document(account: SenderAccount, today: Headroom) -> dict[str, object]:
 
 
 def server_of(account: SenderAccount) -> str:
-    """Return what stands behind an account."""
+    """Return the provider and server of an account, as text."""
     if account.api_url is not None:
         return f"{account.provider} {account.api_url}"
     if account.smtp_host is None:
@@ -75,7 +75,7 @@ def server_of(account: SenderAccount) -> str:
 
 
 def from_of(account: SenderAccount) -> str | None:
-    """Return the sender people see."""
+    """Return the From address of an account."""
     if account.email is None or account.display_name is None:
         return account.email
     return f"{account.display_name} <{account.email}>"

@@ -1,4 +1,4 @@
-"""`mailqueue sender webhook`: the URL a provider tells the events of an account to."""
+"""`mailqueue sender webhook`: the URL to which a provider sends the events of an account."""
 
 import os
 from dataclasses import dataclass
@@ -40,36 +40,38 @@ class _Asked:
     )
 )
 @click.argument("name")
-@click.option(
-    "--project", default="default", show_default=True, help="Project the account belongs to."
-)
+@click.option("--project", default="default", show_default=True, help="Project of the account.")
 @click.option(
     "--provider",
     type=click.Choice(NAMES_WITH_EVENTS),
-    help="Who tells.  [default: the account's own]",
+    help="Provider that sends the events.  [default: the account's provider]",
 )
 @click.option(
     "--signing-env",
     multiple=True,
     metavar="VAR",
-    help="Variable that holds its signing secret or public key; again while it is changed.",
+    help="Environment variable that holds the signing secret or public key; may be repeated.",
 )
 @click.option(
     "--signing-file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File that holds it.",
+    help="File that holds the signing secret or public key; may be repeated.",
 )
-@click.option("--user", help="Name it gives in Basic authentication.")
-@click.option("--password-env", metavar="VAR", help="Variable that holds the password to that.")
-@click.option("--topic", multiple=True, help="SNS topic (ARN) it may come by; may be given again.")
+@click.option("--user", help="User name of its Basic authentication.")
+@click.option(
+    "--password-env",
+    metavar="VAR",
+    help="Environment variable that holds the password of its Basic authentication.",
+)
+@click.option("--topic", multiple=True, help="Allowed SNS topic (ARN); may be repeated.")
 @click.option(
     "--setting",
     multiple=True,
     metavar="NAME=VALUE",
-    help="What else is known of it, such as header=x-secret; may be given again.",
+    help="Further setting, such as header=x-secret; may be repeated.",
 )
-@click.option("--rotate", is_flag=True, help="Give it another URL; the old one is gone at once.")
-@click.option("--remove", is_flag=True, help="Take the URL away.")
+@click.option("--rotate", is_flag=True, help="Replace the URL; the old one stops working at once.")
+@click.option("--remove", is_flag=True, help="Remove the URL.")
 @json_option
 def webhook(
     *,
@@ -86,9 +88,9 @@ def webhook(
     remove: bool,
     as_json: bool,
 ) -> None:
-    """Make or show the URL for a provider's webhook, and keep what it proves itself by.
+    """Create or show the URL for a provider's webhook, and store the secrets that verify it.
 
-    What is not named stays as it is. Secrets are sealed and never shown; the URL is.
+    Settings not given stay as they are. Secrets are encrypted and never shown; the URL is.
     """
     signing = [_variable(one, option="signing-env") for one in signing_env]
     if signing_file is not None:
@@ -106,12 +108,12 @@ def webhook(
         rotate,
     )
     if remove and asked.is_any:
-        raise click.UsageError("--remove goes with no other change")
+        raise click.UsageError("--remove cannot be combined with other changes")
     shown = run(_done(name, project, provider, asked, is_removed=remove))
     if as_json:
         emit(shown if shown is not None else {"removed": True})
     elif shown is None:
-        click.echo(f"removed: what is told to the URL of {name} is refused from now on")
+        click.echo(f"removed: requests to the URL of {name} are now refused")
     else:
         _print(shown)
 
@@ -165,7 +167,7 @@ def _print(shown: ProviderEndpoint) -> None:
 def _variable(name: str, *, option: str) -> str:
     text = os.environ.get(name)
     if not text:
-        raise InvalidField(option, f"the environment has no variable {name!r}")
+        raise InvalidField(option, f"the environment variable {name!r} is not set")
     return text
 
 

@@ -1,4 +1,4 @@
-"""`mailqueue send`: queue one mail, and follow it if wanted."""
+"""`mailqueue send`: queue one email, and optionally wait for its outcome."""
 
 import asyncio
 import re
@@ -39,18 +39,32 @@ _QUEUED = ("pending", "assigned")
         "mailqueue send --to ann@example.com --template welcome --var name=Ann",
     )
 )
-@click.option("--to", multiple=True, required=True, metavar="ADDRESS", help="May be repeated.")
-@click.option("--cc", multiple=True, metavar="ADDRESS", help="May be repeated.")
-@click.option("--bcc", multiple=True, metavar="ADDRESS", help="May be repeated.")
-@click.option("--subject", help="Needed, unless a template says it.")
-@text_file_option("--html-file", "html", text="The HTML body; - is standard input.")
-@text_file_option("--text-file", text="The text body; - is standard input.")
-@click.option("--text", help="The text body itself.")
-@click.option("--idempotency-key", metavar="KEY", help="Queue it once, however often this runs.")
+@click.option(
+    "--to",
+    multiple=True,
+    required=True,
+    metavar="ADDRESS",
+    help="Recipient address; may be repeated.",
+)
+@click.option("--cc", multiple=True, metavar="ADDRESS", help="Copy recipient; may be repeated.")
+@click.option(
+    "--bcc", multiple=True, metavar="ADDRESS", help="Blind copy recipient; may be repeated."
+)
+@click.option("--subject", help="Subject; required without --template.")
+@text_file_option("--html-file", "html", text="File of the HTML body; - is standard input.")
+@text_file_option("--text-file", text="File of the text body; - is standard input.")
+@click.option("--text", help="Text body.")
+@click.option(
+    "--idempotency-key",
+    metavar="KEY",
+    help="Idempotency key: the email is queued once, however often the command runs.",
+)
 @template_options
 @attachment_options
 @mail_options
-@click.option("--wait", is_flag=True, help="Follow it to its outcome; exit 1 unless it was sent.")
+@click.option(
+    "--wait", is_flag=True, help="Wait for the outcome; exit 1 unless the email was sent."
+)
 @json_option
 @click.pass_context
 def send(
@@ -123,7 +137,7 @@ async def _accepted(conn: Conn, email: NewEmail, project: str) -> UUID:
 
 
 async def _outcome(database: Insistent, look: Callable[[Conn], Awaitable[Explained]]) -> Explained:
-    """Look until the mail is finished or held; on the way, tell each new reason for waiting."""
+    """Poll until the email is finished or held; print each new reason for waiting."""
     told = ""
     while (found := await database.call(look)).email.status in _QUEUED:
         if _DIGITS.sub("", found.why) != told:  # a queue that gets shorter is no news

@@ -1,4 +1,4 @@
-"""`mailqueue status`: what waits, what runs and what was sent, once or over and over."""
+"""`mailqueue status`: lanes, accounts, workers and counts, once or repeatedly."""
 
 import asyncio
 import sys
@@ -29,11 +29,11 @@ SHORTEST_SECONDS = 0.2
     flag_value=DEFAULT_SECONDS,
     type=click.FloatRange(min=SHORTEST_SECONDS),
     metavar="[SECONDS]",
-    help=f"Show it anew every {DEFAULT_SECONDS:g} seconds, or as many as given, until Ctrl-C.",
+    help=f"Refresh every {DEFAULT_SECONDS:g} seconds, or as many as given, until Ctrl-C.",
 )
 @json_option
 def status(*, watch: float | None, as_json: bool) -> None:
-    """Show lanes, sender accounts, workers and how many mails are in each status."""
+    """Show lanes, sender accounts, workers and the number of emails in each status."""
     if watch is None:
         run(_once(as_json=as_json))
         return

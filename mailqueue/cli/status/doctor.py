@@ -1,4 +1,4 @@
-"""`mailqueue doctor`: what is wrong with the set-up, and each fix."""
+"""`mailqueue doctor`: checks of the installation, with fixes."""
 
 import click
 
@@ -26,10 +26,10 @@ _WORDS = {
 @json_option
 @click.pass_context
 def doctor(ctx: click.Context, *, as_json: bool) -> None:
-    """Check the server, the schema and the queue; exit 1 when something needs a person.
+    """Check the server, the schema and the queue, and suggest fixes. Exit 1 on an alarm or failure.
 
-    Most of it is the view mailqueue.health, with the thresholds of mailqueue.system_settings.
-    A warning needs attention if it stays, an alarm needs a person now.
+    Most checks come from the view mailqueue.health, with thresholds in mailqueue.system_settings.
+    A warning needs attention if it persists; an alarm needs attention now.
     """
     findings = run(_examine(load_settings()))
     failed = [finding for finding in findings if not finding.is_ok]
@@ -53,7 +53,7 @@ async def _examine(settings: Settings) -> list[Finding]:
             return await examine(_patient(settings, conn))
     except MailqueueError as exc:
         # The sentence names the fix itself; nothing else can be looked at.
-        return [unsound("server", str(exc), fix="see to that and check again")]
+        return [unsound("server", str(exc), fix="fix this and run `mailqueue doctor` again")]
 
 
 def _count(failed: list[Finding]) -> str:

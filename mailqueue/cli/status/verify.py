@@ -1,4 +1,4 @@
-"""`mailqueue verify`: whether every accepted mail is accounted for, and every file there."""
+"""`mailqueue verify`: check that every accepted email and every file is accounted for."""
 
 import click
 
@@ -19,15 +19,15 @@ _OUTCOMES = ("sent", "failed", "suppressed", "expired", "cancelled", "queued", "
     epilog=examples("mailqueue verify", "mailqueue verify --json", "mailqueue verify --files")
 )
 @click.option(
-    "--files", "with_files", is_flag=True, help="Read attachments in folders and buckets through."
+    "--files", "with_files", is_flag=True, help="Also read all attachments in folders and buckets."
 )
 @json_option
 @click.pass_context
 def verify(ctx: click.Context, *, with_files: bool, as_json: bool) -> None:
-    """Compare accepted email with what became of it; exit 1 when a difference is not 0.
+    """Compare the number of accepted emails with their outcomes; exit 1 if they differ.
 
-    Accepted mail is counted by what the accepting transactions wrote, not by the mails
-    themselves, so that a row that was lost is noticed.
+    Accepted emails are counted from counters that the accepting transactions wrote, not from the
+    rows of the emails, so that a lost row is detected.
     """
     lines, checked = run(_read(with_files=with_files))
     faults = books.faults(lines)
@@ -57,7 +57,7 @@ def _print(lines: list[BookLine], faults: list[str]) -> None:
         click.echo(f"error: {fault}", err=True)
     if not faults:
         accepted = sum(line.accepted for line in lines)
-        click.echo(f"the books add up: {accepted} emails accepted, each accounted for")
+        click.echo(f"all {accepted} accepted emails are accounted for")
 
 
 def _columns(lines: list[BookLine]) -> list[Column]:

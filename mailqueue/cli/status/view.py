@@ -1,4 +1,4 @@
-"""How the state of the queue is shown: four small tables, the same on a terminal and in a pipe."""
+"""Output of the queue's state: four tables, the same on a terminal and in a pipe."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -19,7 +19,7 @@ _WORDS = {
     "no_sender": "no sender account",
     "daily_limit": "daily limit used up",
     "rate": "rate used up",
-    "unreachable": "waits for its server",
+    "unreachable": "waiting for its server",
     "limited": "limited by its provider",
     "circuit": "circuit open",
     "half_open": "circuit half open",
@@ -61,7 +61,7 @@ _TOTALS = (Column("status", "STATUS"), Column("emails", "EMAILS", numeric=True))
 
 
 def print_overview(overview: Overview) -> None:
-    """Print the tables under their titles."""
+    """Print the tables with their titles."""
     for place, (title, rows, columns, nothing) in enumerate(_sections(overview)):
         if place:
             click.echo()
@@ -73,7 +73,7 @@ def print_overview(overview: Overview) -> None:
 
 
 def rendered(overview: Overview) -> "Group":
-    """Return the same as one picture that a terminal can redraw."""
+    """Return the tables as one renderable that a terminal can redraw."""
     from rich import box
     from rich.console import Group
     from rich.table import Table
@@ -100,7 +100,7 @@ def _sections(overview: Overview) -> Iterable[tuple[str, Rows, Sequence[Column],
         for s, n in overview.totals.items()
     ]
     yield "Emails", totals, _TOTALS, ""
-    yield "Lanes", [_lane(lane) for lane in overview.lanes], _LANES, "no mail is waiting"
+    yield "Lanes", [_lane(lane) for lane in overview.lanes], _LANES, "no emails are waiting"
     yield (
         "Sender accounts",
         [_sender(sender) for sender in overview.senders],

@@ -1,11 +1,11 @@
-"""Who sits at the command line, for the audit: the login of the database is often everybody's."""
+"""The operating system user, for the audit log; database logins are often shared."""
 
 import getpass
 import socket
 
 
 def operator() -> str:
-    """Return the user of this machine and the machine."""
+    """Return user and host, as user@host."""
     try:
         name = getpass.getuser()
     except (OSError, KeyError):  # a user id without a name, as containers have

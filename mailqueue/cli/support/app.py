@@ -1,4 +1,4 @@
-"""What commands that need the database share: settings and one open connection."""
+"""The context of commands that need the database: settings and one open connection."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
@@ -18,13 +18,13 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a command works with."""
+    """Settings and connection of one command."""
 
     settings: Settings
     conn: Conn
 
     def master_key(self) -> MasterKey | None:
-        """Read the master key; None if none is set, which most commands do not mind."""
+        """Return the master key; None if none is set, which most commands allow."""
         return master_key_of(self.settings)
 
 
@@ -33,8 +33,8 @@ async def opened() -> AsyncIterator[Opened]:
     """Read the settings and open a connection for one command.
 
     Raises:
-        ConfigError: a faulty setting, or a schema this code does not fit.
-        Unavailable: PostgreSQL is away, before or meanwhile.
+        ConfigError: an invalid setting, or a schema version this release does not support.
+        Unavailable: PostgreSQL is unavailable, at the start or during the command.
     """
     settings = load_settings()
     with reported(settings.database):
@@ -44,5 +44,5 @@ async def opened() -> AsyncIterator[Opened]:
 
 
 def run(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run a command's work to its end."""
+    """Run the coroutine of a command to its end."""
     return asyncio.run(work)

@@ -1,4 +1,4 @@
-"""Files given on the command line, as SQL's enqueue() takes them."""
+"""Attachment options of the command line, in the form SQL's enqueue() takes."""
 
 import mimetypes
 from base64 import b64encode
@@ -12,14 +12,14 @@ UNKNOWN_TYPE = "application/octet-stream"
 
 
 def attachment_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command `attached` and `shown`, lists of files."""
+    """Add attachment options; the command receives the lists `attached` and `shown`."""
     attach = click.option(
         "--attach",
         "attached",
         multiple=True,
         metavar="FILE",
         callback=lambda _ctx, _param, given: [_file(path) for path in given],
-        help="A file to send along; may be repeated.",
+        help="File to attach; may be repeated.",
     )
     inline = click.option(
         "--inline",
@@ -27,7 +27,7 @@ def attachment_options(command: Callable[..., Any]) -> Callable[..., Any]:
         multiple=True,
         metavar="CID=FILE",
         callback=lambda _ctx, _param, given: [_shown(one) for one in given],
-        help="A picture the HTML shows as cid:CID; may be repeated.",
+        help="Image that the HTML body shows as cid:CID; may be repeated.",
     )
     return attach(inline(command))
 
@@ -48,5 +48,5 @@ def _file(given: str) -> dict[str, str]:
 def _shown(given: str) -> dict[str, str]:
     content_id, mark, path = given.partition("=")
     if not mark or not content_id:
-        raise click.BadParameter(f"CID=FILE is needed, got {given}")
+        raise click.BadParameter(f"must be CID=FILE, got {given}")
     return {**_file(path), "content_id": content_id}

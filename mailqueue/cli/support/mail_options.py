@@ -1,4 +1,4 @@
-"""The options every command that queues mail has, and the words SQL's enqueue() takes for them."""
+"""Options of every command that queues emails, and the option names of SQL's enqueue()."""
 
 import functools
 import json
@@ -10,15 +10,15 @@ import click
 from mailqueue.core.mail_options import MAIL_OPTIONS, MailOption, OptionType
 
 _PROJECT = click.option(
-    "--project", default="default", show_default=True, help="The project it is of."
+    "--project", default="default", show_default=True, help="Project of the email."
 )
 _WITH_FLAG = tuple(one for one in MAIL_OPTIONS if one.flag)
 
 
 def _option(one: MailOption) -> Callable[..., Any]:
-    """Make the flag of an option.
+    """Return the click option of a mail option.
 
-    Values are handed over as they are: what is allowed is decided, and refused, in one place.
+    Values are passed on unchanged; the SQL function validates them.
     """
     given: dict[str, Any] = {"help": one.help, "metavar": one.metavar}
     flag = one.flag
@@ -40,7 +40,7 @@ def _option(one: MailOption) -> Callable[..., Any]:
 
 
 def mail_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add them; the command gets `project` and, for all others that were given, `options`."""
+    """Add the options; the command receives `project`, and all others given as `options`."""
 
     @functools.wraps(command)
     def packed(*args: Any, **given: Any) -> Any:
@@ -54,7 +54,7 @@ def mail_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def given_only(options: dict[str, Any]) -> dict[str, object]:
-    """Leave out what was not given; lists as JSON has them."""
+    """Return the options that were given, tuples as lists."""
     return {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in options.items()
@@ -67,7 +67,7 @@ def _headers(given: tuple[str, ...]) -> dict[str, str]:
     for text in given:
         name, colon, value = text.partition(":")
         if not colon:
-            raise click.BadParameter(f"write NAME:VALUE, got {text!r}")
+            raise click.BadParameter(f"must be NAME:VALUE, got {text!r}")
         if name in headers:
             raise click.BadParameter(f"{name} is given twice")
         headers[name] = value.strip(" \t")

@@ -1,4 +1,4 @@
-"""How commands print: one table, one list of facts, or exactly one JSON document."""
+"""Output of commands: a table, a list of facts, or exactly one JSON document."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ NOTHING = "-"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a table: which value of a row it shows, under which heading."""
+    """One column of a table: the key of the value it shows, and the heading."""
 
     key: str
     heading: str
@@ -27,7 +27,7 @@ class Column:
 
 
 def json_option(command: Command) -> Command:
-    """Add `--json`, handed to the command as `as_json`."""
+    """Add `--json`; the command receives `as_json`."""
     add = click.option(
         "--json", "as_json", is_flag=True, help="Print one JSON document on standard output."
     )
@@ -35,12 +35,12 @@ def json_option(command: Command) -> Command:
 
 
 def examples(*lines: str) -> str:
-    """Make a command's epilog of example lines, kept as they are."""
+    """Return an epilog with example lines, printed unchanged."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def emit(document: object) -> None:
-    """Print one JSON document and nothing else: dataclasses, UUIDs and instants as text."""
+    """Print one JSON document; dataclasses become objects, UUIDs and times become strings."""
     # Dataclasses come to us: a Secret is one, and it must say ***.
     options = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z | orjson.OPT_PASSTHROUGH_DATACLASS
     if sys.stdout.isatty():
@@ -49,7 +49,7 @@ def emit(document: object) -> None:
 
 
 def table(rows: Iterable[Mapping[str, object] | object], columns: Sequence[Column]) -> None:
-    """Print rows under headings; a row is a mapping or a dataclass that has the columns' keys."""
+    """Print rows under headings; a row is a mapping or dataclass with the columns' keys."""
     cells = [[show(_value_of(row, column.key)) for column in columns] for row in rows]
     if sys.stdout.isatty():
         _print_rich(cells, columns)
@@ -59,7 +59,7 @@ def table(rows: Iterable[Mapping[str, object] | object], columns: Sequence[Colum
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> None:
-    """Print names and values under each other, the values aligned."""
+    """Print one name and value per line, values aligned."""
     shown = [(name, show(value)) for name, value in pairs]
     width = max((len(name) for name, _ in shown), default=0)
     for name, value in shown:
@@ -69,13 +69,13 @@ def facts(pairs: Iterable[tuple[str, object]]) -> None:
 def paint(
     text: str, *, colour: str | None = None, bold: bool = False, file: TextIO | None = None
 ) -> str:
-    """Colour text if a person reads it on a terminal and has not set NO_COLOR."""
+    """Return coloured text if standard output is a terminal and NO_COLOR is not set."""
     wanted = (file or sys.stdout).isatty() and not os.environ.get("NO_COLOR")
     return click.style(text, fg=colour, bold=bold) if wanted else text
 
 
 def show(value: object) -> str:
-    """Return a value as a person reads it, on one line, without characters that move the cursor."""
+    """Return a value as readable text on one line, without control characters."""
     match value:
         case None | "":
             return NOTHING

@@ -1,4 +1,4 @@
-"""A bar on standard error for work that goes in batches, where a person looks at it."""
+"""A progress bar on standard error, if that is a terminal."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def progress(words: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Show a bar, of unknown length without a total; yield what moves it on by so many."""
+    """Show a progress bar, of unknown length without a total; yield a function that advances it."""
     if not sys.stderr.isatty():
         yield lambda _some: None
         return

@@ -1,4 +1,4 @@
-"""Repeats what is safe to repeat where the database goes away in the middle of a command."""
+"""Retries of idempotent operations when the database becomes unavailable during a command."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -13,14 +13,14 @@ from mailqueue.db.reported import reported
 
 T = TypeVar("T")
 PATIENCE_SECONDS = 60.0
-"""So long a server may be away, or its standby without a word, before the command gives up."""
+"""Time for which the server, or its standby, may be unavailable before the command fails."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 2.0
 
 
 class Insistent:
-    """Works on a command's connection, and on a new one where that is lost or in doubt.
+    """Runs operations on a command's connection, and on a new one if that is lost or in doubt.
 
-    For mail with idempotency keys: a commit whose answer was lost may have happened.
+    For emails with idempotency keys only: a commit whose reply was lost may have happened.
     """
 
     def __init__(self, app: Opened) -> None:
@@ -29,10 +29,10 @@ class Insistent:
         self._mine: Conn | None = None
 
     async def call(self, operation: Callable[[Conn], Awaitable[T]]) -> T:
-        """Run the operation until it is answered.
+        """Run the operation, and retry it while the database is unavailable.
 
         Raises:
-            Unavailable: for a minute it was not.
+            Unavailable: the database was unavailable for a minute.
         """
         loop = asyncio.get_running_loop()
         deadline, wait = loop.time() + PATIENCE_SECONDS, _FIRST_WAIT
@@ -50,7 +50,7 @@ class Insistent:
             wait = min(_LONGEST_WAIT, wait * 2)
 
     async def close(self) -> None:
-        """Close what was opened here."""
+        """Close the connection if it was opened here."""
         self._conn = None
         if self._mine is not None:
             mine, self._mine = self._mine, None
@@ -64,7 +64,7 @@ class Insistent:
 
 @asynccontextmanager
 async def insisting(app: Opened) -> AsyncIterator[Insistent]:
-    """Insist for the length of a block."""
+    """Yield a runner that retries operations within the block."""
     insistent = Insistent(app)
     try:
         yield insistent

@@ -1,4 +1,4 @@
-"""Reads text that a person named by a file: UTF-8 and nothing else, said in one line."""
+"""Options that read a text file in UTF-8."""
 
 import sys
 from collections.abc import Callable
@@ -15,7 +15,7 @@ _ENCODING_BY_BOM = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
 def text_file_option(*names: str, text: str) -> Decorator:
-    """Add an option that takes a path, or `-` for standard input, and gives the file's text."""
+    """Add an option that takes a path, or `-` for standard input, and passes the file's text."""
     path = click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True)
     return click.option(*names, type=path, callback=_text, metavar="FILE", help=text)
 
@@ -34,10 +34,10 @@ def _text(_ctx: click.Context, _param: click.Parameter, path: str | None) -> str
 
 
 def decoded(content: bytes, name: str) -> str:
-    """Decode a file's content, a byte order mark taken off.
+    """Return a file's content as text, without a byte order mark.
 
     Raises:
-        InvalidField: field `file`; says where it stops being UTF-8 and how to convert it.
+        InvalidField: field `file`; names the first byte that is not UTF-8, and the fix.
     """
     try:
         return content.decode("utf-8-sig")
@@ -47,7 +47,7 @@ def decoded(content: bytes, name: str) -> str:
 
 
 def not_utf8(name: str, *, line: int, byte: int, start: bytes) -> InvalidField:
-    """Word the refusal of a file; `start` is its first bytes, by which UTF-16 is known."""
+    """Return the error text for a file that is not UTF-8; `start` holds its first bytes."""
     guess = _ENCODING_BY_BOM.get(start[:2], "LATIN1")
     return InvalidField(
         "file",

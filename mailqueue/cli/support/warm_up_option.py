@@ -1,4 +1,4 @@
-"""The option `--warm-up`: how stages of a daily limit are written on the command line."""
+"""The option `--warm-up`: stages of a daily limit."""
 
 import click
 
@@ -8,7 +8,7 @@ from mailqueue.senders.model import DEFAULT_WARM_UP, KEEP, Kept
 def _stages(
     _ctx: click.Context, _option: click.Parameter, text: str | None
 ) -> tuple[int, ...] | Kept | None:
-    """Read stages; an option that is not given keeps what is."""
+    """Return the stages; an option that is not given keeps the value."""
     if text is None:
         return KEEP
     match text.lower():
@@ -20,7 +20,7 @@ def _stages(
         return tuple(int(word) for word in text.split(","))
     except ValueError:
         raise click.BadParameter(
-            f"{text!r} is neither default, nor none, nor numbers such as 200,1000,5000"
+            f"{text!r} is neither `default` nor `none` nor numbers such as 200,1000,5000"
         ) from None
 
 
@@ -28,6 +28,6 @@ warm_up_option = click.option(
     "--warm-up",
     callback=_stages,
     metavar="N,N,…|default|none",
-    help="Recipients on the first day with mail, the second and so on; then the daily limit."
+    help="Recipients on the first day of sending, the second and so on; then the daily limit."
     "  [default: none; `default` is " + ",".join(map(str, DEFAULT_WARM_UP)) + "]",
 )

@@ -1,4 +1,4 @@
-"""`mailqueue category`: the kinds of mail people find in the preference centre."""
+"""`mailqueue category`: the email categories shown in the preference centre."""
 
 import click
 
@@ -17,28 +17,28 @@ _COLUMNS = (
     Column("description", "DESCRIPTION"),
 )
 _project = click.option(
-    "--project", default="default", show_default=True, help="Project the category belongs to."
+    "--project", default="default", show_default=True, help="Project of the category."
 )
 
 
 def _words(command: Command) -> Command:
-    """Add what is said of a category."""
+    """Add options that describe a category."""
     for add in (
-        click.option("--place", type=int, help="Lower is shown first.  [default: 100]"),
+        click.option("--place", type=int, help="Position; lower is shown first.  [default: 100]"),
         click.option(
             "--required/--optional",
             "is_required",
             default=None,
-            help="Whether nobody can unsubscribe from it.  [default: optional]",
+            help="Whether recipients can unsubscribe from it.  [default: optional]",
         ),
         click.option(
             "--translation",
             "translations",
             metavar="LANG=NAME[|DESCRIPTION]",
             multiple=True,
-            help="How it reads in another language; may be given again.",
+            help="Name in another language; may be repeated.",
         ),
-        click.option("--description", help="One sentence more."),
+        click.option("--description", help="Description in one sentence."),
     ):
         command = add(command)
     return command
@@ -51,7 +51,7 @@ def _words(command: Command) -> Command:
     )
 )
 def category() -> None:
-    """Name the kinds of mail that people may stop or pause by themselves."""
+    """Manage the email categories that recipients can stop or pause themselves."""
 
 
 @category.command(
@@ -62,7 +62,7 @@ def category() -> None:
     )
 )
 @click.argument("slug", metavar="CATEGORY")
-@click.option("--name", required=True, help="What people read.")
+@click.option("--name", required=True, help="Name shown to recipients.")
 @_words
 @_project
 @json_option
@@ -77,7 +77,7 @@ def add(
     project: str,
     as_json: bool,
 ) -> None:
-    """Add CATEGORY, which mail names as its category."""
+    """Add CATEGORY to the preference centre. Emails refer to it by its slug."""
     given = _given(name, description, translations, is_required=is_required, place=place)
 
     async def added() -> CategoryRow:
@@ -94,7 +94,7 @@ def add(
     )
 )
 @click.argument("slug", metavar="CATEGORY")
-@click.option("--name", help="What people read.")
+@click.option("--name", help="Name shown to recipients.")
 @_words
 @_project
 @json_option
@@ -109,7 +109,7 @@ def change(
     project: str,
     as_json: bool,
 ) -> None:
-    """Change what is given; translations into other languages stay."""
+    """Change the settings given; other translations stay."""
     given = _given(name, description, translations, is_required=is_required, place=place)
 
     async def changed() -> CategoryRow:
@@ -126,7 +126,7 @@ def change(
 @_project
 @json_option
 def list_(*, project: str, as_json: bool) -> None:
-    """List the categories in the order people see them."""
+    """List categories in the order in which recipients see them."""
 
     async def listed() -> list[CategoryRow]:
         async with opened() as app:
@@ -139,14 +139,14 @@ def list_(*, project: str, as_json: bool) -> None:
 @click.argument("slug", metavar="CATEGORY")
 @_project
 def remove(*, slug: str, project: str) -> None:
-    """Show CATEGORY no more; who unsubscribed from it stays unsubscribed."""
+    """Remove CATEGORY from the preference centre. Unsubscribed recipients stay unsubscribed."""
 
     async def removed() -> None:
         async with opened() as app:
             await categories.remove(app.conn, project, slug=slug, by=operator())
 
     run(removed())
-    click.echo(f"{show(slug)} is shown no more")
+    click.echo(f"{show(slug)} is removed from the preference centre")
 
 
 def _given(

@@ -1,4 +1,4 @@
-"""`mailqueue suppression`: who is not written to, one by one."""
+"""`mailqueue suppression`: suppressed addresses, one by one."""
 
 from datetime import UTC, datetime
 
@@ -49,9 +49,9 @@ _ENDED = (
 )
 _ADDED = (Column("address", "ADDRESS"), Column("outcome", "OUTCOME"))
 _project = click.option(
-    "--project", default="default", show_default=True, help="Project the list belongs to."
+    "--project", default="default", show_default=True, help="Project of the list."
 )
-_category = click.option("--category", help="Only mail of this category.")
+_category = click.option("--category", help="Limit to emails of this category.")
 
 
 @click.group(
@@ -62,7 +62,7 @@ _category = click.option("--category", help="Only mail of this category.")
     )
 )
 def suppression() -> None:
-    """Keep the lists of addresses that projects do not write to."""
+    """Manage the lists of addresses that projects must not send to."""
 
 
 @suppression.command(
@@ -80,8 +80,10 @@ def suppression() -> None:
     show_default=True,
 )
 @_category
-@click.option("--detail", help="Why, for people.")
-@click.option("--for", "lasts", metavar="DURATION", help="Such as 30d.  [default: for good]")
+@click.option("--detail", help="Note, such as the reason.")
+@click.option(
+    "--for", "lasts", metavar="DURATION", help="Duration, such as 30d.  [default: no end]"
+)
 @_project
 @json_option
 def add(
@@ -94,7 +96,7 @@ def add(
     project: str,
     as_json: bool,
 ) -> None:
-    """Write to addresses no more, queued mail included."""
+    """Suppress addresses, for queued emails too."""
     until = _end(lasts)
     wanted = [
         wanted_of(
@@ -128,9 +130,11 @@ def add(
 )
 @click.option("--reason", type=click.Choice([reason.value for reason in SuppressionReason]))
 @_category
-@click.option("--having", metavar="TEXT", help="Only addresses with this text in them.")
-@click.option("--limit", type=int, default=100, show_default=True, help="At most 1000.")
-@click.option("--before", type=int, metavar="ID", help="Only those listed behind this one.")
+@click.option("--having", metavar="TEXT", help="Filter by text in the address.")
+@click.option(
+    "--limit", type=int, default=100, show_default=True, help="Maximum number of rows, up to 1000."
+)
+@click.option("--before", type=int, metavar="ID", help="Continue the list after this address.")
 @_project
 @json_option
 def list_(
@@ -143,7 +147,7 @@ def list_(
     project: str,
     as_json: bool,
 ) -> None:
-    """List who is not written to, the newest first."""
+    """List suppressed addresses, newest first."""
 
     async def listed() -> list[SuppressionRow]:
         async with opened() as app:
@@ -178,7 +182,7 @@ def list_(
 def check(
     ctx: click.Context, *, email: str, category: str | None, project: str, as_json: bool
 ) -> None:
-    """Say whether ADDRESS is written to; ends with 1 if it is not."""
+    """Show whether ADDRESS is suppressed; exit 1 if it is."""
 
     async def checked() -> SuppressionCheck:
         async with opened() as app:
@@ -190,7 +194,7 @@ def check(
     elif found.found:
         table(found.found, _COLUMNS)
     else:
-        click.echo(f"{show(found.address)} is written to")
+        click.echo(f"{show(found.address)} is not suppressed")
     if found.is_suppressed:
         ctx.exit(EXIT_SUPPRESSED)
 
@@ -199,18 +203,20 @@ def check(
     epilog=examples(
         "mailqueue suppression remove bob@example.com",
         "mailqueue suppression remove bob@example.com --category marketing",
-        "mailqueue suppression remove bob@example.com --why 'his server is mended, he called'",
+        "mailqueue suppression remove bob@example.com --why 'mailbox works again'",
     )
 )
 @click.argument("email", metavar="ADDRESS")
 @_category
-@click.option("--why", help="Needed where the address bounced or complained; kept in the audit.")
+@click.option(
+    "--why", help="Reason, recorded in the audit log; required after a bounce or complaint."
+)
 @_project
 @json_option
 def remove(
     *, email: str, category: str | None, why: str | None, project: str, as_json: bool
 ) -> None:
-    """Write to ADDRESS again. Mail that was finished as suppressed stays so."""
+    """Remove ADDRESS from the list. Emails already finished as suppressed stay so."""
 
     async def removed() -> Removed:
         async with opened() as app:
@@ -222,7 +228,7 @@ def remove(
     if as_json:
         emit(found)
     else:
-        click.echo(f"{show(found.address or email)} is written to again")
+        click.echo(f"{show(found.address or email)} is no longer suppressed")
 
 
 @suppression.command(
@@ -236,9 +242,9 @@ def remove(
 @_project
 @json_option
 def show_(*, who: str, project: str, as_json: bool) -> None:
-    """Show why ADDRESS is not written to, by which mail, and what held before.
+    """Show why ADDRESS is suppressed, by which email, and earlier suppressions.
 
-    The hash of an address is taken too: of persons who were erased nothing else is known.
+    ADDRESS may be the hash of an address, which is all that is known after an erasure.
     """
 
     async def known() -> AddressSuppressions:
@@ -252,7 +258,7 @@ def show_(*, who: str, project: str, as_json: bool) -> None:
     if found.now:
         table(found.now, _CAUSES)
     else:
-        click.echo(f"{show(found.address or found.address_hash)} is written to")
+        click.echo(f"{show(found.address or found.address_hash)} is not suppressed")
     if found.before:
         click.echo("\nbefore:")
         table(found.before, _ENDED)

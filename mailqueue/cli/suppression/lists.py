@@ -1,4 +1,4 @@
-"""`mailqueue suppression import` and `export`: whole lists of addresses."""
+"""`mailqueue suppression import` and `export`: whole suppression lists."""
 
 import sys
 from collections.abc import AsyncIterator
@@ -22,7 +22,7 @@ from mailqueue.suppression.model import ImportTally
 EXIT_BAD_LINES = 1
 
 _project = click.option(
-    "--project", default="default", show_default=True, help="Project the list belongs to."
+    "--project", default="default", show_default=True, help="Project of the list."
 )
 _REASONS = click.Choice([reason.value for reason in SuppressionReason])
 
@@ -36,8 +36,8 @@ _REASONS = click.Choice([reason.value for reason in SuppressionReason])
     ),
 )
 @click.argument("file", metavar="FILE", type=click.File("rb"))
-@click.option("--reason", type=_REASONS, help="Of lines that name none.  [default: manual]")
-@click.option("--dry-run", is_flag=True, help="Check every line, count, and change nothing.")
+@click.option("--reason", type=_REASONS, help="Reason for lines without one.  [default: manual]")
+@click.option("--dry-run", is_flag=True, help="Validate and count every line; change nothing.")
 @_project
 @json_option
 @click.pass_context
@@ -50,10 +50,10 @@ def import_(
     project: str,
     as_json: bool,
 ) -> None:
-    """Add the addresses of a list, CSV with a header or JSON, to those not written to.
+    """Suppress the addresses of a file: CSV with a header, or JSON.
 
-    Columns are email, reason, category, detail and expires_at; others are passed over. Bad lines
-    are told with their number and do not stop the others; importing again adds what is missing.
+    Columns are email, reason, category, detail and expires_at; others are ignored. Invalid lines
+    are reported with their number and do not stop the others. Importing again adds what is missing.
     """
     tally = ImportTally()
 
@@ -76,7 +76,7 @@ def import_(
         run(imported())
     except MailqueueError:
         if tally.added and not dry_run:
-            click.echo(f"{tally.added} addresses were added before this", err=True)
+            click.echo(f"{tally.added} addresses were added before the error", err=True)
         raise
     _print(tally, dry_run=dry_run, as_json=as_json)
     if tally.bad:
@@ -96,13 +96,13 @@ def import_(
     default=Format.CSV.value,
     show_default=True,
 )
-@click.option("--reason", type=_REASONS, help="Only those of this reason.")
-@click.option("--category", help="Only those of this category.")
+@click.option("--reason", type=_REASONS, help="Filter by reason.")
+@click.option("--category", help="Filter by category.")
 @_project
 def export(*, form: str, reason: str | None, category: str | None, project: str) -> None:
-    """Print all that are not written to, as `import` reads them.
+    """Print all suppressed addresses in the format that `import` reads.
 
-    Cells that a spreadsheet would take for a formula begin with a mark, which import takes off.
+    Cells that a spreadsheet would read as a formula are prefixed; `import` removes the prefix.
     """
 
     async def exported() -> None:

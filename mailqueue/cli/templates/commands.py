@@ -1,4 +1,4 @@
-"""`mailqueue template`: what mail says, by name, in versions and languages."""
+"""`mailqueue template`: email templates, with versions and languages."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ _VERSIONS = (
     )
 )
 def template() -> None:
-    """Write what mail says, try it, and publish it."""
+    """Write, preview and publish email templates."""
 
 
 for _command in (version, publish, archive, clone, diff, preview, part):
@@ -58,13 +58,15 @@ for _command in (version, publish, archive, clone, diff, preview, part):
 )
 @click.argument("slug")
 @owner_options
-@click.option("--name", help="For people.  [default: SLUG]")
+@click.option("--name", help="Display name.  [default: SLUG]")
 @click.option("--description", help="For people.")
-@click.option("--category", metavar="WORD", help="Of its mail.  [default: transactional]")
-@click.option("--language", metavar="TAG", help="Where a mail asks for none.  [default: en]")
+@click.option(
+    "--category", metavar="WORD", help="Category of its emails.  [default: transactional]"
+)
+@click.option("--language", metavar="TAG", help="Default language.  [default: en]")
 @json_option
 def create(*, slug: str, project: str | None, as_json: bool, **said: str | None) -> None:
-    """Make a template; it says nothing before a version of it is published."""
+    """Create a template. It can be used after a version of it is published."""
 
     async def work() -> TemplateRow:
         async with opened() as app:
@@ -77,7 +79,7 @@ def create(*, slug: str, project: str | None, as_json: bool, **said: str | None)
     if as_json:
         emit(made)
     else:
-        click.echo(f"{made.slug} is made: write a version with `mailqueue template version`")
+        click.echo(f"{made.slug} is created: write a version with `mailqueue template version`")
 
 
 @template.command(
@@ -85,9 +87,9 @@ def create(*, slug: str, project: str | None, as_json: bool, **said: str | None)
     epilog=examples("mailqueue template list", "mailqueue template list --category marketing"),
 )
 @owner_options
-@click.option("--category", metavar="WORD", help="Only of this category.")
+@click.option("--category", metavar="WORD", help="Filter by category.")
 @click.option("--status", type=click.Choice(["draft", "published", "archived"]))
-@click.option("--search", "q", metavar="TEXT", help="In slug, name or description.")
+@click.option("--search", "q", metavar="TEXT", help="Search in slug, name and description.")
 @json_option
 def list_(
     *,
@@ -97,7 +99,7 @@ def list_(
     q: str | None,
     as_json: bool,
 ) -> None:
-    """List templates, those of the platform that the project may send among them."""
+    """List templates, including those of the platform that the project may use."""
 
     async def work() -> list[TemplateRow]:
         async with opened() as app:
@@ -118,7 +120,7 @@ def list_(
 @owner_options
 @json_option
 def show(*, slug: str, project: str | None, as_json: bool) -> None:
-    """Show a template and its versions, with --json also what they say."""
+    """Show a template and its versions; with --json, also their content."""
 
     async def work() -> tuple[TemplateRow, list[tuple[VersionRow, Any]]]:
         async with opened() as app:
@@ -155,14 +157,14 @@ def show(*, slug: str, project: str | None, as_json: bool) -> None:
 @owner_options
 @click.option("--name", help="For people.")
 @click.option("--description", help="For people.")
-@click.option("--category", metavar="WORD", help="Of its mail.")
-@click.option("--language", metavar="TAG", help="Where a mail asks for none.")
+@click.option("--category", metavar="WORD", help="Category of its emails.")
+@click.option("--language", metavar="TAG", help="Default language.")
 @json_option
 def change(*, slug: str, project: str | None, as_json: bool, **said: str | None) -> None:
-    """Change what is said about a template; what its versions say stays."""
+    """Change the details of a template. The content of its versions stays."""
     changes = {name: value for name, value in said.items() if value is not None}
     if not changes:
-        raise click.UsageError("say what changes: --name, --description, --category, --language")
+        raise click.UsageError("give at least one of --name, --description, --category, --language")
 
     async def work() -> TemplateRow:
         async with opened() as app:
@@ -180,7 +182,7 @@ def change(*, slug: str, project: str | None, as_json: bool, **said: str | None)
 @click.argument("slug")
 @owner_options
 def delete(*, slug: str, project: str | None) -> None:
-    """Delete a template with its versions; mail accepted before is still rendered."""
+    """Delete a template and its versions. Emails already accepted are still rendered."""
 
     async def work() -> None:
         async with opened() as app:

@@ -1,4 +1,4 @@
-"""What the commands about templates share: whose template it is, and how it is found."""
+"""Options shared by the template commands."""
 
 import functools
 import json
@@ -19,7 +19,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def owner_options(command: Command) -> Command:
-    """Add `--project` and `--platform`; the command gets `project`, None for the platform."""
+    """Add `--project` and `--platform`; the command receives `project`, None for the platform."""
 
     def chosen(ctx: click.Context, _param: click.Parameter, given: bool) -> bool:
         if given:
@@ -31,32 +31,32 @@ def owner_options(command: Command) -> Command:
         is_flag=True,
         expose_value=False,
         callback=chosen,
-        help="The platform's: for all projects that have none of that name.",
+        help="Use the platform's template, shared by projects without one of that name.",
     )
     project = click.option(
         "--project",
         default="default",
         show_default=True,
         is_eager=True,
-        help="The project it is of.",
+        help="Project of the template.",
     )
     return project(platform(command))
 
 
 def language_option(command: Command) -> Command:
     """Add `--language`."""
-    add = click.option("--language", metavar="TAG", help="Like de or pt-br.")
+    add = click.option("--language", metavar="TAG", help="Language, such as de or pt-br.")
     return add(command)
 
 
 def variables_options(command: Command) -> Command:
-    """Add `--var` and `--vars`; the command gets `variables`, None where none was given."""
+    """Add `--var` and `--vars`; the command receives `variables`, None if not given."""
 
     def named(ctx: click.Context, _param: click.Parameter, given: tuple[str, ...]) -> None:
         for text in given:
             name, equals, value = text.partition("=")
             if not equals or not name:
-                raise click.BadParameter(f"write NAME=VALUE, got {text!r}")
+                raise click.BadParameter(f"must be NAME=VALUE, got {text!r}")
             _variables(ctx)[name] = value
 
     def whole(ctx: click.Context, _param: click.Parameter, given: str | None) -> None:
@@ -67,7 +67,7 @@ def variables_options(command: Command) -> Command:
         except (ValueError, RecursionError) as exc:
             raise click.BadParameter(f"this is not JSON: {exc}") from None
         if not isinstance(found, dict):
-            raise click.BadParameter("an object of names and values is needed")
+            raise click.BadParameter("must be a JSON object")
         ctx.params["variables"] = found | (_variables(ctx))
 
     one = click.option(
@@ -76,31 +76,33 @@ def variables_options(command: Command) -> Command:
         metavar="NAME=VALUE",
         expose_value=False,
         callback=named,
-        help="A variable of the template, as text; may be repeated.",
+        help="Template variable, as text; may be repeated.",
     )
     all_ = click.option(
         "--vars",
         metavar="JSON",
         expose_value=False,
         callback=whole,
-        help="Variables of the template, as an object.",
+        help="Template variables, as a JSON object.",
     )
     return one(all_(command))
 
 
 def template_options(command: Command) -> Command:
-    """Add what names a template and its variables; the command gets `template`, options or {}."""
+    """Add options for a template and its variables; the command receives `template`, {} if none."""
 
     @functools.wraps(command)
     def packed(*args: Any, template: str | None, language: str | None, **given: Any) -> Any:
         variables = given.pop("variables", None)
         if template is None and (language is not None or variables is not None):
-            raise click.UsageError("--var, --vars and --language have a meaning with --template")
+            raise click.UsageError("--var, --vars and --language need --template")
         said = {"template": template, "language": language, "variables": variables}
         named = {name: value for name, value in said.items() if value is not None}
         return command(*args, template=named, **given)
 
-    add = click.option("--template", metavar="SLUG", help="What it says; SLUG@3 is version 3.")
+    add = click.option(
+        "--template", metavar="SLUG", help="Template to render; SLUG@3 is version 3."
+    )
     return add(language_option(variables_options(packed)))  # type: ignore[return-value]
 
 
@@ -120,14 +122,14 @@ async def found_in(
     """Find a template by its slug.
 
     Raises:
-        NotFound: there is none, or it is the platform's and to be changed.
+        NotFound: it does not exist, or it belongs to the platform and cannot be changed here.
     """
     find = writing.find_own if to_change else writing.find
     return await find(app.conn, await owner_of(app, project), slug=slug)
 
 
 def lending(app: Opened) -> Callable[[], AbstractAsyncContextManager[Conn]]:
-    """Yield what lends the command's connection."""
+    """Yield a function that lends the command's connection."""
 
     @asynccontextmanager
     async def lend() -> AsyncIterator[Conn]:
@@ -138,7 +140,7 @@ def lending(app: Opened) -> Callable[[], AbstractAsyncContextManager[Conn]]:
 
 @asynccontextmanager
 async def chamber() -> AsyncIterator[Chamber]:
-    """Open the chamber in which templates are compiled and tried."""
+    """Start the compile process for templates."""
     opened = Chamber()
     try:
         yield opened

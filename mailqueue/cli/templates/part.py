@@ -1,4 +1,4 @@
-"""`mailqueue template part`: layouts and partials, which templates share."""
+"""`mailqueue template part`: layouts and partials, shared by templates."""
 
 import click
 
@@ -25,7 +25,7 @@ _COLUMNS = (
     )
 )
 def part() -> None:
-    """Keep layouts and partials, which bodies extend and include by name."""
+    """Manage layouts and partials, which bodies extend and include by name."""
 
 
 @part.command(
@@ -42,9 +42,9 @@ def part() -> None:
     default=str(PartKind.PARTIAL),
     show_default=True,
 )
-@text_file_option("--file", "source", text="What it says, as Jinja2; - is standard input.")
+@text_file_option("--file", "source", text="File with the Jinja2 source; - is standard input.")
 def put(*, name: str, project: str | None, kind: str, source: str | None) -> None:
-    """Make or replace a part. A version keeps those it was made with."""
+    """Create or replace a part. Existing versions keep the parts they were created with."""
     if source is None:
         raise click.UsageError("give --file")
 
@@ -60,14 +60,14 @@ def put(*, name: str, project: str | None, kind: str, source: str | None) -> Non
             )
 
     run(work())
-    click.echo(f"{kind} {name} is kept")
+    click.echo(f"{kind} {name} is stored")
 
 
 @part.command("list", epilog=examples("mailqueue template part list --json"))
 @owner_options
 @json_option
 def list_(*, project: str | None, as_json: bool) -> None:
-    """List parts by name, those of the platform among them."""
+    """List parts by name, including those of the platform."""
 
     async def work() -> list[PartRow]:
         async with opened() as app:
@@ -84,7 +84,7 @@ def list_(*, project: str | None, as_json: bool) -> None:
 @click.argument("name")
 @owner_options
 def delete(*, name: str, project: str | None) -> None:
-    """Delete a part. Versions that were made with it keep it."""
+    """Delete a part. Versions created with it keep it."""
 
     async def work() -> None:
         async with opened() as app:

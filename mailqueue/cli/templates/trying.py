@@ -1,4 +1,4 @@
-"""`mailqueue template preview`, `diff` and `clone`: looking at versions, and copying them."""
+"""`mailqueue template preview`, `diff` and `clone`: preview, compare and copy versions."""
 
 import click
 
@@ -32,7 +32,7 @@ _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 @number_option
 @language_option
 @variables_options
-@click.option("--html", "wants_html", is_flag=True, help="Print the HTML alone.")
+@click.option("--html", "wants_html", is_flag=True, help="Print only the HTML.")
 @json_option
 def preview(
     *,
@@ -44,7 +44,7 @@ def preview(
     wants_html: bool,
     as_json: bool,
 ) -> None:
-    """Render the published version, or the newest, with sample data; warn of what looks wrong."""
+    """Render the published version, or the newest, with sample data; print warnings."""
 
     async def work() -> RenderedPreview:
         async with opened() as app, chamber() as inside:
@@ -96,7 +96,7 @@ def diff(
     language: str | None,
     as_json: bool,
 ) -> None:
-    """Show what versions OLD and NEW say differently."""
+    """Show the differences between versions OLD and NEW."""
 
     async def work() -> str:
         async with opened() as app:
@@ -123,13 +123,13 @@ def diff(
 )
 @click.argument("slug")
 @owner_options
-@click.option("--to", metavar="PROJECT", help="Where the copy is.  [default: --project]")
-@click.option("--as", "new_slug", metavar="SLUG", help="What the copy is called.")
+@click.option("--to", metavar="PROJECT", help="Project of the copy.  [default: --project]")
+@click.option("--as", "new_slug", metavar="SLUG", help="Slug of the copy.")
 @json_option
 def clone(
     *, slug: str, project: str | None, to: str | None, new_slug: str | None, as_json: bool
 ) -> None:
-    """Copy a template with its published version, which is the copy's first."""
+    """Copy a template with its published version, which becomes version 1 of the copy."""
 
     async def work() -> TemplateRow:
         async with opened() as app:
@@ -141,4 +141,4 @@ def clone(
     if as_json:
         emit(made)
     else:
-        click.echo(f"{made.slug} is a copy of {slug}, and published")
+        click.echo(f"{made.slug} is created as a copy of {slug}, and published")

@@ -15,7 +15,7 @@ from mailqueue.templates import trying, versions
 from mailqueue.templates.model import NewVersion, VersionRow, Words
 
 number_option = click.option(
-    "--version", "number", type=click.IntRange(1), metavar="N", help="Which version."
+    "--version", "number", type=click.IntRange(1), metavar="N", help="Version number."
 )
 _KEYS = frozenset({"subject", "html_body", "text_body"})
 
@@ -30,21 +30,29 @@ _KEYS = frozenset({"subject", "html_body", "text_body"})
 )
 @click.argument("slug")
 @owner_options
-@click.option("--subject", required=True, help="A line of Jinja2.")
-@text_file_option("--html-file", "html", text="The HTML body, as Jinja2; - is standard input.")
-@text_file_option("--text-file", text="The text body, as Jinja2.  [default: made of the HTML]")
-@click.option("--text", help="The text body itself.")
-@text_file_option("--schema-file", "schema", text="JSON Schema of the variables.")
+@click.option("--subject", required=True, help="Subject, as Jinja2.")
+@text_file_option(
+    "--html-file", "html", text="File of the HTML body, as Jinja2; - is standard input."
+)
+@text_file_option(
+    "--text-file", text="File of the text body, as Jinja2.  [default: derived from the HTML]"
+)
+@click.option("--text", help="Text body, as Jinja2.")
+@text_file_option(
+    "--schema-file", "schema", text="File with the File with the JSON Schema of the variables."
+)
 @click.option(
     "--translation",
     "translations",
     multiple=True,
     metavar="TAG=FILE.json",
     callback=lambda _ctx, _param, given: dict(_translation(one) for one in given),
-    help="Another language: an object with subject, html_body, text_body. May be repeated.",
+    help="Translation: a JSON object with subject, html_body, text_body. May be repeated.",
 )
-@click.option("--inline-css", is_flag=True, help="Put the CSS into its elements when published.")
-@click.option("--note", help="Why it was made, for people.")
+@click.option(
+    "--inline-css", is_flag=True, help="Inline the CSS into the HTML elements when published."
+)
+@click.option("--note", help="Note, such as the reason for the change.")
 @click.option("--publish", "is_published", is_flag=True, help="Publish it at once.")
 @json_option
 def version(
@@ -62,7 +70,7 @@ def version(
     is_published: bool,
     as_json: bool,
 ) -> None:
-    """Make the next version of a template, a draft. What it says never changes."""
+    """Create the next version of a template, as a draft. Its content is immutable."""
     if text is not None and text_file is not None:
         raise click.UsageError("give --text or --text-file, not both")
     words = {"": Words(subject, html, text if text is not None else text_file)}
@@ -89,7 +97,7 @@ def version(
 @number_option
 @json_option
 def publish(*, slug: str, project: str | None, number: int | None, as_json: bool) -> None:
-    """Have mail say what a version says, the newest unless another is named."""
+    """Publish a version, by default the newest, so that emails use it."""
 
     async def work() -> VersionRow:
         async with opened() as app, chamber() as inside:
@@ -106,7 +114,7 @@ def publish(*, slug: str, project: str | None, number: int | None, as_json: bool
 @number_option
 @json_option
 def archive(*, slug: str, project: str | None, number: int | None, as_json: bool) -> None:
-    """Put a version away: the published one unless another is named."""
+    """Archive a version, by default the published one."""
 
     async def work() -> VersionRow:
         async with opened() as app:
@@ -136,14 +144,14 @@ def _schema(text: str | None) -> dict[str, Any] | None:
     except (ValueError, RecursionError) as exc:
         raise InvalidField("variables_schema", f"this is not JSON: {exc}") from None
     if not isinstance(found, dict):
-        raise InvalidField("variables_schema", "an object is needed")
+        raise InvalidField("variables_schema", "must be a JSON object")
     return found
 
 
 def _translation(given: str) -> tuple[str, Words]:
     tag, equals, path = given.partition("=")
     if not equals or not tag:
-        raise click.BadParameter(f"write TAG=FILE.json, got {given!r}")
+        raise click.BadParameter(f"must be TAG=FILE.json, got {given!r}")
     try:
         with open(path, encoding="utf-8") as file:
             said = json.load(file)
@@ -151,6 +159,8 @@ def _translation(given: str) -> tuple[str, Words]:
         raise click.BadParameter(f"{path}: {exc}") from None
     is_words = isinstance(said, dict) and set(said) <= _KEYS and "subject" in said
     if not is_words or not all(isinstance(one, str | None) for one in said.values()):
-        raise click.BadParameter(f"{path}: an object with subject, html_body, text_body is needed")
+        raise click.BadParameter(
+            f"{path}: must be a JSON object with subject, html_body, text_body"
+        )
     words = Words(said["subject"], said.get("html_body"), said.get("text_body"))
     return tag.lower().replace("_", "-"), words

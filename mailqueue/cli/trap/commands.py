@@ -1,4 +1,4 @@
-"""`mailqueue trap`: look at caught mail, or run the trap alone."""
+"""`mailqueue trap`: show caught emails, or run only the mail trap."""
 
 import click
 import uvloop
@@ -31,7 +31,7 @@ _COLUMNS = (
     )
 )
 def trap() -> None:
-    """Look at mail the built-in trap has caught."""
+    """Show emails caught by the built-in mail trap."""
 
 
 @trap.command(
@@ -42,14 +42,18 @@ def trap() -> None:
         "mailqueue trap list --json --full --search ann@example.com",
     ),
 )
-@click.option("--limit", type=click.IntRange(min=1), help="At most so many; by default all.")
-@click.option("--search", default="", metavar="TEXT", help="Only where subject or people have it.")
-@click.option("--full", is_flag=True, help="With --json: text, html and headers too.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), help="Maximum number of emails.  [default: all]"
+)
+@click.option(
+    "--search", default="", metavar="TEXT", help="Filter by text in subject, sender or recipients."
+)
+@click.option("--full", is_flag=True, help="With --json: include text, HTML and headers.")
 @json_option
 def list_caught(*, limit: int | None, search: str, full: bool, as_json: bool) -> None:
-    """List caught mail, newest first."""
+    """List caught emails, newest first."""
     if full and not as_json:
-        raise click.UsageError("--full goes with --json")
+        raise click.UsageError("--full needs --json")
     run(_list(limit=limit, search=search, full=full, as_json=as_json))
 
 
@@ -68,12 +72,12 @@ def _row(message: TrapMessage) -> dict[str, object]:
 
 @trap.command(epilog=examples("mailqueue trap show 12", "mailqueue trap show 12 --raw > m.eml"))
 @click.argument("message_id", metavar="ID", type=int)
-@click.option("--raw", is_flag=True, help="The message exactly as it came.")
+@click.option("--raw", is_flag=True, help="Print the message exactly as received.")
 @json_option
 def show(*, message_id: int, raw: bool, as_json: bool) -> None:
-    """Show one caught message."""
+    """Show one caught email."""
     if raw and as_json:
-        raise click.UsageError("--raw does not go with --json")
+        raise click.UsageError("--raw cannot be combined with --json")
     message = run(_get(message_id))
     if raw:
         click.echo(message.raw, nl=False)
@@ -93,7 +97,7 @@ async def _get(message_id: int) -> TrapMessage:
 @trap.command(epilog=examples("mailqueue trap clear", "mailqueue trap clear --json"))
 @json_option
 def clear(*, as_json: bool) -> None:
-    """Delete all caught mail."""
+    """Delete all caught emails."""
     cleared = run(_clear())
     if as_json:
         emit({"cleared": cleared})
@@ -112,15 +116,15 @@ async def _clear() -> int:
         "MAILQUEUE_TRAP_PASSWORD=… mailqueue trap serve --host 0.0.0.0",
     )
 )
-@click.option("--host", help="Where to listen.  [MAILQUEUE_HOST; 127.0.0.1]")
+@click.option("--host", help="Address to listen on.  [MAILQUEUE_HOST; 127.0.0.1]")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), help="Port of the page.  [MAILQUEUE_PORT; 8025]"
+    "--port", type=click.IntRange(0, 65535), help="HTTP port of the page.  [MAILQUEUE_PORT; 8025]"
 )
 @click.option(
     "--trap-port", type=click.IntRange(0, 65535), help="SMTP port.  [MAILQUEUE_TRAP_PORT; 1025]"
 )
 def serve(*, host: str | None, port: int | None, trap_port: int | None) -> None:
-    """Run the trap alone, SMTP and its page, until SIGTERM or Ctrl-C."""
+    """Run only the mail trap, SMTP and web page, until SIGTERM or Ctrl-C."""
     settings = load_settings(host=host, port=port, trap_port=trap_port, no_trap=False)
     configure_logging(settings.log)
     uvloop.run(serve_trap(settings))

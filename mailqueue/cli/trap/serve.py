@@ -1,4 +1,4 @@
-"""Runs the trap alone: SMTP and its page."""
+"""The mail trap as a process of its own: SMTP and web page."""
 
 import click
 
@@ -12,7 +12,7 @@ from mailqueue.trap.server import trap_server
 
 
 async def serve_trap(settings: Settings) -> None:
-    """Catch mail and show it until told to stop."""
+    """Catch and show emails until SIGTERM or Ctrl-C."""
     given = settings.trap
     with bind(settings.api.host, settings.api.port, option="--port") as sock:
         async with (

@@ -1,4 +1,4 @@
-"""How caught mail is shown on the command line."""
+"""Output of caught emails."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ _HEADERS_ONLY = MimeLimits(text_bytes=0, parts=1, depth=0)
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """One message as a person reads it."""
+    """One caught email, ready to print."""
 
     facts: Sequence[tuple[str, object]]
     text: str
 
 
 def document(message: TrapMessage, *, full: bool) -> dict[str, object]:
-    """Return a message as JSON shows it; `full` adds what it says."""
+    """Return a message as a JSON object; `full` adds text, HTML and headers."""
     content = parse_message(message.raw, None if full else _HEADERS_ONLY)
     light: dict[str, object] = {
         "id": message.id,
@@ -43,7 +43,7 @@ def document(message: TrapMessage, *, full: bool) -> dict[str, object]:
 
 
 def printed(message: TrapMessage) -> Printed:
-    """Return a message for the terminal: without what would move its cursor."""
+    """Return a message for the terminal, without control characters."""
     content = parse_message(message.raw)
     attached = [f"{each.filename} ({each.size_bytes} bytes)" for each in content.attachments]
     body = content.text if content.text is not None else content.html or ""

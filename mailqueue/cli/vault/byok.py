@@ -1,4 +1,4 @@
-"""`mailqueue vault byok`: projects that keep the key to their secrets themselves."""
+"""`mailqueue vault byok`: projects that hold the key to their secrets themselves."""
 
 import os
 import sys
@@ -23,7 +23,7 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 
 def key_options(command: Command) -> Command:
-    """Add the ways to hand a key over: never as an argument, which others could see."""
+    """Add options that name the source of a key; arguments would be visible to other users."""
     file = click.option(
         "--key-file",
         type=click.Path(path_type=Path),
@@ -32,7 +32,7 @@ def key_options(command: Command) -> Command:
     variable = click.option(
         "--key-env",
         metavar="VAR",
-        help="Environment variable that holds the key; asked for on a terminal if not named.",
+        help="Environment variable that holds the key; without it, a terminal is prompted.",
     )
     return variable(file(command))
 
@@ -46,7 +46,7 @@ def key_options(command: Command) -> Command:
     )
 )
 def byok() -> None:
-    """Let a project keep the key to its secrets: its mail goes out while it allows it."""
+    """Manage customer-held keys (BYOK): emails of a project are sent only while it is unlocked."""
 
 
 @byok.command(
@@ -54,14 +54,16 @@ def byok() -> None:
 )
 @click.argument("project")
 @key_options
-@click.option("--unlock", "lasts", metavar="DURATION", help="Unlock it at once for so long.")
+@click.option(
+    "--unlock", "lasts", metavar="DURATION", help="Also unlock the project for this duration."
+)
 @json_option
 def set_(
     *, project: str, key_env: str | None, key_file: Path | None, lasts: str | None, as_json: bool
 ) -> None:
-    """Wrap PROJECT's data keys by its own key: 32 bytes in base64 or hexadecimal digits.
+    """Wrap PROJECT's data keys with its own key: 32 bytes in base64 or hexadecimal digits.
 
-    The key is not stored. Whoever loses it loses the project's passwords and signing keys.
+    The key is not stored. If it is lost, the project's passwords and signing keys are lost.
     """
     own, time = _own_key(key_env, key_file), None if lasts is None else _duration("unlock", lasts)
     _print(
@@ -75,12 +77,12 @@ def set_(
 @byok.command(epilog=examples("mailqueue vault byok unlock shop --key-env SHOP_KEY --for 8h"))
 @click.argument("project")
 @key_options
-@click.option("--for", "lasts", metavar="DURATION", required=True, help="How long from now on.")
+@click.option("--for", "lasts", metavar="DURATION", required=True, help="Duration, such as 8h.")
 @json_option
 def unlock(
     *, project: str, key_env: str | None, key_file: Path | None, lasts: str, as_json: bool
 ) -> None:
-    """Let PROJECT's mail go out for a time; afterwards it waits."""
+    """Unlock PROJECT for a time, so that its emails are sent; afterwards they wait."""
     own, time = _own_key(key_env, key_file), _duration("for", lasts)
     _print(
         lambda app, master: ownkey.unlock(
@@ -94,7 +96,7 @@ def unlock(
 @click.argument("project")
 @json_option
 def lock(*, project: str, as_json: bool) -> None:
-    """End PROJECT's time at once: its mail waits from the next claim on."""
+    """Lock PROJECT at once: its emails wait from the next claim on."""
 
     async def work() -> tuple[MasterKey | None, list[ProjectVault]]:
         async with opened() as app:
@@ -109,7 +111,7 @@ def lock(*, project: str, as_json: bool) -> None:
 @key_options
 @json_option
 def release(*, project: str, key_env: str | None, key_file: Path | None, as_json: bool) -> None:
-    """Wrap PROJECT's data keys by the master key again."""
+    """Wrap PROJECT's data keys with the master key again."""
     own = _own_key(key_env, key_file)
     _print(
         lambda app, master: ownkey.release(
@@ -135,19 +137,19 @@ def _print(
 
 def _own_key(variable: str | None, file: Path | None) -> OwnKey:
     if variable is not None and file is not None:
-        raise click.UsageError("say --key-env or --key-file, not both")
+        raise click.UsageError("give --key-env or --key-file, not both")
     if file is not None:
         found = read_key_file(file)
         if found is None:
-            raise InvalidField("key-file", f"there is no file {file}")
+            raise InvalidField("key-file", f"the file {file} does not exist")
         return OwnKey(found.key)
     if variable is not None:
         text = os.environ.get(variable)
         if not text:
-            raise InvalidField("key-env", f"the environment has no variable {variable!r}")
+            raise InvalidField("key-env", f"the environment variable {variable!r} is not set")
         return OwnKey(parse_key(text, source=variable))
     if not sys.stdin.isatty():
-        raise InvalidField("key-env", "name the variable that holds the key, or use --key-file")
+        raise InvalidField("key-env", "give the key with --key-env or --key-file")
     return OwnKey(parse_key(click.prompt("Key", hide_input=True, err=True), source="the key"))
 
 

@@ -1,4 +1,4 @@
-"""`mailqueue vault`: the keys under which secrets are sealed."""
+"""`mailqueue vault`: the keys that encrypt stored secrets."""
 
 from dataclasses import asdict
 
@@ -33,19 +33,19 @@ EXIT_DAMAGED = 1
     )
 )
 def vault() -> None:
-    """Look after the keys that seal passwords and signing keys."""
+    """Show and rotate the keys that encrypt passwords and signing keys."""
 
 
 vault.add_command(byok)
 
 
 @vault.command(epilog=examples("mailqueue vault status", "mailqueue vault status --json"))
-@click.option("--project", help="Only this project.")
+@click.option("--project", help="Filter by project.")
 @json_option
 def status(*, project: str | None, as_json: bool) -> None:
-    """Show which keys are at hand and which ones wrap each project's data keys.
+    """Show the available keys, and the key that wraps each project's data keys.
 
-    Keys are named by a hash; none is ever shown.
+    Keys are identified by a hash and never shown.
     """
 
     async def work() -> tuple[MasterKey | None, list[ProjectVault]]:
@@ -63,18 +63,22 @@ def status(*, project: str | None, as_json: bool) -> None:
         "mailqueue vault rotate --fresh --project shop",
     )
 )
-@click.option("--new-key", is_flag=True, help=f"First make a new {FILE_NAME} in the data folder.")
-@click.option("--fresh", is_flag=True, help="Replace data keys too whose master key stays.")
-@click.option("--project", help="Replace the data keys of this project only.")
+@click.option("--new-key", is_flag=True, help=f"Create a new {FILE_NAME} in the data folder first.")
+@click.option(
+    "--fresh",
+    is_flag=True,
+    help="Also replace data keys that are already wrapped with the current master key.",
+)
+@click.option("--project", help="Rotate the data keys of this project only.")
 @json_option
 @click.pass_context
 def rotate(
     ctx: click.Context, *, new_key: bool, fresh: bool, project: str | None, as_json: bool
 ) -> None:
-    """Bring every secret under the master key in force, while workers go on.
+    """Re-encrypt all secrets under the current master key, while workers keep running.
 
-    Data keys are wrapped anew, those made under an earlier master key are replaced, and what they
-    sealed is sealed anew. Killed or interrupted, it goes on where it was when it is run again.
+    Wraps data keys again, replaces those made under an earlier master key, and re-encrypts their
+    secrets. An interrupted rotation continues when the command is run again.
     """
     if new_key:
         _make_new_key(load_settings())
@@ -91,9 +95,9 @@ def rotate(
     else:
         facts(
             [
-                ("wrapped anew", done.rewrapped),
+                ("data keys rewrapped", done.rewrapped),
                 ("projects with a new data key", done.renewed),
-                ("sealed anew", done.resealed),
+                ("secrets re-encrypted", done.resealed),
             ]
         )
     for each in done.damaged:
@@ -105,7 +109,7 @@ def rotate(
 def _make_new_key(settings: Settings) -> None:
     if settings.master_key is not None:
         raise ConfigError(
-            f"--new-key makes a file, and {VARIABLE} is set: set it to the new key and "
+            f"--new-key creates a file, but {VARIABLE} is set: set it to the new key and "
             f"{VARIABLE}_PREVIOUS to the one before"
         )
     replace_master_key(settings.data)

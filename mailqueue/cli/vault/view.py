@@ -1,4 +1,4 @@
-"""How the state of the vault is shown."""
+"""Output of the state of the vault."""
 
 from collections.abc import Sequence
 
@@ -17,13 +17,13 @@ _COLUMNS = (
 
 
 def print_vaults(found: Sequence[ProjectVault], *, master: MasterKey | None, as_json: bool) -> None:
-    """Print the keys at hand, and how each project's data keys are wrapped."""
+    """Print the available keys, and how each project's data keys are wrapped."""
     rows = [_row(each, master) for each in found]
     keys = [] if master is None else list(master.ids)
     if as_json:
         emit({"master_keys": keys, "projects": rows})
         return
-    facts([("master key", keys[:1]), ("the one before", keys[1:])])
+    facts([("master key", keys[:1]), ("previous master key", keys[1:])])
     table(rows, _COLUMNS)
 
 
@@ -43,7 +43,7 @@ def _state(each: ProjectVault, master: MasterKey | None) -> str:
     if each.wrapped_by is WrappedBy.OWN:
         return "locked" if each.is_locked else "unlocked"
     if master is None or master.named(each.master_key_id) is None:
-        return "its key is not at hand"
+        return "its key is not available"
     if master.id != each.master_key_id or each.to_clear:
         return "to rotate"
     return "ready"

@@ -1,4 +1,4 @@
-"""`mailqueue webhook`: where projects hear what happens to their mail."""
+"""`mailqueue webhook`: endpoints that receive the events of a project's emails."""
 
 from dataclasses import asdict
 from datetime import timedelta
@@ -27,11 +27,15 @@ _COLUMNS = (
 )
 _TYPES = (Column("type", "TYPE"), Column("description", "WHEN"))
 _project = click.option(
-    "--project", default="default", show_default=True, help="The project that is told."
+    "--project", default="default", show_default=True, help="Project of the webhook."
 )
 _id = click.argument("webhook_id", metavar="ID", type=click.UUID)
 _events = click.option(
-    "--event", "events", multiple=True, metavar="TYPE", help="May be repeated.  [default: all]"
+    "--event",
+    "events",
+    multiple=True,
+    metavar="TYPE",
+    help="Event type to deliver; may be repeated.  [default: all]",
 )
 
 
@@ -43,7 +47,7 @@ _events = click.option(
     )
 )
 def webhook() -> None:
-    """Tell applications what happens to their mail, by HTTP."""
+    """Manage webhooks, which send email events to applications by HTTP."""
 
 
 webhook.add_command(deliveries_)
@@ -61,13 +65,13 @@ webhook.add_command(test)
 )
 @click.argument("url")
 @_events
-@click.option("--description", help="A note for people.")
+@click.option("--description", help="Description.")
 @_project
 @json_option
 def add(
     *, url: str, events: tuple[str, ...], description: str | None, project: str, as_json: bool
 ) -> None:
-    """Register an endpoint and show its secret, once."""
+    """Register an endpoint. Its signing secret is shown once."""
 
     async def added() -> WithSecret:
         async with opened() as app:
@@ -90,11 +94,13 @@ def add(
     "list",
     epilog=examples("mailqueue webhook list", "mailqueue webhook list --project shop --json"),
 )
-@click.option("--project", help="Only webhooks of this project.  [default: of all]")
-@click.option("--limit", type=int, default=100, show_default=True, help="At most 1000.")
+@click.option("--project", help="Filter by project.  [default: all projects]")
+@click.option(
+    "--limit", type=int, default=100, show_default=True, help="Maximum number of rows, up to 1000."
+)
 @json_option
 def list_(*, project: str | None, limit: int, as_json: bool) -> None:
-    """List endpoints and how they answer."""
+    """List endpoints and their status."""
 
     async def listed() -> list[WebhookRow]:
         async with opened() as app:
@@ -113,7 +119,7 @@ def list_(*, project: str | None, limit: int, as_json: bool) -> None:
 @webhook.command(epilog=examples("mailqueue webhook types", "mailqueue webhook types --json"))
 @json_option
 def types(*, as_json: bool) -> None:
-    """List what endpoints can be told."""
+    """List event types that can be delivered."""
     found = [{"type": one.value, "description": words} for one, words in MEANING_BY_TYPE.items()]
     if as_json:
         emit(found)
@@ -144,13 +150,11 @@ def show_(*, webhook_id: UUID, as_json: bool) -> None:
     )
 )
 @_id
-@click.option("--url", help="Where events go; what waits goes there, too.")
+@click.option("--url", help="New URL, also for waiting deliveries.")
 @_events
-@click.option("--all-events", is_flag=True, help="Tell it everything.")
-@click.option("--description", help='A note for people; "" takes it away.')
-@click.option(
-    "--enable/--disable", "is_enabled", default=None, help="Tell it again, or nothing for now."
-)
+@click.option("--all-events", is_flag=True, help="Deliver all event types.")
+@click.option("--description", help='Description; "" removes it.')
+@click.option("--enable/--disable", "is_enabled", default=None, help="Resume or stop deliveries.")
 @json_option
 def change(
     *,
@@ -162,9 +166,9 @@ def change(
     is_enabled: bool | None,
     as_json: bool,
 ) -> None:
-    """Have events go elsewhere, or others; or stop and go on telling."""
+    """Change the URL or event types of an endpoint, or enable or disable it."""
     if events and all_events:
-        raise InvalidField("event", "either some events or --all-events")
+        raise InvalidField("event", "give --event or --all-events, not both")
 
     async def changed() -> WebhookRow:
         async with opened() as app, app.conn.transaction():
@@ -193,9 +197,9 @@ def change(
     epilog=examples("mailqueue webhook remove 0197b8f0-0000-7000-8000-000000000001 --yes")
 )
 @_id
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def remove(*, webhook_id: UUID, yes: bool) -> None:
-    """Take an endpoint away; its log is deleted."""
+    """Remove an endpoint and its delivery log."""
     if not yes:
         click.confirm(f"remove webhook {webhook_id} and its log?", abort=True)
 
@@ -220,11 +224,11 @@ def remove(*, webhook_id: UUID, yes: bool) -> None:
     metavar="DURATION",
     default="24h",
     show_default=True,
-    help="So long the old secret signs, too; 0s: no more.",
+    help="Time for which the old secret signs too; 0s: stops at once.",
 )
 @json_option
 def rotate(*, webhook_id: UUID, overlap: str, as_json: bool) -> None:
-    """Have a new secret sign and show it, once."""
+    """Replace the signing secret. The new secret is shown once."""
 
     async def rotated() -> WithSecret:
         async with opened() as app:
@@ -256,7 +260,7 @@ def _print_made(made: WithSecret, *, as_json: bool) -> None:
     facts(
         [("webhook", made.webhook.id), ("url", made.webhook.url), ("secret", made.secret.reveal())]
     )
-    click.echo("Keep the secret now: it is not shown again.", err=True)
+    click.echo("Save the secret now: it is not shown again.", err=True)
 
 
 def _print(one: WebhookRow, *, as_json: bool) -> None:

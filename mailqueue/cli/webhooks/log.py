@@ -1,4 +1,4 @@
-"""`mailqueue webhook deliveries`, `delivery` and `retry`: what endpoints were told and answered."""
+"""`mailqueue webhook deliveries`, `delivery` and `retry`: the delivery log."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -33,7 +33,7 @@ _CALLS = (
     Column("response", "ANSWER"),
 )
 _id = click.argument("webhook_id", metavar="ID", type=click.UUID)
-_since = click.option("--since", metavar="AGO", help="Only of so long ago and later, as 2h.")
+_since = click.option("--since", metavar="AGO", help="Filter by age: at most this old, such as 2h.")
 
 
 @click.command(
@@ -46,9 +46,11 @@ _since = click.option("--since", metavar="AGO", help="Only of so long ago and la
 )
 @_id
 @click.option("--status", type=click.Choice([status.value for status in DeliveryStatus]))
-@click.option("--type", "kind", metavar="TYPE", help="Only events of this type.")
+@click.option("--type", "kind", metavar="TYPE", help="Filter by event type.")
 @_since
-@click.option("--limit", type=int, default=100, show_default=True, help="At most 1000.")
+@click.option(
+    "--limit", type=int, default=100, show_default=True, help="Maximum number of rows, up to 1000."
+)
 @json_option
 def deliveries_(
     *,
@@ -59,7 +61,7 @@ def deliveries_(
     limit: int,
     as_json: bool,
 ) -> None:
-    """List what an endpoint was told, the newest first."""
+    """List the deliveries to an endpoint, newest first."""
     wanted = DeliveryFilter(status=status, type=kind, since=_ago(since))
 
     async def listed() -> list[DeliveryRow]:
@@ -86,7 +88,7 @@ def deliveries_(
 @click.argument("delivery_id", metavar="DELIVERY", type=click.UUID)
 @json_option
 def delivery(*, webhook_id: UUID, delivery_id: UUID, as_json: bool) -> None:
-    """Show one delivery: what was told, and what was answered each time."""
+    """Show one delivery: its payload, and the response to each attempt."""
 
     async def found() -> DeliveryLog:
         async with opened() as app:
@@ -121,17 +123,23 @@ def delivery(*, webhook_id: UUID, delivery_id: UUID, as_json: bool) -> None:
     )
 )
 @_id
-@click.option("--delivery", "delivery_id", type=click.UUID, metavar="DELIVERY", help="Only this.")
+@click.option(
+    "--delivery",
+    "delivery_id",
+    type=click.UUID,
+    metavar="DELIVERY",
+    help="Retry only this delivery.",
+)
 @click.option(
     "--status",
     "statuses",
     multiple=True,
     type=click.Choice([status.value for status in ENDED]),
-    help="What ended so; may be repeated.  [default: failed, cancelled]",
+    help="Filter by status; may be repeated.  [default: failed, cancelled]",
 )
-@click.option("--type", "kinds", multiple=True, metavar="TYPE", help="Only events of this type.")
+@click.option("--type", "kinds", multiple=True, metavar="TYPE", help="Filter by event type.")
 @_since
-@click.option("--until", metavar="AGO", help="Only of before so long ago, as 30min.")
+@click.option("--until", metavar="AGO", help="Filter by age: at least this old, such as 30min.")
 @json_option
 def retry(
     *,
@@ -143,7 +151,7 @@ def retry(
     until: str | None,
     as_json: bool,
 ) -> None:
-    """Tell an endpoint again what it did not take, from the first attempt; 10,000 at once."""
+    """Retry deliveries from the first attempt, up to 10,000 per run."""
     begin, end = _ago(since), _ago(until)
 
     async def retried() -> int:
@@ -168,7 +176,7 @@ def retry(
         emit({"retried": count})
     else:
         more = "; run it again for more" if count == deliveries.MAX_RETRIED else ""
-        click.echo(f"{count} deliveries begin anew{more}")
+        click.echo(f"{count} deliveries will be retried{more}")
 
 
 def _ago(text: str | None) -> datetime | None:

@@ -1,4 +1,4 @@
-"""`mailqueue webhook test`: what an endpoint makes of an event."""
+"""`mailqueue webhook test`: send a test event to an endpoint."""
 
 from uuid import UUID
 
@@ -22,12 +22,12 @@ EXIT_FAILED = 1
 )
 @click.argument("webhook_id", metavar="ID", type=click.UUID)
 @click.option(
-    "--type", "kind", metavar="TYPE", help="Of the made-up event.  [default: webhook.test]"
+    "--type", "kind", metavar="TYPE", help="Event type of the test event.  [default: webhook.test]"
 )
 @json_option
 @click.pass_context
 def test(ctx: click.Context, *, webhook_id: UUID, kind: str | None, as_json: bool) -> None:
-    """Send a made-up event and say what came back. Exit 1 if the endpoint did not take it."""
+    """Send a test event and print the response. Exit 1 if the endpoint did not accept it."""
 
     async def tried() -> TestCall:
         async with opened() as app:
@@ -49,7 +49,9 @@ def test(ctx: click.Context, *, webhook_id: UUID, kind: str | None, as_json: boo
     if as_json:
         emit(done)
     elif done.is_delivered:
-        click.echo(f"it answered {done.status_code} in {done.took_ms} ms: {show(done.response)}")
+        click.echo(
+            f"the endpoint answered {done.status_code} in {done.took_ms} ms: {show(done.response)}"
+        )
     else:
         said = f": {show(done.response)}" if done.response else ""
         click.echo(f"error: {show(done.error)} after {done.took_ms} ms{said}", err=True)

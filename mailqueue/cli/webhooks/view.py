@@ -1,4 +1,4 @@
-"""How webhooks and what they were told look at the command line."""
+"""Output of webhooks and their deliveries."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,18 +11,18 @@ from mailqueue.webhooks.model import DeliveryLog, WebhookRow
 
 @asynccontextmanager
 async def lent() -> AsyncIterator[Conn]:
-    """Open a connection for a moment: none is held while an endpoint is waited for."""
+    """Yield a connection for one step; none is held during a call to an endpoint."""
     async with opened() as app:
         yield app.conn
 
 
 def fields_of(one: WebhookRow) -> dict[str, object]:
-    """Return what is shown of a webhook."""
+    """Return the printed fields of a webhook."""
     return {name: value for name, value in asdict(one).items() if name != "project_id"}
 
 
 def document_of(log: DeliveryLog) -> dict[str, object]:
-    """Return a delivery as one document."""
+    """Return a delivery as a JSON object."""
     return {
         **asdict(log.delivery),
         "payload": log.payload,

@@ -1,4 +1,4 @@
-"""`mailqueue worker bounces`: takes in the mail that comes back."""
+"""`mailqueue worker bounces`: receive bounce emails."""
 
 from pathlib import Path
 
@@ -21,21 +21,23 @@ from mailqueue.telemetry.supervisor import supervised
         "mailqueue worker bounces --host 0.0.0.0 --port 25 --name bounces.example.com",
     )
 )
-@click.option("--host", help="Where to listen.  [MAILQUEUE_BOUNCES_HOST; 127.0.0.1]")
+@click.option("--host", help="Address to listen on.  [MAILQUEUE_BOUNCES_HOST; 127.0.0.1]")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    help="0 is a free one.  [MAILQUEUE_BOUNCES_PORT; 2526]",
+    help="Port to listen on; 0 takes a free port.  [MAILQUEUE_BOUNCES_PORT; 2526]",
 )
-@click.option("--name", help="What it is called.  [MAILQUEUE_BOUNCES_NAME; the machine's]")
+@click.option(
+    "--name", help="Host name in the SMTP greeting.  [MAILQUEUE_BOUNCES_NAME; the machine's name]"
+)
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder of `mailqueue up`.")
 @json_option
 def bounces(
     *, host: str | None, port: int | None, name: str | None, data: Path | None, as_json: bool
 ) -> None:
-    """Take bounce mail by SMTP and LMTP, for the bounce domains of all projects, until SIGTERM.
+    """Receive bounces by SMTP and LMTP, for the bounce domains of all projects, until SIGTERM.
 
-    What it says is read by `mailqueue worker inbound`.
+    `mailqueue worker inbound` processes them.
     """
     settings = load_settings(bounces_host=host, bounces_port=port, bounces_name=name, data=data)
     configure_logging(settings.log)

@@ -1,4 +1,4 @@
-"""`mailqueue worker`: processes that do the work, one kind each."""
+"""`mailqueue worker`: worker processes, one kind each."""
 
 from collections.abc import Mapping
 
@@ -6,14 +6,16 @@ from mailqueue.cli.main import Lazy, LazyGroup
 from mailqueue.cli.support.output import examples
 
 COMMANDS: Mapping[str, Lazy] = {
-    "send": Lazy("mailqueue.cli.worker.send:send", "Send queued mail."),
+    "send": Lazy("mailqueue.cli.worker.send:send", "Send queued emails."),
     "submission": Lazy(
-        "mailqueue.cli.worker.submission:submission", "Take mail from programs by SMTP."
+        "mailqueue.cli.worker.submission:submission", "Accept emails from programs by SMTP."
     ),
     "inbound": Lazy(
-        "mailqueue.cli.worker.inbound:inbound", "Record what providers and bounce mail tell."
+        "mailqueue.cli.worker.inbound:inbound", "Process provider webhooks and bounce emails."
     ),
-    "bounces": Lazy("mailqueue.cli.worker.bounces:bounces", "Take bounce mail by SMTP and LMTP."),
+    "bounces": Lazy(
+        "mailqueue.cli.worker.bounces:bounces", "Receive bounce emails by SMTP and LMTP."
+    ),
     "webhooks": Lazy("mailqueue.cli.worker.webhooks:webhooks", "Deliver events to webhooks."),
 }
 
@@ -21,6 +23,6 @@ COMMANDS: Mapping[str, Lazy] = {
 worker = LazyGroup(
     name="worker",
     lazy=COMMANDS,
-    help="Run workers apart from `mailqueue up`, on any number of hosts.",
+    help="Run workers without `mailqueue up`, on any number of hosts.",
     epilog=examples("mailqueue worker send --processes 4"),
 )

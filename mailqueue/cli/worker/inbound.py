@@ -1,4 +1,4 @@
-"""`mailqueue worker inbound`: reads and records what providers told."""
+"""`mailqueue worker inbound`: process webhook requests of providers and bounce emails."""
 
 from pathlib import Path
 
@@ -24,9 +24,9 @@ from mailqueue.wiring import receiving
 )
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder of `mailqueue up`.")
 def inbound(*, data: Path | None) -> None:
-    """Record what providers and bounce mail tell until SIGTERM; `mailqueue up` does so itself.
+    """Process provider webhooks and bounce emails until SIGTERM; part of `mailqueue up`.
 
-    Start as many as are needed, on any number of hosts: each takes what the others do not have.
+    Any number may run, on any number of hosts; they share the work.
     """
     settings = load_settings(data=data)
     configure_logging(settings.log)

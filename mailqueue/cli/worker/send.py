@@ -1,4 +1,4 @@
-"""`mailqueue worker send`: send queued mail, in one process or in several."""
+"""`mailqueue worker send`: send queued emails, in one or several processes."""
 
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -27,11 +27,13 @@ from mailqueue.wiring import sending
         "DATABASE_URL=postgresql://mailqueue@db.example.com/mailqueue mailqueue worker send",
     )
 )
-@click.option("--processes", type=click.IntRange(1, 256), help="How many; by default one a core.")
-@click.option("--in-flight", type=click.IntRange(1, 10_000), help="Mails handed over at once.")
-@click.option("--batch", type=click.IntRange(1, 10_000), help="Rows one claim takes.")
+@click.option(
+    "--processes", type=click.IntRange(1, 256), help="Number of processes.  [default: one per core]"
+)
+@click.option("--in-flight", type=click.IntRange(1, 10_000), help="Emails sent concurrently.")
+@click.option("--batch", type=click.IntRange(1, 10_000), help="Maximum rows per claim.")
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder of `mailqueue up`.")
-@click.option("--public-url", help="Where links in mail lead.  [MAILQUEUE_PUBLIC_URL]")
+@click.option("--public-url", help="Base URL of links in emails.  [MAILQUEUE_PUBLIC_URL]")
 @click.option("--child", type=click.UUID, hidden=True, help="Launch id, given by the parent.")
 def send(
     *,
@@ -42,7 +44,7 @@ def send(
     public_url: str | None,
     child: UUID | None,
 ) -> None:
-    """Send queued mail until SIGTERM, then finish what is in flight and give the rest back."""
+    """Send queued emails until SIGTERM; then finish those in flight and release the rest."""
     settings = load_settings(
         workers=processes, in_flight=in_flight, batch=batch, data=data, public_url=public_url
     )

@@ -1,4 +1,4 @@
-"""`mailqueue worker submission`: takes mail from programs by SMTP."""
+"""`mailqueue worker submission`: accept emails from programs by SMTP."""
 
 from pathlib import Path
 
@@ -25,17 +25,25 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
         " --certificate /etc/mailqueue/fullchain.pem --key /etc/mailqueue/privkey.pem",
     )
 )
-@click.option("--host", help="Where to listen.  [MAILQUEUE_SUBMISSION_HOST; 127.0.0.1]")
-@click.option("--port", type=_PORT, help="0 is a free one.  [MAILQUEUE_SUBMISSION_PORT; 2587]")
+@click.option("--host", help="Address to listen on.  [MAILQUEUE_SUBMISSION_HOST; 127.0.0.1]")
+@click.option(
+    "--port",
+    type=_PORT,
+    help="Port to listen on; 0 takes a free port.  [MAILQUEUE_SUBMISSION_PORT; 2587]",
+)
 @click.option(
     "--tls-port",
     type=_PORT,
-    help="Port with TLS from the first byte; 0 is a free one.  [MAILQUEUE_SUBMISSION_TLS_PORT]",
+    help="Port with implicit TLS; 0 takes a free port.  [MAILQUEUE_SUBMISSION_TLS_PORT]",
 )
 @click.option(
-    "--certificate", type=_FILE, help="Certificate chain.  [MAILQUEUE_SUBMISSION_CERTIFICATE]"
+    "--certificate",
+    type=_FILE,
+    help="File of the certificate chain.  [MAILQUEUE_SUBMISSION_CERTIFICATE]",
 )
-@click.option("--key", type=_FILE, help="Its key.  [MAILQUEUE_SUBMISSION_CERTIFICATE_KEY]")
+@click.option(
+    "--key", type=_FILE, help="File of the private key.  [MAILQUEUE_SUBMISSION_CERTIFICATE_KEY]"
+)
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder of `mailqueue up`.")
 @json_option
 def submission(
@@ -48,7 +56,7 @@ def submission(
     data: Path | None,
     as_json: bool,
 ) -> None:
-    """Take mail from programs by SMTP, an API key as the password, until SIGTERM."""
+    """Accept emails from programs by SMTP, with an API key as the password, until SIGTERM."""
     settings = load_settings(
         submission_host=host,
         submission_port=port,

@@ -1,4 +1,4 @@
-"""`mailqueue worker webhooks`: tells endpoints what happens to mail."""
+"""`mailqueue worker webhooks`: deliver events to webhooks."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -29,13 +29,13 @@ from mailqueue.wiring import telling
     type=click.IntRange(2, 10_000),
     default=128,
     show_default=True,
-    help="Calls of endpoints under way at once.",
+    help="Concurrent calls to endpoints.",
 )
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder of `mailqueue up`.")
 def webhooks(*, in_flight: int, data: Path | None) -> None:
-    """Deliver events to webhooks until SIGTERM, then finish calls and give the rest back.
+    """Deliver events to webhooks until SIGTERM; then finish open calls and release the rest.
 
-    Start as many as are needed, on any number of hosts: each takes what the others do not have.
+    Any number may run, on any number of hosts; they share the work.
     """
     settings = load_settings(data=data)
     configure_logging(settings.log)

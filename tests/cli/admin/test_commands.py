@@ -9,12 +9,12 @@ def test_an_administrator_is_made_listed_and_revoked(on_fresh_db: Cli) -> None:
     assert administrators.may_be_token(made["token"])
     assert on_fresh_db.sql(lambda conn: administrators.find(conn, made["token"])) == "ann"
     told = on_fresh_db("admin", "create", "ben")
-    assert "Keep it now: it is not shown again." in told.stdout
+    assert "Save it now: it is not shown again." in told.stdout
 
     listed = on_fresh_db.json("admin", "list")
     assert [each["name"] for each in listed] == ["ben", "ann"]
     assert made["token"] not in str(listed)
-    assert on_fresh_db("admin", "revoke", "ann").stdout == "ann is no administrator any more\n"
+    assert on_fresh_db("admin", "revoke", "ann").stdout == "ann is no longer an administrator\n"
 
     assert on_fresh_db.sql(lambda conn: administrators.find(conn, made["token"])) is None
     again = on_fresh_db("admin", "revoke", "ann")

@@ -49,7 +49,7 @@ def test_without_yes_it_shows_the_count_and_asks(on_fresh_db: Cli) -> None:
     refused = on_fresh_db("email", "cancel", *SPRING, stdin="n\n")
     unanswered = on_fresh_db("email", "cancel", *SPRING)
     assert refused.exit_code == unanswered.exit_code == 1
-    assert "2 emails will be cancelled. Go on?" in refused.output
+    assert "2 emails will be cancelled. Continue?" in refused.output
     assert statuses(on_fresh_db) == ["pending"] * 3
 
     agreed = on_fresh_db("email", "cancel", *SPRING, stdin="y\n")
@@ -244,4 +244,4 @@ def test_a_moment_nobody_can_read_is_an_error(on_fresh_db: Cli) -> None:
     result = on_fresh_db("restored", "--from", "yesterday")
 
     assert result.exit_code == 1
-    assert "from: must be an instant such as" in result.stderr
+    assert "from: must be a point in time such as" in result.stderr

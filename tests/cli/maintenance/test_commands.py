@@ -60,11 +60,11 @@ def test_the_way_of_old_mail_at_the_command_line(on_fresh_db: Cli, folder_for_fi
     ]
     month = listed[0]["month"][:7]
     assert f"email_history   {month}" in on_fresh_db("archive", "list").stdout
-    assert on_fresh_db("archive", "verify").stdout.startswith("3 files are whole")
+    assert on_fresh_db("archive", "verify").stdout.startswith("3 files are intact")
     having = on_fresh_db("archive", "read", str(listed[0]["id"]), "--having", "person1@")
     assert having.stdout.count("\n") == 1
     back = on_fresh_db("archive", "restore", "--month", month, "--for", "1d").stdout
-    assert back.endswith("records of 3 files are back\n")
+    assert back.endswith("records of 3 files restored\n")
     assert on_fresh_db.json("verify")["adds_up"] is True
     assert on_fresh_db.sql(seeing.in_tables)["email_history"] == 5
 
@@ -107,7 +107,10 @@ def test_days_are_changed_for_one_project_or_for_all_and_taken_back(on_fresh_db:
     [
         (("send_logs", "--hot", "90", "--until", "30"), "error: days: "),
         (("colours", "--hot", "90", "--until", "90"), "error: days: "),
-        (("send_logs", "--hot", "9", "--until", "soon"), "error: --until: a number of days"),
+        (
+            ("send_logs", "--hot", "9", "--until", "soon"),
+            "error: --until: must be a number of days",
+        ),
         (("send_logs", "--project", "x", "--hot", "9", "--until", "9"), "there is no project"),
     ],
 )
@@ -124,4 +127,4 @@ def test_restoring_without_saying_what_is_refused(on_fresh_db: Cli) -> None:
     result = on_fresh_db("archive", "restore")
 
     assert result.exit_code == 2
-    assert "name files by ID" in result.stderr
+    assert "select files by ID" in result.stderr

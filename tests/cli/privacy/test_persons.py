@@ -29,7 +29,9 @@ def test_categories_are_added_changed_listed_and_removed(on_fresh_db: Cli) -> No
     assert changed["translations"]["de"] == {"name": "Hinweise"}
     assert "de, fr" in cli("category", "list").stdout
 
-    assert cli("category", "remove", "tips").stdout == "tips is shown no more\n"
+    assert (
+        cli("category", "remove", "tips").stdout == "tips is removed from the preference centre\n"
+    )
     assert cli.json("category", "list") == []
     assert cli("category", "remove", "tips").stderr == "error: no category tips\n"
     assert "lower-case letters" in cli("category", "add", "Ö", "--name", "x").stderr
@@ -49,7 +51,7 @@ def test_a_suppression_is_shown_with_its_past(on_fresh_db: Cli) -> None:
     assert (past["detail"], past["ended_why"]) == ("asked by phone", "changed her mind")
     assert "changed her mind" in told
     nobody = cli("suppression", "show", "bob@example.com")
-    assert nobody.stdout == "bob@example.com is written to\n"
+    assert nobody.stdout == "bob@example.com is not suppressed\n"
 
 
 def test_a_person_is_counted_exported_and_erased(on_fresh_db: Cli) -> None:
@@ -74,7 +76,7 @@ def test_a_person_is_counted_exported_and_erased(on_fresh_db: Cli) -> None:
 
     assert done["erased"] is True
     assert [(one["project"], one["mails"]) for one in done["projects"]] == [("default", 1)]
-    assert cli("erase", "ann@example.com").stdout == "no row names this address\n"
+    assert cli("erase", "ann@example.com").stdout == "no row contains this address\n"
     checked = cli.json("suppression", "check", "ann@example.com", exit_code=1)
     assert checked["found"][0]["address"] is None
     assert cli.json("erase", "--unfinished")["projects"] == []

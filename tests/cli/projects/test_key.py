@@ -53,7 +53,7 @@ def test_the_key_alone_is_on_standard_output(on_fresh_db: Cli) -> None:
 
     assert made.stdout.startswith("mq_test_")
     assert len(made.stdout.split()) == 1
-    assert "shown this once" in made.stderr
+    assert "it is not shown again" in made.stderr
     assert "trial" in on_fresh_db("key", "list").stdout
     assert "mq_test_" in on_fresh_db("key", "show", "trial").stdout
 

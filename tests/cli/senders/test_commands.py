@@ -290,7 +290,7 @@ def test_an_account_is_warmed_up_when_asked_for(cli: Cli) -> None:
     assert (over["status"], over["warm_up"], over["limit_today"]) == ("active", None, 1000)
 
 
-@pytest.mark.parametrize(("stages", "said"), [("soon", "neither default"), ("5,0", "got 0")])
+@pytest.mark.parametrize(("stages", "said"), [("soon", "neither `default`"), ("5,0", "got 0")])
 def test_stages_that_make_no_sense_are_refused(cli: Cli, stages: str, said: str) -> None:
     refused = cli(*RELAY, "--warm-up", stages)
 

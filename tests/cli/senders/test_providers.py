@@ -140,7 +140,7 @@ BAD_INPUT: tuple[tuple[tuple[str, ...], str], ...] = (
     (add("--provider", "resend", *KEYED, "--host", "a"), "host: has no meaning"),
     (add("--provider", "resend", *KEYED, "--setting", "x"), "setting: must be NAME=VALUE"),
     (add("--provider", "resend", *KEYED, "--setting", "region=eu"), "resend has no 'region'"),
-    (add(*SES, *KEYED, "--username", "a", "--setting", "region={"), "is no JSON"),
+    (add(*SES, *KEYED, "--username", "a", "--setting", "region={"), "is not JSON"),
     (add(*SES, *KEYED, "--username", "a", "--setting", "region=true"), "region must be a text"),
     (add("--provider", "postmark", *KEYED, "--setting", "keep_message_id=1"), "true or false"),
     (add("--provider", "resend", *KEYED, "--api-url", "ftp://x.example"), "api_url: must begin"),

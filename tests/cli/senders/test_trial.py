@@ -90,7 +90,9 @@ def test_without_a_recipient_the_server_is_asked_and_nothing_is_sent(
     result = cli("test", "relay")
 
     assert result.exit_code == 0, result.output
-    assert result.output.startswith(f"relay works: smtp 127.0.0.1:{port} none took the connection")
+    assert result.output.startswith(
+        f"relay works: smtp 127.0.0.1:{port} none accepted the connection"
+    )
     assert kept.messages == []
 
 

@@ -14,7 +14,7 @@ def test_each_line_becomes_its_mail(folder: Folder) -> None:
     result = folder.enqueue(PEOPLE)
 
     assert result.exit_code == 0, result.output
-    assert result.stdout == "2 queued, 0 there already, 0 suppressed, 0 bad lines\n"
+    assert result.stdout == "2 queued, 0 already queued, 0 suppressed, 0 bad lines\n"
     assert folder.mails() == [
         ("ann@example.com", "Ann", "Hello Ann", "<p>Dear Ann, you live in Rome.\n", None),
         (
@@ -129,7 +129,7 @@ def test_a_trial_run_checks_everything_and_queues_nothing(folder: Folder) -> Non
     result = folder.enqueue(PEOPLE + "nobody,x,y\n", "--dry-run")
 
     assert result.exit_code == 1
-    assert result.stdout == "2 would be queued, 0 there already, 0 suppressed, 1 bad line\n"
+    assert result.stdout == "2 would be queued, 0 already queued, 0 suppressed, 1 bad line\n"
     assert "line 4: recipient_email" in result.stderr
     assert folder.count() == 0
     assert folder.enqueue(PEOPLE).stdout.startswith("2 queued")

@@ -22,13 +22,13 @@ def test_bad_lines_are_told_by_number_and_do_not_stop_the_others(folder: Folder)
     document = folder.document(people, exit_code=1)
 
     assert result.exit_code == 1
-    assert result.stdout == "2 queued, 0 there already, 0 suppressed, 5 bad lines\n"
+    assert result.stdout == "2 queued, 0 already queued, 0 suppressed, 5 bad lines\n"
     reasons = {each["line"]: each["reason"] for each in document["bad"]}
     assert list(reasons) == [3, 4, 5, 8, 9]
     assert reasons[3].startswith('recipient_email: "no address" is not an address')
     assert reasons[4] == "it has 2 values, the header has 3 columns"
     assert "control characters are not allowed" in reasons[5]
-    assert "this is no CSV" in reasons[8]
+    assert "this is not CSV" in reasons[8]
     assert "NUL" in reasons[9]
     for line in reasons:
         assert f"line {line}: " in result.stderr
@@ -44,7 +44,7 @@ def test_bad_lines_are_told_by_number_and_do_not_stop_the_others(folder: Folder)
         ("name,city\nAnn,Rome\n", "has no column email; it has name, city"),
         ("", "has no column email; it has none"),
         ("email,name,name\n", "has the column name twice"),
-        ('email,"na"me\n', "is no CSV"),
+        ('email,"na"me\n', "is not CSV"),
     ],
 )
 def test_a_file_that_cannot_be_meant_is_one_line_and_queues_nothing(

@@ -134,7 +134,7 @@ def test_bad_input_is_one_line_naming_the_field_and_stores_nothing(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((*HELLO, "--header", "no colon"), "write NAME:VALUE"),
+        ((*HELLO, "--header", "no colon"), "must be NAME:VALUE"),
         ((*HELLO, "--custom-data", "{"), "this is not JSON"),
         ((*HELLO, "--text-file", "-"), "--text or --text-file, not both"),
         ((*HELLO, "--html-file", "/nowhere/x.html"), "does not exist"),

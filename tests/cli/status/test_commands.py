@@ -33,7 +33,7 @@ def test_an_empty_installation_says_what_to_do_next(on_fresh_db: Cli) -> None:
     result = on_fresh_db("status")
 
     assert result.exit_code == 0, result.output
-    assert "no mail is waiting" in result.stdout
+    assert "no emails are waiting" in result.stdout
     assert "mailqueue sender add" in result.stdout
     assert "mailqueue worker send" in result.stdout
 

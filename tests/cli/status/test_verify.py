@@ -36,7 +36,7 @@ def test_every_accepted_mail_is_accounted_for(on_fresh_db: Cli) -> None:
     assert document["adds_up"] is True
     assert (line["project"], line["accepted"], line["difference"]) == ("default", 5, 0)
     assert [line[word] for word in ("sent", "cancelled", "suppressed", "held", "queued")] == [1] * 5
-    assert "the books add up: 5 emails" in on_fresh_db("verify").stdout
+    assert "all 5 accepted emails are accounted for" in on_fresh_db("verify").stdout
 
 
 @pytest.mark.parametrize("gathered", [True, False])
@@ -83,6 +83,4 @@ def test_a_row_that_was_never_accepted_makes_it_fail(on_fresh_db: Cli) -> None:
 
 
 def test_an_installation_without_mail_adds_up(on_fresh_db: Cli) -> None:
-    assert on_fresh_db("verify").stdout == (
-        "the books add up: 0 emails accepted, each accounted for\n"
-    )
+    assert on_fresh_db("verify").stdout == ("all 0 accepted emails are accounted for\n")

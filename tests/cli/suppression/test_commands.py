@@ -15,7 +15,7 @@ def test_an_address_is_added_found_and_removed(on_fresh_db: Cli) -> None:
     assert (checked["is_suppressed"], checked["address_hash"]) == (True, one["address_hash"])
     assert "manual" in cli("suppression", "check", "ann@example.com").stdout
     free = cli("suppression", "check", "d@example.com")
-    assert (free.exit_code, free.stdout) == (0, "d@example.com is written to\n")
+    assert (free.exit_code, free.stdout) == (0, "d@example.com is not suppressed\n")
     listed = cli.json("suppression", "list", "--having", "B@", "--reason", "manual")
     assert [each["address"] for each in listed] == ["b@example.com"]
     assert "c@example.com" in cli("suppression", "list", "--limit", "1").stdout
@@ -27,7 +27,7 @@ def test_an_address_is_added_found_and_removed(on_fresh_db: Cli) -> None:
     assert refused.exit_code == 1
     assert "why: is needed" in refused.stderr
     told = cli("suppression", "remove", "c@example.com", "--why", "called")
-    assert told.stdout == "c@example.com is written to again\n"
+    assert told.stdout == "c@example.com is no longer suppressed\n"
 
 
 def test_a_list_goes_out_of_one_project_and_into_another(on_fresh_db: Cli) -> None:

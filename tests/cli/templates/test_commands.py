@@ -120,9 +120,9 @@ def test_each_line_of_a_file_is_rendered_from_a_template(welcome: Cli) -> None:
     result = welcome("enqueue", "-", "--template", "welcome", stdin=people)
     again = welcome("enqueue", "-", "--template", "welcome", stdin=people)
 
-    assert "2 queued, 0 there already, 0 suppressed, 1 bad line" in result.stdout
+    assert "2 queued, 0 already queued, 0 suppressed, 1 bad line" in result.stdout
     assert result.stderr.startswith("line 3: variables.name: ")
-    assert "0 queued, 2 there already" in again.stdout
+    assert "0 queued, 2 already queued" in again.stdout
     assert [(row[0], row[1]["variables"]["name"]) for row in kept(welcome)] == [
         ("ann@example.com", "Ann"),
         ("cy@example.com", "Cy"),

@@ -41,7 +41,7 @@ def test_the_key_file_is_replaced_and_everything_follows(cli: Cli, tmp_path: Pat
     assert state(cli)["master_key_id"] == now[0]
     os.unlink(tmp_path / "master.key.previous")
     assert state(cli)["state"] == "ready"
-    assert "sealed anew" in cli("vault", "rotate").stdout
+    assert "secrets re-encrypted" in cli("vault", "rotate").stdout
 
 
 def test_keys_from_the_environment_are_replaced(cli: Cli, tmp_path: Path) -> None:
@@ -93,8 +93,8 @@ def test_a_key_can_come_from_a_file_that_others_cannot_read(cli: Cli, tmp_path: 
 REFUSED = (
     (("byok", "lock", "default"), "has no key of its own"),
     (("byok", "set", "default", "--key-env", "NOTHING"), "no variable 'NOTHING'"),
-    (("byok", "set", "default"), "name the variable"),
-    (("byok", "set", "default", "--key-file", "/nowhere"), "there is no file /nowhere"),
+    (("byok", "set", "default"), "give the key with --key-env"),
+    (("byok", "set", "default", "--key-file", "/nowhere"), "the file /nowhere does not exist"),
     (("byok", "set", "default", "--key-env", "SHOP_KEY", "--unlock", "9999d"), "at most 366"),
     (("byok", "unlock", "default", "--key-env", "SHOP_KEY", "--for", "long"), "for:"),
     (("status", "--project", "nowhere"), "no project nowhere"),

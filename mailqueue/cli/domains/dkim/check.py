@@ -1,4 +1,4 @@
-"""`mailqueue dkim check`: a domain as receivers see it."""
+"""`mailqueue dkim check`: a domain's SPF, DKIM, DMARC and MX records, checked in DNS."""
 
 from dataclasses import asdict
 
@@ -32,7 +32,11 @@ _WIDTH = max(map(len, FindingStatus))
 )
 @click.argument("domain")
 @project_option
-@click.option("--ip", metavar="ADDRESS", help="Address mail leaves from: its SPF and reverse name.")
+@click.option(
+    "--ip",
+    metavar="ADDRESS",
+    help="IP address that sends the emails; checks SPF and reverse DNS for it.",
+)
 @resolver_option
 @json_option
 @click.pass_context
@@ -45,9 +49,9 @@ def check(
     resolver: str | None,
     as_json: bool,
 ) -> None:
-    """Check SPF, DKIM, DMARC and MX of DOMAIN in DNS, and say what to publish instead.
+    """Check SPF, DKIM, DMARC and MX of DOMAIN in DNS, and print the records to publish.
 
-    Exit 1 when something failed or nobody answered. What was found is kept in the table
+    Exit 1 when a check failed or DNS did not answer. Results are stored in the table
     mailqueue.domain_checks.
     """
 

@@ -1,4 +1,4 @@
-"""`mailqueue dkim`: the keys a domain's mail is signed with."""
+"""`mailqueue dkim`: the keys that sign a domain's emails."""
 
 import click
 
@@ -33,7 +33,7 @@ _ALGORITHMS = {
     )
 )
 def dkim() -> None:
-    """Make, publish and replace the keys that sign a domain's mail; check its DNS."""
+    """Create, publish and rotate the keys that sign a domain's emails; check its DNS."""
 
 
 dkim.add_command(check)
@@ -53,16 +53,16 @@ dkim.add_command(check)
     type=click.Choice(list(_ALGORITHMS)),
     default="rsa",
     show_default=True,
-    help="Kind of key; both: mail carries two signatures.",
+    help="Algorithm of the key; `both` adds two signatures to each email.",
 )
-@click.option("--selector", help="Name of the key in DNS.  [default: made of the date]")
+@click.option("--selector", help="Selector of the key in DNS.  [default: derived from the date]")
 @json_option
 def create(
     *, domain: str, project: str, algorithm: str, selector: str | None, as_json: bool
 ) -> None:
-    """Make the first keys of DOMAIN and print the records to publish.
+    """Create the first keys of DOMAIN and print the DNS records to publish.
 
-    They sign once `mailqueue dkim verify` has seen the records.
+    The keys sign emails after `mailqueue dkim verify` has found the records in DNS.
     """
 
     async def work() -> list[DkimKey]:
@@ -85,9 +85,9 @@ def create(
 @project_option
 @json_option
 def rotate(*, domain: str, project: str, as_json: bool) -> None:
-    """Make a successor of each key that signs for DOMAIN.
+    """Create a successor for each active key of DOMAIN.
 
-    The old key signs until `mailqueue dkim verify` has seen the new record.
+    The old key signs until `mailqueue dkim verify` has found the new record in DNS.
     """
 
     async def work() -> list[DkimKey]:
@@ -100,10 +100,10 @@ def rotate(*, domain: str, project: str, as_json: bool) -> None:
 
 
 @dkim.command("list", epilog=examples("mailqueue dkim list", "mailqueue dkim list --json"))
-@click.option("--project", help="Only this project's keys.")
+@click.option("--project", help="Filter by project.")
 @json_option
 def list_(*, project: str | None, as_json: bool) -> None:
-    """List keys with their state; the private ones are never shown."""
+    """List keys and their status. Private keys are never shown."""
     print_keys(run(_listed(project, None)), as_json=as_json)
 
 
@@ -114,7 +114,7 @@ def list_(*, project: str | None, as_json: bool) -> None:
 @project_option
 @json_option
 def show(*, domain: str, project: str, as_json: bool) -> None:
-    """Print the records of DOMAIN's keys, ready to paste into its zone."""
+    """Print the DNS records of DOMAIN's keys, ready to paste into its zone."""
     print_records(run(_listed(project, domain)), as_json=as_json)
 
 
@@ -127,9 +127,12 @@ def show(*, domain: str, project: str, as_json: bool) -> None:
 )
 @click.argument("domain")
 @project_option
-@click.option("--force", is_flag=True, help="Sign with pending keys without looking at DNS.")
+@click.option("--force", is_flag=True, help="Activate pending keys without checking DNS.")
 @click.option(
-    "--keep", default="7d", show_default=True, help="How long a replaced key's record must stay."
+    "--keep",
+    default="7d",
+    show_default=True,
+    help="Time for which the DNS record of a replaced key must stay published.",
 )
 @resolver_option
 @json_option
@@ -144,7 +147,7 @@ def verify(
     resolver: str | None,
     as_json: bool,
 ) -> None:
-    """Look DOMAIN's keys up in DNS; those that waited for their records sign from now on.
+    """Check DOMAIN's keys in DNS, and activate pending keys whose records are published.
 
     Exit 1 when a record is missing or wrong.
     """
@@ -185,7 +188,7 @@ def verify(
 @project_option
 @json_option
 def revoke(*, domain: str, selector: str, project: str, as_json: bool) -> None:
-    """Destroy a private key at once and print the record that tells the world."""
+    """Delete a private key at once and print the DNS record that revokes it."""
 
     async def work() -> DkimKey:
         async with opened() as app:
@@ -201,7 +204,7 @@ def revoke(*, domain: str, selector: str, project: str, as_json: bool) -> None:
 @click.argument("wanted", metavar="[on|off]", type=click.Choice(["on", "off"]), default="on")
 @json_option
 def require(*, project: str, wanted: str, as_json: bool) -> None:
-    """Let mail of PROJECT wait rather than go out unsigned."""
+    """Require DKIM for PROJECT: emails without a key for their domain wait."""
 
     async def work() -> SigningProject:
         async with opened() as app:

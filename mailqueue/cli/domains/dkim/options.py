@@ -1,4 +1,4 @@
-"""Options that the commands about a domain's DNS share."""
+"""Options shared by the commands about a domain's DNS."""
 
 import click
 
@@ -6,20 +6,20 @@ from mailqueue.core.errors import ConfigError
 from mailqueue.settings.nameserver import NameServer, parse_name_servers
 
 project_option = click.option(
-    "--project", default="default", show_default=True, help="Project that sends for the domain."
+    "--project", default="default", show_default=True, help="Project that sends from the domain."
 )
 resolver_option = click.option(
     "--resolver",
     metavar="ADDRESS[:PORT]",
-    help="DNS server to ask.  [default: MAILQUEUE_RESOLVER, else the system's]",
+    help="DNS server to query.  [default: MAILQUEUE_RESOLVER, else the system's]",
 )
 
 
 def name_servers(given: str | None, configured: tuple[NameServer, ...]) -> tuple[NameServer, ...]:
-    """Return which DNS servers to ask: those of the option, else the setting's.
+    """Return the DNS servers to query: those of the option, otherwise those of the setting.
 
     Raises:
-        ConfigError: the option names none.
+        ConfigError: the option is not a list of servers.
     """
     if given is None:
         return configured

@@ -1,4 +1,4 @@
-"""How DKIM keys and their records are shown."""
+"""Output of DKIM keys and their DNS records."""
 
 from collections.abc import Sequence
 
@@ -29,7 +29,7 @@ FINE = frozenset({InDns.PUBLISHED, InDns.GONE})
 
 
 def print_keys(found: Sequence[DkimKey], *, as_json: bool) -> None:
-    """Print keys, one a line."""
+    """Print keys, one per line."""
     if as_json:
         emit([document(key) for key in found])
     else:
@@ -37,7 +37,7 @@ def print_keys(found: Sequence[DkimKey], *, as_json: bool) -> None:
 
 
 def print_records(found: Sequence[DkimKey], *, as_json: bool) -> None:
-    """Print what has to stand in DNS, ready to paste."""
+    """Print the DNS records of keys, ready to paste."""
     if as_json:
         emit([document(key) for key in found])
         return
@@ -51,7 +51,7 @@ def print_records(found: Sequence[DkimKey], *, as_json: bool) -> None:
 
 
 def print_publications(found: Sequence[Publication], *, as_json: bool) -> None:
-    """Print what DNS says of keys."""
+    """Print the state of each key's record in DNS."""
     if as_json:
         emit([_found(each) for each in found])
     else:
@@ -59,7 +59,7 @@ def print_publications(found: Sequence[Publication], *, as_json: bool) -> None:
 
 
 def document(key: DkimKey) -> dict[str, object]:
-    """Return a key as JSON shows it."""
+    """Return a key as a JSON object, without the private key."""
     return {
         "project": key.project,
         "domain": key.domain,

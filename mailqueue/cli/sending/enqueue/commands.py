@@ -1,4 +1,4 @@
-"""`mailqueue enqueue`: queue a mail for each line of a CSV file."""
+"""`mailqueue enqueue`: queue an email for each line of a CSV file."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -34,15 +34,17 @@ EXIT_BAD_LINES = 1
 @text_file_option("--template-file", "html", text="Jinja2 template of the HTML body.")
 @text_file_option("--text-template-file", "text", text="Jinja2 template of the text body.")
 @click.option("--subject", help="Jinja2 template of the subject.")
-@click.option("--template", metavar="SLUG", help="A kept template instead; SLUG@3 is version 3.")
+@click.option(
+    "--template", metavar="SLUG", help="Stored template to use instead; SLUG@3 is version 3."
+)
 @language_option
 @mail_options
 @click.option(
     "--idempotency-prefix",
     metavar="PREFIX",
-    help="Keys are PREFIX:LINE; made from the file and its templates unless given.",
+    help="Idempotency keys are PREFIX:LINE.  [default: a hash of the file and its templates]",
 )
-@click.option("--dry-run", is_flag=True, help="Check every line and queue nothing.")
+@click.option("--dry-run", is_flag=True, help="Validate every line and queue nothing.")
 @json_option
 @click.pass_context
 def enqueue(
@@ -62,9 +64,9 @@ def enqueue(
 ) -> None:
     """Queue an email for each line of a CSV file with a header.
 
-    The column `email` is the recipient, `name` their name; every column is a variable of the
-    templates. Running it again queues only what is missing. Bad lines are told with their number
-    and do not stop the others.
+    The column `email` is the recipient, `name` the display name; every column is a template
+    variable. Running the command again queues only the missing emails. Invalid lines are reported
+    with their number and do not stop the others.
     """
     words = _words(subject, html, text, template=template, language=language)
     source = examined(file, getattr(file, "name", "standard input"))
@@ -95,10 +97,10 @@ def _words(
     template: str | None,
     language: str | None,
 ) -> Templates | Kept:
-    """Return what every mail says: templates of files, or one that is kept."""
+    """Return the content of all emails: templates from files, or a stored template."""
     if template is not None:
         if subject is not None or html is not None or text is not None:
-            raise click.UsageError("--template says it all: leave --subject and the files out")
+            raise click.UsageError("--template cannot be combined with --subject or template files")
         return Kept(template, language)
     if html is None and text is None:
         raise click.UsageError("give --template, --template-file, --text-template-file or both")
@@ -118,7 +120,7 @@ async def _enqueue(job: Job) -> Tally:
     except Unavailable as exc:
         if not tally.queued:
             raise
-        kept = f"{tally.queued} lines were queued: run the same command again for the rest"
+        kept = f"{tally.queued} lines were queued: run the same command again to queue the rest"
         raise Unavailable(f"{exc}\n{kept}") from exc
     return tally
 
@@ -140,14 +142,14 @@ def _print(tally: Tally, *, dry_run: bool, as_json: bool) -> None:
     words = "would be queued" if dry_run else "queued"
     lines = "line" if len(tally.bad) == 1 else "lines"
     click.echo(
-        f"{tally.queued} {words}, {tally.there_already} there already, "
+        f"{tally.queued} {words}, {tally.there_already} already queued, "
         f"{tally.suppressed} suppressed, {len(tally.bad)} bad {lines}"
     )
 
 
 @contextmanager
 def _progress(source: Source) -> Iterator[Callable[[int], None]]:
-    """Show a bar on standard error where a person looks at it; yield what moves it to a line."""
+    """Show a progress bar if standard error is a terminal; yield a function that advances it."""
     if not sys.stderr.isatty():
         yield lambda _line: None
         return

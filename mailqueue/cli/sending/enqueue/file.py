@@ -1,4 +1,4 @@
-"""Reads a CSV file of recipients: which lines are mails, and what is wrong with the others."""
+"""Recipients from a CSV file: valid lines, and the errors of the others."""
 
 import codecs
 import csv
@@ -25,7 +25,7 @@ Rows = Iterator[tuple[int, list[str] | csv.Error]]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file read through once: it is UTF-8, and `sha256` identifies it."""
+    """A file that was read once: it is valid UTF-8, and `sha256` identifies it."""
 
     file: BinaryIO
     name: str
@@ -45,14 +45,14 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class RefusedLine:
-    """A record nothing is queued for."""
+    """A record with an error, which is not queued."""
 
     line: int
     reason: str
 
 
 def examined(file: BinaryIO, name: str) -> Source:
-    """Read a file through first: nothing is queued from one that turns out not to be text.
+    """Read a whole file first, so that nothing is queued from a file that is not text.
 
     Raises:
         InvalidField: the file is not UTF-8.
@@ -79,17 +79,17 @@ def examined(file: BinaryIO, name: str) -> Source:
 
 
 def _kept(stream: BinaryIO) -> BinaryIO:
-    """Keep what can be read only once: small in memory, large in a temporary file."""
+    """Return a seekable copy of a stream: in memory if small, otherwise in a temporary file."""
     kept = tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES)  # noqa: SIM115
     shutil.copyfileobj(stream, kept)
     return cast(BinaryIO, kept)
 
 
 def records(source: Source) -> Iterator[Line | RefusedLine]:
-    """Yield the records in order; a faulty one does not hide those after it.
+    """Yield the records in order; an invalid one does not stop those after it.
 
     Raises:
-        InvalidField: the header names no column for the address, or a column twice.
+        InvalidField: the header has no column `email`, or a column twice.
     """
     source.file.seek(0)
     text = io.TextIOWrapper(source.file, encoding="utf-8-sig", newline="")
@@ -104,7 +104,7 @@ def records(source: Source) -> Iterator[Line | RefusedLine]:
 
 
 def _rows(text: io.TextIOWrapper) -> Rows:
-    """Yield each record with the line it starts on; lines with nothing on them are left out."""
+    """Yield each record with the line it starts on; skip empty lines."""
     csv.field_size_limit(FIELD_CHARACTERS)
     reader = csv.reader(text, strict=True)
     while True:
@@ -123,7 +123,7 @@ def _rows(text: io.TextIOWrapper) -> Rows:
 def _header(name: str, rows: Rows) -> list[str]:
     _, row = next(rows, (1, []))
     if isinstance(row, csv.Error):
-        raise InvalidField("file", f"the header of {name} is no CSV: {row}")
+        raise InvalidField("file", f"the header of {name} is not CSV: {row}")
     header = [column.strip() for column in row]
     twice = sorted({column for column in header if header.count(column) > 1})
     if twice:
@@ -140,7 +140,7 @@ def _record(
     number: int, row: list[str] | csv.Error, *, header: list[str], address: str
 ) -> Line | RefusedLine:
     if isinstance(row, csv.Error):
-        return RefusedLine(number, f"this is no CSV: {row}")
+        return RefusedLine(number, f"this is not CSV: {row}")
     if len(row) != len(header):
         counts = f"{len(row)} value{'' if len(row) == 1 else 's'}"
         return RefusedLine(number, f"it has {counts}, the header has {len(header)} columns")

@@ -1,4 +1,4 @@
-"""Makes the mail of one line: subject and bodies from templates with the line's columns."""
+"""The email of one line: subject and bodies, rendered from templates with the line's columns."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ _RENDERING = (TemplateError, ArithmeticError, AttributeError, LookupError, TypeE
 
 @dataclass(frozen=True, slots=True)
 class Templates:
-    """The compiled templates of one command; None where none was given."""
+    """The compiled templates of one command; None if not given."""
 
     subject: Template
     html: Template | None
@@ -24,14 +24,14 @@ class Templates:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A template that is kept in the database; every column is a variable of it."""
+    """A template stored in the database; every column is a variable of it."""
 
     template: str
     language: str | None
 
 
 def named(line: Line, kept: Kept, *, options: dict[str, object], key: str) -> NewEmail:
-    """Return the mail of one line, rendered from a kept template when it is sent."""
+    """Return the email of one line; the stored template is rendered when it is sent."""
     said = {"template": kept.template, "variables": line.values, "idempotency_key": key}
     if kept.language is not None:
         said["language"] = kept.language
@@ -39,10 +39,10 @@ def named(line: Line, kept: Kept, *, options: dict[str, object], key: str) -> Ne
 
 
 def compiled(*, subject: str, html: str | None, text: str | None) -> Templates:
-    """Compile the templates; only HTML has its values escaped.
+    """Compile the templates; values are escaped in HTML only.
 
     Raises:
-        InvalidField: a template is malformed; names which, and the line.
+        InvalidField: a template has a syntax error; names the template and the line.
     """
     return Templates(
         subject=_compiled("subject", subject, is_html=False),
@@ -54,7 +54,7 @@ def compiled(*, subject: str, html: str | None, text: str | None) -> Templates:
 def rendered(
     line: Line, templates: Templates, *, options: dict[str, object], key: str
 ) -> NewEmail | RefusedLine:
-    """Fill the templates with one line."""
+    """Return the email of one line, rendered from the templates."""
     parts: dict[str, str | None] = {}
     for name in ("subject", "html", "text"):
         template: Template | None = getattr(templates, name)

@@ -1,4 +1,4 @@
-"""Queues the lines of a file in batches that commit one by one, so that it can be run again."""
+"""Queue the lines of a file in batches, each in its own transaction, so that it can be rerun."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ Numbered = tuple[int, NewEmail]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is to be queued, and under which keys."""
+    """The emails to queue, and their idempotency keys."""
 
     source: Source
     words: Templates | Kept
@@ -34,7 +34,7 @@ class Job:
 
 @dataclass(slots=True)
 class Tally:
-    """What has been done so far."""
+    """Counts of the lines processed so far."""
 
     queued: int = 0
     suppressed: int = 0
@@ -43,7 +43,7 @@ class Tally:
 
 
 def key_prefix(source: Source, *words: str | None) -> str:
-    """Return the same prefix for the same file and templates, and another for any other."""
+    """Return a prefix of idempotency keys that identifies the file and its templates."""
     digest = hashlib.sha256(source.sha256.encode())
     for part in words:
         digest.update(b"\0-" if part is None else b"\0+" + hashlib.sha256(part.encode()).digest())
@@ -58,9 +58,9 @@ async def enqueue_file(
     tell: Callable[[RefusedLine], None],
     advance: Callable[[int], None],
 ) -> None:
-    """Queue every good line, counted in `tally` once it is committed.
+    """Queue every valid line; count it in `tally` after its commit.
 
-    `tell` hears of each bad line, `advance` of the last line of each batch.
+    `tell` is called for each invalid line, `advance` with the last line of each batch.
     """
 
     def refuse(bad: RefusedLine) -> None:
