@@ -1,4 +1,4 @@
-"""The HTTP API as one application: the table of endpoints, probes, and the trap's pages."""
+"""The HTTP API as one application: the endpoints, health probes and the pages of the mail trap."""
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -28,9 +28,9 @@ from mailqueue.trap.pages import PATHS, trap_pages
 def create_app(
     settings: Settings, pool: Pool, *, with_api: bool = True, services: Services | None = None
 ) -> ASGIApp:
-    """Return the application; the pool is the caller's and stays open as long as it serves.
+    """Return the application; the caller owns the pool and keeps it open while it serves.
 
-    The trap's pages are part of it when the trap is on; without the API they stand alone.
+    The pages of the mail trap are included when it is on; without the API they are served alone.
 
     Raises:
         ConfigError: the trap's pages would be reachable from outside without a password.

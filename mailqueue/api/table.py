@@ -1,4 +1,4 @@
-"""Every endpoint and every compatible API: routes and documents are made from these tables."""
+"""The tables of all endpoints and compatible APIs, from which routes and documents are derived."""
 
 from mailqueue.api.admin import endpoints as admin_endpoints
 from mailqueue.api.admin import privacy

@@ -80,7 +80,7 @@ def test_the_version_told_is_the_one_of_the_package() -> None:
 
 
 def test_a_table_entry_that_is_no_command_is_noticed() -> None:
-    with pytest.raises(TypeError, match="no command"):
+    with pytest.raises(TypeError, match="not a click command"):
         load(Lazy("mailqueue.cli.main:COMMANDS", ""))
 
 

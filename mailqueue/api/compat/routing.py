@@ -137,7 +137,7 @@ def endpoint_of(scope: Scope) -> Endpoint:
     method = "GET" if scope["method"] == "HEAD" else scope["method"]
     if method not in methods:
         allowed = ", ".join(sorted(methods))
-        why = f"{scope['method'][:20]} is not allowed here, {allowed} is"
+        why = f"{scope['method'][:20]} is not allowed here, use {allowed}"
         raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, why, {"Allow": allowed})
     return methods[method]
 
@@ -157,5 +157,5 @@ async def answer_any_fault(request: Request, exc: Exception) -> Response:
     shape: Shape | None = request.scope.get(_SHAPE)
     if shape is None:
         return await answer_fault(request, exc)
-    why = "something is wrong here"
+    why = "internal error; report it with the request id"
     return shape.refused(request, HTTPException(HTTPStatus.INTERNAL_SERVER_ERROR, why))

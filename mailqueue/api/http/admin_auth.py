@@ -1,4 +1,4 @@
-"""Decides who bears the token of an administrator: one of ours, or one an issuer signed."""
+"""Authentication of administrators: by a token created here or one signed by an OIDC issuer."""
 
 from dataclasses import dataclass
 
@@ -12,19 +12,19 @@ from mailqueue.tenants.model import Admin
 
 @dataclass(frozen=True, slots=True)
 class Administrators:
-    """Knows administrators by their tokens; `reader` None: by tokens of ours only."""
+    """Authenticates administrators by token; with `reader` None, only by tokens created here."""
 
     pool: Pool
     database: DatabaseSettings
     reader: TokenReader | None = None
 
     async def of(self, token: str) -> Admin:
-        """Return who bears a token.
+        """Return the administrator who owns a token.
 
         Raises:
-            Unauthorized: it is not in force.
-            Forbidden: it is somebody's who may not administer.
-            Unavailable: the issuer's keys, or PostgreSQL, cannot be had now.
+            Unauthorized: the token is not valid.
+            Forbidden: the owner of the token is not an administrator.
+            Unavailable: the issuer's keys or PostgreSQL cannot be reached.
         """
         if administrators.may_be_token(token):
             async with borrow(self.pool, self.database) as conn:

@@ -1,4 +1,4 @@
-"""Decides who asks, and whether they may: key or token, scope, and the project in the path."""
+"""Authentication and authorization: key or token, scope, and the project in the path."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ from mailqueue.tenants.rate_limit.limiter import Allowance, Standing
 KEY = "this key"
 PROJECT = "the keys of a project together"
 NEEDS_LIVE = "a live key"
-OWN_ONLY = "a test key sees and changes test things only"
+OWN_ONLY = "a test key can only read and change test data"
 
 
 def credential_of(request: Request) -> str:
@@ -30,18 +30,18 @@ def credential_of(request: Request) -> str:
         scheme, _, token = head.get(b"authorization", b"").decode("latin-1").partition(" ")
         given = token.strip() if scheme.lower() == "bearer" else ""
     if not given:
-        raise Unauthorized("an API key is needed: X-API-Key or Authorization: Bearer")
+        raise Unauthorized("an API key is needed: send it as X-API-Key or Authorization: Bearer")
     return given
 
 
 async def admitted(
     endpoint: Endpoint, runtime: Runtime, request: Request, *, path: Mapping[str, str]
 ) -> Caller | Admin:
-    """Return who asks.
+    """Return the authenticated caller.
 
     Raises:
-        Unauthorized: key or token is missing or not in force.
-        Forbidden: the key lacks the endpoint's scope, or is a test key and may not.
+        Unauthorized: key or token is missing or not valid.
+        Forbidden: the key lacks the endpoint's scope, or is a test key that is not allowed here.
         NotFound: the path names another project than the key's.
     """
     given = credential_of(request)
@@ -55,11 +55,11 @@ async def admitted(
 
 
 async def caller_of(runtime: Runtime, request: Request, key: str, endpoint: Endpoint) -> Caller:
-    """Return whom a key speaks for, once it is known to open an endpoint.
+    """Return the caller a key belongs to, after checking that it may use the endpoint.
 
     Raises:
-        Unauthorized: it is not in force.
-        Forbidden: it lacks the scope, or is a test key and may not.
+        Unauthorized: the key is not valid.
+        Forbidden: it lacks the scope, or is a test key that is not allowed here.
     """
     client = request.scope.get("client")
     caller = await runtime.callers.find(key, address=client[0] if client else None)
@@ -73,15 +73,15 @@ async def caller_of(runtime: Runtime, request: Request, key: str, endpoint: Endp
 
 
 def reads_only(endpoint: Endpoint, who: Caller | Admin) -> bool:
-    """Return whether the transactions of a request may write nothing. Pure."""
+    """Return whether the transactions of a request are read-only. Pure."""
     return isinstance(who, Caller) and who.is_test and endpoint.test_keys is ForTestKeys.READ
 
 
 async def let_in(caller: Caller, allowance: Allowance) -> Standing | None:
-    """Count a request of a key and its project; return how the key stands, None without a bound.
+    """Count a request against the rate limits of its key and project; return the key's, if any.
 
     Raises:
-        RanOut: says which of both, and when to come again.
+        RanOut: names the limit that was exceeded, and when to retry.
     """
     standing = None
     if (rate := caller.project_requests_per_second) is not None:

@@ -1,4 +1,4 @@
-"""Reads what a request holds: a body of bounded size and time, JSON, and the query."""
+"""Reading of requests: a body of bounded size and time, JSON, and the query."""
 
 import asyncio
 from collections.abc import Coroutine, Iterator
@@ -19,7 +19,7 @@ from mailqueue.core.jsonsize import most_values_in
 BODY_BYTES = 30 * 1024 * 1024
 BODY_SECONDS = 60.0
 HEAVY_VALUES = 20_000
-"""Values from which on a small body is read beside the event loop, as a large one is."""
+"""Number of JSON values from which a small body is parsed in a thread, like a large one."""
 _JSON = b"application/json"
 _NOT_JSON = (b"multipart/", b"text/xml", b"application/xml", b"image/", b"audio/", b"video/")
 _NUL = b"\\u0000"
@@ -30,7 +30,7 @@ async def body_of(request: Request, *, most: int = BODY_BYTES) -> bytes:
 
     Raises:
         HTTPException: 413 beyond `most` bytes, without reading further; 408 when it takes longer
-            than BODY_SECONDS; 415 when it is compressed; 503 where memory is short.
+            than BODY_SECONDS; 415 when it is compressed; 503 when memory is short.
         TooManyRequests: the key or project sends large bodies too fast.
     """
     head = head_of(request)
@@ -47,7 +47,7 @@ async def body_of(request: Request, *, most: int = BODY_BYTES) -> bytes:
 
 
 def head_of(request: Request) -> dict[bytes, bytes]:
-    """Return the headers by name; put together once, for those who look several up."""
+    """Return the headers by name, as a dict built once per request."""
     found: dict[bytes, bytes] | None = request.scope.get(HEAD)
     if found is None:
         found = request.scope[HEAD] = dict(request.scope["headers"])
@@ -55,7 +55,7 @@ def head_of(request: Request) -> dict[bytes, bytes]:
 
 
 async def _in_time(reading: Coroutine[Any, Any, bytes]) -> bytes:
-    """Read within BODY_SECONDS, at a quarter of what asyncio.timeout costs: mostly all is there."""
+    """Read within BODY_SECONDS, at a quarter of the cost of asyncio.timeout."""
     task, is_late = asyncio.current_task(), False
     assert task is not None
 
@@ -101,31 +101,36 @@ async def _bounded(request: Request, most: int, declared: int) -> bytes:
 
 def _too_large(most: int) -> HTTPException:
     shown = f"{most // (1024 * 1024)} MiB" if most >= 1024 * 1024 else f"{most} bytes"
-    return HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request may have {shown}")
+    return HTTPException(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body is too large: at most {shown} are allowed"
+    )
 
 
 def check_type(request: Request) -> None:
-    """Refuse what says of itself that it is no JSON; everything else is read as JSON.
+    """Refuse a body whose Content-Type is not JSON; a body without one is read as JSON.
 
     Raises:
         HTTPException: 415.
     """
     given = head_of(request).get(b"content-type", b"")
     if given != _JSON and given.lower().startswith(_NOT_JSON):
-        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the body must be application/json")
+        raise HTTPException(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            "the body must be JSON: send Content-Type: application/json",
+        )
 
 
 async def read_as(model: type[BaseModel], request: Request, body: bytes) -> BaseModel:
-    """Return the body of a request as the model; what takes long holds nobody up.
+    """Return the body of a request as the model; large bodies are parsed in a thread.
 
     Raises:
-        InputError: it is no JSON, or a field is wrong; the first is named.
+        InputError: it is not JSON, or a field is invalid; names the first.
     """
     return await in_turn(request, lambda: parsed(model, body), is_large=is_heavy(body))
 
 
 def is_heavy(body: bytes) -> bool:
-    """Return whether reading a body takes so long that others would notice."""
+    """Return whether parsing a body takes long enough to delay other requests."""
     return len(body) > LARGE_BYTES or most_values_in(body) > HEAVY_VALUES
 
 
@@ -133,7 +138,7 @@ def parsed(model: type[BaseModel], body: bytes) -> BaseModel:
     """Return the body as the model; no body is an empty object.
 
     Raises:
-        InputError: it is no JSON, or a field is wrong; the first is named.
+        InputError: it is not JSON, or a field is invalid; names the first.
     """
     count = count_values(body)
     if _NUL in body:
@@ -147,10 +152,10 @@ def parsed(model: type[BaseModel], body: bytes) -> BaseModel:
 
 
 def asked(model: type[BaseModel] | None, request: Request) -> BaseModel | None:
-    """Return the query as the model; a name that stands twice is a list.
+    """Return the query as the model; a repeated name is a list.
 
     Raises:
-        InvalidField: a parameter is wrong or unknown.
+        InvalidField: a parameter is invalid or unknown.
     """
     found: dict[str, Any] = {}
     for name, value in request.query_params.multi_items():

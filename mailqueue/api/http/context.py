@@ -1,4 +1,4 @@
-"""What a handler is given: who asks, what for, and a connection that shows only theirs."""
+"""The request context of a handler: the caller, the request, and a tenant's connection."""
 
 import hashlib
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -18,12 +18,12 @@ from mailqueue.settings.environment import Settings
 from mailqueue.tenants.model import Admin, Caller
 
 LONGEST_TEST_KEY = 250
-"""Characters of a test key's idempotency key that is kept as it is."""
+"""Maximum length in characters of a test key's idempotency key that is stored unhashed."""
 T = TypeVar("T")
 
 
 class Call:
-    """One request, after key, scope and shape were found right.
+    """One request, after authentication and validation.
 
     `body` and `query` are the endpoint's models, `path` its variables as text, `size` the bytes of
     the body and `values` how many values it holds, where a handler reads it. `caller` is only there
@@ -66,26 +66,26 @@ class Call:
 
     @property
     def caller(self) -> Caller:
-        """Return whose key asks."""
+        """Return the caller whose key was sent."""
         assert self._caller is not None, "an endpoint for administrators has no caller"
         return self._caller
 
     @property
     def admin(self) -> Admin:
-        """Return which administrator asks."""
+        """Return the administrator whose token was sent."""
         assert self._admin is not None, "an endpoint for keys has no administrator"
         return self._admin
 
     @property
     def by(self) -> str:
-        """Name who asks as the audit log does."""
+        """Return the name of the caller for the audit log."""
         if self._admin is not None:
             return f"{self._admin.name} ({self._admin.means})"
         return f"key {self.caller.name}"
 
     @property
     def tenant(self) -> UUID | None:
-        """Return the project that may be seen; None for administrators, who see all."""
+        """Return the id of the visible project; None for administrators, who see all."""
         return self._caller.project_id if self._caller is not None else None
 
     @property
@@ -102,7 +102,7 @@ class Call:
         return self.runtime.services
 
     async def in_turn(self, work: Callable[[], T]) -> T:
-        """Do work on what was sent: where that is much, in a thread, one request after another."""
+        """Run work on the request's data: for a large request in a thread, one at a time."""
         is_heavy = self.size > LARGE_BYTES or self.values > HEAVY_VALUES
         return await in_turn(self.request, work, is_large=is_heavy)
 
@@ -113,7 +113,7 @@ class Call:
         return None if given is None else given.decode("latin-1")
 
     def kept_key(self, key: str) -> str:
-        """Return an idempotency key as it is kept: those of test keys are no live key's."""
+        """Return an idempotency key as stored: those of test keys are separate from live keys."""
         if not self.is_test:
             return key
         # Keys have no spaces. A long one is kept as its hash, with the other word before it.
@@ -122,10 +122,10 @@ class Call:
         return f"test sha256 {hashlib.sha256(key.encode()).hexdigest()}"
 
     def id(self, name: str) -> UUID:
-        """Return a variable of the path as the id of a thing, named `email_id` for an email.
+        """Return a path variable as an id, such as `email_id` for an email.
 
         Raises:
-            NotFound: it is no id, so there is no such thing.
+            NotFound: the value is not an id.
         """
         given = self.path[name]
         try:
@@ -135,7 +135,7 @@ class Call:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Conn]:
-        """Lend a connection in a transaction that acts as role mailqueue_api for the caller.
+        """Yield a connection in a transaction with the role mailqueue_api, for the caller.
 
         It commits when the block ends. Inside, row-level security shows the caller's project only,
         all projects for administrators, and test things only to a test key. Do not hash, render or
@@ -158,7 +158,7 @@ class Call:
 
     @asynccontextmanager
     async def in_one_transaction(self) -> AsyncIterator[Conn]:
-        """Have every connection of this call be one; for the machinery around handlers."""
+        """Use one connection for the whole call; for the code around handlers."""
         async with self.connection() as conn:
             self._conn = conn
             try:

@@ -1,4 +1,4 @@
-"""What endpoints need from outside the API; the wiring puts it in. Values only."""
+"""Dependencies of endpoints outside the API, injected at startup. Values only."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,19 +19,19 @@ from mailqueue.tenants.model import Admin
 from mailqueue.tracking.keyring import Keyring
 
 AdminOf = Callable[[str], Awaitable[Admin]]
-"""Say who bears a token; raises Unauthorized for one that is not in force."""
+"""Return the administrator who owns a token; raise Unauthorized if it is not valid."""
 
 
 TransportOf = Callable[[InlineServer], Transport]
 
 
 def no_way(server: InlineServer) -> Transport:  # noqa: ARG001
-    """Know no way to any server."""
-    raise Conflict("no mail is sent from here")
+    """Raise: no server can be reached."""
+    raise Conflict("this process does not send emails")
 
 
 OpenWay = Callable[[SenderAccount, Secret | None, Transcript], Transport]
-"""Give the way out of a sender account, password opened; what is said goes to the transcript."""
+"""Return the transport of a sender account with its password decrypted; log to the transcript."""
 
 
 def no_account(
@@ -39,23 +39,23 @@ def no_account(
     password: Secret | None,  # noqa: ARG001
     transcript: Transcript,  # noqa: ARG001
 ) -> Transport:
-    """Know no way out of any account."""
-    raise Conflict(f"sender account {account.name} is not tried from here")
+    """Raise: no account can be tested."""
+    raise Conflict(f"sender account {account.name} cannot be tested by this process")
 
 
 def no_poster() -> Poster:
-    """Know no way to any endpoint."""
-    raise Conflict("no webhook is called from here")
+    """Raise: no webhook can be called."""
+    raise Conflict("this process does not call webhooks")
 
 
 async def nobody(token: str) -> Admin:  # noqa: ARG001
-    """Know no administrator."""
+    """Raise: there are no administrators."""
     raise Unauthorized("this token is not valid")
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """A field for each outside thing, with what holds where nothing was wired."""
+    """One field per dependency, with the default that is used when none is injected."""
 
     admin_of: AdminOf = nobody
     open_way: OpenWay = no_account

@@ -1,4 +1,4 @@
-"""The routes that describe the API: `/openapi.json` for programs, `/docs` for people."""
+"""The routes that describe the API: `/openapi.json` and `/docs`."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -15,7 +15,7 @@ from mailqueue.api.http.responses import json_bytes_answer
 
 
 def document_routes(endpoints: Sequence[Endpoint]) -> list[BaseRoute]:
-    """Return both; they are made when they are first asked for, and need no key."""
+    """Return both routes; the documents are built at the first request and need no key."""
 
     @cache
     def document() -> Json:

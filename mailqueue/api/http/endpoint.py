@@ -1,4 +1,4 @@
-"""What an endpoint is: one row of the table that routes, validation and documents come from."""
+"""The definition of an endpoint: one row of the endpoint table."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from mailqueue.api.http.context import Call
 from mailqueue.tenants.model import Scope
 
 Handler = Callable[[Call], Awaitable[object]]
-"""Gives what is answered: a value that becomes JSON, or a Response of starlette as it is."""
+"""Returns a value that becomes JSON, or a starlette Response that is sent unchanged."""
 
 
 class Once(StrEnum):
-    """What a header Idempotency-Key does."""
+    """The effect of the header Idempotency-Key."""
 
     NEVER = "never"  # nothing: asking twice is asking once anyway
     TOGETHER = "together"  # key, effect and answer in one transaction around the whole handler
@@ -25,7 +25,7 @@ class Once(StrEnum):
 
 
 class ForTestKeys(StrEnum):
-    """What an endpoint does for a test key, which sees and changes test things only."""
+    """The effect of an endpoint for a test key, which can only read and change test data."""
 
     OWN = "own"  # acts on what has a mode: on test things for a test key
     READ = "read"  # shows what has no mode; the database refuses it every change
@@ -64,7 +64,7 @@ class Endpoint:
 
     @property
     def once_is(self) -> Once:
-        """Return what Idempotency-Key does here."""
+        """Return the effect of Idempotency-Key on this endpoint."""
         if self.once is not None:
             return self.once
         return Once.TOGETHER if self.method == "POST" else Once.NEVER

@@ -1,6 +1,6 @@
-"""Decides how long a client may take for the head of a request, and how large it may be.
+"""Limits of request headers: the time a client may take to send them, and their size.
 
-The server bounds neither: connections that send a byte now and then would stay for ever.
+The server bounds neither: a connection that sends a byte now and then would stay open forever.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + _CLOSED
 
 
 class BoundedHeads(HttpToolsProtocol):
-    """One connection; what arrives in one piece, as nearly every head does, costs nothing more."""
+    """One connection; headers that arrive in one packet, as nearly all do, cost nothing more."""
 
     head_seconds = HEAD_SECONDS
 
@@ -27,29 +27,29 @@ class BoundedHeads(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the first request."""
+        """Start the timeout for the first request."""
         super().connection_made(transport)
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Cancel the timeout."""
         self._stop_waiting()
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """Count anew."""
+        """Reset the counter of header bytes."""
         super().on_message_begin()
         self._is_in_head = True
         self._head_bytes = 0
 
     def on_headers_complete(self) -> None:
-        """The head is there."""
+        """Handle the end of the headers."""
         self._is_in_head = False
         self._stop_waiting()
         super().on_headers_complete()
 
     def data_received(self, data: bytes) -> None:
-        """Take what arrived; refuse a head that has become too large."""
+        """Process received bytes; refuse headers that have become too large."""
         super().data_received(data)
         if not self._is_in_head or self.transport.is_closing():
             return

@@ -1,4 +1,4 @@
-"""Decides what probes are told: whether this process lives, and whether mail can be handed in."""
+"""Health probes: whether this process is alive, and whether it can accept emails."""
 
 from dataclasses import dataclass
 
@@ -17,13 +17,13 @@ from mailqueue.settings.environment import DatabaseSettings
 
 
 def health_routes(pool: Pool, database: DatabaseSettings) -> list[BaseRoute]:
-    """Return `/healthz`, which asks nobody, and `/readyz`, which asks the database."""
+    """Return the routes `/healthz` (process only) and `/readyz` (database too)."""
     readiness = _Readiness(pool, database, read_schema(sql_folder()))
     return [Route("/healthz", alive), Route("/readyz", readiness.answer)]
 
 
 async def alive(request: Request) -> Response:  # noqa: ARG001
-    """Say that the process answers: restart it only where this fails."""
+    """Return 200: the process is alive. Restart it only if this fails."""
     return json_answer({"status": "alive"})
 
 
@@ -34,10 +34,9 @@ class _Readiness:
     schema: Schema
 
     async def answer(self, request: Request) -> Response:  # noqa: ARG002
-        """Return whether a mail handed in here now would be accepted; else 503 with what is
-        missing.
+        """Return 200 if emails are accepted now; otherwise 503 with the reason.
 
-        A schema newer than this process is no fault: it goes on until it is started anew.
+        A schema newer than this process is not an error, so that upgrades need no downtime.
         """
         async with borrow(self.pool, self.database) as conn:
             found = await status_of(conn, self.schema)

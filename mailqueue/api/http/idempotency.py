@@ -1,9 +1,9 @@
-"""Sees to it that requests under one Idempotency-Key take effect once, and are answered alike.
+"""Idempotency: requests with the same Idempotency-Key take effect once and get the same response.
 
-Key, effect and answer are one transaction (Once.TOGETHER): whoever comes at the same moment waits
-for it, and a crash leaves nothing or everything. Where a handler talks to others it must not hold a
-transaction meanwhile (Once.APART): the key is committed first, and where no answer follows nobody
-is told to try again.
+Key, effect and response are one transaction (Once.TOGETHER): a concurrent request waits for it,
+and a crash leaves all or nothing. A handler that calls other servers must not hold a transaction
+during the call (Once.APART): the key is committed first, and if no response follows, a repeated
+request is refused instead of run again.
 """
 
 import hashlib
@@ -43,11 +43,11 @@ class _Kept:
 async def answered_once(
     endpoint: Endpoint, call: Call, body: bytes, *, answering: Answering
 ) -> Response:
-    """Answer a request, or give again what was answered under its key.
+    """Return the response to a request, or the stored response of its idempotency key.
 
     Raises:
-        InvalidField: the key is none, or was used for another request.
-        Busy: the same request is being answered now.
+        InvalidField: the key is not valid, or was used for a different request.
+        Busy: the same request is in progress.
     """
     given = call.idempotency_key
     once = endpoint.once_is
@@ -103,12 +103,12 @@ async def _keep(endpoint: Endpoint, call: Call, kept: _Kept, response: Response)
 
 def _again(kept: _Kept, earlier: store.Earlier) -> Response:
     if earlier.fingerprint != kept.fingerprint:
-        raise InvalidField(FIELD, "was used for another request within 24 hours")
+        raise InvalidField(FIELD, "was used for a different request in the last 24 hours")
     if earlier.status is None:
         if earlier.age < STILL_RUNNING:
-            raise Busy("a request under this Idempotency-Key is being answered")
+            raise Busy("a request with this Idempotency-Key is in progress; try again")
         raise Conflict(
-            "a request under this Idempotency-Key was begun and never answered: see whether it "
+            "a request with this Idempotency-Key was started and never answered: see whether it "
             "took effect, and use another key to ask anew"
         )
     return json_bytes_answer(
@@ -120,7 +120,7 @@ def _again(kept: _Kept, earlier: store.Earlier) -> Response:
 
 
 def _fingerprint(call: Call, body: bytes) -> bytes:
-    """Return what two requests have in common that ask the same."""
+    """Return a fingerprint of a request: method, path, query and body."""
     request = call.request
     digest = hashlib.sha256(f"{request.method} {request.url.path}?{request.url.query}\n".encode())
     digest.update(_canonical(body))
@@ -137,7 +137,7 @@ def _canonical(body: bytes) -> bytes:
 
 
 def _without(body: bytes, hidden: tuple[str, ...]) -> bytes:
-    """Leave out secrets that are shown once."""
+    """Return a response without secrets that are shown once."""
     if not hidden:
         return body
     document = orjson.loads(body)

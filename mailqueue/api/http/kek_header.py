@@ -1,4 +1,4 @@
-"""The key that a project keeps itself, as it comes in a header: used once and kept nowhere."""
+"""The header with a customer-held key: used for one request and never stored."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -20,10 +20,10 @@ _MOMENT = timedelta(minutes=1)
 
 
 def own_key_of(request: Request, name: str = KEK) -> OwnKey | None:
-    """Take the key out of the headers: whoever looks at them later finds none.
+    """Return the key and remove it from the headers, so that it is not logged.
 
     Raises:
-        InvalidField: it is no key; what it is is not repeated.
+        InvalidField: the value is not a key; it is not repeated in the message.
     """
     wanted = name.lower().encode()
     given = [text for header, text in request.scope["headers"] if header == wanted]
@@ -42,10 +42,10 @@ def own_key_of(request: Request, name: str = KEK) -> OwnKey | None:
 
 
 def needed_key(request: Request, name: str = KEK) -> OwnKey:
-    """Take the key out of the headers.
+    """Return the key and remove it from the headers.
 
     Raises:
-        InvalidField: there is none.
+        InvalidField: the header is missing.
     """
     found = own_key_of(request, name)
     if found is None:
@@ -57,17 +57,17 @@ def platform_key(call: Call) -> MasterKey:
     """Return the master key of this installation.
 
     Raises:
-        Conflict: it has none, so that nothing can be sealed.
+        Conflict: it has none, so secrets cannot be encrypted.
     """
     found = master_key_of(call.settings)
     if found is None:
-        raise Conflict("this installation has no master key, without which nothing is sealed")
+        raise Conflict("this installation has no master key: set MAILQUEUE_MASTER_KEY")
     return found
 
 
 @contextmanager
 def refused_as_header() -> Iterator[None]:
-    """Yield of a wrong key in which header it stands."""
+    """Turn the error of a wrong key into one that names its header."""
     try:
         yield
     except InvalidField as exc:
@@ -78,9 +78,9 @@ def refused_as_header() -> Iterator[None]:
 
 @asynccontextmanager
 async def lent_key(call: Call, own: OwnKey | None, conn: Conn) -> AsyncIterator[None]:
-    """Have a locked project's secrets open for a block, and for nobody outside its transaction.
+    """Unlock a project's secrets within the block, for its transaction only.
 
-    Without a key, and in a project that is not locked, nothing is done.
+    Does nothing without a key, or if the project is not locked.
 
     Raises:
         InvalidField: this is not the project's key.

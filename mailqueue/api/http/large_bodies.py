@@ -1,6 +1,6 @@
-"""Decides how large requests share a process: its memory, its time, and how fast a key sends them.
+"""Limits of large requests: memory and CPU time of the process, and bytes per key.
 
-Nothing here is asked about a request of up to LARGE_BYTES, as nearly every one is.
+Requests of up to LARGE_BYTES, which nearly all are, are not limited here.
 """
 
 import asyncio
@@ -22,15 +22,15 @@ from mailqueue.tenants.rate_limit.limiter import WINDOW_SECONDS, Allowance, RanO
 
 LARGE_BYTES = 256 * 1024
 PROJECT_BYTES = 64 * 1024 * 1024
-"""Of the large requests of one project at once in one process; the next ones wait."""
+"""Maximum bytes of large requests that one process holds for one project; further ones wait."""
 PROCESS_BYTES = 256 * 1024 * 1024
-"""Of those of all projects; the next one is asked to come again."""
+"""Maximum bytes of large requests that one process holds for all projects; then 503."""
 BYTES_PER_REQUEST = 1024 * 1024
-"""A key or project that may make so many requests a second may send so many times this a second."""
+"""Bytes of large requests per second allowed for each request per second of the rate limit."""
 MOST_AT_ONCE = 64 * 1024 * 1024
-"""What every bucket holds at least: more than the largest request there is."""
+"""Minimum size of a bucket in bytes: more than the largest request."""
 UNIT_BYTES = 64 * 1024
-"""In which bytes are counted."""
+"""Unit in bytes in which the limits count."""
 _BYTES = "bytes"  # of whose name the bucket's id is made
 _SCOPE = "mailqueue.bodies"
 T = TypeVar("T")
@@ -38,14 +38,14 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Share:
-    """What the large requests of one project hold, and those that wait for room."""
+    """Bytes held by the large requests of one project, and the requests that wait."""
 
     held: int = 0
     waiting: deque[tuple[int, asyncio.Future[None]]] = field(default_factory=deque)
 
 
 class Bodies:
-    """The large requests of one process."""
+    """The limits of large requests in one process."""
 
     def __init__(self, allowance: Allowance) -> None:
         self._allowance = allowance
@@ -72,10 +72,10 @@ class Bodies:
             raise
 
     async def _count(self, caller: Caller, size: int) -> None:
-        """Count bytes of a key and its project.
+        """Count bytes against the limits of a key and its project.
 
         Raises:
-            TooManyRequests: says when to come again.
+            TooManyRequests: a limit is exceeded; says when to retry.
         """
         of_project = caller.project_requests_per_second
         for whose, rate, what in (
@@ -121,7 +121,7 @@ class Bodies:
         self._received += size
 
     async def _in_turn(self, project_id: UUID, work: Callable[[], T]) -> T:
-        """Do work in a thread, one at a time; of each project no more than one waits for that."""
+        """Run work in a thread, one at a time; per project at most one request waits."""
         turn = self._turns.setdefault(project_id, asyncio.Lock())
         async with turn, self._turn:
             return await asyncio.to_thread(work)
@@ -132,7 +132,7 @@ def _fits(share: _Share, size: int) -> bool:
 
 
 class _Held:
-    """What one request holds of them."""
+    """The part of the limits that one request holds."""
 
     __slots__ = ("_bodies", "_caller", "_expected", "_received")
 
@@ -162,22 +162,22 @@ class _Held:
 
 
 def admit(scope: Scope, bodies: Bodies, caller: Caller) -> None:
-    """Have the body of a request counted as this caller's."""
+    """Count the body of a request for this caller."""
     scope[_SCOPE] = _Held(bodies, caller)
 
 
 def release(scope: Scope) -> None:
-    """Give back what the body of a request held, once it is answered."""
+    """Release what a request held, after its response."""
     held: _Held | None = scope.get(_SCOPE)
     if held is not None:
         held.release()
 
 
 async def expect(scope: Scope, size: int) -> None:
-    """Wait for room for a body of so many bytes; nothing for a small one.
+    """Wait until a body of `size` bytes fits; return at once for a small one.
 
     Raises:
-        TooManyRequests: the key or project has sent too much.
+        TooManyRequests: the key or project has exceeded its limit of bytes.
     """
     held: _Held | None = scope.get(_SCOPE)
     if held is not None and size > LARGE_BYTES:
@@ -185,10 +185,10 @@ async def expect(scope: Scope, size: int) -> None:
 
 
 def receive(scope: Scope, size: int) -> None:
-    """Count bytes that have come.
+    """Count received bytes.
 
     Raises:
-        HTTPException: 503, this process holds too much of large requests.
+        HTTPException: 503, this process holds too many bytes of large requests.
     """
     held: _Held | None = scope.get(_SCOPE)
     if held is not None:
@@ -196,7 +196,7 @@ def receive(scope: Scope, size: int) -> None:
 
 
 async def in_turn(request: Request, work: Callable[[], T], *, is_large: bool) -> T:
-    """Do work: that of a large request in a thread, after others, where it holds nobody up."""
+    """Run work: for a large request in a thread, after that of other requests."""
     if not is_large:
         return work()
     held: _Held | None = request.scope.get(_SCOPE)

@@ -1,4 +1,4 @@
-"""What every request gets at the edge: an id, a line in the log, and nothing secret in it."""
+"""Middleware for every request: a request id and a log line without secrets."""
 
 import logging
 import os
@@ -19,7 +19,7 @@ log = get_logger(__name__)
 
 
 class Edge:
-    """Wraps an application of HTTP."""
+    """ASGI middleware that adds request ids and log lines."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -50,7 +50,7 @@ class Edge:
 
 
 def _request_id(scope: Scope) -> str:
-    """Take the caller's own id, or make one."""
+    """Return the request id sent by the caller, or a new one."""
     head = scope[HEAD] = dict(scope["headers"])
     given = head.get(b"x-request-id")
     if given is not None and _GIVEN.fullmatch(given):
@@ -59,7 +59,7 @@ def _request_id(scope: Scope) -> str:
 
 
 def _note(scope: Scope, status: int, *, request_id: str, seconds: float) -> None:
-    """Write the line: what is answered well is a matter of debugging, there is much of it."""
+    """Write the log line; successful requests are logged at level debug."""
     if status < 400 and not log.is_enabled_for(logging.DEBUG):
         return
     write = log.debug if status < 400 else log.info if status < 500 else log.error

@@ -1,4 +1,4 @@
-"""Describes the table of endpoints as an OpenAPI 3.1 document, from the models that validate."""
+"""The OpenAPI 3.1 document, generated from the endpoint table and its models."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,68 +12,72 @@ from mailqueue.api.http.endpoint import Endpoint, Once
 Json = dict[str, Any]
 REF = "#/components/schemas/{model}"
 INTRODUCTION = (
-    "Hand mail in, and look at what became of it. Every request names a key in `X-API-Key` or in "
-    "`Authorization: Bearer`. Errors have one shape, the schema Error. `RateLimit` says how many "
-    "requests are left. A POST with an `Idempotency-Key` takes effect once within 24 hours."
+    "Send emails and track their delivery. Every request needs a key in `X-API-Key` or "
+    "`Authorization: Bearer`. All errors have the schema Error. The header `RateLimit` gives the "
+    "requests left. A POST with an `Idempotency-Key` takes effect once within 24 hours."
 )
+_REQUEST_ID = "Request id; quote it when you report a problem, it is in the server's log."
 ERROR: Json = {
     "type": "object",
     "required": ["statusCode", "name", "message", "request_id"],
     "properties": {
         "statusCode": {
             "type": "integer",
-            "description": "The status of the answer.",
+            "description": "HTTP status of the response.",
             "examples": [422],
         },
         "name": {
             "type": "string",
-            "description": "What is wrong, for programs.",
+            "description": "Error code for programs, such as `invalid_field`.",
             "examples": ["invalid_field"],
         },
         "message": {
             "type": "string",
-            "description": "What is wrong, for people.",
+            "description": "Error message.",
             "examples": ["to.0: is no address"],
         },
-        "field": {"type": "string", "description": "The first field that is wrong."},
+        "field": {"type": "string", "description": "Name of the first invalid field."},
         "violations": {
             "type": "array",
-            "description": "All that is wrong in a body or query.",
+            "description": "All errors found in the body or query.",
             "items": {
                 "type": "object",
                 "properties": {"field": {"type": "string"}, "message": {"type": "string"}},
             },
         },
-        "needed": {"type": "string", "description": "What the key lacks, as scope email:send."},
+        "needed": {
+            "type": "string",
+            "description": "Permission that the key lacks, such as scope email:send.",
+        },
         "request_id": {
             "type": ["string", "null"],
-            "description": "Finds the request in the log.",
+            "description": _REQUEST_ID,
         },
     },
 }
 WHY_BY_STATUS: Mapping[int, str] = {
-    400: "The body is no JSON object.",
+    400: "The body is not a JSON object.",
     401: "Key or token is missing, unknown, revoked or expired.",
-    403: "The key lacks the scope, or the token the role, that `needed` names.",
-    404: "There is no such thing in the key's project.",
-    409: "Something that exists stands in the way.",
+    403: "The key lacks the scope, or the token lacks the role, named by `needed`.",
+    404: "The resource does not exist in the key's project.",
+    409: "The request conflicts with existing data.",
     413: "The body is too large.",
-    415: "The body is no JSON, or compressed.",
-    422: "A field or parameter is wrong; `field` names it.",
-    429: "Requests come too fast, or a quota is used up; try again after `Retry-After`.",
-    503: "The database is away or full; try again after `Retry-After`.",
+    415: "The body is not JSON, or is compressed.",
+    422: "A field or parameter is invalid; `field` names it.",
+    429: "A rate limit or quota is exceeded; retry after `Retry-After` seconds.",
+    503: "The database is unavailable or full; retry after `Retry-After` seconds.",
 }
 _UUIDS = frozenset(("batch_id", "email_id", "key_id", "webhook_id", "delivery_id"))
 _ABOUT_BY_VARIABLE: Mapping[str, str] = {
     "pid": "Id or name of the key's own project, such as `default`.",
     "id": "Id or slug of the project.",
-    "batch_id": "Id of the batch, from the answer that accepted it.",
-    "email_id": "Id of the mail, from the answer that accepted it.",
+    "batch_id": "Id of the batch, from the response that accepted it.",
+    "email_id": "Id of the email, from the response that accepted it.",
     "key_id": "Id of the key, from the list of keys; not the key itself.",
     "config_id": "Id of the sender account, a number from the list of accounts.",
-    "email_hash": "Hash of the address: `email_hash` in the list and in a check; or the address.",
+    "email_hash": "Hash of the address, `email_hash` in the list, or the address itself.",
     "email": "Address of a recipient.",
-    "slug": "Category, as mail names it.",
+    "slug": "Slug of the category, as used in emails.",
     "template": "Id or slug of the template, such as `welcome`.",
     "version": "Id or number of the version, such as `3`.",
     "name": "Name of the layout or partial, such as `footer`.",
@@ -83,7 +87,7 @@ _ABOUT_BY_VARIABLE: Mapping[str, str] = {
 IDEMPOTENCY_KEY: Json = {
     "name": "Idempotency-Key",
     "in": "header",
-    "description": "Makes this request take effect once, however often it is sent within 24 hours.",
+    "description": "Idempotency key: requests with the same key within 24 hours take effect once.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
 }
 
@@ -116,7 +120,7 @@ def openapi(endpoints: Sequence[Endpoint]) -> Json:
 
 
 def _schemas(endpoints: Sequence[Endpoint]) -> tuple[Mapping[Any, Json], Json]:
-    """Return the schema of each endpoint's body and answer, and what those refer to."""
+    """Return the schemas of each endpoint's body and response, and all they refer to."""
     adapters = []
     for number, endpoint in enumerate(endpoints):
         if endpoint.request is not None:
@@ -160,7 +164,7 @@ def _operation(endpoint: Endpoint, schemas: Mapping[Any, Json], components: Json
 
 
 def operation_id(endpoint: Endpoint) -> str:
-    """Name an operation for programs: by method and path, which no two share."""
+    """Return the operation id of an endpoint, made from method and path."""
     words = re.sub(r"[^a-z0-9]+", "_", endpoint.path.lower().removeprefix("/v1")).strip("_")
     return f"{endpoint.method.lower()}_{words}"
 
@@ -232,13 +236,16 @@ def _error(why: str) -> Json:
 
 
 _HEADERS: Json = {
-    "X-Request-Id": {"description": "To be found in the log by.", "schema": {"type": "string"}},
+    "X-Request-Id": {
+        "description": _REQUEST_ID,
+        "schema": {"type": "string"},
+    },
     "RateLimit": {
-        "description": 'Requests left, and seconds until all are: `"key";r=99;t=1`.',
+        "description": 'Requests left, and seconds until the limit resets: `"key";r=99;t=1`.',
         "schema": {"type": "string"},
     },
     "RateLimit-Policy": {
-        "description": 'Requests a key may make in how many seconds: `"key";q=100;w=10`.',
+        "description": 'Requests allowed per window, and window in seconds: `"key";q=100;w=10`.',
         "schema": {"type": "string"},
     },
 }
@@ -249,6 +256,6 @@ _SECURITY: Json = {
     "administrator": {
         "type": "http",
         "scheme": "bearer",
-        "description": "A token of `mailqueue admin create`, or of the OIDC issuer.",
+        "description": "Token from `mailqueue admin create`, or from the OIDC issuer.",
     },
 }

@@ -1,4 +1,4 @@
-"""How lists are read page by page: by the key of the last row, in a cursor callers pass back."""
+"""Pagination by the key of the last row, encoded in a cursor."""
 
 import base64
 import binascii
@@ -20,31 +20,31 @@ _LARGEST_CURSOR = 1000
 
 
 class PageQuery(Given):
-    """The query of a list; lists with filters add theirs in a subclass."""
+    """The query of a list; lists with filters extend it."""
 
     limit: Annotated[int, Field(ge=1, le=LARGEST_PAGE)] = 50
-    """How many come at once."""
+    """Maximum number of items per page."""
     cursor: str | None = None
-    """The `next_cursor` of the page before; the first page if left out."""
+    """`next_cursor` of the previous page; first page if omitted."""
 
 
 def page_of(rows: Sequence[T], limit: int, *, key: Callable[[T], Sequence[Any]]) -> Page[T]:
-    """Return the page of rows read with `limit + 1`; `key` is what the statement pages by."""
+    """Return one page of rows read with `limit + 1`; `key` returns the sort key of a row."""
     shown = list(rows[:limit])
     more = len(rows) > limit
     return Page(shown, cursor_of(*key(shown[-1])) if more else None)
 
 
 def cursor_of(*key: Any) -> str:
-    """Write the key of a row as a cursor."""
+    """Return the key of a row as a cursor."""
     return base64.urlsafe_b64encode(orjson.dumps(list(key))).rstrip(b"=").decode()
 
 
 def key_of(cursor: str | None, *kinds: type) -> tuple[Any, ...]:
-    """Read a cursor: a value for each of `kinds` (str, int, UUID, datetime); all None without one.
+    """Return the values of a cursor, one for each of `kinds` (str, int, UUID, datetime), or None.
 
     Raises:
-        InvalidField: it is none of ours.
+        InvalidField: the cursor was not issued by this API.
     """
     if cursor is None:
         return (None,) * len(kinds)
@@ -56,7 +56,9 @@ def key_of(cursor: str | None, *kinds: type) -> tuple[Any, ...]:
             raise ValueError("another list's")
         return tuple(_read(kind, given) for kind, given in zip(kinds, found, strict=True))
     except (ValueError, binascii.Error):
-        raise InvalidField("cursor", "is none that a list here gave") from None
+        raise InvalidField(
+            "cursor", "is not a cursor of this list: pass `next_cursor` of the previous page"
+        ) from None
 
 
 def _read(kind: type, given: object) -> Any:

@@ -1,4 +1,4 @@
-"""Turns the OpenAPI document into a page that people read, with commands they can paste."""
+"""The reference page `/docs`, rendered from the OpenAPI document, with example commands."""
 
 import base64
 import hashlib
@@ -22,7 +22,7 @@ _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]{1,253}|\[[0-9a-f:]{2,45}\])(?::\d{
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One line of a list of fields; `name` of what lies deeper has dots."""
+    """One row of a list of fields; names of nested fields have dots."""
 
     name: str
     type: str
@@ -32,7 +32,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One endpoint as the page shows it."""
+    """One endpoint, as shown on the page."""
 
     id: str
     method: str
@@ -52,14 +52,14 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class ReferencePage:
-    """The page and what a browser may do with it."""
+    """The page and its Content-Security-Policy."""
 
     html: bytes
     policy: str
 
 
 def reference_page(document: Json, *, origin: str) -> ReferencePage:
-    """Return the page; commands go to `origin`, where that is one."""
+    """Return the page; example commands use `origin` if it is valid."""
     base = origin if _ORIGIN.fullmatch(origin) else USUAL_ORIGIN
     groups: dict[str, list[Operation]] = {tag["name"]: [] for tag in document["tags"]}
     for path, methods in document["paths"].items():
@@ -127,7 +127,7 @@ def _parameter(about: Json, schemas: Json) -> Field:
 
 
 def _fields(schema: Json, schemas: Json, *, before: str = "", depth: int = 0) -> Iterator[Field]:
-    """Yield the fields of an object, needed ones first; of objects in it under dotted names."""
+    """Yield the fields of an object, required ones first, and nested fields under dotted names."""
     found = _resolved(schema, schemas)
     if found.get("type") == "array":
         yield from _fields(found.get("items", {}), schemas, before=f"{before}[].", depth=depth)
@@ -143,7 +143,7 @@ def _fields(schema: Json, schemas: Json, *, before: str = "", depth: int = 0) ->
 
 
 def _inside(schema: Json, schemas: Json, *, before: str, depth: int) -> Iterator[Field]:
-    """Yield the fields of objects in a field; what several of its forms have is given once."""
+    """Yield the nested fields of a field; fields common to several variants are given once."""
     forms = [found for found in _forms(schema, schemas, before) if "properties" in found[1]]
     seen: set[tuple[str, str]] = set()
     for name, form in forms:
@@ -155,7 +155,7 @@ def _inside(schema: Json, schemas: Json, *, before: str, depth: int) -> Iterator
 
 
 def _forms(schema: Json, schemas: Json, name: str) -> Iterator[tuple[str, Json]]:
-    """Yield what a field may be, with lists and objects by name taken apart: `a[]`, `a.*`."""
+    """Yield the variants of a field; items of lists are named `a[]`, values of objects `a.*`."""
     for each in schema.get("anyOf", [schema]):
         found = _resolved(each, schemas)
         if "anyOf" in found or "anyOf" in each:
@@ -169,7 +169,7 @@ def _forms(schema: Json, schemas: Json, name: str) -> Iterator[tuple[str, Json]]
 
 
 def _values(schema: Json) -> Json:
-    """Return the schema of what an object has under names of the caller's; {} where it has none."""
+    """Return the schema of an object's additional properties; {} if it has none."""
     found = next(iter(schema.get("patternProperties", {}).values()), None)
     found = schema.get("additionalProperties") if found is None else found
     return found if isinstance(found, dict) else {}
@@ -184,7 +184,7 @@ def _resolved(schema: Json, schemas: Json) -> Json:
 
 
 def _type(schema: Json, schemas: Json) -> str:
-    """Name a type in a few words."""
+    """Return a type in a few words."""
     found = _resolved(schema, schemas)
     if "enum" in found:
         return " | ".join(json.dumps(each) for each in found["enum"])
@@ -209,7 +209,7 @@ def _plural(kind: str) -> str:
 
 
 def _bounded(kind: str, schema: Json) -> str:
-    """Name a type with the bounds of its values, and the value it has unless given."""
+    """Return a type with the bounds of its values and its default."""
     schemas = [schema, *schema.get("anyOf", ())]
     parts = [kind]
     for unit, least, most in _BOUNDS:
@@ -222,14 +222,14 @@ def _bounded(kind: str, schema: Json) -> str:
         elif low is not None and (low > 1 or not unit):
             parts.append(f"at least {low:,}{unit}")
     if schema.get("default") not in (None, [], {}):
-        parts.append(f"{json.dumps(schema['default'])} unless given")
+        parts.append(f"{json.dumps(schema['default'])} by default")
     return ", ".join(parts)
 
 
 def _command(
     method: str, path: str, about: Mapping[str, Any], *, example: Json | None, origin: str
 ) -> str:
-    """Return a command for a shell in which $API_KEY is set, and what the path names."""
+    """Return an example command; the shell needs $API_KEY and the variables of the path."""
     url = re.sub(r"{(\w+)}", lambda found: _variable(found[1]), origin + path)
     is_admins = any("administrator" in each for each in about["security"])
     header = "Authorization: Bearer $ADMIN_TOKEN" if is_admins else "X-API-Key: $API_KEY"
@@ -262,7 +262,7 @@ _INLINE = ("reference.css", "reference.js")
 
 
 def _coded(text: str) -> Markup:
-    """Return text whose `words` are shown as code; all else is escaped."""
+    """Return escaped HTML in which `words` are shown as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -274,7 +274,7 @@ def _coded(text: str) -> Markup:
 
 
 def _breakable(text: str, behind: str) -> Markup:
-    """Return text that a narrow screen breaks behind this character before anywhere else."""
+    """Return text with a line break opportunity after this character."""
     return Markup("{}<wbr>").format(behind).join(text.split(behind))
 
 

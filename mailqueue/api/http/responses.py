@@ -1,4 +1,4 @@
-"""Decides how results and errors look in HTTP: JSON, one shape of error, no traceback."""
+"""HTTP responses: results and errors as JSON, without tracebacks."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -48,22 +48,22 @@ GUARDS: Mapping[str, str] = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
-"""What every answer in JSON says to browsers."""
+"""Headers of every JSON response, for browsers."""
 MOST_VIOLATIONS = 20
 
 
 REQUEST_ID = "mailqueue.request_id"
 AWAY = "mailqueue.away"
-"""In the scope of a request: why what it needs is away, which only the log is told."""
+"""Key in the request scope: the cause of an unavailable service, for the log only."""
 HEAD = "mailqueue.head"
-"""In the scope of a request: its headers by name."""
+"""Key in the request scope: the headers by name."""
 # What pydantic says, in our words.
 _WHY_BY_FAULT = {"missing": "is needed", "extra_forbidden": "there is no such field"}
 _GUARDS = [(name.encode(), text.encode()) for name, text in GUARDS.items()]
 
 
 class _Written(Response):
-    """An answer whose headers need no looking at, which costs more than all else about it."""
+    """A response with prepared headers, because starlette's header handling is slow."""
 
     def __init__(self, body: bytes, status: int) -> None:
         self.status_code = status
@@ -73,15 +73,15 @@ class _Written(Response):
 
 
 class BadJson(InputError):
-    """The body is no JSON document."""
+    """The body is not a JSON document."""
 
 
 class Busy(Conflict):
-    """The same is being done at this moment; soon it will have been."""
+    """The same operation is in progress; retry soon."""
 
 
 class Violations(InvalidField):
-    """Several fields of a request are wrong; the first is the one that is named."""
+    """Several fields of a request are invalid; the first is named."""
 
     def __init__(self, violations: Sequence[tuple[str, str]]) -> None:
         path, why = violations[0]
@@ -105,7 +105,7 @@ def json_bytes_answer(
     headers: Mapping[str, str] | None = None,
     content_type: str | None = None,
 ) -> Response:
-    """Return JSON that is written already, or something else of another type."""
+    """Return a response with a body that is already serialised."""
     answer = _Written(body, status)
     if headers:
         answer.raw_headers += [
@@ -117,7 +117,7 @@ def json_bytes_answer(
 
 
 def as_json(document: object) -> bytes:
-    """Write a value as JSON."""
+    """Return a value as JSON bytes."""
     return orjson.dumps(document, default=_plain, option=orjson.OPT_UTC_Z)
 
 
@@ -143,7 +143,7 @@ def error_answer(
     more: Mapping[str, object] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Return an error in the shape all errors have."""
+    """Return an error response."""
     document = {"statusCode": status, "name": name, "message": message, **(more or {})}
     return json_answer(
         document | {"request_id": scope.get(REQUEST_ID)}, status=status, headers=headers
@@ -151,7 +151,7 @@ def error_answer(
 
 
 def invalid_request(exc: ValidationError) -> InputError:
-    """Word what is wrong with a body or query; what was given is never repeated."""
+    """Return the error messages for a body or query; input values are never repeated."""
     found = exc.errors(include_input=False, include_url=False, include_context=False)
     first = found[0]
     if first["type"] == "json_invalid":
@@ -177,7 +177,7 @@ def _why(fault: str, message: str) -> str:
 
 
 def refusal(scope: Scope, exc: MailqueueError) -> Response:
-    """Answer an error of ours."""
+    """Return the response to an error raised on purpose."""
     status, name = next(
         answer for error, answer in STATUS_BY_ERROR.items() if isinstance(exc, error)
     )
@@ -206,30 +206,32 @@ def refusal(scope: Scope, exc: MailqueueError) -> Response:
 
 
 def note_away(scope: Scope, exc: Exception) -> None:
-    """Keep for the log why something is away, of which the answer says less."""
+    """Store the cause of an unavailable service for the log; the response says less."""
     if isinstance(exc, Unavailable):
         scope[AWAY] = str(exc)
 
 
 def http_refusal(scope: Scope, exc: HTTPException) -> Response:
-    """Answer an error of HTTP itself: no such path, method, or a body too large."""
+    """Return the response to an HTTP error: unknown path or method, or a body too large."""
     name = HTTPStatus(exc.status_code).name.lower()
     return error_answer(scope, exc.status_code, name, exc.detail, headers=exc.headers)
 
 
 async def answer_error(request: Request, exc: Exception) -> Response:
-    """Answer an error of ours, for starlette."""
+    """Return the response to an error raised on purpose, for starlette."""
     assert isinstance(exc, MailqueueError)
     return refusal(request.scope, exc)
 
 
 async def answer_http_error(request: Request, exc: Exception) -> Response:
-    """Answer an error of HTTP itself, for starlette."""
+    """Return the response to an HTTP error, for starlette."""
     assert isinstance(exc, HTTPException)
     return http_refusal(request.scope, exc)
 
 
 async def answer_fault(request: Request, exc: Exception) -> Response:  # noqa: ARG001
-    """Answer a fault of ours without a word about it; the server logs the traceback."""
+    """Return the response to an unexpected error, without details; the traceback is logged."""
     status = HTTPStatus.INTERNAL_SERVER_ERROR
-    return error_answer(request.scope, status, "internal", "something is wrong here")
+    return error_answer(
+        request.scope, status, "internal", "internal error; report it with the request id"
+    )

@@ -1,4 +1,4 @@
-"""Finds the endpoint of a request, and answers it: admit, validate, handle, answer."""
+"""The router: finds the endpoint, authenticates, validates, calls the handler and responds."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ _FOUND = "mailqueue.endpoints"
 
 @dataclass(slots=True)
 class _Branch:
-    """Paths that begin alike: by their next part, or by any (a variable)."""
+    """A node of the path tree: children by path segment, or by variable."""
 
     by_part: dict[str, "_Branch"] = field(default_factory=dict)
     variable: "_Branch | None" = None
@@ -38,7 +38,7 @@ class _Branch:
 
 
 class Routing(BaseRoute):
-    """All endpoints of a table as one route of starlette."""
+    """All endpoints of the table as one starlette route."""
 
     def __init__(self, endpoints: Iterable[Endpoint], runtime: Runtime) -> None:
         self._runtime = runtime
@@ -64,7 +64,7 @@ class Routing(BaseRoute):
         return branch.methods
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Return for starlette whether a path is ours; whether the method is, too, comes later."""
+        """Return starlette's match for a path; the method is checked later."""
         if scope["type"] != "http":
             return Match.NONE, {}
         path = scope["path"]
@@ -72,7 +72,7 @@ class Routing(BaseRoute):
         return (Match.FULL, {_FOUND: methods}) if methods else (Match.NONE, {})
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request."""
+        """Handle the request and send the response."""
         methods: Methods = scope[_FOUND]
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         endpoint = methods.get(method)
@@ -130,7 +130,7 @@ async def _answer(endpoint: Endpoint, call: Call) -> Response:
 
 
 def limit_headers(standing: Standing | None, of: bytes = b"key") -> Limits:
-    """Tell how a key or project stands (draft-ietf-httpapi-ratelimit-headers-10)."""
+    """Return the rate limit headers (draft-ietf-httpapi-ratelimit-headers-10)."""
     if standing is None:
         return []
     policy = b'"%b";q=%d;w=%d' % (of, standing.limit, WINDOW_SECONDS)
@@ -139,7 +139,7 @@ def limit_headers(standing: Standing | None, of: bytes = b"key") -> Limits:
 
 
 def variables(endpoint: Endpoint, path: str) -> Mapping[str, str]:
-    """Return what stands in the path for each variable of the endpoint's."""
+    """Return the values of the endpoint's path variables."""
     if "{" not in endpoint.path:
         return {}
     both = zip(endpoint.path.split("/"), path.split("/"), strict=True)
@@ -147,7 +147,7 @@ def variables(endpoint: Endpoint, path: str) -> Mapping[str, str]:
 
 
 def _walk(branch: _Branch, parts: list[str]) -> Methods | None:
-    """Find the methods of a path; a part that is named wins over a variable."""
+    """Return the methods of a path; a literal segment takes precedence over a variable."""
     if not parts:
         return branch.methods or None
     first, *rest = parts
@@ -166,6 +166,6 @@ def _no_such_method(scope: Scope, methods: Methods) -> Response:
         scope,
         status,
         "method_not_allowed",
-        f"{scope['method'][:20]} is not allowed here, {', '.join(allowed)} is",
+        f"{scope['method'][:20]} is not allowed here, use {', '.join(allowed)}",
         headers={"Allow": ", ".join(allowed)},
     )

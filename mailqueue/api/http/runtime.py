@@ -1,4 +1,4 @@
-"""What lives as long as the API serves: pool, settings, and transactions that act for a tenant."""
+"""The runtime of the API: pool, settings, and transactions for a tenant."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,7 +19,7 @@ from mailqueue.tenants.rate_limit.limiter import Allowance
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The parts that all requests share."""
+    """The objects shared by all requests."""
 
     settings: Settings
     pool: Pool
@@ -37,7 +37,7 @@ class Runtime:
 
     @asynccontextmanager
     async def borrow(self) -> AsyncIterator[Conn]:
-        """Lend a connection as it is, with the rights of our login; it commits each statement."""
+        """Yield a connection in autocommit mode, with the privileges of the login role."""
         async with borrow(self.pool, self.settings.database) as conn:
             yield conn
 
@@ -51,12 +51,12 @@ class Runtime:
         is_test: bool | None = None,
         is_read_only: bool = False,
     ) -> AsyncIterator[Conn]:
-        """Lend a connection in a transaction for one project, or for all of them (None).
+        """Yield a connection in a transaction for one project, or for all of them (None).
 
-        It acts for the mode of the key; `is_test` None: for both. The audit names `by`.
+        `is_test` is the mode of the key, None for both. The audit log names `by`.
 
         Raises:
-            Unauthorized: the key was put out of force meanwhile.
+            Unauthorized: the key was revoked during the request.
         """
         async with self.borrow() as conn, conn.transaction():
             if not await store.act_for(

@@ -1,4 +1,4 @@
-"""What bodies and queries are read by: nothing unknown is let through, every field says its use."""
+"""Base classes of bodies and queries: unknown fields are refused, every field is described."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """Marks a text that is one of the words of a registry, as `Literal` does for written words."""
+    """Marks a string whose values come from a registry, like a `Literal` built at runtime."""
 
     words: tuple[str, ...]
 
@@ -17,15 +17,15 @@ class OneOf:
 
 
 class Given(BaseModel):
-    """A query, or a body whose values may be written in more than one way.
+    """A query, or a body whose values may be given in more than one form.
 
-    The text below a field is what the API's documents say of it.
+    The docstring of a field is its description in the OpenAPI document.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class StrictlyGiven(Given):
-    """A body whose values have the type they are said to have: "1" is no number."""
+    """A body with strict types: "1" is not a number."""
 
     model_config = ConfigDict(strict=True)

@@ -1,4 +1,4 @@
-"""Serves an ASGI app inside a running program, on a port that is surely ours."""
+"""An HTTP server for an ASGI app inside a running process."""
 
 import asyncio
 import errno
@@ -16,10 +16,10 @@ GRACE_SECONDS = 5
 
 
 def bind(host: str, port: int, *, option: str) -> socket.socket:
-    """Open the socket to listen on; port 0 takes a free one.
+    """Return a listening socket; port 0 takes a free port.
 
     Raises:
-        ConfigError: the port is taken or the host is not ours; names the option.
+        ConfigError: the port is in use or the host is not local; names the option.
     """
     try:
         family, _, _, _, address = socket.getaddrinfo(
@@ -42,7 +42,7 @@ def bind(host: str, port: int, *, option: str) -> socket.socket:
 class _Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals to the program around."""
+        """Leave signals to the surrounding process."""
         yield
 
 
@@ -71,7 +71,7 @@ async def listening(
 
 
 def local_url(scheme: str, host: str, port: int) -> str:
-    """Return the URL a program on this machine reaches a server by."""
+    """Return the URL of a server for clients on this machine."""
     if host in ("0.0.0.0", "::"):  # noqa: S104
         host = "127.0.0.1"
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

@@ -1,4 +1,4 @@
-"""Leads from a path with a slash at its end to the one without, or the other way round."""
+"""Redirects between paths with and without a trailing slash."""
 
 from http import HTTPStatus
 
@@ -8,7 +8,7 @@ from starlette.types import Receive, Scope, Send
 
 
 class Slashes:
-    """Answers what no route is for; a redirect names the path only, never a host."""
+    """Handles paths without a route; a redirect contains only the path, never a host."""
 
     def __init__(self, router: Router) -> None:
         self._router = router

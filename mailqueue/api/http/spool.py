@@ -1,4 +1,4 @@
-"""Reads the body of a request into a file: bounded in size, and in how long nothing may come."""
+"""Reading of a request body into a temporary file, bounded in size and time."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,15 +14,15 @@ from mailqueue.api.http.body import BODY_SECONDS
 
 IN_MEMORY_BYTES = 1024 * 1024
 LEAST_BYTES_A_SECOND = 16 * 1024
-"""Who sends slower than this, after BODY_SECONDS of grace, is cut off."""
+"""Minimum speed in bytes per second, after BODY_SECONDS of grace; slower clients get 408."""
 
 
 @asynccontextmanager
 async def spooled(request: Request, *, most: int) -> AsyncIterator[BinaryIO]:
-    """Yield the body as a file that is gone after the block.
+    """Yield the body as a file that is deleted after the block.
 
     Raises:
-        HTTPException: 413 beyond `most` bytes, 408 when it comes too slowly, 415 when compressed.
+        HTTPException: 413 beyond `most` bytes, 408 when it is sent too slowly, 415 when compressed.
     """
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the body must not be compressed")
@@ -32,7 +32,7 @@ async def spooled(request: Request, *, most: int) -> AsyncIterator[BinaryIO]:
             async with asyncio.timeout(BODY_SECONDS + most / LEAST_BYTES_A_SECOND):
                 await _fill(kept, request, most)
         except TimeoutError:
-            why = "the body came too slowly"
+            why = "the body was sent too slowly"
             raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, why, {"Connection": "close"}) from None
         except ClientDisconnect:
             raise HTTPException(HTTPStatus.BAD_REQUEST, "the body ended early") from None
@@ -48,7 +48,7 @@ async def _fill(file: BinaryIO, request: Request, most: int) -> None:
         if size > most:
             raise HTTPException(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                f"a list may have {most // (1024 * 1024)} MiB",
+                f"the list is too large: at most {most // (1024 * 1024)} MiB are allowed",
             )
         if loop.time() - began > BODY_SECONDS + size / LEAST_BYTES_A_SECOND:
             raise TimeoutError

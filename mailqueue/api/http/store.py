@@ -1,4 +1,4 @@
-"""The statements of the HTTP frame: whose rights a transaction has, and answers kept by key."""
+"""SQL statements for requests: the rights of a transaction, and stored responses."""
 
 from datetime import timedelta
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from mailqueue.api.http.responses import Busy
 from mailqueue.db.fetch import Conn, maybe, run, value
 
 TWIN_WAIT = "10s"
-"""How long a request waits for its twin; afterwards it is told to come again."""
+"""Time to wait for a concurrent request with the same idempotency key; then 409."""
 
 
 async def act_for(
@@ -22,9 +22,9 @@ async def act_for(
     is_test: bool | None = None,
     is_read_only: bool = False,
 ) -> bool:
-    """Have the rights of the API's role for one project, None for all, until COMMIT.
+    """Set the API role and the project, None for all, until COMMIT.
 
-    `is_test` is the mode of the key, None for both. False where the key is not in force.
+    `is_test` is the mode of the key, None for both. Return False if the key is not valid.
     """
     params = {
         "project": "*" if project_id is None else str(project_id),
@@ -37,7 +37,7 @@ async def act_for(
 
 
 class Earlier(NamedTuple):
-    """What was answered under an idempotency key; `status` None: nothing yet."""
+    """The stored response of an idempotency key; `status` None: none yet."""
 
     fingerprint: bytes
     status: int | None
@@ -47,17 +47,17 @@ class Earlier(NamedTuple):
 
 
 async def claim_answer(conn: Conn, owner: UUID, key: str, *, fingerprint: bytes) -> Earlier | None:
-    """Take a key; return what was answered under it where somebody has it.
+    """Reserve an idempotency key; return the stored response if it is already taken.
 
     Raises:
-        Busy: whoever takes it at this moment does not come to an end.
+        Busy: a concurrent request with this key has not finished in time.
     """
     params = {"project_id": owner, "key": key}
     await run(conn, "wait_for_locks", {"wait": TWIN_WAIT})
     try:
         claimed = await maybe(conn, "claim_answer", {**params, "fingerprint": fingerprint}, str)
     except LockNotAvailable:
-        raise Busy("a request under this Idempotency-Key is being answered") from None
+        raise Busy("a request with this Idempotency-Key is in progress; try again") from None
     await run(conn, "wait_for_locks", {"wait": "0"})
     return None if claimed is not None else await maybe(conn, "read_answer", params, Earlier)
 
@@ -65,7 +65,7 @@ async def claim_answer(conn: Conn, owner: UUID, key: str, *, fingerprint: bytes)
 async def keep_answer(
     conn: Conn, owner: UUID, key: str, *, status: int, content_type: str | None, body: bytes
 ) -> None:
-    """Keep what is answered under a key that was taken."""
+    """Store the response of a reserved key."""
     params = {
         "project_id": owner,
         "key": key,
@@ -77,10 +77,10 @@ async def keep_answer(
 
 
 async def give_back_answer(conn: Conn, owner: UUID, key: str) -> None:
-    """Leave a key to others: nothing was done under it."""
+    """Release a key under which nothing was done."""
     await run(conn, "give_back_answer", {"project_id": owner, "key": key})
 
 
 async def find_refusal(conn: Conn) -> str | None:
-    """Return why no mail is accepted now; None while it is."""
+    """Return why emails are not accepted now; None if they are."""
     return await maybe(conn, "find_refusal", None, str)

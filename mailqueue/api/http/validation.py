@@ -1,8 +1,8 @@
-"""Validates what callers send, at a cost that its size bounds.
+"""Validation of requests, at a cost bounded by their size.
 
-pydantic makes an error for every value that is wrong and every name it does not know: of a request
-with a million of them it makes gigabytes, of which twenty are shown. Where there are many values,
-unknown names are looked for first, and the rest is read by a validator that ends at the first fault
+pydantic creates an error for every invalid value and every unknown name: for a request with a
+million of them it allocates gigabytes, of which twenty are shown. For requests with many values,
+unknown names are searched first, and the rest is read by a validator that stops at the first error
 of a list.
 """
 
@@ -18,27 +18,27 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.core.jsonsize import largest_field, values_in
 
 MOST_VALUES = 500_000
-"""Of one request: a batch to 10,000 recipients with forty variables each."""
+"""Maximum JSON values of one request: a batch to 10,000 recipients with forty variables each."""
 MANY_VALUES = 2_000
-"""Up to so many a request is read as it comes: as many faults take milliseconds."""
+"""Maximum JSON values of a request that is read directly: that many errors take milliseconds."""
 MOST_ITEMS = 20_000
 MOST_NAMES = 20_000
-"""Of one list and of one object, unless the model says less, in a request of many values."""
+"""Maximum items of one list or object in a request of many values, unless the model says less."""
 MOST_FAULTS = 20
 M = TypeVar("M", bound=BaseModel)
 Fault = tuple[str, tuple[str | int, ...]]
-"""What is wrong, in pydantic's word, and the path of where."""
+"""An error: pydantic's name for it, and its path."""
 
 
 def count_values(body: bytes) -> int:
-    """Return how many values a body holds; up to MANY_VALUES it may be fewer.
+    """Return the number of JSON values in a body; up to MANY_VALUES it may be too low.
 
     Raises:
         InvalidField: there are more than MOST_VALUES; names the field that holds them.
     """
     count = values_in(body, few=MANY_VALUES, most=MOST_VALUES)
     if count > MOST_VALUES:
-        why = f"holds too many values: {MOST_VALUES} are allowed in a request"
+        why = f"holds too many values: at most {MOST_VALUES} are allowed in a request"
         raise InvalidField(largest_field(body), why)
     return count
 
@@ -47,7 +47,7 @@ def validated_json(model: type[M], body: bytes, count: int) -> M:
     """Return a body of `count` values as the model.
 
     Raises:
-        ValidationError: it is none; says at most a few hundred faults.
+        ValidationError: it is invalid; holds at most a few hundred errors.
     """
     if count <= MANY_VALUES:
         return model.model_validate_json(body)
@@ -62,10 +62,10 @@ def validated_json(model: type[M], body: bytes, count: int) -> M:
 
 
 def validated(model: type[M], document: Any, count: int) -> M:
-    """Return a document that was read of a body of `count` values as the model.
+    """Return a parsed document of `count` values as the model.
 
     Raises:
-        ValidationError: it is none; says at most a few hundred faults.
+        ValidationError: it is invalid; holds at most a few hundred errors.
     """
     if count <= MANY_VALUES:
         return model.model_validate(document)
@@ -81,7 +81,7 @@ def _validator_of(model: type[BaseModel]) -> SchemaValidator:
 
 
 def _bounded(schema: Any) -> Any:
-    """Return a schema by which a list ends at its first fault and unknown names are passed over."""
+    """Return a schema that stops at the first error of a list and ignores unknown names."""
     if isinstance(schema, list | tuple):
         return type(schema)(map(_bounded, schema))
     if not isinstance(schema, dict):
@@ -114,7 +114,7 @@ def _error(fault: str, path: tuple[str | int, ...]) -> InitErrorDetails:
 
 
 def _faults(schema: Any, value: Any, named: dict[str, Any]) -> Iterator[Fault]:
-    """Yield names that a model below the schema does not have, and what is wrong in objects."""
+    """Yield unknown names, and other errors in objects."""
     match schema.get("type"):
         case "definitions":
             known = named | {each["ref"]: each for each in schema["definitions"]}
@@ -185,9 +185,7 @@ def _innermost(schema: Any) -> Any:
 
 
 def _fits(schema: Any, value: Any) -> bool:
-    """Return whether a choice of a union may be for a value: a list for lists, others for
-    objects.
-    """
+    """Return whether a choice of a union fits a value: a list for lists, others for objects."""
     return isinstance(value, list) if _innermost(schema) == "list" else isinstance(value, dict)
 
 
@@ -196,7 +194,7 @@ _KNOWN: dict[int, bool] = {}  # by id: schemas live as long as their models
 
 
 def _has_names(schema: Any) -> bool:
-    """Return whether there are objects in it."""
+    """Return whether a schema contains objects."""
     if id(schema) not in _KNOWN:
         _KNOWN[id(schema)] = _found_names(schema)
     return _KNOWN[id(schema)]

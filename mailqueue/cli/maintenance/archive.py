@@ -51,9 +51,7 @@ def _month(_: click.Context, __: click.Parameter, value: str | None) -> date | N
     try:
         return datetime.strptime(value, "%Y-%m").date()  # noqa: DTZ007
     except ValueError:
-        raise click.BadParameter(
-            f"must be must be a month such as 2026-05, got {value!r}"
-        ) from None
+        raise click.BadParameter(f"must be a month such as 2026-05, got {value!r}") from None
 
 
 @click.group(epilog=examples("mailqueue archive list", "mailqueue archive verify"))

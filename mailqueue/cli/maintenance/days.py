@@ -86,9 +86,7 @@ def _end(text: str) -> int | None:
     if text == _NO_END:
         return None
     if not text.isdigit():
-        raise InvalidField(
-            "--until", f"must be must be a number of days or {_NO_END}, got {text!r}"
-        )
+        raise InvalidField("--until", f"must be a number of days or {_NO_END}, got {text!r}")
     return int(text)
 
 

@@ -161,7 +161,7 @@ def _print_done(done: list[tuple[str, Progress]], *, as_json: bool) -> None:
     for row in rows:
         if row["waiting"]:
             click.echo(
-                f"project {show(row['project'])}: {row['waiting']} eemails are being sent at this "
+                f"project {show(row['project'])}: {row['waiting']} emails are being sent at this "
                 "moment; `mailqueue erase --unfinished` goes on",
                 err=True,
             )

@@ -71,7 +71,7 @@ def _facts(one: SenderHealth) -> list[tuple[str, object]]:
         ("since", one.circuit_since),
         ("next probe", one.next_probe_at),
         ("times opened in a row", one.openings),
-        ("failed in 5 min", f"{one.recent_failures} eemails to {one.recent_domains} domains"),
+        ("failed in 5 min", f"{one.recent_failures} emails to {one.recent_domains} domains"),
         ("sent meanwhile", one.recent_sent),
         ("failed in 1 h", _by_class(one)),
         ("last failure", one.last_failed_at),

@@ -38,9 +38,7 @@ _KEYS = frozenset({"subject", "html_body", "text_body"})
     "--text-file", text="File of the text body, as Jinja2.  [default: derived from the HTML]"
 )
 @click.option("--text", help="Text body, as Jinja2.")
-@text_file_option(
-    "--schema-file", "schema", text="File with the File with the JSON Schema of the variables."
-)
+@text_file_option("--schema-file", "schema", text="File with the JSON Schema of the variables.")
 @click.option(
     "--translation",
     "translations",

@@ -1,4 +1,4 @@
-"""TestMode: a test key sees and changes test things only, on every road of the API."""
+"""TestMode: a test key can only read and change test data, on every road of the API."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

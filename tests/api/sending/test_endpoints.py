@@ -285,4 +285,7 @@ async def test_a_fault_of_ours_shows_no_traceback(api: Calling) -> None:
 
     assert response.status_code == 500
     error = error_of(response)
-    assert (error["name"], error["message"]) == ("internal", "something is wrong here")
+    assert (error["name"], error["message"]) == (
+        "internal",
+        "internal error; report it with the request id",
+    )

@@ -183,7 +183,7 @@ BAD_INPUT: tuple[tuple[tuple[str, ...], int, str], ...] = (
     ((*RELAY, "--from", "nobody"), 1, "from: 'nobody' has no @"),
     ((*RELAY, "--time-zone", "Mars/Base"), 1, "time_zone: "),
     ((*RELAY, "--project", "nowhere"), 1, "no project nowhere"),
-    ((*RELAY, "--username", "ann", "--password-env", "NONE"), 1, "no variable 'NONE'"),
+    ((*RELAY, "--username", "ann", "--password-env", "NONE"), 1, "variable 'NONE' is not set"),
     ((*RELAY, "--password-env", "HOME"), 1, "username: is needed"),
     (LOGIN, 1, "password-env: username 'ann' needs a password"),
     (("sender", "add", "--name", "x"), 1, "host: is needed"),

@@ -133,7 +133,7 @@ def add(*words: str) -> tuple[str, ...]:
 SES, KEYED = ("--provider", "ses"), ("--api-key-env", "KEY")
 BAD_INPUT: tuple[tuple[tuple[str, ...], str], ...] = (
     (add("--provider", "sendgrid"), "api-key-env: provider sendgrid needs a api key"),
-    (add("--provider", "sendgrid", "--api-key-env", "NONE"), "no variable 'NONE'"),
+    (add("--provider", "sendgrid", "--api-key-env", "NONE"), "variable 'NONE' is not set"),
     (add(*SES, *KEYED), "username: is needed for ses: the access key id"),
     (add("--provider", "mailgun", *KEYED), "setting: domain is needed"),
     (add("--provider", "resend", *KEYED, "--username", "a"), "username: has no meaning"),

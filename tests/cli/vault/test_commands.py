@@ -92,7 +92,7 @@ def test_a_key_can_come_from_a_file_that_others_cannot_read(cli: Cli, tmp_path: 
 
 REFUSED = (
     (("byok", "lock", "default"), "has no key of its own"),
-    (("byok", "set", "default", "--key-env", "NOTHING"), "no variable 'NOTHING'"),
+    (("byok", "set", "default", "--key-env", "NOTHING"), "variable 'NOTHING' is not set"),
     (("byok", "set", "default"), "give the key with --key-env"),
     (("byok", "set", "default", "--key-file", "/nowhere"), "the file /nowhere does not exist"),
     (("byok", "set", "default", "--key-env", "SHOP_KEY", "--unlock", "9999d"), "at most 366"),

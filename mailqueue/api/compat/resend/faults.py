@@ -113,7 +113,7 @@ def worded(exc: Fault) -> tuple[HTTPStatus, str, str]:
             return HTTPStatus.SERVICE_UNAVAILABLE, "application_error", exc.told
         case _:
             status = HTTPStatus.INTERNAL_SERVER_ERROR
-            return status, "internal_server_error", "something is wrong here"
+            return status, "internal_server_error", "internal error; report it with the request id"
 
 
 def field_worded(exc: InvalidField) -> tuple[HTTPStatus, str, str]:

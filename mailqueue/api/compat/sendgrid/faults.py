@@ -165,7 +165,9 @@ def worded(exc: Fault) -> tuple[HTTPStatus, Sequence[Wrong]]:
         case Unavailable():
             return HTTPStatus.SERVICE_UNAVAILABLE, [Wrong(exc.told)]
         case _:
-            return HTTPStatus.INTERNAL_SERVER_ERROR, [Wrong("something is wrong here")]
+            return HTTPStatus.INTERNAL_SERVER_ERROR, [
+                Wrong("internal error; report it with the request id")
+            ]
 
 
 def _of_mail(exc: OneRefused) -> tuple[HTTPStatus, Sequence[Wrong]]:
