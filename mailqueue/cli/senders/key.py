@@ -38,10 +38,12 @@ def secret_of(
     what = "API key" if provider.has_api else "Password"
     if not sys.stdin.isatty():
         option = "api-key-env" if provider.has_api else "password-env"
-        whose = f"provider {provider}" if provider.has_api else f"username {username!r}"
-        raise InvalidField(
-            option, f"{whose} needs a {what.lower()}: give the environment variable that holds it"
+        missing = (
+            f"provider {provider} needs an API key"
+            if provider.has_api
+            else f"username {username!r} needs a password"
         )
+        raise InvalidField(option, f"{missing}: give the environment variable that holds it")
     return Secret(click.prompt(what, hide_input=True, err=True))
 
 

@@ -132,7 +132,7 @@ def add(*words: str) -> tuple[str, ...]:
 
 SES, KEYED = ("--provider", "ses"), ("--api-key-env", "KEY")
 BAD_INPUT: tuple[tuple[tuple[str, ...], str], ...] = (
-    (add("--provider", "sendgrid"), "api-key-env: provider sendgrid needs a api key"),
+    (add("--provider", "sendgrid"), "api-key-env: provider sendgrid needs an API key"),
     (add("--provider", "sendgrid", "--api-key-env", "NONE"), "variable 'NONE' is not set"),
     (add(*SES, *KEYED), "username: is needed for ses: the access key id"),
     (add("--provider", "mailgun", *KEYED), "setting: domain is needed"),
@@ -147,7 +147,7 @@ BAD_INPUT: tuple[tuple[tuple[str, ...], str], ...] = (
     (add("--provider", "resend", *KEYED, "--api-url", "https://a@b.example"), "a host, a port"),
     (add("--provider", "resend", *KEYED, "--api-url", "https://0x7f.1"), "api_url: "),
     (add("--provider", "gmail", *KEYED, "--username", "a@b.example"), "api_key: must be the key"),
-    (add("--provider", "resend", *KEYED, "--password-env", "KEY"), "one place only"),
+    (add("--provider", "resend", *KEYED, "--password-env", "KEY"), "only one source"),
     (add("--host", "h.example", "--api-url", "https://x.example"), "api_url: has no meaning"),
     (add("--host", "h.example", "--setting", "auth=maybe"), "auth must be password or xoauth2"),
     (add("--provider", "resend", "--api-key-file", "/nowhere/key"), "cannot be read"),
