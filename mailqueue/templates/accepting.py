@@ -82,7 +82,7 @@ async def choose(
     slug, wanted = named["slug"], named["version"]
     number = int(wanted) if wanted is not None and _NUMBER.fullmatch(wanted) else None
     if number is None and wanted not in _PUBLISHED:
-        raise InvalidField("template", f"{wanted[:100]!r} is no version: a number, or published")
+        raise InvalidField("template", f"{wanted[:100]!r} is not a version: a number, or published")
     found = await store.find_template(conn, project_id, slug=slug, template_id=None)
     if found is None:
         raise InvalidField("template", f'there is no template "{slug[:100]}"')

@@ -1,7 +1,7 @@
 -- What administrators see and do over all projects.
 
 -- name: add_administrator :value
--- Let somebody administer the installation by a token; only its hash is kept.
+-- Add an administrator, known by a token; only the hash of the token is stored.
 SELECT mailqueue.add_administrator(%(name)s::text, %(hash)s::bytea, %(hint)s::text, %(expires_at)s::timestamptz,
                                    %(by)s::text);
 

@@ -126,7 +126,7 @@ WHERE s.project_id = %(project_id)s AND s.category = '' AND s.expires_at > now()
 LIMIT 1;
 
 -- name: change_subscriptions :many
--- Record what somebody wants of categories; gives what changed.
+-- Record what somebody wants of categories; returns what changed.
 SELECT c.category, c.state
 FROM mailqueue.change_subscriptions(%(project_id)s, %(spellings)s::text[], %(choices)s::jsonb, %(source)s, %(email_id)s,
     %(campaign_id)s,

@@ -73,7 +73,7 @@ WHERE name = %(project)s
   AND deleted_at IS NULL;
 
 -- name: note_tracking_domain :maybe
--- Write down whether a tracking domain leads here; gives since when it is known to.
+-- Write down whether a tracking domain leads here; returns since when it is known to.
 SELECT mailqueue.note_tracking_domain(%(project_id)s, %(domain)s, %(leads_here)s);
 
 -- name: list_tracking_keys_shown :many
@@ -84,5 +84,5 @@ WHERE project_id = %(project_id)s
 ORDER BY created_at DESC, id;
 
 -- name: sweep_tracked_links :value
--- Forget a batch of links that no mail has named for long; gives how many.
+-- Forget a batch of links that no mail has named for long; returns how many.
 SELECT mailqueue.sweep_tracked_links();

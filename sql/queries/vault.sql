@@ -103,7 +103,7 @@ DELETE FROM mailqueue.key_grants
 WHERE project_id = %(project_id)s;
 
 -- name: forget_expired_grants :value
--- Delete the grants that are over; gives how many.
+-- Delete the grants that are over; returns how many.
 SELECT mailqueue.forget_expired_grants();
 
 -- name: instant_after :value

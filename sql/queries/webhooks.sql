@@ -1,4 +1,4 @@
--- Webhooks, what they are told, and the log of it.
+-- Webhooks, their deliveries, and the log of attempts.
 
 -- name: find_webhook_project :maybe
 -- The id of the project of that name.
@@ -91,7 +91,7 @@ ORDER BY d.id DESC
 LIMIT %(limit)s;
 
 -- name: read_webhook_event :maybe
--- What was told.
+-- The payload of one event.
 SELECT e.payload FROM mailqueue.webhook_events AS e WHERE e.project_id = %(project_id)s AND e.id = %(id)s;
 
 -- name: list_webhook_attempts :many
@@ -102,7 +102,7 @@ WHERE a.project_id = %(project_id)s AND a.delivery_id = %(delivery_id)s
 ORDER BY a.tried_at;
 
 -- name: retry_webhook_deliveries :value
--- Deliver again what ended; gives how many.
+-- Deliver again what ended; returns how many.
 SELECT mailqueue.retry_webhook_deliveries(%(project_id)s, %(webhook_id)s, %(ids)s::uuid[], %(statuses)s::text[],
     %(types)s::text[],
     %(since)s::timestamptz, %(until)s::timestamptz, %(most)s, %(by)s);
@@ -120,7 +120,7 @@ FROM mailqueue.claim_webhook_deliveries(%(by)s, %(limit)s, %(lease)s, %(first)s,
                                         %(room)s::integer[]) AS c;
 
 -- name: settle_webhook_deliveries :many
--- Record what became of claims; gives endpoints to leave alone and deliveries whose claim had moved on.
+-- Record what became of claims; returns endpoints to leave alone and deliveries whose claim had moved on.
 SELECT s.webhook_id, s.delivery_id
 FROM mailqueue.settle_webhook_deliveries(%(ids)s::uuid[], %(claims)s::bigint[], %(endings)s::text[],
     %(codes)s::integer[], %(errors)s::text[],
@@ -128,5 +128,5 @@ FROM mailqueue.settle_webhook_deliveries(%(ids)s::uuid[], %(claims)s::bigint[], 
     %(responses)s::text[]) AS s;
 
 -- name: tidy_webhooks :value
--- Give back what lost workers held and clear away what is gone; gives how many rows.
+-- Give back what lost workers held and clear away what is gone; returns how many rows.
 SELECT mailqueue.tidy_webhooks(%(most)s);

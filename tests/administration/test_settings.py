@@ -121,7 +121,7 @@ async def test_no_mail_names_its_own_server_while_that_flag_is_off(conn: Conn) -
 @pytest.mark.parametrize(
     ("setting", "to", "why"),
     [
-        ("attachment_bytes_most", "2 bytes", "may have 2 bytes"),
+        ("attachment_bytes_most", "2 bytes", "may have at most 2 bytes"),
         ("attachment_types_most", "image/png", "is not allowed in this project"),
     ],
 )

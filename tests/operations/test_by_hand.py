@@ -50,7 +50,7 @@ async def test_what_loses_mail_is_done_with_a_warning_that_names_the_way_out(
     await queue.execute(statement.encode())
 
     (said,) = warnings
-    assert "by hand loses mail" in said
+    assert "on email_queue loses mail" in said
     assert "mailqueue email --help" in said
 
 

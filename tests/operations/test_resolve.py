@@ -197,5 +197,5 @@ async def test_evidence_changes_nothing_that_is_certain_or_on_its_way(conn: Conn
 
 
 async def test_evidence_without_words_is_refused(conn: Conn) -> None:
-    with pytest.raises(errors.InvalidParameterValue, match="evidence: what shows"):
+    with pytest.raises(errors.InvalidParameterValue, match="evidence: is needed: what shows"):
         await evidence(conn, uuid4(), "")

@@ -68,7 +68,7 @@ async def test_mail_is_refused_in_every_way_while_room_is_short(conn: Conn, way:
         await hand_in(conn, way)
 
     assert "has 1024 MB left of 50 GB (data)" in str(info.value)
-    assert "What is queued is sent all the same" in str(info.value.diag.message_hint)
+    assert "Queued mail is still sent" in str(info.value.diag.message_hint)
     assert not await told(conn, 3 * GB)
     await hand_in(conn, way)
     assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.email_queue") == 2

@@ -114,7 +114,7 @@ async def test_a_language_there_is_not_falls_back(
         ({"template": "farewell"}, "template", 'there is no template "farewell"'),
         ({"template": "welcome@7"}, "template", '"welcome" has no version 7'),
         ({"template": "welcome@2"}, "template", 'version 2 of "welcome" is a draft: publish it'),
-        ({"template": "welcome@new"}, "template", '"new" is no version: a number, or published'),
+        ({"template": "welcome@new"}, "template", '"new" is not a version: a number, or published'),
         ({"variables": {}}, "variables", '"name" is missing'),
         ({"variables": {"name": 3}}, "variables", '"name" must be "string", got number'),
         ({"variables": {"name": "Ann", "age": 1.5}}, "variables",

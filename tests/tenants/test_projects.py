@@ -216,7 +216,7 @@ async def test_the_name_of_a_deleted_project_stays_taken(conn: Conn) -> None:
         await projects_manage.add(conn, "shop", by="ann")
     with pytest.raises(Conflict, match="project shop is deleted"):
         await projects_manage.suspend(conn, "shop", reason="why not", by="ann")
-    with pytest.raises(Conflict, match="default: it stays"):
+    with pytest.raises(Conflict, match="default cannot be deleted"):
         async with conn.transaction():
             await projects_manage.delete(conn, "default", by="ann")
     with pytest.raises(NotFound):
@@ -224,7 +224,7 @@ async def test_the_name_of_a_deleted_project_stays_taken(conn: Conn) -> None:
 
 
 async def test_a_name_that_reads_as_an_id_is_refused(conn: Conn) -> None:
-    with pytest.raises(InvalidField, match="would be taken for an id"):
+    with pytest.raises(InvalidField, match="has the form of an id"):
         await projects_manage.add(conn, "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11", by="ann")
 
 

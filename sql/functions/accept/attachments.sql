@@ -1,6 +1,6 @@
 -- Files sent along with mail: looked at, stored once, referred to by the content.
 
--- By what the octets begin with. NULL: nothing that is known here.
+-- By what the bytes begin with. NULL: nothing that is known here.
 CREATE OR REPLACE FUNCTION mailqueue.type_of_octets(p_octets bytea) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -16,7 +16,7 @@ AS $$
     END
 $$;
 COMMENT ON FUNCTION mailqueue.type_of_octets(bytea) IS
-    'The content type that octets show by how they begin; NULL when they show none.';
+    'The content type that bytes show by how they begin; NULL when they show none.';
 
 -- Types with a signature must show it; others must not show one, save office documents, which are zip files.
 CREATE OR REPLACE FUNCTION mailqueue.check_attachment_type(p_type text, p_octets bytea, p_allowed text[]) RETURNS void
@@ -39,18 +39,18 @@ BEGIN
         RETURN;
     END IF;
     PERFORM mailqueue.refuse('attachments',
-                             format('declared as %s, but the octets are %s', p_type,
+                             format('declared as %s, but the content is %s', p_type,
                                     coalesce(v_shown, 'something else')));
 END $$;
 COMMENT ON FUNCTION mailqueue.check_attachment_type(text, bytea, text[]) IS
-    'Refuse a type that the project does not allow or the octets do not show.';
+    'Refuse a type that the project does not allow or the bytes do not show.';
 
 -- They knew no modes in a version before.
 DROP FUNCTION IF EXISTS mailqueue.keep_attachment(uuid, bytea, text, text);
 DROP FUNCTION IF EXISTS mailqueue.use_upload(uuid, text);
 DROP FUNCTION IF EXISTS mailqueue.take_attachments(uuid, jsonb, boolean);
 
--- Twins that come at the same moment may both be stored: nobody waits for anybody.
+-- Duplicates that come at the same moment may both be stored: nobody waits for anybody.
 CREATE OR REPLACE FUNCTION mailqueue.keep_attachment(p_project uuid, p_octets bytea, p_type text, p_name text,
     p_is_test boolean, OUT id uuid, OUT created_on date)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -72,7 +72,7 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.keep_attachment(uuid, bytea, text, text, boolean) IS
-    'Store octets, or find them where the project stored them in that mode this month.';
+    'Store bytes, or find them where the project stored them in that mode this month.';
 
 -- An upload of an earlier month is brought into this one, so that it is kept for as long as the mail that carries it.
 CREATE OR REPLACE FUNCTION mailqueue.use_upload(p_project uuid, p_id text, p_is_test boolean, OUT id uuid,
@@ -92,7 +92,7 @@ BEGIN
         PERFORM mailqueue.refuse('attachments', format('there is no upload %s', to_json(left(p_id, 100))));
     END IF;
     IF a.created_on < date_trunc('month', now() AT TIME ZONE 'UTC')::date THEN
-        -- Where its octets lie elsewhere they are deleted after the last row that names them.
+        -- Where its bytes lie elsewhere they are deleted after the last row that names them.
         PERFORM FROM mailqueue.attachments AS u WHERE u.id = a.id AND u.created_on = a.created_on FOR KEY SHARE;
         IF NOT FOUND THEN
             PERFORM mailqueue.refuse('attachments', format('there is no upload %s', to_json(left(p_id, 100))));
@@ -157,13 +157,13 @@ BEGIN
         v_total := v_total + v_bytes;
         IF v_total > v_most THEN
             PERFORM mailqueue.refuse('attachments',
-                                     format('the files of one mail may have %s bytes in this project', v_most));
+                                     format('the files of one mail may have at most %s bytes in this project', v_most));
         END IF;
         PERFORM mailqueue.check_file_name(v_name);
         IF v_cid IS NOT NULL AND (v_cid !~ '^[A-Za-z0-9!#$%&''*+/=?^_`{|}~.-]{1,128}(@[A-Za-z0-9.-]{1,128})?$'
                                   OR v_taken @> jsonb_build_array(jsonb_build_object('cid', v_cid))) THEN
             PERFORM mailqueue.refuse('attachments',
-                                     format('%s is not a Content-ID, or stands twice', to_json(left(v_cid, 100))));
+                                     format('%s is not a Content-ID, or is used twice', to_json(left(v_cid, 100))));
         END IF;
         IF v_cid IS NOT NULL AND NOT p_has_html THEN
             PERFORM mailqueue.refuse('attachments',
@@ -181,7 +181,7 @@ BEGIN
     RETURN nullif(v_taken, '[]');
 END $$;
 COMMENT ON FUNCTION mailqueue.take_attachments(uuid, jsonb, boolean, boolean) IS
-    'Check and store the files of a mail; gives the references that its content keeps.';
+    'Check and store the files of a mail; returns the references that its content keeps.';
 
 CREATE OR REPLACE FUNCTION mailqueue.has_html(q mailqueue.email_queue) RETURNS boolean
 LANGUAGE sql STABLE
@@ -202,7 +202,7 @@ BEGIN
     FOR k IN SELECT e.key, jsonb_typeof(e.value) AS type FROM jsonb_each(p_file) AS e LOOP
         IF k.key NOT IN ('id', 'filename', 'content', 'content_type', 'content_id') THEN
             PERFORM mailqueue.refuse('attachments',
-                                     format('there is no field %s of a file', to_json(left(k.key, 100))));
+                                     format('a file has no field %s', to_json(left(k.key, 100))));
         ELSIF k.type <> 'string' THEN
             PERFORM mailqueue.refuse('attachments', format('%s of a file must be a string, got %s', k.key, k.type));
         END IF;
@@ -224,7 +224,7 @@ AS $$
 BEGIN
     IF coalesce(p_name, '') ~ '^[\s.]*$' OR octet_length(p_name) > 255 THEN
         PERFORM mailqueue.refuse('attachments',
-                                 format('a file name has 1 to 255 octets, got %s', to_json(left(p_name, 100))));
+                                 format('a file name has 1 to 255 bytes, got %s', to_json(left(p_name, 100))));
     ELSIF p_name ~ '[\u0001-\u001f\u007f-\u009f/\\\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]' THEN
         PERFORM mailqueue.refuse('attachments', format('%s is not the name of a file', to_json(left(p_name, 100))));
     END IF;

@@ -23,7 +23,7 @@ BEGIN
       JOIN mailqueue.template_texts AS x ON x.version_id = v.id AND x.language = p_content ->> 'template_language'
      WHERE v.id = (p_content ->> 'template_version_id')::uuid AND v.status <> 'draft';
     IF t.id IS NULL THEN
-        PERFORM mailqueue.refuse('template', 'it was withdrawn a moment ago');
+        PERFORM mailqueue.refuse('template', 'it was archived or deleted a moment ago');
     END IF;
     c := mailqueue.email_from_message(p_project,
                                       v_message
@@ -196,4 +196,4 @@ BEGIN
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
 END $$;
-COMMENT ON FUNCTION mailqueue.sweep_batches() IS 'Forget batches whose mails leave for the archive; gives how many.';
+COMMENT ON FUNCTION mailqueue.sweep_batches() IS 'Forget batches whose mails leave for the archive; returns how many.';

@@ -1,7 +1,7 @@
--- What must not be done by hand: statements typed at the queue that would lose mail or its reservation.
+-- Guards of the queue: statements outside of functions that would lose mail or its reservation of a limit.
 --
 -- Rows of the queue may be taken out, with a warning; verify finds them missing. TRUNCATE is refused. The same
--- statements inside functions are the product's own. Whoever knows better says SET mailqueue.by_hand = on.
+-- statements inside functions are the product's own. SET mailqueue.by_hand = on allows all of it.
 
 CREATE OR REPLACE FUNCTION mailqueue.is_by_hand(p_context text) RETURNS boolean
 LANGUAGE sql STABLE
@@ -21,14 +21,15 @@ DECLARE
 BEGIN
     GET DIAGNOSTICS v_context = PG_CONTEXT;
     IF mailqueue.is_by_hand(v_context) THEN
-        RAISE WARNING '% of email_queue by hand loses mail, or what is reserved for it', TG_OP USING
+        RAISE WARNING '% on email_queue loses mail, or the part of a limit that is reserved for it', TG_OP USING
               HINT = 'Cancel, hold, release, requeue or pause it: mailqueue email --help, or the functions *_matching. '
-                     'If you know better: SET mailqueue.by_hand = on.';
+                     'To do it anyway: SET mailqueue.by_hand = on.';
     END IF;
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.email_queue_by_hand() IS
-    'BEFORE DELETE, and UPDATE of columns that claims own, once a statement: warn who types it.';
+    'BEFORE DELETE, and UPDATE of columns that claims own, once a statement: warn about statements outside of '
+    'functions.';
 
 CREATE OR REPLACE TRIGGER email_queue_deleted_by_hand BEFORE DELETE ON mailqueue.email_queue
     FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_queue_by_hand();
@@ -45,15 +46,15 @@ DECLARE
 BEGIN
     GET DIAGNOSTICS v_context = PG_CONTEXT;
     IF mailqueue.is_by_hand(v_context) THEN
-        RAISE EXCEPTION 'TRUNCATE of % would lose what was accepted, counted or agreed', TG_TABLE_NAME
+        RAISE EXCEPTION 'TRUNCATE of % would lose accepted mail, counters or consent', TG_TABLE_NAME
             USING ERRCODE = '55000',
-              HINT = 'Old mail leaves by months, with mailqueue maintain. If you know better: SET mailqueue.by_hand = '
+              HINT = 'Old mail leaves by months, with mailqueue maintain. To do it anyway: SET mailqueue.by_hand = '
                      'on.';
     END IF;
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.truncated_by_hand() IS
-    'BEFORE TRUNCATE of tables that nothing else brings back: refuse it where a person types it.';
+    'BEFORE TRUNCATE of tables that cannot be restored from others: refuse it outside of functions.';
 
 DO $$
 DECLARE

@@ -191,4 +191,4 @@ BEGIN
     RETURN CASE WHEN v_ids IS NULL THEN 0 ELSE mailqueue.accept_rows(v_ids) END;
 END $$;
 COMMENT ON FUNCTION mailqueue.store_batch(mailqueue.email_queue[], mailqueue.email_queue[]) IS
-    'Write checked rows of one batch call; equal contents are stored once. Gives how many of them were suppressed.';
+    'Write checked rows of one batch call; equal contents are stored once. Returns how many of them were suppressed.';

@@ -9,8 +9,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT CASE WHEN p_is_test THEN E'test\x1f' || p_key ELSE p_key END $$;
 COMMENT ON FUNCTION mailqueue.kept_key(text, boolean) IS 'A key of a mail as idempotency_keys has it.';
 
--- The email already accepted under this key, or NULL when the key is now ours. Twins wait for each other here, nobody
--- else.
+-- The email already accepted under this key, or NULL when the key is now ours. Duplicates wait for each other here,
+-- nobody else.
 -- p_of: what stands for all recipients of the message of which this is one mail; NULL: it is the only one.
 CREATE OR REPLACE FUNCTION mailqueue.take_idempotency_key(q mailqueue.email_queue, p_of text DEFAULT NULL) RETURNS uuid
 LANGUAGE plpgsql
@@ -78,7 +78,7 @@ AS $$
     SELECT count(*) FILTER (WHERE s.status = 'pending')::smallint FROM stored AS s
 $$;
 COMMENT ON FUNCTION mailqueue.store_recipients(mailqueue.email_queue) IS
-    'Write a row for each recipient of a message that has several; gives how many of them are written to.';
+    'Write a row for each recipient of a message that has several; returns how many of them are written to.';
 
 CREATE OR REPLACE FUNCTION mailqueue.dressing(p_opens boolean, p_clicks boolean, p_unsubscribe boolean) RETURNS smallint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -87,4 +87,5 @@ AS $$
                   + CASE WHEN p_unsubscribe THEN 4 WHEN NOT p_unsubscribe THEN 8 ELSE 0 END, 0)::smallint
 $$;
 COMMENT ON FUNCTION mailqueue.dressing(boolean, boolean, boolean) IS
-    'What is put into a mail, as email_contents.dressing has it.';
+    'What is added to a mail, as bits of email_contents.dressing: 1 open tracking, 2 click tracking, 4 unsubscribe '
+    'link wanted, 8 unsubscribe link not wanted; NULL where nothing is set.';

@@ -286,7 +286,7 @@ BEGIN
     RETURN NEW;
 END $$;
 COMMENT ON FUNCTION mailqueue.email_queue_accept() IS
-    'BEFORE INSERT on email_queue: check, complete, move the content out, signal the lane, ring parked workers.';
+    'BEFORE INSERT on email_queue: check, complete, move the content out, signal the lane, wake parked workers.';
 
 -- Rows that bring their content along are ours: what follows from them is said by accept_rows(), once for all of them.
 CREATE OR REPLACE TRIGGER email_queue_accept BEFORE INSERT ON mailqueue.email_queue

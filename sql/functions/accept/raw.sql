@@ -1,4 +1,4 @@
--- Finished messages: their octets are a file of their content, and are what is sent.
+-- Finished messages: their bytes are a file of their content, and are what is sent.
 
 -- Files of a message are held to what the project says of all its mail: [{"type", "bytes", "head"}], how each begins in
 -- hexadecimal.
@@ -19,7 +19,7 @@ BEGIN
     SELECT sum((x.value ->> 'bytes')::bigint) INTO v_total FROM jsonb_array_elements(p_files) AS x;
     IF v_total > v_most THEN
         PERFORM mailqueue.refuse('attachments',
-                                 format('the files of one mail may have %s bytes in this project', v_most));
+                                 format('the files of one mail may have at most %s bytes in this project', v_most));
     END IF;
     FOR f IN SELECT x.value FROM jsonb_array_elements(p_files) AS x LOOP
         PERFORM mailqueue.check_attachment_type(f ->> 'type', decode(f ->> 'head', 'hex'), v_allowed);
@@ -28,7 +28,7 @@ END $$;
 COMMENT ON FUNCTION mailqueue.check_raw_files(uuid, jsonb) IS
     'Refuse files within a finished message that the project does not allow.';
 
--- Text and headers, and files as base64 makes them longer: four octets for three, and two in 76 for the ends of lines.
+-- Text and headers, and files as base64 makes them longer: four bytes for three, and two in 76 for the ends of lines.
 CREATE OR REPLACE FUNCTION mailqueue.message_bytes_of(p_project uuid) RETURNS integer
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -41,8 +41,8 @@ COMMENT ON FUNCTION mailqueue.message_bytes_of(uuid) IS
     'How large a finished message may be in this project, files and all.';
 
 -- Each document is one mail and has "email", a message of enqueue_batch(), "files", "has_null_sender", and "octets":
--- the place of its message from 0. Mails of one message stand together, share its octets, and are a batch under the id
--- of the first, handed in "by" somebody. The text of "email" stands for the octets where a key is compared, and is not
+-- the place of its message from 0. Mails of one message stand together, share its bytes, and are a batch under the id
+-- of the first, handed in "by" somebody. The text of "email" stands for the bytes where a key is compared, and is not
 -- kept.
 CREATE OR REPLACE FUNCTION mailqueue.accept_raw(p_project text, p_documents jsonb, p_octets bytea[])
 RETURNS TABLE (index integer, id uuid, status text, reason text)

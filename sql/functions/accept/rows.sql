@@ -37,7 +37,7 @@ BEGIN
     RETURN cardinality(v_ids);
 END $$;
 COMMENT ON FUNCTION mailqueue.suppress_new(uuid[]) IS
-    'Finish new mail whose recipients are all suppressed; gives the number of mails.';
+    'Finish new mail whose recipients are all suppressed; returns the number of mails.';
 
 -- Once a statement, for rows that were inserted with their content: a batch, mail that is sent again or requeued.
 CREATE OR REPLACE FUNCTION mailqueue.accept_rows(p_ids uuid[]) RETURNS integer
@@ -74,7 +74,7 @@ BEGIN
     RETURN v_count;
 END $$;
 COMMENT ON FUNCTION mailqueue.accept_rows(uuid[]) IS
-    'After an INSERT of rows with their content: suppress, signal lanes, ring parked workers. Gives how many were '
+    'After an INSERT of rows with their content: suppress, signal lanes, wake parked workers. Returns how many were '
     'suppressed.';
 
 CREATE OR REPLACE FUNCTION mailqueue.email_queue_stopped() RETURNS trigger

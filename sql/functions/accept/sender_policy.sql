@@ -56,7 +56,8 @@ BEGIN
         IF mailqueue.address_fault(CASE WHEN v_pattern LIKE '%@%' THEN v_pattern
                                         ELSE 'x@' || regexp_replace(v_pattern, '^\*\.', '') END) IS NOT NULL THEN
             PERFORM mailqueue.refuse('allowed_from',
-                                     format('%s is no address, domain or *.domain', to_json(left(v_pattern, 300))));
+                                     format('%s is not an address, a domain or *.domain',
+                                            to_json(left(v_pattern, 300))));
         END IF;
     END LOOP;
 END $$;

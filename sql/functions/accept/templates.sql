@@ -60,12 +60,12 @@ BEGIN
     IF num_nonnulls(q.subject, q.html_body, q.text_body) > 0 THEN
         PERFORM mailqueue.refuse(CASE WHEN q.subject IS NOT NULL THEN 'subject'
                                       WHEN q.html_body IS NOT NULL THEN 'html_body' ELSE 'text_body' END,
-                                 'the template says it: leave it out');
+                                 'it is set by the template: leave it out');
     ELSIF v_wanted ~ '^[0-9]{1,9}$' THEN
         v_number := v_wanted;
     ELSIF v_wanted NOT IN ('published', 'latest-published') THEN
         PERFORM mailqueue.refuse('template',
-                                 format('%s is no version: a number, or published', to_json(left(v_wanted, 100))));
+                                 format('%s is not a version: a number, or published', to_json(left(v_wanted, 100))));
     END IF;
     SELECT o.id, o.category, o.language, v.id AS version_id, v.version, v.status, v.variables_schema INTO t
       FROM (SELECT m.id, m.category, m.language FROM mailqueue.templates AS m

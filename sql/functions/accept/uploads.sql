@@ -24,9 +24,9 @@ BEGIN
     SELECT a.types, a.most INTO v_allowed, v_most FROM mailqueue.attachments_of_project(p_project) AS a;
     IF p_bytes > v_most THEN
         PERFORM mailqueue.refuse('attachments',
-                                 format('the files of one mail may have %s bytes in this project', v_most));
+                                 format('the files of one mail may have at most %s bytes in this project', v_most));
     ELSIF p_octets IS NOT NULL AND (sha256(p_octets) <> p_sha256 OR length(p_octets) <> p_bytes) THEN
-        PERFORM mailqueue.refuse('attachments', 'the octets are others than was said');
+        PERFORM mailqueue.refuse('attachments', 'the bytes do not match the declared size and SHA-256');
     END IF;
     PERFORM mailqueue.check_attachment_type(p_type, coalesce(p_octets, p_head), v_allowed);
     RETURN QUERY
@@ -57,7 +57,7 @@ BEGIN
         RETURNING a.id, a.created_on;
 END $$;
 COMMENT ON FUNCTION mailqueue.keep_upload(uuid, text, text, bytea, bigint, bytea, bytea, text) IS
-    'Keep a file for mails to come, or find it; gives nothing where it has to be written to its place first.';
+    'Keep a file for mails to come, or find it; returns nothing where it has to be written to its place first.';
 
 -- Octets, or where they lie; those of another project are left out.
 CREATE OR REPLACE FUNCTION mailqueue.files_of(p_project uuid, p_ids uuid[], p_days date[])

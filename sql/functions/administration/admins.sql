@@ -144,7 +144,7 @@ BEGIN
     RETURN v_id;
 END $$;
 COMMENT ON FUNCTION mailqueue.add_administrator(text, bytea, text, timestamptz, text) IS
-    'Let somebody administer the installation by a token, of which only the hash is kept.';
+    'Add an administrator, who is known by a token; only the hash of the token is stored.';
 
 CREATE OR REPLACE FUNCTION mailqueue.revoke_administrator(p_name text, p_actor text DEFAULT session_user)
 RETURNS boolean
@@ -214,4 +214,4 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.revoke_keys(text, text, bytea, text, text) IS
     'Put keys out of force over all projects, at once: all of them, or those of a project, with a prefix, with a hash. '
-    'Gives them.';
+    'Returns them.';

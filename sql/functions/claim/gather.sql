@@ -46,7 +46,7 @@ BEGIN
             AND (EXISTS (SELECT FROM mailqueue.lane_signals AS s WHERE s.xid >= g.signal_floor)
                  OR EXISTS (SELECT FROM mailqueue.lanes AS l WHERE l.blocked_until <= v_now));
         IF FOUND THEN
-            woken := -1;  -- somebody else is at it
+            woken := -1;  -- another process is doing it
         ELSE
             SELECT l.blocked_until - v_now INTO next_wake FROM mailqueue.lanes AS l
              WHERE l.blocked_until IS NOT NULL AND l.blocked_until < 'infinity' ORDER BY l.blocked_until LIMIT 1;
@@ -128,7 +128,7 @@ BEGIN
     next_wake := coalesce(v_brake, next_wake);
 END $$;
 COMMENT ON FUNCTION mailqueue.gather_lanes() IS
-    'Wake lanes that got mail or whose block is over, and count accepted mail. Gives how much there was to do (-1: '
+    'Wake lanes that got mail or whose block is over, and count accepted mail. Returns how much there was to do (-1: '
     'another does it) and the wait until the next block ends.';
 
 DROP FUNCTION IF EXISTS mailqueue.are_lanes_ready();

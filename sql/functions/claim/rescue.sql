@@ -13,7 +13,7 @@ AS $$
     INSERT INTO mailqueue.send_intents (worker_id) SELECT s.id FROM started AS s RETURNING worker_id
 $$;
 COMMENT ON FUNCTION mailqueue.start_worker(text, text, integer, text, uuid) IS
-    'Register a worker process; gives its id.';
+    'Register a worker process; returns its id.';
 
 CREATE OR REPLACE FUNCTION mailqueue.beat(p_worker integer, p_is_stopping boolean) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -108,7 +108,8 @@ BEGIN
     END IF;
     RETURN v_count;
 END $$;
-COMMENT ON FUNCTION mailqueue.return_claims(integer) IS 'Give back all that a worker holds; gives the number of mails.';
+COMMENT ON FUNCTION mailqueue.return_claims(integer) IS
+    'Give back all that a worker holds; returns the number of mails.';
 
 -- It stays with its account, and nobody claims it while that is away.
 CREATE OR REPLACE FUNCTION mailqueue.expire_unknown() RETURNS void
@@ -133,7 +134,7 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.expire_unknown() IS
-    'Finish mail of unknown fate that expired while its sender account was away.';
+    'Finish mail of unknown outcome that expired while its sender account was away.';
 
 -- p_launch: this very process is known to be dead, whatever its heartbeat says (its parent saw it end).
 CREATE OR REPLACE FUNCTION mailqueue.rescue_emails(p_silence interval, p_launch uuid DEFAULT NULL) RETURNS integer
@@ -167,4 +168,4 @@ BEGIN
     RETURN v_rescued;
 END $$;
 COMMENT ON FUNCTION mailqueue.rescue_emails(interval, uuid) IS
-    'Declare silent workers lost and give back what they held; gives the number of mails.';
+    'Declare silent workers lost and give back what they held; returns the number of mails.';

@@ -1,4 +1,4 @@
--- Mail that is sent while its caller waits, by a server the caller names and nobody keeps.
+-- Mail that is sent while its caller waits, by a server that the caller names and that is not stored.
 --
 -- Its record is that of any mail. It is accepted, claimed and marked in one commit, before the first byte: whoever dies
 -- afterwards leaves a mail that a rescue holds as of unknown fate, and that no account of the project ever claimed.
@@ -73,9 +73,9 @@ BEGIN
     SELECT k INTO v_field FROM jsonb_object_keys(p_message) AS k
      WHERE k = ANY (c_no_meaning) AND p_message -> k <> 'null' LIMIT 1;
     IF v_field IS NOT NULL THEN
-        PERFORM mailqueue.refuse(v_field, 'has no meaning for mail that is sent at once by a server of the caller''s');
+        PERFORM mailqueue.refuse(v_field, 'has no meaning together with smtp_override');
     ELSIF coalesce(p_message ->> 'from_email', '') = '' THEN
-        PERFORM mailqueue.refuse('from_email', 'is needed with a server of the caller''s');
+        PERFORM mailqueue.refuse('from_email', 'is needed with smtp_override');
     ELSIF p_message ->> 'delivery' = 'resend' THEN
         PERFORM mailqueue.refuse('delivery', 'mail that is sent at once is never sent twice: hold, got resend');
     ELSIF NOT mailqueue.is_on('own_servers') THEN
@@ -111,7 +111,7 @@ COMMENT ON FUNCTION mailqueue.begin_inline(text, jsonb, text, integer, text) IS
 DROP FUNCTION IF EXISTS mailqueue.settle_inline(integer, uuid, bigint, text, text, integer, text, text, text, text,
                                                 text, integer, boolean, text[], text[], text[], text[], boolean[]);
 
--- p_addresses and what follows it: recipients of a message that has several. Gives false where a rescue had held the
+-- p_addresses and what follows it: recipients of a message that has several. Returns false where a rescue had held the
 -- mail.
 CREATE OR REPLACE FUNCTION mailqueue.settle_inline(p_worker integer, p_id uuid, p_claim bigint, p_outcome text,
     p_reason text, p_wait interval, p_spent integer, p_left integer, p_log text, p_message_id text, p_code text,
@@ -128,7 +128,7 @@ DECLARE
 BEGIN
     IF NOT EXISTS (SELECT FROM mailqueue.workers AS w WHERE w.id = p_worker AND w.kind = 'inline')
        OR p_outcome NOT IN ('sent', 'failed', 'unknown') AND NOT (v_is_kept AND p_outcome IN ('retry', 'defer')) THEN
-        RAISE EXCEPTION 'worker % sends no inline mail, or % is not what becomes of it', p_worker, p_outcome
+        RAISE EXCEPTION 'worker % is not sending this mail, or % is not an outcome of it', p_worker, p_outcome
             USING ERRCODE = '55000';
     END IF;
     IF v_count > 0 THEN

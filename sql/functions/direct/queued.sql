@@ -18,10 +18,11 @@ BEGIN
         PERFORM mailqueue.refuse(CASE WHEN p_message ->> 'sender' IS NULL THEN 'is_test' ELSE 'sender' END,
                                  'has no meaning for mail with a server of its own');
     ELSIF coalesce(p_message ->> 'from_email', '') = '' THEN
-        PERFORM mailqueue.refuse('from_email', 'is needed with a server of the caller''s');
+        PERFORM mailqueue.refuse('from_email', 'is needed with smtp_override');
     ELSIF p_message ->> 'delivery' = 'resend' THEN
         PERFORM mailqueue.refuse('delivery',
-                                 'mail with a server of its own is held when its fate is unknown: hold, got resend');
+                                 'mail with a server of its own is held when it is not known whether it was sent: '
+                                 'hold, got resend');
     ELSIF NOT mailqueue.is_on('own_servers') THEN
         PERFORM mailqueue.refuse('smtp_override',
                                  'mail with a server of its own is not sent here: the flag own_servers is off');
@@ -79,7 +80,7 @@ BEGIN
     RETURN v_count;
 END $$;
 COMMENT ON FUNCTION mailqueue.sweep_inline_servers() IS
-    'Forget servers whose mail is finished, held or expired; gives how many.';
+    'Forget servers whose mail is finished, held or expired; returns how many.';
 
 -- The columns of claim_emails(), the worker row that stands for this one mail, and its server.
 CREATE OR REPLACE FUNCTION mailqueue.claim_inline(p_host text, p_pid integer, p_version text, p_limit integer)

@@ -47,9 +47,9 @@ BEGIN
            FROM mailqueue.projects AS p WHERE p.id = p_project));
 END $$;
 COMMENT ON FUNCTION mailqueue.letter_of(uuid, uuid) IS
-    'A mail of a project with all that its message is made of; NULL where there is none.';
+    'One mail of a project as JSON, with everything its message is built from; NULL where there is none.';
 
--- Accepted and taken back at once, whatever the caller does afterwards: nobody is rung, nothing is counted.
+-- Accepted and taken back at once, whatever the caller does afterwards: no worker is woken, nothing is counted.
 CREATE OR REPLACE FUNCTION mailqueue.try_email(p_project text, p_message jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp

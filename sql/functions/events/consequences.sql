@@ -161,7 +161,7 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION mailqueue.suppress_by_events(uuid, text) IS
-    'Stop writing to an address whose events ask for it; so many soft bounces do too, unless they were before somebody '
+    'Suppress an address whose events ask for it; so many soft bounces do too, unless they were before somebody '
     'had mail go to it again.';
 
 CREATE OR REPLACE FUNCTION mailqueue.bounced_too_often(p_project uuid, p_address text, p_limit integer, p_days integer)

@@ -1,4 +1,4 @@
--- What providers tell waits in a queue of its own: taken in within milliseconds, read and recorded by a worker.
+-- Reports of providers have a queue of their own: accepted within milliseconds, read and recorded by a worker.
 
 -- Whoever knows the token of a URL knows the endpoint, and nothing of what proves its provider.
 CREATE OR REPLACE FUNCTION mailqueue.find_inbound_endpoint(p_provider text, p_token_hash bytea)
@@ -11,7 +11,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.find_inbound_endpoint(text, bytea) IS 'The endpoint a URL leads to.';
 
--- Twins that are there already change nothing; the same requests come in the same order, so that nobody waits in a
+-- Duplicates that are there already change nothing; the same requests come in the same order, so that nobody waits in a
 -- circle.
 CREATE OR REPLACE FUNCTION mailqueue.keep_inbound(p_projects uuid[], p_accounts integer[], p_providers text[],
     p_keys text[], p_headers jsonb[], p_queries jsonb[], p_bodies bytea[], p_confirms text[]) RETURNS integer
@@ -36,7 +36,7 @@ BEGIN
     RETURN v_kept;
 END $$;
 COMMENT ON FUNCTION mailqueue.keep_inbound(uuid[], integer[], text[], text[], jsonb[], jsonb[], bytea[], text[]) IS
-    'Keep what providers told, for a worker to read; gives how many of them are new.';
+    'Queue requests of providers for a worker to read; returns how many of them are new.';
 
 -- A lease that ran out is as good as none: its worker may write nothing more, since the claim has another number.
 CREATE OR REPLACE FUNCTION mailqueue.claim_inbound(p_limit integer, p_lease interval)
@@ -85,10 +85,10 @@ AS $$
       JOIN unnest(p_ids, p_claims) AS i(id, claim_no) ON i.id = h.id AND i.claim_no = h.claim_no
 $$;
 COMMENT ON FUNCTION mailqueue.hold_inbound(uuid[], bigint[]) IS
-    'Lock claimed requests until the end of the transaction; gives those whose claim still holds.';
+    'Lock claimed requests until the end of the transaction; returns those whose claim still holds.';
 
 -- p_states: processed, unmatched, failed; waiting: again after p_waits, without an attempt spent; again: likewise, with
--- one, until there are none left. Gives the ids whose claim had moved on; nothing was written for those.
+-- one, until there are none left. Returns the ids whose claim had moved on; nothing was written for those.
 CREATE OR REPLACE FUNCTION mailqueue.settle_inbound(p_ids uuid[], p_claims bigint[], p_states text[],
     p_waits interval[], p_waiting jsonb[], p_outcomes jsonb[], p_errors text[]) RETURNS uuid[]
 LANGUAGE plpgsql SECURITY DEFINER
@@ -126,7 +126,7 @@ BEGIN
     RETURN ARRAY(SELECT i.id FROM unnest(p_ids) AS i(id) WHERE i.id <> ALL (coalesce(v_settled, '{}')));
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_inbound(uuid[], bigint[], text[], interval[], jsonb[], jsonb[], text[]) IS
-    'Write what became of claimed requests of providers; gives the ids whose claim had moved on.';
+    'Write what became of claimed requests of providers; returns the ids whose claim had moved on.';
 
 -- By a person: what failed, or found no mail, is read once more.
 CREATE OR REPLACE FUNCTION mailqueue.retry_inbound(p_project uuid, p_ids uuid[], p_by text) RETURNS integer
@@ -149,4 +149,4 @@ BEGIN
     RETURN v_count;
 END $$;
 COMMENT ON FUNCTION mailqueue.retry_inbound(uuid, uuid[], text) IS
-    'Read once more what could not be read, or was of no mail; gives how many.';
+    'Read once more what could not be read, or was of no mail; returns how many.';

@@ -70,7 +70,8 @@ BEGIN
     RETURN v_paused;
 END $$;
 COMMENT ON FUNCTION mailqueue.watch_rates() IS
-    'Look at the rates of accounts that had bounces or complaints, and pause those that have too many; gives how many. '
+    'Look at the rates of accounts that had bounces or complaints, and pause those that have too many; returns how '
+    'many. '
     'Workers do so every few seconds.';
 
 CREATE OR REPLACE FUNCTION mailqueue.judge_rates(p_account integer) RETURNS boolean

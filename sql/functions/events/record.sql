@@ -108,7 +108,7 @@ BEGIN
         SELECT m.*, left(m.event_id, 2000) IS NOT NULL AS has_key,
                mailqueue.event_key(m.account, m.source, m.event_id) AS key
           FROM mailqueue.match_events(p_events) AS m
-    ), first AS MATERIALIZED (                               -- of twins in one call the first
+    ), first AS MATERIALIZED (                               -- of duplicates in one call the first
         SELECT DISTINCT ON (m.key) m.key, m.n FROM matched AS m
          WHERE m.has_key AND m.email_id IS NOT NULL AND m.is_known_type ORDER BY m.key, m.n
     ), keyed AS MATERIALIZED (
@@ -173,7 +173,7 @@ BEGIN
     RETURN QUERY SELECT * FROM unnest(v_ns, v_results);
 END $$;
 COMMENT ON FUNCTION mailqueue.record_events(jsonb) IS
-    'Record what happened to mails, each event once, with all that follows from it. Gives for each, in their order: '
+    'Record what happened to mails, each event once, with all that follows from it. Returns for each, in their order: '
     'recorded, repeated, unmatched (no such mail yet: offer it again), ignored.';
 
 -- What is older than all of them is put into the oldest, and what is of a month that is gone into the next there is.
@@ -209,4 +209,4 @@ BEGIN
      WHERE h.id = i.id AND i.id = ANY (v_ids) AND i.name IS NOT NULL AND h.provider_message_id IS NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.resolve_by_events(uuid[], text[]) IS
-    'Finish mail of unknown fate as sent, since something came back about it.';
+    'Finish mail of unknown outcome as sent, since something came back about it.';

@@ -1,4 +1,4 @@
--- Bounces that servers tell us themselves, while mail is handed over: events like those that come back later.
+-- Bounces that a server reports while it is sent a mail. They are recorded as events, like bounces that come later.
 
 CREATE OR REPLACE FUNCTION mailqueue.refused_emails(p_ids uuid[], p_logs text[], p_codes text[], p_enhanced text[],
     p_replies text[], p_hard boolean[], p_but uuid[]) RETURNS void

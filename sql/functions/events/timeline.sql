@@ -70,4 +70,4 @@ BEGIN
     RETURN v_count;
 END $$;
 COMMENT ON FUNCTION mailqueue.see_notices(uuid, text) IS
-    'Somebody has looked at the notices of a project, or (NULL) of all; gives how many were new.';
+    'Somebody has looked at the notices of a project, or (NULL) of all; returns how many were new.';

@@ -31,7 +31,7 @@ AS $$
     SELECT count(*) FROM judged
 $$;
 COMMENT ON FUNCTION mailqueue.judge_clicks(uuid[], interval, text) IS
-    'Say of clicks of a moment ago that a program made them, which is seen only when there are several. Gives how '
+    'Say of clicks of a moment ago that a program made them, which is seen only when there are several. Returns how '
     'many.';
 
 CREATE OR REPLACE FUNCTION mailqueue.note_dressing_gaps(p_projects uuid[], p_gaps text[], p_emails bigint[])
@@ -92,7 +92,8 @@ BEGIN
     RETURN v_at;
 END $$;
 COMMENT ON FUNCTION mailqueue.note_tracking_domain(uuid, text, boolean) IS
-    'Write down whether a project''s tracking domain leads here: its mail uses it from then on, or not any more. Gives '
+    'Write down whether a project''s tracking domain leads here: its mail uses it from then on, or not any more. '
+    'Returns '
     'since when it is known to.';
 
 -- Somebody may still follow a link of an old mail: far longer than mail itself is kept.
@@ -111,4 +112,4 @@ AS $$
     SELECT count(*) FROM links
 $$;
 COMMENT ON FUNCTION mailqueue.sweep_tracked_links() IS
-    'Forget where links lead that no mail has named for two years; gives how many.';
+    'Forget where links lead that no mail has named for two years; returns how many.';

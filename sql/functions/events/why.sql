@@ -52,7 +52,7 @@ AS $$
       FROM counted AS c WHERE c.place <= 3
 $$;
 COMMENT ON FUNCTION mailqueue.came_back(uuid) IS
-    'What was told of a mail after it left, by recipient, in words; NULL where nothing was.';
+    'What was reported of a mail after it was sent, by recipient, in words; NULL where nothing was.';
 
 -- p_reason NULL: any, and nothing is said where there is none.
 CREATE OR REPLACE FUNCTION mailqueue.suppression_words(p_project uuid, p_address text, p_reason text) RETURNS text

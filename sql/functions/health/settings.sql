@@ -1,4 +1,4 @@
--- Thresholds of the installation, with what they are unless somebody says otherwise.
+-- Settings of the installation with their default values.
 
 INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
     ('oldest_due_warning', '5 min', 'interval', 'health warns when mail that may go has been due for longer'),
@@ -57,7 +57,7 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
     IF NEW.name <> OLD.name OR NEW.kind <> OLD.kind AND NEW.value <> OLD.value THEN
-        RAISE EXCEPTION 'name and kind of a setting stay: change its value' USING ERRCODE = '22023';
+        RAISE EXCEPTION 'name and kind of a setting cannot be changed: change its value' USING ERRCODE = '22023';
     END IF;
     IF NEW.value <> OLD.value THEN
         NEW.changed_at := now();

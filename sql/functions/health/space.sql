@@ -13,7 +13,7 @@ AS $$
 BEGIN
     RAISE EXCEPTION 'mail is not accepted now: %', mailqueue.refusal_now()
           USING ERRCODE = '53100',
-              HINT = 'What is queued is sent all the same. Try again in a minute; mailqueue doctor names the fix.';
+              HINT = 'Queued mail is still sent. Try again in a minute; mailqueue doctor names the fix.';
 END $$;
 COMMENT ON FUNCTION mailqueue.refuse_for_now() IS
     'Refuse new mail with SQLSTATE 53100, saying why: refusals has a row.';

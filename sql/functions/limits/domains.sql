@@ -15,7 +15,8 @@ DECLARE
     v_id integer;
 BEGIN
     IF TG_OP = 'UPDATE' AND OLD.domain <> NEW.domain THEN
-        RAISE EXCEPTION 'a rate stays with its domain: delete the row and insert another' USING ERRCODE = '22023';
+        RAISE EXCEPTION 'the domain of a rate cannot be changed: delete the row and insert another'
+            USING ERRCODE = '22023';
     END IF;
     -- Lanes before limits, as claims have it. A rate taken away leaves its lanes, which then wait for nothing.
     PERFORM FROM mailqueue.lanes AS l WHERE l.pause_kind = 'rate' AND l.pause_value = v_domain ORDER BY l.id
@@ -119,5 +120,6 @@ BEGIN
     PERFORM mailqueue.ring();
 END $$;
 COMMENT ON FUNCTION mailqueue.move_rated(integer, uuid[]) IS
-    'Of mails picked from a lane, move those to a domain that has a rate to the lane where they wait for it; gives the '
+    'Of mails picked from a lane, move those to a domain that has a rate to the lane where they wait for it; returns '
+    'the '
     'others.';

@@ -26,7 +26,8 @@ BEGIN
     RETURN v_rolled;
 END $$;
 COMMENT ON FUNCTION mailqueue.roll_days_over() IS
-    'Move the counts of days that are over to limit_days, for accounts and projects that nobody claims for; gives how '
+    'Move the counts of days that are over to limit_days, for accounts and projects that nobody claims for; returns '
+    'how '
     'many.';
 
 CREATE OR REPLACE FUNCTION mailqueue.expire_api_keys(p_by text) RETURNS TABLE (project text, name text)
@@ -46,7 +47,7 @@ AS $$
       JOIN mailqueue.projects AS p ON p.id = o.project_id, (SELECT count(*) FROM told) AS t ORDER BY 1, 2
 $$;
 COMMENT ON FUNCTION mailqueue.expire_api_keys(text) IS
-    'Mark keys that have expired as revoked, each with a row of the audit; gives them.';
+    'Mark keys that have expired as revoked, each with a row of the audit; returns them.';
 
 CREATE OR REPLACE FUNCTION mailqueue.end_warm_ups(p_by text) RETURNS TABLE (project text, sender text)
 LANGUAGE sql SECURITY DEFINER
@@ -65,7 +66,7 @@ AS $$
       JOIN mailqueue.projects AS p ON p.id = o.project_id, (SELECT count(*) FROM told) AS t ORDER BY 1, 2
 $$;
 COMMENT ON FUNCTION mailqueue.end_warm_ups(text) IS
-    'Let sender accounts that came to the end of their warm-up have their own daily limit alone; gives them. The '
+    'Let sender accounts that came to the end of their warm-up have their own daily limit alone; returns them. The '
     'stages before advance by themselves.';
 
 CREATE OR REPLACE FUNCTION mailqueue.is_table_empty(p_name text) RETURNS boolean

@@ -34,7 +34,7 @@ BEGIN
     RETURN v_made;
 END $$;
 COMMENT ON FUNCTION mailqueue.make_partitions_of(date) IS
-    'Make the partitions of the month a day is in; gives the number made.';
+    'Make the partitions of the month a day is in; returns the number made.';
 
 CREATE OR REPLACE FUNCTION mailqueue.ensure_partitions(p_months_ahead integer) RETURNS integer
 LANGUAGE sql SECURITY DEFINER
@@ -45,4 +45,4 @@ AS $$
       FROM generate_series(-1, p_months_ahead) AS m
 $$;
 COMMENT ON FUNCTION mailqueue.ensure_partitions(integer) IS
-    'Make the partitions of last month to so many months ahead; gives the number made.';
+    'Make the partitions of last month to so many months ahead; returns the number made.';

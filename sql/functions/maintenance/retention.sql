@@ -1,4 +1,4 @@
--- How long everything is kept, changed by hand; who did it stands in the audit.
+-- Retention rules: how long each kind of record is kept. Each change is a row of the audit.
 
 -- p_project NULL: what holds where a project has no rule of its own.
 CREATE OR REPLACE FUNCTION mailqueue.change_retention(p_project text, p_kind text, p_hot integer, p_warm integer,
@@ -29,7 +29,8 @@ EXCEPTION
             to_json(p_kind)));
 END $$;
 COMMENT ON FUNCTION mailqueue.change_retention(text, text, integer, integer, integer, text) IS
-    'Set how many days a kind of record is kept, for one project or (NULL) for all without a rule of their own; gives '
+    'Set how many days a kind of record is kept, for one project or (NULL) for all without a rule of their own; '
+    'returns '
     'the rule before.';
 
 CREATE OR REPLACE FUNCTION mailqueue.reset_retention(p_project text, p_kind text, p_by text) RETURNS boolean
@@ -95,4 +96,4 @@ BEGIN
     RETURN v_rows;
 END $$;
 COMMENT ON FUNCTION mailqueue.sweep_retained(text, integer) IS
-    'Delete a batch of rows of a kind that are kept no longer; gives how many went.';
+    'Delete a batch of rows of a kind that are kept no longer; returns how many went.';

@@ -79,7 +79,8 @@ BEGIN
     RETURN QUERY SELECT p.old_id, p.new_id FROM unnest(v_old, v_new) AS p(old_id, new_id);
 END $$;
 COMMENT ON FUNCTION mailqueue.resend_emails(uuid, uuid[], text) IS
-    'Queue sent mail once more, each as a new mail with the same content; gives old and new ids. Mail whose content is '
+    'Queue sent mail once more, each as a new mail with the same content; returns old and new ids. Mail whose content '
+    'is '
     'gone is left out.';
 
 CREATE OR REPLACE FUNCTION mailqueue.ring() RETURNS void
@@ -91,4 +92,4 @@ BEGIN
         PERFORM pg_notify('mailqueue_email_queue', '');
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.ring() IS 'Wake parked workers: there is something to look at.';
+COMMENT ON FUNCTION mailqueue.ring() IS 'Wake idle workers by NOTIFY: there may be mail to claim.';

@@ -35,7 +35,7 @@ BEGIN
         jsonb_build_object('verb', p_verb, 'filter', p_filter, 'emails', 0) || coalesce(p_argument, '{}'), p_by);
 END $$;
 COMMENT ON FUNCTION mailqueue.begin_operation(text, jsonb, jsonb, text) IS
-    'Write down that an operation on all matching mail begins; gives its number for continue_operation().';
+    'Write down that an operation on all matching mail begins; returns its number for continue_operation().';
 
 CREATE OR REPLACE FUNCTION mailqueue.record_operation(p_project uuid, p_action text, p_subject text, p_detail jsonb,
     p_by text DEFAULT NULL)
@@ -48,7 +48,7 @@ AS $$
     RETURNING id
 $$;
 COMMENT ON FUNCTION mailqueue.record_operation(uuid, text, text, jsonb, text) IS
-    'Write one row of the audit; gives its number.';
+    'Write one row of the audit; returns its number.';
 
 CREATE OR REPLACE FUNCTION mailqueue.check_operation(p_verb text, p_filter jsonb, p_argument jsonb, p_now timestamptz)
 RETURNS void
@@ -130,7 +130,7 @@ AS $$
          WHERE q.id = ANY (p_ids) AND q.status = ANY (p_statuses) ORDER BY q.id FOR NO KEY UPDATE SKIP LOCKED) AS k
 $$;
 COMMENT ON FUNCTION mailqueue.lock_queued(uuid[], text[]) IS
-    'Lock queued mails in id order; gives those that could be had.';
+    'Lock queued mails in id order; returns those that could be had.';
 
 -- One batch of an operation. next_after NULL: the walk has reached its end; walk again until nothing is done.
 -- The settings hold for all it calls: a thousand ids are looked up, whatever the planner thinks of the table.
@@ -149,7 +149,7 @@ BEGIN
       FROM mailqueue.audit_events AS a WHERE a.id = p_operation FOR NO KEY UPDATE;
     SELECT * INTO v FROM mailqueue.operation_verb(o.verb);
     IF v.action IS NULL THEN
-        PERFORM mailqueue.refuse('operation', format('%s is no operation that goes on', p_operation));
+        PERFORM mailqueue.refuse('operation', format('%s is not an operation that can be continued', p_operation));
     ELSIF p_most IS NULL OR p_most NOT BETWEEN 1 AND 10000 THEN
         PERFORM mailqueue.refuse('most',
                                  format('1 to 10000 in one transaction, got %s', coalesce(p_most::text, 'null')));
@@ -177,7 +177,7 @@ BEGIN
      WHERE a.id = p_operation AND done > 0;
 END $$;
 COMMENT ON FUNCTION mailqueue.continue_operation(bigint, uuid, integer) IS
-    'Do an operation to its next batch of mails; gives how many and the id to go on after, NULL at the end of the '
+    'Do an operation to its next batch of mails; returns how many and the id to go on after, NULL at the end of the '
     'walk.';
 
 CREATE OR REPLACE FUNCTION mailqueue.operate_matching(p_verb text, p_filter jsonb, p_argument jsonb, p_dry_run boolean,
@@ -201,7 +201,8 @@ LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT mailqueue.operate_matching('hold', $1, jsonb_build_object('reason', $2), $3, $4) $$;
 COMMENT ON FUNCTION mailqueue.hold_matching(jsonb, text, boolean, integer) IS
-    'Keep pending mail that matches until it is released; gives how many, at most so many a call. Call it again until '
+    'Keep pending mail that matches until it is released; returns how many, at most so many a call. Call it again '
+    'until '
     'it gives 0.';
 
 CREATE OR REPLACE FUNCTION mailqueue.release_matching(filter jsonb, reason text DEFAULT 'released by an operator',
@@ -210,7 +211,7 @@ LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT mailqueue.operate_matching('release', $1, jsonb_build_object('reason', $2), $3, $4) $$;
 COMMENT ON FUNCTION mailqueue.release_matching(jsonb, text, boolean, integer) IS
-    'Put held mail that matches back into its lanes; gives how many, at most so many a call.';
+    'Put held mail that matches back into its lanes; returns how many, at most so many a call.';
 
 CREATE OR REPLACE FUNCTION mailqueue.cancel_matching(filter jsonb, reason text DEFAULT 'cancelled by an operator',
     dry_run boolean DEFAULT false, most integer DEFAULT 1000) RETURNS integer
@@ -218,7 +219,8 @@ LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT mailqueue.operate_matching('cancel', $1, jsonb_build_object('reason', $2), $3, $4) $$;
 COMMENT ON FUNCTION mailqueue.cancel_matching(jsonb, text, boolean, integer) IS
-    'Cancel unfinished mail that matches; gives how many, at most so many a call. Mail a worker has is stopped if not '
+    'Cancel unfinished mail that matches; returns how many, at most so many a call. Mail a worker has is stopped if '
+    'not '
     'handed over yet.';
 
 CREATE OR REPLACE FUNCTION mailqueue.requeue_matching(filter jsonb, reason text DEFAULT 'requeued by an operator',
@@ -227,7 +229,8 @@ LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT mailqueue.operate_matching('requeue', $1, jsonb_build_object('reason', $2), $3, $4) $$;
 COMMENT ON FUNCTION mailqueue.requeue_matching(jsonb, text, boolean, integer) IS
-    'Queue failed, expired or cancelled mail that matches again, under the same ids; gives how many, at most so many a '
+    'Queue failed, expired or cancelled mail that matches again, under the same ids; returns how many, at most so many '
+    'a '
     'call.';
 
 CREATE OR REPLACE FUNCTION mailqueue.resend_matching(filter jsonb, reason text DEFAULT 'resent by an operator',
@@ -236,7 +239,7 @@ LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT mailqueue.operate_matching('resend', $1, jsonb_build_object('reason', $2), $3, $4) $$;
 COMMENT ON FUNCTION mailqueue.resend_matching(jsonb, text, boolean, integer) IS
-    'Send mail that was sent once more, each as a new mail; gives how many. Unlike the others a second call does the '
+    'Send mail that was sent once more, each as a new mail; returns how many. Unlike the others a second call does the '
     'same mails again.';
 
 CREATE OR REPLACE FUNCTION mailqueue.reprioritise_matching(filter jsonb, priority text,
@@ -248,4 +251,4 @@ AS $$
     SELECT mailqueue.operate_matching('reprioritise', $1, jsonb_build_object('priority', $2, 'reason', $3), $4, $5)
 $$;
 COMMENT ON FUNCTION mailqueue.reprioritise_matching(jsonb, text, text, boolean, integer) IS
-    'Move unfinished mail that matches to the lanes of another priority; gives how many, at most so many a call.';
+    'Move unfinished mail that matches to the lanes of another priority; returns how many, at most so many a call.';

@@ -3,7 +3,7 @@
 -- Projects and accounts block their lanes. Mail of a paused campaign or domain moves to a lane of its own that is
 -- blocked until the pause is over: it costs nothing meanwhile, and comes back when gather_lanes() finds the block over.
 
--- Gives the number of the operation; for campaigns and domains continue_operation() moves what is queued already.
+-- Returns the number of the operation; for campaigns and domains continue_operation() moves what is queued already.
 -- What nobody moved, and what comes later, moves when it is about to be sent: see mark_emails().
 CREATE OR REPLACE FUNCTION mailqueue.pause_sending(p_kind text, p_project text, p_name text,
     p_until timestamptz DEFAULT NULL, p_reason text DEFAULT NULL, p_by text DEFAULT NULL) RETURNS bigint
@@ -142,7 +142,7 @@ AS $$
     SELECT m.id FROM moved AS m
 $$;
 COMMENT ON FUNCTION mailqueue.set_aside_emails(uuid, uuid[], text, text) IS
-    'Move pending mail to the lane of the pause that stops it; gives the ids.';
+    'Move pending mail to the lane of the pause that stops it; returns the ids.';
 
 -- The pause that stops a mail, the longest first; NULLs when none does.
 CREATE OR REPLACE FUNCTION mailqueue.pause_of(p_email uuid, OUT kind text, OUT value text, OUT until timestamptz,
@@ -182,7 +182,7 @@ AS $$
     SELECT array_agg(m.id) FROM moved AS m
 $$;
 COMMENT ON FUNCTION mailqueue.set_aside_claimed(uuid[], bigint[]) IS
-    'Of claimed mails, move those that a pause stops to its lane; gives their ids, NULL when there are none.';
+    'Of claimed mails, move those that a pause stops to its lane; returns their ids, NULL when there are none.';
 
 CREATE OR REPLACE FUNCTION mailqueue.pause_words(p_kind text, p_value text, p_until timestamptz, p_reason text)
 RETURNS text

@@ -70,7 +70,7 @@ DECLARE
     q record;
 BEGIN
     IF coalesce(p_evidence, '') = '' THEN
-        PERFORM mailqueue.refuse('evidence', 'what shows that it was sent is needed');
+        PERFORM mailqueue.refuse('evidence', 'is needed: what shows that the mail was sent');
     END IF;
     PERFORM mailqueue.check_text('evidence', p_evidence, 500);
     v_id := substring(p_reference FROM '^<?([0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}'
@@ -87,4 +87,4 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.resolve_by_evidence(text, text) IS
     'Finish a mail of unknown fate as sent, because an event or report about it came in: held, or waiting for its one '
-    'resend. Gives what it did.';
+    'resend. Returns what it did.';

@@ -53,7 +53,7 @@ BEGIN
      WHERE a.id = operation AND held > 0;
 END $$;
 COMMENT ON FUNCTION mailqueue.hold_restored(timestamptz, boolean, integer, bigint, uuid, text) IS
-    'After a restore: hold a batch of the mail that may have been sent since the backup; gives how many, and the '
+    'After a restore: hold a batch of the mail that may have been sent since the backup; returns how many, and the '
     'operation to go on with.';
 
 -- Workers register in this table before they claim: its lock keeps new ones out until the caller commits.

@@ -191,10 +191,10 @@ BEGIN
     RETURN NEXT;
 END $$;
 COMMENT ON FUNCTION mailqueue.erase_mail(uuid, integer) IS
-    'Make mails to a person anonymous, so many at most; gives how many were changed (0: there are no more) and how '
+    'Make mails to a person anonymous, so many at most; returns how many were changed (0: there are no more) and how '
     'many a worker holds.';
 
--- What only they were sent: its words, its files. Gives where files lie that nobody has any more.
+-- What only they were sent: its words, its files. Returns where files lie that nobody has any more.
 CREATE OR REPLACE FUNCTION mailqueue.erase_contents(p_erasure uuid, p_ids bigint[]) RETURNS SETOF text
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -240,7 +240,7 @@ BEGIN
        AND NOT EXISTS (SELECT FROM mailqueue.attachments AS o WHERE o.location = g.location AND o.id <> ALL (p_ids));
 END $$;
 COMMENT ON FUNCTION mailqueue.erase_attachments(uuid, uuid[]) IS
-    'Delete files that no mail has any more; gives where they lie outside.';
+    'Delete files that no mail has any more; returns where they lie outside.';
 
 CREATE OR REPLACE FUNCTION mailqueue.move_erasure(p_erasure uuid, p_stage text, p_place jsonb, p_table text,
     p_rows bigint, p_by text)

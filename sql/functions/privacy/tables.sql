@@ -99,7 +99,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.mention_condition(oid) IS 'What says of a row t whether any of its columns names $1.';
 
--- $2 stands for the person; in octets something as long ($4), so that lengths beside them stay true.
+-- $2 stands for the person; in bytes something as long ($4), so that lengths beside them stay true.
 CREATE OR REPLACE FUNCTION mailqueue.mention_changes(p_table oid, p_action text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -194,7 +194,7 @@ BEGIN
     RETURN v_rows;
 END $$;
 COMMENT ON FUNCTION mailqueue.erase_mentions(uuid, text, text, bigint, bigint) IS
-    'Have some pages of a table name a person no more; gives how many rows were changed or deleted.';
+    'Have some pages of a table name a person no more; returns how many rows were changed or deleted.';
 
 CREATE OR REPLACE FUNCTION mailqueue.read_mentions(p_project uuid, p_table text, p_pattern text, p_from bigint,
     p_until bigint)

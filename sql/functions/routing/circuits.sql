@@ -6,7 +6,7 @@
 -- the wait is over one mail at a time is claimed for it, see headroom(): what becomes of that mail closes the circuit
 -- or opens it for longer. What concerns a recipient counts for neither.
 
--- Gives the wait, NULL where the circuit is open already: one failure a rest, however many workers see it.
+-- Returns the wait, NULL where the circuit is open already: one failure a rest, however many workers see it.
 CREATE OR REPLACE FUNCTION mailqueue.open_circuit(p_account integer, p_reason text, p_first interval, p_most interval)
 RETURNS interval
 LANGUAGE plpgsql
@@ -215,7 +215,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.report_failures(integer, text[], text[], text[], uuid[], text[]) IS
     'Note failures that are or may be about a sender account, and open its circuit where they are too many, or are '
-    'alike; gives how long it is open.';
+    'alike; returns how long it is open.';
 
 -- A sender account whose server cannot be reached, or that refuses us: its lanes wait, its mail spends no attempt.
 CREATE OR REPLACE FUNCTION mailqueue.rest_sender(p_account integer, p_reason text) RETURNS interval

@@ -65,7 +65,7 @@ AS $$
      ORDER BY length(n.route) DESC LIMIT 1
 $$;
 COMMENT ON FUNCTION mailqueue.kept_lane(integer, integer) IS
-    'The lane in which mail of unknown fate stays with this account.';
+    'The lane in which mail of unknown outcome stays with this account.';
 
 CREATE OR REPLACE FUNCTION mailqueue.unknown_words(p_account integer) RETURNS text
 LANGUAGE sql STABLE

@@ -38,7 +38,7 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
     IF TG_OP = 'UPDATE' AND OLD.project_id <> NEW.project_id THEN
-        RAISE EXCEPTION 'a rule stays in its project' USING ERRCODE = '22023';
+        RAISE EXCEPTION 'a routing rule cannot be moved to another project' USING ERRCODE = '22023';
     END IF;
     IF TG_OP <> 'DELETE' AND EXISTS (
         SELECT FROM unnest(NEW.accounts) AS x(id) LEFT JOIN mailqueue.sender_accounts AS a
@@ -79,7 +79,7 @@ BEGIN
                                  format('%s is not a category: lower-case letters, digits, - and _',
                                         to_json(left(p_category, 100))));
     ELSIF p_tag = '' THEN
-        PERFORM mailqueue.refuse('tag', 'it is empty');
+        PERFORM mailqueue.refuse('tag', 'must not be empty');
     ELSIF v_domain !~ '^(\*\.)?[^@\s|*]{1,253}$' THEN
         PERFORM mailqueue.refuse('domain',
                                  format('example.com or *.example.com, got %s', to_json(left(p_domain, 100))));
@@ -116,7 +116,7 @@ BEGIN
     RETURN v_id;
 END $$;
 COMMENT ON FUNCTION mailqueue.add_route(text, text[], text, text, text, integer, text, text) IS
-    'Have mail that names no sender account and fits take these accounts, in order; gives the number of the rule.';
+    'Have mail that names no sender account and fits take these accounts, in order; returns the number of the rule.';
 
 CREATE OR REPLACE FUNCTION mailqueue.remove_route(p_project text, p_id integer, p_by text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER

@@ -52,4 +52,4 @@ BEGIN
            g.attempts, g.worker_id, g.recipient_email, g.campaign_id FROM gone AS g;
 END $$;
 COMMENT ON FUNCTION mailqueue.retire_emails(uuid[], bigint[], text[], text[], text[], text[]) IS
-    'Finish mails: delete from the queue, write history and events. Gives the rows that were really finished.';
+    'Finish mails: delete from the queue, write history and events. Returns the rows that were really finished.';

@@ -3,7 +3,7 @@
 -- The same as settle_emails() and retire_emails() do for such mail, in one statement without what the other outcomes
 -- need: 33 us a mail became 22, in groups of 24.
 
--- Gives the ids whose claim had moved on; nothing was written for those.
+-- Returns the ids whose claim had moved on; nothing was written for those.
 CREATE OR REPLACE FUNCTION mailqueue.settle_sent(p_ids uuid[], p_claims bigint[], p_spent integer[],
     p_message_ids text[], p_provider_ids text[], p_codes text[], p_enhanced text[], p_replies text[], p_ms integer[])
 RETURNS uuid[]
@@ -76,4 +76,4 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_sent(uuid[], bigint[], integer[], text[], text[], text[], text[], text[],
                                           integer[]) IS
-    'Record that claimed mails were sent; gives the ids whose claim had moved on.';
+    'Record that claimed mails were sent; returns the ids whose claim had moved on.';

@@ -6,7 +6,7 @@
 -- Outcomes: sent, failed, suppressed, expired, cancelled leave the queue; defer (no attempt counted) goes back after
 -- p_waits; retry (counted) when its ladder says, and not before p_waits: logged as bounced, it is a soft bounce;
 -- unknown follows the mail's policy. p_logs is the word for send_logs, NULL when nothing was tried. p_spent counts
--- recipients that count against the limits, p_left those still to be sent to. Gives the ids whose claim had moved on;
+-- recipients that count against the limits, p_left those still to be sent to. Returns the ids whose claim had moved on;
 -- nothing was written for those.
 CREATE OR REPLACE FUNCTION mailqueue.settle_emails(p_ids uuid[], p_claims bigint[], p_outcomes text[], p_reasons text[],
     p_waits interval[], p_spent integer[], p_left integer[], p_logs text[], p_message_ids text[], p_provider_ids text[],
@@ -137,7 +137,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_emails(uuid[], bigint[], text[], text[], interval[], integer[], integer[], text[],
     text[], text[], text[], text[], text[], integer[], boolean[]) IS
-    'Record what became of claimed mails and all that follows from it; gives the ids whose claim had moved on.';
+    'Record what became of claimed mails and all that follows from it; returns the ids whose claim had moved on.';
 
 -- Outcomes of single recipients of messages that have several; called in the transaction that settles the message.
 CREATE OR REPLACE FUNCTION mailqueue.settle_recipients(p_ids uuid[], p_claims bigint[], p_addresses text[],

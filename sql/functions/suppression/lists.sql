@@ -128,7 +128,7 @@ BEGIN
     RETURN v_count;
 END $$;
 COMMENT ON FUNCTION mailqueue.remove_suppressions(uuid, text[], bytea, text, text, text) IS
-    'Write to an address again, named or by its hash, in a category or (NULL) at all; gives how many suppressions '
+    'Write to an address again, named or by its hash, in a category or (NULL) at all; returns how many suppressions '
     'ended. Refuses with 22023 where a reason is needed.';
 
 -- By the index of their age, whatever is known of a table that was filled a moment ago: a page must not sort them all.

@@ -38,7 +38,7 @@ $$;
 COMMENT ON FUNCTION mailqueue.is_category_required(uuid, text) IS
     'Whether nobody can unsubscribe from mail of a category.';
 
--- One person's choices, each an object: category, and state on, off or paused with until. Gives those that changed
+-- One person's choices, each an object: category, and state on, off or paused with until. Returns those that changed
 -- something, so that asking twice is asking once. Mail that was stopped for another reason, a bounce or a complaint,
 -- stays stopped.
 CREATE OR REPLACE FUNCTION mailqueue.change_subscriptions(p_project uuid, p_spellings text[], p_choices jsonb,
@@ -99,7 +99,7 @@ BEGIN
     RETURN QUERY SELECT x.key, x.value FROM jsonb_each_text(v_changed) AS x;
 END $$;
 COMMENT ON FUNCTION mailqueue.change_subscriptions(uuid, text[], jsonb, text, uuid, text, text, text) IS
-    'Record what a person wants of each category, and let it hold at once; gives what changed.';
+    'Record what a person wants of each category, and let it hold at once; returns what changed.';
 
 CREATE OR REPLACE FUNCTION mailqueue.change_subscription(p_project uuid, p_address text, p_category text, p_state text,
     p_until timestamptz, p_source text, p_email uuid, p_campaign text, p_user_agent text, p_by text) RETURNS boolean

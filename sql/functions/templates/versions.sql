@@ -20,7 +20,7 @@ AS $$
 BEGIN
     IF p_template ->> 'slug' !~ '^[a-z0-9][a-z0-9_-]{0,99}$' THEN
         PERFORM mailqueue.refuse('slug',
-                                 format('%s is none: 1 to 100 lower-case letters, digits, - and _',
+                                 format('%s is not a slug: 1 to 100 lower-case letters, digits, - and _',
                                         to_json(left(p_template ->> 'slug', 100))));
     ELSIF length(p_template ->> 'name') NOT BETWEEN 1 AND 200 THEN
         PERFORM mailqueue.refuse('name', format('1 to 200 characters, got %s', length(p_template ->> 'name')));
@@ -33,7 +33,7 @@ BEGIN
                                         to_json(left(p_template ->> 'category', 100))));
     ELSIF NOT mailqueue.is_language(p_template ->> 'language') THEN
         PERFORM mailqueue.refuse('language',
-                                 format('%s is no language tag like de or pt-br',
+                                 format('%s is not a language tag such as de or pt-br',
                                         to_json(left(p_template ->> 'language', 100))));
     END IF;
     PERFORM mailqueue.check_text('name', p_template ->> 'name', 200);
@@ -139,7 +139,7 @@ BEGIN
     ELSIF NOT EXISTS (SELECT FROM jsonb_array_elements(p_version -> 'texts') AS x
                        WHERE x.value ->> 'language' = t.language) THEN
         PERFORM mailqueue.refuse('language',
-                                 format('a version says what it says in %s, the language of its template',
+                                 format('a version needs a text in %s, the language of its template',
                                         to_json(t.language)));
     END IF;
     SELECT coalesce(max(v.version), 0) + 1 INTO v_number FROM mailqueue.template_versions AS v
@@ -229,7 +229,7 @@ BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     IF coalesce(p_name, '') !~ '^[a-z0-9][a-z0-9._/-]{0,99}$' THEN
         PERFORM mailqueue.refuse('name',
-                                 format('%s is none: lower-case letters, digits, - . _ and /',
+                                 format('%s is not a name: lower-case letters, digits, - . _ and /',
                                         to_json(left(p_name, 100))));
     ELSIF p_kind NOT IN ('layout', 'partial') THEN
         PERFORM mailqueue.refuse('kind', format('layout or partial, got %s', to_json(left(p_kind, 100))));

@@ -1,5 +1,5 @@
--- The second line between tenants, and between test and live: whom a transaction acts for, and what functions with the
--- owner's rights make of it.
+-- Isolation of tenants, and of test and live mail, inside the database: which project a transaction acts for, and the
+-- checks and policies that follow from it.
 --
 -- The API says in every transaction whom it acts for (mailqueue.project: an id, or * for administrators), and with it
 -- the mode of the key (mailqueue.mode: test or live). Policies by project are in grants.sql, those by
@@ -69,8 +69,8 @@ END $$;
 COMMENT ON FUNCTION mailqueue.check_tenant(uuid) IS
     'Refuse what concerns another project than this transaction acts for.';
 
--- The API sees rows of the project a transaction acts for, whatever its statements ask: the second line between tenants
---.
+-- The API sees rows of the project a transaction acts for, whatever its statements ask: the isolation of tenants
+-- inside the database.
 --
 -- Not on email_queue: services COPY into it, which no policy allows. The API reads it by views and functions only,
 -- which ask for themselves. What belongs to nobody is the platform's own: everybody may read its templates, and nothing

@@ -17,7 +17,7 @@ BEGIN
                                  format('%s is not a name: lower-case letters, digits, - and _',
                                         to_json(left(p_name, 100))));
     ELSIF p_name ~ '^[0-9a-f]{8}(-?[0-9a-f]{4}){4}[0-9a-f]{8}$' THEN
-        PERFORM mailqueue.refuse('project', format('%s would be taken for an id', to_json(p_name)));
+        PERFORM mailqueue.refuse('project', format('%s has the form of an id', to_json(p_name)));
     END IF;
     INSERT INTO mailqueue.projects (name, daily_limit, rate_per_second)
     VALUES (p_name, nullif(least(mailqueue.system_number('project_daily_limit'), 2147483647), 0)::integer,
@@ -84,7 +84,7 @@ BEGIN
     END IF;
     RETURN p;
 END $$;
-COMMENT ON FUNCTION mailqueue.locked_project(text) IS 'A project that nobody else changes until this transaction ends.';
+COMMENT ON FUNCTION mailqueue.locked_project(text) IS 'Lock a project until the end of the transaction and return it.';
 
 CREATE OR REPLACE FUNCTION mailqueue.change_project(p_project text, p_changes jsonb, p_actor text DEFAULT session_user)
 RETURNS jsonb
@@ -105,4 +105,4 @@ BEGIN
     RETURN mailqueue.settings_of_project(v_after);
 END $$;
 COMMENT ON FUNCTION mailqueue.change_project(text, jsonb, text) IS
-    'Change what holds for all mail of a project; gives what holds then. Null takes a setting back.';
+    'Change what holds for all mail of a project; returns what holds then. Null takes a setting back.';

@@ -67,7 +67,8 @@ DECLARE
     v_keys integer;
 BEGIN
     IF p.name = 'default' THEN
-        PERFORM mailqueue.refuse('project', 'mail that names no project goes to default: it stays');
+        PERFORM mailqueue.refuse('project',
+                                 'the project default cannot be deleted: mail that names no project goes to it');
     ELSIF p.deleted_at IS NOT NULL THEN
         RETURN false;
     END IF;
@@ -131,7 +132,7 @@ BEGIN
     IF p.deleted_at IS NOT NULL THEN
         PERFORM mailqueue.refuse('project', format('project %s is deleted', to_json(p.name)));
     ELSIF NEW.is_test AND NOT mailqueue.is_on('test_keys') THEN
-        PERFORM mailqueue.refuse('is_test', 'no test keys are given out here: the flag test_keys is off');
+        PERFORM mailqueue.refuse('is_test', 'test keys are not issued here: the flag test_keys is off');
     END IF;
     RETURN NEW;
 END $$;

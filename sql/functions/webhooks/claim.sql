@@ -150,7 +150,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.tidy_webhooks(integer) IS
     'Give back deliveries of lost workers, cancel what waits for endpoints that are gone, delete what removed ones '
-    'left; gives how many rows.';
+    'left; returns how many rows.';
 
 -- Old ones are deleted from the front, in batches: ids grow with time. Those a worker has now stay.
 CREATE OR REPLACE FUNCTION mailqueue.sweep_webhooks(p_after uuid, p_most integer, OUT last uuid, OUT swept integer)
@@ -175,7 +175,8 @@ BEGIN
     SELECT (SELECT r.id FROM read AS r ORDER BY r.id DESC LIMIT 1), (SELECT count(*) FROM gone) INTO last, swept;
 END $$;
 COMMENT ON FUNCTION mailqueue.sweep_webhooks(uuid, integer) IS
-    'Delete deliveries behind an id that are kept no longer, with their attempts; gives the last id that was looked at '
+    'Delete deliveries behind an id that are kept no longer, with their attempts; returns the last id that was looked '
+    'at '
     '(NULL: that was all) and how many went.';
 
 -- A day later than their deliveries: a row of the log never lacks what it speaks of.
@@ -196,4 +197,4 @@ AS $$
     SELECT count(*)::integer FROM gone
 $$;
 COMMENT ON FUNCTION mailqueue.sweep_webhook_events(integer) IS
-    'Delete a batch of events whose deliveries are kept no longer; gives how many.';
+    'Delete a batch of events whose deliveries are kept no longer; returns how many.';

@@ -34,7 +34,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.retry_webhook_deliveries(uuid, uuid, uuid[], text[], text[], timestamptz, timestamptz,
                                                        integer, text) IS
-    'Deliver again what ended, the oldest first; gives how many deliveries, at most p_most.';
+    'Deliver again what ended, the oldest first; returns how many deliveries, at most p_most.';
 
 CREATE OR REPLACE FUNCTION mailqueue.switch_webhook(p_project uuid, p_webhook uuid, p_is_enabled boolean, p_by text)
 RETURNS boolean
@@ -151,7 +151,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.log_webhook_test(uuid, uuid, uuid, text, json, timestamptz, integer, text, integer, jsonb,
                                                text) IS
-    'Write down a test of a webhook; gives the id of its delivery, NULL where the webhook is gone.';
+    'Write down a test of a webhook; returns the id of its delivery, NULL where the webhook is gone.';
 
 CREATE OR REPLACE FUNCTION mailqueue.count_webhooks(p_project uuid) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER

@@ -1,4 +1,4 @@
--- What webhooks are told: in the transaction of the event, and where nobody wants to hear it one cheap look a
+-- Events for webhooks: queued in the transaction of the event; where no webhook wants them, one cheap look-up a
 -- statement.
 --
 -- Everything that happens to a mail is either a row of email_events, or (sent) one of email_history, or (put off) one
@@ -75,7 +75,7 @@ CREATE OR REPLACE FUNCTION mailqueue.is_untold() RETURNS boolean
 LANGUAGE sql STABLE
 AS $$ SELECT coalesce(current_setting('mailqueue.untold', true), '') = 'on' $$;
 COMMENT ON FUNCTION mailqueue.is_untold() IS
-    'Whether this transaction brings back old records, of which nobody is told.';
+    'Whether this transaction restores archived records, which are not sent to webhooks.';
 
 CREATE OR REPLACE FUNCTION mailqueue.email_events_told() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
@@ -117,7 +117,8 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION mailqueue.email_events_told() IS 'AFTER INSERT on email_events, once a statement: tell webhooks.';
+COMMENT ON FUNCTION mailqueue.email_events_told() IS
+    'AFTER INSERT on email_events, once a statement: queue events for webhooks.';
 
 CREATE OR REPLACE TRIGGER email_events_told AFTER INSERT ON mailqueue.email_events
     REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_events_told();
@@ -153,7 +154,7 @@ BEGIN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.email_history_told() IS
-    'AFTER INSERT on email_history, once a statement: tell webhooks of mail that was sent.';
+    'AFTER INSERT on email_history, once a statement: queue events of sent mail for webhooks.';
 
 CREATE OR REPLACE TRIGGER email_history_told AFTER INSERT ON mailqueue.email_history
     REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.email_history_told();
@@ -228,7 +229,7 @@ BEGIN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.send_logs_told() IS
-    'AFTER INSERT on send_logs of an attempt that was put off: tell webhooks.';
+    'AFTER INSERT on send_logs of a deferred attempt: queue events for webhooks.';
 
 CREATE OR REPLACE TRIGGER send_logs_told AFTER INSERT ON mailqueue.send_logs
     FOR EACH ROW WHEN (NEW.status = 'deferred') EXECUTE FUNCTION mailqueue.send_logs_told();

@@ -1,10 +1,10 @@
--- Whether webhooks are told what they want to hear.
+-- Health of webhooks: whether events reach their endpoints in time.
 
 INSERT INTO mailqueue.system_settings (name, value, kind, meaning) VALUES
     ('webhook_late_warning', '5 min', 'interval',
-     'health warns when an event that a webhook could be told has been due for longer'),
+     'health warns when an event for a reachable webhook has been due for longer'),
     ('webhook_late_alarm', '1 h', 'interval',
-     'health alarms when an event that a webhook could be told has been due for longer'),
+     'health alarms when an event for a reachable webhook has been due for longer'),
     ('webhook_give_up', '5 days', 'interval',
      'a webhook that has failed for as long, and not answered well once, is disabled')
 ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, meaning = excluded.meaning

@@ -2,7 +2,7 @@
 
 -- Outcomes: delivered; failed (an attempt: another follows as webhook_wait() says, not before p_waits); gone (410);
 -- refused (it cannot be delivered at all); defer (not tried: no attempt is counted, due again after p_waits).
--- Gives the webhooks that must be left alone now, and rows with no webhook for each claim that had moved on.
+-- Returns the webhooks that must be left alone now, and rows with no webhook for each claim that had moved on.
 CREATE OR REPLACE FUNCTION mailqueue.settle_webhook_deliveries(p_ids uuid[], p_claims bigint[], p_outcomes text[],
     p_codes integer[], p_errors text[], p_waits interval[], p_rests boolean[], p_times timestamptz[], p_ms integer[],
     p_headers jsonb[], p_responses text[])
@@ -101,7 +101,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.settle_webhook_deliveries(uuid[], bigint[], text[], integer[], text[], interval[],
                                                         boolean[], timestamptz[], integer[], jsonb[], text[]) IS
-    'Record what became of claimed deliveries and what it says of their endpoints; gives endpoints to leave alone, and '
+    'Record what became of claimed deliveries and what it says of their endpoints; returns endpoints to leave alone, '
+    'and '
     'deliveries whose claim had moved on.';
 
 CREATE OR REPLACE FUNCTION mailqueue.disable_webhook(p_id uuid, p_reason text, p_by text) RETURNS boolean

@@ -1,7 +1,7 @@
 -- What came back about mail that left.
 
 -- name: record_events :many
--- Record what happened to mails with all that follows from it; gives for each of them, in their order, what became of
+-- Record what happened to mails with all that follows from it; returns for each of them, in their order, what became of
 -- it.
 SELECT r.n, r.result
 FROM mailqueue.record_events(%(events)s::jsonb) AS r
@@ -45,7 +45,7 @@ ORDER BY n.id DESC
 LIMIT %(limit)s;
 
 -- name: see_notices :value
--- Somebody has looked at the notices of a project, or of all; gives how many were new.
+-- Somebody has looked at the notices of a project, or of all; returns how many were new.
 SELECT mailqueue.see_notices(%(project_id)s::uuid, %(by)s);
 
 -- name: list_sender_rates :many

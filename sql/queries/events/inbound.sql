@@ -31,7 +31,7 @@ INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
 VALUES (%(project_id)s, %(by)s, %(action)s, %(subject)s, %(detail)s);
 
 -- name: keep_inbound :value
--- Keep requests for a worker to read; gives how many of them are new.
+-- Keep requests for a worker to read; returns how many of them are new.
 SELECT mailqueue.keep_inbound(%(projects)s::uuid[], %(accounts)s::integer[], %(providers)s::text[], %(keys)s::text[],
                               %(headers)s::jsonb[],
                               %(queries)s::jsonb[], %(bodies)s::bytea[], %(confirms)s::text[]);
@@ -43,12 +43,12 @@ SELECT c.id, c.claim_no, c.project_id, c.sender_account_id, c.provider, c.header
 FROM mailqueue.claim_inbound(%(limit)s, %(lease)s) AS c;
 
 -- name: hold_inbound :many
--- Lock what was claimed until the transaction ends; gives what is still held by its claim.
+-- Lock what was claimed until the transaction ends; returns what is still held by its claim.
 SELECT h.id
 FROM mailqueue.hold_inbound(%(ids)s::uuid[], %(claims)s::bigint[]) AS h(id);
 
 -- name: settle_inbound :many
--- Write what became of claimed requests; gives those whose claim had moved on.
+-- Write what became of claimed requests; returns those whose claim had moved on.
 SELECT unnest(mailqueue.settle_inbound(%(ids)s::uuid[], %(claims)s::bigint[], %(states)s::text[], %(waits)s::interval[],
                                        %(waiting)s::jsonb[],
                                        %(outcomes)s::jsonb[], %(errors)s::text[]));
@@ -74,7 +74,7 @@ FROM mailqueue.inbound_events AS e
 WHERE e.id = %(id)s;
 
 -- name: retry_inbound :value
--- Have requests be read once more that failed or were of no mail; gives how many.
+-- Have requests be read once more that failed or were of no mail; returns how many.
 SELECT mailqueue.retry_inbound(NULL, %(ids)s::uuid[], %(by)s);
 
 -- name: list_sealed_inbound_endpoints :many

@@ -12,7 +12,7 @@ SELECT f.id, f.octets, f.location, f.sha256, f.bytes
 FROM mailqueue.files_of(%(project_id)s, %(ids)s, %(days)s) AS f;
 
 -- name: sweep_stored_files :value
--- Forget files in folders and buckets that nobody uses or keeps any longer; gives how many.
+-- Forget files in folders and buckets that nobody uses or keeps any longer; returns how many.
 SELECT mailqueue.sweep_stored_files();
 
 -- name: list_known_locations :many
@@ -47,7 +47,7 @@ ORDER BY a.created_on, a.id
 LIMIT 100;
 
 -- name: read_attachment :maybe
--- The octets of a file in the database.
+-- The bytes of a file in the database.
 SELECT a.octets
 FROM mailqueue.attachments AS a
 WHERE a.id = %(id)s

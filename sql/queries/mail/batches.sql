@@ -12,7 +12,7 @@ SELECT b.id, b.created_at, b.created_by, b.subject, b.recipients, b.rejected, b.
 FROM mailqueue.batch_of(%(project_id)s, %(id)s) AS b;
 
 -- name: sweep_batches :value
--- Forget batches whose mails leave for the archive; gives how many.
+-- Forget batches whose mails leave for the archive; returns how many.
 SELECT mailqueue.sweep_batches();
 
 -- name: try_email :value

@@ -29,5 +29,5 @@ SELECT id, claim_no, assigned_to, account_revision, project_id, attempts, recipi
 FROM mailqueue.claim_inline(%(host)s, %(pid)s, %(version)s, %(limit)s);
 
 -- name: sweep_inline_servers :value
--- Forget servers whose mail is finished, held or expired; gives how many.
+-- Forget servers whose mail is finished, held or expired; returns how many.
 SELECT mailqueue.sweep_inline_servers();

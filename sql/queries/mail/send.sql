@@ -32,7 +32,7 @@ FROM mailqueue.email_contents AS c
 WHERE c.id = ANY (%(ids)s::bigint[]) AND c.created_on = ANY (%(days)s);
 
 -- name: read_attachments :many
--- The octets of these files, or where they lie and what they have to be.
+-- The bytes of these files, or where they lie and what they have to be.
 SELECT a.id, a.octets, a.location, a.sha256, a.bytes
 FROM mailqueue.attachments AS a
 WHERE a.id = ANY (%(ids)s) AND a.created_on = ANY (%(days)s);

@@ -158,7 +158,7 @@ WHERE d.project_id IS NULL
 ORDER BY project, kind;
 
 -- name: change_retention :maybe
--- Set the days of one kind, for one project or for all that have no rule of their own; gives what held before.
+-- Set the days of one kind, for one project or for all that have no rule of their own; returns what held before.
 SELECT c.project, c.kind, c.hot_days, c.warm_days, c.keep_days, c.is_own
 FROM mailqueue.change_retention(%(project)s, %(kind)s, %(hot_days)s, %(warm_days)s, %(keep_days)s, %(by)s) AS c;
 

@@ -39,7 +39,7 @@ WHERE h.project_id = %(project_id)s AND h.finished_at >= %(since)s::timestamptz
   AND h.finished_at < %(until)s::timestamptz;
 
 -- name: remove_email_history :many
--- Delete these mails with their recipients and count them as archived; gives the places of those that were there.
+-- Delete these mails with their recipients and count them as archived; returns the places of those that were there.
 WITH input AS MATERIALIZED (
     SELECT i.id::uuid AS id, i.at::timestamptz AS at, i.n
     FROM unnest(%(ids)s::text[], %(times)s::text[]) WITH ORDINALITY AS i(id, at, n)
@@ -59,7 +59,7 @@ WITH input AS MATERIALIZED (
 SELECT g.n FROM gone AS g ORDER BY g.n;
 
 -- name: restore_email_history :value
--- Bring mails and their recipients back and count them as archived no longer; gives how many were not there.
+-- Bring mails and their recipients back and count them as archived no longer; returns how many were not there.
 WITH input AS MATERIALIZED (
     SELECT i.doc FROM set_config('mailqueue.untold', 'on', true), unnest(%(documents)s::jsonb[]) AS i(doc)
 ), back AS (
@@ -102,7 +102,7 @@ FROM mailqueue.send_logs AS l
 WHERE l.project_id = %(project_id)s AND l.sent_at >= %(since)s::timestamptz AND l.sent_at < %(until)s::timestamptz;
 
 -- name: remove_send_logs :many
--- Delete these attempts; gives the places of those that were there.
+-- Delete these attempts; returns the places of those that were there.
 WITH gone AS (
     DELETE FROM mailqueue.send_logs AS l
     USING unnest(%(ids)s::text[], %(times)s::text[]) WITH ORDINALITY AS i(id, at, n)
@@ -113,7 +113,7 @@ WITH gone AS (
 SELECT g.n FROM gone AS g ORDER BY g.n;
 
 -- name: restore_send_logs :value
--- Bring attempts back; gives how many were not there.
+-- Bring attempts back; returns how many were not there.
 WITH back AS (
     INSERT INTO mailqueue.send_logs OVERRIDING SYSTEM VALUE
     SELECT l.* FROM set_config('mailqueue.untold', 'on', true), unnest(%(documents)s::jsonb[]) AS i(doc)
@@ -143,7 +143,7 @@ WHERE v.project_id = %(project_id)s AND v.occurred_at >= %(since)s::timestamptz
   AND (v.type IN ('opened', 'clicked')) = (%(kind)s = 'opens_clicks');
 
 -- name: remove_email_events :many
--- Delete these events; gives the places of those that were there.
+-- Delete these events; returns the places of those that were there.
 WITH gone AS (
     DELETE FROM mailqueue.email_events AS v
     USING unnest(%(ids)s::text[], %(times)s::text[]) WITH ORDINALITY AS i(id, at, n)
@@ -154,7 +154,7 @@ WITH gone AS (
 SELECT g.n FROM gone AS g ORDER BY g.n;
 
 -- name: restore_email_events :value
--- Bring events back; gives how many were not there.
+-- Bring events back; returns how many were not there.
 WITH back AS (
     INSERT INTO mailqueue.email_events
     SELECT v.* FROM set_config('mailqueue.untold', 'on', true), unnest(%(documents)s::jsonb[]) AS i(doc)
@@ -204,7 +204,7 @@ ORDER BY c.id
 FOR UPDATE;
 
 -- name: remove_email_contents :many
--- Delete these contents where no queued mail uses them, locked before; gives the places of those that went.
+-- Delete these contents where no queued mail uses them, locked before; returns the places of those that went.
 WITH gone AS (
     DELETE FROM mailqueue.email_contents AS c
     USING unnest(%(ids)s::text[], %(times)s::text[]) WITH ORDINALITY AS i(id, at, n)
@@ -217,7 +217,7 @@ WITH gone AS (
 SELECT g.n FROM gone AS g ORDER BY g.n;
 
 -- name: restore_email_contents :value
--- Bring contents back; gives how many were not there.
+-- Bring contents back; returns how many were not there.
 WITH back AS (
     INSERT INTO mailqueue.email_contents
     SELECT c.* FROM unnest(%(documents)s::jsonb[]) AS i(doc)
@@ -243,7 +243,7 @@ GROUP BY r.project_id
 ORDER BY r.project_id;
 
 -- name: read_leaving_attachments :many
--- The files of a project of that time that no content uses any more, their octets in hexadecimal.
+-- The files of a project of that time that no content uses any more, their bytes in hexadecimal.
 SELECT to_jsonb(a)::text
 FROM mailqueue.attachments AS a
 WHERE a.project_id = %(project_id)s
@@ -254,7 +254,7 @@ WHERE a.project_id = %(project_id)s
                   WHERE c.files @> jsonb_build_array(jsonb_build_object('id', a.id)));
 
 -- name: remove_attachments :many
--- Delete these files; gives the places of those that were there.
+-- Delete these files; returns the places of those that were there.
 WITH gone AS (
     DELETE FROM mailqueue.attachments AS a
     USING unnest(%(ids)s::text[], %(times)s::text[]) WITH ORDINALITY AS i(id, at, n)
@@ -266,7 +266,7 @@ WITH gone AS (
 SELECT g.n FROM gone AS g ORDER BY g.n;
 
 -- name: restore_attachments :value
--- Bring files back; gives how many were not there.
+-- Bring files back; returns how many were not there.
 WITH back AS (
     INSERT INTO mailqueue.attachments
     SELECT a.* FROM unnest(%(documents)s::jsonb[]) AS i(doc)

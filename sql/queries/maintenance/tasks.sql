@@ -40,11 +40,11 @@ ALTER TABLE {parent} DETACH PARTITION {partition} FINALIZE;
 DROP TABLE {partition};
 
 -- name: make_partitions_of :value
--- Make the partitions of a day's month, or take back those that were being retired; gives how many were made.
+-- Make the partitions of a day's month, or take back those that were being retired; returns how many were made.
 SELECT mailqueue.make_partitions_of(%(month)s);
 
 -- name: ensure_months_ahead :value
--- Make the partitions of the coming months; gives how many were missing.
+-- Make the partitions of the coming months; returns how many were missing.
 SELECT mailqueue.ensure_partitions(%(months)s);
 
 -- name: count_months_ahead :value
@@ -58,15 +58,15 @@ FROM (SELECT (max(to_date(right(c.relname, 7), 'YYYY_MM')) + interval '1 month')
       GROUP BY p.oid) AS e;
 
 -- name: gather_signals :value
--- Count accepted mail and wake lanes, as workers do; gives how many signals there were.
+-- Count accepted mail and wake lanes, as workers do; returns how many signals there were.
 SELECT g.woken FROM mailqueue.gather_lanes() AS g;
 
 -- name: roll_days_over :value
--- Move the counts of days that are over out of the way; gives of how many limits.
+-- Move the counts of days that are over out of the way; returns of how many limits.
 SELECT mailqueue.roll_days_over();
 
 -- name: sweep_balanced_days :value
--- Forget the books of days of which nothing is left and that add up; gives how many days.
+-- Forget the books of days of which nothing is left and that add up; returns how many days.
 WITH old AS (
     SELECT a.project_id, a.day
     FROM mailqueue.accepted_days AS a
@@ -86,7 +86,7 @@ WITH old AS (
 SELECT count(*) FROM forgotten;
 
 -- name: sweep_limit_days :value
--- Forget the counts of long past days, apart from those a warm-up still counts; gives how many.
+-- Forget the counts of long past days, apart from those a warm-up still counts; returns how many.
 WITH forgotten AS (
     DELETE FROM mailqueue.limit_days AS d
     USING mailqueue.retention_rules AS r
@@ -98,7 +98,7 @@ WITH forgotten AS (
 SELECT count(*) FROM forgotten;
 
 -- name: sweep_workers :value
--- Forget worker processes that ended long ago and hold nothing; gives how many.
+-- Forget worker processes that ended long ago and hold nothing; returns how many.
 WITH forgotten AS (
     DELETE FROM mailqueue.workers AS w
     USING mailqueue.retention_rules AS r
@@ -111,7 +111,7 @@ WITH forgotten AS (
 SELECT count(*) FROM forgotten;
 
 -- name: sweep_waiters :value
--- Take parked workers that are no more off the list: each keeps every commit ringing. Gives how many.
+-- Take parked workers that are no more off the list: each keeps every commit ringing. Returns how many.
 WITH forgotten AS (
     DELETE FROM mailqueue.waiters AS x
     WHERE NOT EXISTS (SELECT FROM mailqueue.workers AS w
@@ -126,7 +126,7 @@ SELECT count(*) FROM forgotten;
 SELECT (pg_relation_size(%(name)s::text::regclass) / current_setting('block_size')::bigint)::bigint;
 
 -- name: sweep_idempotency_keys :value
--- Forget old keys in a range of the table's pages; gives how many.
+-- Forget old keys in a range of the table's pages; returns how many.
 WITH forgotten AS (
     DELETE FROM mailqueue.idempotency_keys AS k
     USING mailqueue.retention AS r
@@ -140,7 +140,7 @@ WITH forgotten AS (
 SELECT count(*) FROM forgotten;
 
 -- name: sweep_trap_messages :value
--- Forget a batch of the oldest mails in the trap; gives how many.
+-- Forget a batch of the oldest mails in the trap; returns how many.
 WITH old AS (
     SELECT t.id
     FROM (SELECT o.id, o.received_at FROM mailqueue.trap_messages AS o ORDER BY o.id LIMIT 500) AS t
@@ -152,7 +152,7 @@ WITH old AS (
 SELECT count(*) FROM forgotten;
 
 -- name: sweep_event_keys :value
--- Forget a batch of events by what their sources call them; gives how many. Mail they speak of is long gone.
+-- Forget a batch of events by what their sources call them; returns how many. Mail they speak of is long gone.
 WITH forgotten AS (
     DELETE FROM mailqueue.event_keys AS k
     WHERE k.ctid = ANY (ARRAY(
@@ -167,7 +167,7 @@ WITH forgotten AS (
 SELECT count(*) FROM forgotten;
 
 -- name: sweep_retained :value
--- Delete a batch of rows of a kind that are kept no longer; gives how many.
+-- Delete a batch of rows of a kind that are kept no longer; returns how many.
 SELECT mailqueue.sweep_retained(%(kind)s, 5000);
 
 -- name: sweep_webhooks :one
@@ -175,11 +175,11 @@ SELECT mailqueue.sweep_retained(%(kind)s, 5000);
 SELECT s.last, s.swept FROM mailqueue.sweep_webhooks(%(after)s, 5000) AS s;
 
 -- name: sweep_webhook_events :value
--- Forget a batch of what webhooks were told; gives how many.
+-- Delete a batch of old webhook events; returns how many.
 SELECT mailqueue.sweep_webhook_events(5000);
 
 -- name: end_warm_ups :many
--- Let accounts at the end of their warm-up have their own limit alone; gives them.
+-- Let accounts at the end of their warm-up have their own limit alone; returns them.
 SELECT w.project, w.sender AS name FROM mailqueue.end_warm_ups(%(by)s) AS w;
 
 -- name: list_warm_ups :many
@@ -191,7 +191,7 @@ WHERE h.warm_up_stage IS NOT NULL
 ORDER BY h.project, h.sender;
 
 -- name: expire_api_keys :many
--- Mark keys that have expired as revoked; gives them.
+-- Mark keys that have expired as revoked; returns them.
 SELECT k.project, k.name FROM mailqueue.expire_api_keys(%(by)s) AS k;
 
 -- name: list_expiring_keys :many

@@ -11,7 +11,7 @@ SELECT pg_backend_pid() AS pid,
        CASE WHEN pg_has_role('pg_read_all_settings', 'USAGE') THEN current_setting('data_directory') END AS folder;
 
 -- name: report_space :one
--- Say how much room the server's disks have; gives the bounds of refusing mail.
+-- Say how much room the server's disks have; returns the bounds of refusing mail.
 SELECT r.refuse_below, r.accept_above, r.is_refused
 FROM mailqueue.report_space(%(host)s, %(places)s, %(free)s::bigint[], %(total)s::bigint[]) AS r;
 

@@ -39,7 +39,7 @@ def octets(of: bytes) -> str:
 
 REFUSED = [
     ("text", "a list of objects is needed"),
-    (file(size="1"), 'there is no field "size" of a file'),
+    (file(size="1"), 'a file has no field "size"'),
     (file(filename=7), "filename of a file must be a string, got number"),
     (file(content_type=None), "a file needs filename, content and content_type"),
     (file(id="x"), "a file has an id or a content, not both"),
@@ -49,15 +49,18 @@ REFUSED = [
     (file(filename="../a.pdf"), '"../a.pdf" is not the name of a file'),
     (file(filename="a\r\nb"), "is not the name of a file"),
     (file(filename="a\u202efdp.exe"), "is not the name of a file"),
-    (file(filename=" . "), "a file name has 1 to 255 octets"),
-    (file(filename="é" * 128), "a file name has 1 to 255 octets"),
+    (file(filename=" . "), "a file name has 1 to 255 bytes"),
+    (file(filename="é" * 128), "a file name has 1 to 255 bytes"),
     (file(content_type="pdf"), '"pdf" is not a content type'),
     (file(content_type="text/html"), "text/html is not allowed in this project, which allows"),
-    (file(content_type="image/png"), "declared as image/png, but the octets are application/pdf"),
-    (file(content=octets(b"MZ\x90")), "but the octets are application/vnd.microsoft.portable"),
-    (file(content=octets(b"hello")), "declared as application/pdf, but the octets are something"),
+    (file(content_type="image/png"), "declared as image/png, but the content is application/pdf"),
+    (file(content=octets(b"MZ\x90")), "but the content is application/vnd.microsoft.portable"),
+    (file(content=octets(b"hello")), "declared as application/pdf, but the content is something"),
     (file(content_id="a b"), '"a b" is not a Content-ID'),
-    (file(content=octets(PDF + b"x" * 4_194_304)), "may have 4194304 bytes in this project"),
+    (
+        file(content=octets(PDF + b"x" * 4_194_304)),
+        "may have at most 4194304 bytes in this project",
+    ),
 ]
 
 
@@ -72,7 +75,7 @@ async def test_a_content_id_stands_once(conn: Conn) -> None:
     one = file(content=octets(PNG), content_type="image/png", content_id="<logo>")
 
     assert [it["cid"] for it in await taken(conn, one)] == ["logo"]
-    with pytest.raises(psycopg.errors.InvalidParameterValue, match="stands twice"):
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="used twice"):
         await taken(conn, one, one)
 
 
@@ -80,7 +83,7 @@ async def test_all_files_of_a_mail_share_the_projects_size(conn: Conn) -> None:
     await conn.execute("UPDATE mailqueue.projects SET attachment_bytes = 500")
 
     assert len(await taken(conn, file())) == 1
-    with pytest.raises(psycopg.errors.InvalidParameterValue, match="may have 500 bytes"):
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="may have at most 500 bytes"):
         await taken(conn, file(), file())
 
 
@@ -132,7 +135,7 @@ async def test_a_project_says_which_types_it_allows(conn: Conn) -> None:
         (file(), "is not allowed"),
         (
             file(content=octets(b"PK\x03\x04"), content_type="text/csv"),
-            "octets are application/zip",
+            "content is application/zip",
         ),
     ):
         with pytest.raises(psycopg.errors.InvalidParameterValue, match=why):
@@ -166,7 +169,7 @@ async def test_every_way_in_takes_files(conn: Conn, way: Way) -> None:
 
 @EVERY_WAY
 async def test_every_way_in_refuses_a_file_by_name(conn: Conn, way: Way) -> None:
-    with pytest.raises(Refused, match="the octets are something else"):
+    with pytest.raises(Refused, match="the content is something else"):
         await way(conn, **plain(attachments=[file(content=octets(b"hello"))]))
     shown = file(content=octets(PNG), content_type="image/png", content_id="logo")
     with pytest.raises(Refused, match="there is no html that shows it"):

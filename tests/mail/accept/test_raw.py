@@ -206,7 +206,7 @@ async def test_files_are_held_to_the_rules_of_the_project(conn: Conn) -> None:
             async with conn.transaction():
                 await accepted(conn, octets)
     await conn.execute("UPDATE mailqueue.projects SET attachment_bytes = 100")
-    with pytest.raises(InvalidField, match="may have 100 bytes"):
+    with pytest.raises(InvalidField, match="may have at most 100 bytes"):
         await accepted(conn, mixed(b"application/pdf", b"%PDF-1.7" + bytes(100)))
 
 

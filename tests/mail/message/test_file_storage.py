@@ -108,7 +108,10 @@ async def test_projects_share_no_file(conn: Conn, shelf: AttachmentStorage, tmp_
 async def test_what_the_project_does_not_allow_is_never_written(
     conn: Conn, shelf: AttachmentStorage, tmp_path: Path
 ) -> None:
-    for octets, why in ((b"MZ" * 1000, "executable"), (PDF * 1000, "may have 4194304 bytes")):
+    for octets, why in (
+        (b"MZ" * 1000, "executable"),
+        (PDF * 1000, "may have at most 4194304 bytes"),
+    ):
         with pytest.raises(InvalidField, match=why):
             async with conn.transaction():
                 await kept(conn, shelf, octets=octets)

@@ -221,7 +221,7 @@ async def test_what_is_no_domain_is_refused(conn: Conn, domain: str) -> None:
 async def test_a_rate_does_not_move_to_another_domain(conn: Conn) -> None:
     await rate(conn, 5)
 
-    with pytest.raises(InvalidParameterValue, match="stays with its domain"):
+    with pytest.raises(InvalidParameterValue, match="domain of a rate cannot be changed"):
         await conn.execute("UPDATE mailqueue.domain_rates SET domain = 'example.org'")
 
 
