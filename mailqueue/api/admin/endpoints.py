@@ -193,14 +193,14 @@ ENDPOINTS = (
         change_settings,
         request=ChangeSettings,
         response=Page[Setting],
-        description="All that are named, or none where one cannot be so. They hold at once.",
+        description="Changes all settings given, or none if one is invalid. Effective at once.",
         example={"settings": {"max_send_rate": 200, "attachment_bytes_most": "10 MB"}},
     ),
     _endpoint("GET", "/flags", "List flags.", show_flags, response=Page[Setting]),
     _endpoint(
         "PUT",
         "/flags",
-        "Switch flags.",
+        "Change flags.",
         switch_flags,
         request=ChangeFlags,
         response=Page[Setting],
@@ -209,7 +209,7 @@ ENDPOINTS = (
     _endpoint(
         "POST",
         "/keys/revoke",
-        "Put keys of any project out of force.",
+        "Revoke API keys of any project.",
         revoke_keys,
         request=RevokeKeys,
         response=RevokedKeys,
@@ -220,7 +220,7 @@ ENDPOINTS = (
     _endpoint(
         "GET",
         "/events",
-        "Find what happened to mail, over all projects.",
+        "List events of emails in all projects.",
         find_events,
         query=EventsQuery,
         response=Page[AdminEvent],
@@ -230,19 +230,23 @@ ENDPOINTS = (
     _endpoint(
         "GET",
         "/audit-log",
-        "List what was changed anywhere.",
+        "List the audit log of all projects.",
         audit_log,
         query=AuditQuery,
         response=Page[AuditEvent],
     ),
-    _endpoint("GET", "/queue", "Show what waits, and why.", queue, response=QueueBoard),
+    _endpoint(
+        "GET", "/queue", "Show queued emails, and why they wait.", queue, response=QueueBoard
+    ),
     _endpoint("GET", "/workers", "List workers.", workers, response=Page[WorkerProcess]),
     _endpoint(
         "GET",
         "/providers",
-        "List sender accounts and how they fare.",
+        "List sender accounts and their health.",
         providers,
         response=Page[ProviderBoard],
     ),
-    _endpoint("GET", "/health", "Say how everything is.", health, response=PlatformHealth),
+    _endpoint(
+        "GET", "/health", "Show the health of the installation.", health, response=PlatformHealth
+    ),
 )

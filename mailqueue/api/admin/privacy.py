@@ -21,7 +21,7 @@ class EraseQuery(Given):
     """What holds afterwards."""
 
     suppress: bool = False
-    """Whether nothing is ever sent to the address again; else what suppresses it now goes on."""
+    """Also suppress the address forever; existing suppressions stay in force either way."""
 
 
 async def erase(call: Call) -> ErasureState:
@@ -77,7 +77,7 @@ ENDPOINTS = (
         "DELETE",
         PATH + "/erase",
         Scope.SUPPRESSION_MANAGE,
-        "Erase all that is stored about a person.",
+        "Erase all data stored about a person.",
         erase,
         query=EraseQuery,
         response=ErasureState,
@@ -92,7 +92,7 @@ ENDPOINTS = (
         "GET",
         PATH + "/erase",
         Scope.SUPPRESSION_MANAGE,
-        "Say how far the erasure of a person is.",
+        "Show the progress of an erasure.",
         show,
         response=ErasureState,
         tag=_TAG,
@@ -102,7 +102,7 @@ ENDPOINTS = (
         "GET",
         PATH + "/export",
         Scope.SUPPRESSION_MANAGE,
-        "Give out all that is stored about a person.",
+        "Export all data stored about a person.",
         export,
         response=ExportedPerson,
         tag=_TAG,

@@ -31,15 +31,15 @@ class RevokeKeys(StrictlyGiven):
     """Keys to put out of force: those that fit all that is named, or all."""
 
     reason: Annotated[str, Field(min_length=1, max_length=500)]
-    """Why, for the audit and whoever asks why the key stopped."""
+    """Reason, recorded in the audit log."""
     project: Annotated[str, Field(max_length=100)] | None = None
-    """Only keys of this project, by name."""
+    """Revoke keys of this project, by slug."""
     prefix: Annotated[str, Field(min_length=1, max_length=100)] | None = None
-    """Only keys that begin so, such as `mq_live_a7Qz`."""
+    """Revoke keys that begin with this text, such as `mq_live_a7Qz`."""
     key: Annotated[str, Field(max_length=200)] | None = None
-    """A whole key that was found somewhere."""
+    """Revoke this key, given in full."""
     all: bool = False
-    """Every key there is; has to be said where nothing else narrows it."""
+    """Revoke every key; required if nothing else is given."""
 
 
 class EventsQuery(PageQuery):
@@ -51,10 +51,10 @@ class EventsQuery(PageQuery):
     suppressed, unknown or unsubscribed.
     """
     recipient: Annotated[str, Field(min_length=3, max_length=320)] | None = None
-    """The whole address of a recipient."""
+    """Filter by recipient address."""
     project: Annotated[str, Field(max_length=100)] | None = None
-    """Only of this project, by name."""
+    """Filter by project slug."""
     since: AwareDatetime | None = None
-    """From this instant on: RFC 3339 with offset; seven days ago unless given."""
+    """Start of the period, RFC 3339 with offset; seven days ago if omitted."""
     until: AwareDatetime | None = None
-    """Before this instant: RFC 3339 with offset; now unless given."""
+    """End of the period, exclusive, RFC 3339 with offset; now if omitted."""

@@ -33,14 +33,14 @@ class NewDkimKey(Given):
     algorithm: Literal["rsa", "ed25519"] = "rsa"
     """`rsa` is understood everywhere, `ed25519` is shorter: have one of each."""
     selector: Annotated[str, Field(max_length=100)] | None = None
-    """Its name in DNS: 1 to 63 lower-case letters, digits and hyphens; a free one if left out."""
+    """Selector in DNS: 1 to 63 lower-case letters, digits and hyphens; generated if omitted."""
 
 
 class ListQuery(Given):
     """Which keys are listed."""
 
     domain: Domain | None = None
-    """Only keys of this domain."""
+    """Filter by domain."""
 
 
 class CheckQuery(Given):
@@ -96,7 +96,7 @@ async def verify(call: Call) -> DkimVerification:
 
 
 async def rotate(call: Call) -> DkimKeyList:
-    """Make a successor of each key that signs for the domain of this one."""
+    """Create a successor for each active key of this key's domain."""
     key, master, own = await _key(call), platform_key(call), own_key_of(call.request)
     made = await keys.new_keys(Algorithm)
     async with call.connection() as conn, lent_key(call, own, conn):
@@ -168,7 +168,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "POST",
         PATH,
         Scope.PROJECT_WRITE,
-        "Make a DKIM key for a domain; it signs once its record is in DNS.",
+        "Create a DKIM key for a domain; it signs once its record is in DNS.",
         create,
         request=NewDkimKey,
         response=DkimKeyDetails,
@@ -193,7 +193,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "GET",
         f"{PATH}/check",
         Scope.PROJECT_READ,
-        "Check SPF, DKIM, DMARC and MX of a domain, and say what to publish instead.",
+        "Check SPF, DKIM, DMARC and MX of a domain, and return the records to publish.",
         check,
         query=CheckQuery,
         response=DomainReport,
@@ -214,7 +214,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "POST",
         f"{ONE}/verify",
         Scope.PROJECT_WRITE,
-        "Look a key's record up; if it is there, the key signs from now on.",
+        "Verify a key's DNS record; if it is published, activate the key.",
         verify,
         response=DkimVerification,
         tag=_TAG,
@@ -225,7 +225,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "POST",
         f"{ONE}/rotate",
         Scope.PROJECT_WRITE,
-        "Make a successor of each key that signs for the domain of this one.",
+        "Create a successor for each active key of this key's domain.",
         rotate,
         response=DkimKeyList,
         status=HTTPStatus.CREATED,
@@ -237,7 +237,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "DELETE",
         ONE,
         Scope.PROJECT_WRITE,
-        "Revoke a DKIM key: its private half is destroyed.",
+        "Revoke a DKIM key and delete its private key.",
         revoke,
         response=DkimKeyDetails,
         tag=_TAG,

@@ -15,10 +15,10 @@ from mailqueue.tenants.model import Scope
 
 
 class ReasonGiven(StrictlyGiven):
-    """Why, for whoever reads the audit."""
+    """Reason, recorded in the audit log."""
 
     reason: Text = Field(default="by the API", min_length=1, max_length=500)
-    """Why, for whoever reads the audit."""
+    """Reason, recorded in the audit log."""
 
 
 async def act(call: Call, *, action: str) -> Acted:
@@ -69,12 +69,12 @@ ACTING_ENDPOINTS = (
     _endpoint(
         "cancel",
         "Cancel an email that was not sent yet.",
-        "`cancelling`: a worker has it, and stops unless it was handed over already.",
+        "`cancelling`: a worker has claimed it, and stops unless it was already handed over.",
     ),
-    _endpoint("release", "Let an email go that is held.", "It goes back into its lane."),
+    _endpoint("release", "Release a held email.", "It goes back into its lane."),
     _endpoint(
         "resend",
-        "Send an email once more.",
+        "Resend an email.",
         "`resent`: as a new email with the `id` of the answer. `requeued`: it had not been sent, "
         "and is queued again under its own.",
     ),

@@ -41,19 +41,19 @@ class EmailsQuery(PageQuery):
     """The filters of a list of mail; those that are given must all fit."""
 
     status: Status | None = None
-    """Its state; queued is pending, and sending assigned."""
+    """Filter by status; `queued` means pending, `sending` means assigned."""
     tag: str | None = None
-    """One of its tags."""
+    """Filter by tag."""
     sent_from: str | None = Field(default=None, validation_alias=AliasChoices("from"))
-    """Its From address, of mail that names one itself."""
+    """Filter by From address, if the email sets one."""
     to: str | None = None
-    """Address of one of its recipients."""
+    """Filter by recipient address."""
     campaign: str | None = None
-    """Its `campaign_id`."""
+    """Filter by `campaign_id`."""
     category: str | None = None
-    """Its category, such as `marketing`."""
+    """Filter by category, such as `marketing`."""
     batch: UUID | None = None
-    """Id of the batch it came with."""
+    """Filter by batch id."""
     since: AwareDatetime | None = None
     """Accepted at this instant or later: RFC 3339 with offset, `2030-05-01T08:00:00+02:00`."""
     until: AwareDatetime | None = None
@@ -156,7 +156,7 @@ ENDPOINTS = (
         "GET",
         "/v1/emails",
         Scope.EMAIL_READ,
-        "List emails, the newest first.",
+        "List emails, newest first.",
         list_,
         query=EmailsQuery,
         response=Page[ListedEmail],
@@ -169,7 +169,7 @@ ENDPOINTS = (
         "GET",
         "/v1/emails/{email_id}",
         Scope.EMAIL_READ,
-        "Show an email and what became of it.",
+        "Show an email with its recipients, attempts and events.",
         email,
         response=Email,
         tag=_TAG,
@@ -179,7 +179,7 @@ ENDPOINTS = (
         "GET",
         "/v1/emails/{email_id}/events",
         Scope.EMAIL_READ,
-        "List what happened to an email after it was handed over.",
+        "List the events of an email after it was handed over.",
         events,
         query=PageQuery,
         response=Page[Event],
@@ -192,7 +192,7 @@ ENDPOINTS = (
         "GET",
         "/v1/emails/{email_id}/source",
         Scope.EMAIL_READ,
-        "Show the message itself.",
+        "Show the raw message.",
         source,
         tag=_TAG,
         description="The raw message (message/rfc822) as it is composed for a server, without "

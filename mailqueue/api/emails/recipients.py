@@ -38,7 +38,7 @@ ENDPOINTS = (
         "GET",
         "/v1/recipients/{email}/events",
         Scope.EMAIL_READ,
-        "List what happened to all emails to an address.",
+        "List the events of all emails to an address.",
         events,
         query=PageQuery,
         response=Page[RecipientEvent],

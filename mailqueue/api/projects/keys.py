@@ -80,7 +80,7 @@ ENDPOINTS = (
         status=HTTPStatus.CREATED,
         superadmin=True,
         hidden=("key",),
-        description="The whole key is in this answer and nowhere else.",
+        description="The key is returned only in this response.",
         example={"name": "Backend", "scopes": ["email:send", "email:read"]},
     ),
     Endpoint(

@@ -34,17 +34,17 @@ class NewKey(StrictlyGiven):
     """What a new key is to be; without a rate, the usual one of the installation."""
 
     name: Name
-    """What people call the key, such as Billing."""
+    """Name of the key, such as Billing."""
     scopes: Annotated[list[str], Field(min_length=1, max_length=20)]
     """What it may do: `email:send`, `email:read`, `template:read`, `template:write`,
     `analytics:read`, `suppression:manage`, `webhook:manage`, `project:read`, `project:write`.
     """
     expires_in_days: Annotated[int, Field(ge=1, le=3_650)] | None = None
-    """Days from now until it stops by itself; never if left out."""
+    """Lifetime in days; no end if omitted."""
     rate_limit_per_sec: Rate | None = None
-    """Requests a second of this key; the usual rate of the installation if left out."""
+    """Requests per second of this key; the installation's default if omitted."""
     is_test: bool | None = None
-    """Whether its mail goes to the mail trap only; if left out, as with the key that makes it."""
+    """Whether its emails go to the mail trap only; if omitted, as with the key that creates it."""
 
 
 class KeyChange(StrictlyGiven):
@@ -60,7 +60,7 @@ class Rotation(StrictlyGiven):
     """For how long the old key goes on."""
 
     grace_hours: Annotated[int, Field(ge=0, le=keys_manage.MOST_GRACE.days * 24)] = 24
-    """Hours for which the old key goes on beside the new one; 0 ends it at once."""
+    """Hours for which the old key stays valid beside the new one; 0 revokes it at once."""
 
 
 class RevokeQuery(Given):
@@ -127,7 +127,7 @@ async def change(call: Call) -> ApiKeyDetails:
 
 
 async def rotate(call: Call) -> CreatedApiKey:
-    """Put a new key in the place of one."""
+    """Rotate a key."""
     project_id, key_id = call.caller.project_id, call.id("key_id")
     grace = timedelta(hours=call.body.grace_hours)
     async with call.connection() as conn:
@@ -196,7 +196,7 @@ ENDPOINTS = (
         status=HTTPStatus.CREATED,
         tag="API keys",
         hidden=("key",),
-        description="The whole key is in this answer and nowhere else. It may do no more than the "
+        description="The key is returned only in this response. It may do no more than the "
         "key that makes it. `rate_limit_per_sec` requests a second may come in bursts of ten times "
         "as many.",
         example={
@@ -244,14 +244,14 @@ ENDPOINTS = (
         "POST",
         PATH + "/{key_id}/rotate",
         Scope.PROJECT_WRITE,
-        "Put a new key in the place of one.",
+        "Rotate a key.",
         rotate,
         request=Rotation,
         response=CreatedApiKey,
         status=HTTPStatus.CREATED,
         tag="API keys",
         hidden=("key",),
-        description="The old key goes on for 24 hours unless another grace is asked for.",
+        description="The old key stays valid for 24 hours, unless another grace period is given.",
         example={"grace_hours": 24},
         test_keys=ForTestKeys.OWN,
     ),

@@ -47,9 +47,9 @@ class ProjectSettings(StrictlyGiven):
     """What holds for all mail of a project; null takes a setting back."""
 
     name: str | None = None
-    """What people call it, such as The Shop; null is its slug."""
+    """Display name, such as The Shop; null is its slug."""
     description: str | None = None
-    """What it is for, for people."""
+    """Description."""
     from_name: str | None = None
     """Name beside the From address of mail that names none."""
     from_email: str | None = None
@@ -63,19 +63,19 @@ class ProjectSettings(StrictlyGiven):
     by SMTP has a signed return path there, before `bounce_address`.
     """
     timezone: str | None = None
-    """Where its day begins at midnight, such as `Asia/Kolkata`; null is UTC."""
+    """Time zone of daily limits, such as `Asia/Kolkata`; null is UTC."""
     daily_send_limit: Annotated[int, Field(ge=0, le=2_147_483_647)] | None = None
-    """Recipients a day; null is no limit."""
+    """Recipients per day; null is no limit."""
     rate_limit_per_sec: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
-    """Recipients a second; null is no limit."""
+    """Recipients per second; null is no limit."""
     burst: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    """Recipients the rate may be ahead of itself; null is 200."""
+    """Recipients that may be sent at once above the rate; null is 200."""
     weight: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    """Turns beside other projects: 300 is three times as many as 100; null is 100."""
+    """Weight relative to other projects: 300 is three times as much as 100; null is 100."""
     soft_bounce_limit: Annotated[int, Field(ge=0, le=1000)] | None = None
-    """So many soft bounces of an address suppress it; 0: never; null is 5."""
+    """Soft bounces after which an address is suppressed; 0: never; null is 5."""
     soft_bounce_days: Annotated[int, Field(ge=1, le=365)] | None = None
-    """Days for which they are counted; null is 30."""
+    """Days for which soft bounces are counted; null is 30."""
     max_attachment_bytes: Annotated[int, Field(ge=0, le=26_214_400)] | None = None
     """Bytes all files of one mail may have together; null is 4 MiB (4194304)."""
     allowed_mime_types: Annotated[list[str], Field(max_length=200)] | None = None
@@ -95,9 +95,9 @@ class ProjectSettings(StrictlyGiven):
     requests_per_sec: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """Requests a second of all its keys together; null: each key has its own rate only."""
     track_opens: bool | None = None
-    """Tell when mail is opened, where it does not say otherwise; null is false."""
+    """Track opens, unless an email sets it; null is false."""
     track_clicks: bool | None = None
-    """Count which links are followed, where mail does not say otherwise; null is false."""
+    """Track clicks, unless an email sets it; null is false."""
     tracking_domain: str | None = None
     """Links in its mail begin with it once DNS leads it here, such as `links.example.com`;
     null: with the address of this installation.
@@ -124,7 +124,7 @@ class Suspension(StrictlyGiven):
     """Why a project is suspended."""
 
     reason: Annotated[str, Field(min_length=1, max_length=500)]
-    """Why; `mailqueue why` and the audit repeat it."""
+    """Reason, shown by `mailqueue why` and in the audit log."""
 
 
 class ProjectsQuery(PageQuery):

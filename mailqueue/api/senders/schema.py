@@ -60,11 +60,11 @@ class _Config(Given):
     routing_rules: RoutingRules | None = None
     """Which mail takes this account before others; null: it takes its turn by priority."""
     notes: Text | None = None
-    """For people."""
+    """Notes."""
     daily_limit: int | None = None
-    """Recipients a day; null is no limit."""
+    """Recipients per day; null is no limit."""
     rate_limit_per_sec: float | None = None
-    """Recipients a second; null is no limit."""
+    """Recipients per second; null is no limit."""
     warm_up: list[int] | None = None
     """Recipients it may have on its 1st, 2nd, … day, such as `[200, 1000, 5000]`; null is
     no warm-up.
@@ -96,15 +96,15 @@ class NewConfig(_Config):
     is_active: bool = True
     """Whether it sends; false pauses it."""
     burst: int = 200
-    """Recipients the rate may be ahead of itself."""
+    """Recipients that may be sent at once above the rate."""
     batch_size: int = 200
-    """Mails a worker takes in one go."""
+    """Emails a worker claims at once."""
     send_delay_ms: int = 0
-    """Milliseconds between two mails."""
+    """Milliseconds between two emails."""
     max_connections: int = 4
-    """Connections of one worker process."""
+    """Maximum connections of one worker process."""
     time_zone: Text = "UTC"
-    """Where its day begins at midnight, such as `Europe/Berlin`."""
+    """Time zone of the daily limit, such as `Europe/Berlin`."""
 
 
 class ConfigChange(_Config):
@@ -126,15 +126,15 @@ class ConfigChange(_Config):
     is_active: Annotated[bool, _kept()] = True
     """Whether it sends; false pauses it."""
     burst: Annotated[int, _kept()] = 0
-    """Recipients the rate may be ahead of itself."""
+    """Recipients that may be sent at once above the rate."""
     batch_size: Annotated[int, _kept()] = 0
-    """Mails a worker takes in one go."""
+    """Emails a worker claims at once."""
     send_delay_ms: Annotated[int, _kept()] = 0
-    """Milliseconds between two mails."""
+    """Milliseconds between two emails."""
     max_connections: Annotated[int, _kept()] = 0
-    """Connections of one worker process."""
+    """Maximum connections of one worker process."""
     time_zone: Annotated[Text, _kept()] = ""
-    """Where its day begins at midnight, such as `Europe/Berlin`."""
+    """Time zone of the daily limit, such as `Europe/Berlin`."""
 
     def named(self, *names: str) -> dict[str, Any]:
         """Return those of these fields that the request names."""
@@ -145,4 +145,4 @@ class TestRequest(Given):
     """Whom to send a mail to; without, the account connects and logs in only."""
 
     to: Text | None = None
-    """Address to send a mail to; if left out, it only connects and logs in."""
+    """Address to send a test email to; if omitted, it only connects and logs in."""

@@ -125,7 +125,7 @@ BATCH_ENDPOINTS = (
         "POST",
         "/v1/send/batch",
         Scope.EMAIL_SEND,
-        "Send the same email to up to 10,000 recipients, each by itself.",
+        "Send the same email separately to up to 10,000 recipients.",
         send_batch,
         request=BatchRequest,
         response=Batch,

@@ -66,7 +66,7 @@ def _wanted(body: AddSuppressions) -> list[NewSuppression]:
 
 
 async def list_(call: Call) -> Page[Suppression]:
-    """List who is not written to, the newest first."""
+    """List suppressed addresses, newest first."""
     query: SuppressionsQuery = call.query
     (before,) = key_of(query.cursor, int)
     async with call.connection() as conn:
@@ -100,7 +100,7 @@ async def check(call: Call) -> CheckedSuppression:
 
 
 async def remove(call: Call) -> RemovedSuppression:
-    """Write to an address again."""
+    """Remove an address from the suppression list."""
     query: RemoveQuery = call.query
     who, project = call.path["email_hash"], call.caller.project
     said = {"category": query.category, "why": query.why}
@@ -159,7 +159,7 @@ ENDPOINTS = (
         "POST",
         "/v1/suppressions",
         Scope.SUPPRESSION_MANAGE,
-        "Write to one or more addresses no more.",
+        "Suppress one or more addresses.",
         add,
         request=AddSuppressions,
         response=AddedSuppressions,
@@ -172,7 +172,7 @@ ENDPOINTS = (
         "GET",
         "/v1/suppressions",
         Scope.SUPPRESSION_MANAGE,
-        "List who is not written to, the newest first.",
+        "List suppressed addresses, newest first.",
         list_,
         query=SuppressionsQuery,
         response=Page[Suppression],
@@ -183,7 +183,7 @@ ENDPOINTS = (
         "GET",
         "/v1/suppressions/check",
         Scope.SUPPRESSION_MANAGE,
-        "Say whether an address is written to.",
+        "Check whether an address is suppressed.",
         check,
         query=CheckQuery,
         response=CheckedSuppression,
@@ -195,7 +195,7 @@ ENDPOINTS = (
         "GET",
         "/v1/suppressions/{email_hash}",
         Scope.SUPPRESSION_MANAGE,
-        "Show why an address is not written to, and what held before.",
+        "Show why an address is suppressed, and earlier suppressions.",
         show,
         response=KnownSuppression,
         tag=_TAG,
@@ -206,7 +206,7 @@ ENDPOINTS = (
         "DELETE",
         "/v1/suppressions/{email_hash}",
         Scope.SUPPRESSION_MANAGE,
-        "Write to an address again.",
+        "Remove an address from the suppression list.",
         remove,
         query=RemoveQuery,
         response=RemovedSuppression,

@@ -65,7 +65,7 @@ async def show(call: Call) -> Template:
 
 
 async def change(call: Call) -> Template:
-    """Change what is said about a template."""
+    """Change the details of a template."""
     wanted: ChangeTemplate = call.body
     changes = wanted.model_dump(exclude_unset=True)
     if isinstance(tag := changes.get("language"), str):
@@ -131,7 +131,7 @@ ENDPOINTS = (
         response=Template,
         status=HTTPStatus.CREATED,
         tag=_TAG,
-        description="It says nothing before a version of it is published.",
+        description="It can be used after a version of it is published.",
         example={"slug": "welcome-email", "name": "Welcome", "category": "onboarding"},
         test_keys=ForTestKeys.REFUSED,
     ),
@@ -161,7 +161,7 @@ ENDPOINTS = (
         "PUT",
         _ONE,
         Scope.TEMPLATE_WRITE,
-        "Change what is said about a template.",
+        "Change the details of a template.",
         change,
         request=ChangeTemplate,
         response=Template,
@@ -178,7 +178,7 @@ ENDPOINTS = (
         remove,
         status=HTTPStatus.NO_CONTENT,
         tag=_TAG,
-        description="Mail that was accepted before is still rendered from it.",
+        description="Emails already accepted are still rendered from it.",
         test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(

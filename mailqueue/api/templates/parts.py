@@ -36,7 +36,7 @@ async def show(call: Call) -> TemplatePart:
 
 
 async def put(call: Call) -> TemplatePart:
-    """Make or replace a layout or partial."""
+    """Create or replace a layout or partial."""
     wanted: PutPart = call.body
     own, name = call.caller.project_id, call.path["name"]
     async with call.connection() as conn:
@@ -79,7 +79,7 @@ PART_ENDPOINTS = (
         "PUT",
         _ONE,
         Scope.TEMPLATE_WRITE,
-        "Make or replace a layout or partial.",
+        "Create or replace a layout or partial.",
         put,
         request=PutPart,
         response=TemplatePart,

@@ -58,7 +58,7 @@ async def show(call: Call) -> TemplateContent:
 
 
 async def publish(call: Call) -> TemplateVersion:
-    """Have mail say what a version says."""
+    """Publish a version."""
     async with call.connection() as conn:
         template = await template_of(call, conn, to_change=True)
         version = await version_of(call, conn, template)
@@ -69,7 +69,7 @@ async def publish(call: Call) -> TemplateVersion:
 
 
 async def archive(call: Call) -> TemplateVersion:
-    """Put a version away."""
+    """Archive a version."""
     async with call.connection() as conn:
         template = await template_of(call, conn, to_change=True)
         version = await version_of(call, conn, template)
@@ -77,7 +77,7 @@ async def archive(call: Call) -> TemplateVersion:
 
 
 async def diff(call: Call) -> TemplateDiff:
-    """Show what two versions say differently."""
+    """Compare two versions."""
     asked: DiffQuery = call.query
     async with call.connection() as conn:
         template = await template_of(call, conn)
@@ -130,7 +130,7 @@ VERSION_ENDPOINTS = (
         "GET",
         _PATH + "/diff",
         Scope.TEMPLATE_READ,
-        "Show what two versions say differently.",
+        "Compare two versions.",
         diff,
         query=DiffQuery,
         response=TemplateDiff,
@@ -151,7 +151,7 @@ VERSION_ENDPOINTS = (
         "POST",
         _ONE + "/publish",
         Scope.TEMPLATE_WRITE,
-        "Have mail say what a version says.",
+        "Publish a version.",
         publish,
         response=TemplateVersion,
         tag=_TAG,
@@ -163,7 +163,7 @@ VERSION_ENDPOINTS = (
         "POST",
         _ONE + "/archive",
         Scope.TEMPLATE_WRITE,
-        "Put a version away.",
+        "Archive a version.",
         archive,
         response=TemplateVersion,
         tag=_TAG,

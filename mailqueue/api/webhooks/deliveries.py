@@ -32,7 +32,7 @@ _ONE = "/v1/webhooks/{webhook_id}"
 
 
 async def index(call: Call) -> Page[Delivery]:
-    """List deliveries, the newest first."""
+    """List deliveries, newest first."""
     query: LogQuery = call.query
     (before,) = key_of(query.cursor, UUID)
     wanted = DeliveryFilter(
@@ -56,7 +56,7 @@ async def index(call: Call) -> Page[Delivery]:
 
 
 async def show(call: Call) -> DeliveryDetail:
-    """Show a delivery with what was told and every attempt."""
+    """Show a delivery with its payload and attempts."""
     async with call.connection() as conn:
         found = await deliveries.show(
             conn, call.caller.project_id, call.id("webhook_id"), call.id("delivery_id")
@@ -81,7 +81,7 @@ async def retry(call: Call) -> Delivery:
 
 
 async def retry_many(call: Call) -> RetriedDeliveries:
-    """Deliver again what was told in a time."""
+    """Retry the deliveries of a period."""
     body: RangeRetry = call.body
     async with call.connection() as conn:
         count = await deliveries.retry_many(
@@ -169,7 +169,7 @@ LOG_ENDPOINTS = (
         "POST",
         f"{_ONE}/test",
         Scope.WEBHOOK_MANAGE,
-        "Send a made-up event to a webhook and say what came back.",
+        "Send a test event to a webhook and return the response.",
         test,
         request=TestAsked,
         response=WebhookTest,
@@ -183,7 +183,7 @@ LOG_ENDPOINTS = (
         "GET",
         f"{_ONE}/deliveries",
         Scope.WEBHOOK_MANAGE,
-        "List deliveries, the newest first.",
+        "List deliveries, newest first.",
         index,
         query=LogQuery,
         response=Page[Delivery],
@@ -194,7 +194,7 @@ LOG_ENDPOINTS = (
         "POST",
         f"{_ONE}/deliveries/retry",
         Scope.WEBHOOK_MANAGE,
-        "Deliver again what was told in a time.",
+        "Retry the deliveries of a period.",
         retry_many,
         request=RangeRetry,
         response=RetriedDeliveries,
@@ -208,7 +208,7 @@ LOG_ENDPOINTS = (
         "GET",
         f"{_ONE}/deliveries/{{delivery_id}}",
         Scope.WEBHOOK_MANAGE,
-        "Show a delivery with what was told and every attempt.",
+        "Show a delivery with its payload and attempts.",
         show,
         response=DeliveryDetail,
         tag=_TAG,
@@ -218,7 +218,7 @@ LOG_ENDPOINTS = (
         "POST",
         f"{_ONE}/deliveries/{{delivery_id}}/retry",
         Scope.WEBHOOK_MANAGE,
-        "Deliver one again, from the first attempt.",
+        "Retry a delivery from the first attempt.",
         retry,
         response=Delivery,
         tag=_TAG,

@@ -23,7 +23,7 @@ from mailqueue.webhooks.model import MEANING_BY_TYPE, WebhookRow, WithSecret
 
 _TAG = "Webhooks"
 _ONE = "/v1/webhooks/{webhook_id}"
-_WARNING = "Keep the secret now: it is not shown again."
+_WARNING = "Save the secret now: it is not shown again."
 
 
 async def create(call: Call) -> CreatedWebhook:
@@ -109,12 +109,12 @@ async def change(call: Call) -> Webhook:
 
 
 async def enable(call: Call) -> Webhook:
-    """Tell a webhook again."""
+    """Enable a webhook."""
     return shown(await _switched(call, call.id("webhook_id"), is_enabled=True))
 
 
 async def disable(call: Call) -> Webhook:
-    """Tell a webhook nothing for now."""
+    """Disable a webhook."""
     return shown(await _switched(call, call.id("webhook_id"), is_enabled=False))
 
 
@@ -188,7 +188,7 @@ ENDPOINTS = (
             "url": "https://app.example.com/hooks/mail",
             "event_types": ["email.delivered", "email.hard_bounce", "email.complaint"],
         },
-        description="The secret is in this answer and nowhere else.",
+        description="The secret is returned only in this response.",
         test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
@@ -206,7 +206,7 @@ ENDPOINTS = (
         "GET",
         "/v1/webhooks/event-types",
         Scope.WEBHOOK_MANAGE,
-        "List what webhooks can be told.",
+        "List event types.",
         list_types,
         response=WebhookEventTypes,
         tag=_TAG,
@@ -248,7 +248,7 @@ ENDPOINTS = (
         "POST",
         f"{_ONE}/rotate-secret",
         Scope.WEBHOOK_MANAGE,
-        "Have another secret sign; both sign for a while.",
+        "Rotate the signing secret; both secrets sign for a while.",
         rotate,
         request=SecretRotation,
         response=CreatedWebhook,
@@ -261,7 +261,7 @@ ENDPOINTS = (
         "POST",
         f"{_ONE}/enable",
         Scope.WEBHOOK_MANAGE,
-        "Tell a webhook again.",
+        "Enable a webhook.",
         enable,
         response=Webhook,
         tag=_TAG,
@@ -271,7 +271,7 @@ ENDPOINTS = (
         "POST",
         f"{_ONE}/disable",
         Scope.WEBHOOK_MANAGE,
-        "Tell a webhook nothing for now.",
+        "Disable a webhook.",
         disable,
         response=Webhook,
         tag=_TAG,

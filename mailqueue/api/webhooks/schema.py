@@ -27,22 +27,22 @@ class NewHook(StrictlyGiven):
     event_types: Types = Field(default_factory=list)
     """Which events; all of them if left out or empty."""
     description: Word | None = None
-    """A note for people."""
+    """Description."""
     secret: Annotated[str, Field(max_length=200)] | None = None
     """What signs: `whsec_` and the base64 of 24 to 64 random bytes. Made if left out."""
     is_enabled: bool = True
-    """Whether it is told anything yet."""
+    """Whether events are delivered."""
 
 
 class HookChange(StrictlyGiven):
     """What is to be different; what is left out stays."""
 
     url: Word | None = None
-    """Where events go; what waits goes there, too."""
+    """New URL, also for waiting deliveries."""
     event_types: Types | None = None
     """Which events; an empty list is all of them."""
     description: Word | None = None
-    """A note for people; null takes it away."""
+    """Description; null removes it."""
     secret: Annotated[str, Field(max_length=200)] | None = None
     """Another secret of yours; the one before signs beside it for 24 hours."""
     is_enabled: bool | None = None
@@ -62,7 +62,7 @@ class SecretRotation(StrictlyGiven):
     """How a secret is replaced."""
 
     overlap_hours: Annotated[float, Field(ge=0, le=720, strict=False)] = 24
-    """So long both secrets sign; 0: the old one signs no more."""
+    """Time for which both secrets sign; 0: the old one stops at once."""
     secret: Annotated[str, Field(max_length=200)] | None = None
     """A secret of yours, as in registering. Made if left out."""
 
@@ -73,22 +73,22 @@ class TestAsked(StrictlyGiven):
     __test__ = False  # for pytest
 
     type: OneType | Literal["webhook.test"] | None = None
-    """The type of the made-up event; `webhook.test` if left out."""
+    """Type of the test event; `webhook.test` if omitted."""
 
 
 class LogQuery(PageQuery):
     """Which deliveries are listed."""
 
     status: DeliveryStatus | None = None
-    """Only those that are so far."""
+    """Filter by status."""
     type: EventType | Literal["webhook.test"] | None = None
-    """Only events of this type."""
+    """Filter by event type."""
     since: AwareDatetime | None = None
-    """Only those made at or after this instant."""
+    """Filter by creation at or after this time."""
     until: AwareDatetime | None = None
-    """Only those made before this instant."""
+    """Filter by creation before this time."""
     email_id: UUID | None = None
-    """Only events of this mail."""
+    """Filter by email id."""
 
 
 class RangeRetry(StrictlyGiven):
@@ -101,8 +101,8 @@ class RangeRetry(StrictlyGiven):
     statuses: Annotated[list[Ended], Field(min_length=1, max_length=3)] = Field(
         default_factory=_not_delivered
     )
-    """Only what ended so; `failed` and `cancelled` if left out."""
+    """Filter by status; `failed` and `cancelled` if omitted."""
     types: Types = Field(default_factory=list)
-    """Only events of these types; of all if left out."""
+    """Filter by event types; all if omitted."""
     limit: Annotated[int, Field(ge=1, le=10_000)] = 10_000
-    """So many at most, the oldest first."""
+    """Maximum number of deliveries, oldest first."""
