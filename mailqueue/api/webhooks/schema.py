@@ -62,7 +62,7 @@ class SecretRotation(StrictlyGiven):
     """How a secret is replaced."""
 
     overlap_hours: Annotated[float, Field(ge=0, le=720, strict=False)] = 24
-    """Time for which both secrets sign; 0: the old one stops at once."""
+    """Hours for which both secrets sign; 0: the old one stops at once."""
     secret: Annotated[str, Field(max_length=200)] | None = None
     """A secret of yours, as in registering. Made if left out."""
 
