@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from mailqueue.mime.files import File
-from mailqueue.templates.cache import Sheet
+from mailqueue.templates.cache import CachedVersion
 from mailqueue.tracking.injector import Injection
 
 
@@ -110,7 +110,9 @@ class LoadedEmail(NamedTuple):
     recipients: tuple[EmailRecipient, ...] = ()
     files: tuple[File, ...] = ()  # fetched right before building: they may be large
     tags: tuple[str, ...] = ()  # read only for accounts whose provider reports by them
-    template: Sheet | None = None  # what it is rendered from; None: nothing, or it was deleted
+    template: CachedVersion | None = (
+        None  # what it is rendered from; None: nothing, or it was deleted
+    )
     fault: FileFault | None = None  # why its message cannot be built
     tracked: Injection | None = None  # its content with tracking, sent instead of `content`
     raw: RawMessage | None = None  # it was accepted as a finished message; fetched as files are

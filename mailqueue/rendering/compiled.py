@@ -58,7 +58,7 @@ class Rendered(NamedTuple):
     text: str | None
 
 
-class Stencil:
+class CompiledTemplate:
     """The compiled words of a version, with what its variables must be."""
 
     __slots__ = ("_html", "_meter", "_schema", "_subject", "_text")
@@ -113,8 +113,8 @@ class Stencil:
         return Rendered(subject, html, None if html is None else text_of(html))
 
 
-class Press:
-    """Makes stencils. One mail is rendered at a time, so each thread needs a press of its own."""
+class Compiler:
+    """Compiles templates. It renders one mail at a time: each thread needs its own compiler."""
 
     def __init__(self) -> None:
         self._meter = Meter()
@@ -143,7 +143,7 @@ class Press:
                     waiting.append((wanted, parts[wanted]))
         return found
 
-    def stencil(self, source: Source) -> Stencil:
+    def compiled(self, source: Source) -> CompiledTemplate:
         """Compile what a version says.
 
         Raises:
@@ -158,7 +158,7 @@ class Press:
         shelf = _Parts(source.parts)
         plain = self._plain.overlay(loader=shelf)
         html = self._html.overlay(loader=shelf)
-        return Stencil(
+        return CompiledTemplate(
             self._meter,
             subject=_piece(plain, source.subject, "subject"),
             html=None if source.html is None else _piece(html, source.html, "html"),

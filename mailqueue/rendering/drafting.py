@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mailqueue.rendering.compiled import Press, Source
+from mailqueue.rendering.compiled import Compiler, Source
 from mailqueue.rendering.faults import TemplateFault
 
 MOST_SUBJECT = 998
@@ -35,9 +35,9 @@ def draft(
         raise TemplateFault(f"one line of 1 to {MOST_SUBJECT} characters", part="subject")
     if html is None and text is None:
         raise TemplateFault("html or text is needed")
-    press = Press()
-    used = press.parts_of(html or "", parts, part="html")
-    used |= press.parts_of(text or "", parts, part="text")
-    used |= press.parts_of(subject, parts, part="subject")
-    stencil = press.stencil(Source(subject, html, text, used, schema))
-    return Draft(used, stencil.needs)
+    compiler = Compiler()
+    used = compiler.parts_of(html or "", parts, part="html")
+    used |= compiler.parts_of(text or "", parts, part="text")
+    used |= compiler.parts_of(subject, parts, part="subject")
+    compiled = compiler.compiled(Source(subject, html, text, used, schema))
+    return Draft(used, compiled.needs)

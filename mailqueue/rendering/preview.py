@@ -7,7 +7,7 @@ from typing import Any
 
 from turbohtml import Document, Element, parse
 
-from mailqueue.rendering.compiled import Press, Rendered, Source
+from mailqueue.rendering.compiled import Compiler, Rendered, Source
 from mailqueue.rendering.plain import text_of
 
 CLIPPED_BYTES = 102 * 1024
@@ -37,7 +37,7 @@ def preview(source: Source, variables: Mapping[str, Any], *, category: str) -> P
     Raises:
         TemplateFault: it cannot be rendered with these variables.
     """
-    said = Press().stencil(source).render(variables)
+    said = Compiler().compiled(source).render(variables)
     text = said.text if said.text is not None else text_of(said.html or "")
     size = sum(len(part.encode()) for part in (said.html or "", text))
     found = list(_warnings(source, said, text, size=size, category=category))[:MOST_WARNINGS]

@@ -2,8 +2,8 @@
 
 What a caller does, for one mail or for ten thousand:
 
-1. `chosen = await choose(conn, sheets, project_id, template="welcome", language="de")`, once a
-   call; `sheets` is one `Sheets()` of the process.
+1. `chosen = await choose(conn, cache, project_id, template="welcome", language="de")`, once a call;
+   `cache` is the `TemplateCache()` of the process.
 2. `chosen.check(variables)` for each recipient: the whole JSON Schema, without the database.
 3. `NewEmail(recipient, subject=None, options={"template": "welcome", "language": "de",
    "variables": variables, …})` to `mail.enqueue.enqueue` or `enqueue_batch`, as any mail.
@@ -29,7 +29,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.rendering.compiled import Rendered
 from mailqueue.rendering.faults import TemplateFault
 from mailqueue.templates import store
-from mailqueue.templates.cache import Sheet, Sheets
+from mailqueue.templates.cache import CachedVersion, TemplateCache
 from mailqueue.templates.model import TemplateRow, VersionRow, VersionStatus
 
 _NAMED = re.compile(r"(?P<slug>[^@]*)(?:@(?P<version>.*))?", re.DOTALL)
@@ -44,7 +44,7 @@ class Chosen:
     template: TemplateRow
     version: VersionRow
     language: str
-    sheet: Sheet
+    sheet: CachedVersion
 
     def check(self, variables: Mapping[str, Any]) -> None:
         """Refuse variables that do not fit the schema.
@@ -70,7 +70,12 @@ class Chosen:
 
 
 async def choose(
-    conn: Conn, sheets: Sheets, project_id: UUID, *, template: str, language: str | None = None
+    conn: Conn,
+    template_cache: TemplateCache,
+    project_id: UUID,
+    *,
+    template: str,
+    language: str | None = None,
 ) -> Chosen:
     """Find what a mail names as its template.
 
@@ -94,7 +99,7 @@ async def choose(
         why = f'version {version.version} of "{slug}" is a draft: publish it'
         raise InvalidField("template", why)
     spoken = language_of(language, version.languages, found.language)
-    fetched = await sheets.fetch(conn, [(version.id, spoken)])
+    fetched = await template_cache.fetch(conn, [(version.id, spoken)])
     return Chosen(found, version, spoken, fetched[version.id, spoken])
 
 

@@ -6,11 +6,11 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.db.fetch import Conn
-from mailqueue.rendering.compiled import LINKS, Press, Rendered, Source, Stencil
+from mailqueue.rendering.compiled import LINKS, CompiledTemplate, Compiler, Rendered, Source
 from mailqueue.rendering.faults import Exceeded
 from mailqueue.telemetry.log import get_logger
 from mailqueue.templates import store
-from mailqueue.templates.model import StencilSource
+from mailqueue.templates.model import VersionSource
 
 log = get_logger(__name__)
 
@@ -25,24 +25,24 @@ RESTED = 500
 Key = tuple[UUID, str]
 
 
-class Sheet:
+class CachedVersion:
     """One version in one language, compiled when its first mail is rendered."""
 
     __slots__ = (
-        "_press",
+        "_compiled_template",
+        "_compiler",
         "_resting",
         "_source",
-        "_stencil",
         "_strikes",
         "_why",
         "characters",
         "names_links",
     )
 
-    def __init__(self, press: Press, source: StencilSource) -> None:
-        self._press = press
+    def __init__(self, compiler: Compiler, source: VersionSource) -> None:
+        self._compiler = compiler
         self._source = source
-        self._stencil: Stencil | None = None
+        self._compiled_template: CompiledTemplate | None = None
         self._strikes = 0
         self._resting = 0
         self._why = ""
@@ -61,10 +61,10 @@ class Sheet:
         if self._resting > 0:
             self._resting -= 1
             raise Exceeded(f"not tried, as {MOST_STRIKES} mails before it failed: {self._why}")
-        if self._stencil is None:
-            self._stencil = self._press.stencil(_source(self._source))
+        if self._compiled_template is None:
+            self._compiled_template = self._compiler.compiled(_source(self._source))
         try:
-            rendered = self._stencil.render(variables)
+            rendered = self._compiled_template.render(variables)
         except Exceeded as exc:
             self._why = str(exc)
             self._strikes += 1
@@ -88,22 +88,22 @@ class Sheet:
         Raises:
             TemplateFault: naming the first that does not.
         """
-        if self._stencil is None:
-            self._stencil = self._press.stencil(_source(self._source))
-        self._stencil.check(variables)
+        if self._compiled_template is None:
+            self._compiled_template = self._compiler.compiled(_source(self._source))
+        self._compiled_template.check(variables)
 
 
-class Sheets:
-    """The sheets of a process; a version never changes, so what is here is always right."""
+class TemplateCache:
+    """Compiled template versions of one process. They never change, so entries never expire."""
 
     def __init__(self, most: int = MOST_KEPT, most_characters: int = MOST_CHARACTERS) -> None:
-        self._press = Press()
+        self._compiler = Compiler()
         self._most = most
         self._most_characters = most_characters
-        self._kept: OrderedDict[Key, Sheet] = OrderedDict()
+        self._kept: OrderedDict[Key, CachedVersion] = OrderedDict()
         self._characters = 0
 
-    async def fetch(self, conn: Conn, wanted: Iterable[Key]) -> dict[Key, Sheet]:
+    async def fetch(self, conn: Conn, wanted: Iterable[Key]) -> dict[Key, CachedVersion]:
         """Return these versions in these languages; one that is gone is left out."""
         keys = set(wanted)
         missing = [key for key in keys if key not in self._kept]
@@ -111,7 +111,7 @@ class Sheets:
         if missing:
             for source in await store.read_sources(conn, missing):
                 key = (source.version_id, source.language)
-                self._kept[key] = found[key] = Sheet(self._press, source)
+                self._kept[key] = found[key] = CachedVersion(self._compiler, source)
                 self._characters += found[key].characters
         for key in found:
             self._kept.move_to_end(key)
@@ -121,7 +121,7 @@ class Sheets:
         return found
 
 
-def _source(source: StencilSource) -> Source:
+def _source(source: VersionSource) -> Source:
     return Source(
         subject=source.subject,
         html=source.html,

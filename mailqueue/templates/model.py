@@ -115,7 +115,7 @@ class NewVersion:
     note: str | None = None
 
 
-class StencilSource(NamedTuple):
+class VersionSource(NamedTuple):
     """What a version says in one language, as workers need it."""
 
     version_id: UUID

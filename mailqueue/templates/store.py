@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.db import arrays
 from mailqueue.db.fetch import Conn, many, maybe, value
-from mailqueue.templates.model import PartRow, StencilSource, TemplateRow, Text, VersionRow
+from mailqueue.templates.model import PartRow, TemplateRow, Text, VersionRow, VersionSource
 
 
 @contextmanager
@@ -139,13 +139,13 @@ async def list_texts(conn: Conn, version_id: UUID) -> list[Text]:
     return await many(conn, "list_template_texts", {"version_id": version_id}, Text)
 
 
-async def read_sources(conn: Conn, wanted: Sequence[tuple[UUID, str]]) -> list[StencilSource]:
+async def read_sources(conn: Conn, wanted: Sequence[tuple[UUID, str]]) -> list[VersionSource]:
     """Read what versions say in these languages, as it is sent."""
     asked = {
         "versions": arrays.uuids([version for version, _ in wanted]),
         "languages": [language for _, language in wanted],
     }
-    return await many(conn, "read_stencil_sources", asked, StencilSource)
+    return await many(conn, "read_version_sources", asked, VersionSource)
 
 
 async def put_part(

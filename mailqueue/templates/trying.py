@@ -8,7 +8,7 @@ from typing import Any
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.rendering.faults import TemplateFault
-from mailqueue.rendering.process.host import Chamber
+from mailqueue.rendering.process.host import CompileProcess
 from mailqueue.templates import store
 from mailqueue.templates.accepting import language_of
 from mailqueue.templates.model import TemplateRow, Text, VersionRow
@@ -37,7 +37,7 @@ async def words_of(
 
 
 async def preview(
-    chamber: Chamber,
+    compile_process: CompileProcess,
     template: TemplateRow,
     version: VersionRow,
     words: Text,
@@ -59,7 +59,7 @@ async def preview(
         "category": template.category,
     }
     try:
-        found = await chamber.call("preview", asked)
+        found = await compile_process.call("preview", asked)
     except TemplateFault as exc:
         raise invalid(exc) from None
     return RenderedPreview(version=version.version, language=words.language, **found)

@@ -8,7 +8,7 @@ from uuid import UUID
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.rendering.faults import TemplateFault
-from mailqueue.rendering.process.host import Chamber
+from mailqueue.rendering.process.host import CompileProcess
 from mailqueue.templates import store
 from mailqueue.templates.model import NewVersion, TemplateRow, Text, VersionRow, Words
 
@@ -22,7 +22,7 @@ _FIELDS = {"html": "html_body", "text": "text_body"}
 
 
 async def add(
-    lend: Lend, chamber: Chamber, template: TemplateRow, *, new: NewVersion, by: str
+    lend: Lend, compile_process: CompileProcess, template: TemplateRow, *, new: NewVersion, by: str
 ) -> VersionRow:
     """Make a draft, the next version of a template, once all its words compile.
 
@@ -37,7 +37,9 @@ async def add(
             part.name: part.source for part in await store.list_parts(conn, template.project_id)
         }
     texts = [
-        await _drafted(chamber, language or template.language, words, parts, new.variables_schema)
+        await _drafted(
+            compile_process, language or template.language, words, parts, new.variables_schema
+        )
         for language, words in new.words.items()
     ]
     version = {
@@ -54,7 +56,7 @@ async def add(
 
 
 async def _drafted(
-    chamber: Chamber,
+    compile_process: CompileProcess,
     language: str,
     words: Words,
     parts: Mapping[str, str],
@@ -75,7 +77,7 @@ async def _drafted(
         "schema": schema,
     }
     try:
-        found = await chamber.call("draft", asked)
+        found = await compile_process.call("draft", asked)
     except TemplateFault as exc:
         raise invalid(exc) from None
     return {
@@ -123,7 +125,12 @@ async def texts_of(conn: Conn, version: VersionRow) -> list[Text]:
 
 
 async def publish(
-    lend: Lend, chamber: Chamber, template: TemplateRow, version: VersionRow, *, by: str
+    lend: Lend,
+    compile_process: CompileProcess,
+    template: TemplateRow,
+    version: VersionRow,
+    *,
+    by: str,
 ) -> VersionRow:
     """Have mail say what a version says from now on; the one before is archived.
 
@@ -137,16 +144,16 @@ async def publish(
             texts = await texts_of(conn, version)
         for text in texts:
             if text.html_body is not None and text.sent_html is None:
-                sent[text.language] = await _inlined(chamber, text.html_body)
+                sent[text.language] = await _inlined(compile_process, text.html_body)
     async with lend() as conn:
         if not await store.publish(conn, version.id, sent=sent, by=by):
             raise NotFound("template", template.slug)
         return await find(conn, template, version_id=version.id)
 
 
-async def _inlined(chamber: Chamber, html: str) -> str:
+async def _inlined(compile_process: CompileProcess, html: str) -> str:
     try:
-        return str((await chamber.call("inline", {"html": html}))["html"])
+        return str((await compile_process.call("inline", {"html": html}))["html"])
     except TemplateFault as exc:
         raise invalid(exc) from None
 

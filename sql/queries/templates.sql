@@ -95,7 +95,7 @@ FROM mailqueue.template_texts AS x
 WHERE x.version_id = %(version_id)s
 ORDER BY x.language;
 
--- name: read_stencil_sources :many
+-- name: read_version_sources :many
 -- What these versions say in these languages, as it is sent.
 SELECT x.version_id, x.language, x.subject, coalesce(x.sent_html, x.html_body) AS html, x.text_body AS text, x.parts,
        v.variables_schema AS schema

@@ -6,11 +6,11 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.db.fetch import Conn
-from mailqueue.rendering.process.host import Chamber
+from mailqueue.rendering.process.host import CompileProcess
 from mailqueue.templates import versions, writing
 from mailqueue.templates.model import NewTemplate, NewVersion, TemplateRow, VersionRow, Words
 
-CHAMBER = Chamber()  # one for all tests of a run: starting takes longer than most of them
+CHAMBER = CompileProcess()  # one for all tests of a run: starting takes longer than most of them
 WELCOME = Words("Welcome, {{ name }}", "<p>Hello {{ name }}</p>", "Hello {{ name }}")
 
 

@@ -10,7 +10,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.enqueue import NewEmail, enqueue, enqueue_batch
 from mailqueue.templates.accepting import choose
-from mailqueue.templates.cache import Sheets
+from mailqueue.templates.cache import TemplateCache
 from mailqueue.templates.model import Words
 from tests import make
 from tests.templates.making import published, version_of
@@ -102,7 +102,7 @@ async def test_a_language_there_is_not_falls_back(
     await published(conn, project, words=words)
 
     made = await enqueue(conn, email(language=asked), project="default")
-    chosen = await choose(conn, Sheets(), project, template="welcome", language=asked)
+    chosen = await choose(conn, TemplateCache(), project, template="welcome", language=asked)
 
     assert (await make.rows(conn, KEPT, made))[0][2] == given
     assert chosen.language == given
@@ -190,7 +190,7 @@ async def test_the_same_key_gives_the_same_mail_though_a_version_was_published_b
 async def test_the_whole_schema_is_looked_at_before_a_batch_is_accepted(conn: Conn) -> None:
     project = await make.project_named(conn)
     await published(conn, project, variables_schema=SCHEMA)
-    chosen = await choose(conn, Sheets(), project, template="welcome")
+    chosen = await choose(conn, TemplateCache(), project, template="welcome")
 
     chosen.check({"name": "Ann"})
     with pytest.raises(InvalidField) as caught:

@@ -7,10 +7,10 @@ import pytest
 
 from mailqueue.mail.message.build import CannotCompose, SkeletonCache, build_message
 from mailqueue.ports.transport import SendAttempt
-from mailqueue.rendering.compiled import Press
+from mailqueue.rendering.compiled import Compiler
 from mailqueue.senders.model import Identity
-from mailqueue.templates.cache import Sheet
-from mailqueue.templates.model import StencilSource
+from mailqueue.templates.cache import CachedVersion
+from mailqueue.templates.model import VersionSource
 from tests.mail.claims import NOW, SENDER, loaded
 
 SEPARATORS = (
@@ -21,7 +21,7 @@ SEPARATORS = (
 
 def written(name: str) -> SendAttempt:
     """Compose a mail of a template that puts a variable into its subject and both bodies."""
-    source = StencilSource(
+    source = VersionSource(
         uuid4(), "en", "Hi {{ name }}!", "<p>{{ name }}</p>", "{{ name }}", {}, None
     )
     plain = loaded()
@@ -35,7 +35,7 @@ def written(name: str) -> SendAttempt:
             template_version_id=source.version_id,
             template_language="en",
         ),
-        template=Sheet(Press(), source),
+        template=CachedVersion(Compiler(), source),
     )
     return build_message(what, SkeletonCache(), identity=Identity(SENDER), now=NOW)
 

@@ -62,7 +62,7 @@ async def _words(call: Call, shown: StoredEmail) -> tuple[str | None, str | None
     if key is None:
         return content.subject, content.html_body, content.text_body
     async with call.connection() as conn:
-        sheet = (await templates_of(conn, call.services.sheets, [content])).get(key)
+        sheet = (await templates_of(conn, call.services.template_cache, [content])).get(key)
     custom = shown.email.claim.custom_data
     variables = custom.get(VARIABLES) if isinstance(custom, dict) else None
     if sheet is None:

@@ -148,7 +148,9 @@ async def source(call: Call) -> Response:
 
 
 def _library(call: Call) -> MessageSources:
-    return MessageSources(call.services.storage, call.services.sheets, call.services.tracking)
+    return MessageSources(
+        call.services.storage, call.services.template_cache, call.services.tracking
+    )
 
 
 ENDPOINTS = (

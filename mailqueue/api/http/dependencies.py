@@ -10,11 +10,11 @@ from mailqueue.mail.message.tracking import EmailTracking
 from mailqueue.ports.inbound import Provider
 from mailqueue.ports.transport import Transport
 from mailqueue.ports.webhook import Poster
-from mailqueue.rendering.process.host import Chamber
+from mailqueue.rendering.process.host import CompileProcess
 from mailqueue.senders.inline import InlineServer
 from mailqueue.senders.model import SenderAccount
 from mailqueue.smtp.client.transcript import Transcript
-from mailqueue.templates.cache import Sheets
+from mailqueue.templates.cache import TemplateCache
 from mailqueue.tenants.model import Admin
 from mailqueue.tracking.keyring import Keyring
 
@@ -62,10 +62,14 @@ class Services:
     transport_of: TransportOf = no_way  # to a server that is named for one mail
     make_poster: Callable[[], Poster] = no_poster  # calls endpoints of webhooks
     storage: AttachmentStorage = field(default_factory=AttachmentStorage)  # of large attachments
-    chamber: Chamber = field(default_factory=Chamber)  # where templates are compiled and tried
+    compile_process: CompileProcess = field(
+        default_factory=CompileProcess
+    )  # where templates are compiled and tried
     keyring: Keyring = field(default_factory=lambda: Keyring(lambda: None))  # of tokens in links
     tracking: EmailTracking = field(
         default_factory=EmailTracking
     )  # injects tracking into mail that is sent from here
     inbound: Mapping[str, Provider] = field(default_factory=dict)  # who may tell what came back
-    sheets: Sheets = field(default_factory=Sheets)  # versions that mail is accepted from
+    template_cache: TemplateCache = field(
+        default_factory=TemplateCache
+    )  # versions that mail is accepted from

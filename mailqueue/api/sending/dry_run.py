@@ -53,7 +53,9 @@ async def tried(call: Call, wanted: SendRequest | TemplateRequest) -> Tried:
     try:
         found = await try_email(
             call.connection,
-            MessageSources(call.services.storage, call.services.sheets, call.services.tracking),
+            MessageSources(
+                call.services.storage, call.services.template_cache, call.services.tracking
+            ),
             email,
             project=caller.project,
             project_id=caller.project_id,

@@ -63,7 +63,7 @@ async def chosen_for(call: Call, template: str, language: str | None) -> Chosen:
     try:
         async with call.connection() as conn:
             return await choose(
-                conn, call.services.sheets, project_id, template=template, language=language
+                conn, call.services.template_cache, project_id, template=template, language=language
             )
     except InvalidField as exc:
         raise renamed(exc) from None

@@ -107,7 +107,7 @@ async def preview(call: Call) -> Preview:
             version = await trying.usual(conn, template)
         words = await trying.words_of(conn, template, version, asked.language)
     made = await trying.preview(
-        call.services.chamber, template, version, words, variables=asked.variables
+        call.services.compile_process, template, version, words, variables=asked.variables
     )
     return Preview(
         version=made.version,

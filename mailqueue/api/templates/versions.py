@@ -34,7 +34,9 @@ async def create(call: Call) -> TemplateVersion:
             raise InvalidField("translations", f"{language} is said twice")
         words[language] = Words(said.subject, said.html_body, said.text_body)
     new = NewVersion(words, wanted.variables_schema, wanted.inline_css, wanted.note)
-    made = await versions.add(call.connection, call.services.chamber, template, new=new, by=call.by)
+    made = await versions.add(
+        call.connection, call.services.compile_process, template, new=new, by=call.by
+    )
     return shown_version(made)
 
 
@@ -63,7 +65,7 @@ async def publish(call: Call) -> TemplateVersion:
         template = await template_of(call, conn, to_change=True)
         version = await version_of(call, conn, template)
     made = await versions.publish(
-        call.connection, call.services.chamber, template, version, by=call.by
+        call.connection, call.services.compile_process, template, version, by=call.by
     )
     return shown_version(made)
 

@@ -21,7 +21,7 @@ from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.mail.accept.templates import faults_of
 from mailqueue.operations.emails import explain
 from mailqueue.operations.model import Explained
-from mailqueue.templates.cache import Sheets
+from mailqueue.templates.cache import TemplateCache
 
 EXIT_NOT_SENT = 1
 
@@ -130,7 +130,7 @@ async def _send(email: NewEmail, project: str, *, wait: bool, as_json: bool) -> 
 
 
 async def _accepted(conn: Conn, email: NewEmail, project: str) -> UUID:
-    (fault,) = await faults_of(conn, Sheets(), [email], project=project)
+    (fault,) = await faults_of(conn, TemplateCache(), [email], project=project)
     if fault is not None:
         raise fault
     return (await accept_one(conn, email, project=project)).id

@@ -11,7 +11,7 @@ import click
 
 from mailqueue.cli.support.app import Opened
 from mailqueue.db.fetch import Conn
-from mailqueue.rendering.process.host import Chamber
+from mailqueue.rendering.process.host import CompileProcess
 from mailqueue.templates import writing
 from mailqueue.templates.model import TemplateRow
 
@@ -139,9 +139,9 @@ def lending(app: Opened) -> Callable[[], AbstractAsyncContextManager[Conn]]:
 
 
 @asynccontextmanager
-async def chamber() -> AsyncIterator[Chamber]:
+async def compile_process() -> AsyncIterator[CompileProcess]:
     """Start the compile process for templates."""
-    opened = Chamber()
+    opened = CompileProcess()
     try:
         yield opened
     finally:

@@ -6,7 +6,7 @@ from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import emit, examples, facts, json_option, paint
 from mailqueue.cli.templates.options import (
-    chamber,
+    compile_process,
     found_in,
     language_option,
     owner_of,
@@ -47,7 +47,7 @@ def preview(
     """Render the published version, or the newest, with sample data; print warnings."""
 
     async def work() -> RenderedPreview:
-        async with opened() as app, chamber() as inside:
+        async with opened() as app, compile_process() as inside:
             found = await found_in(app, project, slug)
             chosen = (
                 await trying.usual(app.conn, found)

@@ -9,7 +9,7 @@ from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import emit, examples, json_option
 from mailqueue.cli.support.text_file import text_file_option
-from mailqueue.cli.templates.options import chamber, found_in, lending, owner_options
+from mailqueue.cli.templates.options import compile_process, found_in, lending, owner_options
 from mailqueue.core.errors import InvalidField
 from mailqueue.templates import trying, versions
 from mailqueue.templates.model import NewVersion, VersionRow, Words
@@ -75,7 +75,7 @@ def version(
     new = NewVersion(words | translations, _schema(schema), inline_css, note)
 
     async def work() -> VersionRow:
-        async with opened() as app, chamber() as inside:
+        async with opened() as app, compile_process() as inside:
             found = await found_in(app, project, slug, to_change=True)
             made = await versions.add(lending(app), inside, found, new=new, by=operator())
             if is_published:
@@ -98,7 +98,7 @@ def publish(*, slug: str, project: str | None, number: int | None, as_json: bool
     """Publish a version, by default the newest, so that emails use it."""
 
     async def work() -> VersionRow:
-        async with opened() as app, chamber() as inside:
+        async with opened() as app, compile_process() as inside:
             found = await found_in(app, project, slug, to_change=True)
             chosen = await versions.find(app.conn, found, number=number or found.newest)
             return await versions.publish(lending(app), inside, found, chosen, by=operator())

@@ -6,12 +6,12 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.templates.accepting import Chosen, choose
-from mailqueue.templates.cache import Sheets
+from mailqueue.templates.cache import TemplateCache
 from mailqueue.templates.writing import project_of
 
 
 async def faults_of(
-    conn: Conn, sheets: Sheets, emails: Sequence[NewEmail], *, project: str
+    conn: Conn, template_cache: TemplateCache, emails: Sequence[NewEmail], *, project: str
 ) -> list[InvalidField | None]:
     """Return what is wrong with the template or the variables of each mail; None where nothing is.
 
@@ -27,18 +27,18 @@ async def faults_of(
             continue
         key = (template, language)
         if key not in chosen:
-            chosen[key] = await _chosen(conn, sheets, template, language, project=project)
+            chosen[key] = await _chosen(conn, template_cache, template, language, project=project)
         faults.append(_fault(chosen[key], email.options.get("variables", {})))
     return faults
 
 
 async def _chosen(
-    conn: Conn, sheets: Sheets, template: str, language: object, *, project: str
+    conn: Conn, template_cache: TemplateCache, template: str, language: object, *, project: str
 ) -> Chosen | InvalidField:
     project_id = await project_of(conn, project)
     tag = language if isinstance(language, str) else None
     try:
-        return await choose(conn, sheets, project_id, template=template, language=tag)
+        return await choose(conn, template_cache, project_id, template=template, language=tag)
     except InvalidField as exc:
         return exc
 

@@ -26,7 +26,7 @@ from mailqueue.ports.transport import Transport
 from mailqueue.senders.inline import InlineServer
 from mailqueue.senders.model import Tls
 from mailqueue.telemetry.log import get_logger
-from mailqueue.templates.cache import Sheets
+from mailqueue.templates.cache import TemplateCache
 from mailqueue.tenants.model import Caller
 from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
@@ -86,7 +86,7 @@ class CustomSmtpQueue:
         self,
         link: Link,
         transports: InlineTransports,
-        templates: Sheets,
+        templates: TemplateCache,
         fetch: Fetch,
         *,
         tracking: EmailTracking | None = None,

@@ -22,7 +22,7 @@ from mailqueue.mail.model import ClaimedEmail, EmailContent, EmailRecipient, Fil
 from mailqueue.ports.transport import SendAttempt
 from mailqueue.senders.identity import LAST_RESORT
 from mailqueue.senders.model import Identity
-from mailqueue.templates.cache import Sheets
+from mailqueue.templates.cache import TemplateCache
 
 Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 
@@ -32,7 +32,7 @@ class MessageSources:
     """What building takes besides the row: attachment storage, templates and tracking."""
 
     storage: AttachmentStorage
-    templates: Sheets
+    templates: TemplateCache
     tracking: EmailTracking = field(default_factory=EmailTracking)
 
 

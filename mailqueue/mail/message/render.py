@@ -8,15 +8,15 @@ from mailqueue.db.reading import PartlyRead
 from mailqueue.mail.model import EmailContent, LoadedEmail
 from mailqueue.mime.files import File
 from mailqueue.mime.skeleton import Content
-from mailqueue.templates.cache import Key, Sheet, Sheets
+from mailqueue.templates.cache import CachedVersion, Key, TemplateCache
 
 VARIABLES = "variables"
 """Key of an email's custom_data that holds its variables."""
 
 
 async def templates_of(
-    conn: Conn, templates: Sheets, contents: Iterable[EmailContent]
-) -> Mapping[Key, Sheet]:
+    conn: Conn, templates: TemplateCache, contents: Iterable[EmailContent]
+) -> Mapping[Key, CachedVersion]:
     """Return the template versions of these contents; read nothing if there are none."""
     wanted = {key for content in contents if (key := key_of(content)) is not None}
     return await templates.fetch(conn, wanted) if wanted else {}

@@ -11,13 +11,13 @@ from mailqueue.mail.message.tracking import Call
 from mailqueue.mail.model import ClaimedEmail, EmailRecipient, FileFault, LoadedEmail
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.telemetry.log import get_logger
-from mailqueue.templates.cache import Key, Sheet, Sheets
+from mailqueue.templates.cache import CachedVersion, Key, TemplateCache
 
 log = get_logger(__name__)
 
 
 async def load_emails(
-    call: Call, claimed: Sequence[ClaimedEmail], templates: Sheets
+    call: Call, claimed: Sequence[ClaimedEmail], templates: TemplateCache
 ) -> list[LoadedEmail]:
     """Return the claimed emails with their contents, in order; one that cannot be read has a fault.
 
@@ -38,7 +38,7 @@ async def load_emails(
 
 
 async def _read(
-    conn: Conn, claimed: Sequence[ClaimedEmail], templates: Sheets
+    conn: Conn, claimed: Sequence[ClaimedEmail], templates: TemplateCache
 ) -> list[LoadedEmail]:
     wanted = {email.content_id: email.content_on for email in claimed}
     days = sorted(set(wanted.values()))
@@ -60,6 +60,6 @@ async def _read(
     return [_with_template(mail, found) for mail in mails]
 
 
-def _with_template(mail: LoadedEmail, found: Mapping[Key, Sheet]) -> LoadedEmail:
+def _with_template(mail: LoadedEmail, found: Mapping[Key, CachedVersion]) -> LoadedEmail:
     key = key_of(mail.content)
     return mail if key is None else mail._replace(template=found.get(key))

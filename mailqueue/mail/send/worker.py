@@ -41,7 +41,7 @@ from mailqueue.queue.heartbeat import Heartbeat
 from mailqueue.queue.wakeup import Wakeup
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
-from mailqueue.templates.cache import Sheets
+from mailqueue.templates.cache import TemplateCache
 
 QUEUE = "email_queue"
 LEASE = timedelta(minutes=30)
@@ -163,7 +163,7 @@ class SendWorker:
         await CustomSmtpQueue(
             self._links["partitions"],
             self._transports,
-            Sheets(),
+            TemplateCache(),
             files.fetched,
             tracking=self._tracking,
         ).run(stop)
@@ -206,7 +206,7 @@ class SendWorker:
 
     async def _claim_load_dispatch(self) -> None:
         link, worker = self._links["claim"], self._heartbeat.worker_id
-        templates = Sheets()
+        templates = TemplateCache()
         claims = Claims(link, worker, limit=self._settings.batch, lease=LEASE)
         blocked = 0  # claims in a row that got nothing because others held the lanes
         while True:

@@ -23,10 +23,10 @@ MOST_ANSWER_BYTES = 64 * 1024 * 1024
 Process = subprocess.Popen[bytes]
 
 
-class Chamber:
+class CompileProcess:
     """One process that does one job after the other; a job that kills it hurts nobody else.
 
-    It begins with the first job, and ends with `close` or when nobody has the chamber any more.
+    It starts with the first job and ends with `close`, or when nothing refers to it any more.
     """
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from mailqueue.db.pool import connect
 from mailqueue.mail.direct.queued import CustomSmtpQueue, InlineTransports
 from mailqueue.mail.message.attachments import AttachmentLoader
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.templates.cache import Sheets
+from mailqueue.templates.cache import TemplateCache
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.rotation import rotate
@@ -40,7 +40,7 @@ class Queued:
         transport_of = lambda found: inline_transport(found, allowed_hosts=LOOPBACK)  # noqa: E731
         ways = InlineTransports(lambda: self.key, transport_of)
         self.worker = CustomSmtpQueue(
-            link, ways, Sheets(), AttachmentLoader(self._no_files).fetched
+            link, ways, TemplateCache(), AttachmentLoader(self._no_files).fetched
         )
 
     async def _no_files(self, _refs: Any) -> dict[Any, Any]:

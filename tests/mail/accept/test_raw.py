@@ -15,7 +15,7 @@ from mailqueue.mail.accept.raw import RawEmail, accept_prepared, accept_raw, pre
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.message.preview import MessageSources, build_preview, find_email
 from mailqueue.ports.transport import SendAttempt
-from mailqueue.templates.cache import Sheets
+from mailqueue.templates.cache import TemplateCache
 from tests import make
 from tests.mail.accept.messages import raw, simple
 
@@ -48,7 +48,7 @@ async def letter_of(conn: Conn, email_id: UUID) -> SendAttempt:
 
     project_id = await make.project_named(conn)
     shown = await find_email(lend, project_id=project_id, email_id=email_id)
-    return await build_preview(lend, MessageSources(AttachmentStorage(), Sheets()), shown)
+    return await build_preview(lend, MessageSources(AttachmentStorage(), TemplateCache()), shown)
 
 
 async def test_a_message_is_sent_octet_for_octet(conn: Conn) -> None:

@@ -79,7 +79,7 @@ async def dump(call: Call) -> Response:
 async def _source(call: Call) -> str:
     email_id = call.id("message_id")
     shown = await find_email(call.connection, project_id=call.caller.project_id, email_id=email_id)
-    library = MessageSources(call.services.storage, call.services.sheets)
+    library = MessageSources(call.services.storage, call.services.template_cache)
     try:
         letter = await build_preview(call.connection, library, shown)
     except (ValueError, Conflict, Unavailable):

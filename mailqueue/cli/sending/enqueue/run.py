@@ -11,7 +11,7 @@ from mailqueue.cli.support.retrying import Insistent
 from mailqueue.core.crashpoints import reach
 from mailqueue.mail.accept.enqueue import NewEmail, enqueue_batch
 from mailqueue.mail.accept.templates import faults_of
-from mailqueue.templates.cache import Sheets
+from mailqueue.templates.cache import TemplateCache
 
 BATCH_LINES = 500
 BATCH_CHARACTERS = 8 * 1024 * 1024
@@ -29,7 +29,7 @@ class Job:
     project: str
     prefix: str  # of the idempotency keys; the line's number follows
     is_trial: bool
-    sheets: Sheets = field(default_factory=Sheets)
+    template_cache: TemplateCache = field(default_factory=TemplateCache)
 
 
 @dataclass(slots=True)
@@ -80,7 +80,9 @@ async def _commit(
     refused = []
     if isinstance(job.words, Kept):
         emails = [email for _, email in batch]
-        look = partial(faults_of, sheets=job.sheets, emails=emails, project=job.project)
+        look = partial(
+            faults_of, template_cache=job.template_cache, emails=emails, project=job.project
+        )
         faults = await database.call(look)
         good = []
         for numbered, fault in zip(batch, faults, strict=True):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mailqueue.rendering.compiled import Press, Source
+from mailqueue.rendering.compiled import Compiler, Source
 from mailqueue.rendering.faults import Exceeded, TemplateFault
 
 LONG = "a" * 60_000
@@ -15,7 +15,7 @@ CANARY = "canary-7f3a"
 
 def html(source: str, /, **variables: Any) -> str:
     """Render a template as HTML."""
-    rendered = Press().stencil(Source("s", source)).render(variables)
+    rendered = Compiler().compiled(Source("s", source)).render(variables)
     assert rendered.html is not None
     return rendered.html
 
@@ -115,7 +115,7 @@ def test_what_cannot_be_rendered_says_why(source: str, why: str) -> None:
 )  # fmt: skip
 def test_other_forms_of_go_are_refused_with_what_to_write(source: str, instead: str) -> None:
     with pytest.raises(TemplateFault) as caught:
-        Press().stencil(Source("s", f"first\n{source}"))
+        Compiler().compiled(Source("s", f"first\n{source}"))
 
     assert caught.value.line == 2
     assert caught.value.why == f"{source} is Go's: write {instead}"
@@ -156,12 +156,12 @@ def test_other_forms_of_go_are_refused_with_what_to_write(source: str, instead: 
 )
 def test_work_without_end_is_stopped_by_count(source: str) -> None:
     """None of them depends on how fast the machine is."""
-    stencil = Press().stencil(
+    compiled = Compiler().compiled(
         Source("s", source, parts={"self": "{% include 'more' %}" * 99, "more": "{{ x }}" * 99})
     )
 
     with pytest.raises(Exceeded):
-        stencil.render({"x": LONG})
+        compiled.render({"x": LONG})
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_work_without_end_is_stopped_by_count(source: str) -> None:
 )
 def test_nothing_but_variables_is_within_reach(source: str) -> None:
     with pytest.raises(TemplateFault) as caught:
-        Press().stencil(Source("s", source)).render({"x": CANARY})
+        Compiler().compiled(Source("s", source)).render({"x": CANARY})
 
     assert CANARY not in str(caught.value)
 
@@ -217,17 +217,17 @@ def test_layouts_and_partials_are_those_of_the_version() -> None:
         "{% extends 'base' %}{% from 'forms' import button %}"
         "{% block content %}{{ super() }} {{ button('<go>') }}{% endblock %}"
     )
-    stencil = Press().stencil(Source("s", source, parts=parts))
+    compiled = Compiler().compiled(Source("s", source, parts=parts))
 
-    assert stencil.render({"company": "A&B"}).html == (
+    assert compiled.render({"company": "A&B"}).html == (
         "<body>nothing <a>&lt;go&gt;</a><i>A&amp;B</i></body>"
     )
 
 
 def test_the_subject_is_one_line_and_not_escaped() -> None:
-    stencil = Press().stencil(Source("Order {{ n }}\tfor {{ name }} ", None, "x"))
+    compiled = Compiler().compiled(Source("Order {{ n }}\tfor {{ name }} ", None, "x"))
 
-    rendered = stencil.render({"n": "1\r\nBcc: b@example.com", "name": "<A>"})
+    rendered = compiled.render({"n": "1\r\nBcc: b@example.com", "name": "<A>"})
 
     assert rendered == ("Order 1 Bcc: b@example.com for <A>", None, "x")
 
@@ -238,7 +238,7 @@ def test_a_missing_text_is_made_of_what_each_mail_says() -> None:
         "<a href='https://example.com/{{ id }}'>Look</a>"
     )
 
-    rendered = Press().stencil(Source("s", source)).render({"name": "A & B", "id": 7})
+    rendered = Compiler().compiled(Source("s", source)).render({"name": "A & B", "id": 7})
 
     assert rendered.text == "Dear A & B\n\nLook[1]\n\n[1] https://example.com/7\n"
 
@@ -248,12 +248,12 @@ def test_sources_that_are_too_large_or_have_too_many_tags_are_not_read(part: str
     base = {"subject": "s", "html": "h", "text": "t"}
     for source in ("x" * 600_000, "{{ a }}" * 6000):
         with pytest.raises(TemplateFault):
-            Press().stencil(Source(**(base | {part: source})))  # type: ignore[arg-type]
+            Compiler().compiled(Source(**(base | {part: source})))  # type: ignore[arg-type]
 
 
 def test_one_render_leaves_nothing_behind_for_the_next() -> None:
-    press = Press()
-    bomb = press.stencil(
+    compiler = Compiler()
+    bomb = compiler.compiled(
         Source("s", "{% for i in range(n) %}{% for j in range(n) %}{% endfor %}{% endfor %}")
     )
 
@@ -264,8 +264,8 @@ def test_one_render_leaves_nothing_behind_for_the_next() -> None:
 
 
 def test_variables_that_only_fill_places_are_needed_and_said() -> None:
-    press = Press()
+    compiler = Compiler()
 
-    assert press.stencil(
+    assert compiler.compiled(
         Source("{{ a }}", "{{ b.c }}{% if d %}{% endif %}", "{{ e.f }}")
     ).needs == ("a", "e")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mailqueue.rendering.faults import Exceeded, TemplateFault
-from mailqueue.rendering.process.host import Chamber
+from mailqueue.rendering.process.host import CompileProcess
 
 pytestmark = pytest.mark.anyio
 
@@ -32,57 +32,57 @@ def asked(html: str, **said: Any) -> dict[str, Any]:
 
 
 async def test_bombs_are_refused_while_compiling_or_rendering_and_the_next_job_is_done() -> None:
-    chamber = Chamber()
+    compile_process = CompileProcess()
 
     for bomb in BOMBS:
         with pytest.raises(TemplateFault):
-            await chamber.call("preview", asked(bomb))
+            await compile_process.call("preview", asked(bomb))
 
-    assert (await chamber.call("preview", asked("<p>{{ x }}</p>")))["html"] == "<p>xx</p>"
-    await chamber.close()
+    assert (await compile_process.call("preview", asked("<p>{{ x }}</p>")))["html"] == "<p>xx</p>"
+    await compile_process.close()
 
 
 async def test_a_job_that_kills_its_process_is_refused_and_the_next_has_a_new_one() -> None:
     """What no bound foresaw: memory for a schema of a size no template has."""
-    chamber = Chamber()
+    compile_process = CompileProcess()
 
     with pytest.raises(Exceeded, match="more time or memory"):
-        await chamber.call("there is no such job", {})
+        await compile_process.call("there is no such job", {})
 
-    assert (await chamber.call("preview", asked("fine")))["html"] == "fine"
-    await chamber.close()
+    assert (await compile_process.call("preview", asked("fine")))["html"] == "fine"
+    await compile_process.close()
 
 
 async def test_whoever_stops_waiting_leaves_the_chamber_usable() -> None:
-    chamber = Chamber()
-    waiting = asyncio.create_task(chamber.call("preview", asked("x")))
+    compile_process = CompileProcess()
+    waiting = asyncio.create_task(compile_process.call("preview", asked("x")))
     await asyncio.sleep(0)
     waiting.cancel()
 
     with pytest.raises(asyncio.CancelledError):
         await waiting
 
-    assert (await chamber.call("preview", asked("fine")))["html"] == "fine"
-    await chamber.close()
+    assert (await compile_process.call("preview", asked("fine")))["html"] == "fine"
+    await compile_process.close()
 
 
 async def test_nothing_of_the_environment_goes_into_the_chamber(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("MAILQUEUE_MASTER_KEY", "canary")
-    chamber = Chamber()
-    await chamber.call("preview", asked("x"))
-    process = chamber._process
+    compile_process = CompileProcess()
+    await compile_process.call("preview", asked("x"))
+    process = compile_process._process
     assert process is not None
 
     with open(f"/proc/{process.pid}/environ", "rb") as file:  # noqa: ASYNC230
         assert b"canary" not in file.read()
     assert os.getpgid(process.pid) != os.getpgid(0)
-    await chamber.close()
+    await compile_process.close()
 
 
 async def test_a_draft_keeps_the_parts_it_names_and_no_others() -> None:
-    chamber = Chamber()
+    compile_process = CompileProcess()
     parts = {
         "base": "<html>{% block body %}{% endblock %}{% include 'foot' %}</html>",
         "foot": "{{.company}}",
@@ -90,14 +90,14 @@ async def test_a_draft_keeps_the_parts_it_names_and_no_others() -> None:
     }
     html = "{% extends 'base' %}{% block body %}{{ name }}{% endblock %}"
 
-    found = await chamber.call("draft", asked(html, subject="Hi {{ name }}", parts=parts))
+    found = await compile_process.call("draft", asked(html, subject="Hi {{ name }}", parts=parts))
 
     assert found == {"parts": {"base": parts["base"], "foot": parts["foot"]}, "needs": ["name"]}
     with pytest.raises(TemplateFault, match="html: there is no layout or partial nowhere"):
-        await chamber.call("draft", asked("{% include 'nowhere' %}", parts=parts))
+        await compile_process.call("draft", asked("{% include 'nowhere' %}", parts=parts))
     with pytest.raises(TemplateFault, match="other, line 1"):
-        await chamber.call("draft", asked("{% include 'other' %}", parts=parts))
-    await chamber.close()
+        await compile_process.call("draft", asked("{% include 'other' %}", parts=parts))
+    await compile_process.close()
 
 
 @pytest.mark.parametrize("value", [10**30, [], "\ud800"])
@@ -105,7 +105,7 @@ async def test_values_that_no_json_has_are_refused(value: Any) -> None:
     if isinstance(value, list):
         for _ in range(1000):
             value = [value]
-    chamber = Chamber()
+    compile_process = CompileProcess()
 
     with pytest.raises(TemplateFault, match="cannot be written as JSON"):
-        await chamber.call("preview", asked("x", variables={"x": value}))
+        await compile_process.call("preview", asked("x", variables={"x": value}))

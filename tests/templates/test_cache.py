@@ -5,10 +5,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from mailqueue.db.fetch import Conn
-from mailqueue.rendering.compiled import Press
+from mailqueue.rendering.compiled import Compiler
 from mailqueue.rendering.faults import Exceeded, TemplateFault
-from mailqueue.templates.cache import MOST_STRIKES, RESTED, Sheet, Sheets
-from mailqueue.templates.model import StencilSource, Words
+from mailqueue.templates.cache import MOST_STRIKES, RESTED, CachedVersion, TemplateCache
+from mailqueue.templates.model import VersionSource, Words
 from tests import make
 from tests.templates.making import published
 
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.anyio
 LOOPS = "{% for i in range(n) %}{% for j in range(n) %}{% endfor %}{% endfor %}ok"
 
 
-def sheet(html: str) -> Sheet:
-    return Sheet(Press(), StencilSource(uuid4(), "en", "s", html, "t", {}, None))
+def sheet(html: str) -> CachedVersion:
+    return CachedVersion(Compiler(), VersionSource(uuid4(), "en", "s", html, "t", {}, None))
 
 
 async def test_a_version_whose_mails_all_cost_too_much_is_not_tried_for_a_while() -> None:
@@ -57,16 +57,16 @@ async def test_large_versions_are_fewer(conn: Conn) -> None:
         template = await published(conn, project, slug=slug, words=Words("s", None, "x" * 600))
         query = "SELECT id FROM mailqueue.template_versions WHERE template_id = %s"
         keys.append((await make.scalar(conn, query, template.id), "en"))
-    sheets = Sheets(most_characters=1000)
+    template_cache = TemplateCache(most_characters=1000)
 
-    first = await sheets.fetch(conn, keys[:1])
-    both = await sheets.fetch(conn, keys)
-    again = await sheets.fetch(conn, keys[1:])
+    first = await template_cache.fetch(conn, keys[:1])
+    both = await template_cache.fetch(conn, keys)
+    again = await template_cache.fetch(conn, keys[1:])
 
     assert len(both) == 2  # what is asked for is given, also beyond what is kept
     assert both[keys[0]] is first[keys[0]]
     kept = [again[keys[1]] is both[keys[1]]]
-    kept.append((await sheets.fetch(conn, keys[:1]))[keys[0]] is first[keys[0]])
+    kept.append((await template_cache.fetch(conn, keys[:1]))[keys[0]] is first[keys[0]])
     assert kept.count(True) <= 1
 
 
@@ -83,12 +83,12 @@ async def test_a_version_is_read_once_and_the_oldest_go(conn: Conn) -> None:
             )
         )
     keys = [(one, "en") for one in ids]
-    sheets = Sheets(most=2)
+    template_cache = TemplateCache(most=2)
 
-    first = await sheets.fetch(conn, keys[:2])
-    again = await sheets.fetch(conn, [keys[0], (uuid4(), "en")])
-    await sheets.fetch(conn, keys[2:])
-    back = await sheets.fetch(conn, keys[:2])
+    first = await template_cache.fetch(conn, keys[:2])
+    again = await template_cache.fetch(conn, [keys[0], (uuid4(), "en")])
+    await template_cache.fetch(conn, keys[2:])
+    back = await template_cache.fetch(conn, keys[:2])
 
     assert set(first) == set(keys[:2])
     assert again == {keys[0]: first[keys[0]]}
