@@ -19,7 +19,7 @@ from bench.server import Server, make_database, own_server, settle_down
 from bench.workers import environment
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.tenants.keys.manage import MOST_REQUESTS_PER_SECOND, issue_key
+from mailqueue.tenants.keys.manage import MAX_REQUESTS_PER_SECOND, issue_key
 
 START_SECONDS = 30.0
 
@@ -110,7 +110,7 @@ def _request(key: str, number: int, size: int) -> bytes:
 
 async def _unbounded_key(conn: Conn) -> str:
     issued = await issue_key(
-        conn, "default", "bench", is_test=False, requests_per_second=MOST_REQUESTS_PER_SECOND
+        conn, "default", "bench", is_test=False, requests_per_second=MAX_REQUESTS_PER_SECOND
     )
     return issued.key.reveal()
 

@@ -66,7 +66,7 @@ class Report:
 
 
 def machine() -> dict[str, object]:
-    """Say on what and with what was measured."""
+    """Print the machine and the versions that were measured."""
     return {
         "system": platform.platform(),
         "processor": _processor(),

@@ -55,7 +55,7 @@ def environment(
 
 
 async def migrate_with(checkout: Path, database: DatabaseSettings) -> None:
-    """Give a database the schema of another version of mailqueue.
+    """Migrate a database with another version of mailqueue.
 
     Raises:
         RuntimeError: if it cannot be had.

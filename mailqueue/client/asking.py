@@ -15,7 +15,7 @@ from mailqueue.producer.model import Addresses, Attachment
 from mailqueue.producer.wording import addresses, plain
 
 T = TypeVar("T")
-MOST_AT_ONCE = 200
+MAX_AT_ONCE = 200
 _KEY_LENGTH = 255
 
 

@@ -99,7 +99,7 @@ class Client:
         """List all mail there is, the newest first, asking for pages as they are needed."""
         cursor = None
         while True:
-            page = await self.list(limit=asking.MOST_AT_ONCE, cursor=cursor, **filters)
+            page = await self.list(limit=asking.MAX_AT_ONCE, cursor=cursor, **filters)
             for one in page.data:
                 yield one
             cursor = page.next_cursor

@@ -99,7 +99,7 @@ class SyncClient:
         """List all mail there is, the newest first, asking for pages as they are needed."""
         cursor = None
         while True:
-            page = self.list(limit=asking.MOST_AT_ONCE, cursor=cursor, **filters)
+            page = self.list(limit=asking.MAX_AT_ONCE, cursor=cursor, **filters)
             yield from page.data
             cursor = page.next_cursor
             if cursor is None:

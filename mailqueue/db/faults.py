@@ -1,4 +1,4 @@
-"""Says in one line why PostgreSQL cannot be used, and the fix. The password is never in it."""
+"""One-line explanations of why PostgreSQL cannot be used, with the fix and without passwords."""
 
 import os
 import re

@@ -55,7 +55,7 @@ class Waiter(Generic[Item, Answer]):
         return self.answer.done()
 
     def succeed(self, answer: Answer) -> None:
-        """Give the caller its answer; call it after the commit."""
+        """Set the caller's answer; call it after the commit."""
         if not self.answer.done():
             self.answer.set_result(answer)
 

@@ -15,7 +15,7 @@ class Report:
 
     @property
     def is_good(self) -> bool:
-        """Say that nothing failed and everything was answered."""
+        """Whether nothing failed and every look-up was answered."""
         return not any(
             each.status in (FindingStatus.FAIL, FindingStatus.UNKNOWN) for each in self.findings
         )

@@ -23,7 +23,7 @@ from mailqueue.vault.sealing import Place
 KEEP = timedelta(days=7)
 """So long the record of a retired key stays: mail may wait at servers on its way for days."""
 
-MOST_SELECTORS = 100
+MAX_SELECTORS = 100
 _ALIVE = (DkimKeyStatus.PENDING, DkimKeyStatus.ACTIVE)
 
 
@@ -258,8 +258,8 @@ def _check_selector(selector: str) -> None:
 
 def _free_selector(algorithm: Algorithm, taken: set[str]) -> str:
     stem = f"mq{datetime.now(UTC):%Y%m%d}-{algorithm.key_type}"
-    for number in range(1, MOST_SELECTORS):
+    for number in range(1, MAX_SELECTORS):
         name = stem if number == 1 else f"{stem}-{number}"
         if name not in taken:
             return name
-    raise Conflict(f"there are {MOST_SELECTORS} keys named {stem} already: name a selector")
+    raise Conflict(f"there are {MAX_SELECTORS} keys named {stem} already: name a selector")

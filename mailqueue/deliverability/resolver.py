@@ -18,7 +18,7 @@ from mailqueue.settings.nameserver import NameServer
 
 ANSWER_SECONDS = 5.0
 """For one question, all servers and repetitions together."""
-MOST_TEXT = 10_000
+MAX_TEXT = 10_000
 """Characters of a TXT record that are given: more than those who read one accept."""
 
 
@@ -63,10 +63,10 @@ class Resolver:
         self._resolver.timeout = answer_s / 2
 
     async def texts(self, name: str) -> list[str]:
-        """Return the TXT records of a name, the strings of each joined and cut at MOST_TEXT."""
+        """Return the TXT records of a name, the strings of each joined and cut at MAX_TEXT."""
         found = await self._ask(name, dns.rdatatype.TXT)
         joined = (b"".join(record.strings).decode("utf-8", "replace") for record in found)
-        return [text[:MOST_TEXT] for text in joined]
+        return [text[:MAX_TEXT] for text in joined]
 
     async def addresses(self, name: str) -> list[str]:
         """Return the IPv4 and IPv6 addresses of a name."""

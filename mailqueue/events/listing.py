@@ -46,7 +46,7 @@ async def list_notices(
 
 
 async def see_notices(conn: Conn, *, project: str | None, by: str) -> int:
-    """Say that somebody has looked at those of a project, or all; return how many were new.
+    """Mark the notices of a project, or all, as seen; return how many were new.
 
     Raises:
         NotFound: there is no such project.

@@ -66,5 +66,5 @@ async def list_notices(
 
 
 async def see_notices(conn: Conn, project_id: UUID | None, *, by: str) -> int:
-    """Say that somebody has looked; return how many were new."""
+    """Mark notices as seen; return how many were new."""
     return await value(conn, "see_notices", {"project_id": project_id, "by": by}, int)

@@ -4,7 +4,7 @@ from mailqueue.maintenance.context import Desk
 from mailqueue.maintenance.model import Report
 from mailqueue.maintenance.store import tasks as tasks_store
 
-_MOST_GATHERS = 10_000
+_MAX_GATHERS = 10_000
 """A bound: each takes up to 5,000 signals, and mail may come faster than one can count."""
 
 
@@ -17,7 +17,7 @@ async def run(desk: Desk) -> Report:
 
 async def _gather(desk: Desk) -> int:
     total = 0
-    for _ in range(_MOST_GATHERS):
+    for _ in range(_MAX_GATHERS):
         found = await tasks_store.gather_signals(desk.conn)
         if found <= 0:
             break

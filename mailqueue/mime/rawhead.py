@@ -9,7 +9,7 @@ from mailqueue.mime.decode import words_to_text
 
 LINE_OCTETS = 998  # RFC 5322 2.1.1
 HEAD_OCTETS = 256 * 1024
-MOST_FIELDS = 1_000
+MAX_FIELDS = 1_000
 
 _FIELD = re.compile(rb"([!-9;-~]{1,200})[ \t]*:((?:[^\r\n]*)(?:\r\n[ \t][^\r\n]*)*)\r\n")
 # Begins where a word does: a search that began anew within one would read it again each time.
@@ -80,9 +80,9 @@ def read_head(raw: bytes) -> RawHead:
             raise NotAMessage(f"a line of the header is no field: {line!r}")
         fields.append(RawField(found[1].decode(), found[2], found[0]))
         at = found.end()
-        if len(fields) > MOST_FIELDS or at > HEAD_OCTETS:
+        if len(fields) > MAX_FIELDS or at > HEAD_OCTETS:
             raise NotAMessage(
-                f"the header has more than {MOST_FIELDS} fields or {HEAD_OCTETS} octets"
+                f"the header has more than {MAX_FIELDS} fields or {HEAD_OCTETS} octets"
             )
     return RawHead(tuple(fields), at)
 

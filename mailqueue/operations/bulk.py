@@ -10,7 +10,7 @@ from mailqueue.operations.store import actions as actions_store
 
 BATCH = 1000
 """Mails one transaction takes."""
-MOST_WALKS = 5
+MAX_WALKS = 5
 """Rows that workers hold at the moment are passed over; a later walk finds them."""
 
 Advance = Callable[[int], None]
@@ -34,7 +34,7 @@ async def carry_out(conn: Conn, order: Order, *, by: str, advance: Advance) -> D
     )
     reach("operation.begun")
     # Resent mail still matches: a second walk would send it twice.
-    walks = 1 if order.verb == "resend" else MOST_WALKS
+    walks = 1 if order.verb == "resend" else MAX_WALKS
     return Done(operation, await go_on(conn, operation, walks=walks, advance=advance))
 
 

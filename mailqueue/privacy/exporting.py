@@ -1,4 +1,4 @@
-"""Gives all that is stored about a person, as JSON: mail, records that name them, archives."""
+"""Exports all that is stored about a person, as JSON: mail, records that name them, archives."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -13,7 +13,7 @@ from mailqueue.producer.wording import Message, known, message_of
 if TYPE_CHECKING:
     from psycopg import AsyncConnection, Connection
 
-MOST_TOGETHER = 500
+MAX_TOGETHER = 500
 """Mails a statement; more are handed in by several, in the same transaction."""
 _Looked = list[Message | Enqueued]
 
@@ -122,8 +122,8 @@ def _looked(mail: Mail) -> Message | Enqueued:
 
 def _groups(looked: _Looked) -> Iterator[list[Message]]:
     good = [one for one in looked if isinstance(one, Message)]
-    for start in range(0, len(good), MOST_TOGETHER):
-        yield good[start : start + MOST_TOGETHER]
+    for start in range(0, len(good), MAX_TOGETHER):
+        yield good[start : start + MAX_TOGETHER]
 
 
 def _joined(looked: _Looked, rows: Sequence[store.Row]) -> list[Enqueued]:

@@ -26,10 +26,10 @@ from mailqueue.rendering.sandbox import Sandbox
 from mailqueue.rendering.schema import Schema
 
 LONGEST_SOURCE = 512 * 1024
-MOST_CHARACTERS = 1024 * 1024
+MAX_CHARACTERS = 1024 * 1024
 """Of all sources of a version together: its bodies, layouts and partials."""
 
-MOST_TAGS = 5000
+MAX_TAGS = 5000
 LINKS = {name: f"{{{{ {name} }}}}" for name in ("unsubscribe_url", "preferences_url")}
 """Variables that every mail has: each stands for itself until it is known whose mail it is."""
 
@@ -150,10 +150,10 @@ class Compiler:
             TemplateFault: naming the part, the line, and what is wrong.
         """
         texts = (source.subject, source.html or "", source.text or "", *source.parts.values())
-        if max(map(len, texts)) > LONGEST_SOURCE or sum(map(len, texts)) > MOST_CHARACTERS:
+        if max(map(len, texts)) > LONGEST_SOURCE or sum(map(len, texts)) > MAX_CHARACTERS:
             raise TemplateFault(
                 f"a template may have {LONGEST_SOURCE} characters in each body, and with its "
-                f"layouts and partials {MOST_CHARACTERS}"
+                f"layouts and partials {MAX_CHARACTERS}"
             )
         shelf = _Parts(source.parts)
         plain = self._plain.overlay(loader=shelf)
@@ -168,8 +168,8 @@ class Compiler:
 
 
 def _parsed(environment: Environment, source: str, part: str) -> nodes.Template:
-    if source.count("{{") + source.count("{%") > MOST_TAGS:  # before time is spent on reading them
-        raise TemplateFault(f"more than {MOST_TAGS} tags", part=part)
+    if source.count("{{") + source.count("{%") > MAX_TAGS:  # before time is spent on reading them
+        raise TemplateFault(f"more than {MAX_TAGS} tags", part=part)
     try:
         tree = environment.parse(as_jinja(source, part), part)
         guards.check(tree, part)

@@ -7,7 +7,7 @@ from typing import Any
 from mailqueue.rendering.compiled import Compiler, Source
 from mailqueue.rendering.faults import TemplateFault
 
-MOST_SUBJECT = 998
+MAX_SUBJECT = 998
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ def draft(
     Raises:
         TemplateFault: naming the part, the line, and what is wrong.
     """
-    if not subject.strip() or len(subject) > MOST_SUBJECT or not subject.isprintable():
-        raise TemplateFault(f"one line of 1 to {MOST_SUBJECT} characters", part="subject")
+    if not subject.strip() or len(subject) > MAX_SUBJECT or not subject.isprintable():
+        raise TemplateFault(f"one line of 1 to {MAX_SUBJECT} characters", part="subject")
     if html is None and text is None:
         raise TemplateFault("html or text is needed")
     compiler = Compiler()

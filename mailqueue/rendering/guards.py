@@ -10,7 +10,7 @@ from jinja2.visitor import NodeTransformer
 
 from mailqueue.rendering.faults import TemplateFault
 
-MOST_NODES = 20_000
+MAX_NODES = 20_000
 DEEPEST = 100
 """Levels of nesting, which Python's own compiler bounds not much higher."""
 
@@ -77,8 +77,8 @@ def check(tree: nodes.Template, part: str) -> None:
             )
         if depth > DEEPEST:
             raise TemplateFault(f"nested deeper than {DEEPEST} levels", part=part, line=line)
-        if count >= MOST_NODES:
-            raise TemplateFault(f"more than {MOST_NODES} tags and expressions", part=part)
+        if count >= MAX_NODES:
+            raise TemplateFault(f"more than {MAX_NODES} tags and expressions", part=part)
         if isinstance(node, nodes.Call | nodes.Filter | nodes.Test) and (
             node.dyn_args is not None or node.dyn_kwargs is not None
         ):

@@ -12,7 +12,7 @@ from mailqueue.rendering.plain import text_of
 
 CLIPPED_BYTES = 102 * 1024
 """What large mailbox providers show of a mail before they cut it off."""
-MOST_WARNINGS = 50
+MAX_WARNINGS = 50
 MARKETING = "marketing"
 LONG_SUBJECT = 70
 
@@ -40,7 +40,7 @@ def preview(source: Source, variables: Mapping[str, Any], *, category: str) -> P
     said = Compiler().compiled(source).render(variables)
     text = said.text if said.text is not None else text_of(said.html or "")
     size = sum(len(part.encode()) for part in (said.html or "", text))
-    found = list(_warnings(source, said, text, size=size, category=category))[:MOST_WARNINGS]
+    found = list(_warnings(source, said, text, size=size, category=category))[:MAX_WARNINGS]
     return PreviewBodies(said.subject, said.html, text, size, tuple(dict.fromkeys(found)))
 
 

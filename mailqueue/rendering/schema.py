@@ -7,7 +7,7 @@ import jsonschema_rs
 
 from mailqueue.rendering.faults import TemplateFault
 
-MOST_NODES = 1000
+MAX_NODES = 1000
 DEEPEST = 20
 _LOCAL = "#/$defs/"
 # What names other documents, or turns a schema into a program.
@@ -71,7 +71,7 @@ def check_schema(document: object) -> None:
     definitions = document.get("$defs", {})
     if not isinstance(definitions, Mapping):
         raise _fault("$defs must be an object")
-    left = [MOST_NODES]
+    left = [MAX_NODES]
     for each in (document, *definitions.values()):
         _walk(each, definitions, (), left)
 
@@ -85,7 +85,7 @@ def _walk(
         at, names, depth = stack.pop()
         left[0] -= 1
         if left[0] < 0:
-            raise _fault(f"may have {MOST_NODES} parts, those it refers to counted each time")
+            raise _fault(f"may have {MAX_NODES} parts, those it refers to counted each time")
         if depth > DEEPEST:
             raise _fault(f"may be nested {DEEPEST} levels deep")
         if isinstance(at, Mapping):

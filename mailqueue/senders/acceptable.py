@@ -23,7 +23,7 @@ _RANGES = (
     ("max_connections", 1, 100),
 )
 _RATE_MAX = 1_000_000.0
-_MOST_STAGES = 100
+_MAX_STAGES = 100
 
 
 def checked(new: NewSender) -> NewSender:
@@ -78,8 +78,8 @@ def checked_limits(limits: Limits) -> Limits:
 def _check_warm_up(stages: tuple[int, ...] | None) -> None:
     if stages is None:
         return
-    if not 1 <= len(stages) <= _MOST_STAGES:
-        raise InvalidField("warm_up", f"must be 1 to {_MOST_STAGES} stages, got {len(stages)}")
+    if not 1 <= len(stages) <= _MAX_STAGES:
+        raise InvalidField("warm_up", f"must be 1 to {_MAX_STAGES} stages, got {len(stages)}")
     for stage in stages:
         check_range("warm_up", stage, least=1, most=1_000_000_000)
 

@@ -13,7 +13,7 @@ from mailqueue.core.providers import Provider
 from mailqueue.core.secret import Secret
 from mailqueue.senders.model import NewSender
 
-MOST_SETTINGS_OCTETS = 16 * 1024
+MAX_SETTINGS_OCTETS = 16 * 1024
 _HOST_PART = re.compile(r"[A-Za-z0-9.-]{1,253}")
 # What a mail decides, in the words of any provider: accounts may not name it for all mail.
 _DECIDED = frozenset(
@@ -49,8 +49,8 @@ def with_settings(new: NewSender) -> NewSender:
     for name in needs.needed:
         if not given.get(name):
             raise InvalidField("setting", f"{name} is needed for provider {new.provider}")
-    if len(orjson.dumps(given)) > MOST_SETTINGS_OCTETS:
-        raise InvalidField("setting", f"all together at most {MOST_SETTINGS_OCTETS} octets")
+    if len(orjson.dumps(given)) > MAX_SETTINGS_OCTETS:
+        raise InvalidField("setting", f"all together at most {MAX_SETTINGS_OCTETS} octets")
     return replace(new, settings=given or None)
 
 

@@ -15,10 +15,10 @@ from mailqueue.telemetry.log import get_logger
 from mailqueue.tenants.keys.cache import Callers
 from mailqueue.tenants.model import Scope
 
-MOST_FAILURES = 10
+MAX_FAILURES = 10
 """Of one address within the window; after them no key is looked at until it has passed."""
 WINDOW_SECONDS = 600.0
-MOST_KEPT = 10_000
+MAX_KEPT = 10_000
 PAUSE_SECONDS = 0.5
 """Before the first refusal of an address; each further one takes twice as long."""
 LONGEST_PAUSE_SECONDS = 8.0
@@ -49,9 +49,9 @@ class Failures:
     def add(self, address: str) -> int:
         """Count one more; return how many that makes."""
         network = network_of(address)
-        found = self._by_address.setdefault(network, deque(maxlen=MOST_FAILURES))
+        found = self._by_address.setdefault(network, deque(maxlen=MAX_FAILURES))
         self._by_address.move_to_end(network)
-        while len(self._by_address) > MOST_KEPT:
+        while len(self._by_address) > MAX_KEPT:
             self._by_address.popitem(last=False)
         found.append(self._now())
         return self.count(address)
@@ -86,7 +86,7 @@ class Gate:
 
     async def enter(self, attempt: LoginAttempt) -> LoggedIn | SmtpReply:
         """Return who this is, or refuse them."""
-        if self._failures.count(attempt.address) >= MOST_FAILURES:
+        if self._failures.count(attempt.address) >= MAX_FAILURES:
             log.warning("submission.locked_out", client=attempt.address)
             await self._wait(PAUSE_SECONDS)
             return TOO_MANY

@@ -28,7 +28,7 @@ LARGE_OCTETS = 256 * 1024
 """Larger messages are looked at beside the conversations, not between them."""
 PATIENCE_SECONDS = 60.0
 """So long a message waits for its turn before its program is told to come again: few do."""
-MOST_WAITS = 10
+MAX_WAITS = 10
 """A program that was told so often to come later, and comes at once, is hung up on."""
 
 AWAY = SmtpReply(451, "4.3.0", "the mail cannot be taken now, try again later")
@@ -121,7 +121,7 @@ def refusal(exc: InvalidField) -> SmtpReply:
 
 
 def trouble(exc: MailqueueError) -> SmtpReply:
-    """Say that it may go better later. Pure."""
+    """Return the answer for a temporary fault. Pure."""
     match exc:
         case NoRoom():
             return NO_ROOM
@@ -136,7 +136,7 @@ def trouble(exc: MailqueueError) -> SmtpReply:
 def _wait(program: Program, exc: TooManyRequests) -> SmtpReply:
     program.told_to_wait += 1
     seconds = max(1, round(exc.retry_after.total_seconds()))
-    code = CLOSING if program.told_to_wait > MOST_WAITS else 450
+    code = CLOSING if program.told_to_wait > MAX_WAITS else 450
     return SmtpReply(code, "4.7.0", f"too many messages, try again in {seconds} s")
 
 

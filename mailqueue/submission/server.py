@@ -12,7 +12,7 @@ from mailqueue.core.errors import ConfigError, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.mail.accept.intake import Intake
-from mailqueue.mail.accept.shares import MOST_RECIPIENTS
+from mailqueue.mail.accept.shares import MAX_RECIPIENTS
 from mailqueue.settings.environment import Settings
 from mailqueue.settings.submission import DEFAULT_PORT
 from mailqueue.smtp.server.handler import ServerLimits
@@ -27,7 +27,7 @@ from mailqueue.tenants.rate_limit.limiter import Allowance
 
 LIMITS = ServerLimits(
     message_bytes=52_428_800,
-    recipients=MOST_RECIPIENTS,
+    recipients=MAX_RECIPIENTS,
     refuses_incomplete=True,
     connections=1_000,
     connections_per_address=100,

@@ -14,10 +14,10 @@ from mailqueue.templates.model import VersionSource
 
 log = get_logger(__name__)
 
-MOST_KEPT = 256
-MOST_CHARACTERS = 8 * 1024 * 1024
+MAX_KEPT = 256
+MAX_CHARACTERS = 8 * 1024 * 1024
 """Of their sources; compiled they take several times as much."""
-MOST_STRIKES = 5
+MAX_STRIKES = 5
 """So many mails of a version in a row that cost too much: the next ones are not tried at all."""
 RESTED = 500
 """Then so many fail unrendered, before one is tried again."""
@@ -60,7 +60,7 @@ class CachedVersion:
         """
         if self._resting > 0:
             self._resting -= 1
-            raise Exceeded(f"not tried, as {MOST_STRIKES} mails before it failed: {self._why}")
+            raise Exceeded(f"not tried, as {MAX_STRIKES} mails before it failed: {self._why}")
         if self._compiled_template is None:
             self._compiled_template = self._compiler.compiled(_source(self._source))
         try:
@@ -75,9 +75,9 @@ class CachedVersion:
                 why=self._why,
                 in_a_row=self._strikes,
             )
-            if self._strikes >= MOST_STRIKES:
+            if self._strikes >= MAX_STRIKES:
                 self._resting = RESTED
-                self._strikes = MOST_STRIKES - 1
+                self._strikes = MAX_STRIKES - 1
             raise
         self._strikes = 0
         return rendered
@@ -96,7 +96,7 @@ class CachedVersion:
 class TemplateCache:
     """Compiled template versions of one process. They never change, so entries never expire."""
 
-    def __init__(self, most: int = MOST_KEPT, most_characters: int = MOST_CHARACTERS) -> None:
+    def __init__(self, most: int = MAX_KEPT, most_characters: int = MAX_CHARACTERS) -> None:
         self._compiler = Compiler()
         self._most = most
         self._most_characters = most_characters

@@ -13,10 +13,10 @@ from mailqueue.templates import store
 from mailqueue.templates.model import NewVersion, TemplateRow, Text, VersionRow, Words
 
 Lend = Callable[[], AbstractAsyncContextManager[Conn]]
-"""Gives a connection outside of any transaction; none is held while something is rendered."""
+"""Lends a connection outside any transaction; none is held while a template is rendered."""
 
-MOST_LANGUAGES = 50
-MOST_LISTED = 1000
+MAX_LANGUAGES = 50
+MAX_LISTED = 1000
 
 _FIELDS = {"html": "html_body", "text": "text_body"}
 
@@ -30,8 +30,8 @@ async def add(
         InvalidField: naming the body, the line, and what is wrong.
         NotFound: the template was deleted meanwhile.
     """
-    if not 1 <= len(new.words) <= MOST_LANGUAGES:
-        raise InvalidField("language", f"a version has 1 to {MOST_LANGUAGES} languages")
+    if not 1 <= len(new.words) <= MAX_LANGUAGES:
+        raise InvalidField("language", f"a version has 1 to {MAX_LANGUAGES} languages")
     async with lend() as conn:
         parts = {
             part.name: part.source for part in await store.list_parts(conn, template.project_id)
@@ -113,7 +113,7 @@ async def find(
 
 
 async def list_all(
-    conn: Conn, template: TemplateRow, *, before: int | None = None, limit: int = MOST_LISTED
+    conn: Conn, template: TemplateRow, *, before: int | None = None, limit: int = MAX_LISTED
 ) -> list[VersionRow]:
     """List the versions of a template, newest first."""
     return await store.list_versions(conn, template.id, before=before, limit=limit)

@@ -12,7 +12,7 @@ from mailqueue.templates.model import NewTemplate, PartKind, PartRow, TemplateRo
 PLATFORM = "platform"
 """What commands call templates of no project."""
 
-MOST_LISTED = 1000
+MAX_LISTED = 1000
 
 
 async def project_of(conn: Conn, project: str) -> UUID:
@@ -75,7 +75,7 @@ async def list_all(
     status: str | None = None,
     q: str | None = None,
     after: str | None = None,
-    limit: int = MOST_LISTED,
+    limit: int = MAX_LISTED,
 ) -> list[TemplateRow]:
     """List templates by slug, those of the platform that the project has not overridden too.
 

@@ -1,4 +1,4 @@
-"""Says for a transaction who acts, so that whatever writes the audit need not be told."""
+"""Sets the actor of a transaction, which every audit event written in it names."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -134,7 +134,7 @@ class WebhookWorker:
             # Else it was deleted just now, and its deliveries with it.
 
     async def _refresh_targets(self, claims: Sequence[ClaimedDelivery]) -> None:
-        """Give each claim's endpoint a dispatcher with its current target."""
+        """Create a dispatcher with the current target for the endpoint of each claim."""
         oldest = self._context.now() - CACHE_SECONDS
         stale = set()
         for claim in claims:

@@ -1,4 +1,4 @@
-"""Gives what makes and opens the tokens of links in mail."""
+"""The keyring of tokens in links."""
 
 from functools import partial
 

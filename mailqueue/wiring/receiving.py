@@ -1,4 +1,4 @@
-"""Gives who reads what providers told what it needs from outside."""
+"""Dependencies of the worker that reads events of providers."""
 
 from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.inbound.fetching import fetcher

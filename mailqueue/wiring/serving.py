@@ -1,4 +1,4 @@
-"""Gives the endpoints of the HTTP API what they need from outside it."""
+"""Dependencies of the HTTP API."""
 
 from functools import partial
 

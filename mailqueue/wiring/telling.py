@@ -1,4 +1,4 @@
-"""Gives a worker of webhooks what it needs from outside."""
+"""Dependencies of the webhook worker."""
 
 from functools import partial
 

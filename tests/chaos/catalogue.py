@@ -22,7 +22,7 @@ from tests.chaos.scenarios import (
 )
 from tests.concurrency.running import Shipped
 
-MOST_TRIES = 5
+MAX_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Scenario:
     async def on(self, server: Shipped, size: Size | None = None) -> Reckoning:
         """Run it on a database and a sink of its own, again where chance let it prove nothing."""
         size = size or self.short
-        for _ in range(MOST_TRIES):
+        for _ in range(MAX_TRIES):
             async with arena(self.name, server, size) as made:
                 found = await self.run(made, size)
             if found.broken or not found.unproved:

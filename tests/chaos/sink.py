@@ -184,7 +184,7 @@ class Dialog(asyncio.Protocol):
             self._replies.put_nowait((wait, reply))
 
     async def _speak(self) -> None:
-        """Say what takes time, in order."""
+        """Send the replies that take time, in order."""
         while True:
             wait, reply = await self._replies.get()
             await asyncio.sleep(wait)

@@ -39,7 +39,7 @@ async def servers(count: int, **answers: Sequence[Answer]) -> AsyncIterator[list
 
 
 async def accounts_at(conn: Conn, found: Sequence[ScriptedServer], kind: str, data: Path) -> None:
-    """Give each server a project with an account that logs in there."""
+    """Create for each server a project with an account that logs in there."""
     master = create_master_key(data)
     for number, server in enumerate(found):
         name = f"{kind}-{number}"

@@ -35,12 +35,12 @@ class Zone:
     by_tcp: int = 0
 
     def says(self, name: str, kind: str, *values: str) -> "Zone":
-        """Say that a name has these records; nothing else of that kind."""
+        """Set the records of a name and type."""
         self.records[name.lower().rstrip("."), kind] = list(values)
         return self
 
     def text(self, name: str, *values: str) -> "Zone":
-        """Say that a name has these TXT records, cut into strings as DNS wants them."""
+        """Set the TXT records of a name, cut into strings of 255 bytes."""
         return self.says(name, "TXT", *(quoted(value) for value in values))
 
     @property

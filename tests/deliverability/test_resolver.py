@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from mailqueue.deliverability.resolver import MOST_TEXT, MailHost, Unresolved
+from mailqueue.deliverability.resolver import MAX_TEXT, MailHost, Unresolved
 from tests.deliverability.nameserver import Zone, serving
 
 pytestmark = pytest.mark.anyio
@@ -88,4 +88,4 @@ async def test_what_is_no_name_is_not_asked_for(zone: Zone, name: str) -> None:
 async def test_what_is_too_long_to_be_read_is_given_in_part(zone: Zone) -> None:
     zone.text("a.example.com", "x" * 30_000)
 
-    assert [len(each) for each in await zone.resolver().texts("a.example.com")] == [MOST_TEXT]
+    assert [len(each) for each in await zone.resolver().texts("a.example.com")] == [MAX_TEXT]

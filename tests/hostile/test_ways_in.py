@@ -139,7 +139,7 @@ async def judged(
 
 
 def promised(handed: Handed) -> None:
-    """Say what must be refused, and that enough was not for the rest to mean something."""
+    """Assert what must be refused, and that enough was not for the rest to mean something."""
     refused = {(case.place, case.name) for case in handed.refused}
     for name, value in WORDS.items():
         if ENDS.search(value):

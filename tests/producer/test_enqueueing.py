@@ -262,7 +262,7 @@ def test_an_idempotency_key_gives_the_mail_of_before(sync: Connection[Any]) -> N
 
 
 def test_more_than_a_statement_takes_is_told_in_order(sync: Connection[Any]) -> None:
-    count = enqueueing.MOST_TOGETHER + 2
+    count = enqueueing.MAX_TOGETHER + 2
     mails: list[Any] = [
         {"to": f"p{n}@example.com", "subject": "Hi", "text": "Hello"} for n in range(count)
     ]

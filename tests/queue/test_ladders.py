@@ -52,7 +52,7 @@ async def waits_of(conn: Conn, taken: list[ClaimedEmail]) -> list[timedelta]:
 
 
 def are_near(waits: list[timedelta], *expected: timedelta) -> bool:
-    """Say that chance moved each wait by a fifth at most."""
+    """Return whether chance moved each wait by a fifth at most."""
     slack = timedelta(seconds=10)
     return len(waits) == len(expected) and all(
         want * 0.8 - slack <= wait <= want * 1.2 for wait, want in zip(waits, expected, strict=True)

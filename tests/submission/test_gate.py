@@ -11,7 +11,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.smtp.server.answer import SmtpReply
 from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt
 from mailqueue.submission import gate as gate_module
-from mailqueue.submission.gate import MOST_FAILURES, WINDOW_SECONDS, Gate, network_of
+from mailqueue.submission.gate import MAX_FAILURES, WINDOW_SECONDS, Gate, network_of
 from mailqueue.submission.model import Program
 from mailqueue.tenants.keys.cache import Callers
 from mailqueue.tenants.keys.manage import issue_key
@@ -77,9 +77,9 @@ async def test_guessing_takes_longer_each_time_and_ends(conn: Conn) -> None:
     gate = gate_on(conn, clock)
     key = (await issue_key(conn, "default", "k", is_test=False)).key.reveal()
 
-    answers = [await tried(gate, f"guess {n}") for n in range(MOST_FAILURES)]
+    answers = [await tried(gate, f"guess {n}") for n in range(MAX_FAILURES)]
 
-    assert answers == ["535 5.7.8"] * MOST_FAILURES
+    assert answers == ["535 5.7.8"] * MAX_FAILURES
     assert clock.waits[:5] == [0.5, 1.0, 2.0, 4.0, 8.0]
     assert max(clock.waits) == 8.0
     assert await tried(gate, "another guess") == "454 4.7.0"
@@ -91,7 +91,7 @@ async def test_guessing_takes_longer_each_time_and_ends(conn: Conn) -> None:
 
 async def test_a_network_of_ipv6_is_one_guesser(conn: Conn) -> None:
     gate = gate_on(conn, Clock())
-    for number in range(MOST_FAILURES):
+    for number in range(MAX_FAILURES):
         await tried(gate, "guess", address=f"2001:db8::{number:x}")
 
     assert await tried(gate, "guess", address="2001:db8::ffff:1") == "454 4.7.0"

@@ -7,7 +7,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.rendering.compiled import Compiler
 from mailqueue.rendering.faults import Exceeded, TemplateFault
-from mailqueue.templates.cache import MOST_STRIKES, RESTED, CachedVersion, TemplateCache
+from mailqueue.templates.cache import MAX_STRIKES, RESTED, CachedVersion, TemplateCache
 from mailqueue.templates.model import VersionSource, Words
 from tests import make
 from tests.templates.making import published
@@ -24,7 +24,7 @@ def sheet(html: str) -> CachedVersion:
 async def test_a_version_whose_mails_all_cost_too_much_is_not_tried_for_a_while() -> None:
     """None of its mail slows the mail beside it any more, and in the end it is tried again."""
     costly = sheet(LOOPS)
-    for _ in range(MOST_STRIKES):
+    for _ in range(MAX_STRIKES):
         with pytest.raises(Exceeded, match="takes more than"):
             costly.render({"n": 9999})
 
@@ -33,7 +33,7 @@ async def test_a_version_whose_mails_all_cost_too_much_is_not_tried_for_a_while(
             costly.render({"n": 1})
 
     assert costly.render({"n": 1}).html == "ok"
-    for _ in range(MOST_STRIKES - 1):  # one that could be rendered starts the count anew
+    for _ in range(MAX_STRIKES - 1):  # one that could be rendered starts the count anew
         with pytest.raises(Exceeded, match="takes more than"):
             costly.render({"n": 9999})
     assert costly.render({"n": 1}).html == "ok"
@@ -42,7 +42,7 @@ async def test_a_version_whose_mails_all_cost_too_much_is_not_tried_for_a_while(
 async def test_faults_of_single_mails_put_no_version_to_rest() -> None:
     gaps = sheet("{{ name }}")
 
-    for _ in range(MOST_STRIKES * 2):
+    for _ in range(MAX_STRIKES * 2):
         with pytest.raises(TemplateFault, match="the variable name is missing"):
             gaps.render({})
 

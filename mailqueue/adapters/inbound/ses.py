@@ -31,7 +31,7 @@ from mailqueue.ports.inbound import (
 )
 
 Fetch = Callable[[str], Awaitable[bytes | None]]
-"""Gives what an https URL holds, None where it says there is nothing; raises Unavailable."""
+"""Returns the body at an https URL, or None if there is none; raises Unavailable."""
 
 NOTIFICATION = "Notification"
 SUBSCRIPTION = "SubscriptionConfirmation"

@@ -131,7 +131,7 @@ def about_recipient(
     address: str | None = None,
     hard: bool = False,
 ) -> Verdict:
-    """Say that one address made the provider refuse the whole call; the others may go without it.
+    """Return the refusal of a call because of one address; the others may be sent without it.
 
     Which one it was is looked for in the words where it is not known. Where nobody knows, and there
     are several, it is the message that cannot be sent.
@@ -151,7 +151,7 @@ def about_recipient(
 
 
 def nobody_takes(mail: SendAttempt, why: Rejected) -> Verdict:
-    """Say that every recipient is refused for the same reason."""
+    """Return a refusal of every recipient for the same reason."""
     if len(mail.envelope.recipients) == 1:
         return why
     return AllRefused(tuple(Refused(one, why) for one in mail.envelope.recipients))

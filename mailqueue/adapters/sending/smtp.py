@@ -147,7 +147,7 @@ class SmtpChannel:
             await self._conversation.send(part, report, may_finish=may_finish)
 
     async def close(self) -> None:
-        """Say goodbye and close."""
+        """Send QUIT and close the connection."""
         await self._conversation.quit()
 
     @property

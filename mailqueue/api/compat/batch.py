@@ -16,12 +16,12 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.attachments import NewFile, keep
 from mailqueue.mail.accept.enqueue import NewEmail, split
-from mailqueue.mail.accept.shares import MOST_OF_MAIL
+from mailqueue.mail.accept.shares import MAX_OF_MAIL
 
 STATEMENT_CHARACTERS = 8 * 1024 * 1024
 """Of the mails that are handed to PostgreSQL in one statement, unless one alone has more."""
 STATEMENT_MAILS = 500
-MOST_CHARACTERS = 256 * 1024 * 1024
+MAX_CHARACTERS = 256 * 1024 * 1024
 """Of all mails of one request, however much of it they share."""
 
 
@@ -34,7 +34,7 @@ async def accepted_together(call: Call, wanted: Sequence[Wanted]) -> list[Sent]:
     Raises:
         OneRefused: nothing is accepted.
     """
-    is_alone = len(wanted) == 1 and _recipients(wanted[0]) <= MOST_OF_MAIL
+    is_alone = len(wanted) == 1 and _recipients(wanted[0]) <= MAX_OF_MAIL
     _check_size(wanted)
     ready = await _ready(call, wanted if is_alone else await _with_kept_files(call, wanted))
     if is_alone:
@@ -79,10 +79,10 @@ def _recipients(one: Wanted) -> int:
 
 
 def _check_size(wanted: Sequence[Wanted]) -> None:
-    budget = Budget(MOST_CHARACTERS)
+    budget = Budget(MAX_CHARACTERS)
     for index, one in enumerate(wanted):
         if isinstance(one, SendRequest):
-            mails = -(-_recipients(one) // MOST_OF_MAIL)
+            mails = -(-_recipients(one) // MAX_OF_MAIL)
             try:
                 size = len(one.html_body or "") + len(one.text_body or "")
                 budget.take(size * mails, "html_body")

@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from mailqueue.api.http.body import body_of, head_of
 
-MOST_UNREAD = 64 * 1024 * 1024
+MAX_UNREAD = 64 * 1024 * 1024
 SECONDS = 20.0
 
 
@@ -36,7 +36,7 @@ async def heard_out(request: Request, *, most: int) -> bytes:
 
 
 async def _thrown_away(request: Request) -> None:
-    left = MOST_UNREAD
+    left = MAX_UNREAD
     while left > 0:
         message = await request.receive()
         left -= len(message.get("body", b""))

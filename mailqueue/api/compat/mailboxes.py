@@ -8,7 +8,7 @@ import re
 from email.errors import HeaderParseError
 from email.header import decode_header, make_header
 
-MOST_ENCODED = 2000
+MAX_ENCODED = 2000
 """A longer name is refused anyway, and decoding takes the square of its length."""
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _TO_ESCAPE = re.compile(r'(["\\])')
@@ -58,7 +58,7 @@ def parted(text: str) -> tuple[str, str]:
 def _name(written: str) -> str:
     if len(written) >= 2 and written.startswith('"') and written.endswith('"'):
         written = _ESCAPED.sub(r"\1", written[1:-1])
-    if "=?" not in written or len(written) > MOST_ENCODED:
+    if "=?" not in written or len(written) > MAX_ENCODED:
         return written
     try:
         return str(make_header(decode_header(written)))

@@ -26,7 +26,7 @@ def no_head(request: Request) -> bool:  # noqa: ARG001
 
 
 def no_headers(standing: Standing) -> Headers:  # noqa: ARG001
-    """Say nothing of rates."""
+    """Return no rate headers."""
     return []
 
 

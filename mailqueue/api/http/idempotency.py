@@ -21,7 +21,7 @@ from mailqueue.api.http.context import Call
 from mailqueue.api.http.endpoint import Endpoint, Once
 from mailqueue.api.http.large_bodies import LARGE_BYTES, in_turn
 from mailqueue.api.http.responses import Busy, json_bytes_answer
-from mailqueue.api.http.validation import MOST_VALUES
+from mailqueue.api.http.validation import MAX_VALUES
 from mailqueue.core.errors import Conflict, InvalidField, MailqueueError
 from mailqueue.core.jsonsize import values_in
 
@@ -128,7 +128,7 @@ def _fingerprint(call: Call, body: bytes) -> bytes:
 
 
 def _canonical(body: bytes) -> bytes:
-    if values_in(body, few=MOST_VALUES, most=MOST_VALUES) > MOST_VALUES:
+    if values_in(body, few=MAX_VALUES, most=MAX_VALUES) > MAX_VALUES:
         return body  # no handler reads it as JSON
     try:
         return orjson.dumps(orjson.loads(body), option=orjson.OPT_SORT_KEYS)

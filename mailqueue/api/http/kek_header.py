@@ -15,7 +15,7 @@ from mailqueue.vault.model import OwnKey
 
 KEK = "X-Project-KEK"
 NEW_KEK = "X-Project-New-KEK"
-_MOST_CHARACTERS = 200
+_MAX_CHARACTERS = 200
 _MOMENT = timedelta(minutes=1)
 
 
@@ -34,7 +34,7 @@ def own_key_of(request: Request, name: str = KEK) -> OwnKey | None:
     ]
     try:
         text = given[0].decode("ascii")
-        if len(given) == 1 and len(text) <= _MOST_CHARACTERS:
+        if len(given) == 1 and len(text) <= _MAX_CHARACTERS:
             return OwnKey(parse_key(text, source=name))
     except (UnicodeDecodeError, ConfigError):
         pass

@@ -27,7 +27,7 @@ PROCESS_BYTES = 256 * 1024 * 1024
 """Maximum bytes of large requests that one process holds for all projects; then 503."""
 BYTES_PER_REQUEST = 1024 * 1024
 """Bytes of large requests per second allowed for each request per second of the rate limit."""
-MOST_AT_ONCE = 64 * 1024 * 1024
+MAX_AT_ONCE = 64 * 1024 * 1024
 """Minimum size of a bucket in bytes: more than the largest request."""
 UNIT_BYTES = 64 * 1024
 """Unit in bytes in which the limits count."""
@@ -91,7 +91,7 @@ class Bodies:
                     per_second,
                     what=what,
                     count=-(-size // UNIT_BYTES),
-                    least=MOST_AT_ONCE // UNIT_BYTES,
+                    least=MAX_AT_ONCE // UNIT_BYTES,
                 )
             except RanOut as exc:
                 most = exc.standing.limit * UNIT_BYTES // (1024 * 1024)

@@ -49,7 +49,7 @@ GUARDS: Mapping[str, str] = {
     "x-content-type-options": "nosniff",
 }
 """Headers of every JSON response, for browsers."""
-MOST_VIOLATIONS = 20
+MAX_VIOLATIONS = 20
 
 
 REQUEST_ID = "mailqueue.request_id"
@@ -161,7 +161,7 @@ def invalid_request(exc: ValidationError) -> InputError:
             return BadJson("the body must be a JSON object")
         return BadJson(first["msg"].removeprefix("Value error, "))
     violations = {_path(each["loc"]): _why(each["type"], each["msg"]) for each in reversed(found)}
-    return Violations(list(reversed(violations.items()))[:MOST_VIOLATIONS])
+    return Violations(list(reversed(violations.items()))[:MAX_VIOLATIONS])
 
 
 def _path(loc: tuple[int | str, ...]) -> str:

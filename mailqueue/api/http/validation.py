@@ -17,14 +17,14 @@ from pydantic_core import InitErrorDetails, SchemaValidator, from_json
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.jsonsize import largest_field, values_in
 
-MOST_VALUES = 500_000
+MAX_VALUES = 500_000
 """Maximum JSON values of one request: a batch to 10,000 recipients with forty variables each."""
 MANY_VALUES = 2_000
 """Maximum JSON values of a request that is read directly: that many errors take milliseconds."""
-MOST_ITEMS = 20_000
-MOST_NAMES = 20_000
+MAX_ITEMS = 20_000
+MAX_NAMES = 20_000
 """Maximum items of one list or object in a request of many values, unless the model says less."""
-MOST_FAULTS = 20
+MAX_FAULTS = 20
 M = TypeVar("M", bound=BaseModel)
 Fault = tuple[str, tuple[str | int, ...]]
 """An error: pydantic's name for it, and its path."""
@@ -34,11 +34,11 @@ def count_values(body: bytes) -> int:
     """Return the number of JSON values in a body; up to MANY_VALUES it may be too low.
 
     Raises:
-        InvalidField: there are more than MOST_VALUES; names the field that holds them.
+        InvalidField: there are more than MAX_VALUES; names the field that holds them.
     """
-    count = values_in(body, few=MANY_VALUES, most=MOST_VALUES)
-    if count > MOST_VALUES:
-        why = f"holds too many values: at most {MOST_VALUES} are allowed in a request"
+    count = values_in(body, few=MANY_VALUES, most=MAX_VALUES)
+    if count > MAX_VALUES:
+        why = f"holds too many values: at most {MAX_VALUES} are allowed in a request"
         raise InvalidField(largest_field(body), why)
     return count
 
@@ -89,9 +89,9 @@ def _bounded(schema: Any) -> Any:
     made = {name: _bounded(value) for name, value in schema.items()}
     match made.get("type"):
         case "list":
-            made = {"max_length": MOST_ITEMS, **made, "fail_fast": True}
+            made = {"max_length": MAX_ITEMS, **made, "fail_fast": True}
         case "dict":
-            made = {"max_length": MOST_NAMES, **made}
+            made = {"max_length": MAX_NAMES, **made}
         case "model-fields":
             made["extra_behavior"] = "ignore"
         case "model":
@@ -100,7 +100,7 @@ def _bounded(schema: Any) -> Any:
 
 
 def _refuse_faults(model: type[BaseModel], document: Any) -> None:
-    found = islice(_faults(model.__pydantic_core_schema__, document, {}), MOST_FAULTS)
+    found = islice(_faults(model.__pydantic_core_schema__, document, {}), MAX_FAULTS)
     errors = [_error(*each) for each in found]
     if errors:
         raise ValidationError.from_exception_data(model.__name__, errors, "json")
@@ -109,7 +109,7 @@ def _refuse_faults(model: type[BaseModel], document: Any) -> None:
 def _error(fault: str, path: tuple[str | int, ...]) -> InitErrorDetails:
     if fault != "too_long":
         return {"type": fault, "loc": path, "input": None}
-    of = {"field_type": "Dictionary", "max_length": MOST_NAMES, "actual_length": None}
+    of = {"field_type": "Dictionary", "max_length": MAX_NAMES, "actual_length": None}
     return {"type": fault, "loc": path, "input": None, "ctx": of}
 
 
@@ -140,7 +140,7 @@ def _faults(schema: Any, value: Any, named: dict[str, Any]) -> Iterator[Fault]:
 
 
 def _in_object(schema: Any, value: dict[str, Any], named: dict[str, Any]) -> Iterator[Fault]:
-    if len(value) > MOST_NAMES:
+    if len(value) > MAX_NAMES:
         yield "too_long", ()
         return
     values = schema["values_schema"]

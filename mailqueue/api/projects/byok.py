@@ -24,8 +24,8 @@ from mailqueue.vault.model import ProjectVault, WrappedBy
 
 PATH = "/v1/projects/{pid}/byok"
 _TAG = "Own keys"
-_MOST_SECONDS = int(ownkey.MOST.total_seconds())
-Seconds = Annotated[int, Field(ge=1, le=_MOST_SECONDS)]
+_MAX_SECONDS = int(ownkey.MOST.total_seconds())
+Seconds = Annotated[int, Field(ge=1, le=_MAX_SECONDS)]
 
 
 class SetOwnKey(Given):

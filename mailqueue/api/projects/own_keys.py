@@ -27,7 +27,7 @@ PATH = "/v1/projects/{pid}/api-keys"
 WARNING = "Store this key securely. It will not be shown again."
 
 Name = Annotated[str, Field(min_length=1, max_length=keys_manage.NAME_CHARACTERS)]
-Rate = Annotated[int, Field(ge=1, le=keys_manage.MOST_REQUESTS_PER_SECOND)]
+Rate = Annotated[int, Field(ge=1, le=keys_manage.MAX_REQUESTS_PER_SECOND)]
 
 
 class NewKey(StrictlyGiven):
@@ -59,7 +59,7 @@ class KeyChange(StrictlyGiven):
 class Rotation(StrictlyGiven):
     """For how long the old key goes on."""
 
-    grace_hours: Annotated[int, Field(ge=0, le=keys_manage.MOST_GRACE.days * 24)] = 24
+    grace_hours: Annotated[int, Field(ge=0, le=keys_manage.MAX_GRACE.days * 24)] = 24
     """Hours for which the old key stays valid beside the new one; 0 revokes it at once."""
 
 

@@ -11,7 +11,7 @@ from mailqueue.api.http.schema_base import Given, StrictlyGiven
 from mailqueue.contract.projects import ProjectDetails, ProjectRetention, ProjectStats, SentToday
 from mailqueue.tenants.model import Project
 from mailqueue.tenants.projects import manage as projects_manage
-from mailqueue.tenants.projects.stats import MOST_DAYS, Standing
+from mailqueue.tenants.projects.stats import MAX_DAYS, Standing
 
 # What callers say for settings that have another name in the database.
 SETTING_BY_FIELD: Mapping[str, str] = {
@@ -139,7 +139,7 @@ class ProjectsQuery(PageQuery):
 class StatsQuery(Given):
     """How many days are shown, today included."""
 
-    days: Annotated[int, Field(ge=1, le=MOST_DAYS)] = 7
+    days: Annotated[int, Field(ge=1, le=MAX_DAYS)] = 7
     """How many days are shown, today included."""
 
 

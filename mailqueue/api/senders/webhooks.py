@@ -63,7 +63,7 @@ class WebhookSecrets(Given):
     settings: dict[str, Any] | None = None
     """What else is known of it, such as `header`: the name of the header with the secret."""
     rotate: bool = False
-    """Give it another URL; the old one is gone at once."""
+    """Replace the URL; the old one stops working at once."""
 
 
 async def show_rates(call: Call) -> BounceRates:

@@ -16,7 +16,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.mail.accept.attachments import NewFile, keep
 from mailqueue.tenants.model import Scope
 
-MOST_BYTES = 26_214_400
+MAX_BYTES = 26_214_400
 """What a project can allow at most; what it does allow is looked at afterwards."""
 
 
@@ -34,7 +34,7 @@ async def upload(call: Call) -> Uploaded:
     if not kind:
         why = "Content-Type says what the file is, as application/pdf"
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, why)
-    async with spooled(call.request, most=MOST_BYTES) as file:
+    async with spooled(call.request, most=MAX_BYTES) as file:
         octets = file.read()
     try:
         kept = await keep(

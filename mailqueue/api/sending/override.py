@@ -79,7 +79,7 @@ async def _queued(call: Call, email: NewEmail, server: InlineServer) -> Sent:
 
 
 async def _sent_now(call: Call, email: NewEmail, server: InlineServer) -> Sent:
-    """Say sent, failed, suppressed, or held as unknown."""
+    """Return the answer for an email that was sent, failed, suppressed or held as unknown."""
     lend = call.runtime.borrow
     fetch = partial(fetched, lend, call.services.storage, project_id=call.caller.project_id)
     done = await send_now(

@@ -13,7 +13,7 @@ from pydantic import (
 from mailqueue.api.emails.schema import JsonObject, Text, Whole
 from mailqueue.api.http.schema_base import StrictlyGiven
 from mailqueue.api.sending.tracking_options import Tracked
-from mailqueue.mail.accept.batches import MOST_RECIPIENTS
+from mailqueue.mail.accept.batches import MAX_RECIPIENTS
 
 
 def _listed(given: Any) -> Any:
@@ -161,7 +161,7 @@ class _One(_Mail, _Addressed):
     `Idempotency-Key`.
     """
     dry_run: bool = False
-    """Say what would become of it, and send nothing."""
+    """Report what would happen, and send nothing."""
 
     def options(self) -> dict[str, Any]:
         """Return what stands in the options of `mailqueue.enqueue`."""
@@ -221,7 +221,7 @@ class _Many(_Mail):
 class BatchRequest(_Many, _Words):
     """The body of POST /v1/send/batch: the same for everybody."""
 
-    recipients: list[BatchRecipient] = Field(min_length=1, max_length=MOST_RECIPIENTS)
+    recipients: list[BatchRecipient] = Field(min_length=1, max_length=MAX_RECIPIENTS)
     """Whom to write to, each by itself."""
 
 
@@ -270,7 +270,7 @@ class TemplateBatchRequest(_OfTemplate, _Many):
 
     variables: JsonObject = Field(default_factory=dict)
     """Values for everybody; a recipient's own come before these."""
-    recipients: list[TemplateRecipient] = Field(min_length=1, max_length=MOST_RECIPIENTS)
+    recipients: list[TemplateRecipient] = Field(min_length=1, max_length=MAX_RECIPIENTS)
     """Whom to write to, each by itself and with variables of its own."""
 
 

@@ -20,7 +20,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.templates.accepting import Chosen, choose
 from mailqueue.tenants.model import Scope
 
-MOST_LANGUAGES = 50
+MAX_LANGUAGES = 50
 
 
 async def send_template(call: Call) -> Sent | Response:
@@ -74,8 +74,8 @@ def _place(choice: list[Chosen], found: Chosen) -> int:
     for place, known in enumerate(choice):
         if known.language == found.language:
             return place
-    if len(choice) == MOST_LANGUAGES:
-        raise InvalidField("recipients", f"at most {MOST_LANGUAGES} languages in one call")
+    if len(choice) == MAX_LANGUAGES:
+        raise InvalidField("recipients", f"at most {MAX_LANGUAGES} languages in one call")
     choice.append(found)
     return len(choice) - 1
 

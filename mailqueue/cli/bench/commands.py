@@ -60,8 +60,8 @@ async def _measured(port: int, count: int, *, is_forced: bool) -> tuple[Acceptin
 async def _worker(settings: Settings) -> AsyncIterator[asyncio.Event]:
     """Run a worker in this process while the block runs; yield a check that it still runs."""
     stop, is_over = asyncio.Event(), asyncio.Event()
-    courier = sending.build_send_worker(settings, launch_id=uuid4())
-    running = asyncio.create_task(courier.run(stop))
+    send_worker = sending.build_send_worker(settings, launch_id=uuid4())
+    running = asyncio.create_task(send_worker.run(stop))
     running.add_done_callback(lambda _: is_over.set())
     try:
         yield is_over

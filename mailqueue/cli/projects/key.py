@@ -68,7 +68,7 @@ def key() -> None:
 )
 @click.option(
     "--rate",
-    type=click.IntRange(1, keys_manage.MOST_REQUESTS_PER_SECOND),
+    type=click.IntRange(1, keys_manage.MAX_REQUESTS_PER_SECOND),
     metavar="N",
     help="Requests per second; bursts of ten times as many.  [default: setting requests_per_key]",
 )

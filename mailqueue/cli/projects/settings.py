@@ -151,7 +151,7 @@ def list_(*, text: str | None, status: str | None, as_json: bool) -> None:
     async def listed() -> list[Project]:
         async with opened() as app:
             return await projects_manage.list_page(
-                app.conn, text=text, status=status, most=projects_manage.MOST_LISTED
+                app.conn, text=text, status=status, most=projects_manage.MAX_LISTED
             )
 
     found = run(listed())

@@ -12,7 +12,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.core.providers import Provider
 from mailqueue.core.secret import Secret
 
-MOST_FILE_OCTETS = 64 * 1024
+MAX_FILE_OCTETS = 64 * 1024
 
 
 def secret_of(
@@ -79,12 +79,10 @@ def _from_variable(variable: str, *, option: str) -> Secret:
 def _from_file(path: Path) -> Secret:
     try:
         with path.open("rb") as file:
-            octets = file.read(MOST_FILE_OCTETS + 1)
+            octets = file.read(MAX_FILE_OCTETS + 1)
         text = octets.decode().strip()
     except (OSError, UnicodeDecodeError) as exc:
         raise InvalidField("api-key-file", f"{path} cannot be read: {exc}") from exc
-    if not text or len(octets) > MOST_FILE_OCTETS:
-        raise InvalidField(
-            "api-key-file", f"{path} must hold 1 to {MOST_FILE_OCTETS} bytes of text"
-        )
+    if not text or len(octets) > MAX_FILE_OCTETS:
+        raise InvalidField("api-key-file", f"{path} must hold 1 to {MAX_FILE_OCTETS} bytes of text")
     return Secret(text)

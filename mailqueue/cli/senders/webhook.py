@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from mailqueue.cli.senders.key import MOST_FILE_OCTETS, settings_of
+from mailqueue.cli.senders.key import MAX_FILE_OCTETS, settings_of
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import emit, examples, facts, json_option
@@ -173,9 +173,9 @@ def _variable(name: str, *, option: str) -> str:
 
 def _file(path: Path) -> str:
     try:
-        text = path.read_bytes()[: MOST_FILE_OCTETS + 1].decode().strip()
+        text = path.read_bytes()[: MAX_FILE_OCTETS + 1].decode().strip()
     except (OSError, UnicodeDecodeError) as exc:
         raise InvalidField("signing-file", f"{path} cannot be read: {exc}") from exc
-    if not text or len(text) > MOST_FILE_OCTETS:
+    if not text or len(text) > MAX_FILE_OCTETS:
         raise InvalidField("signing-file", f"{path} must hold text")
     return text

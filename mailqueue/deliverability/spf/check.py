@@ -9,9 +9,9 @@ from mailqueue.deliverability.resolver import Resolver, Unresolved
 from mailqueue.deliverability.spf.record import LOOKED_UP, SpfError, Term, is_spf, read_terms
 
 TOPIC = "SPF"
-MOST_LOOKUPS = 10  # RFC 7208 4.6.4
-MOST_VOID = 2  # lookups without an answer
-MOST_HOSTS = 10  # of one mx
+MAX_LOOKUPS = 10  # RFC 7208 4.6.4
+MAX_VOID = 2  # lookups without an answer
+MAX_HOSTS = 10  # of one mx
 _GIVE_UP = 40  # lookups: by then it is clear that there are too many
 _RESULTS = {"+": "pass", "-": "fail", "~": "softfail", "?": "neutral"}
 
@@ -57,7 +57,7 @@ class Walk:
         self.lookups += term.kind in LOOKED_UP
         if self.lookups > _GIVE_UP:
             raise SpfError(
-                f"it needs more than {_GIVE_UP} DNS lookups, and {MOST_LOOKUPS} are allowed"
+                f"it needs more than {_GIVE_UP} DNS lookups, and {MAX_LOOKUPS} are allowed"
             )
 
     async def _matches(self, term: Term, domain: str) -> str | None:
@@ -95,9 +95,9 @@ class Walk:
 
     async def _is_mail_host(self, name: str, term: Term) -> bool:
         hosts = self._answered(await self.resolver.mail_hosts(name))
-        if len(hosts) > MOST_HOSTS:
+        if len(hosts) > MAX_HOSTS:
             raise SpfError(
-                f"mx names {name}, which has {len(hosts)} mail hosts, not up to {MOST_HOSTS}"
+                f"mx names {name}, which has {len(hosts)} mail hosts, not up to {MAX_HOSTS}"
             )
         if self.address is None:
             return False
@@ -147,14 +147,14 @@ async def check_spf(domain: str, resolver: Resolver, *, address: str | None) -> 
 
 def judged(walk: Walk, terms: list[Term], result: str) -> tuple[FindingStatus, str]:
     """Judge a record that could be followed. Pure."""
-    cost = f"{walk.lookups} of {MOST_LOOKUPS} DNS lookups"
+    cost = f"{walk.lookups} of {MAX_LOOKUPS} DNS lookups"
     ends = {term.kind: term.qualifier for term in terms if term.kind in ("all", "redirect")}
-    if walk.lookups > MOST_LOOKUPS:
+    if walk.lookups > MAX_LOOKUPS:
         return FindingStatus.FAIL, f"it needs {cost}: name networks (ip4:, ip6:) in place of some"
-    if walk.void > MOST_VOID:
+    if walk.void > MAX_VOID:
         return (
             FindingStatus.FAIL,
-            f"{walk.void} of its lookups find nothing, and {MOST_VOID} are allowed",
+            f"{walk.void} of its lookups find nothing, and {MAX_VOID} are allowed",
         )
     if ends.get("all") == "+":
         return (

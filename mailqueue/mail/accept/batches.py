@@ -11,7 +11,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.batch import BatchItem
 from mailqueue.mail.accept.store import batches as batches_store
 
-MOST_RECIPIENTS = 10_000
+MAX_RECIPIENTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ async def enqueue_shared(
     Raises:
         InvalidField: what they share is wrong; nothing is stored.
     """
-    if not 1 <= len(batch.recipients) <= MOST_RECIPIENTS:
+    if not 1 <= len(batch.recipients) <= MAX_RECIPIENTS:
         raise InvalidField(
-            "recipients", f"1 to {MOST_RECIPIENTS} recipients, got {len(batch.recipients)}"
+            "recipients", f"1 to {MAX_RECIPIENTS} recipients, got {len(batch.recipients)}"
         )
     return await batches_store.enqueue_shared(
         conn,

@@ -1,4 +1,4 @@
-"""Says what would become of a mail, and changes nothing."""
+"""Reports the outcome that a mail would have; changes nothing."""
 
 from base64 import b64decode
 from collections.abc import Mapping

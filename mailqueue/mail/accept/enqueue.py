@@ -9,7 +9,7 @@ from mailqueue.core import storable_text
 from mailqueue.core.address import InvalidAddress, parse_mailbox
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept.shares import MOST_OF_MAIL, MOST_RECIPIENTS, Share, messages_of
+from mailqueue.mail.accept.shares import MAX_OF_MAIL, MAX_RECIPIENTS, Share, messages_of
 from mailqueue.mail.accept.store import enqueue as enqueue_store
 from mailqueue.mail.model import BatchRow
 
@@ -79,10 +79,10 @@ def split(email: NewEmail) -> list[NewEmail]:
     given: Mapping[str, Any] = email.options
     to = [email.recipient, *given.get("to", ())]
     cc, bcc = given.get("cc", ()), given.get("bcc", ())
-    if (count := len(to) + len(cc) + len(bcc)) <= MOST_OF_MAIL:
+    if (count := len(to) + len(cc) + len(bcc)) <= MAX_OF_MAIL:
         return [email]
-    if count > MOST_RECIPIENTS:
-        raise InvalidField("to", f"one message may have {MOST_RECIPIENTS} recipients, got {count}")
+    if count > MAX_RECIPIENTS:
+        raise InvalidField("to", f"one message may have {MAX_RECIPIENTS} recipients, got {count}")
     known: set[str] = set()
     everyone = Share(*(_unknown(some, known) for some in (to, cc, bcc)))
     said = {name: value for name, value in given.items() if name not in ("to", "cc", "bcc")}

@@ -17,7 +17,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.core.storable_text import unstorable
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept import message_headers
-from mailqueue.mail.accept.shares import MOST_RECIPIENTS, Share, messages_of
+from mailqueue.mail.accept.shares import MAX_RECIPIENTS, Share, messages_of
 from mailqueue.mail.accept.store import raw as raw_store
 from mailqueue.mail.model import BatchRow
 from mailqueue.mime.compose import date_header
@@ -33,8 +33,8 @@ from mailqueue.mime.rawhead import (
 )
 from mailqueue.mime.reader import MimeLimits
 
-MOST_OCTETS = 52_428_800
-MOST_HOPS = 50
+MAX_OCTETS = 52_428_800
+MAX_HOPS = 50
 """A mail that passed so many servers goes round in circles."""
 NO_SUBJECT = "(no subject)"
 
@@ -44,7 +44,7 @@ _FLEETING = frozenset(
     {"date", "message-id", "received", "user-agent", "x-mailer", "dkim-signature"}
 )
 _BOUNDARY = re.compile(rb"boundary[ \t]*=[ \t]*\"?([^\";\s]{4,70})", re.IGNORECASE)
-_MOST_BOUNDARIES = 20
+_MAX_BOUNDARIES = 20
 _UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 # Parts that carry no file: signatures, and what a report of a mail server is made of.
 _NO_FILES = frozenset(
@@ -140,15 +140,15 @@ def prepared(email: RawEmail) -> PreparedRaw:
         InvalidField: naming the field and what is wrong with it.
     """
     raw = email.octets
-    if len(raw) > MOST_OCTETS:
-        raise InvalidField("message", f"at most {MOST_OCTETS} octets, got {len(raw)}")
+    if len(raw) > MAX_OCTETS:
+        raise InvalidField("message", f"at most {MAX_OCTETS} octets, got {len(raw)}")
     try:
         check_octets(raw)
         head = read_head(raw)
     except NotAMessage as exc:
         raise InvalidField("message", str(exc)) from None
-    if len(head.named("received")) > MOST_HOPS:
-        raise InvalidField("message", f"it passed more than {MOST_HOPS} servers: a loop")
+    if len(head.named("received")) > MAX_HOPS:
+        raise InvalidField("message", f"it passed more than {MAX_HOPS} servers: a loop")
     author = _author(head)
     asked = message_headers.options_of(head)
     options = asked | dict(email.options)
@@ -178,7 +178,7 @@ def fingerprint(raw: bytes, head: RawHead) -> str:
     They differ in Date, Message-ID and the boundaries between parts.
     """
     digest = hashlib.sha256()
-    names = list(dict.fromkeys(_BOUNDARY.findall(raw)))[:_MOST_BOUNDARIES]
+    names = list(dict.fromkeys(_BOUNDARY.findall(raw)))[:_MAX_BOUNDARIES]
     fields = [each.octets for each in head.fields if each.name.lower() not in _FLEETING]
     for octets in (b"".join(fields), raw[head.end :]):
         for number, name in enumerate(names):
@@ -228,8 +228,8 @@ def _recipients(given: Sequence[str], head: RawHead) -> Share:
             raise InvalidField("to", str(exc)) from None
     if not addresses:
         raise InvalidField("to", "a recipient is needed")
-    if len(addresses) > MOST_RECIPIENTS:
-        why = f"one message may have {MOST_RECIPIENTS} recipients, got {len(addresses)}"
+    if len(addresses) > MAX_RECIPIENTS:
+        why = f"one message may have {MAX_RECIPIENTS} recipients, got {len(addresses)}"
         raise InvalidField("to", why)
     to, cc = addresses_in(head.named("to")), addresses_in(head.named("cc"))
     parted = Share([], [], [])
@@ -256,7 +256,7 @@ def _is_removed(each: RawField) -> bool:
 
 
 def _files(raw: bytes) -> list[dict[str, object]]:
-    shown = parse_message(raw, MimeLimits(message_bytes=len(raw), text_bytes=MOST_OCTETS))
+    shown = parse_message(raw, MimeLimits(message_bytes=len(raw), text_bytes=MAX_OCTETS))
     if not shown.is_complete:
         raise InvalidField("message", "it has too many parts, or parts within parts")
     return [

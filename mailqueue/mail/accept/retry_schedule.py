@@ -15,7 +15,7 @@ from mailqueue.mail.accept.store import retry_schedule as retry_schedule_store
 from mailqueue.mail.accept.store.retry_schedule import LadderRow
 
 DAY = timedelta(days=1)
-_MOST_STEPS = 50
+_MAX_STEPS = 50
 _LONGEST = timedelta(days=30)
 _CATEGORY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 
@@ -94,8 +94,8 @@ async def list_all(conn: Conn, project: str) -> list[OfCategory]:
 
 
 def _check(ladder: Ladder) -> None:
-    if not 1 <= len(ladder.steps) <= _MOST_STEPS:
-        raise InvalidField("steps", f"must be 1 to {_MOST_STEPS} waits, got {len(ladder.steps)}")
+    if not 1 <= len(ladder.steps) <= _MAX_STEPS:
+        raise InvalidField("steps", f"must be 1 to {_MAX_STEPS} waits, got {len(ladder.steps)}")
     for wait in (*ladder.steps, ladder.soft_wait or DAY):
         if not timedelta(0) < wait <= _LONGEST:
             raise InvalidField("steps", f"a wait must be above 0 and at most 30d, got {wait}")

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-MOST_RECIPIENTS = 1_000
+MAX_RECIPIENTS = 1_000
 """Recipients of one message, over all its mails."""
-MOST_OF_MAIL = 50
+MAX_OF_MAIL = 50
 """Recipients of one mail in the queue."""
 
 
@@ -31,7 +31,7 @@ def shares_of(to: Sequence[str], cc: Sequence[str], bcc: Sequence[str]) -> list[
     possible: some providers take no mail to blind copies alone.
     """
     given = [(text, kind) for kind, some in enumerate((to, cc, bcc)) for text in some]
-    count = -(-len(given) // MOST_OF_MAIL)
+    count = -(-len(given) // MAX_OF_MAIL)
     shares = []
     for start in range(count):
         share = Share([], [], [])

@@ -83,7 +83,7 @@ class Dispatcher:
         ]
 
     async def dispatch(self, mails: Sequence[LoadedEmail]) -> None:
-        """Give each email to the sender of its account; return it to the queue if there is none."""
+        """Pass each email to the sender of its account; return it to the queue if there is none."""
         by_account: dict[tuple[int, int], list[LoadedEmail]] = {}
         for mail in mails:
             key = (mail.claim.assigned_to, mail.claim.account_revision)

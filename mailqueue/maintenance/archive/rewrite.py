@@ -13,7 +13,7 @@ from mailqueue.maintenance.store.archives import Place
 from mailqueue.ports.filestore import Store
 
 Change = Callable[[int, Record], bytes | None]
-"""Gives the line a record shall have, or None to leave it out; places count from 1."""
+"""Returns the new line of a record, or None to leave it out; places count from 1."""
 
 _SUFFIX = ".jsonl.gz"
 

@@ -24,7 +24,7 @@ Check = Callable[[Patient], Awaitable[Finding]]
 
 
 def sound(check: str, says: str) -> Finding:
-    """Say that nothing is wrong."""
+    """Return a finding that reports no fault."""
     return Finding(check, is_ok=True, says=says)
 
 

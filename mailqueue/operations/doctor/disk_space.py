@@ -44,7 +44,7 @@ async def watching_space(settings: Settings) -> AsyncIterator[None]:
 
 
 def _ended(task: asyncio.Task[None]) -> None:
-    """Say so where it ended by itself: mail is sent all the same, and nobody guards the disk."""
+    """Log the end of the watch: mail is still sent, but disk space is no longer watched."""
     if not task.cancelled() and (error := task.exception()) is not None:
         log.error("space.unwatched", error=str(error).splitlines()[0])
 

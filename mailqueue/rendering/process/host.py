@@ -18,7 +18,7 @@ from mailqueue.rendering.process.frames import LENGTH_BYTES
 
 DEADLINE_SECONDS = 20.0
 """Of the wall clock, for a machine that is busy: the process gets far less CPU time than that."""
-MOST_ANSWER_BYTES = 64 * 1024 * 1024
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 Process = subprocess.Popen[bytes]
 
@@ -92,7 +92,7 @@ def _exchanged(process: Process, request: bytes) -> dict[str, Any]:
     process.stdin.write(len(request).to_bytes(LENGTH_BYTES) + request)
     process.stdin.flush()
     length = int.from_bytes(_read(process, LENGTH_BYTES))
-    if length > MOST_ANSWER_BYTES:
+    if length > MAX_ANSWER_BYTES:
         raise EOFError
     answer: dict[str, Any] = orjson.loads(_read(process, length))
     return answer

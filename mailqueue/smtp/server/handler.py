@@ -56,7 +56,7 @@ class LoggedIn:
 
 
 Authenticate = Callable[[LoginAttempt], Awaitable[LoggedIn | SmtpReply]]
-"""Says who this is, or refuses them."""
+"""Checks a login; raises for a refusal."""
 
 
 @dataclass(frozen=True, slots=True)

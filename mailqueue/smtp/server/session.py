@@ -60,7 +60,7 @@ class ServerSession:
         self._reset()
 
     def greet(self) -> None:
-        """Say who we are."""
+        """Send the greeting."""
         self._replies.say(f"220 {self._service.hostname} ESMTP mailqueue\r\n".encode())
 
     def say(self, answer: SmtpReply) -> None:

@@ -1,4 +1,4 @@
-"""Gives whole lists of suppressions out, page by page, in a form that can be taken in again."""
+"""Exports whole lists of suppressions, page by page, in a form that can be imported again."""
 
 import csv
 import io

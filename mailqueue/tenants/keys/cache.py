@@ -16,7 +16,7 @@ from mailqueue.tenants.model import Caller
 
 Lend = Callable[[], AbstractAsyncContextManager[Conn]]
 BELIEVED_SECONDS = 1.0
-MOST_KEPT = 10_000
+MAX_KEPT = 10_000
 
 
 class Callers:
@@ -55,7 +55,7 @@ class Callers:
         if found is None:
             self._kept.pop(key, None)
         elif not found.is_test or found.trap_sender is not None:  # a trap that is made counts now
-            if len(self._kept) >= MOST_KEPT:
+            if len(self._kept) >= MAX_KEPT:
                 self._kept.clear()
             self._kept[key] = (until, found)
         return found

@@ -11,9 +11,9 @@ from mailqueue.tenants.keys import text as keys_text
 from mailqueue.tenants.model import EVERY_SCOPE, ApiKey, Caller, IssuedKey, Scope
 
 NAME_CHARACTERS = 100
-MOST_REQUESTS_PER_SECOND = 1_000_000
+MAX_REQUESTS_PER_SECOND = 1_000_000
 GRACE = timedelta(hours=24)
-MOST_GRACE = timedelta(days=90)
+MAX_GRACE = timedelta(days=90)
 LONGEST_LIFE = timedelta(days=3_650)
 ALL = 1_000_000
 
@@ -166,8 +166,8 @@ async def rotate_key(
         InvalidField: the grace is negative or too long.
         NotFound: the project has no such key in force.
     """
-    if not timedelta(0) <= grace <= MOST_GRACE:
-        raise InvalidField("grace", f"must be 0 to {MOST_GRACE.days} days")
+    if not timedelta(0) <= grace <= MAX_GRACE:
+        raise InvalidField("grace", f"must be 0 to {MAX_GRACE.days} days")
     old = await show_key(conn, project_id, key_id)
     expires_at = None
     if old.expires_at is not None:
@@ -231,6 +231,6 @@ def _check_name(name: object) -> None:
 
 
 def _check_rate(rate: object) -> None:
-    if rate is not None and not (isinstance(rate, int) and 1 <= rate <= MOST_REQUESTS_PER_SECOND):
-        why = f"must be 1 to {MOST_REQUESTS_PER_SECOND} requests a second, got {rate!r}"
+    if rate is not None and not (isinstance(rate, int) and 1 <= rate <= MAX_REQUESTS_PER_SECOND):
+        why = f"must be 1 to {MAX_REQUESTS_PER_SECOND} requests a second, got {rate!r}"
         raise InvalidField("requests_per_second", why)

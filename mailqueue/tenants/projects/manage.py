@@ -10,7 +10,7 @@ from mailqueue.tenants.model import Project
 from mailqueue.tenants.projects import store
 
 STATUSES = ("active", "paused", "suspended", "deleted")
-MOST_LISTED = 10_000
+MAX_LISTED = 10_000
 
 
 async def add(
@@ -55,7 +55,7 @@ async def find_by_id(conn: Conn, project_id: UUID) -> Project:
 
 async def list_all(conn: Conn) -> list[Project]:
     """List the projects by name, without deleted ones."""
-    return await list_page(conn, most=MOST_LISTED)
+    return await list_page(conn, most=MAX_LISTED)
 
 
 async def list_page(

@@ -9,7 +9,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.tenants.model import ProjectDay, ProjectToday
 from mailqueue.tenants.projects import store
 
-MOST_DAYS = 90
+MAX_DAYS = 90
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ async def look(conn: Conn, project_id: UUID, *, days: int) -> Standing:
     """Return how a project stands, over so many days of UTC up to now.
 
     Raises:
-        InvalidField: the days are not 1 to MOST_DAYS.
+        InvalidField: the days are not 1 to MAX_DAYS.
     """
-    if not 1 <= days <= MOST_DAYS:
-        raise InvalidField("days", f"must be 1 to {MOST_DAYS}, got {days}")
+    if not 1 <= days <= MAX_DAYS:
+        raise InvalidField("days", f"must be 1 to {MAX_DAYS}, got {days}")
     found = await store.project_days(conn, project_id, days=days)
     return Standing(await store.project_today(conn, project_id), found, rates_of(found))
 

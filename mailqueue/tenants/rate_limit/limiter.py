@@ -25,7 +25,7 @@ SHARE = 10
 """A lease takes one part in so many of the whole."""
 LEASE_SECONDS = 1.0
 """After that what is left goes back: another process may need it."""
-MOST_KEPT = 10_000
+MAX_KEPT = 10_000
 
 
 @dataclass(slots=True)
@@ -93,7 +93,7 @@ class Allowance:
     def _of(self, bucket: UUID, per_second: float, least: float) -> _Held:
         held = self._held.get(bucket)
         if held is None or held.per_second != per_second:
-            if len(self._held) >= MOST_KEPT:
+            if len(self._held) >= MAX_KEPT:
                 self._held.clear()
             capacity = max(least, float(per_second * WINDOW_SECONDS))
             held = self._held[bucket] = _Held(capacity, per_second)

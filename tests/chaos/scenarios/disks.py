@@ -39,7 +39,7 @@ async def disk_full(theirs: Arena, size: Size) -> Reckoning:
             _unmounted(disk)
 
 
-MOST_TRIES = 20
+MAX_TRIES = 20
 
 
 def _mounted(disk: Path) -> str:
@@ -118,7 +118,7 @@ async def _filled(small: Arena, size: Size, disk: Path) -> Reckoning:
 def _fill(ballast: Path, disk: Path) -> None:
     """Take what is free, but for a little; the server takes some meanwhile."""
     with ballast.open("wb") as file:
-        for _ in range(MOST_TRIES):
+        for _ in range(MAX_TRIES):
             try:
                 os.posix_fallocate(file.fileno(), 0, _free_bytes(disk) - LEFT_BYTES)
             except OSError as exc:

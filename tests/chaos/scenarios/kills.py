@@ -21,7 +21,7 @@ MANY_MAILS = 10_000
 TOLD_EVERY = 30
 KILL_SECONDS = 1.0
 EACH_MAIL_MS = 15  # long enough for much to be in flight when a worker is killed
-FEWEST_BETWEEN_STOPS, MOST_STOPS = 50, 50
+FEWEST_BETWEEN_STOPS, MAX_STOPS = 50, 50
 BACKLOG = 1000
 QUEUED = "SELECT count(*) FROM mailqueue.email_queue"
 
@@ -98,7 +98,7 @@ async def _killed_for_long(arena: Arena, conn: Conn, size: Size, delivery: str) 
 
 
 async def _tell(arena: Arena, accepted: int, kills: int) -> None:
-    """Say how far a long run is."""
+    """Print the progress of a long run."""
     taken = (await arena.sink.counts()).taken
     seconds = asyncio.get_running_loop().time() - arena.started_at
     told = f"{arena.name}: {accepted} accepted, {taken} taken, {kills} kills, {seconds:.0f} s\n"
@@ -124,9 +124,9 @@ async def told_to_stop(arena: Arena, size: Size) -> Reckoning:
         arena.producing(size.mails, seconds=size.seconds) as mails,
     ):
         # While it stops a worker sends a little more than was waited for.
-        between = max(FEWEST_BETWEEN_STOPS, size.mails * 2 // (3 * MOST_STOPS))
+        between = max(FEWEST_BETWEEN_STOPS, size.mails * 2 // (3 * MAX_STOPS))
         while (before := (await arena.sink.counts()).taken) + between <= size.mails:
-            if len(codes) == MOST_STOPS:
+            if len(codes) == MAX_STOPS:
                 break
             async with arena.workers() as command:
                 await arena.taken(before + between)

@@ -9,7 +9,7 @@ from tests.chaos.orders import CONNECT, DOT, RCPT, Fault
 from tests.chaos.reckoning import Reckoning
 from tests.concurrency.running import pids, until
 
-MOST_MEMORY_KIB = 300 * 1024
+MAX_MEMORY_KIB = 300 * 1024
 STRIKES = 5
 _SPENT = "SELECT count(*) FROM mailqueue.send_logs WHERE status <> 'sent'"
 
@@ -180,7 +180,7 @@ def _is_never_doubled(found: Reckoning) -> None:
 
 def _is_small(borne: Borne) -> None:
     mib = borne.memory_kib // 1024
-    borne.found.promise(borne.memory_kib < MOST_MEMORY_KIB, f"a worker took {mib} MiB")
+    borne.found.promise(borne.memory_kib < MAX_MEMORY_KIB, f"a worker took {mib} MiB")
 
 
 def _most_memory(pid: int) -> int:

@@ -15,7 +15,7 @@ LADDER = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=15))
 """The waits that are promised after the first, second and third attempt, give or take JITTER."""
 JITTER = 0.2
 LONGEST_WAIT = "2 hours"
-BUCKETS, MOST_OVER_MEAN, DEVIATIONS = 20, 3.0, 8.0
+BUCKETS, MAX_OVER_MEAN, DEVIATIONS = 20, 3.0, 8.0
 _REFUSED = """
 SELECT count(*) = %s FROM mailqueue.email_queue
  WHERE status = 'pending' AND attempts = %s AND run_at > clock_timestamp()
@@ -72,6 +72,6 @@ def _faults(attempt: int, waits: list[timedelta]) -> list[str]:
     crowd = Counter(int((wait - least) / (most - least) * BUCKETS) for wait in waits)
     mean, most_together = len(waits) / BUCKETS, max(crowd.values())
     # Of few mails chance alone puts many together: not once in a million runs as many as this.
-    if most_together > max(MOST_OVER_MEAN * mean, mean + DEVIATIONS * sqrt(mean)):
+    if most_together > max(MAX_OVER_MEAN * mean, mean + DEVIATIONS * sqrt(mean)):
         return [f"attempt {attempt}: {most_together} of {len(waits)} come back together"]
     return []

@@ -8,7 +8,7 @@ import pytest
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.raw import RawEmail, accept_prepared, accept_raw, prepared
-from mailqueue.mail.accept.shares import MOST_OF_MAIL, group_of, key_of_share, shares_of
+from mailqueue.mail.accept.shares import MAX_OF_MAIL, group_of, key_of_share, shares_of
 from tests import make
 from tests.mail.accept.messages import simple
 
@@ -27,8 +27,8 @@ def test_everybody_is_in_exactly_one_share(count: int, named: int) -> None:
 
     shares = shares_of(to, cc, bcc)
 
-    assert len(shares) == -(-count // MOST_OF_MAIL)
-    assert max(len(one.to) + len(one.cc) + len(one.bcc) for one in shares) <= MOST_OF_MAIL
+    assert len(shares) == -(-count // MAX_OF_MAIL)
+    assert max(len(one.to) + len(one.cc) + len(one.bcc) for one in shares) <= MAX_OF_MAIL
     for kind, some in (("to", to), ("cc", cc), ("bcc", bcc)):
         dealt = Counter(text for share in shares for text in getattr(share, kind))
         assert dealt == Counter(some)

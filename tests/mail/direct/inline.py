@@ -69,7 +69,7 @@ class Desk:
         return found[0], found[1]
 
     async def is_sound(self) -> bool:
-        """Say that no worker is left, no reservation is nobody's, and no mail is missing."""
+        """Assert that no worker, no stray reservation and no missing mail is left."""
         left = "SELECT count(*) FROM mailqueue.workers WHERE stopped_at IS NULL AND lost_at IS NULL"
         wrong = "SELECT count(*) FROM mailqueue.wrong_reservations()"
         books = "SELECT count(*) FROM mailqueue.books WHERE difference <> 0"

@@ -45,7 +45,7 @@ LOG_BY_ENDING = {
     Ending.UNKNOWN: LogStatus.UNKNOWN,
 }
 ENDINGS = (*LOG_BY_ENDING, Ending.SENT)
-MOST_TURNS = 10
+MAX_TURNS = 10
 ROUTE = "SELECT mailqueue.add_route('default', '{second,third}', p_domain => 'example.org')"
 BLAME = """
     SELECT mailqueue.report_failures(a.id, array_fill('ambiguous'::text, '{20}'),
@@ -147,7 +147,7 @@ async def test_many_workers_keep_every_limit_at_once(database: DatabaseSettings)
                 await asyncio.sleep(0.02)
 
         # Circuits opened at will let little go: every other turn leaves them alone.
-        for turn in range(MOST_TURNS):
+        for turn in range(MAX_TURNS):
             async with asyncio.TaskGroup() as group:
                 group.create_task(nudge(blames=turn % 2 == 0))
                 for n, each in enumerate(workers):

@@ -11,7 +11,7 @@ from mailqueue.api.http.responses import json_answer
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
 
-MOST_LISTED = 1_000
+MAX_LISTED = 1_000
 
 
 async def check_domain(call: Call) -> None:
@@ -35,7 +35,7 @@ async def index(call: Call) -> Response:
     """List the domains; clients ask for one to see whether their key is good."""
     limit, skip = (_whole(call, name, most) for name, most in (("limit", 100), ("skip", 0)))
     names = names_of(await _allowed(call) or [])
-    shown = names[skip : skip + min(limit, MOST_LISTED)]
+    shown = names[skip : skip + min(limit, MAX_LISTED)]
     items = [{"name": name, "state": "active", "type": "custom"} for name in shown]
     return json_answer({"total_count": len(names), "items": items})
 

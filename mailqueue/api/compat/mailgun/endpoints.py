@@ -31,7 +31,7 @@ from mailqueue.core.errors import InvalidField, Unauthorized
 from mailqueue.mime.compose import message_id
 from mailqueue.tenants.model import Scope
 
-MOST_KEY_CHARACTERS = 200
+MAX_KEY_CHARACTERS = 200
 
 
 async def send(call: Call) -> Response:
@@ -80,8 +80,8 @@ async def _options(call: Call, options: Options) -> Options:
 
 def _key(call: Call) -> str | None:
     key = call.idempotency_key
-    if key is not None and not 1 <= len(key) <= MOST_KEY_CHARACTERS:
-        raise InvalidField("Idempotency-Key", f"has 1 to {MOST_KEY_CHARACTERS} characters")
+    if key is not None and not 1 <= len(key) <= MAX_KEY_CHARACTERS:
+        raise InvalidField("Idempotency-Key", f"has 1 to {MAX_KEY_CHARACTERS} characters")
     return key
 
 

@@ -16,10 +16,10 @@ from mailqueue.core.storable_text import unstorable
 
 BODY_BYTES = 26 * 1024 * 1024
 """Of a message of 25 MB, and the form around it."""
-MOST_FILES = 100
-MOST_FIELDS = 5_000
-MOST_OPTION_BYTES = 16 * 1024
-MOST_TYPE_BYTES = 1_000
+MAX_FILES = 100
+MAX_FIELDS = 5_000
+MAX_OPTION_BYTES = 16 * 1024
+MAX_TYPE_BYTES = 1_000
 """Of the Content-Type, of which only the boundary counts."""
 _TYPES = (b"multipart/form-data", b"application/x-www-form-urlencoded")
 _OPTIONS = ("o:", "h:", "v:", "t:")
@@ -86,8 +86,8 @@ async def form_of(request: Request) -> Form:
         InvalidField: a field cannot be kept, or options are too large.
     """
     given = head_of(request).get(b"content-type", b"")
-    if len(given) > MOST_TYPE_BYTES:
-        why = f"the Content-Type has more than {MOST_TYPE_BYTES} bytes"
+    if len(given) > MAX_TYPE_BYTES:
+        why = f"the Content-Type has more than {MAX_TYPE_BYTES} bytes"
         raise HTTPException(HTTPStatus.BAD_REQUEST, why)
     kind = given.lower()
     body = await heard_out(request, most=BODY_BYTES)
@@ -100,7 +100,7 @@ async def form_of(request: Request) -> Form:
     fields: list[tuple[str, str]] = []
     files: list[FormFile] = []
     async with request.form(
-        max_files=MOST_FILES, max_fields=MOST_FIELDS, max_part_size=BODY_BYTES
+        max_files=MAX_FILES, max_fields=MAX_FIELDS, max_part_size=BODY_BYTES
     ) as form:
         for name, value in form.multi_items():
             if isinstance(value, UploadFile):
@@ -131,5 +131,5 @@ def _check(form: Form) -> None:
             raise fault
         if name.startswith(_OPTIONS):
             options += len(name) + len(text.encode())
-    if options > MOST_OPTION_BYTES:
-        raise InvalidField("o:", f"with h:, v: and t: may have {MOST_OPTION_BYTES} bytes together")
+    if options > MAX_OPTION_BYTES:
+        raise InvalidField("o:", f"with h:, v: and t: may have {MAX_OPTION_BYTES} bytes together")

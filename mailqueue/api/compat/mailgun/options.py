@@ -13,8 +13,8 @@ from mailqueue.api.compat.mailgun.form import Form
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.jsonsize import values_in
 
-MOST_DAYS = 3
-MOST_TAGS = 10
+MAX_DAYS = 3
+MAX_TAGS = 10
 USER_VARIABLES = "user_variables"
 """Where in a mail's custom_data its v: fields stand."""
 _YES = frozenset({"yes", "true", "y", "1", "on"})
@@ -96,8 +96,8 @@ def _is_tracked(values: list[str] | None) -> bool | None:
 
 def _tags(values: list[str]) -> list[str]:
     tags = list(dict.fromkeys(values))
-    if len(tags) > MOST_TAGS:
-        raise InvalidField("o:tag", f"at most {MOST_TAGS} tags")
+    if len(tags) > MAX_TAGS:
+        raise InvalidField("o:tag", f"at most {MAX_TAGS} tags")
     return tags
 
 
@@ -111,8 +111,8 @@ def _instant(path: str, text: str, now: datetime) -> datetime:
     except (ValueError, OverflowError, OSError):
         why = f"a date as in RFC 2822 is needed, got {text[:100]!r}"
         raise InvalidField(path, why) from None
-    if (found - now).total_seconds() > MOST_DAYS * 86_400:
-        raise InvalidField(path, f"at most {MOST_DAYS} days from now")
+    if (found - now).total_seconds() > MAX_DAYS * 86_400:
+        raise InvalidField(path, f"at most {MAX_DAYS} days from now")
     return found
 
 
@@ -151,7 +151,7 @@ def _embedded(headers: dict[str, str]) -> dict[str, str]:
     }
 
 
-MOST_VALUES = 100_000
+MAX_VALUES = 100_000
 """Of one field in JSON: a hundred variables of each of 1,000 recipients."""
 
 
@@ -161,8 +161,8 @@ def object_of(path: str, text: str) -> dict[str, Any]:
     Raises:
         InvalidField: it is none, or holds too many values.
     """
-    if values_in(text.encode("utf-8", "replace"), few=MOST_VALUES, most=MOST_VALUES) > MOST_VALUES:
-        raise InvalidField(path, f"holds too many values: {MOST_VALUES} are allowed")
+    if values_in(text.encode("utf-8", "replace"), few=MAX_VALUES, most=MAX_VALUES) > MAX_VALUES:
+        raise InvalidField(path, f"holds too many values: {MAX_VALUES} are allowed")
     try:
         found = orjson.loads(text)
     except orjson.JSONDecodeError:

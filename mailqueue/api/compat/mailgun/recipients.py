@@ -12,11 +12,11 @@ from mailqueue.api.compat.mailgun.form import Form
 from mailqueue.api.compat.mailgun.options import object_of, written
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
-from mailqueue.mail.accept.shares import MOST_OF_MAIL, MOST_RECIPIENTS
+from mailqueue.mail.accept.shares import MAX_OF_MAIL, MAX_RECIPIENTS
 
-MOST_BOX_CHARACTERS = 2_000_000
+MAX_BOX_CHARACTERS = 2_000_000
 """Of all mailboxes of a field."""
-MOST_CHARACTERS = 64 * 1024 * 1024
+MAX_CHARACTERS = 64 * 1024 * 1024
 """Of all mails of a request whose words have values put in."""
 PLACE = "{{ unsubscribe_url }}"
 """Where the link stands by which the recipient unsubscribes."""
@@ -45,13 +45,13 @@ def recipients_of(form: Form) -> Recipients:
     found = {name: boxes_of(form, name) for name in ("to", "cc", "bcc")}
     if not found["to"]:
         raise InvalidField("to", MISSING)
-    if sum(map(len, found.values())) > MOST_RECIPIENTS:
-        raise InvalidField("to", f"at most {MOST_RECIPIENTS} recipients")
+    if sum(map(len, found.values())) > MAX_RECIPIENTS:
+        raise InvalidField("to", f"at most {MAX_RECIPIENTS} recipients")
     variables = _variables(form.one("recipient-variables"))
     if variables is not None:  # each gets one copy, however often he stands there
-        if (copies := len(found["cc"]) + len(found["bcc"])) >= MOST_OF_MAIL:
+        if (copies := len(found["cc"]) + len(found["bcc"])) >= MAX_OF_MAIL:
             # Each of a thousand mails would go to all of them.
-            why = f"with recipient-variables at most {MOST_OF_MAIL - 1} in cc and bcc, got {copies}"
+            why = f"with recipient-variables at most {MAX_OF_MAIL - 1} in cc and bcc, got {copies}"
             raise InvalidField("cc" if found["cc"] else "bcc", why)
         by_address: dict[str, str] = {}
         for one in found["to"]:
@@ -67,8 +67,8 @@ def boxes_of(form: Form, name: str) -> list[str]:
         InvalidField: one has no address.
     """
     texts = form.all(name)
-    if sum(map(len, texts)) > MOST_BOX_CHARACTERS:
-        raise InvalidField(name, f"has more than {MOST_BOX_CHARACTERS} characters")
+    if sum(map(len, texts)) > MAX_BOX_CHARACTERS:
+        raise InvalidField(name, f"has more than {MAX_BOX_CHARACTERS} characters")
     boxes = [box for text in texts for box in split_mailboxes(text)]
     for box in boxes:
         check_box(name, box)

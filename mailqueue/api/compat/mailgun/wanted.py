@@ -13,7 +13,7 @@ from mailqueue.api.compat.mailgun.faults import NO_BODY, NoBody
 from mailqueue.api.compat.mailgun.form import Form, FormFile
 from mailqueue.api.compat.mailgun.options import Options, custom_data, object_of
 from mailqueue.api.compat.mailgun.recipients import (
-    MOST_CHARACTERS,
+    MAX_CHARACTERS,
     PLACE,
     TAG,
     Putting,
@@ -113,8 +113,8 @@ def wanted_of(meant: Meant, key: str | None) -> list[Wanted]:
     """
     whom = meant.recipients
     if whom.variables is None:
-        return [_mail(meant, whom.to, Putting("", {}, Budget(MOST_CHARACTERS)), key)]
-    budget = Budget(MOST_CHARACTERS)
+        return [_mail(meant, whom.to, Putting("", {}, Budget(MAX_CHARACTERS)), key)]
+    budget = Budget(MAX_CHARACTERS)
     mails = []
     for index, one in enumerate(whom.to):
         address = parted(one)[1]

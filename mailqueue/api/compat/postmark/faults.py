@@ -210,7 +210,7 @@ def invalid_document(exc: ValidationError) -> InvalidField:
 
 
 def inactive(addresses: Sequence[str]) -> str:
-    """Say that nobody was written to. Pure."""
+    """Return the error for a message whose recipients are all inactive. Pure."""
     found = ", ".join(address.lower() for address in addresses)
     return (
         "You tried to send to recipient(s) that have been marked as inactive. "
@@ -219,6 +219,6 @@ def inactive(addresses: Sequence[str]) -> str:
 
 
 def partly_inactive(addresses: Sequence[str]) -> str:
-    """Say that some were not written to. Pure."""
+    """Return the answer for a message of which some recipients are inactive. Pure."""
     found = ", ".join(address.lower() for address in addresses)
     return f"Message OK, but will not deliver to these inactive addresses: {found}. {INACTIVE}"

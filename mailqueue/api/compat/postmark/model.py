@@ -16,10 +16,10 @@ from mailqueue.api.sending.schema import AttachedFile, SendRequest, TemplateRequ
 from mailqueue.core.address import INPUT_CHARACTERS, InvalidAddress, Reason, parse_address
 from mailqueue.core.errors import InvalidField
 
-MOST_RECIPIENTS = 50
-MOST_BODY_BYTES = 5 * 1024 * 1024
-MOST_TAG_CHARACTERS = 128
-MOST_METADATA = 10
+MAX_RECIPIENTS = 50
+MAX_BODY_BYTES = 5 * 1024 * 1024
+MAX_TAG_CHARACTERS = 128
+MAX_METADATA = 10
 METADATA = "postmark_metadata"
 """Where in a mail's custom_data its metadata stands."""
 STREAMS = {"outbound": None, "broadcast": "marketing"}
@@ -113,11 +113,11 @@ class _Message(_Given):
         to, cc, bcc = (_boxes(name, getattr(self, name.lower())) for name in ("To", "Cc", "Bcc"))
         if not to:
             raise InvalidField("To", "Provide at least one recipient in 'To'.")
-        if len(to) + len(cc) + len(bcc) > MOST_RECIPIENTS:
-            why = f"Maximum of {MOST_RECIPIENTS} recipients allowed per email message."
+        if len(to) + len(cc) + len(bcc) > MAX_RECIPIENTS:
+            why = f"Maximum of {MAX_RECIPIENTS} recipients allowed per email message."
             raise InvalidField("To", why)
-        if len(self.tag) > MOST_TAG_CHARACTERS:
-            raise InvalidField("Tag", f"'Tag' may have {MOST_TAG_CHARACTERS} characters.")
+        if len(self.tag) > MAX_TAG_CHARACTERS:
+            raise InvalidField("Tag", f"'Tag' may have {MAX_TAG_CHARACTERS} characters.")
         answers = _boxes("ReplyTo", self.reply_to)
         senders = _boxes("From", self.sender)
         if len(senders) != 1:
@@ -164,7 +164,7 @@ class Message(_Message):
         if not self.html_body and self.track_links in ("HtmlOnly", "HtmlAndText"):
             raise InvalidField("TrackLinks", "'TrackLinks': links in text are not tracked.")
         for name, body in (("HtmlBody", self.html_body), ("TextBody", self.text_body)):
-            if len(body.encode()) > MOST_BODY_BYTES:
+            if len(body.encode()) > MAX_BODY_BYTES:
                 raise InvalidField(name, f"'{name}' may have 5 MB.")
         return SendRequest.model_construct(
             **self._shared(),
@@ -218,7 +218,7 @@ def category_of(stream: str) -> str | None:
 
 
 def _boxes(field: str, given: str) -> list[str]:
-    if len(given) > MOST_RECIPIENTS * INPUT_CHARACTERS:
+    if len(given) > MAX_RECIPIENTS * INPUT_CHARACTERS:
         raise InvalidField(field, f"'{field}' is too long.")
     boxes = []
     for text in split_mailboxes(given):
@@ -239,8 +239,8 @@ def _by_name(headers: Sequence[Header]) -> dict[str, str]:
 
 
 def _checked(metadata: Mapping[str, object]) -> dict[str, Any] | None:
-    if len(metadata) > MOST_METADATA:
-        why = f"Invalid metadata content. At most {MOST_METADATA} pairs are allowed."
+    if len(metadata) > MAX_METADATA:
+        why = f"Invalid metadata content. At most {MAX_METADATA} pairs are allowed."
         raise InvalidField("Metadata", why)
     texts = {
         name: value if isinstance(value, str) else json.dumps(value)

@@ -19,7 +19,7 @@ from mailqueue.api.http.validation import validated
 from mailqueue.core.errors import InvalidField
 
 AnyMessage = Message | TemplatedMessage
-MOST_MESSAGES = 500
+MAX_MESSAGES = 500
 _NOT_JSON = (
     "Your HTTP request does not have the Accept and Content-Type headers set to application/json."
 )
@@ -53,8 +53,8 @@ def listed(model: type[AnyMessage], document: Any) -> list[Any]:
         document = document["Messages"]
     if not isinstance(document, list):
         raise NoFormat("Messages", "A list of messages is needed.")
-    if len(document) > MOST_MESSAGES:
-        why = f"Too many batch messages: at most {MOST_MESSAGES}, got {len(document)}."
+    if len(document) > MAX_MESSAGES:
+        why = f"Too many batch messages: at most {MAX_MESSAGES}, got {len(document)}."
         raise TooManyMessages(why)
     return document
 

@@ -28,7 +28,7 @@ from mailqueue.core.jsonsize import values_in
 
 TEST_TOKEN = b"POSTMARK_API_TEST"
 TRIED_BYTES = 1024 * 1024
-MOST_TRIED = 20_000
+MAX_TRIED = 20_000
 """Values of a body."""
 _ONE: Mapping[str, type[AnyMessage]] = {"/email": Message, "/email/withTemplate": TemplatedMessage}
 _MANY: Mapping[str, type[AnyMessage]] = {
@@ -49,8 +49,8 @@ async def tried(request: Request) -> Response:
         raise Unauthorized("the test token sends only")
     check_headers(request)
     body = await body_of(request, most=TRIED_BYTES)
-    if (values := values_in(body, few=MOST_TRIED, most=MOST_TRIED)) > MOST_TRIED:
-        raise InvalidField("body", f"at most {MOST_TRIED} values are looked at without a key")
+    if (values := values_in(body, few=MAX_TRIED, most=MAX_TRIED)) > MAX_TRIED:
+        raise InvalidField("body", f"at most {MAX_TRIED} values are looked at without a key")
     document = parsed_json(body)
     if (model := _ONE.get(path)) is not None:
         message = message_of(model, document, values)

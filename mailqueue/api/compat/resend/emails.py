@@ -24,7 +24,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.tenants.model import Scope
 
 SMALL_BYTES = 64 * 1024
-MOST_LISTED = 100
+MAX_LISTED = 100
 
 
 class Change(StrictlyGiven):
@@ -37,7 +37,7 @@ class Change(StrictlyGiven):
 class Query(Given):
     """The query of GET /emails."""
 
-    limit: int = Field(default=20, ge=1, le=MOST_LISTED)
+    limit: int = Field(default=20, ge=1, le=MAX_LISTED)
     after: UUID | None = None
     before: UUID | None = None
 

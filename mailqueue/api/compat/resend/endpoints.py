@@ -43,8 +43,8 @@ from mailqueue.tenants.model import Scope
 
 BODY_BYTES = 60 * 1024 * 1024
 """Of a mail with attachments of 40 MB in base64."""
-MOST_IN_BATCH = 100
-MOST_KEY_CHARACTERS = 256
+MAX_IN_BATCH = 100
+MAX_KEY_CHARACTERS = 256
 PERMISSIVE = "permissive"
 
 
@@ -69,8 +69,8 @@ async def send_batch(call: Call) -> Response:
     key = _idempotency_key(call)
     if not isinstance(document, list):
         raise BadJson("the body must be a list of emails")
-    if not 1 <= len(document) <= MOST_IN_BATCH:
-        why = f"a batch has 1 to {MOST_IN_BATCH} emails, got {len(document)}"
+    if not 1 <= len(document) <= MAX_IN_BATCH:
+        why = f"a batch has 1 to {MAX_IN_BATCH} emails, got {len(document)}"
         raise InvalidField("emails", why)
     wanted = await call.in_turn(lambda: [_judged(each, call.values) for each in document])
     ready = await readied_all(call, wanted)
@@ -129,8 +129,8 @@ def _is_strict(call: Call) -> bool:
 
 def _idempotency_key(call: Call) -> str | None:
     key = call.idempotency_key
-    if key is not None and not 1 <= len(key) <= MOST_KEY_CHARACTERS:
-        raise InvalidKey(f"The key must be between 1-{MOST_KEY_CHARACTERS} chars.")
+    if key is not None and not 1 <= len(key) <= MAX_KEY_CHARACTERS:
+        raise InvalidKey(f"The key must be between 1-{MAX_KEY_CHARACTERS} chars.")
     return key
 
 

@@ -34,12 +34,12 @@ async def download(call: Call) -> Response:
     project_id, email_id = call.caller.project_id, call.id("email_id")
     letter = await find_email(call.connection, project_id=project_id, email_id=email_id)
     shelf = call.services.storage
-    parcel = await fetched(call.connection, shelf, letter.email, project_id=project_id)
-    if parcel.fault is not None:
-        raise Unavailable(parcel.fault.reason)
+    loaded = await fetched(call.connection, shelf, letter.email, project_id=project_id)
+    if loaded.fault is not None:
+        raise Unavailable(loaded.fault.reason)
     name = quote(shown["filename"])
     return Response(
-        parcel.files[place].octets,
+        loaded.files[place].octets,
         media_type="application/octet-stream",  # whatever it is, no browser is to show it here
         headers={
             "Content-Disposition": f"attachment; filename*=UTF-8''{name}",

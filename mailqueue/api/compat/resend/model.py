@@ -18,27 +18,27 @@ from mailqueue.api.http.schema_base import StrictlyGiven
 from mailqueue.api.sending.schema import AttachedFile, SendRequest, TemplateRequest
 from mailqueue.core.errors import InvalidField
 
-MOST_ADDRESSES = 50
-MOST_TAG_CHARACTERS = 256
-MOST_FILES = 50
-MOST_WORDS = 20
-MOST_WORD_CHARACTERS = 128
+MAX_ADDRESSES = 50
+MAX_TAG_CHARACTERS = 256
+MAX_FILES = 50
+MAX_WORDS = 20
+MAX_WORD_CHARACTERS = 128
 TAGS = "resend_tags"
 """Where in a mail's custom_data its tags stand."""
 _TAG = re.compile(r"[A-Za-z0-9_-]*")
 
 
 def _tag_text(given: str) -> str:
-    if len(given) > MOST_TAG_CHARACTERS or not _TAG.fullmatch(given):
+    if len(given) > MAX_TAG_CHARACTERS or not _TAG.fullmatch(given):
         raise ValueError(
             "Tags should only contain ASCII letters, numbers, underscores, or dashes, "
-            f"at most {MOST_TAG_CHARACTERS}"
+            f"at most {MAX_TAG_CHARACTERS}"
         )
     return given
 
 
 TagText = Annotated[Text, AfterValidator(_tag_text)]
-Boxes = Text | Annotated[list[Text], Field(max_length=MOST_ADDRESSES)]
+Boxes = Text | Annotated[list[Text], Field(max_length=MAX_ADDRESSES)]
 
 
 class Missing(InvalidField):
@@ -178,8 +178,8 @@ class ResendEmail(StrictlyGiven):
 
     def _shared(self, now: datetime) -> dict[str, Any]:
         answers = [mailbox(one) for one in _listed(self.reply_to)]
-        if len(self.attachments or ()) > MOST_FILES:
-            raise InvalidField("attachments", f"at most {MOST_FILES} files")
+        if len(self.attachments or ()) > MAX_FILES:
+            raise InvalidField("attachments", f"at most {MAX_FILES} files")
         at = None if self.scheduled_at is None else instant_of(self.scheduled_at, now)
         tags = [one.model_dump() for one in self.tags or ()]
         return {
@@ -190,7 +190,7 @@ class ResendEmail(StrictlyGiven):
             "reply_to": ", ".join(answers) or None,
             "headers": self.headers or {},
             "attachments": [AttachedFile(**one.attached()) for one in self.attachments or ()],
-            "tags": [word_of(one) for one in self.tags or ()][:MOST_WORDS],
+            "tags": [word_of(one) for one in self.tags or ()][:MAX_WORDS],
             "custom_data": {TAGS: tags} if tags else None,
             "scheduled_at": at,
         }
@@ -199,9 +199,9 @@ class ResendEmail(StrictlyGiven):
 def word_of(tag: Tag) -> str:
     """Return the word such mail is found by: `name:value`, or what of it is short enough. Pure."""
     for word in (f"{tag.name}:{tag.value}" if tag.value else tag.name, tag.name):
-        if len(word) <= MOST_WORD_CHARACTERS:
+        if len(word) <= MAX_WORD_CHARACTERS:
             return word
-    return tag.name[:MOST_WORD_CHARACTERS]
+    return tag.name[:MAX_WORD_CHARACTERS]
 
 
 def _listed(given: str | list[str] | None) -> list[str]:

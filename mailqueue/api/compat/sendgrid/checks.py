@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import chain, islice
 
 from mailqueue.api.compat.sendgrid.faults import (
-    MOST_ERRORS,
+    MAX_ERRORS,
     NO_ADDRESS,
     NO_CONTENT,
     NO_SUBJECT,
@@ -16,7 +16,7 @@ from mailqueue.api.compat.sendgrid.faults import (
     Wrong,
 )
 from mailqueue.api.compat.sendgrid.model import (
-    MOST_RECIPIENTS,
+    MAX_RECIPIENTS,
     Box,
     Personalization,
     SendGridMail,
@@ -25,11 +25,11 @@ from mailqueue.api.compat.sendgrid.model import (
 )
 from mailqueue.core.address import InvalidAddress, parse_address
 
-MOST_HOURS = 72
-MOST_CATEGORIES = 10
-MOST_CATEGORY_CHARACTERS = 128
-MOST_OWN_BYTES = 10_000
-MOST_HEADERS = 1_000
+MAX_HOURS = 72
+MAX_CATEGORIES = 10
+MAX_CATEGORY_CHARACTERS = 128
+MAX_OWN_BYTES = 10_000
+MAX_HEADERS = 1_000
 _FINITE = 253_402_300_800  # the year 10000
 _RESERVED = frozenset(
     {
@@ -73,7 +73,7 @@ def check(mail: SendGridMail, now: datetime) -> None:
     """
     found = (_words(mail), _senders(mail), _recipients(mail), _own(mail, now), _rest(mail))
     rest = (_files(mail), _settings(mail))
-    wrongs = list(islice(chain(*found, *rest), MOST_ERRORS))  # no more are told
+    wrongs = list(islice(chain(*found, *rest), MAX_ERRORS))  # no more are told
     if wrongs:
         raise SendGridRefused(wrongs)
 
@@ -135,7 +135,7 @@ def _recipients(mail: SendGridMail) -> Iterator[Wrong]:
                     )
                     break
                 seen.add(key)
-    if total > MOST_RECIPIENTS:
+    if total > MAX_RECIPIENTS:
         why = "There is a limit of 1000 total recipients (to + cc + bcc) per request."
         yield Wrong(why, "personalizations")
 
@@ -154,8 +154,8 @@ def _boxes(path: str, boxes: list[Box], *, is_list: bool = True) -> Iterator[Wro
 def _own(mail: SendGridMail, now: datetime) -> Iterator[Wrong]:
     yield from _instant("send_at", mail.send_at, now)
     yield from _headers("headers", mail.headers)
-    if len(mail.headers) > MOST_HEADERS or len(mail.custom_args) > MOST_OWN_BYTES:
-        field = "headers" if len(mail.headers) > MOST_HEADERS else "custom_args"
+    if len(mail.headers) > MAX_HEADERS or len(mail.custom_args) > MAX_OWN_BYTES:
+        field = "headers" if len(mail.headers) > MAX_HEADERS else "custom_args"
         yield Wrong(f"There are too many {field}.", field)
         return  # each personalization has them all
     for n, each in enumerate(mail.personalizations):
@@ -170,7 +170,7 @@ def _instant(path: str, given: int | None, now: datetime) -> Iterator[Wrong]:
         return
     if not 0 <= given < _FINITE:
         yield Wrong("A unix timestamp in seconds is needed.", path)
-    elif given - now.timestamp() > MOST_HOURS * 3600:
+    elif given - now.timestamp() > MAX_HOURS * 3600:
         yield Wrong("Scheduling more than 72 hours in advance is forbidden.", path)
 
 
@@ -188,18 +188,18 @@ def _sizes(path: str, mail: SendGridMail, each: Personalization) -> Iterator[Wro
         size = sum(
             len(f"{key}{value or ''}".encode("utf-8", "replace")) for key, value in own.items()
         )
-        if size >= MOST_OWN_BYTES:
-            why = f"The total size of all {name} must be less than {MOST_OWN_BYTES} bytes."
+        if size >= MAX_OWN_BYTES:
+            why = f"The total size of all {name} must be less than {MAX_OWN_BYTES} bytes."
             yield Wrong(why, f"{path}.{name}")
 
 
 def _rest(mail: SendGridMail) -> Iterator[Wrong]:
-    if len(mail.categories) > MOST_CATEGORIES:
+    if len(mail.categories) > MAX_CATEGORIES:
         yield Wrong("There is a limit of 10 categories per request.", "categories")
     seen: set[str] = set()
     for n, category in enumerate(mail.categories):
-        if not 1 <= len(category) <= MOST_CATEGORY_CHARACTERS:
-            why = f"A category has 1 to {MOST_CATEGORY_CHARACTERS} characters here."
+        if not 1 <= len(category) <= MAX_CATEGORY_CHARACTERS:
+            why = f"A category has 1 to {MAX_CATEGORY_CHARACTERS} characters here."
             yield Wrong(why, f"categories.{n}")
         elif category in seen:
             yield Wrong("The categories must be unique.", f"categories.{n}")

@@ -34,7 +34,7 @@ from mailqueue.core.errors import Unauthorized
 from mailqueue.tenants.model import Scope
 
 BODY_BYTES = 30 * 1024 * 1024
-MOST_KEY_CHARACTERS = 200
+MAX_KEY_CHARACTERS = 200
 
 
 async def send(call: Call) -> Response:
@@ -84,8 +84,8 @@ def _refuse_subuser(request: Request) -> None:
 
 def _idempotency_key(call: Call) -> str | None:
     key = call.idempotency_key
-    if key is not None and not 1 <= len(key) <= MOST_KEY_CHARACTERS:
-        why = f"An Idempotency-Key has 1 to {MOST_KEY_CHARACTERS} characters."
+    if key is not None and not 1 <= len(key) <= MAX_KEY_CHARACTERS:
+        why = f"An Idempotency-Key has 1 to {MAX_KEY_CHARACTERS} characters."
         raise SendGridRefused([Wrong(why)])
     return key
 

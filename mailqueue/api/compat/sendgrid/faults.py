@@ -31,7 +31,7 @@ from mailqueue.core.errors import (
 )
 from mailqueue.tenants.rate_limit.limiter import Standing
 
-MOST_ERRORS = 50
+MAX_ERRORS = 50
 HELP = "http://sendgrid.com/docs/API_Reference/Web_API_v3/Mail/errors.html"
 NO_FROM = (
     "The from object must be provided for every email send. It is an object that requires the "
@@ -120,7 +120,7 @@ class SendGridRefused(InputError):
     """The request is refused, for all these reasons."""
 
     def __init__(self, wrongs: Sequence[Wrong]) -> None:
-        self.wrongs = tuple(wrongs[:MOST_ERRORS])
+        self.wrongs = tuple(wrongs[:MAX_ERRORS])
         super().__init__("; ".join(f"{one.field}: {one.message}" for one in self.wrongs))
 
 

@@ -7,8 +7,8 @@ from pydantic import Field
 from mailqueue.api.emails.schema import JsonObject, Text, Whole
 from mailqueue.api.http.schema_base import StrictlyGiven
 
-MOST_PERSONALIZATIONS = 1_000
-MOST_RECIPIENTS = 1_000
+MAX_PERSONALIZATIONS = 1_000
+MAX_RECIPIENTS = 1_000
 
 NonEmpty = Annotated[Text, Field(min_length=1)]
 
@@ -89,7 +89,7 @@ class SendGridMail(StrictlyGiven):
     """The body of POST /v3/mail/send."""
 
     personalizations: Annotated[
-        list[Personalization], Field(min_length=1, max_length=MOST_PERSONALIZATIONS)
+        list[Personalization], Field(min_length=1, max_length=MAX_PERSONALIZATIONS)
     ]
     sender: Box = Field(alias="from")
     reply_to: Box | None = None

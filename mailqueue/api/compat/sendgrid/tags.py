@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from mailqueue.api.compat.batch import Budget
 
-MOST_WORK = 64 * 1024 * 1024
+MAX_WORK = 64 * 1024 * 1024
 """Characters that are looked at for tags, times their number over four, in one request."""
 _TOO_MUCH = "content"
 
@@ -21,7 +21,7 @@ class Tags:
 
     sections: Mapping[str, str]
     budget: Budget
-    work: Budget = field(default_factory=lambda: Budget(MOST_WORK))
+    work: Budget = field(default_factory=lambda: Budget(MAX_WORK))
     _cut: dict[tuple[str, frozenset[str]], list[str]] = field(default_factory=dict)
     _patterns: dict[frozenset[str], re.Pattern[str]] = field(default_factory=dict)
 

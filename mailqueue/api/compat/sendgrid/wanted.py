@@ -21,7 +21,7 @@ from mailqueue.api.compat.sendgrid.tags import Tags
 from mailqueue.api.sending.schema import AttachedFile, SendRequest, TemplateRequest
 from mailqueue.core.errors import InvalidField
 
-MOST_CHARACTERS = 64 * 1024 * 1024
+MAX_CHARACTERS = 64 * 1024 * 1024
 """Of all mails of a request whose words have values put in."""
 CUSTOM_ARGS = "custom_args"
 """Where in a mail's custom_data its custom_args stand."""
@@ -33,7 +33,7 @@ def wanted_of(mail: SendGridMail, key: str | None) -> list[Wanted]:
     Raises:
         OneRefused: with all values put in there would be too much of them.
     """
-    tags = Tags(mail.sections, Budget(MOST_CHARACTERS))
+    tags = Tags(mail.sections, Budget(MAX_CHARACTERS))
     html, text = (_content(mail, kind) for kind in ("text/html", "text/plain"))
     shared = _shared(mail, html)
     mails: list[Wanted] = []

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.rules.backtracking import fault_of
+from tests.rules.patterns.backtracking import fault_of
 from tests.rules.source import modules
 
 _FROM_BEGINNING = ("match", "fullmatch")
@@ -27,7 +27,7 @@ LINEAR_ALL_THE_SAME = {
 MADE_WHILE_RUNNING = {
     ("mailqueue.api.compat.routing", "_add"): "from the table of endpoints",
     ("mailqueue.api.compat.sendgrid.faults", "_wrong"): "from _WORDS, on a name cut at 300",
-    ("mailqueue.api.compat.sendgrid.tags", "_pattern"): "words with | between them; see MOST_WORK",
+    ("mailqueue.api.compat.sendgrid.tags", "_pattern"): "words with | between them; see MAX_WORK",
     ("mailqueue.mime.rawhead", "first_field"): "a name of ours",
     ("mailqueue.privacy.pattern", "matcher_of"): "words with | between them",
     ("mailqueue.tracking.pattern", "__init__"): "letters of ours and counted repeats",

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from tests.rules.automaton import Built, Node
+from tests.rules.patterns.automaton import Built, Node
 
-MOST_STEPS = 20_000
+MAX_STEPS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def _ways(node: Node, goal: Node) -> int:
     """Count the ways by which a position follows another; a loop may be left and entered."""
     steps, count = 0, 0
     waiting: list[tuple[Node, tuple[int, ...]]] = [(other, ()) for other, _ in node.after]
-    while waiting and steps < MOST_STEPS and count < 2:
+    while waiting and steps < MAX_STEPS and count < 2:
         steps += 1
         at, seen = waiting.pop()
         if at is goal:
