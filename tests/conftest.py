@@ -68,6 +68,7 @@ def pytest_configure(config: pytest.Config) -> None:
     scratch.keep_in_memory()
     # A run in a shell's background ignores it, and so would processes that tests interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup
     sys.addaudithook(_only_loopback)
     for name in [name for name in os.environ if name.startswith(("MAILQUEUE_", "PG"))]:
         if name != "MAILQUEUE_TEST_DSN":

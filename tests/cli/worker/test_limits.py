@@ -9,10 +9,10 @@ from tests.rules.source import PACKAGE, files
 
 _ASKS = """
 import resource
-from mailqueue.process.signals import open_many_files
+from mailqueue.process.signals import raise_open_files_limit
 _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, most))
-open_many_files()
+raise_open_files_limit()
 assert resource.getrlimit(resource.RLIMIT_NOFILE) == (most, most)
 """
 
