@@ -7,7 +7,7 @@ from starlette.types import ASGIApp
 
 from mailqueue.api.compat.routing import ShapeRouting, answer_any_fault
 from mailqueue.api.http.dependencies import Services
-from mailqueue.api.http.documents import document_routes
+from mailqueue.api.http.docs.documents import document_routes
 from mailqueue.api.http.health import health_routes
 from mailqueue.api.http.middleware import Edge
 from mailqueue.api.http.responses import answer_error, answer_http_error

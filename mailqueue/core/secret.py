@@ -10,7 +10,7 @@ class Secret:
     _value: str
 
     def reveal(self) -> str:
-        """Return the secret itself, to hand to whoever needs it and nobody else."""
+        """Return the plain text of the secret."""
         return self._value
 
     def __repr__(self) -> str:

@@ -51,7 +51,7 @@ class Waiter(Generic[Item, Answer]):
 
     @property
     def is_answered(self) -> bool:
-        """Return whether nobody waits any more: answered, failed, or the caller was cancelled."""
+        """Return whether the caller has an answer or an error, or was cancelled."""
         return self.answer.done()
 
     def succeed(self, answer: Answer) -> None:

@@ -61,7 +61,7 @@ async def run(
 async def _run_one(desk: Desk, task: Task) -> Finished:
     lease = await _taken(desk, task)
     if isinstance(lease, Holder):
-        return Finished(task, Report(f"another process is at it: {lease}"), is_busy=True)
+        return Finished(task, Report(f"another process is running it: {lease}"), is_busy=True)
     try:
         async with _held(desk, task, lease):
             with tasks_store.locks_told():

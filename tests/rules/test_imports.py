@@ -91,7 +91,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "joserfc": ("adapters.oidc.*",),
     "jinja2": ("api.*", "cli.*", "rendering.*", "trap.rendering"),
     "jsonschema_rs": ("rendering.*",),
-    "markupsafe": ("api.public.*", "api.http.reference", "rendering.*"),
+    "markupsafe": ("api.public.*", "api.http.docs.reference", "rendering.*"),
     "obstore": ("adapters.filestores.*",),
     "orjson": ("*",),
     "psycopg": ("db.*", "*.store", "*.store.*", "producer.enqueueing"),

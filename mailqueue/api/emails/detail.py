@@ -37,5 +37,5 @@ def _only_recipient(email: Email) -> Recipient:
         reply_code=None,
         settled_at=email.finished_at,
     )
-    # A mail in the queue, whoever holds it, is one its recipient still waits for.
+    # The recipient still waits for a mail in the queue, claimed or not.
     return only if email.finished_at is not None else replace(only, status="pending")

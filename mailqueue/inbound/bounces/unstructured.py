@@ -166,7 +166,7 @@ def _firsts(spots: list[tuple[str, int]]) -> list[tuple[str, int]]:
 
 
 def stated_reason(text: str) -> tuple[BounceReason, str]:
-    """Return the reason a bounce in words gives, whoever it is about."""
+    """Return the reason that a bounce in free text gives, whichever recipient it names."""
     before = _before_returned(text)
     is_delay = bool(_DELAY.search(before))
     return _why(before, 0, len(before), is_final=not is_delay)

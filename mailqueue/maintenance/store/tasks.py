@@ -103,8 +103,8 @@ async def drop(conn: Conn, partition: Partition) -> bool:
 
 
 async def gather_signals(conn: Conn) -> int:
-    """Count accepted mail as workers do; return how many signals there were, -1 where one
-    is at it.
+    """Count accepted mail as workers do; return the number of signals, or -1 if a worker is
+    counting now.
     """
     return await fetch.value(conn, "gather_signals", None, int)
 

@@ -8,9 +8,9 @@ import jsonschema_rs
 import pytest
 from pydantic import BaseModel, TypeAdapter
 
+from mailqueue.api.http.docs.reference import USUAL_ORIGIN, reference_page
 from mailqueue.api.http.endpoint import Endpoint, Once
 from mailqueue.api.http.openapi import openapi, operation_id
-from mailqueue.api.http.reference import USUAL_ORIGIN, reference_page
 from mailqueue.api.table import ENDPOINTS
 from tests.api.support.calling import Calling
 

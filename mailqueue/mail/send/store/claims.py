@@ -20,7 +20,7 @@ from mailqueue.mail.model import (
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What waking the lanes found: -1 where another is at it.
+    """What waking the lanes found: -1 if another process is waking them.
 
     `next_wake` is in seconds, None when no block ends by itself.
     """

@@ -8,9 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from mailqueue.api.http.docs.reference import reference_page
 from mailqueue.api.http.endpoint import Endpoint
 from mailqueue.api.http.openapi import Json, openapi
-from mailqueue.api.http.reference import reference_page
 from mailqueue.api.http.responses import json_bytes_answer
 
 
