@@ -2,8 +2,9 @@
 
 import click
 
+from mailqueue.cli.support.answer import json_option, print_facts, print_message
 from mailqueue.cli.support.app import run
-from mailqueue.cli.support.output import emit, examples, facts, json_option
+from mailqueue.cli.support.output import examples
 from mailqueue.db import migrate as runner
 from mailqueue.settings.environment import load_settings
 
@@ -25,15 +26,15 @@ EXIT_PENDING = 1
 )
 @json_option
 @click.pass_context
-def migrate(ctx: click.Context, *, only_status: bool, as_json: bool) -> None:
+def migrate(ctx: click.Context, *, only_status: bool) -> None:
     """Bring the database schema up to date. Safe to run twice and concurrently."""
     settings = load_settings().database
     if not only_status:
         applied = run(runner.migrate(settings, _say))
-        _print_applied(applied, as_json=as_json)
+        _print_applied(applied)
         return
     status = run(runner.status(settings))
-    _print_status(status, as_json=as_json)
+    _print_status(status)
     if not status.is_current:
         ctx.exit(EXIT_PENDING)
 
@@ -42,37 +43,31 @@ def _say(line: str) -> None:
     click.echo(line, err=True)
 
 
-def _print_applied(applied: runner.Applied, *, as_json: bool) -> None:
-    if as_json:
-        emit(applied)
-        return
+def _print_applied(applied: runner.Applied) -> None:
     migrations = len(applied.migrations)
-    click.echo(
+    print_message(
+        applied,
         f"the schema is at version {applied.version}: "
         f"{migrations} migration{'' if migrations == 1 else 's'} applied, "
-        f"{applied.objects} files of functions, views and grants re-applied"
+        f"{applied.objects} files of functions, views and grants re-applied",
     )
 
 
-def _print_status(status: runner.Status, *, as_json: bool) -> None:
-    if as_json:
-        emit(
-            {
-                "version": status.version,
-                "newest_known": status.newest_known,
-                "is_current": status.is_current,
-                "objects_are_current": status.objects_are_current,
-                "pending": status.pending,
-                "applied": status.applied,
-            }
-        )
-        return
-    facts(
+def _print_status(status: runner.Status) -> None:
+    print_facts(
+        {
+            "version": status.version,
+            "newest_known": status.newest_known,
+            "is_current": status.is_current,
+            "objects_are_current": status.objects_are_current,
+            "pending": status.pending,
+            "applied": status.applied,
+        },
         (
             ("version", status.version),
             ("newest known", status.newest_known),
             ("pending", status.pending),
             ("functions, views", "current" if status.objects_are_current else "to be re-applied"),
             ("up to date", status.is_current),
-        )
+        ),
     )

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 import uvloop
 
-from mailqueue.cli.support.output import emit, examples, json_option, paint
+from mailqueue.cli.support.answer import json_option, print_result
+from mailqueue.cli.support.output import examples, paint
 from mailqueue.process import signals
 from mailqueue.process.everything import Running, run_everything
 from mailqueue.settings.data_folder import default_data
@@ -77,7 +78,6 @@ def up(
     no_trap: bool | None,
     submission_port: int | None,
     no_submission: bool | None,
-    as_json: bool,
 ) -> None:
     """Run everything: PostgreSQL (a private one unless a server is named), API, workers, trap.
 
@@ -94,17 +94,14 @@ def up(
         no_submission=no_submission,
     )
     configure_logging(settings.log)
-    uvloop.run(_up(settings, as_json=as_json))
+    uvloop.run(_up(settings))
 
 
-async def _up(settings: Settings, *, as_json: bool) -> None:
+async def _up(settings: Settings) -> None:
     async with signals.stop_signal() as stop, supervised(stop) as tell_ready:
 
         def ready(running: Running) -> None:
-            if as_json:
-                emit({"ready": True} | _document(running))
-            else:
-                _print(running, settings)
+            print_result({"ready": True} | _document(running), lambda: _print(running, settings))
             tell_ready()
 
         await run_everything(settings, stop, say=_say, ready=ready)

@@ -11,9 +11,9 @@ MODULE = '''\
 
 import click
 
-from mailqueue.cli.support.answer import answer_rows
+from mailqueue.cli.support.answer import execute, print_rows, json_option
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.output import Column, examples, json_option
+from mailqueue.cli.support.output import Column, examples
 from mailqueue.senders import accounts
 
 _COLUMNS = (
@@ -26,7 +26,7 @@ _COLUMNS = (
 @click.command(epilog=examples("mailqueue headroom", "mailqueue headroom --project shop --json"))
 @click.option("--project", default="default", show_default=True, help="Project of the accounts.")
 @json_option
-def headroom(*, project: str, as_json: bool) -> None:
+def headroom(*, project: str) -> None:
     """Show what each sender account may still send today, in recipients."""
 
     async def listed(app: Opened) -> list[dict[str, object]]:
@@ -37,7 +37,7 @@ def headroom(*, project: str, as_json: bool) -> None:
             for one in found
         ]
 
-    answer_rows(listed, as_json=as_json, columns=_COLUMNS)
+    print_rows(execute(listed), _COLUMNS)
 '''
 ENTRY = (
     '    "headroom": Lazy("mailqueue.cli.senders.headroom:headroom", "Show what may be sent."),\n'

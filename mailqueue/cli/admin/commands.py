@@ -5,10 +5,17 @@ from datetime import UTC, datetime, timedelta
 import click
 
 from mailqueue.administration import administrators
-from mailqueue.administration.model import Administrator, NewAdministrator
+from mailqueue.administration.model import NewAdministrator
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.cli.support.answer import (
+    execute,
+    json_option,
+    print_message,
+    print_result,
+    print_rows,
+)
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column, examples, facts
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 
@@ -42,54 +49,41 @@ def admin() -> None:
     help="Lifetime of the token, such as 30d.  [default: no end]",
 )
 @json_option
-def create(*, name: str, lasting: str | None, as_json: bool) -> None:
+def create(*, name: str, lasting: str | None) -> None:
     """Create an administrator. The token is shown once: `Authorization: Bearer …`."""
     expires_at = None if lasting is None else datetime.now(UTC) + _time(lasting)
 
-    async def created() -> NewAdministrator:
-        async with opened() as app, app.conn.transaction():
+    async def created(app: Opened) -> NewAdministrator:
+        async with app.conn.transaction():
             return await administrators.create(app.conn, name, by=operator(), expires_at=expires_at)
 
-    made = run(created())
+    made = execute(created)
     token = made.token.reveal()
-    if as_json:
-        emit({"name": made.record.name, "token": token, "expires_at": made.record.expires_at})
-        return
-    facts((("administrator", made.record.name), ("until", made.record.expires_at)))
-    click.echo(f"\n  {token}\n\nSave it now: it is not shown again.")
+
+    def as_text() -> None:
+        facts((("administrator", made.record.name), ("until", made.record.expires_at)))
+        click.echo(f"\n  {token}\n\nSave it now: it is not shown again.")
+
+    print_result(
+        {"name": made.record.name, "token": token, "expires_at": made.record.expires_at}, as_text
+    )
 
 
 @admin.command(name="list", epilog=examples("mailqueue admin list"))
 @json_option
-def list_(*, as_json: bool) -> None:
+def list_() -> None:
     """List administrators, newest first, including revoked ones."""
-
-    async def listed() -> list[Administrator]:
-        async with opened() as app:
-            return await administrators.list_all(app.conn)
-
-    found = run(listed())
-    if as_json:
-        emit(found)
-    else:
-        table(found, _COLUMNS)
+    found = execute(lambda app: administrators.list_all(app.conn))
+    print_rows(found, _COLUMNS)
 
 
 @admin.command(epilog=examples("mailqueue admin revoke ann"))
 @click.argument("name")
 @json_option
-def revoke(*, name: str, as_json: bool) -> None:
+def revoke(*, name: str) -> None:
     """Revoke an administrator's token. It takes effect at once."""
-
-    async def revoked() -> None:
-        async with opened() as app:
-            await administrators.revoke(app.conn, name, by=operator())
-
-    run(revoked())
-    if as_json:
-        emit({"name": name, "is_revoked": True})
-    else:
-        click.echo(f"{name} is no longer an administrator")
+    execute(lambda app: administrators.revoke(app.conn, name, by=operator()))
+    print_message({"name": name, "is_revoked": True}, f"{name} is no longer an administrator")
 
 
 def _time(text: str) -> timedelta:

@@ -7,8 +7,9 @@ import click
 from mailqueue.administration import events as finding
 from mailqueue.administration.events import Search
 from mailqueue.administration.model import PlatformEvent
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, examples, json_option, table
+from mailqueue.cli.support.answer import execute, json_option, print_rows
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column, examples
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.tenants.projects import manage as projects_manage
@@ -48,7 +49,6 @@ def events(
     recipient: str | None,
     within: str,
     most: int,
-    as_json: bool,
 ) -> None:
     """List events and delivery attempts of emails, newest first."""
     until = datetime.now(UTC)
@@ -57,14 +57,10 @@ def events(
     except ValueError as exc:
         raise InvalidField("within", str(exc)) from None
 
-    async def found() -> list[PlatformEvent]:
-        async with opened() as app:
-            only = None if project is None else (await projects_manage.find(app.conn, project)).id
-            wanted = Search(since, until, project_id=only, type=kind, recipient=recipient)
-            return (await finding.search(app.conn, wanted, after=None, most=most)).events
+    async def found(app: Opened) -> list[PlatformEvent]:
+        only = None if project is None else (await projects_manage.find(app.conn, project)).id
+        wanted = Search(since, until, project_id=only, type=kind, recipient=recipient)
+        return (await finding.search(app.conn, wanted, after=None, most=most)).events
 
-    listed = run(found())
-    if as_json:
-        emit(listed)
-    else:
-        table(listed, _COLUMNS)
+    listed = execute(found)
+    print_rows(listed, _COLUMNS)

@@ -7,10 +7,10 @@ import click
 from mailqueue.administration import revoking, settings
 from mailqueue.cli.admin.events import events
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, examples, json_option, table
-from mailqueue.contract.administration import RevokedKey, Setting
-from mailqueue.contract.projects import AuditEvent
+from mailqueue.cli.support.answer import execute, json_option, print_rows
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column, examples
+from mailqueue.contract.administration import Setting
 from mailqueue.tenants.projects import manage as projects_manage
 
 _SETTINGS = (Column("name", "SETTING"), Column("value", "VALUE"), Column("meaning", "MEANING"))
@@ -41,14 +41,9 @@ platform.add_command(events)
 
 @platform.command(name="settings", epilog=examples("mailqueue platform settings"))
 @json_option
-def settings_(*, as_json: bool) -> None:
+def settings_() -> None:
     """List settings with their values and meanings."""
-
-    async def listed() -> list[Setting]:
-        async with opened() as app:
-            return await settings.list_all(app.conn)
-
-    _print(run(listed()), as_json=as_json)
+    print_rows(execute(lambda app: settings.list_all(app.conn)), _SETTINGS)
 
 
 @platform.command(
@@ -61,40 +56,35 @@ def settings_(*, as_json: bool) -> None:
 @click.argument("name", metavar="SETTING")
 @click.argument("value")
 @json_option
-def set_(*, name: str, value: str, as_json: bool) -> None:
+def set_(*, name: str, value: str) -> None:
     """Change a setting. It takes effect at once."""
 
-    async def changed() -> list[Setting]:
-        async with opened() as app, app.conn.transaction():
+    async def changed(app: Opened) -> list[Setting]:
+        async with app.conn.transaction():
             return await settings.change(app.conn, {name: value}, by=operator())
 
-    _print([each for each in run(changed()) if each.name == name], as_json=as_json)
+    print_rows([each for each in execute(changed) if each.name == name], _SETTINGS)
 
 
 @platform.command(epilog=examples("mailqueue platform flags"))
 @json_option
-def flags(*, as_json: bool) -> None:
+def flags() -> None:
     """List flags with their values and effects."""
-
-    async def listed() -> list[Setting]:
-        async with opened() as app:
-            return await settings.list_flags(app.conn)
-
-    _print(run(listed()), as_json=as_json)
+    print_rows(execute(lambda app: settings.list_flags(app.conn)), _SETTINGS)
 
 
 @platform.command(epilog=examples("mailqueue platform flag accept_mail off"))
 @click.argument("name", metavar="FLAG")
 @click.argument("to", type=click.Choice(["on", "off"]))
 @json_option
-def flag(*, name: str, to: str, as_json: bool) -> None:
+def flag(*, name: str, to: str) -> None:
     """Switch a flag on or off. It takes effect at once."""
 
-    async def switched() -> list[Setting]:
-        async with opened() as app, app.conn.transaction():
+    async def switched(app: Opened) -> list[Setting]:
+        async with app.conn.transaction():
             return await settings.switch(app.conn, {name: to == "on"}, by=operator())
 
-    _print([each for each in run(switched()) if each.name == name], as_json=as_json)
+    print_rows([each for each in execute(switched) if each.name == name], _SETTINGS)
 
 
 @platform.command(epilog=examples("mailqueue platform audit --action project.suspended"))
@@ -102,20 +92,12 @@ def flag(*, name: str, to: str, as_json: bool) -> None:
 @click.option("--limit", "most", type=click.IntRange(1, 1000), default=50, show_default=True)
 @click.option("--before", type=int, help="Show entries older than the entry with this id.")
 @json_option
-def audit(*, action: str | None, most: int, before: int | None, as_json: bool) -> None:
+def audit(*, action: str | None, most: int, before: int | None) -> None:
     """List the audit log of all projects, newest first."""
-
-    async def found() -> list[AuditEvent]:
-        async with opened() as app:
-            return await projects_manage.audit(
-                app.conn, None, action=action, before=before, most=most
-            )
-
-    listed = run(found())
-    if as_json:
-        emit([asdict(each) for each in listed])
-    else:
-        table(listed, _AUDIT)
+    listed = execute(
+        lambda app: projects_manage.audit(app.conn, None, action=action, before=before, most=most)
+    )
+    print_rows(listed, _AUDIT, document=[asdict(each) for each in listed])
 
 
 @platform.command(
@@ -131,31 +113,16 @@ def audit(*, action: str | None, most: int, before: int | None, as_json: bool) -
 @click.option("--all", "is_all", is_flag=True, help="Revoke every key of every project.")
 @click.option("--reason", required=True, help="Reason, recorded in the audit log.")
 @json_option
-def revoke_keys(
-    *, project: str | None, prefix: str | None, is_all: bool, reason: str, as_json: bool
-) -> None:
+def revoke_keys(*, project: str | None, prefix: str | None, is_all: bool, reason: str) -> None:
     """Revoke API keys and list them. It takes effect at once."""
-
-    async def revoked() -> list[RevokedKey]:
-        async with opened() as app:
-            return await revoking.revoke(
-                app.conn,
-                project=project,
-                prefix=prefix,
-                is_all=is_all,
-                reason=reason,
-                by=operator(),
-            )
-
-    gone = run(revoked())
-    if as_json:
-        emit(gone)
-    else:
-        table(gone, _KEYS)
-
-
-def _print(found: list[Setting], *, as_json: bool) -> None:
-    if as_json:
-        emit(found)
-    else:
-        table(found, _SETTINGS)
+    gone = execute(
+        lambda app: revoking.revoke(
+            app.conn,
+            project=project,
+            prefix=prefix,
+            is_all=is_all,
+            reason=reason,
+            by=operator(),
+        )
+    )
+    print_rows(gone, _KEYS)

@@ -9,8 +9,9 @@ import click
 import uvloop
 
 from mailqueue.cli.bench.sink import sink
+from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.app import opened
-from mailqueue.cli.support.output import emit, examples, facts, json_option
+from mailqueue.cli.support.output import examples, facts
 from mailqueue.operations import bench as measuring
 from mailqueue.operations.bench import Accepting, Sending
 from mailqueue.settings.environment import LogFormat, LogLevel, LogSettings, Settings
@@ -30,7 +31,7 @@ from mailqueue.wiring import sending
 )
 @click.option("--yes", is_flag=True, help="Measure even if emails are queued or workers run.")
 @json_option
-def bench(*, count: int, yes: bool, as_json: bool) -> None:
+def bench(*, count: int, yes: bool) -> None:
     """Measure accepting and sending on this database, with one worker process.
 
     The emails belong to a temporary project named bench-…, which is deleted afterwards. No email
@@ -40,10 +41,10 @@ def bench(*, count: int, yes: bool, as_json: bool) -> None:
     with sink() as port:
         accepting, sending = uvloop.run(_measured(port, count, is_forced=yes))
     words = measuring.words(accepting, sending)
-    if as_json:
-        emit({"accepting": accepting, "sending": sending, "words": words})
-    else:
-        _print(accepting, sending, words)
+    print_result(
+        {"accepting": accepting, "sending": sending, "words": words},
+        lambda: _print(accepting, sending, words),
+    )
 
 
 async def _measured(port: int, count: int, *, is_forced: bool) -> tuple[Accepting, Sending]:

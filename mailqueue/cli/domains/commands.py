@@ -2,8 +2,9 @@
 
 import click
 
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, examples, json_option, table
+from mailqueue.cli.support.answer import execute, json_option, print_rows
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column, examples
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_rate
 from mailqueue.senders import rates
@@ -39,35 +40,32 @@ def domain() -> None:
 )
 @click.option("--note", help="Note for the operators, such as the reason.")
 @json_option
-def rate(*, name: str, to: str, burst: int | None, note: str | None, as_json: bool) -> None:
+def rate(*, name: str, to: str, burst: int | None, note: str | None) -> None:
     """Limit the sending rate to DOMAIN to RATE (5/s, 300/min, 1000/h), for all projects together.
 
     Emails above the rate wait without an attempt. Emails to other domains are not affected.
     RATE none removes the limit.
     """
-    _show(run(_changed(name, to, burst, note)), as_json=as_json)
+    per_second = None if to.lower() == "none" else _per_second(to)
+    found = execute(lambda app: _changed(app, name, per_second, burst, note))
+    print_rows(found, _COLUMNS)
 
 
 @domain.command("list", epilog=examples("mailqueue domain list", "mailqueue domain list --json"))
 @json_option
-def list_(*, as_json: bool) -> None:
+def list_() -> None:
     """List rate limits of recipient domains, and the limit of the whole installation."""
-    _show(run(_listed()), as_json=as_json)
+    print_rows(execute(lambda app: rates.list_rates(app.conn)), _COLUMNS)
 
 
-async def _changed(name: str, to: str, burst: int | None, note: str | None) -> list[Rate]:
-    per_second = None if to.lower() == "none" else _per_second(to)
-    async with opened() as app:
-        if per_second is None:
-            await rates.lift_domain_rate(app.conn, name)
-        else:
-            await rates.set_domain_rate(app.conn, name, rate=per_second, burst=burst, note=note)
-        return await rates.list_rates(app.conn)
-
-
-async def _listed() -> list[Rate]:
-    async with opened() as app:
-        return await rates.list_rates(app.conn)
+async def _changed(
+    app: Opened, name: str, per_second: float | None, burst: int | None, note: str | None
+) -> list[Rate]:
+    if per_second is None:
+        await rates.lift_domain_rate(app.conn, name)
+    else:
+        await rates.set_domain_rate(app.conn, name, rate=per_second, burst=burst, note=note)
+    return await rates.list_rates(app.conn)
 
 
 def _per_second(text: str) -> float:
@@ -75,10 +73,3 @@ def _per_second(text: str) -> float:
         return parse_rate(text)
     except ValueError as exc:
         raise InvalidField("rate", f"{exc}, or none") from None
-
-
-def _show(found: list[Rate], *, as_json: bool) -> None:
-    if as_json:
-        emit(found)
-    else:
-        table(found, _COLUMNS)

@@ -6,8 +6,9 @@ from datetime import datetime
 import click
 
 from mailqueue.cli.domains.dkim.options import name_servers, resolver_option
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.cli.support.answer import execute, json_option, print_facts, print_result, print_rows
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column, examples, facts, table
 from mailqueue.contract.domains import TrackingDomainCheck
 from mailqueue.core.errors import ConfigError
 from mailqueue.deliverability.resolver import Resolver
@@ -47,21 +48,22 @@ def tracking() -> None:
 )
 @click.argument("project")
 @json_option
-def show(*, project: str, as_json: bool) -> None:
+def show(*, project: str) -> None:
     """Show the base URL of a project's tracking links, and the keys that sign them."""
-    found = run(_found(project))
-    if as_json:
-        emit(asdict(found))
-        return
-    facts(
-        (
-            ("base URL of links", found.links_begin_with or "none: set MAILQUEUE_PUBLIC_URL"),
-            ("tracking domain", found.tracking_domain),
-            ("verified at", found.verified_at),
+    found = execute(lambda app: _found(app, project))
+
+    def as_text() -> None:
+        facts(
+            (
+                ("base URL of links", found.links_begin_with or "none: set MAILQUEUE_PUBLIC_URL"),
+                ("tracking domain", found.tracking_domain),
+                ("verified at", found.verified_at),
+            )
         )
-    )
-    if found.keys:
-        table(found.keys, _COLUMNS)
+        if found.keys:
+            table(found.keys, _COLUMNS)
+
+    print_result(asdict(found), as_text)
 
 
 @tracking.command(
@@ -74,26 +76,24 @@ def show(*, project: str, as_json: bool) -> None:
 @resolver_option
 @json_option
 @click.pass_context
-def verify(ctx: click.Context, *, project: str, resolver: str | None, as_json: bool) -> None:
+def verify(ctx: click.Context, *, project: str, resolver: str | None) -> None:
     """Check the project's tracking domain; if it resolves to this server, new links use it.
 
     Exit 1 when the domain points elsewhere or DNS did not answer.
     """
-    check = run(_verified(project, resolver))
-    if as_json:
-        emit(asdict(check))
-    else:
-        facts(
-            (
-                ("domain", check.domain),
-                ("leads here", {True: "yes", False: "no", None: "unknown"}[check.leads_here]),
-                ("says", check.says),
-                ("found", ", ".join(check.found)),
-                ("wanted", ", ".join(check.wanted)),
-                ("publish", None if check.leads_here else check.publish),
-                ("verified at", check.verified_at),
-            )
-        )
+    check = execute(lambda app: _verified(app, project, resolver))
+    print_facts(
+        asdict(check),
+        (
+            ("domain", check.domain),
+            ("leads here", {True: "yes", False: "no", None: "unknown"}[check.leads_here]),
+            ("says", check.says),
+            ("found", ", ".join(check.found)),
+            ("wanted", ", ".join(check.wanted)),
+            ("publish", None if check.leads_here else check.publish),
+            ("verified at", check.verified_at),
+        ),
+    )
     if not check.leads_here:
         ctx.exit(EXIT_LEADS_ELSEWHERE)
 
@@ -101,46 +101,40 @@ def verify(ctx: click.Context, *, project: str, resolver: str | None, as_json: b
 @tracking.command(epilog=examples("mailqueue tracking rotate shop"))
 @click.argument("project")
 @json_option
-def rotate(*, project: str, as_json: bool) -> None:
+def rotate(*, project: str) -> None:
     """Rotate the key that signs a project's tracking links. Links already sent stay valid.
 
     Running workers use the new key within ten minutes.
     """
-    run(_rotated(project))
-    found = run(_found(project))
-    if as_json:
-        emit(asdict(found))
-    else:
-        table(found.keys, _COLUMNS)
+    execute(lambda app: _rotated(app, project))
+    found = execute(lambda app: _found(app, project))
+    print_rows(found.keys, _COLUMNS, document=asdict(found))
 
 
-async def _found(project: str) -> _Shown:
-    async with opened() as app:
-        found = await domains.project_of(app.conn, project)
-        base = app.settings.tracking.public_url
-        return _Shown(
-            links_begin_with=f"https://{found.domain}" if found.checked_at else base,
-            tracking_domain=found.domain,
-            verified_at=found.checked_at,
-            keys=await keyring.keys_of(app.conn, found.id),
-        )
+async def _found(app: Opened, project: str) -> _Shown:
+    found = await domains.project_of(app.conn, project)
+    base = app.settings.tracking.public_url
+    return _Shown(
+        links_begin_with=f"https://{found.domain}" if found.checked_at else base,
+        tracking_domain=found.domain,
+        verified_at=found.checked_at,
+        keys=await keyring.keys_of(app.conn, found.id),
+    )
 
 
-async def _verified(project: str, resolver: str | None) -> TrackingDomainCheck:
-    async with opened() as app:
-        found = await domains.project_of(app.conn, project)
-        check = await domains.look_up(
-            found,
-            public_url=app.settings.tracking.public_url,
-            resolver=Resolver(name_servers(resolver, app.settings.name_servers)),
-        )
-        return await domains.noted(app.conn, found, check)
+async def _verified(app: Opened, project: str, resolver: str | None) -> TrackingDomainCheck:
+    found = await domains.project_of(app.conn, project)
+    check = await domains.look_up(
+        found,
+        public_url=app.settings.tracking.public_url,
+        resolver=Resolver(name_servers(resolver, app.settings.name_servers)),
+    )
+    return await domains.noted(app.conn, found, check)
 
 
-async def _rotated(project: str) -> None:
-    async with opened() as app:
-        master = master_key_of(app.settings)
-        if master is None:
-            raise ConfigError("tracking keys are encrypted: set MAILQUEUE_MASTER_KEY")
-        found = await domains.project_of(app.conn, project)
-        await keyring.rotate(app.conn, master, found.id)
+async def _rotated(app: Opened, project: str) -> None:
+    master = master_key_of(app.settings)
+    if master is None:
+        raise ConfigError("tracking keys are encrypted: set MAILQUEUE_MASTER_KEY")
+    found = await domains.project_of(app.conn, project)
+    await keyring.rotate(app.conn, master, found.id)

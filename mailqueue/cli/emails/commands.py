@@ -7,9 +7,8 @@ import click
 from mailqueue.cli.emails.many import Deed, lay_hand
 from mailqueue.cli.emails.selection import Selection, selection_options
 from mailqueue.cli.emails.view import print_explained
-from mailqueue.cli.emails.why import explained
-from mailqueue.cli.support.app import run
-from mailqueue.cli.support.output import emit, examples, json_option
+from mailqueue.cli.support.answer import execute, json_option, print_result
+from mailqueue.cli.support.output import examples
 from mailqueue.operations import emails
 from mailqueue.operations.model import PRIORITIES
 
@@ -31,13 +30,10 @@ def email() -> None:
 @email.command(epilog=examples(f"mailqueue email show {_ID}"))
 @click.argument("email_id", metavar="ID", type=click.UUID)
 @json_option
-def show(*, email_id: UUID, as_json: bool) -> None:
+def show(*, email_id: UUID) -> None:
     """Show one email with its recipients, attempts and events."""
-    found = run(explained(email_id))
-    if as_json:
-        emit(found)
-    else:
-        print_explained(found)
+    found = execute(lambda app: emails.explain(app.conn, email_id))
+    print_result(found, lambda: print_explained(found))
 
 
 @email.command(
@@ -49,7 +45,7 @@ def show(*, email_id: UUID, as_json: bool) -> None:
 @selection_options
 @click.option("--reason", default="cancelled by an operator", show_default=True)
 @json_option
-def cancel(*, selection: Selection, reason: str, as_json: bool) -> None:
+def cancel(*, selection: Selection, reason: str) -> None:
     """Cancel unfinished emails, including those a worker has claimed but not yet handed over."""
     deed = Deed(
         "cancel",
@@ -57,7 +53,7 @@ def cancel(*, selection: Selection, reason: str, as_json: bool) -> None:
         {"reason": reason},
         lambda conn, hand: emails.cancel(conn, hand, reason=reason),
     )
-    lay_hand(selection, deed, as_json=as_json)
+    lay_hand(selection, deed)
 
 
 @email.command(
@@ -69,7 +65,7 @@ def cancel(*, selection: Selection, reason: str, as_json: bool) -> None:
 @selection_options
 @click.option("--reason", default="held by an operator", show_default=True)
 @json_option
-def hold(*, selection: Selection, reason: str, as_json: bool) -> None:
+def hold(*, selection: Selection, reason: str) -> None:
     """Hold pending emails until they are released."""
     deed = Deed(
         "hold",
@@ -77,7 +73,7 @@ def hold(*, selection: Selection, reason: str, as_json: bool) -> None:
         {"reason": reason},
         lambda conn, hand: emails.hold(conn, hand, reason=reason),
     )
-    lay_hand(selection, deed, as_json=as_json)
+    lay_hand(selection, deed)
 
 
 @email.command(
@@ -88,9 +84,9 @@ def hold(*, selection: Selection, reason: str, as_json: bool) -> None:
 )
 @selection_options
 @json_option
-def release(*, selection: Selection, as_json: bool) -> None:
+def release(*, selection: Selection) -> None:
     """Release held emails, so that they are sent."""
-    lay_hand(selection, Deed("release", "released", {}, emails.release), as_json=as_json)
+    lay_hand(selection, Deed("release", "released", {}, emails.release))
 
 
 @email.command(
@@ -101,9 +97,9 @@ def release(*, selection: Selection, as_json: bool) -> None:
 )
 @selection_options
 @json_option
-def requeue(*, selection: Selection, as_json: bool) -> None:
+def requeue(*, selection: Selection) -> None:
     """Requeue failed, expired or cancelled emails under the same ids."""
-    lay_hand(selection, Deed("requeue", "requeued", {}, emails.requeue), as_json=as_json)
+    lay_hand(selection, Deed("requeue", "requeued", {}, emails.requeue))
 
 
 @email.command(
@@ -115,7 +111,7 @@ def requeue(*, selection: Selection, as_json: bool) -> None:
 @selection_options
 @click.option("--reason", default="resent by an operator", show_default=True)
 @json_option
-def resend(*, selection: Selection, reason: str, as_json: bool) -> None:
+def resend(*, selection: Selection, reason: str) -> None:
     """Resend sent emails, each as a new email with a new id."""
     deed = Deed(
         "resend",
@@ -123,7 +119,7 @@ def resend(*, selection: Selection, reason: str, as_json: bool) -> None:
         {"reason": reason},
         lambda conn, hand: emails.resend(conn, hand, reason=reason),
     )
-    lay_hand(selection, deed, as_json=as_json)
+    lay_hand(selection, deed)
 
 
 @email.command(
@@ -135,7 +131,7 @@ def resend(*, selection: Selection, reason: str, as_json: bool) -> None:
 @selection_options
 @click.option("--priority", required=True, type=click.Choice(PRIORITIES))
 @json_option
-def reprioritise(*, selection: Selection, priority: str, as_json: bool) -> None:
+def reprioritise(*, selection: Selection, priority: str) -> None:
     """Change the priority of unfinished emails."""
     deed = Deed(
         "reprioritise",
@@ -143,4 +139,4 @@ def reprioritise(*, selection: Selection, priority: str, as_json: bool) -> None:
         {"priority": priority},
         lambda conn, hand: emails.reprioritise(conn, hand, priority=priority),
     )
-    lay_hand(selection, deed, as_json=as_json)
+    lay_hand(selection, deed)

@@ -8,8 +8,9 @@ import click
 
 from mailqueue.cli.emails.selection import Selection
 from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.answer import execute, print_message, print_result, prints_json
 from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, table
+from mailqueue.cli.support.output import Column, table
 from mailqueue.cli.support.progress import progress
 from mailqueue.db.fetch import Conn
 from mailqueue.operations import bulk
@@ -31,61 +32,47 @@ class Deed:
     act: Callable[[Conn, Hand], Awaitable[list[Handled]]]
 
 
-def lay_hand(selection: Selection, deed: Deed, *, as_json: bool) -> None:
+def lay_hand(selection: Selection, deed: Deed) -> None:
     """Run the operation on the selected emails and print the result."""
     if selection.ids:
         hand = Hand(selection.ids, operator(), is_trial=selection.is_trial)
-        print_handled(run(_acted(deed, hand)), as_json=as_json)
+        print_handled(execute(lambda app: deed.act(app.conn, hand)))
         return
     order = Order(deed.verb, selection.where, deed.argument)
-    found = run(_counted(order))
+    found = execute(lambda app: bulk.count(app.conn, order))
     if selection.is_trial:
-        _print(deed, found=found, done=None, as_json=as_json)
+        _print(deed, found=found, done=None)
         return
     if found and not selection.is_sure:
         question = f"{found} emails will be {deed.past}. Continue?"
-        click.confirm(question, abort=True, err=as_json)
+        click.confirm(question, abort=True, err=prints_json())
     done = run(_carried_out(order, found)) if found else None
-    _print(deed, found=found, done=done or Done(0, 0), as_json=as_json)
+    _print(deed, found=found, done=done or Done(0, 0))
 
 
-def print_handled(handled: list[Handled], *, as_json: bool) -> None:
+def print_handled(handled: list[Handled]) -> None:
     """Print the result for each email; exit 1 when an email was left unchanged."""
-    if as_json:
-        emit(handled)
-    else:
+
+    def as_text() -> None:
         table(handled, _HANDLED)
         words = ("resent" if each.result.startswith("resent") else each.result for each in handled)
         counted = Counter(word.partition(":")[0] for word in words)
         click.echo(", ".join(f"{count} {result}" for result, count in counted.items()))
+
+    print_result(handled, as_text)
     if any(each.result == "unknown" or each.result.startswith("unchanged") for each in handled):
         click.get_current_context().exit(EXIT_UNCHANGED)
 
 
-def _print(deed: Deed, *, found: int, done: Done | None, as_json: bool) -> None:
-    if as_json:
-        emit(
-            {
-                "matched": found,
-                "emails": done.emails if done else 0,
-                "operation": (done and done.operation) or None,
-                "dry_run": done is None,
-            }
-        )
-    elif done is None:
-        click.echo(f"{found} would be {deed.past}")
-    else:
-        click.echo(f"{done.emails} {deed.past}")
-
-
-async def _acted(deed: Deed, hand: Hand) -> list[Handled]:
-    async with opened() as app:
-        return await deed.act(app.conn, hand)
-
-
-async def _counted(order: Order) -> int:
-    async with opened() as app:
-        return await bulk.count(app.conn, order)
+def _print(deed: Deed, *, found: int, done: Done | None) -> None:
+    document = {
+        "matched": found,
+        "emails": done.emails if done else 0,
+        "operation": (done and done.operation) or None,
+        "dry_run": done is None,
+    }
+    text = f"{found} would be {deed.past}" if done is None else f"{done.emails} {deed.past}"
+    print_message(document, text)
 
 
 async def _carried_out(order: Order, found: int) -> Done:

@@ -5,8 +5,9 @@ from datetime import timedelta
 import click
 
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, Command, emit, examples, json_option, show, table
+from mailqueue.cli.support.answer import execute, json_option, print_message, print_rows
+from mailqueue.cli.support.app import Opened, opened, run
+from mailqueue.cli.support.output import Column, Command, examples, show
 from mailqueue.cli.support.progress import progress
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
@@ -53,46 +54,35 @@ def _target_arguments(command: Command) -> Command:
 )
 @click.option("--reason", help="Reason, shown by `mailqueue why`.")
 @json_option
-def pause(
-    *, kind: str, name: str, project: str, wait: str | None, reason: str | None, as_json: bool
-) -> None:
+def pause(*, kind: str, name: str, project: str, wait: str | None, reason: str | None) -> None:
     """Pause the emails of a project, sender account, campaign or recipient domain.
 
     It takes effect at once, for queued emails and for emails accepted later. Emails keep their
     position and their expiry. Sending resumes by itself when the pause ends.
     """
     done = run(_paused(_target(kind, name, project), _duration(wait), reason))
-    if as_json:
-        emit(done)
-    else:
-        click.echo(f"paused; {done.emails} queued emails set aside" if done.emails else "paused")
+    print_message(
+        done, f"paused; {done.emails} queued emails set aside" if done.emails else "paused"
+    )
 
 
 @click.command(epilog=examples("mailqueue resume campaign spring", "mailqueue resume sender relay"))
 @_target_arguments
 @json_option
-def resume(*, kind: str, name: str, project: str, as_json: bool) -> None:
+def resume(*, kind: str, name: str, project: str) -> None:
     """End a pause; waiting emails are sent."""
     target = _target(kind, name, project)
-    run(_resumed(target))
-    if as_json:
-        emit({"resumed": True})
-    else:
-        click.echo("resumed")
+    execute(lambda app: _resumed(app, target))
+    print_message({"resumed": True}, "resumed")
 
 
 @click.command(epilog=examples("mailqueue pauses", "mailqueue pauses --project shop --json"))
 @click.option("--project", help="Filter by project.")
 @json_option
-def pauses(*, project: str | None, as_json: bool) -> None:
+def pauses(*, project: str | None) -> None:
     """List current pauses, with end and reason."""
-    found = run(_listed(project))
-    if as_json:
-        emit(found)
-    elif not found:
-        click.echo("nothing is paused")
-    else:
-        table([_told(each) for each in found], _PAUSES)
+    found = execute(lambda app: _listed(app, project))
+    print_rows(found, _PAUSES, row=_told, nothing="nothing is paused")
 
 
 def _target(kind: str, name: str, project: str) -> Target:
@@ -125,11 +115,9 @@ async def _paused(target: Target, wait: timedelta | None, reason: str | None) ->
             )
 
 
-async def _resumed(target: Target) -> None:
-    async with opened() as app:
-        await pausing.resume(app.conn, target, by=operator())
+async def _resumed(app: Opened, target: Target) -> None:
+    await pausing.resume(app.conn, target, by=operator())
 
 
-async def _listed(project: str | None) -> list[Pause]:
-    async with opened() as app:
-        return await pausing.list_all(app.conn, project=project)
+async def _listed(app: Opened, project: str | None) -> list[Pause]:
+    return await pausing.list_all(app.conn, project=project)

@@ -7,8 +7,9 @@ import click
 
 from mailqueue.cli.emails.many import print_handled
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import examples, json_option
+from mailqueue.cli.support.answer import execute, json_option
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import examples
 from mailqueue.operations import emails
 from mailqueue.operations.emails import Hand
 from mailqueue.operations.model import Handled
@@ -26,7 +27,7 @@ _ID = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
 @click.option("--sent/--not-sent", "was_sent", default=None, help="Outcome of the email.")
 @click.option("--note", help="Evidence for the outcome; stored with the email.")
 @json_option
-def resolve(*, ids: Sequence[UUID], was_sent: bool | None, note: str | None, as_json: bool) -> None:
+def resolve(*, ids: Sequence[UUID], was_sent: bool | None, note: str | None) -> None:
     """Record the outcome of held emails that may or may not have been sent.
 
     `mailqueue status` counts them as held; the view mailqueue.held lists each with its reason.
@@ -35,10 +36,11 @@ def resolve(*, ids: Sequence[UUID], was_sent: bool | None, note: str | None, as_
     """
     if was_sent is None:
         raise click.UsageError("the outcome is missing: give --sent or --not-sent")
-    print_handled(run(_resolved(ids, was_sent=was_sent, note=note)), as_json=as_json)
+    print_handled(execute(lambda app: _resolved(app, ids, was_sent=was_sent, note=note)))
 
 
-async def _resolved(ids: Sequence[UUID], *, was_sent: bool, note: str | None) -> list[Handled]:
-    async with opened() as app:
-        hand = Hand(ids, operator())
-        return await emails.resolve(app.conn, hand, was_sent=was_sent, note=note)
+async def _resolved(
+    app: Opened, ids: Sequence[UUID], *, was_sent: bool, note: str | None
+) -> list[Handled]:
+    hand = Hand(ids, operator())
+    return await emails.resolve(app.conn, hand, was_sent=was_sent, note=note)

@@ -5,10 +5,9 @@ from uuid import UUID
 import click
 
 from mailqueue.cli.emails.view import print_explained
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import emit, examples, json_option
+from mailqueue.cli.support.answer import execute, json_option, print_result
+from mailqueue.cli.support.output import examples
 from mailqueue.operations.emails import explain
-from mailqueue.operations.model import Explained
 
 
 @click.command(
@@ -19,18 +18,13 @@ from mailqueue.operations.model import Explained
 )
 @click.argument("email_id", metavar="ID", type=click.UUID)
 @json_option
-def why(*, email_id: UUID, as_json: bool) -> None:
+def why(*, email_id: UUID) -> None:
     """Explain why an email has not been sent, or show its outcome."""
-    found = run(explained(email_id))
-    if as_json:
-        emit(found)
-    else:
+    found = execute(lambda app: explain(app.conn, email_id))
+
+    def as_text() -> None:
         click.echo(found.why)
         click.echo()
         print_explained(found)
 
-
-async def explained(email_id: UUID) -> Explained:
-    """Return everything known about one email."""
-    async with opened() as app:
-        return await explain(app.conn, email_id)
+    print_result(found, as_text)

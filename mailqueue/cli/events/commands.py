@@ -6,8 +6,9 @@ import click
 
 from mailqueue.cli.events.received import raw, received, retry
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.cli.support.answer import execute, json_option, print_result, print_rows
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column, examples, facts
 from mailqueue.contract.emails import RecipientEvent
 from mailqueue.events import listing
 from mailqueue.events.model import EventQuery, Notice, RecordedEvent, Type
@@ -83,51 +84,45 @@ def list_(
     address: str | None,
     type_: str | None,
     limit: int,
-    as_json: bool,
 ) -> None:
     """List events, newest first."""
     if address is not None and (email is not None or type_ is not None):
         raise click.UsageError("--address can only be combined with --project and --limit")
     found: list[RecordedEvent] | list[RecipientEvent]
     if address is not None:
-        found = run(_of_address(project or "default", address, limit))
+        found = execute(lambda app: _of_address(app, project or "default", address, limit))
     else:
-        found = run(_listed(EventQuery(email_id=email, project=project, type=type_, limit=limit)))
-    if as_json:
-        emit(found)
-    else:
-        table(found, _COLUMNS if address is None else _MOMENTS)
+        found = execute(
+            lambda app: _listed(
+                app, EventQuery(email_id=email, project=project, type=type_, limit=limit)
+            )
+        )
+    print_rows(found, _COLUMNS if address is None else _MOMENTS)
 
 
-async def _listed(asked: EventQuery) -> list[RecordedEvent]:
-    async with opened() as app:
-        return await listing.list_events(app.conn, asked)
+async def _listed(app: Opened, asked: EventQuery) -> list[RecordedEvent]:
+    return await listing.list_events(app.conn, asked)
 
 
-async def _of_address(project: str, address: str, limit: int) -> list[RecipientEvent]:
-    async with opened() as app:
-        project_id = await listing.id_of(app.conn, project)
-        return await listing.list_recipient(app.conn, project_id, address.strip(), limit=limit)
+async def _of_address(app: Opened, project: str, address: str, limit: int) -> list[RecipientEvent]:
+    project_id = await listing.id_of(app.conn, project)
+    return await listing.list_recipient(app.conn, project_id, address.strip(), limit=limit)
 
 
 @event.command(epilog=examples("mailqueue event show 01a1fa63-f231-72bd-9015-82ebfa2ea787 --json"))
 @click.argument("event_id", type=click.UUID)
 @json_option
-def show(*, event_id: UUID, as_json: bool) -> None:
+def show(*, event_id: UUID) -> None:
     """Show one event with all its details."""
+    one = execute(lambda app: listing.find_event(app.conn, event_id))
 
-    async def found() -> RecordedEvent:
-        async with opened() as app:
-            return await listing.find_event(app.conn, event_id)
+    def as_text() -> None:
+        data = one.data if isinstance(one.data, dict) else {}
+        names = ("id", "occurred_at", "type", "project", "email_id", "recipient_email", "sender")
+        more = ("source", "code", "detail", "suppresses")
+        facts([*((name, getattr(one, name)) for name in (*names, *more)), *sorted(data.items())])
 
-    one = run(found())
-    if as_json:
-        emit(one)
-        return
-    data = one.data if isinstance(one.data, dict) else {}
-    names = ("id", "occurred_at", "type", "project", "email_id", "recipient_email", "sender")
-    more = ("source", "code", "detail", "suppresses")
-    facts([*((name, getattr(one, name)) for name in (*names, *more)), *sorted(data.items())])
+    print_result(one, as_text)
 
 
 @event.command(
@@ -144,23 +139,21 @@ def show(*, event_id: UUID, as_json: bool) -> None:
     help="Maximum number of rows.",
 )
 @json_option
-def notices(*, project: str | None, is_all: bool, seen: bool, limit: int, as_json: bool) -> None:
+def notices(*, project: str | None, is_all: bool, seen: bool, limit: int) -> None:
     """List complaints, and accounts with high bounce or complaint rates."""
-    found = run(_noticed(project, is_all=is_all, seen=seen, limit=limit))
-    if as_json:
-        emit(found)
-    else:
-        table(found, _NOTICES)
+    found = execute(lambda app: _noticed(app, project, is_all=is_all, seen=seen, limit=limit))
+    print_rows(found, _NOTICES)
 
 
-async def _noticed(project: str | None, *, is_all: bool, seen: bool, limit: int) -> list[Notice]:
-    async with opened() as app:
-        if project is not None:
-            await listing.id_of(app.conn, project)
-        found = await listing.list_notices(app.conn, project=project, is_all=is_all, limit=limit)
-        if seen:
-            await listing.see_notices(app.conn, project=project, by=operator())
-        return found
+async def _noticed(
+    app: Opened, project: str | None, *, is_all: bool, seen: bool, limit: int
+) -> list[Notice]:
+    if project is not None:
+        await listing.id_of(app.conn, project)
+    found = await listing.list_notices(app.conn, project=project, is_all=is_all, limit=limit)
+    if seen:
+        await listing.see_notices(app.conn, project=project, by=operator())
+    return found
 
 
 event.add_command(received)

@@ -6,8 +6,8 @@ from uuid import UUID
 import click
 
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, examples, json_option, table
+from mailqueue.cli.support.answer import execute, json_option, print_message, print_rows
+from mailqueue.cli.support.output import Column, examples
 from mailqueue.core.providers import NAMES_WITH_EVENTS
 from mailqueue.inbound import requests
 from mailqueue.inbound.model import RequestSummary
@@ -51,26 +51,23 @@ def received(
     status: str | None,
     before: UUID | None,
     limit: int,
-    as_json: bool,
 ) -> None:
     """List webhook requests received from providers, newest first, with their outcome."""
-
-    async def listed() -> list[RequestSummary]:
-        async with opened() as app:
-            return await requests.list_page(
-                app.conn,
-                project=project,
-                provider=provider,
-                status=status,
-                before=before,
-                limit=limit,
-            )
-
-    found = run(listed())
-    if as_json:
-        emit([one._asdict() for one in found])
-    else:
-        table([one._asdict() | {"why": _why(one)} for one in found], _COLUMNS)
+    found = execute(
+        lambda app: requests.list_page(
+            app.conn,
+            project=project,
+            provider=provider,
+            status=status,
+            before=before,
+            limit=limit,
+        )
+    )
+    print_rows(
+        [one._asdict() | {"why": _why(one)} for one in found],
+        _COLUMNS,
+        document=[one._asdict() for one in found],
+    )
 
 
 def _why(one: RequestSummary) -> str | None:
@@ -84,26 +81,13 @@ def _why(one: RequestSummary) -> str | None:
 @click.argument("request_id", type=click.UUID)
 def raw(*, request_id: UUID) -> None:
     """Print the body of a provider's request, byte for byte."""
-
-    async def read() -> bytes:
-        async with opened() as app:
-            return await requests.body_of(app.conn, request_id)
-
-    sys.stdout.buffer.write(run(read()))
+    sys.stdout.buffer.write(execute(lambda app: requests.body_of(app.conn, request_id)))
 
 
 @click.command(epilog=examples("mailqueue event retry 01a1fa63-f231-72bd-9015-82ebfa2ea787"))
 @click.argument("request_ids", type=click.UUID, nargs=-1, required=True)
 @json_option
-def retry(*, request_ids: tuple[UUID, ...], as_json: bool) -> None:
+def retry(*, request_ids: tuple[UUID, ...]) -> None:
     """Process requests again that could not be read or matched no email."""
-
-    async def again() -> int:
-        async with opened() as app:
-            return await requests.retry(app.conn, request_ids, by=operator())
-
-    count = run(again())
-    if as_json:
-        emit({"retried": count})
-    else:
-        click.echo(f"{count} queued to be processed again")
+    count = execute(lambda app: requests.retry(app.conn, request_ids, by=operator()))
+    print_message({"retried": count}, f"{count} queued to be processed again")

@@ -6,8 +6,15 @@ import click
 
 from mailqueue.cli.maintenance.context import at_desk
 from mailqueue.cli.maintenance.days import days, keep
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, Command, emit, examples, json_option, table
+from mailqueue.cli.support.answer import (
+    execute,
+    json_option,
+    print_message,
+    print_result,
+    print_rows,
+)
+from mailqueue.cli.support.app import Opened, run
+from mailqueue.cli.support.output import Column, Command, examples
 from mailqueue.cli.support.progress import progress
 from mailqueue.core.units import parse_duration
 from mailqueue.maintenance import tasks
@@ -82,16 +89,10 @@ def list_(
     month: date | None,
     kind: str | None,
     purged: bool,
-    as_json: bool,
 ) -> None:
     """List archive files, oldest month first."""
-    found = run(_listed(Wanted(ids, project, month, kind), with_purged=purged))
-    if as_json:
-        emit({"archives": found})
-    elif found:
-        table([_row(each) for each in found], _COLUMNS)
-    else:
-        click.echo("no archives")
+    found = execute(lambda app: _listed(app, Wanted(ids, project, month, kind), with_purged=purged))
+    print_rows(found, _COLUMNS, document={"archives": found}, row=_row, nothing="no archives")
 
 
 @archive.command(epilog=examples("mailqueue archive verify", "mailqueue archive verify 12 13"))
@@ -105,18 +106,18 @@ def verify(
     project: str | None,
     month: date | None,
     kind: str | None,
-    as_json: bool,
 ) -> None:
     """Read archive files and compare them with the manifest; exit 1 when one is damaged."""
     found = run(_verified(Wanted(ids, project, month, kind)))
     faults = [each for each in found if each.fault]
-    if as_json:
-        emit({"whole": not faults, "archives": found})
-    else:
+
+    def as_text() -> None:
         for each in faults:
             click.echo(f"error: {each.fault}", err=True)
         records = sum(each.records for each in found if not each.fault)
         click.echo(f"{len(found) - len(faults)} files are intact, with {records} records")
+
+    print_result({"whole": not faults, "archives": found}, as_text)
     if faults:
         ctx.exit(EXIT_BROKEN)
 
@@ -134,7 +135,8 @@ def verify(
     metavar="DURATION",
     default="7d",
     show_default=True,
-    help="Time after which `mailqueue maintain archive` removes the restored records again.",
+    help="How long the restored records stay in their tables; the first `mailqueue maintain"
+    " archive` afterwards removes them.",
 )
 @json_option
 def restore(
@@ -144,7 +146,6 @@ def restore(
     month: date | None,
     kind: str | None,
     duration: str,
-    as_json: bool,
 ) -> None:
     """Restore archived records into their tables for a time. The files stay."""
     wanted = Wanted(ids, project, month, kind)
@@ -155,11 +156,8 @@ def restore(
     except ValueError as exc:
         raise click.BadParameter(str(exc), param_hint="--for") from None
     found = run(_restored(wanted, keep=kept))
-    if as_json:
-        emit({"archives": found})
-    else:
-        records = sum(each.records for each in found)
-        click.echo(f"{records} records of {len(found)} files restored")
+    records = sum(each.records for each in found)
+    print_message({"archives": found}, f"{records} records of {len(found)} files restored")
 
 
 @archive.command(
@@ -182,9 +180,8 @@ def read(
     run(_read(Wanted(ids, project, month, kind), having))
 
 
-async def _listed(wanted: Wanted, *, with_purged: bool) -> list[ArchiveFile]:
-    async with opened() as app:
-        return await manifest.listed(app.conn, wanted, with_purged=with_purged)
+async def _listed(app: Opened, wanted: Wanted, *, with_purged: bool) -> list[ArchiveFile]:
+    return await manifest.listed(app.conn, wanted, with_purged=with_purged)
 
 
 async def _verified(wanted: Wanted) -> list[Looked]:

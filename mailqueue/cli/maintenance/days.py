@@ -3,8 +3,9 @@
 import click
 
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import NOTHING, Column, emit, examples, json_option, table
+from mailqueue.cli.support.answer import execute, json_option, print_message, print_rows
+from mailqueue.cli.support.app import Opened, opened, run
+from mailqueue.cli.support.output import NOTHING, Column, examples
 from mailqueue.core.errors import InvalidField
 from mailqueue.maintenance.archive import manifest
 from mailqueue.maintenance.model import Retention
@@ -22,16 +23,13 @@ _NO_END = "ever"
 @click.command(epilog=examples("mailqueue archive days", "mailqueue archive days --project shop"))
 @click.option("--project", help="Show the rules of this project and the general rules.")
 @json_option
-def days(*, project: str | None, as_json: bool) -> None:
+def days(*, project: str | None) -> None:
     """Show for how many days each kind of record is kept in its table, warm, and in total.
 
     Projects are listed if they have rules of their own.
     """
     found = run(_days(project))
-    if as_json:
-        emit({"days": found})
-    else:
-        table([_row(each) for each in found], _COLUMNS)
+    print_rows(found, _COLUMNS, row=_row, document={"days": found})
 
 
 @click.command(
@@ -63,23 +61,22 @@ def keep(
     warm: int | None,
     until: str | None,
     as_all: bool,
-    as_json: bool,
 ) -> None:
     """Set for how many days a kind of record is kept, counted from the end of its month."""
     if as_all:
         if project is None:
             raise click.UsageError("--as-all needs --project: it removes the rule of a project")
-        changed = run(_reset(kind, project))
-        emit({"reset": changed}) if as_json else click.echo("as for all" if changed else "no rule")
+        changed = execute(lambda app: _reset(app, kind, project))
+        print_message({"reset": changed}, "as for all" if changed else "no rule")
         return
     if hot is None or until is None:
         raise click.UsageError("give --hot and --until")
     rule = Retention(project or manifest.EVERYBODY, kind, hot, warm, _end(until), is_own=True)
-    before = run(_keep(rule))
-    if as_json:
-        emit({"before": before, "after": rule})
-    else:
-        click.echo(f"{rule.project}, {kind}: {_said(before)} before, now {_said(rule)}")
+    before = execute(lambda app: _keep(app, rule))
+    print_message(
+        {"before": before, "after": rule},
+        f"{rule.project}, {kind}: {_said(before)} before, now {_said(rule)}",
+    )
 
 
 def _end(text: str) -> int | None:
@@ -113,11 +110,11 @@ async def _days(project: str | None) -> list[Retention]:
     return [each for each in found if each.is_own]
 
 
-async def _keep(rule: Retention) -> Retention | None:
-    async with opened() as app, app.conn.transaction():
+async def _keep(app: Opened, rule: Retention) -> Retention | None:
+    async with app.conn.transaction():
         return await manifest.keep(app.conn, rule, by=operator())
 
 
-async def _reset(kind: str, project: str) -> bool:
-    async with opened() as app, app.conn.transaction():
+async def _reset(app: Opened, kind: str, project: str) -> bool:
+    async with app.conn.transaction():
         return await manifest.reset(app.conn, kind, project=project, by=operator())

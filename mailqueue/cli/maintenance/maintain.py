@@ -3,8 +3,9 @@
 import click
 
 from mailqueue.cli.maintenance.context import at_desk
+from mailqueue.cli.support.answer import json_option, print_result, print_rows, prints_json
 from mailqueue.cli.support.app import run
-from mailqueue.cli.support.output import Column, emit, examples, json_option, paint, table
+from mailqueue.cli.support.output import Column, examples, paint
 from mailqueue.cli.support.progress import progress
 from mailqueue.maintenance import tasks
 from mailqueue.maintenance.model import Finished, Task
@@ -26,7 +27,7 @@ EXIT_NEEDS_PERSON = 1
 @click.option("--list", "only_list", is_flag=True, help="List the tasks and run none.")
 @json_option
 @click.pass_context
-def maintain(ctx: click.Context, *, names: tuple[str, ...], only_list: bool, as_json: bool) -> None:
+def maintain(ctx: click.Context, *, names: tuple[str, ...], only_list: bool) -> None:
     """Run maintenance: partitions, retention, archive, statistics.
 
     Runs all tasks, or those named, and prints a line for each. Exit 1 if a task needs attention.
@@ -34,20 +35,22 @@ def maintain(ctx: click.Context, *, names: tuple[str, ...], only_list: bool, as_
     continues an interrupted run.
     """
     if only_list:
-        _list(as_json=as_json)
+        _list()
         return
     wanted = [task for task in Task if task in names] if names else list(Task)
-    done = run(_run(wanted, as_json=as_json))
-    if as_json:
-        emit({"needs_person": _needs_person(done), "tasks": [_document(each) for each in done]})
-    if _needs_person(done):
+    done = run(_run(wanted))
+    needs_person = any(each.needs_person for each in done)
+    # As text each task is told as soon as it is over.
+    document = {"needs_person": needs_person, "tasks": [_document(each) for each in done]}
+    print_result(document, lambda: None)
+    if needs_person:
         ctx.exit(EXIT_NEEDS_PERSON)
 
 
-async def _run(wanted: list[Task], *, as_json: bool) -> list[Finished]:
+async def _run(wanted: list[Task]) -> list[Finished]:
     with progress("maintenance", None) as advance:
         async with at_desk(advance) as desk:
-            return await tasks.run(desk, wanted, tell=_silent if as_json else _tell)
+            return await tasks.run(desk, wanted, tell=_silent if prints_json() else _tell)
 
 
 def _tell(done: Finished) -> None:
@@ -60,10 +63,6 @@ def _silent(_: Finished) -> None:
     return
 
 
-def _needs_person(done: list[Finished]) -> bool:
-    return any(each.needs_person for each in done)
-
-
 def _document(done: Finished) -> dict[str, object]:
     return {
         "task": done.task,
@@ -74,9 +73,8 @@ def _document(done: Finished) -> dict[str, object]:
     }
 
 
-def _list(*, as_json: bool) -> None:
+def _list() -> None:
     rows = [{"task": task, "purpose": tasks.PURPOSE_BY_TASK[task]} for task in Task]
-    if as_json:
-        emit({"tasks": rows})
-    else:
-        table(rows, [Column("task", "TASK"), Column("purpose", "WHAT IT DOES")])
+    print_rows(
+        rows, [Column("task", "TASK"), Column("purpose", "WHAT IT DOES")], document={"tasks": rows}
+    )

@@ -6,8 +6,9 @@ import click
 
 from mailqueue.cli.maintenance.context import at_desk
 from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.app import run
-from mailqueue.cli.support.output import Column, emit, examples, json_option, show, table
+from mailqueue.cli.support.output import Column, examples, show, table
 from mailqueue.maintenance.context import Desk
 from mailqueue.privacy import erasing, persons
 from mailqueue.privacy.model import Counted, Progress
@@ -62,7 +63,6 @@ def erase(
     yes: bool,
     unfinished: bool,
     wait: float,
-    as_json: bool,
 ) -> None:
     """Erase all data stored about the person with ADDRESS.
 
@@ -73,10 +73,10 @@ def erase(
     if unfinished == (email is not None):
         raise click.UsageError("give ADDRESS or --unfinished")
     if email is not None and not yes:
-        _print_counted(run(_counted(email, project)), as_json=as_json)
+        _print_counted(run(_counted(email, project)))
         return
     done = run(_finished() if email is None else _erased(email, project, suppress, wait))
-    _print_done(done, as_json=as_json)
+    _print_done(done)
     if not all(each.is_done for _, each in done):
         ctx.exit(EXIT_LEFT)
 
@@ -120,17 +120,18 @@ async def _finished() -> list[tuple[str, Progress]]:
         return [(names.get(each.erasure.project_id, "-"), each) for each in done]
 
 
-def _print_counted(found: list[Counted], *, as_json: bool) -> None:
-    if as_json:
-        emit({"erased": False, "rows": found})
-        return
-    named = [one for one in found if not one.is_settings]
-    if not named:
-        click.echo("no row contains this address")
-    else:
-        table(named, _COUNTED)
-        click.echo("nothing was changed; to erase, run it again with --yes", err=True)
-    _warn(found)
+def _print_counted(found: list[Counted]) -> None:
+
+    def as_text() -> None:
+        named = [one for one in found if not one.is_settings]
+        if not named:
+            click.echo("no row contains this address")
+        else:
+            table(named, _COUNTED)
+            click.echo("nothing was changed; to erase, run it again with --yes", err=True)
+        _warn(found)
+
+    print_result({"erased": False, "rows": found}, as_text)
 
 
 def _warn(found: list[Counted]) -> None:
@@ -143,7 +144,7 @@ def _warn(found: list[Counted]) -> None:
             )
 
 
-def _print_done(done: list[tuple[str, Progress]], *, as_json: bool) -> None:
+def _print_done(done: list[tuple[str, Progress]]) -> None:
     rows = [
         {
             "project": name,
@@ -154,16 +155,17 @@ def _print_done(done: list[tuple[str, Progress]], *, as_json: bool) -> None:
         }
         for name, each in done
     ]
-    if as_json:
-        emit({"erased": all(each.is_done for _, each in done), "projects": rows})
-        return
-    table([row for row in rows if row["mails"] or row["rows"] or row["state"] != "done"], _DONE)
-    for row in rows:
-        if row["waiting"]:
-            click.echo(
-                f"project {show(row['project'])}: {row['waiting']} emails are being sent at this "
-                "moment; `mailqueue erase --unfinished` goes on",
-                err=True,
-            )
-    if all(each.is_done for _, each in done):
-        click.echo("erased")
+
+    def as_text() -> None:
+        table([row for row in rows if row["mails"] or row["rows"] or row["state"] != "done"], _DONE)
+        for row in rows:
+            if row["waiting"]:
+                click.echo(
+                    f"project {show(row['project'])}: {row['waiting']} emails are being sent at "
+                    "this moment; `mailqueue erase --unfinished` goes on",
+                    err=True,
+                )
+        if all(each.is_done for _, each in done):
+            click.echo("erased")
+
+    print_result({"erased": all(each.is_done for _, each in done), "projects": rows}, as_text)

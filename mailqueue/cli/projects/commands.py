@@ -7,8 +7,9 @@ import click
 
 from mailqueue.cli.projects.settings import add, list_, set_, show
 from mailqueue.cli.projects.status import activate, audit, delete, stats, suspend
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, examples, json_option, table
+from mailqueue.cli.support.answer import execute, json_option, print_rows
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column, examples
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.mail.accept import retry_schedule
@@ -75,7 +76,6 @@ def ladder(
     max_attempts: int | None,
     soft_wait: str | None,
     soft_retries: int | None,
-    as_json: bool,
 ) -> None:
     """Show or set the retry schedule of a project: when temporarily refused emails are retried.
 
@@ -85,20 +85,16 @@ def ladder(
     options = (steps, max_attempts, soft_wait, soft_retries)
     chosen = _chosen(known, *options)
     is_change = any(given is not None for given in (known, *options))
-    found = run(_done(name, category, chosen, is_change=is_change))
-    if as_json:
-        emit([_document(each) for each in found])
-    else:
-        table([_row(each) for each in found], _COLUMNS)
+    found = execute(lambda app: _done(app, name, category, chosen, is_change=is_change))
+    print_rows(found, _COLUMNS, row=_row, document=[_document(each) for each in found])
 
 
 async def _done(
-    name: str, category: str, chosen: Ladder | None, *, is_change: bool
+    app: Opened, name: str, category: str, chosen: Ladder | None, *, is_change: bool
 ) -> list[OfCategory]:
-    async with opened() as app:
-        if is_change:
-            await retry_schedule.choose(app.conn, name, category=category, ladder=chosen)
-        return await retry_schedule.list_all(app.conn, name)
+    if is_change:
+        await retry_schedule.choose(app.conn, name, category=category, ladder=chosen)
+    return await retry_schedule.list_all(app.conn, name)
 
 
 def _chosen(

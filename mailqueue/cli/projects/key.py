@@ -7,8 +7,16 @@ from datetime import UTC, datetime, timedelta
 import click
 
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, show, table
+from mailqueue.cli.support.answer import (
+    execute,
+    json_option,
+    print_facts,
+    print_message,
+    print_result,
+    print_rows,
+)
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column, examples, show
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.tenants.actor import acting
@@ -81,13 +89,12 @@ def create(
     is_test: bool,
     expires: str | None,
     rate: int | None,
-    as_json: bool,
 ) -> None:
     """Create an API key. The key is shown once."""
     lasts = None if expires is None else _span("expires", expires)
 
-    async def issued() -> IssuedKey:
-        async with opened() as app, acting(app.conn, by=operator()):
+    async def issued(app: Opened) -> IssuedKey:
+        async with acting(app.conn, by=operator()):
             return await keys_manage.issue_key(
                 app.conn,
                 project,
@@ -98,7 +105,7 @@ def create(
                 requests_per_second=rate,
             )
 
-    _print_issued(run(issued()), as_json=as_json)
+    _print_issued(execute(issued))
 
 
 @key.command(
@@ -108,19 +115,17 @@ def create(
 @project_option
 @click.option("--all", "with_ended", is_flag=True, help="Include revoked and expired keys.")
 @json_option
-def list_(*, project: str, with_ended: bool, as_json: bool) -> None:
+def list_(*, project: str, with_ended: bool) -> None:
     """List the API keys of a project, newest first."""
-
-    async def listed() -> list[ApiKey]:
-        async with opened() as app:
-            return await keys_manage.list_keys(app.conn, project)
-
-    shown = [_document(each) for each in run(listed())]
+    shown = [
+        _document(each) for each in execute(lambda app: keys_manage.list_keys(app.conn, project))
+    ]
     wanted = [each for each in shown if with_ended or each["status"] in ("active", "rotated")]
-    if as_json:
-        emit(wanted)
-    else:
-        table([each | {"kind": "test" if each["is_test"] else "live"} for each in wanted], _COLUMNS)
+    print_rows(
+        [each | {"kind": "test" if each["is_test"] else "live"} for each in wanted],
+        _COLUMNS,
+        document=wanted,
+    )
 
 
 @key.command(
@@ -129,20 +134,16 @@ def list_(*, project: str, with_ended: bool, as_json: bool) -> None:
 @click.argument("name")
 @project_option
 @json_option
-def show_(*, name: str, project: str, as_json: bool) -> None:
+def show_(*, name: str, project: str) -> None:
     """Show the details of an API key. The key itself is never shown again."""
 
-    async def found() -> ApiKey:
-        async with opened() as app:
-            project_id = await keys_manage.id_of_project(app.conn, project)
-            key_id = await keys_manage.id_of_key(app.conn, project_id, name)
-            return await keys_manage.show_key(app.conn, project_id, key_id)
+    async def found(app: Opened) -> ApiKey:
+        project_id = await keys_manage.id_of_project(app.conn, project)
+        key_id = await keys_manage.id_of_key(app.conn, project_id, name)
+        return await keys_manage.show_key(app.conn, project_id, key_id)
 
-    document = _document(run(found()))
-    if as_json:
-        emit(document)
-    else:
-        facts((word.replace("_", " "), value) for word, value in document.items())
+    document = _document(execute(found))
+    print_facts(document, ((word.replace("_", " "), value) for word, value in document.items()))
 
 
 @key.command(
@@ -154,17 +155,17 @@ def show_(*, name: str, project: str, as_json: bool) -> None:
     "--grace", default="24h", show_default=True, help="Time for which the old key stays valid."
 )
 @json_option
-def rotate(*, name: str, project: str, grace: str, as_json: bool) -> None:
+def rotate(*, name: str, project: str, grace: str) -> None:
     """Replace an API key by a new one. The new key is shown once."""
     wait = _span("grace", grace)
 
-    async def issued() -> IssuedKey:
-        async with opened() as app, acting(app.conn, by=operator()):
+    async def issued(app: Opened) -> IssuedKey:
+        async with acting(app.conn, by=operator()):
             project_id = await keys_manage.id_of_project(app.conn, project)
             key_id = await keys_manage.id_of_key(app.conn, project_id, name)
             return await keys_manage.rotate_key(app.conn, project_id, key_id, grace=wait)
 
-    _print_issued(run(issued()), as_json=as_json)
+    _print_issued(execute(issued))
 
 
 @key.command(epilog=examples("mailqueue key revoke web --reason 'leaked in a commit'"))
@@ -172,30 +173,31 @@ def rotate(*, name: str, project: str, grace: str, as_json: bool) -> None:
 @project_option
 @click.option("--reason", help="Reason, recorded in the audit log.")
 @json_option
-def revoke(*, name: str, project: str, reason: str | None, as_json: bool) -> None:
+def revoke(*, name: str, project: str, reason: str | None) -> None:
     """Revoke an API key. Every API process refuses it within a second."""
 
-    async def revoked() -> None:
-        async with opened() as app, acting(app.conn, by=operator()):
+    async def revoked(app: Opened) -> None:
+        async with acting(app.conn, by=operator()):
             await keys_manage.revoke_key(app.conn, project, name, reason=reason)
 
-    run(revoked())
-    if as_json:
-        emit({"name": name, "project": project, "status": "revoked"})
-    else:
-        click.echo(f"key {show(name)} of project {show(project)} is revoked")
+    execute(revoked)
+    print_message(
+        {"name": name, "project": project, "status": "revoked"},
+        f"key {show(name)} of project {show(project)} is revoked",
+    )
 
 
 def _document(found: ApiKey) -> dict[str, object]:
     return {"status": found.status(datetime.now(UTC))} | asdict(found)
 
 
-def _print_issued(issued: IssuedKey, *, as_json: bool) -> None:
-    if as_json:
-        emit(_document(issued.record) | {"key": issued.key.reveal()})
-        return
-    click.echo(issued.key.reveal())
-    click.echo("Save it now: it is not shown again, and only its hash is stored.", err=True)
+def _print_issued(issued: IssuedKey) -> None:
+
+    def as_text() -> None:
+        click.echo(issued.key.reveal())
+        click.echo("Save it now: it is not shown again, and only its hash is stored.", err=True)
+
+    print_result(_document(issued.record) | {"key": issued.key.reveal()}, as_text)
 
 
 def _span(field: str, text: str) -> timedelta:

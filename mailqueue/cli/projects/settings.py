@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 import click
 
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.cli.support.answer import execute, json_option, print_facts, print_rows
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column, examples
 from mailqueue.core.errors import InvalidField
 from mailqueue.tenants.model import Project
 from mailqueue.tenants.projects import manage as projects_manage
@@ -127,15 +128,15 @@ def settings_options(command: Command) -> Command:
 @click.argument("name", metavar="PROJECT")
 @settings_options
 @json_option
-def add(*, name: str, as_json: bool, **given: str | tuple[str, ...] | None) -> None:
+def add(*, name: str, **given: str | tuple[str, ...] | None) -> None:
     """Create a project."""
     settings = _changes(given)
 
-    async def added() -> Project:
-        async with opened() as app, app.conn.transaction():
+    async def added(app: Opened) -> Project:
+        async with app.conn.transaction():
             return await projects_manage.add(app.conn, name, settings=settings, by=operator())
 
-    print_project(run(added()), as_json=as_json)
+    print_project(execute(added))
 
 
 @click.command(
@@ -145,33 +146,22 @@ def add(*, name: str, as_json: bool, **given: str | tuple[str, ...] | None) -> N
 @click.argument("text", required=False)
 @click.option("--status", type=click.Choice(projects_manage.STATUSES), help="Filter by status.")
 @json_option
-def list_(*, text: str | None, status: str | None, as_json: bool) -> None:
+def list_(*, text: str | None, status: str | None) -> None:
     """List projects: all, or those with TEXT in name or description."""
-
-    async def listed() -> list[Project]:
-        async with opened() as app:
-            return await projects_manage.list_page(
-                app.conn, text=text, status=status, most=projects_manage.MAX_LISTED
-            )
-
-    found = run(listed())
-    if as_json:
-        emit([asdict(each) for each in found])
-    else:
-        table(found, _COLUMNS)
+    found = execute(
+        lambda app: projects_manage.list_page(
+            app.conn, text=text, status=status, most=projects_manage.MAX_LISTED
+        )
+    )
+    print_rows(found, _COLUMNS, document=[asdict(each) for each in found])
 
 
 @click.command(epilog=examples("mailqueue project show shop"))
 @click.argument("name", metavar="PROJECT")
 @json_option
-def show(*, name: str, as_json: bool) -> None:
+def show(*, name: str) -> None:
     """Show the settings of a project."""
-
-    async def found() -> Project:
-        async with opened() as app:
-            return await projects_manage.find(app.conn, name)
-
-    print_project(run(found()), as_json=as_json)
+    print_project(execute(lambda app: projects_manage.find(app.conn, name)))
 
 
 @click.command(
@@ -188,7 +178,7 @@ def show(*, name: str, as_json: bool) -> None:
 @click.argument("name", metavar="PROJECT")
 @settings_options
 @json_option
-def set_(*, name: str, as_json: bool, **given: str | tuple[str, ...] | None) -> None:
+def set_(*, name: str, **given: str | tuple[str, ...] | None) -> None:
     """Change settings of a project; the value `none` resets a setting."""
     changes = _changes(given)
     if not changes:
@@ -196,19 +186,15 @@ def set_(*, name: str, as_json: bool, **given: str | tuple[str, ...] | None) -> 
             "give at least one setting to change, such as --from shop@example.com"
         )
 
-    async def changed() -> Project:
-        async with opened() as app:
-            return await projects_manage.change(app.conn, name, changes=changes, by=operator())
-
-    print_project(run(changed()), as_json=as_json)
+    print_project(
+        execute(lambda app: projects_manage.change(app.conn, name, changes=changes, by=operator()))
+    )
 
 
-def print_project(project: Project, *, as_json: bool) -> None:
+def print_project(project: Project) -> None:
     """Print one project."""
-    if as_json:
-        emit(asdict(project))
-        return
-    facts((name.replace("_", " "), value) for name, value in asdict(project).items())
+    document = asdict(project)
+    print_facts(document, ((name.replace("_", " "), value) for name, value in document.items()))
 
 
 def _changes(given: dict[str, str | tuple[str, ...] | None]) -> dict[str, object]:

@@ -7,8 +7,9 @@ import click
 
 from mailqueue.cli.projects.settings import print_project
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.cli.support.answer import execute, json_option, print_result, print_rows
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column, examples, facts, table
 from mailqueue.contract.projects import AuditEvent
 from mailqueue.db.fetch import Conn
 from mailqueue.tenants.model import Project
@@ -38,54 +39,53 @@ _AUDIT = (
 @click.argument("name", metavar="PROJECT")
 @click.option("--reason", required=True, help="Reason, shown by `mailqueue why` for its emails.")
 @json_option
-def suspend(*, name: str, reason: str, as_json: bool) -> None:
+def suspend(*, name: str, reason: str) -> None:
     """Suspend a project: its emails are accepted and wait."""
     _do(
         lambda conn: projects_manage.suspend(conn, name, reason=reason, by=operator()),
-        as_json=as_json,
     )
 
 
 @click.command(epilog=examples("mailqueue project activate shop"))
 @click.argument("name", metavar="PROJECT")
 @json_option
-def activate(*, name: str, as_json: bool) -> None:
+def activate(*, name: str) -> None:
     """Activate a suspended, paused or deleted project, so that it sends again."""
-    _do(lambda conn: projects_manage.activate(conn, name, by=operator()), as_json=as_json)
+    _do(lambda conn: projects_manage.activate(conn, name, by=operator()))
 
 
 @click.command(epilog=examples("mailqueue project delete shop"))
 @click.argument("name", metavar="PROJECT")
 @json_option
-def delete(*, name: str, as_json: bool) -> None:
+def delete(*, name: str) -> None:
     """Delete a project: it accepts and sends nothing, and its keys are revoked.
 
     Its emails wait, its records are kept as long as those of other projects, and its name stays
     taken. `mailqueue project activate` restores it, without its keys.
     """
-    _do(lambda conn: projects_manage.delete(conn, name, by=operator()), as_json=as_json)
+    _do(lambda conn: projects_manage.delete(conn, name, by=operator()))
 
 
 @click.command(epilog=examples("mailqueue project stats shop", "mailqueue project stats --days 30"))
 @click.argument("name", metavar="PROJECT", default="default")
 @click.option("--days", type=int, default=7, show_default=True)
 @json_option
-def stats(*, name: str, days: int, as_json: bool) -> None:
+def stats(*, name: str, days: int) -> None:
     """Show what a project sent today and on recent days, and its remaining daily limit."""
 
-    async def found() -> Standing:
-        async with opened() as app:
-            project = await projects_manage.find(app.conn, name)
-            return await projects_stats.look(app.conn, project.id, days=days)
+    async def found(app: Opened) -> Standing:
+        project = await projects_manage.find(app.conn, name)
+        return await projects_stats.look(app.conn, project.id, days=days)
 
-    stood = run(found())
-    if as_json:
-        emit(asdict(stood))
-        return
-    facts((key.replace("_", " "), value) for key, value in asdict(stood.today).items())
-    facts((f"{key} rate".replace("_", " "), rate) for key, rate in asdict(stood.rates).items())
-    click.echo()
-    table(stood.days, _DAYS)
+    stood = execute(found)
+
+    def as_text() -> None:
+        facts((key.replace("_", " "), value) for key, value in asdict(stood.today).items())
+        facts((f"{key} rate".replace("_", " "), rate) for key, rate in asdict(stood.rates).items())
+        click.echo()
+        table(stood.days, _DAYS)
+
+    print_result(asdict(stood), as_text)
 
 
 @click.command(epilog=examples("mailqueue project audit shop --limit 20"))
@@ -93,24 +93,16 @@ def stats(*, name: str, days: int, as_json: bool) -> None:
 @click.option("--limit", "most", type=click.IntRange(1, 1000), default=50, show_default=True)
 @click.option("--before", type=int, help="Show entries older than the entry with this id.")
 @json_option
-def audit(*, name: str, most: int, before: int | None, as_json: bool) -> None:
+def audit(*, name: str, most: int, before: int | None) -> None:
     """List the audit log of a project, newest first."""
 
-    async def found() -> list[AuditEvent]:
-        async with opened() as app:
-            project = await projects_manage.find(app.conn, name)
-            return await projects_manage.audit(app.conn, project.id, before=before, most=most)
+    async def found(app: Opened) -> list[AuditEvent]:
+        project = await projects_manage.find(app.conn, name)
+        return await projects_manage.audit(app.conn, project.id, before=before, most=most)
 
-    events = run(found())
-    if as_json:
-        emit([asdict(each) for each in events])
-    else:
-        table(events, _AUDIT)
+    events = execute(found)
+    print_rows(events, _AUDIT, document=[asdict(each) for each in events])
 
 
-def _do(work: Callable[[Conn], Awaitable[Project]], *, as_json: bool) -> None:
-    async def done() -> Project:
-        async with opened() as app:
-            return await work(app.conn)
-
-    print_project(run(done()), as_json=as_json)
+def _do(work: Callable[[Conn], Awaitable[Project]]) -> None:
+    print_project(execute(lambda app: work(app.conn)))

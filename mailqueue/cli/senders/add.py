@@ -8,8 +8,9 @@ import click
 
 from mailqueue.cli.senders.key import secret_of, settings_of
 from mailqueue.cli.senders.view import print_outcome
+from mailqueue.cli.support.answer import json_option
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.output import examples, json_option
+from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.warm_up_option import warm_up_option
 from mailqueue.core.address import InvalidAddress, parse_mailbox
 from mailqueue.core.errors import InvalidField
@@ -105,12 +106,11 @@ from mailqueue.vault.masterkey import MasterKey
 @warm_up_option
 @click.option("--notes", help="Description.")
 @json_option
-def add(*, project: str, as_json: bool, **given: Any) -> None:
+def add(*, project: str, **given: Any) -> None:
     """Add a sender account. Running workers use it within one second."""
     new = requested(**given)
     print_outcome(
         lambda app: accounts.add(app.conn, new, project=project, master=_master(app, new)),
-        as_json=as_json,
     )
 
 

@@ -13,7 +13,8 @@ from mailqueue.cli.senders.rates import rates
 from mailqueue.cli.senders.trial import test
 from mailqueue.cli.senders.view import print_accounts, print_outcome
 from mailqueue.cli.senders.webhook import webhook
-from mailqueue.cli.support.output import examples, json_option
+from mailqueue.cli.support.answer import json_option
+from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.warm_up_option import warm_up_option
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
@@ -42,9 +43,9 @@ def sender() -> None:
 )
 @click.option("--project", help="Filter by project.")
 @json_option
-def list_(*, project: str | None, as_json: bool) -> None:
+def list_(*, project: str | None) -> None:
     """List sender accounts in the order in which they are tried."""
-    print_accounts(project, as_json=as_json)
+    print_accounts(project)
 
 
 @sender.command(
@@ -53,9 +54,9 @@ def list_(*, project: str | None, as_json: bool) -> None:
 @click.argument("name")
 @project_option
 @json_option
-def show(*, name: str, project: str, as_json: bool) -> None:
+def show(*, name: str, project: str) -> None:
     """Show one sender account. Its password is never shown."""
-    print_outcome(lambda app: accounts.find(app.conn, project, name=name), as_json=as_json)
+    print_outcome(lambda app: accounts.find(app.conn, project, name=name))
 
 
 @sender.command(
@@ -72,12 +73,11 @@ def show(*, name: str, project: str, as_json: bool) -> None:
     "--until", help="End: a point in time, or a duration such as 30min or 2h.  [default: no end]"
 )
 @json_option
-def pause(*, name: str, project: str, reason: str | None, until: str | None, as_json: bool) -> None:
+def pause(*, name: str, project: str, reason: str | None, until: str | None) -> None:
     """Pause an account; its emails wait or are sent by another account."""
     end = None if until is None else _end(until)
     print_outcome(
         lambda app: accounts.pause(app.conn, project, name=name, reason=reason, until=end),
-        as_json=as_json,
     )
 
 
@@ -85,9 +85,9 @@ def pause(*, name: str, project: str, reason: str | None, until: str | None, as_
 @click.argument("name")
 @project_option
 @json_option
-def resume(*, name: str, project: str, as_json: bool) -> None:
+def resume(*, name: str, project: str) -> None:
     """Resume a paused or suspended account."""
-    print_outcome(lambda app: accounts.resume(app.conn, project, name=name), as_json=as_json)
+    print_outcome(lambda app: accounts.resume(app.conn, project, name=name))
 
 
 @sender.command(
@@ -97,11 +97,10 @@ def resume(*, name: str, project: str, as_json: bool) -> None:
 @project_option
 @click.option("--off", is_flag=True, help="Make the account a regular account again.")
 @json_option
-def fallback(*, name: str, project: str, off: bool, as_json: bool) -> None:
+def fallback(*, name: str, project: str, off: bool) -> None:
     """Make an account a fallback: it is used only while no regular account may send."""
     print_outcome(
         lambda app: accounts.set_fallback(app.conn, project, name=name, is_fallback=not off),
-        as_json=as_json,
     )
 
 
@@ -154,7 +153,6 @@ def limits(
     daily_limit: int | Kept | None,
     rate_per_second: float | Kept | None,
     warm_up: tuple[int, ...] | Kept | None,
-    as_json: bool,
     **others: Any,
 ) -> None:
     """Change limits of an account. Limits not given stay as they are."""
@@ -166,7 +164,6 @@ def limits(
         raise click.UsageError("give at least one limit to change, such as --daily-limit 1000")
     print_outcome(
         lambda app: accounts.set_limits(app.conn, project, name=name, change=change),
-        as_json=as_json,
     )
 
 

@@ -2,8 +2,9 @@
 
 import click
 
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.cli.support.answer import execute, json_option, print_result
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column, examples, facts, table
 from mailqueue.senders import health as health_of
 from mailqueue.senders.model import SenderHealth
 
@@ -30,22 +31,23 @@ _COLUMNS = (
     "--project", help="Project of the account.  [default: with NAME, default; otherwise all]"
 )
 @json_option
-def health(*, name: str | None, project: str | None, as_json: bool) -> None:
+def health(*, name: str | None, project: str | None) -> None:
     """Show the health of accounts: circuit breaker, failures by class, last errors, fixes."""
 
-    async def asked() -> list[SenderHealth]:
-        async with opened() as app:
-            if name is None:
-                return await health_of.of_all(app.conn, project=project)
-            return [await health_of.of_account(app.conn, project or "default", name=name)]
+    async def asked(app: Opened) -> list[SenderHealth]:
+        if name is None:
+            return await health_of.of_all(app.conn, project=project)
+        return [await health_of.of_account(app.conn, project or "default", name=name)]
 
-    found = run(asked())
-    if as_json:
-        emit(found if name is None else found[0])
-    elif name is None:
-        table([_line(one) for one in found], _COLUMNS)
-    else:
-        facts(_facts(found[0]))
+    found = execute(asked)
+
+    def as_text() -> None:
+        if name is None:
+            table([_line(one) for one in found], _COLUMNS)
+        else:
+            facts(_facts(found[0]))
+
+    print_result(found if name is None else found[0], as_text)
 
 
 def _line(one: SenderHealth) -> dict[str, object]:

@@ -4,8 +4,9 @@ import click
 
 from mailqueue.cli.senders.view import print_outcome
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import Opened, opened, run
-from mailqueue.cli.support.output import emit, examples, json_option, show
+from mailqueue.cli.support.answer import execute, json_option, print_message
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import examples, show
 from mailqueue.senders import accounts, changing
 from mailqueue.senders.model import SenderAccount
 
@@ -20,14 +21,14 @@ _project = click.option(
 @click.argument("name")
 @_project
 @json_option
-def prefer(*, name: str, project: str, as_json: bool) -> None:
+def prefer(*, name: str, project: str) -> None:
     """Make an account the first for emails that name none, and activate it."""
 
     async def preferred(app: Opened) -> SenderAccount:
         account = await accounts.find(app.conn, project, name=name)
         return await changing.prefer(app.conn, project, account_id=account.id, by=operator())
 
-    print_outcome(preferred, as_json=as_json)
+    print_outcome(preferred)
 
 
 @click.command(
@@ -36,20 +37,16 @@ def prefer(*, name: str, project: str, as_json: bool) -> None:
 @click.argument("name")
 @_project
 @json_option
-def remove(*, name: str, project: str, as_json: bool) -> None:
+def remove(*, name: str, project: str) -> None:
     """Delete an account and its password. Its queued emails are sent by other accounts.
 
     Fails while the account is sending, or if it is the only account of a routing rule.
     """
 
-    async def removed() -> SenderAccount:
-        async with opened() as app:
-            account = await accounts.find(app.conn, project, name=name)
-            await changing.remove(app.conn, project, account_id=account.id, by=operator())
-            return account
+    async def removed(app: Opened) -> SenderAccount:
+        account = await accounts.find(app.conn, project, name=name)
+        await changing.remove(app.conn, project, account_id=account.id, by=operator())
+        return account
 
-    gone = run(removed())
-    if as_json:
-        emit({"removed": gone.name, "id": gone.id})
-    else:
-        click.echo(f"{show(gone.name)} is deleted")
+    gone = execute(removed)
+    print_message({"removed": gone.name, "id": gone.id}, f"{show(gone.name)} is deleted")

@@ -3,8 +3,9 @@
 import click
 
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, examples, json_option, table
+from mailqueue.cli.support.answer import execute, json_option, print_rows
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column, examples
 from mailqueue.contract.senders import BounceRates
 from mailqueue.events.rates.thresholds import ThresholdsChange, list_rates, rates_of, set_thresholds
 from mailqueue.senders import accounts
@@ -55,7 +56,7 @@ _COLUMNS = (
     help="Complaint rate that pauses the account.",
 )
 @json_option
-def rates(*, name: str | None, project: str | None, as_json: bool, **given: float | None) -> None:
+def rates(*, name: str | None, project: str | None, **given: float | None) -> None:
     """Show bounce and complaint rates, or set their warning and pause thresholds; 0 is never.
 
     `mailqueue sender resume` resumes a paused account; its rates are then counted from zero.
@@ -63,20 +64,16 @@ def rates(*, name: str | None, project: str | None, as_json: bool, **given: floa
     change = ThresholdsChange(**given)
     if name is None and change != ThresholdsChange():
         raise click.UsageError("NAME is missing: give the account whose thresholds change")
-    found = run(_rates(name, project, change))
-    if as_json:
-        emit(found if name is None else found[0])
-    else:
-        table(found, _COLUMNS)
+    found = execute(lambda app: _rates(app, name, project, change))
+    print_rows(found, _COLUMNS, document=found if name is None else found[0])
 
 
 async def _rates(
-    name: str | None, project: str | None, change: ThresholdsChange
+    app: Opened, name: str | None, project: str | None, change: ThresholdsChange
 ) -> list[BounceRates]:
-    async with opened() as app:
-        if name is None:
-            return await list_rates(app.conn, project=project)
-        account = await accounts.find(app.conn, project or "default", name=name)
-        if change == ThresholdsChange():
-            return [await rates_of(app.conn, account)]
-        return [await set_thresholds(app.conn, account, change=change, by=operator())]
+    if name is None:
+        return await list_rates(app.conn, project=project)
+    account = await accounts.find(app.conn, project or "default", name=name)
+    if change == ThresholdsChange():
+        return [await rates_of(app.conn, account)]
+    return [await set_thresholds(app.conn, account, change=change, by=operator())]

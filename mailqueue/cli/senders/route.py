@@ -3,9 +3,9 @@
 import click
 
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.answer import answer_rows, asked
+from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.output import Column, emit, examples, json_option, table
+from mailqueue.cli.support.output import Column, examples
 from mailqueue.senders.routes import manage as routes_manage
 from mailqueue.senders.routes.model import NewRoute, Route
 
@@ -74,37 +74,34 @@ def add(
     position: int | None,
     note: str | None,
     project: str,
-    as_json: bool,
 ) -> None:
     """Add a rule for emails accepted from now on. The first matching rule applies."""
     new = NewRoute(senders, category, tag, domain, position, note)
-
-    _show(
-        [asked(lambda app: routes_manage.add(app.conn, project, new=new, by=operator()))],
-        as_json=as_json,
-    )
+    added = execute(lambda app: routes_manage.add(app.conn, project, new=new, by=operator()))
+    print_rows([added], _RULES)
 
 
 @route.command("list", epilog=examples("mailqueue route list", "mailqueue route list --json"))
 @click.option("--project", help="Filter by project.")
 @json_option
-def list_(*, project: str | None, as_json: bool) -> None:
+def list_(*, project: str | None) -> None:
     """List rules in the order in which they are evaluated."""
-    _show(asked(lambda app: routes_manage.list_all(app.conn, project=project)), as_json=as_json)
+    found = execute(lambda app: routes_manage.list_all(app.conn, project=project))
+    print_rows(found, _RULES)
 
 
 @route.command(epilog=examples("mailqueue route remove 7", "mailqueue route remove 7 --json"))
 @click.argument("rule", type=int)
 @_project
 @json_option
-def remove(*, rule: int, project: str, as_json: bool) -> None:
+def remove(*, rule: int, project: str) -> None:
     """Remove rule RULE. Its queued emails are sent by the accounts for emails without a rule."""
 
     async def removed(app: Opened) -> list[Route]:
         await routes_manage.remove(app.conn, project, rule_id=rule, by=operator())
         return await routes_manage.list_all(app.conn, project=project)
 
-    _show(asked(removed), as_json=as_json)
+    print_rows(execute(removed), _RULES)
 
 
 @route.command(
@@ -118,21 +115,11 @@ def remove(*, rule: int, project: str, as_json: bool) -> None:
 @click.option("--tag", "tags", multiple=True, help="Tag of the email; may be repeated.")
 @_project
 @json_option
-def test(
-    *, recipient: str, category: str, tags: tuple[str, ...], project: str, as_json: bool
-) -> None:
+def test(*, recipient: str, category: str, tags: tuple[str, ...], project: str) -> None:
     """Show which rule and accounts an email would use now."""
-    answer_rows(
+    found = execute(
         lambda app: routes_manage.candidates(
             app.conn, project, recipient=recipient, category=category, tags=list(tags)
-        ),
-        as_json=as_json,
-        columns=_CANDIDATES,
+        )
     )
-
-
-def _show(found: list[Route], *, as_json: bool) -> None:
-    if as_json:
-        emit(found)
-    else:
-        table(found, _RULES)
+    print_rows(found, _CANDIDATES)

@@ -6,8 +6,9 @@ from uuid import uuid4
 import click
 
 from mailqueue.cli.senders.view import server_of
+from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.app import Opened, opened, run
-from mailqueue.cli.support.output import emit, examples, json_option, paint, show
+from mailqueue.cli.support.output import examples, paint, show
 from mailqueue.core.address import Address, InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.verdict import Accepted, AllRefused, Rejected, Verdict
@@ -33,7 +34,7 @@ EXIT_REFUSED = 1
 )
 @json_option
 @click.pass_context
-def test(ctx: click.Context, *, name: str, project: str, to: str | None, as_json: bool) -> None:
+def test(ctx: click.Context, *, name: str, project: str, to: str | None) -> None:
     """Connect, start TLS and log in, and print the result. Exit 1 if the account does not work."""
     recipient = None if to is None else _recipient(to)
 
@@ -47,10 +48,7 @@ def test(ctx: click.Context, *, name: str, project: str, to: str | None, as_json
         return account, await try_out(transport, mail)
 
     account, trial = run(tried())
-    if as_json:
-        emit(_document(account, trial))
-    else:
-        _print(account, trial, to=to)
+    print_result(_document(account, trial), lambda: _print(account, trial, to=to))
     if not trial.is_ok:
         ctx.exit(EXIT_REFUSED)
 

@@ -3,8 +3,9 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 
-from mailqueue.cli.support.app import Opened, opened, run
-from mailqueue.cli.support.output import Column, emit, facts, table
+from mailqueue.cli.support.answer import execute, print_facts, print_rows
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column
 from mailqueue.senders import accounts
 from mailqueue.senders.model import Headroom, SenderAccount
 
@@ -21,39 +22,32 @@ _COLUMNS = (
 )
 
 
-def print_outcome(act: Callable[[Opened], Awaitable[SenderAccount]], *, as_json: bool) -> None:
+def print_outcome(act: Callable[[Opened], Awaitable[SenderAccount]]) -> None:
     """Change one account and print the result."""
 
-    async def acted() -> tuple[SenderAccount, Headroom]:
-        async with opened() as app:
-            account = await act(app)
-            return account, (await accounts.headroom_by_id(app.conn, [account]))[account.id]
+    async def acted(app: Opened) -> tuple[SenderAccount, Headroom]:
+        account = await act(app)
+        return account, (await accounts.headroom_by_id(app.conn, [account]))[account.id]
 
-    account, today = run(acted())
-    if as_json:
-        emit(document(account, today))
-    else:
-        facts(_facts(account, today))
+    account, today = execute(acted)
+    print_facts(document(account, today), _facts(account, today))
 
 
-def print_accounts(project: str | None, *, as_json: bool) -> None:
+def print_accounts(project: str | None) -> None:
     """Print one line per account."""
 
-    async def listed() -> list[dict[str, object]]:
-        async with opened() as app:
-            found = await accounts.list_all(app.conn, project=project)
-            today = await accounts.headroom_by_id(app.conn, found)
-            return [
-                document(account, today[account.id])
-                | ({} if as_json else {"server": server_of(account), "from": from_of(account)})
-                for account in found
-            ]
+    async def listed(app: Opened) -> list[tuple[SenderAccount, Headroom]]:
+        found = await accounts.list_all(app.conn, project=project)
+        today = await accounts.headroom_by_id(app.conn, found)
+        return [(account, today[account.id]) for account in found]
 
-    documents = run(listed())
-    if as_json:
-        emit(documents)
-    else:
-        table(documents, _COLUMNS)
+    found = execute(listed)
+    print_rows(found, _COLUMNS, document=[document(*each) for each in found], row=_row)
+
+
+def _row(listed: tuple[SenderAccount, Headroom]) -> dict[str, object]:
+    account = listed[0]
+    return document(*listed) | {"server": server_of(account), "from": from_of(account)}
 
 
 def document(account: SenderAccount, today: Headroom) -> dict[str, object]:

@@ -8,8 +8,9 @@ import click
 
 from mailqueue.cli.senders.key import MAX_FILE_OCTETS, settings_of
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import emit, examples, facts, json_option
+from mailqueue.cli.support.answer import execute, json_option, print_result
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import examples, facts
 from mailqueue.contract.senders import ProviderEndpoint
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.core.providers import NAMES_WITH_EVENTS
@@ -86,7 +87,6 @@ def webhook(
     setting: tuple[str, ...],
     rotate: bool,
     remove: bool,
-    as_json: bool,
 ) -> None:
     """Create or show the URL for a provider's webhook, and store the secrets that verify it.
 
@@ -109,42 +109,43 @@ def webhook(
     )
     if remove and asked.is_any:
         raise click.UsageError("--remove cannot be combined with other changes")
-    shown = run(_done(name, project, provider, asked, is_removed=remove))
-    if as_json:
-        emit(shown if shown is not None else {"removed": True})
-    elif shown is None:
-        click.echo(f"removed: requests to the URL of {name} are now refused")
-    else:
-        _print(shown)
+    shown = execute(lambda app: _done(app, name, project, provider, asked, is_removed=remove))
+
+    def as_text() -> None:
+        if shown is None:
+            click.echo(f"removed: requests to the URL of {name} are now refused")
+        else:
+            _print(shown)
+
+    print_result(shown if shown is not None else {"removed": True}, as_text)
 
 
 async def _done(
-    name: str, project: str, provider: str | None, asked: _Asked, *, is_removed: bool
+    app: Opened, name: str, project: str, provider: str | None, asked: _Asked, *, is_removed: bool
 ) -> ProviderEndpoint | None:
-    async with opened() as app:
-        account = await accounts.find(app.conn, project, name=name)
-        word = endpoints.provider_of(account, provider)
-        if is_removed:
-            await endpoints.remove(app.conn, account, provider=word, by=operator())
-            return None
-        base_url = app.settings.tracking.public_url
-        if not asked.is_any:
-            try:
-                return await endpoints.show(
-                    app.conn, account, provider=word, master=app.master_key(), base_url=base_url
-                )
-            except NotFound:
-                pass  # the first time it is asked for
-        return await endpoints.put(
-            app.conn,
-            account,
-            provider=word,
-            change=asked.change,
-            is_rotated=asked.is_rotated,
-            master=app.master_key(),
-            base_url=base_url,
-            by=operator(),
-        )
+    account = await accounts.find(app.conn, project, name=name)
+    word = endpoints.provider_of(account, provider)
+    if is_removed:
+        await endpoints.remove(app.conn, account, provider=word, by=operator())
+        return None
+    base_url = app.settings.tracking.public_url
+    if not asked.is_any:
+        try:
+            return await endpoints.show(
+                app.conn, account, provider=word, master=app.master_key(), base_url=base_url
+            )
+        except NotFound:
+            pass  # the first time it is asked for
+    return await endpoints.put(
+        app.conn,
+        account,
+        provider=word,
+        change=asked.change,
+        is_rotated=asked.is_rotated,
+        master=app.master_key(),
+        base_url=base_url,
+        by=operator(),
+    )
 
 
 def _print(shown: ProviderEndpoint) -> None:

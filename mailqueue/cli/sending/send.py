@@ -8,10 +8,11 @@ from uuid import UUID, uuid4
 
 import click
 
-from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.answer import execute, json_option, print_result, prints_json
+from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.attachment_options import attachment_options
 from mailqueue.cli.support.mail_options import given_only, mail_options
-from mailqueue.cli.support.output import emit, examples, json_option
+from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.retrying import Insistent, insisting
 from mailqueue.cli.support.text_file import text_file_option
 from mailqueue.cli.templates.options import template_options
@@ -84,7 +85,6 @@ def send(
     options: dict[str, object],
     project: str,
     wait: bool,
-    as_json: bool,
 ) -> None:
     """Queue one email and print its id."""
     if text is not None and text_file is not None:
@@ -104,26 +104,29 @@ def send(
     )
     body = text if text is not None else text_file
     email = NewEmail(recipient, subject, html, body, options | own | template)
-    found = run(_send(email, project, wait=wait, as_json=as_json))
-    if as_json:
-        emit(
-            {
-                "id": found.email.id,
-                "status": found.email.status,
-                "reason": found.email.reason,
-                "why": found.why,
-            }
-        )
-    elif wait or found.email.status != "pending":
-        click.echo(found.why, err=True)
+    found = execute(lambda app: _send(app, email, project, wait=wait))
+
+    def as_text() -> None:
+        if wait or found.email.status != "pending":
+            click.echo(found.why, err=True)
+
+    print_result(
+        {
+            "id": found.email.id,
+            "status": found.email.status,
+            "reason": found.email.reason,
+            "why": found.why,
+        },
+        as_text,
+    )
     if wait and found.email.status != "sent":
         ctx.exit(EXIT_NOT_SENT)
 
 
-async def _send(email: NewEmail, project: str, *, wait: bool, as_json: bool) -> Explained:
-    async with opened() as app, insisting(app) as database:
+async def _send(app: Opened, email: NewEmail, project: str, *, wait: bool) -> Explained:
+    async with insisting(app) as database:
         email_id = await database.call(partial(_accepted, email=email, project=project))
-        if not as_json:
+        if not prints_json():
             click.echo(email_id)
         look = partial(explain, email_id=email_id)
         return await (_outcome(database, look) if wait else database.call(look))

@@ -7,8 +7,10 @@ from datetime import timedelta
 import click
 
 from mailqueue.cli.status.view import print_overview, rendered
+from mailqueue.cli.support.answer import execute, json_option, print_result, prints_json
 from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import emit, examples, json_option
+from mailqueue.cli.support.output import examples
+from mailqueue.operations.model import Overview
 from mailqueue.operations.overview import look
 
 DEFAULT_SECONDS = 2.0
@@ -32,37 +34,26 @@ SHORTEST_SECONDS = 0.2
     help=f"Refresh every {DEFAULT_SECONDS:g} seconds, or as many as given, until Ctrl-C.",
 )
 @json_option
-def status(*, watch: float | None, as_json: bool) -> None:
+def status(*, watch: float | None) -> None:
     """Show lanes, sender accounts, workers and the number of emails in each status."""
     if watch is None:
-        run(_once(as_json=as_json))
+        _print(execute(lambda app: look(app.conn)))
         return
     pause = timedelta(seconds=watch)
     try:
         # A terminal gets one picture that changes; a pipe or --json one document after the other.
-        live = not as_json and sys.stdout.isatty()
-        run(_live(pause) if live else _again_and_again(pause, as_json=as_json))
+        live = not prints_json() and sys.stdout.isatty()
+        run(_live(pause) if live else _again_and_again(pause))
     except KeyboardInterrupt:
         return  # the way to end it
 
 
-async def _once(*, as_json: bool) -> None:
-    async with opened() as app:
-        overview = await look(app.conn)
-    if as_json:
-        emit(overview)
-    else:
-        print_overview(overview)
-
-
-async def _again_and_again(pause: timedelta, *, as_json: bool) -> None:
+async def _again_and_again(pause: timedelta) -> None:
     async with opened() as app:
         while True:
             overview = await look(app.conn)
-            if as_json:
-                emit(overview)
-            else:
-                print_overview(overview)
+            _print(overview)
+            if not prints_json():
                 click.echo()
             sys.stdout.flush()
             await asyncio.sleep(pause.total_seconds())
@@ -77,3 +68,7 @@ async def _live(pause: timedelta) -> None:
             while True:
                 live.update(rendered(await look(app.conn)), refresh=True)
                 await asyncio.sleep(pause.total_seconds())
+
+
+def _print(overview: Overview) -> None:
+    print_result(overview, lambda: print_overview(overview))

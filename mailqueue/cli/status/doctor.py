@@ -2,8 +2,9 @@
 
 import click
 
+from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.app import run
-from mailqueue.cli.support.output import emit, examples, json_option, paint, show
+from mailqueue.cli.support.output import examples, paint, show
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
@@ -25,7 +26,7 @@ _WORDS = {
 @click.command(epilog=examples("mailqueue doctor", "mailqueue doctor --json"))
 @json_option
 @click.pass_context
-def doctor(ctx: click.Context, *, as_json: bool) -> None:
+def doctor(ctx: click.Context) -> None:
     """Check the server, the schema and the queue, and suggest fixes. Exit 1 on an alarm or failure.
 
     Most checks come from the view mailqueue.health, with thresholds in mailqueue.system_settings.
@@ -33,11 +34,12 @@ def doctor(ctx: click.Context, *, as_json: bool) -> None:
     """
     findings = run(_examine(load_settings()))
     failed = [finding for finding in findings if not finding.is_ok]
-    if as_json:
-        emit({"is_sound": not failed, "checks": findings})
-    else:
+
+    def as_text() -> None:
         _print(findings)
         click.echo(f"{len(findings)} checks, {_count(failed)}")
+
+    print_result({"is_sound": not failed, "checks": findings}, as_text)
     if failed:
         ctx.exit(EXIT_UNSOUND)
 

@@ -2,8 +2,9 @@
 
 import click
 
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, examples, json_option, show, table
+from mailqueue.cli.support.answer import execute, json_option, print_result
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column, examples, show, table
 from mailqueue.mail.message.verify_files import Checked, check_files
 from mailqueue.operations import books
 from mailqueue.operations.model import BookLine
@@ -23,21 +24,22 @@ _OUTCOMES = ("sent", "failed", "suppressed", "expired", "cancelled", "queued", "
 )
 @json_option
 @click.pass_context
-def verify(ctx: click.Context, *, with_files: bool, as_json: bool) -> None:
+def verify(ctx: click.Context, *, with_files: bool) -> None:
     """Compare the number of accepted emails with their outcomes; exit 1 if they differ.
 
     Accepted emails are counted from counters that the accepting transactions wrote, not from the
     rows of the emails, so that a lost row is detected.
     """
-    lines, checked = run(_read(with_files=with_files))
+    lines, checked = execute(lambda app: _read(app, with_files=with_files))
     faults = books.faults(lines)
     damaged = [] if checked is None else list(checked.faults)
-    if as_json:
-        document = {"adds_up": not faults, "faults": faults + damaged, "books": lines}
-        emit(document | ({} if checked is None else {"files": checked.files}))
-    else:
+    document = {"adds_up": not faults, "faults": faults + damaged, "books": lines}
+
+    def as_text() -> None:
         _print(lines, faults)
         _print_files(checked)
+
+    print_result(document | ({} if checked is None else {"files": checked.files}), as_text)
     if faults or damaged:
         ctx.exit(EXIT_DIFFERENCE)
 
@@ -70,9 +72,8 @@ def _columns(lines: list[BookLine]) -> list[Column]:
     ]
 
 
-async def _read(*, with_files: bool) -> tuple[list[BookLine], Checked | None]:
-    async with opened() as app:
-        lines = await books.check(app.conn)
-        if not with_files:
-            return lines, None
-        return lines, await check_files(app.conn, attachment_storage(app.settings.attachments))
+async def _read(app: Opened, *, with_files: bool) -> tuple[list[BookLine], Checked | None]:
+    lines = await books.check(app.conn)
+    if not with_files:
+        return lines, None
+    return lines, await check_files(app.conn, attachment_storage(app.settings.attachments))

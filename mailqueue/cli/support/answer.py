@@ -1,41 +1,87 @@
-"""How most commands end: open a connection, await one verb, print what it returned."""
+"""What most commands do: open a connection, await one verb, print its result as text or as JSON."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import click
 
 from mailqueue.cli.support.app import Opened, opened, run
-from mailqueue.cli.support.output import Column, emit, table
+from mailqueue.cli.support.output import Column, emit, facts, table
 
+Command = TypeVar("Command", bound=Callable[..., Any])
 Result = TypeVar("Result")
 Row = TypeVar("Row")
 
+_JSON = "mailqueue.json"
 
-def asked(work: Callable[[Opened], Awaitable[Result]]) -> Result:
-    """Return what a verb returns, run with an open connection."""
+
+def json_option(command: Command) -> Command:
+    """Add `--json`; what is printed below then is one JSON document."""
+    add = click.option(
+        "--json",
+        is_flag=True,
+        expose_value=False,
+        callback=_remember,
+        help="Print one JSON document on standard output.",
+    )
+    return add(command)
+
+
+def prints_json() -> bool:
+    """Return whether the running command was given `--json`."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_JSON))
+
+
+def execute(verb: Callable[[Opened], Awaitable[Result]]) -> Result:
+    """Return the result of a verb that is run with settings and an open connection."""
 
     async def working() -> Result:
         async with opened() as app:
-            return await work(app)
+            return await verb(app)
 
     return run(working())
 
 
-def answer(
-    work: Callable[[Opened], Awaitable[Result]],
-    *,
-    as_json: bool,
-    show: Callable[[Result], None],
-) -> None:
-    """Print what a verb returns: one JSON document, or as `show` has it for people."""
-    found = asked(work)
-    if as_json:
-        emit(found)
+def print_result(document: object, as_text: Callable[[], object]) -> None:
+    """Print a JSON document, or call `as_text`, which prints the same for people."""
+    if prints_json():
+        emit(document)
     else:
-        show(found)
+        as_text()
 
 
-def answer_rows(
-    work: Callable[[Opened], Awaitable[Sequence[Row]]], *, as_json: bool, columns: Sequence[Column]
+def print_message(document: object, text: str) -> None:
+    """Print a JSON document, or a sentence."""
+    print_result(document, lambda: click.echo(text))
+
+
+def print_facts(document: object, pairs: Iterable[tuple[str, object]]) -> None:
+    """Print a JSON document, or one name and value per line."""
+    print_result(document, lambda: facts(pairs))
+
+
+def print_rows(
+    rows: Sequence[Row],
+    columns: Sequence[Column],
+    *,
+    document: object = None,
+    row: Callable[[Row], object] | None = None,
+    nothing: str | None = None,
 ) -> None:
-    """Print the rows a verb returns: one JSON list, or a table."""
-    answer(work, as_json=as_json, show=lambda rows: table(rows, columns))
+    """Print a JSON document, by default the list of the rows, or a table.
+
+    `row` returns the table's row for one of the rows; `nothing` replaces a table without rows.
+    """
+
+    def as_text() -> None:
+        if nothing is not None and not rows:
+            click.echo(nothing)
+        else:
+            table(rows if row is None else [row(each) for each in rows], columns)
+
+    print_result(rows if document is None else document, as_text)
+
+
+def _remember(context: click.Context, _: click.Parameter, value: bool) -> None:
+    context.meta[_JSON] = value

@@ -26,14 +26,6 @@ class Column:
     numeric: bool = False
 
 
-def json_option(command: Command) -> Command:
-    """Add `--json`; the command receives `as_json`."""
-    add = click.option(
-        "--json", "as_json", is_flag=True, help="Print one JSON document on standard output."
-    )
-    return add(command)
-
-
 def examples(*lines: str) -> str:
     """Return an epilog with example lines, printed unchanged."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

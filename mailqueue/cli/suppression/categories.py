@@ -3,8 +3,9 @@
 import click
 
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, Command, emit, examples, json_option, show, table
+from mailqueue.cli.support.answer import execute, json_option, print_rows
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column, Command, examples, show
 from mailqueue.suppression.subscriptions import categories
 from mailqueue.suppression.subscriptions.model import CategoryRow
 
@@ -75,16 +76,13 @@ def add(
     is_required: bool | None,
     place: int | None,
     project: str,
-    as_json: bool,
 ) -> None:
     """Add CATEGORY to the preference centre. Emails refer to it by its slug."""
     given = _given(name, description, translations, is_required=is_required, place=place)
-
-    async def added() -> CategoryRow:
-        async with opened() as app:
-            return await categories.add(app.conn, project, slug=slug, given=given, by=operator())
-
-    _print([run(added())], as_json=as_json)
+    added = execute(
+        lambda app: categories.add(app.conn, project, slug=slug, given=given, by=operator())
+    )
+    print_rows([added], _COLUMNS, row=_row)
 
 
 @category.command(
@@ -107,32 +105,26 @@ def change(
     is_required: bool | None,
     place: int | None,
     project: str,
-    as_json: bool,
 ) -> None:
     """Change the settings given; other translations stay."""
     given = _given(name, description, translations, is_required=is_required, place=place)
 
-    async def changed() -> CategoryRow:
-        async with opened() as app, app.conn.transaction():
+    async def changed(app: Opened) -> CategoryRow:
+        async with app.conn.transaction():
             if "translations" in given:
                 before = await categories.get(app.conn, project, slug=slug)
                 given["translations"] = {**before.translations, **_read(translations)}
             return await categories.change(app.conn, project, slug=slug, given=given, by=operator())
 
-    _print([run(changed())], as_json=as_json)
+    print_rows([execute(changed)], _COLUMNS, row=_row)
 
 
 @category.command("list", epilog=examples("mailqueue category list --project shop --json"))
 @_project
 @json_option
-def list_(*, project: str, as_json: bool) -> None:
+def list_(*, project: str) -> None:
     """List categories in the order in which recipients see them."""
-
-    async def listed() -> list[CategoryRow]:
-        async with opened() as app:
-            return await categories.list_(app.conn, project)
-
-    _print(run(listed()), as_json=as_json)
+    print_rows(execute(lambda app: categories.list_(app.conn, project)), _COLUMNS, row=_row)
 
 
 @category.command(epilog=examples("mailqueue category remove product-updates"))
@@ -140,12 +132,7 @@ def list_(*, project: str, as_json: bool) -> None:
 @_project
 def remove(*, slug: str, project: str) -> None:
     """Remove CATEGORY from the preference centre. Unsubscribed recipients stay unsubscribed."""
-
-    async def removed() -> None:
-        async with opened() as app:
-            await categories.remove(app.conn, project, slug=slug, by=operator())
-
-    run(removed())
+    execute(lambda app: categories.remove(app.conn, project, slug=slug, by=operator()))
     click.echo(f"{show(slug)} is removed from the preference centre")
 
 
@@ -177,19 +164,12 @@ def _read(translations: tuple[str, ...]) -> dict[str, dict[str, str]]:
     return found
 
 
-def _print(found: list[CategoryRow], *, as_json: bool) -> None:
-    if as_json:
-        emit(found)
-    else:
-        rows = [
-            {
-                "slug": one.slug,
-                "name": one.name,
-                "is_required": one.is_required,
-                "place": one.place,
-                "languages": ", ".join(sorted(one.translations)),
-                "description": one.description,
-            }
-            for one in found
-        ]
-        table(rows, _COLUMNS)
+def _row(one: CategoryRow) -> dict[str, object]:
+    return {
+        "slug": one.slug,
+        "name": one.name,
+        "is_required": one.is_required,
+        "place": one.place,
+        "languages": ", ".join(sorted(one.translations)),
+        "description": one.description,
+    }

@@ -5,21 +5,20 @@ from datetime import UTC, datetime
 import click
 
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, examples, json_option, show, table
+from mailqueue.cli.support.answer import (
+    execute,
+    json_option,
+    print_message,
+    print_result,
+    print_rows,
+)
+from mailqueue.cli.support.output import Column, examples, show, table
 from mailqueue.cli.suppression.lists import export, import_
 from mailqueue.contract.suppression import SuppressionReason
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import wanted_of
-from mailqueue.suppression.model import (
-    Added,
-    AddressSuppressions,
-    Removed,
-    SuppressionCheck,
-    SuppressionRow,
-)
 
 EXIT_SUPPRESSED = 1
 
@@ -94,7 +93,6 @@ def add(
     detail: str | None,
     lasts: str | None,
     project: str,
-    as_json: bool,
 ) -> None:
     """Suppress addresses, for queued emails too."""
     until = _end(lasts)
@@ -109,15 +107,8 @@ def add(
         for email in emails
     ]
 
-    async def added() -> list[Added]:
-        async with opened() as app:
-            return await entries.add(app.conn, project, wanted=wanted, by=operator())
-
-    found = run(added())
-    if as_json:
-        emit(found)
-    else:
-        table(found, _ADDED)
+    found = execute(lambda app: entries.add(app.conn, project, wanted=wanted, by=operator()))
+    print_rows(found, _ADDED)
 
 
 @suppression.command(
@@ -145,27 +136,20 @@ def list_(
     limit: int,
     before: int | None,
     project: str,
-    as_json: bool,
 ) -> None:
     """List suppressed addresses, newest first."""
-
-    async def listed() -> list[SuppressionRow]:
-        async with opened() as app:
-            return await entries.list_page(
-                app.conn,
-                project,
-                before=before,
-                limit=limit,
-                reason=None if reason is None else SuppressionReason(reason),
-                category=category,
-                having=having,
-            )
-
-    found = run(listed())
-    if as_json:
-        emit(found)
-    else:
-        table(found, _COLUMNS)
+    found = execute(
+        lambda app: entries.list_page(
+            app.conn,
+            project,
+            before=before,
+            limit=limit,
+            reason=None if reason is None else SuppressionReason(reason),
+            category=category,
+            having=having,
+        )
+    )
+    print_rows(found, _COLUMNS)
 
 
 @suppression.command(
@@ -179,22 +163,17 @@ def list_(
 @_project
 @json_option
 @click.pass_context
-def check(
-    ctx: click.Context, *, email: str, category: str | None, project: str, as_json: bool
-) -> None:
+def check(ctx: click.Context, *, email: str, category: str | None, project: str) -> None:
     """Show whether ADDRESS is suppressed; exit 1 if it is."""
+    found = execute(lambda app: entries.check(app.conn, project, email=email, category=category))
 
-    async def checked() -> SuppressionCheck:
-        async with opened() as app:
-            return await entries.check(app.conn, project, email=email, category=category)
+    def as_text() -> None:
+        if found.found:
+            table(found.found, _COLUMNS)
+        else:
+            click.echo(f"{show(found.address)} is not suppressed")
 
-    found = run(checked())
-    if as_json:
-        emit(found)
-    elif found.found:
-        table(found.found, _COLUMNS)
-    else:
-        click.echo(f"{show(found.address)} is not suppressed")
+    print_result(found, as_text)
     if found.is_suppressed:
         ctx.exit(EXIT_SUPPRESSED)
 
@@ -213,22 +192,14 @@ def check(
 )
 @_project
 @json_option
-def remove(
-    *, email: str, category: str | None, why: str | None, project: str, as_json: bool
-) -> None:
+def remove(*, email: str, category: str | None, why: str | None, project: str) -> None:
     """Remove ADDRESS from the list. Emails already finished as suppressed stay so."""
-
-    async def removed() -> Removed:
-        async with opened() as app:
-            return await entries.remove(
-                app.conn, project, email=email, category=category, why=why, by=operator()
-            )
-
-    found = run(removed())
-    if as_json:
-        emit(found)
-    else:
-        click.echo(f"{show(found.address or email)} is no longer suppressed")
+    found = execute(
+        lambda app: entries.remove(
+            app.conn, project, email=email, category=category, why=why, by=operator()
+        )
+    )
+    print_message(found, f"{show(found.address or email)} is no longer suppressed")
 
 
 @suppression.command(
@@ -241,27 +212,23 @@ def remove(
 @click.argument("who", metavar="ADDRESS")
 @_project
 @json_option
-def show_(*, who: str, project: str, as_json: bool) -> None:
+def show_(*, who: str, project: str) -> None:
     """Show why ADDRESS is suppressed, by which email, and earlier suppressions.
 
     ADDRESS may be the hash of an address, which is all that is known after an erasure.
     """
+    found = execute(lambda app: entries.show(app.conn, project, who=who))
 
-    async def known() -> AddressSuppressions:
-        async with opened() as app:
-            return await entries.show(app.conn, project, who=who)
+    def as_text() -> None:
+        if found.now:
+            table(found.now, _CAUSES)
+        else:
+            click.echo(f"{show(found.address or found.address_hash)} is not suppressed")
+        if found.before:
+            click.echo("\nbefore:")
+            table(found.before, _ENDED)
 
-    found = run(known())
-    if as_json:
-        emit(found)
-        return
-    if found.now:
-        table(found.now, _CAUSES)
-    else:
-        click.echo(f"{show(found.address or found.address_hash)} is not suppressed")
-    if found.before:
-        click.echo("\nbefore:")
-        table(found.before, _ENDED)
+    print_result(found, as_text)
 
 
 def _end(lasts: str | None) -> datetime | None:

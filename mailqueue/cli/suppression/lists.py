@@ -8,8 +8,9 @@ from typing import BinaryIO
 import click
 
 from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.answer import json_option, print_message
 from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import emit, examples, json_option, show
+from mailqueue.cli.support.output import examples, show
 from mailqueue.cli.support.progress import progress
 from mailqueue.contract.suppression import BadLine, SuppressionReason
 from mailqueue.core.errors import MailqueueError
@@ -48,7 +49,6 @@ def import_(
     reason: str | None,
     dry_run: bool,
     project: str,
-    as_json: bool,
 ) -> None:
     """Suppress the addresses of a file: CSV with a header, or JSON.
 
@@ -78,7 +78,7 @@ def import_(
         if tally.added and not dry_run:
             click.echo(f"{tally.added} addresses were added before the error", err=True)
         raise
-    _print(tally, dry_run=dry_run, as_json=as_json)
+    _print(tally, dry_run=dry_run)
     if tally.bad:
         ctx.exit(EXIT_BAD_LINES)
 
@@ -130,22 +130,19 @@ def _tell(bad: BadLine) -> None:
     click.echo(f"line {bad.line}: {show(bad.reason)}", err=True)
 
 
-def _print(tally: ImportTally, *, dry_run: bool, as_json: bool) -> None:
-    if as_json:
-        emit(
-            {
-                "added": tally.added,
-                "renewed": tally.renewed,
-                "there_already": tally.there_already,
-                "bad": tally.bad,
-                "errors": tally.errors,
-                "dry_run": dry_run,
-            }
-        )
-        return
+def _print(tally: ImportTally, *, dry_run: bool) -> None:
+    document = {
+        "added": tally.added,
+        "renewed": tally.renewed,
+        "there_already": tally.there_already,
+        "bad": tally.bad,
+        "errors": tally.errors,
+        "dry_run": dry_run,
+    }
     words = "would be added" if dry_run else "added"
     lines = "line" if tally.bad == 1 else "lines"
-    click.echo(
+    print_message(
+        document,
         f"{tally.added} {words}, {tally.renewed} renewed, {tally.there_already} there already, "
-        f"{tally.bad} bad {lines}"
+        f"{tally.bad} bad {lines}",
     )

@@ -5,8 +5,15 @@ from typing import Any
 import click
 
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.cli.support.answer import (
+    execute,
+    json_option,
+    print_message,
+    print_result,
+    print_rows,
+)
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column, examples, facts, table
 from mailqueue.cli.templates.options import found_in, owner_of, owner_options
 from mailqueue.cli.templates.part import part
 from mailqueue.cli.templates.trying import clone, diff, preview
@@ -65,21 +72,17 @@ for _command in (version, publish, archive, clone, diff, preview, part):
 )
 @click.option("--language", metavar="TAG", help="Default language.  [default: en]")
 @json_option
-def create(*, slug: str, project: str | None, as_json: bool, **said: str | None) -> None:
+def create(*, slug: str, project: str | None, **said: str | None) -> None:
     """Create a template. It can be used after a version of it is published."""
 
-    async def work() -> TemplateRow:
-        async with opened() as app:
-            owner = await owner_of(app, project)
-            return await writing.create(
-                app.conn, owner, new=NewTemplate(slug, **said), by=operator()
-            )
+    async def work(app: Opened) -> TemplateRow:
+        owner = await owner_of(app, project)
+        return await writing.create(app.conn, owner, new=NewTemplate(slug, **said), by=operator())
 
-    made = run(work())
-    if as_json:
-        emit(made)
-    else:
-        click.echo(f"{made.slug} is created: write a version with `mailqueue template version`")
+    made = execute(work)
+    print_message(
+        made, f"{made.slug} is created: write a version with `mailqueue template version`"
+    )
 
 
 @template.command(
@@ -97,20 +100,14 @@ def list_(
     category: str | None,
     status: str | None,
     q: str | None,
-    as_json: bool,
 ) -> None:
     """List templates, including those of the platform that the project may use."""
 
-    async def work() -> list[TemplateRow]:
-        async with opened() as app:
-            owner = await owner_of(app, project)
-            return await writing.list_all(app.conn, owner, category=category, status=status, q=q)
+    async def work(app: Opened) -> list[TemplateRow]:
+        owner = await owner_of(app, project)
+        return await writing.list_all(app.conn, owner, category=category, status=status, q=q)
 
-    found = run(work())
-    if as_json:
-        emit(found)
-        return
-    table([_row(one) for one in found], _COLUMNS)
+    print_rows(execute(work), _COLUMNS, row=_row)
 
 
 @template.command(
@@ -119,32 +116,34 @@ def list_(
 @click.argument("slug")
 @owner_options
 @json_option
-def show(*, slug: str, project: str | None, as_json: bool) -> None:
+def show(*, slug: str, project: str | None) -> None:
     """Show a template and its versions; with --json, also their content."""
 
-    async def work() -> tuple[TemplateRow, list[tuple[VersionRow, Any]]]:
-        async with opened() as app:
-            found = await found_in(app, project, slug)
-            all_ = await versions.list_all(app.conn, found)
-            return found, [(one, await versions.texts_of(app.conn, one)) for one in all_]
+    async def work(app: Opened) -> tuple[TemplateRow, list[tuple[VersionRow, Any]]]:
+        found = await found_in(app, project, slug)
+        all_ = await versions.list_all(app.conn, found)
+        return found, [(one, await versions.texts_of(app.conn, one)) for one in all_]
 
-    found, both = run(work())
-    if as_json:
-        emit({"template": found, "versions": [{"version": v, "texts": t} for v, t in both]})
-        return
-    facts(
-        (
-            ("template", found.slug),
-            ("name", found.name),
-            ("description", found.description),
-            ("category", found.category),
-            ("language", found.language),
-            ("of", _row(found)["owner"]),
-            ("published", found.published),
+    found, both = execute(work)
+
+    def as_text() -> None:
+        facts(
+            (
+                ("template", found.slug),
+                ("name", found.name),
+                ("description", found.description),
+                ("category", found.category),
+                ("language", found.language),
+                ("of", _row(found)["owner"]),
+                ("published", found.published),
+            )
         )
+        click.echo()
+        table([one for one, _ in both], _VERSIONS)
+
+    print_result(
+        {"template": found, "versions": [{"version": v, "texts": t} for v, t in both]}, as_text
     )
-    click.echo()
-    table([one for one, _ in both], _VERSIONS)
 
 
 @template.command(
@@ -160,22 +159,18 @@ def show(*, slug: str, project: str | None, as_json: bool) -> None:
 @click.option("--category", metavar="WORD", help="Category of its emails.")
 @click.option("--language", metavar="TAG", help="Default language.")
 @json_option
-def change(*, slug: str, project: str | None, as_json: bool, **said: str | None) -> None:
+def change(*, slug: str, project: str | None, **said: str | None) -> None:
     """Change the details of a template. The content of its versions stays."""
     changes = {name: value for name, value in said.items() if value is not None}
     if not changes:
         raise click.UsageError("give at least one of --name, --description, --category, --language")
 
-    async def work() -> TemplateRow:
-        async with opened() as app:
-            found = await found_in(app, project, slug, to_change=True)
-            return await writing.change(app.conn, found, changes=changes, by=operator())
+    async def work(app: Opened) -> TemplateRow:
+        found = await found_in(app, project, slug, to_change=True)
+        return await writing.change(app.conn, found, changes=changes, by=operator())
 
-    made = run(work())
-    if as_json:
-        emit(made)
-    else:
-        click.echo(f"{slug} is changed: {', '.join(sorted(changes))}")
+    made = execute(work)
+    print_message(made, f"{slug} is changed: {', '.join(sorted(changes))}")
 
 
 @template.command(epilog=examples("mailqueue template delete welcome"))
@@ -184,12 +179,11 @@ def change(*, slug: str, project: str | None, as_json: bool, **said: str | None)
 def delete(*, slug: str, project: str | None) -> None:
     """Delete a template and its versions. Emails already accepted are still rendered."""
 
-    async def work() -> None:
-        async with opened() as app:
-            found = await found_in(app, project, slug, to_change=True)
-            await writing.remove(app.conn, found, by=operator())
+    async def work(app: Opened) -> None:
+        found = await found_in(app, project, slug, to_change=True)
+        await writing.remove(app.conn, found, by=operator())
 
-    run(work())
+    execute(work)
     click.echo(f"{slug} is deleted")
 
 

@@ -3,8 +3,9 @@
 import click
 
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, examples, json_option, table
+from mailqueue.cli.support.answer import execute, json_option, print_rows
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column, examples
 from mailqueue.cli.support.text_file import text_file_option
 from mailqueue.cli.templates.options import owner_of, owner_options
 from mailqueue.templates import writing
@@ -48,36 +49,26 @@ def put(*, name: str, project: str | None, kind: str, source: str | None) -> Non
     if source is None:
         raise click.UsageError("give --file")
 
-    async def work() -> None:
-        async with opened() as app:
-            await writing.put_part(
-                app.conn,
-                await owner_of(app, project),
-                name=name,
-                kind=PartKind(kind),
-                source=source,
-                by=operator(),
-            )
+    async def stored(app: Opened) -> None:
+        owner = await owner_of(app, project)
+        await writing.put_part(
+            app.conn, owner, name=name, kind=PartKind(kind), source=source, by=operator()
+        )
 
-    run(work())
+    execute(stored)
     click.echo(f"{kind} {name} is stored")
 
 
 @part.command("list", epilog=examples("mailqueue template part list --json"))
 @owner_options
 @json_option
-def list_(*, project: str | None, as_json: bool) -> None:
+def list_(*, project: str | None) -> None:
     """List parts by name, including those of the platform."""
 
-    async def work() -> list[PartRow]:
-        async with opened() as app:
-            return await writing.list_parts(app.conn, await owner_of(app, project))
+    async def listed(app: Opened) -> list[PartRow]:
+        return await writing.list_parts(app.conn, await owner_of(app, project))
 
-    found = run(work())
-    if as_json:
-        emit(found)
-    else:
-        table(found, _COLUMNS)
+    print_rows(execute(listed), _COLUMNS)
 
 
 @part.command(epilog=examples("mailqueue template part delete footer"))
@@ -86,10 +77,9 @@ def list_(*, project: str | None, as_json: bool) -> None:
 def delete(*, name: str, project: str | None) -> None:
     """Delete a part. Versions created with it keep it."""
 
-    async def work() -> None:
-        async with opened() as app:
-            owner = await owner_of(app, project)
-            await writing.remove_part(app.conn, owner, name=name, by=operator())
+    async def work(app: Opened) -> None:
+        owner = await owner_of(app, project)
+        await writing.remove_part(app.conn, owner, name=name, by=operator())
 
-    run(work())
+    execute(work)
     click.echo(f"{name} is deleted")

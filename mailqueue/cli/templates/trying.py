@@ -3,8 +3,9 @@
 import click
 
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import emit, examples, facts, json_option, paint
+from mailqueue.cli.support.answer import execute, json_option, print_message, print_result
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import examples, facts, paint
 from mailqueue.cli.templates.options import (
     compile_process,
     found_in,
@@ -42,12 +43,11 @@ def preview(
     language: str | None,
     variables: dict[str, object] | None = None,
     wants_html: bool,
-    as_json: bool,
 ) -> None:
     """Render the published version, or the newest, with sample data; print warnings."""
 
-    async def work() -> RenderedPreview:
-        async with opened() as app, compile_process() as inside:
+    async def work(app: Opened) -> RenderedPreview:
+        async with compile_process() as inside:
             found = await found_in(app, project, slug)
             chosen = (
                 await trying.usual(app.conn, found)
@@ -57,23 +57,24 @@ def preview(
             words = await trying.words_of(app.conn, found, chosen, language)
             return await trying.preview(inside, found, chosen, words, variables=variables or {})
 
-    made = run(work())
-    if as_json:
-        emit(made)
-        return
-    if wants_html:
-        click.echo(made.html or "")
-    else:
-        facts(
-            (
-                ("version", f"{made.version} ({made.language})"),
-                ("subject", made.subject),
-                ("size", f"{made.size_bytes} bytes"),
+    made = execute(work)
+
+    def as_text() -> None:
+        if wants_html:
+            click.echo(made.html or "")
+        else:
+            facts(
+                (
+                    ("version", f"{made.version} ({made.language})"),
+                    ("subject", made.subject),
+                    ("size", f"{made.size_bytes} bytes"),
+                )
             )
-        )
-        click.echo(f"\n{made.text}")
-    for warning in made.warnings:
-        click.echo(f"warning: {warning}", err=True)
+            click.echo(f"\n{made.text}")
+        for warning in made.warnings:
+            click.echo(f"warning: {warning}", err=True)
+
+    print_result(made, as_text)
 
 
 @click.command(
@@ -94,24 +95,23 @@ def diff(
     new: int,
     project: str | None,
     language: str | None,
-    as_json: bool,
 ) -> None:
     """Show the differences between versions OLD and NEW."""
 
-    async def work() -> str:
-        async with opened() as app:
-            found = await found_in(app, project, slug)
-            before = await versions.find(app.conn, found, number=old)
-            after = await versions.find(app.conn, found, number=new)
-            return await trying.diff(app.conn, found, before, after, language=language)
+    async def work(app: Opened) -> str:
+        found = await found_in(app, project, slug)
+        before = await versions.find(app.conn, found, number=old)
+        after = await versions.find(app.conn, found, number=new)
+        return await trying.diff(app.conn, found, before, after, language=language)
 
-    lines = run(work())
-    if as_json:
-        emit({"diff": lines})
-        return
-    for line in lines.splitlines():
-        shown = "".join(char if char.isprintable() or char == "\t" else "?" for char in line)
-        click.echo(paint(shown, colour=_COLOURS.get(line[:1])))
+    lines = execute(work)
+
+    def as_text() -> None:
+        for line in lines.splitlines():
+            shown = "".join(char if char.isprintable() or char == "\t" else "?" for char in line)
+            click.echo(paint(shown, colour=_COLOURS.get(line[:1])))
+
+    print_result({"diff": lines}, as_text)
 
 
 @click.command(
@@ -126,19 +126,13 @@ def diff(
 @click.option("--to", metavar="PROJECT", help="Project of the copy.  [default: --project]")
 @click.option("--as", "new_slug", metavar="SLUG", help="Slug of the copy.")
 @json_option
-def clone(
-    *, slug: str, project: str | None, to: str | None, new_slug: str | None, as_json: bool
-) -> None:
+def clone(*, slug: str, project: str | None, to: str | None, new_slug: str | None) -> None:
     """Copy a template with its published version, which becomes version 1 of the copy."""
 
-    async def work() -> TemplateRow:
-        async with opened() as app:
-            found = await found_in(app, project, slug)
-            owner = await owner_of(app, to or project)
-            return await cloning.clone(app.conn, found, to=owner, slug=new_slug, by=operator())
+    async def work(app: Opened) -> TemplateRow:
+        found = await found_in(app, project, slug)
+        owner = await owner_of(app, to or project)
+        return await cloning.clone(app.conn, found, to=owner, slug=new_slug, by=operator())
 
-    made = run(work())
-    if as_json:
-        emit(made)
-    else:
-        click.echo(f"{made.slug} is created as a copy of {slug}, and published")
+    made = execute(work)
+    print_message(made, f"{made.slug} is created as a copy of {slug}, and published")

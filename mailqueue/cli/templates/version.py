@@ -6,8 +6,9 @@ from typing import Any
 import click
 
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import emit, examples, json_option
+from mailqueue.cli.support.answer import execute, json_option, print_message
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.text_file import text_file_option
 from mailqueue.cli.templates.options import compile_process, found_in, lending, owner_options
 from mailqueue.core.errors import InvalidField
@@ -66,7 +67,6 @@ def version(
     inline_css: bool,
     note: str | None,
     is_published: bool,
-    as_json: bool,
 ) -> None:
     """Create the next version of a template, as a draft. Its content is immutable."""
     if text is not None and text_file is not None:
@@ -74,15 +74,15 @@ def version(
     words = {"": Words(subject, html, text if text is not None else text_file)}
     new = NewVersion(words | translations, _schema(schema), inline_css, note)
 
-    async def work() -> VersionRow:
-        async with opened() as app, compile_process() as inside:
+    async def work(app: Opened) -> VersionRow:
+        async with compile_process() as inside:
             found = await found_in(app, project, slug, to_change=True)
             made = await versions.add(lending(app), inside, found, new=new, by=operator())
             if is_published:
                 made = await versions.publish(lending(app), inside, found, made, by=operator())
             return made
 
-    _print(run(work()), slug, as_json=as_json)
+    _print(execute(work), slug)
 
 
 @click.command(
@@ -94,16 +94,16 @@ def version(
 @owner_options
 @number_option
 @json_option
-def publish(*, slug: str, project: str | None, number: int | None, as_json: bool) -> None:
+def publish(*, slug: str, project: str | None, number: int | None) -> None:
     """Publish a version, by default the newest, so that emails use it."""
 
-    async def work() -> VersionRow:
-        async with opened() as app, compile_process() as inside:
+    async def work(app: Opened) -> VersionRow:
+        async with compile_process() as inside:
             found = await found_in(app, project, slug, to_change=True)
             chosen = await versions.find(app.conn, found, number=number or found.newest)
             return await versions.publish(lending(app), inside, found, chosen, by=operator())
 
-    _print(run(work()), slug, as_json=as_json)
+    _print(execute(work), slug)
 
 
 @click.command(epilog=examples("mailqueue template archive welcome --version 2"))
@@ -111,27 +111,23 @@ def publish(*, slug: str, project: str | None, number: int | None, as_json: bool
 @owner_options
 @number_option
 @json_option
-def archive(*, slug: str, project: str | None, number: int | None, as_json: bool) -> None:
+def archive(*, slug: str, project: str | None, number: int | None) -> None:
     """Archive a version, by default the published one."""
 
-    async def work() -> VersionRow:
-        async with opened() as app:
-            found = await found_in(app, project, slug, to_change=True)
-            chosen = (
-                await trying.usual(app.conn, found)
-                if number is None
-                else await versions.find(app.conn, found, number=number)
-            )
-            return await versions.archive(app.conn, found, chosen, by=operator())
+    async def work(app: Opened) -> VersionRow:
+        found = await found_in(app, project, slug, to_change=True)
+        chosen = (
+            await trying.usual(app.conn, found)
+            if number is None
+            else await versions.find(app.conn, found, number=number)
+        )
+        return await versions.archive(app.conn, found, chosen, by=operator())
 
-    _print(run(work()), slug, as_json=as_json)
+    _print(execute(work), slug)
 
 
-def _print(one: VersionRow, slug: str, *, as_json: bool) -> None:
-    if as_json:
-        emit(one)
-    else:
-        click.echo(f"{slug}@{one.version} is {one.status}")
+def _print(one: VersionRow, slug: str) -> None:
+    print_message(one, f"{slug}@{one.version} is {one.status}")
 
 
 def _schema(text: str | None) -> dict[str, Any] | None:

@@ -3,8 +3,16 @@
 import click
 import uvloop
 
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.cli.support.answer import (
+    execute,
+    json_option,
+    print_message,
+    print_result,
+    print_rows,
+    prints_json,
+)
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column, examples, facts
 from mailqueue.cli.trap.serve import serve_trap
 from mailqueue.cli.trap.view import document, printed
 from mailqueue.settings.environment import load_settings
@@ -50,20 +58,19 @@ def trap() -> None:
 )
 @click.option("--full", is_flag=True, help="With --json: include text, HTML and headers.")
 @json_option
-def list_caught(*, limit: int | None, search: str, full: bool, as_json: bool) -> None:
+def list_caught(*, limit: int | None, search: str, full: bool) -> None:
     """List caught emails, newest first."""
-    if full and not as_json:
+    if full and not prints_json():
         raise click.UsageError("--full needs --json")
-    run(_list(limit=limit, search=search, full=full, as_json=as_json))
 
-
-async def _list(*, limit: int | None, search: str, full: bool, as_json: bool) -> None:
-    async with opened() as app:
+    async def listed(app: Opened) -> list[dict[str, object]]:
+        # Messages are reduced one by one: all of them might not fit into memory.
         found = inbox.read_all(app.conn, limit=limit, search=search)
-        if as_json:
-            emit([document(message, full=full) async for message in found])
-        else:
-            table([_row(message) async for message in found], _COLUMNS)
+        if prints_json():
+            return [document(message, full=full) async for message in found]
+        return [_row(message) async for message in found]
+
+    print_rows(execute(listed), _COLUMNS)
 
 
 def _row(message: TrapMessage) -> dict[str, object]:
@@ -74,40 +81,32 @@ def _row(message: TrapMessage) -> dict[str, object]:
 @click.argument("message_id", metavar="ID", type=int)
 @click.option("--raw", is_flag=True, help="Print the message exactly as received.")
 @json_option
-def show(*, message_id: int, raw: bool, as_json: bool) -> None:
+def show(*, message_id: int, raw: bool) -> None:
     """Show one caught email."""
-    if raw and as_json:
+    if raw and prints_json():
         raise click.UsageError("--raw cannot be combined with --json")
-    message = run(_get(message_id))
+    message = execute(lambda app: inbox.get(app.conn, message_id))
     if raw:
         click.echo(message.raw, nl=False)
-    elif as_json:
-        emit(document(message, full=True))
     else:
-        shown = printed(message)
-        facts(shown.facts)
-        click.echo(f"\n{shown.text}")
+        print_result(document(message, full=True), lambda: _print(message))
 
 
-async def _get(message_id: int) -> TrapMessage:
-    async with opened() as app:
-        return await inbox.get(app.conn, message_id)
+def _print(message: TrapMessage) -> None:
+    shown = printed(message)
+    facts(shown.facts)
+    click.echo(f"\n{shown.text}")
 
 
 @trap.command(epilog=examples("mailqueue trap clear", "mailqueue trap clear --json"))
 @json_option
-def clear(*, as_json: bool) -> None:
+def clear() -> None:
     """Delete all caught emails."""
-    cleared = run(_clear())
-    if as_json:
-        emit({"cleared": cleared})
-    else:
-        click.echo(f"{cleared} caught {'message' if cleared == 1 else 'messages'} deleted")
-
-
-async def _clear() -> int:
-    async with opened() as app:
-        return await inbox.clear(app.conn)
+    cleared = execute(lambda app: inbox.clear(app.conn))
+    print_message(
+        {"cleared": cleared},
+        f"{cleared} caught {'message' if cleared == 1 else 'messages'} deleted",
+    )
 
 
 @trap.command(

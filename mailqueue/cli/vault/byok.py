@@ -10,8 +10,9 @@ from typing import TypeVar
 import click
 
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import Opened, opened, run
-from mailqueue.cli.support.output import examples, json_option
+from mailqueue.cli.support.answer import execute, json_option
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import examples
 from mailqueue.cli.vault.view import print_vaults
 from mailqueue.core.errors import ConfigError, InvalidField
 from mailqueue.core.units import parse_duration
@@ -58,9 +59,7 @@ def byok() -> None:
     "--unlock", "lasts", metavar="DURATION", help="Also unlock the project for this duration."
 )
 @json_option
-def set_(
-    *, project: str, key_env: str | None, key_file: Path | None, lasts: str | None, as_json: bool
-) -> None:
+def set_(*, project: str, key_env: str | None, key_file: Path | None, lasts: str | None) -> None:
     """Wrap PROJECT's data keys with its own key: 32 bytes in base64 or hexadecimal digits.
 
     The key is not stored. If it is lost, the project's passwords and signing keys are lost.
@@ -70,7 +69,6 @@ def set_(
         lambda app, master: ownkey.set_own(
             app.conn, project, own=own, master=master, unlock_for=time, by=operator()
         ),
-        as_json=as_json,
     )
 
 
@@ -79,60 +77,52 @@ def set_(
 @key_options
 @click.option("--for", "lasts", metavar="DURATION", required=True, help="Duration, such as 8h.")
 @json_option
-def unlock(
-    *, project: str, key_env: str | None, key_file: Path | None, lasts: str, as_json: bool
-) -> None:
+def unlock(*, project: str, key_env: str | None, key_file: Path | None, lasts: str) -> None:
     """Unlock PROJECT for a time, so that its emails are sent; afterwards they wait."""
     own, time = _own_key(key_env, key_file), _duration("for", lasts)
     _print(
         lambda app, master: ownkey.unlock(
             app.conn, project, own=own, master=master, lasts=time, by=operator()
         ),
-        as_json=as_json,
     )
 
 
 @byok.command(epilog=examples("mailqueue vault byok lock shop"))
 @click.argument("project")
 @json_option
-def lock(*, project: str, as_json: bool) -> None:
+def lock(*, project: str) -> None:
     """Lock PROJECT at once: its emails wait from the next claim on."""
 
-    async def work() -> tuple[MasterKey | None, list[ProjectVault]]:
-        async with opened() as app:
-            return app.master_key(), await ownkey.lock(app.conn, project, by=operator())
+    async def work(app: Opened) -> tuple[MasterKey | None, list[ProjectVault]]:
+        return app.master_key(), await ownkey.lock(app.conn, project, by=operator())
 
-    master, found = run(work())
-    print_vaults(found, master=master, as_json=as_json)
+    master, found = execute(work)
+    print_vaults(found, master=master)
 
 
 @byok.command(epilog=examples("mailqueue vault byok release shop --key-env SHOP_KEY"))
 @click.argument("project")
 @key_options
 @json_option
-def release(*, project: str, key_env: str | None, key_file: Path | None, as_json: bool) -> None:
+def release(*, project: str, key_env: str | None, key_file: Path | None) -> None:
     """Wrap PROJECT's data keys with the master key again."""
     own = _own_key(key_env, key_file)
     _print(
         lambda app, master: ownkey.release(
             app.conn, project, own=own, master=master, by=operator()
         ),
-        as_json=as_json,
     )
 
 
-def _print(
-    verb: Callable[[Opened, MasterKey], Awaitable[list[ProjectVault]]], *, as_json: bool
-) -> None:
-    async def work() -> tuple[MasterKey, list[ProjectVault]]:
-        async with opened() as app:
-            master = app.master_key()
-            if master is None:
-                raise ConfigError("there is no master key: set MAILQUEUE_MASTER_KEY")
-            return master, await verb(app, master)
+def _print(verb: Callable[[Opened, MasterKey], Awaitable[list[ProjectVault]]]) -> None:
+    async def work(app: Opened) -> tuple[MasterKey, list[ProjectVault]]:
+        master = app.master_key()
+        if master is None:
+            raise ConfigError("there is no master key: set MAILQUEUE_MASTER_KEY")
+        return master, await verb(app, master)
 
-    master, found = run(work())
-    print_vaults(found, master=master, as_json=as_json)
+    master, found = execute(work)
+    print_vaults(found, master=master)
 
 
 def _own_key(variable: str | None, file: Path | None) -> OwnKey:

@@ -5,8 +5,9 @@ from dataclasses import asdict
 import click
 
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import Opened, opened, run
-from mailqueue.cli.support.output import emit, examples, facts, json_option
+from mailqueue.cli.support.answer import execute, json_option, print_facts
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import examples
 from mailqueue.cli.vault.byok import byok
 from mailqueue.cli.vault.view import print_vaults
 from mailqueue.core.errors import ConfigError
@@ -20,7 +21,6 @@ from mailqueue.vault.masterkey import (
     replace_master_key,
 )
 from mailqueue.vault.model import ProjectVault
-from mailqueue.vault.rotation import Rotated
 
 EXIT_DAMAGED = 1
 
@@ -42,18 +42,17 @@ vault.add_command(byok)
 @vault.command(epilog=examples("mailqueue vault status", "mailqueue vault status --json"))
 @click.option("--project", help="Filter by project.")
 @json_option
-def status(*, project: str | None, as_json: bool) -> None:
+def status(*, project: str | None) -> None:
     """Show the available keys, and the key that wraps each project's data keys.
 
     Keys are identified by a hash and never shown.
     """
 
-    async def work() -> tuple[MasterKey | None, list[ProjectVault]]:
-        async with opened() as app:
-            return app.master_key(), await ownkey.list_vaults(app.conn, project=project)
+    async def work(app: Opened) -> tuple[MasterKey | None, list[ProjectVault]]:
+        return app.master_key(), await ownkey.list_vaults(app.conn, project=project)
 
-    master, found = run(work())
-    print_vaults(found, master=master, as_json=as_json)
+    master, found = execute(work)
+    print_vaults(found, master=master)
 
 
 @vault.command(
@@ -72,9 +71,7 @@ def status(*, project: str | None, as_json: bool) -> None:
 @click.option("--project", help="Rotate the data keys of this project only.")
 @json_option
 @click.pass_context
-def rotate(
-    ctx: click.Context, *, new_key: bool, fresh: bool, project: str | None, as_json: bool
-) -> None:
+def rotate(ctx: click.Context, *, new_key: bool, fresh: bool, project: str | None) -> None:
     """Re-encrypt all secrets under the current master key, while workers keep running.
 
     Wraps data keys again, replaces those made under an earlier master key, and re-encrypts their
@@ -83,23 +80,19 @@ def rotate(
     if new_key:
         _make_new_key(load_settings())
 
-    async def work() -> Rotated:
-        async with opened() as app:
-            return await rotation.rotate(
-                app.conn, _master(app), project=project, is_forced=fresh, by=operator()
-            )
-
-    done = run(work())
-    if as_json:
-        emit(asdict(done))
-    else:
-        facts(
-            [
-                ("data keys rewrapped", done.rewrapped),
-                ("projects with a new data key", done.renewed),
-                ("secrets re-encrypted", done.resealed),
-            ]
+    done = execute(
+        lambda app: rotation.rotate(
+            app.conn, _master(app), project=project, is_forced=fresh, by=operator()
         )
+    )
+    print_facts(
+        asdict(done),
+        [
+            ("data keys rewrapped", done.rewrapped),
+            ("projects with a new data key", done.renewed),
+            ("secrets re-encrypted", done.resealed),
+        ],
+    )
     for each in done.damaged:
         click.echo(f"error: {each}", err=True)
     if done.damaged:

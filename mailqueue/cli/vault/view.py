@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from mailqueue.cli.support.output import Column, emit, facts, table
+from mailqueue.cli.support.answer import print_result
+from mailqueue.cli.support.output import Column, facts, table
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.model import ProjectVault, WrappedBy
 
@@ -16,15 +17,16 @@ _COLUMNS = (
 )
 
 
-def print_vaults(found: Sequence[ProjectVault], *, master: MasterKey | None, as_json: bool) -> None:
+def print_vaults(found: Sequence[ProjectVault], *, master: MasterKey | None) -> None:
     """Print the available keys, and how each project's data keys are wrapped."""
     rows = [_row(each, master) for each in found]
     keys = [] if master is None else list(master.ids)
-    if as_json:
-        emit({"master_keys": keys, "projects": rows})
-        return
-    facts([("master key", keys[:1]), ("previous master key", keys[1:])])
-    table(rows, _COLUMNS)
+
+    def as_text() -> None:
+        facts([("master key", keys[:1]), ("previous master key", keys[1:])])
+        table(rows, _COLUMNS)
+
+    print_result({"master_keys": keys, "projects": rows}, as_text)
 
 
 def _row(each: ProjectVault, master: MasterKey | None) -> dict[str, object]:

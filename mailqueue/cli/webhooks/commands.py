@@ -7,8 +7,9 @@ from uuid import UUID
 import click
 
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.cli.support.answer import execute, json_option, print_facts, print_result, print_rows
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column, examples, facts
 from mailqueue.cli.webhooks.log import deliveries_, delivery, retry
 from mailqueue.cli.webhooks.trial import test
 from mailqueue.cli.webhooks.view import fields_of
@@ -68,26 +69,23 @@ webhook.add_command(test)
 @click.option("--description", help="Description.")
 @_project
 @json_option
-def add(
-    *, url: str, events: tuple[str, ...], description: str | None, project: str, as_json: bool
-) -> None:
+def add(*, url: str, events: tuple[str, ...], description: str | None, project: str) -> None:
     """Register an endpoint. Its signing secret is shown once."""
 
-    async def added() -> WithSecret:
-        async with opened() as app:
-            return await endpoints.add(
-                app.conn,
-                await endpoints.project_named(app.conn, project),
-                url=url,
-                event_types=list(events),
-                description=description,
-                secret=None,
-                may_be_plain=bool(app.settings.allowed_hosts),
-                master=app.master_key(),
-                by=operator(),
-            )
+    async def added(app: Opened) -> WithSecret:
+        return await endpoints.add(
+            app.conn,
+            await endpoints.project_named(app.conn, project),
+            url=url,
+            event_types=list(events),
+            description=description,
+            secret=None,
+            may_be_plain=bool(app.settings.allowed_hosts),
+            master=app.master_key(),
+            by=operator(),
+        )
 
-    _print_made(run(added()), as_json=as_json)
+    _print_made(execute(added))
 
 
 @webhook.command(
@@ -99,32 +97,29 @@ def add(
     "--limit", type=int, default=100, show_default=True, help="Maximum number of rows, up to 1000."
 )
 @json_option
-def list_(*, project: str | None, limit: int, as_json: bool) -> None:
+def list_(*, project: str | None, limit: int) -> None:
     """List endpoints and their status."""
 
-    async def listed() -> list[WebhookRow]:
-        async with opened() as app:
-            project_id = None
-            if project is not None:
-                project_id = await endpoints.project_named(app.conn, project)
-            return await endpoints.list_page(app.conn, project_id, limit=limit)
+    async def listed(app: Opened) -> list[WebhookRow]:
+        project_id = None
+        if project is not None:
+            project_id = await endpoints.project_named(app.conn, project)
+        return await endpoints.list_page(app.conn, project_id, limit=limit)
 
-    found = run(listed())
-    if as_json:
-        emit([fields_of(one) for one in found])
-    else:
-        table([asdict(one) | {"event_types": one.event_types or "all"} for one in found], _COLUMNS)
+    found = execute(listed)
+    print_rows(
+        [asdict(one) | {"event_types": one.event_types or "all"} for one in found],
+        _COLUMNS,
+        document=[fields_of(one) for one in found],
+    )
 
 
 @webhook.command(epilog=examples("mailqueue webhook types", "mailqueue webhook types --json"))
 @json_option
-def types(*, as_json: bool) -> None:
+def types() -> None:
     """List event types that can be delivered."""
     found = [{"type": one.value, "description": words} for one, words in MEANING_BY_TYPE.items()]
-    if as_json:
-        emit(found)
-    else:
-        table(found, _TYPES)
+    print_rows(found, _TYPES)
 
 
 @webhook.command(
@@ -132,14 +127,9 @@ def types(*, as_json: bool) -> None:
 )
 @_id
 @json_option
-def show_(*, webhook_id: UUID, as_json: bool) -> None:
+def show_(*, webhook_id: UUID) -> None:
     """Show one endpoint."""
-
-    async def found() -> WebhookRow:
-        async with opened() as app:
-            return await endpoints.find(app.conn, None, webhook_id)
-
-    _print(run(found()), as_json=as_json)
+    _print(execute(lambda app: endpoints.find(app.conn, None, webhook_id)))
 
 
 @webhook.command(
@@ -164,14 +154,13 @@ def change(
     all_events: bool,
     description: str | None,
     is_enabled: bool | None,
-    as_json: bool,
 ) -> None:
     """Change the URL or event types of an endpoint, or enable or disable it."""
     if events and all_events:
         raise InvalidField("event", "give --event or --all-events, not both")
 
-    async def changed() -> WebhookRow:
-        async with opened() as app, app.conn.transaction():
+    async def changed(app: Opened) -> WebhookRow:
+        async with app.conn.transaction():
             now = await endpoints.find(app.conn, None, webhook_id)
             if url is not None or events or all_events or description is not None:
                 now = await endpoints.change(
@@ -190,7 +179,7 @@ def change(
                 )
             return now
 
-    _print(run(changed()), as_json=as_json)
+    _print(execute(changed))
 
 
 @webhook.command(
@@ -203,12 +192,11 @@ def remove(*, webhook_id: UUID, yes: bool) -> None:
     if not yes:
         click.confirm(f"remove webhook {webhook_id} and its log?", abort=True)
 
-    async def removed() -> None:
-        async with opened() as app:
-            found = await endpoints.find(app.conn, None, webhook_id)
-            await endpoints.remove(app.conn, found.project_id, webhook_id, by=operator())
+    async def removed(app: Opened) -> None:
+        found = await endpoints.find(app.conn, None, webhook_id)
+        await endpoints.remove(app.conn, found.project_id, webhook_id, by=operator())
 
-    run(removed())
+    execute(removed)
     click.echo(f"webhook {webhook_id} is removed")
 
 
@@ -227,23 +215,22 @@ def remove(*, webhook_id: UUID, yes: bool) -> None:
     help="Time for which the old secret signs too; 0s: stops at once.",
 )
 @json_option
-def rotate(*, webhook_id: UUID, overlap: str, as_json: bool) -> None:
+def rotate(*, webhook_id: UUID, overlap: str) -> None:
     """Replace the signing secret. The new secret is shown once."""
 
-    async def rotated() -> WithSecret:
-        async with opened() as app:
-            found = await endpoints.find(app.conn, None, webhook_id)
-            return await endpoints.rotate(
-                app.conn,
-                found.project_id,
-                webhook_id,
-                secret=None,
-                overlap=_span(overlap),
-                master=app.master_key(),
-                by=operator(),
-            )
+    async def rotated(app: Opened) -> WithSecret:
+        found = await endpoints.find(app.conn, None, webhook_id)
+        return await endpoints.rotate(
+            app.conn,
+            found.project_id,
+            webhook_id,
+            secret=None,
+            overlap=_span(overlap),
+            master=app.master_key(),
+            by=operator(),
+        )
 
-    _print_made(run(rotated()), as_json=as_json)
+    _print_made(execute(rotated))
 
 
 def _span(text: str) -> timedelta:
@@ -253,18 +240,22 @@ def _span(text: str) -> timedelta:
         raise InvalidField("overlap", str(exc)) from None
 
 
-def _print_made(made: WithSecret, *, as_json: bool) -> None:
-    if as_json:
-        emit(fields_of(made.webhook) | {"secret": made.secret.reveal()})
-        return
-    facts(
-        [("webhook", made.webhook.id), ("url", made.webhook.url), ("secret", made.secret.reveal())]
+def _print_made(made: WithSecret) -> None:
+
+    def as_text() -> None:
+        facts(
+            [
+                ("webhook", made.webhook.id),
+                ("url", made.webhook.url),
+                ("secret", made.secret.reveal()),
+            ]
+        )
+        click.echo("Save the secret now: it is not shown again.", err=True)
+
+    print_result(fields_of(made.webhook) | {"secret": made.secret.reveal()}, as_text)
+
+
+def _print(one: WebhookRow) -> None:
+    print_facts(
+        fields_of(one), [(name.replace("_", " "), value) for name, value in fields_of(one).items()]
     )
-    click.echo("Save the secret now: it is not shown again.", err=True)
-
-
-def _print(one: WebhookRow, *, as_json: bool) -> None:
-    if as_json:
-        emit(fields_of(one))
-    else:
-        facts([(name.replace("_", " "), value) for name, value in fields_of(one).items()])

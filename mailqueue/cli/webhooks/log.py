@@ -7,8 +7,15 @@ import click
 import orjson
 
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import Column, emit, examples, facts, json_option, table
+from mailqueue.cli.support.answer import (
+    execute,
+    json_option,
+    print_message,
+    print_result,
+    print_rows,
+)
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import Column, examples, facts, table
 from mailqueue.cli.webhooks.view import document_of
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
@@ -59,23 +66,18 @@ def deliveries_(
     kind: str | None,
     since: str | None,
     limit: int,
-    as_json: bool,
 ) -> None:
     """List the deliveries to an endpoint, newest first."""
     wanted = DeliveryFilter(status=status, type=kind, since=_ago(since))
 
-    async def listed() -> list[DeliveryRow]:
-        async with opened() as app:
-            found = await endpoints.find(app.conn, None, webhook_id)
-            return await deliveries.list_page(
-                app.conn, found.project_id, webhook_id, wanted=wanted, limit=limit
-            )
+    async def listed(app: Opened) -> list[DeliveryRow]:
+        found = await endpoints.find(app.conn, None, webhook_id)
+        return await deliveries.list_page(
+            app.conn, found.project_id, webhook_id, wanted=wanted, limit=limit
+        )
 
-    found = run(listed())
-    if as_json:
-        emit(found)
-    else:
-        table(found, _COLUMNS)
+    found = execute(listed)
+    print_rows(found, _COLUMNS)
 
 
 @click.command(
@@ -87,30 +89,30 @@ def deliveries_(
 @_id
 @click.argument("delivery_id", metavar="DELIVERY", type=click.UUID)
 @json_option
-def delivery(*, webhook_id: UUID, delivery_id: UUID, as_json: bool) -> None:
+def delivery(*, webhook_id: UUID, delivery_id: UUID) -> None:
     """Show one delivery: its payload, and the response to each attempt."""
 
-    async def found() -> DeliveryLog:
-        async with opened() as app:
-            webhook = await endpoints.find(app.conn, None, webhook_id)
-            return await deliveries.show(app.conn, webhook.project_id, webhook_id, delivery_id)
+    async def found(app: Opened) -> DeliveryLog:
+        webhook = await endpoints.find(app.conn, None, webhook_id)
+        return await deliveries.show(app.conn, webhook.project_id, webhook_id, delivery_id)
 
-    log = run(found())
-    if as_json:
-        emit(document_of(log))
-        return
-    one = log.delivery
-    facts(
-        [
-            ("event", f"{one.type} {one.event_id}"),
-            ("status", one.status),
-            ("email", one.email_id),
-            ("next attempt", one.run_at if one.status == DeliveryStatus.PENDING else None),
-            ("told", None if log.payload is None else orjson.dumps(log.payload).decode()),
-        ]
-    )
-    click.echo()
-    table(log.attempts, _CALLS)
+    log = execute(found)
+
+    def as_text() -> None:
+        one = log.delivery
+        facts(
+            [
+                ("event", f"{one.type} {one.event_id}"),
+                ("status", one.status),
+                ("email", one.email_id),
+                ("next attempt", one.run_at if one.status == DeliveryStatus.PENDING else None),
+                ("told", None if log.payload is None else orjson.dumps(log.payload).decode()),
+            ]
+        )
+        click.echo()
+        table(log.attempts, _CALLS)
+
+    print_result(document_of(log), as_text)
 
 
 @click.command(
@@ -149,34 +151,29 @@ def retry(
     kinds: tuple[str, ...],
     since: str | None,
     until: str | None,
-    as_json: bool,
 ) -> None:
     """Retry deliveries from the first attempt, up to 10,000 per run."""
     begin, end = _ago(since), _ago(until)
 
-    async def retried() -> int:
-        async with opened() as app:
-            project_id = (await endpoints.find(app.conn, None, webhook_id)).project_id
-            if delivery_id is not None:
-                await deliveries.retry(app.conn, project_id, webhook_id, delivery_id, by=operator())
-                return 1
-            return await deliveries.retry_many(
-                app.conn,
-                project_id,
-                webhook_id,
-                since=begin,
-                until=end,
-                statuses=statuses or deliveries.NOT_DELIVERED,
-                types=kinds,
-                by=operator(),
-            )
+    async def retried(app: Opened) -> int:
+        project_id = (await endpoints.find(app.conn, None, webhook_id)).project_id
+        if delivery_id is not None:
+            await deliveries.retry(app.conn, project_id, webhook_id, delivery_id, by=operator())
+            return 1
+        return await deliveries.retry_many(
+            app.conn,
+            project_id,
+            webhook_id,
+            since=begin,
+            until=end,
+            statuses=statuses or deliveries.NOT_DELIVERED,
+            types=kinds,
+            by=operator(),
+        )
 
-    count = run(retried())
-    if as_json:
-        emit({"retried": count})
-    else:
-        more = "; run it again for more" if count == deliveries.MAX_RETRIED else ""
-        click.echo(f"{count} deliveries will be retried{more}")
+    count = execute(retried)
+    more = "; run it again for more" if count == deliveries.MAX_RETRIED else ""
+    print_message({"retried": count}, f"{count} deliveries will be retried{more}")
 
 
 def _ago(text: str | None) -> datetime | None:

@@ -4,8 +4,9 @@ from uuid import UUID
 
 import click
 
+from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import emit, examples, json_option, show
+from mailqueue.cli.support.output import examples, show
 from mailqueue.cli.webhooks.view import lent
 from mailqueue.webhooks import endpoints, trial
 from mailqueue.webhooks.trial import TestCall
@@ -26,7 +27,7 @@ EXIT_FAILED = 1
 )
 @json_option
 @click.pass_context
-def test(ctx: click.Context, *, webhook_id: UUID, kind: str | None, as_json: bool) -> None:
+def test(ctx: click.Context, *, webhook_id: UUID, kind: str | None) -> None:
     """Send a test event and print the response. Exit 1 if the endpoint did not accept it."""
 
     async def tried() -> TestCall:
@@ -46,14 +47,15 @@ def test(ctx: click.Context, *, webhook_id: UUID, kind: str | None, as_json: boo
             poster.close()
 
     done = run(tried())
-    if as_json:
-        emit(done)
-    elif done.is_delivered:
-        click.echo(
-            f"the endpoint answered {done.status_code} in {done.took_ms} ms: {show(done.response)}"
-        )
-    else:
-        said = f": {show(done.response)}" if done.response else ""
-        click.echo(f"error: {show(done.error)} after {done.took_ms} ms{said}", err=True)
+    print_result(done, lambda: _print(done))
     if not done.is_delivered:
         ctx.exit(EXIT_FAILED)
+
+
+def _print(done: TestCall) -> None:
+    said = show(done.response)
+    if done.is_delivered:
+        click.echo(f"the endpoint answered {done.status_code} in {done.took_ms} ms: {said}")
+    else:
+        more = f": {said}" if done.response else ""
+        click.echo(f"error: {show(done.error)} after {done.took_ms} ms{more}", err=True)

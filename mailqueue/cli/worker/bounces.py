@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 import uvloop
 
-from mailqueue.cli.support.output import emit, examples, json_option
+from mailqueue.cli.support.answer import json_option, print_result
+from mailqueue.cli.support.output import examples
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import borrow, open_pool
 from mailqueue.inbound.listener import Listener, run
@@ -32,19 +33,17 @@ from mailqueue.telemetry.supervisor import supervised
 )
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder of `mailqueue up`.")
 @json_option
-def bounces(
-    *, host: str | None, port: int | None, name: str | None, data: Path | None, as_json: bool
-) -> None:
+def bounces(*, host: str | None, port: int | None, name: str | None, data: Path | None) -> None:
     """Receive bounces by SMTP and LMTP, for the bounce domains of all projects, until SIGTERM.
 
     `mailqueue worker inbound` processes them.
     """
     settings = load_settings(bounces_host=host, bounces_port=port, bounces_name=name, data=data)
     configure_logging(settings.log)
-    uvloop.run(_serve(settings, as_json=as_json))
+    uvloop.run(_serve(settings))
 
 
-async def _serve(settings: Settings, *, as_json: bool) -> None:
+async def _serve(settings: Settings) -> None:
     database = settings.database
     async with (
         signals.stop_signal() as stop,
@@ -55,10 +54,11 @@ async def _serve(settings: Settings, *, as_json: bool) -> None:
             await require_current(conn)
 
         def ready(running: Listener) -> None:
-            if as_json:
-                emit({"ready": True, "host": running.host, "port": running.port})
-            else:
-                click.echo(f"Bounces  smtp://{running.host}:{running.port} (SMTP, LMTP)", err=True)
+            url = f"smtp://{running.host}:{running.port}"
+            print_result(
+                {"ready": True, "host": running.host, "port": running.port},
+                lambda: click.echo(f"Bounces  {url} (SMTP, LMTP)", err=True),
+            )
             tell_ready()
 
         await run(settings.bounces, stop, pool=pool, database=database, ready=ready)

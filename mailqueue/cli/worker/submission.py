@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 import uvloop
 
-from mailqueue.cli.support.output import emit, examples, json_option
+from mailqueue.cli.support.answer import json_option, print_result
+from mailqueue.cli.support.output import examples
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import borrow, open_pool
 from mailqueue.process import signals
@@ -54,7 +55,6 @@ def submission(
     certificate: Path | None,
     key: Path | None,
     data: Path | None,
-    as_json: bool,
 ) -> None:
     """Accept emails from programs by SMTP, with an API key as the password, until SIGTERM."""
     settings = load_settings(
@@ -66,10 +66,10 @@ def submission(
         data=data,
     )
     configure_logging(settings.log)
-    uvloop.run(_serve(settings, as_json=as_json))
+    uvloop.run(_serve(settings))
 
 
-async def _serve(settings: Settings, *, as_json: bool) -> None:
+async def _serve(settings: Settings) -> None:
     async with (
         signals.stop_signal() as stop,
         supervised(stop) as tell_ready,
@@ -79,12 +79,7 @@ async def _serve(settings: Settings, *, as_json: bool) -> None:
             await require_current(conn)
 
         def ready(running: Submission) -> None:
-            if as_json:
-                emit({"ready": True} | _document(running))
-            else:
-                click.echo(f"SMTP  smtp://{running.host}:{running.port}", err=True)
-                if running.tls_port is not None:
-                    click.echo(f"TLS   smtps://{running.host}:{running.tls_port}", err=True)
+            print_result({"ready": True} | _document(running), lambda: _print(running))
             tell_ready()
 
         await run(settings, stop, pool=pool, ready=ready)
@@ -92,3 +87,9 @@ async def _serve(settings: Settings, *, as_json: bool) -> None:
 
 def _document(running: Submission) -> dict[str, object]:
     return {"host": running.host, "port": running.port, "tls_port": running.tls_port}
+
+
+def _print(running: Submission) -> None:
+    click.echo(f"SMTP  smtp://{running.host}:{running.port}", err=True)
+    if running.tls_port is not None:
+        click.echo(f"TLS   smtps://{running.host}:{running.tls_port}", err=True)

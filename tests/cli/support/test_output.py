@@ -10,16 +10,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from mailqueue.cli.support.output import (
-    Column,
-    emit,
-    examples,
-    facts,
-    json_option,
-    paint,
-    show,
-    table,
-)
+from mailqueue.cli.support.answer import json_option, print_message
+from mailqueue.cli.support.output import Column, emit, examples, facts, paint, show, table
 from mailqueue.core.secret import Secret
 
 COLUMNS = (Column("name", "NAME"), Column("sent", "SENT", numeric=True))
@@ -120,12 +112,13 @@ def test_colours_appear_on_a_terminal_only_and_not_with_no_color(
 def test_the_json_option_and_the_examples_stand_in_the_help() -> None:
     @click.command(epilog=examples("mailqueue x --json", "mailqueue x"))
     @json_option
-    def x(*, as_json: bool) -> None:
-        emit({"as_json": as_json})
+    def x() -> None:
+        print_message({"is": "JSON"}, "text")
 
     runner = CliRunner()
 
-    assert runner.invoke(x, ["--json"]).output == '{"as_json":true}\n'
+    assert runner.invoke(x, ["--json"]).output == '{"is":"JSON"}\n'
+    assert runner.invoke(x).output == "text\n"
     help_text = runner.invoke(x, ["--help"]).output
     assert "  mailqueue x --json\n" in help_text
     assert "--json" in help_text

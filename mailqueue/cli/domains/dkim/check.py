@@ -5,11 +5,10 @@ from dataclasses import asdict
 import click
 
 from mailqueue.cli.domains.dkim.options import name_servers, project_option, resolver_option
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import emit, examples, json_option, paint, show
+from mailqueue.cli.support.answer import execute, json_option, print_result
+from mailqueue.cli.support.output import examples, paint, show
 from mailqueue.contract.domains import DomainFinding, FindingStatus
 from mailqueue.deliverability import checking
-from mailqueue.deliverability.findings import Report
 from mailqueue.deliverability.resolver import Resolver
 from mailqueue.dkim.record import zone_line
 
@@ -47,30 +46,27 @@ def check(
     project: str,
     ip: str | None,
     resolver: str | None,
-    as_json: bool,
 ) -> None:
     """Check SPF, DKIM, DMARC and MX of DOMAIN in DNS, and print the records to publish.
 
     Exit 1 when a check failed or DNS did not answer. Results are stored in the table
     mailqueue.domain_checks.
     """
+    report = execute(
+        lambda app: checking.check(
+            app.conn,
+            project,
+            domain=domain,
+            resolver=Resolver(name_servers(resolver, app.settings.name_servers)),
+            address=ip,
+        )
+    )
 
-    async def work() -> Report:
-        async with opened() as app:
-            return await checking.check(
-                app.conn,
-                project,
-                domain=domain,
-                resolver=Resolver(name_servers(resolver, app.settings.name_servers)),
-                address=ip,
-            )
-
-    report = run(work())
-    if as_json:
-        emit({**asdict(report), "is_good": report.is_good})
-    else:
+    def as_text() -> None:
         for finding in report.findings:
             _print(finding)
+
+    print_result({**asdict(report), "is_good": report.is_good}, as_text)
     if not report.is_good:
         ctx.exit(EXIT_NOT_GOOD)
 

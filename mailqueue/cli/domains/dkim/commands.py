@@ -6,13 +6,13 @@ from mailqueue.cli.domains.dkim.check import check
 from mailqueue.cli.domains.dkim.options import name_servers, project_option, resolver_option
 from mailqueue.cli.domains.dkim.view import FINE, print_keys, print_publications, print_records
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import emit, examples, facts, json_option
+from mailqueue.cli.support.answer import execute, json_option, print_facts
+from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.output import examples
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.deliverability import keys, publication
-from mailqueue.deliverability.model import DkimKey, SigningProject
-from mailqueue.deliverability.publication import Publication
+from mailqueue.deliverability.model import SigningProject
 from mailqueue.deliverability.resolver import Resolver
 from mailqueue.dkim.keys import Algorithm
 
@@ -57,17 +57,14 @@ dkim.add_command(check)
 )
 @click.option("--selector", help="Selector of the key in DNS.  [default: derived from the date]")
 @json_option
-def create(
-    *, domain: str, project: str, algorithm: str, selector: str | None, as_json: bool
-) -> None:
+def create(*, domain: str, project: str, algorithm: str, selector: str | None) -> None:
     """Create the first keys of DOMAIN and print the DNS records to publish.
 
     The keys sign emails after `mailqueue dkim verify` has found the records in DNS.
     """
-
-    async def work() -> list[DkimKey]:
-        async with opened() as app:
-            return await keys.create(
+    print_records(
+        execute(
+            lambda app: keys.create(
                 app.conn,
                 project,
                 domain=domain,
@@ -76,35 +73,34 @@ def create(
                 master=app.master_key(),
                 by=operator(),
             )
-
-    print_records(run(work()), as_json=as_json)
+        )
+    )
 
 
 @dkim.command(epilog=examples("mailqueue dkim rotate example.com"))
 @click.argument("domain")
 @project_option
 @json_option
-def rotate(*, domain: str, project: str, as_json: bool) -> None:
+def rotate(*, domain: str, project: str) -> None:
     """Create a successor for each active key of DOMAIN.
 
     The old key signs until `mailqueue dkim verify` has found the new record in DNS.
     """
-
-    async def work() -> list[DkimKey]:
-        async with opened() as app:
-            return await keys.rotate(
+    print_records(
+        execute(
+            lambda app: keys.rotate(
                 app.conn, project, domain=domain, master=app.master_key(), by=operator()
             )
-
-    print_records(run(work()), as_json=as_json)
+        )
+    )
 
 
 @dkim.command("list", epilog=examples("mailqueue dkim list", "mailqueue dkim list --json"))
 @click.option("--project", help="Filter by project.")
 @json_option
-def list_(*, project: str | None, as_json: bool) -> None:
+def list_(*, project: str | None) -> None:
     """List keys and their status. Private keys are never shown."""
-    print_keys(run(_listed(project, None)), as_json=as_json)
+    print_keys(execute(lambda app: keys.list_keys(app.conn, project=project)))
 
 
 @dkim.command(
@@ -113,9 +109,9 @@ def list_(*, project: str | None, as_json: bool) -> None:
 @click.argument("domain")
 @project_option
 @json_option
-def show(*, domain: str, project: str, as_json: bool) -> None:
+def show(*, domain: str, project: str) -> None:
     """Print the DNS records of DOMAIN's keys, ready to paste into its zone."""
-    print_records(run(_listed(project, domain)), as_json=as_json)
+    print_records(execute(lambda app: keys.list_keys(app.conn, project=project, domain=domain)))
 
 
 @dkim.command(
@@ -145,7 +141,6 @@ def verify(
     force: bool,
     keep: str,
     resolver: str | None,
-    as_json: bool,
 ) -> None:
     """Check DOMAIN's keys in DNS, and activate pending keys whose records are published.
 
@@ -156,28 +151,26 @@ def verify(
     except ValueError as exc:
         raise InvalidField("keep", str(exc)) from None
 
-    async def forced() -> list[DkimKey]:
-        async with opened() as app:
-            return await publication.force(
-                app.conn, project, domain=domain, keep=kept, by=operator()
-            )
-
-    async def looked_up() -> list[Publication]:
-        async with opened() as app:
-            return await publication.verify(
-                app.conn,
-                project,
-                domain=domain,
-                resolver=Resolver(name_servers(resolver, app.settings.name_servers)),
-                keep=kept,
-                by=operator(),
-            )
-
     if force:
-        print_keys(run(forced()), as_json=as_json)
+        print_keys(
+            execute(
+                lambda app: publication.force(
+                    app.conn, project, domain=domain, keep=kept, by=operator()
+                )
+            )
+        )
         return
-    found = run(looked_up())
-    print_publications(found, as_json=as_json)
+    found = execute(
+        lambda app: publication.verify(
+            app.conn,
+            project,
+            domain=domain,
+            resolver=Resolver(name_servers(resolver, app.settings.name_servers)),
+            keep=kept,
+            by=operator(),
+        )
+    )
+    print_publications(found)
     if any(each.in_dns not in FINE for each in found):
         ctx.exit(EXIT_NOT_PUBLISHED)
 
@@ -187,37 +180,32 @@ def verify(
 @click.argument("selector")
 @project_option
 @json_option
-def revoke(*, domain: str, selector: str, project: str, as_json: bool) -> None:
+def revoke(*, domain: str, selector: str, project: str) -> None:
     """Delete a private key at once and print the DNS record that revokes it."""
-
-    async def work() -> DkimKey:
-        async with opened() as app:
-            return await keys.revoke(
-                app.conn, project, domain=domain, selector=selector, by=operator()
+    print_records(
+        [
+            execute(
+                lambda app: keys.revoke(
+                    app.conn, project, domain=domain, selector=selector, by=operator()
+                )
             )
-
-    print_records([run(work())], as_json=as_json)
+        ]
+    )
 
 
 @dkim.command(epilog=examples("mailqueue dkim require shop", "mailqueue dkim require shop off"))
 @click.argument("project")
 @click.argument("wanted", metavar="[on|off]", type=click.Choice(["on", "off"]), default="on")
 @json_option
-def require(*, project: str, wanted: str, as_json: bool) -> None:
+def require(*, project: str, wanted: str) -> None:
     """Require DKIM for PROJECT: emails without a key for their domain wait."""
 
-    async def work() -> SigningProject:
-        async with opened() as app:
-            is_required = wanted == "on"
-            return await keys.require(app.conn, project, is_required=is_required, by=operator())
+    async def work(app: Opened) -> SigningProject:
+        is_required = wanted == "on"
+        return await keys.require(app.conn, project, is_required=is_required, by=operator())
 
-    found = run(work())
-    if as_json:
-        emit({"project": found.name, "is_dkim_required": found.is_dkim_required})
-    else:
-        facts([("project", found.name), ("signed mail only", found.is_dkim_required)])
-
-
-async def _listed(project: str | None, domain: str | None) -> list[DkimKey]:
-    async with opened() as app:
-        return await keys.list_keys(app.conn, project=project, domain=domain)
+    found = execute(work)
+    print_facts(
+        {"project": found.name, "is_dkim_required": found.is_dkim_required},
+        [("project", found.name), ("signed mail only", found.is_dkim_required)],
+    )

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import click
 
-from mailqueue.cli.support.output import Column, emit, paint, table
+from mailqueue.cli.support.answer import print_result, print_rows
+from mailqueue.cli.support.output import Column, paint
 from mailqueue.contract.domains import DkimKeyStatus
 from mailqueue.deliverability.model import DkimKey
 from mailqueue.deliverability.publication import InDns, Publication
@@ -28,34 +29,29 @@ _FOUND = (
 FINE = frozenset({InDns.PUBLISHED, InDns.GONE})
 
 
-def print_keys(found: Sequence[DkimKey], *, as_json: bool) -> None:
+def print_keys(found: Sequence[DkimKey]) -> None:
     """Print keys, one per line."""
-    if as_json:
-        emit([document(key) for key in found])
-    else:
-        table([document(key) for key in found], _KEYS)
+    print_rows([document(key) for key in found], _KEYS)
 
 
-def print_records(found: Sequence[DkimKey], *, as_json: bool) -> None:
+def print_records(found: Sequence[DkimKey]) -> None:
     """Print the DNS records of keys, ready to paste."""
-    if as_json:
-        emit([document(key) for key in found])
-        return
-    for key in found:
-        click.echo(paint(f"{key.name}  ({key.algorithm.key_type}, {key.status})", bold=True))
-        click.echo(f"  name:   {key.name}\n  type:   TXT\n  value:  {key.text}")
-        click.echo(f"  zone:   {zone_line(key.name, key.text)}\n")
-    waiting = sorted({key.domain for key in found if key.status is DkimKeyStatus.PENDING})
-    for domain in waiting:
-        click.echo(f"Publish these records, then run `mailqueue dkim verify {domain}`.")
+
+    def as_text() -> None:
+        for key in found:
+            click.echo(paint(f"{key.name}  ({key.algorithm.key_type}, {key.status})", bold=True))
+            click.echo(f"  name:   {key.name}\n  type:   TXT\n  value:  {key.text}")
+            click.echo(f"  zone:   {zone_line(key.name, key.text)}\n")
+        waiting = sorted({key.domain for key in found if key.status is DkimKeyStatus.PENDING})
+        for domain in waiting:
+            click.echo(f"Publish these records, then run `mailqueue dkim verify {domain}`.")
+
+    print_result([document(key) for key in found], as_text)
 
 
-def print_publications(found: Sequence[Publication], *, as_json: bool) -> None:
+def print_publications(found: Sequence[Publication]) -> None:
     """Print the state of each key's record in DNS."""
-    if as_json:
-        emit([_found(each) for each in found])
-    else:
-        table([_found(each) for each in found], _FOUND)
+    print_rows([_found(each) for each in found], _FOUND)
 
 
 def document(key: DkimKey) -> dict[str, object]:

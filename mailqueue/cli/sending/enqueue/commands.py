@@ -10,9 +10,10 @@ import click
 from mailqueue.cli.sending.enqueue.file import RefusedLine, Source, examined
 from mailqueue.cli.sending.enqueue.render import Kept, Templates, compiled
 from mailqueue.cli.sending.enqueue.run import Job, Tally, enqueue_file, key_prefix
+from mailqueue.cli.support.answer import json_option, print_message
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.mail_options import mail_options
-from mailqueue.cli.support.output import emit, examples, json_option, show
+from mailqueue.cli.support.output import examples, show
 from mailqueue.cli.support.retrying import insisting
 from mailqueue.cli.support.text_file import text_file_option
 from mailqueue.cli.templates.options import language_option
@@ -60,7 +61,6 @@ def enqueue(
     project: str,
     idempotency_prefix: str | None,
     dry_run: bool,
-    as_json: bool,
 ) -> None:
     """Queue an email for each line of a CSV file with a header.
 
@@ -84,7 +84,7 @@ def enqueue(
         is_trial=dry_run,
     )
     tally = run(_enqueue(job))
-    _print(tally, dry_run=dry_run, as_json=as_json)
+    _print(tally, dry_run=dry_run)
     if tally.bad:
         ctx.exit(EXIT_BAD_LINES)
 
@@ -129,21 +129,20 @@ def _tell(bad: RefusedLine) -> None:
     click.echo(f"line {bad.line}: {show(bad.reason)}", err=True)
 
 
-def _print(tally: Tally, *, dry_run: bool, as_json: bool) -> None:
-    counts = {
+def _print(tally: Tally, *, dry_run: bool) -> None:
+    document = {
         "queued": tally.queued,
         "suppressed": tally.suppressed,
         "there_already": tally.there_already,
+        "bad": sorted(tally.bad, key=lambda each: each.line),
+        "dry_run": dry_run,
     }
-    if as_json:
-        bad = sorted(tally.bad, key=lambda each: each.line)
-        emit({**counts, "bad": bad, "dry_run": dry_run})
-        return
     words = "would be queued" if dry_run else "queued"
     lines = "line" if len(tally.bad) == 1 else "lines"
-    click.echo(
+    print_message(
+        document,
         f"{tally.queued} {words}, {tally.there_already} already queued, "
-        f"{tally.suppressed} suppressed, {len(tally.bad)} bad {lines}"
+        f"{tally.suppressed} suppressed, {len(tally.bad)} bad {lines}",
     )
 
 
