@@ -1,1 +1,1 @@
-"""What comes back: webhooks of providers, bounce mail; kept, then understood."""
+"""Webhooks of providers and bounce mail: received, stored, and read by a worker."""

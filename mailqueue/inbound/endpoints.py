@@ -1,4 +1,4 @@
-"""What can be done with the URLs that providers tell events to: make, show, rotate, remove."""
+"""Create, show, rotate and remove the webhook URLs of providers."""
 
 import hashlib
 import secrets
@@ -28,7 +28,7 @@ _MAX_CHARACTERS = 4096
 
 @dataclass(frozen=True, slots=True)
 class SecretsChange:
-    """What of the secrets changes; None keeps what is, an empty value takes it away."""
+    """Changes to the secrets of an endpoint; None keeps a secret, an empty value removes it."""
 
     signing: Sequence[str] | None = None
     user: str | None = None
@@ -41,10 +41,10 @@ NO_CHANGE = SecretsChange()
 
 
 def provider_of(account: SenderAccount, named: str | None) -> str:
-    """Return the word of the provider whose events are meant: the account's own by default.
+    """Return the provider name of an endpoint; by default the provider of the account.
 
     Raises:
-        InvalidField: none is named and the account has none of its own, or there is none such.
+        InvalidField: the provider is unknown, or none is named and the account's has no events.
     """
     provider = named or account.provider.value
     if provider in NAMES_WITH_EVENTS and (named is not None or provider != "smtp"):
@@ -67,12 +67,12 @@ async def put(
     base_url: str | None,
     by: str,
 ) -> ProviderEndpoint:
-    """Make the endpoint of an account, or change it; a rotated one has another URL at once.
+    """Create or change the endpoint of an account. With `is_rotated` it has a new URL at once.
 
     Raises:
         InvalidField: a secret is too long, or there are too many.
         ConfigError: there is no master key.
-        Locked: the project's own key must allow it to be sealed.
+        Locked: the project has a key of its own and must allow it to be used.
     """
     _check(change)
     if master is None:
@@ -108,10 +108,10 @@ async def show(
     master: MasterKey | None,
     base_url: str | None,
 ) -> ProviderEndpoint:
-    """Show an endpoint with its URL.
+    """Return an endpoint with its URL.
 
     Raises:
-        NotFound: the account has none for that provider.
+        NotFound: the account has no endpoint for that provider.
     """
     for row in await store.list_endpoints(conn, account):
         if row.provider == provider:
@@ -120,10 +120,10 @@ async def show(
 
 
 async def remove(conn: Conn, account: SenderAccount, *, provider: str, by: str) -> None:
-    """Delete an endpoint; what its provider tells from now on is refused.
+    """Delete an endpoint; further requests of its provider are refused.
 
     Raises:
-        NotFound: the account has none for that provider.
+        NotFound: the account has no endpoint for that provider.
     """
     async with conn.transaction():
         if not await store.remove_endpoint(conn, account, provider=provider):
@@ -134,12 +134,12 @@ async def remove(conn: Conn, account: SenderAccount, *, provider: str, by: str) 
 async def knowledge_of(
     conn: Conn, endpoint: InboundEndpoint, *, master: MasterKey | None
 ) -> EndpointSecrets:
-    """Open what proves the provider of an endpoint.
+    """Return the opened secrets with which requests to an endpoint are verified.
 
     Raises:
-        Locked: the project's own key has to allow it first.
+        Locked: the project has a key of its own and must allow it to be used.
         ConfigError: there is no master key.
-        SealBroken: it cannot be opened.
+        SealBroken: the secrets cannot be opened.
     """
     if master is None:
         raise ConfigError("secrets of webhooks are sealed: set MAILQUEUE_MASTER_KEY")
@@ -148,7 +148,7 @@ async def knowledge_of(
 
 
 def hash_of(token: str) -> bytes:
-    """Return by what a token is found."""
+    """Return the hash by which a token is stored."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -1,6 +1,6 @@
-"""Keeps the requests of providers: those that wait together share a commit.
+"""Store the requests of providers: requests that arrive together share a commit.
 
-Providers come in bursts, and each waits for its answer, which is given after the commit.
+Providers send in bursts, and each request is answered after its commit.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ Keeping = GroupCommit[NewRequest, None]
 
 
 def keeping_of(pool: Pool, database: DatabaseSettings) -> Keeping:
-    """Return what keeps requests; one that was submitted is durable when its call returns."""
+    """Return the group commit for requests; a submitted request is durable when the call returns."""
 
     async def keep(group: Sequence[Waiter[NewRequest, None]]) -> None:
         async with borrow(pool, database) as conn:

@@ -1,7 +1,7 @@
-"""Takes bounce mail in by SMTP and LMTP: for the domains bounces come back to, and no other.
+"""Receive bounce mail by SMTP and LMTP, for the configured bounce domains only.
 
-A message is durable before it is answered, and what it says is found out later. Its sender need not
-be empty: complaints have one, and so have the bounces of some old servers.
+A message is stored before it is acknowledged, and parsed later by a worker. Its sender need not be
+empty: complaints have a sender, and so have the bounces of some old servers.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ LIMITS = ServerLimits(
     drain_s=15.0,
 )
 FRESH_SECONDS = 5.0
-"""After so long another domain of a project is known here."""
+"""Refresh interval of the bounce domains, in seconds."""
 
 NOT_OURS = SmtpReply(550, "5.7.1", "no bounces come back to this domain")
 AWAY = SmtpReply(451, "4.3.0", "the message cannot be kept now, try again later")
@@ -48,52 +48,52 @@ log = get_logger(__name__)
 
 
 class Domains:
-    """Which domains bounces come back to: those of projects, and those of this installation."""
+    """The bounce domains of all projects and of this installation."""
 
     def __init__(self, always: tuple[str, ...]) -> None:
         self._always = frozenset(always)
         self._known = self._always
 
     def takes(self, address: str) -> bool:
-        """Return whether an address is of one of them."""
+        """Return whether the domain of an address is one of them."""
         return address.rpartition("@")[2].lower().rstrip(".") in self._known
 
     async def refresh(self, pool: Pool, database: DatabaseSettings) -> None:
-        """Learn which there are now.
+        """Read the domains from the database.
 
         Raises:
-            MailqueueError: the database is away.
+            MailqueueError: the database is unavailable.
         """
         async with borrow(pool, database) as conn:
             self._known = self._always | set(await store.list_domains(conn))
 
     async def follow(self, pool: Pool, database: DatabaseSettings) -> None:
-        """Learn of changes until cancelled."""
+        """Refresh the domains every FRESH_SECONDS until cancelled."""
         while True:
             await asyncio.sleep(FRESH_SECONDS)
-            with suppress(MailqueueError):  # what was known holds
+            with suppress(MailqueueError):  # the domains read before stay in use
                 await self.refresh(pool, database)
 
 
 @dataclass(frozen=True, slots=True)
 class BounceHandler:
-    """Keeps what is for a domain of ours."""
+    """SMTP handler that stores mail for the bounce domains."""
 
     domains: Domains
     keeping: Keeping
 
     def check_recipient(self, address: str) -> SmtpReply | None:
-        """Refuse what is for other domains: we relay for nobody."""
+        """Return the refusal of a recipient in another domain: the listener does not relay."""
         return None if self.domains.takes(address) else NOT_OURS
 
     async def accept(self, envelope: Received, raw: bytes) -> SmtpReply | None:
-        """Keep a message for all its recipients; they share one answer."""
+        """Store a message once for all its recipients, which share one reply."""
         recipients = " ".join(envelope.recipients)
         digest = hashlib.sha256(recipients.encode() + b"\n" + raw).hexdigest()
         kept = NewRequest(
             PROVIDER,
             raw,
-            dedupe_key=digest,  # who did not hear of our answer comes again with the same
+            dedupe_key=digest,  # a client that missed our reply sends the same again
             headers={"content-type": "message/rfc822"},
             query={SENDER: envelope.sender, RECIPIENT: recipients},
         )
@@ -109,7 +109,7 @@ class BounceHandler:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A listener that is there."""
+    """A running listener."""
 
     host: str
     port: int
@@ -123,11 +123,11 @@ async def bounce_listener(
     *,
     limits: ServerLimits = LIMITS,
 ) -> AsyncIterator[Listener]:
-    """Take bounce mail until the block ends.
+    """Receive bounce mail until the block ends.
 
     Raises:
         ConfigError: the address cannot be used.
-        Unavailable: the database is away.
+        Unavailable: the database is unavailable.
     """
     domains = Domains(settings.domains)
     await domains.refresh(pool, database)
@@ -158,7 +158,7 @@ async def bounce_listener(
 async def bounces_beside(
     settings: BounceSettings, pool: Pool, database: DatabaseSettings
 ) -> AsyncIterator[Listener | None]:
-    """Take bounce mail beside all else, where a port was named for it."""
+    """Receive bounce mail during the block, if a port is set."""
     if settings.port is None:
         yield None
         return
@@ -174,7 +174,7 @@ async def run(
     database: DatabaseSettings,
     ready: Callable[[Listener], None],
 ) -> None:
-    """Take bounce mail until told to stop; what was handed over then is answered."""
+    """Receive bounce mail until `stop` is set; messages received by then are answered."""
     async with bounce_listener(settings, pool, database) as running:
         ready(running)
         await stop.wait()

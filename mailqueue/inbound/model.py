@@ -1,4 +1,4 @@
-"""What comes in from providers: where they tell it, and what waits to be read. Values only."""
+"""Values: endpoints of providers, and received requests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ Json = Mapping[str, Any]
 
 
 class InboundEndpoint(NamedTuple):
-    """Where a provider tells the events of a sender account."""
+    """The endpoint at which a provider reports the events of a sender account."""
 
     id: UUID
     project_id: UUID
@@ -23,7 +23,7 @@ class InboundEndpoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EndpointSecrets:
-    """What of an endpoint is sealed: the token of its URL, and what proves its provider."""
+    """Opened secrets of an endpoint: the token of its URL, and what verifies its provider."""
 
     token: str = field(repr=False)
     secrets: Secrets = field(default_factory=Secrets, repr=False)
@@ -31,7 +31,7 @@ class EndpointSecrets:
 
 @dataclass(frozen=True, slots=True)
 class NewRequest:
-    """A request of a provider, proved, or a bounce mail, to be read later."""
+    """A verified request of a provider, or a bounce mail, to be stored and read later."""
 
     provider: str
     body: bytes
@@ -44,7 +44,7 @@ class NewRequest:
 
 
 class ClaimedRequest(NamedTuple):
-    """One of those, claimed; `waiting` are the places of its events that had no mail."""
+    """A claimed request; `waiting` are the positions of its events whose mail was not found yet."""
 
     id: UUID
     claim_no: int
@@ -63,17 +63,17 @@ class ClaimedRequest(NamedTuple):
 
 
 class RequestState(StrEnum):
-    """What becomes of a claimed request."""
+    """State of a request after it was processed."""
 
     PROCESSED = "processed"
-    UNMATCHED = "unmatched"  # of no mail we know, even days later
+    UNMATCHED = "unmatched"  # its mail is still unknown after days
     FAILED = "failed"
-    WAITING = "waiting"  # offered again later, no attempt spent
-    AGAIN = "again"  # something went wrong
+    WAITING = "waiting"  # retried later without counting an attempt
+    AGAIN = "again"  # retried after an error
 
 
 class SettledRequest(NamedTuple):
-    """What is written about a claimed request."""
+    """Result of processing a claimed request, to be stored."""
 
     id: UUID
     claim_no: int

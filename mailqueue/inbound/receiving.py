@@ -17,11 +17,11 @@ from mailqueue.telemetry.log import get_logger
 from mailqueue.vault.masterkey import MasterKey
 
 CACHE_SECONDS = 60.0
-"""How long opened secrets are used; a project that locks its secrets takes effect after that."""
+"""How long opened secrets are reused, in seconds; locking a project takes effect after that."""
 MAX_CACHED = 1000
-"""Endpoints whose opened secrets a process holds."""
+"""Most endpoints whose opened secrets a process holds."""
 MAX_HEADER_CHARACTERS = 4096
-# Headers that say how to read a body, or how it came; none of them is a secret.
+# Headers that describe the body or its transfer; none is a secret.
 _KEPT_HEADERS = ("content-type", "user-agent")
 _KEPT_PREFIXES = ("x-amz-sns-", "svix-id", "svix-timestamp", "webhook-id", "webhook-timestamp")
 _ENVELOPE = ("sender", "recipient")
@@ -29,12 +29,12 @@ _log = get_logger(__name__)
 
 
 class InboundAnswer(StrEnum):
-    """What became of a request, for the answer to the provider."""
+    """Result of a request, for the reply to the provider."""
 
     KEPT = "kept"
-    UNKNOWN = "unknown"  # there is no such URL
+    UNKNOWN = "unknown"  # no endpoint has this URL
     REFUSED = "refused"  # it could not be verified
-    ASKED = "asked"  # likewise, and the answer asks for user and password
+    ASKED = "asked"  # not verified; the reply asks for user and password
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class Receiver:
     async def receive(
         self, provider: Provider, token: str, request: InboundRequest
     ) -> InboundAnswer:
-        """Store a request for a worker to read, once it is verified; durable when this returns.
+        """Verify a request and store it for a worker; it is durable when this returns.
 
         Raises:
-            Unavailable: the database is away, or a key cannot be fetched now.
+            Unavailable: the database is unavailable, or a key cannot be fetched now.
             Locked: the project's own key has not allowed its secrets to be opened.
         """
         now = datetime.now(UTC)
@@ -80,7 +80,7 @@ class Receiver:
                 project_id=found.project_id,
                 sender_account_id=found.sender_account_id,
                 dedupe_key=verified.dedupe_key,
-                # What is needed to read the body, and nothing that proves anything.
+                # The headers needed to read the body, without signatures and credentials.
                 headers={
                     name: text[:MAX_HEADER_CHARACTERS].replace("\0", "")
                     for name, text in request.headers.items()

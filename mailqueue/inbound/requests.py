@@ -1,4 +1,4 @@
-"""The requests of providers: keep them, list them, show one as it came, have some read again."""
+"""The requests of providers: store, list, show the body, retry."""
 
 from uuid import UUID
 

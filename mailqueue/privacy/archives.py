@@ -1,4 +1,4 @@
-"""Files of the archive: what in them is about a person, and the same without it."""
+"""Erase and export a person's records in archive files."""
 
 import hashlib
 import json
@@ -58,7 +58,8 @@ def person_of(erasure: Erasure) -> ErasedPerson:
 async def with_archived(
     desk: Desk, person: ErasedPerson, contents: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Add the contents of their archived mail, and leave out those somebody else was sent too."""
+    """Return the contents of the person's archived mail too, without those that others also
+    received."""
     theirs, others = dict(contents), set[str]()
     for archive in await _archives(desk, person, Kind.HISTORY):
         async for record in file_format.records(desk.stores.at(archive.store), archive):
@@ -74,7 +75,7 @@ async def with_archived(
 
 
 async def files_of(desk: Desk, person: ErasedPerson, contents: Mapping[str, Any]) -> set[str]:
-    """Return the attachments of archived contents that only they were sent."""
+    """Return the attachments of archived contents that only this person received."""
     theirs, used = set[str](), set[str]()
     for archive in await _archives(desk, person, Kind.CONTENTS):
         async for record in file_format.records(desk.stores.at(archive.store), archive):
@@ -86,13 +87,14 @@ async def files_of(desk: Desk, person: ErasedPerson, contents: Mapping[str, Any]
 async def rewrite_all(
     desk: Desk, person: ErasedPerson, contents: Mapping[str, Any], *, doomed: set[str]
 ) -> int:
-    """Write every file anew that has something of them in it; return how many records changed.
+    """Rewrite every archive file that has records of the person; return the number of changed
+    records.
 
-    `doomed` are attachments that go.
+    `doomed` are the attachments to delete.
     """
     changed = 0
-    # Mail last: it says which contents are theirs, for whoever has to begin again. Contents last
-    # but one: they say which attachments are.
+    # Mail last: its records tell which contents are theirs when an erasure is resumed. Contents
+    # second to last: they tell which attachments are.
     for kind in (
         Kind.ATTACHMENTS,
         Kind.LOGS,
@@ -109,7 +111,7 @@ async def rewrite_all(
 
 
 def is_theirs_alone(person: ErasedPerson, mail: Mapping[str, Any]) -> bool:
-    """Return whether an archived mail went to nobody else. Pure."""
+    """Return whether an archived mail had no other recipient. Pure."""
     listed = [one["address"] for one in mail.get("email_recipients") or ()]
     addresses = listed or [mail["recipient_email"]]
     return all(person.is_theirs(one) or one == STAND for one in addresses) and any(
@@ -138,7 +140,7 @@ def _change_of(
 
 
 def _anonymous(kind: Kind, person: ErasedPerson, record: Record) -> bytes:
-    """Take out of a record what is about them without naming them."""
+    """Return a record without its data about the person."""
     mail = _exact(record)
     if kind is Kind.HISTORY:
         is_alone = is_theirs_alone(person, mail)
@@ -163,7 +165,8 @@ def _anonymous(kind: Kind, person: ErasedPerson, record: Record) -> bytes:
 
 
 def _attachment(person: ErasedPerson, record: Record) -> bytes:
-    """Replace their address in the octets of a file that others were sent, keeping its length."""
+    """Return an attachment that others received too, with the person's address replaced, length
+    unchanged."""
     fields = _exact(record)
     octets = bytes.fromhex(str(fields.get("octets") or "").removeprefix("\\x"))
     text = octets.decode("latin-1")
@@ -183,10 +186,10 @@ def _redacted(person: ErasedPerson, line: bytes) -> bytes:
 
 
 def _exact(record: Record) -> Json:
-    """Read a record so that it is written with the same numbers."""
+    """Parse a record so that it is written with the same numbers."""
     try:
         found: Json = json.loads(record.line, parse_float=_number)
-    except (ValueError, RecursionError):  # as deep or large as nothing is accepted now
+    except (ValueError, RecursionError):  # nested deeper or larger than anything accepted today
         found = read_exactly(record.line)
     return found
 

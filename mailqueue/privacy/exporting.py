@@ -1,4 +1,4 @@
-"""Exports all that is stored about a person, as JSON: mail, records that name them, archives."""
+"""Export all that is stored about a person as JSON: mail, records that name them, archives."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from mailqueue.privacy.pattern import matcher_of, pattern_of
 from mailqueue.privacy.persons import steps
 
 MAILS_TOGETHER = 100
-# Told with the mail they are of.
+# Exported with the mail they belong to.
 _OF_MAIL = {"email_queue", "email_history", "email_recipients", "email_events", "send_logs"}
 Json = dict[str, Any]
 
@@ -22,9 +22,10 @@ Json = dict[str, Any]
 async def export_person(
     lend: Lend, project: ProjectName, spellings: Sequence[str], *, desk: Desk | None = None
 ) -> Json:
-    """Return all that a project stores about somebody; without a desk, what is in its tables.
+    """Return all that a project stores about a person; without archive stores, only what is in
+    tables.
 
-    Octets stand as PostgreSQL writes them: ASCII as it is, others as \\ooo.
+    Bytes are in PostgreSQL's escape format: ASCII as it is, others as \\ooo.
     """
     found: Json = {"project": project.name, "mails": await _mails(lend, project, spellings)}
     found["records"] = await _records(lend, project, spellings, known=_contents_in(found["mails"]))
@@ -83,7 +84,7 @@ async def _records(
 def _is_told(
     table: str, row: Json, spellings: Sequence[str], known: set[tuple[object, object]]
 ) -> bool:
-    """Return whether a row was told with a mail already. Pure."""
+    """Return whether a row is already exported with its mail. Pure."""
     if table == "email_contents":
         return (row["id"], row["created_on"]) in known
     address = str(row.get("recipient_email") or row.get("address") or "").lower()
@@ -93,11 +94,11 @@ def _is_told(
 async def _archived(
     desk: Desk, project: ProjectName, spellings: Sequence[str]
 ) -> dict[str, list[Json]]:
-    """Return the archived records that name them, and the contents of their archived mail."""
+    """Return the archived records that name the person, and the contents of their archived mail."""
     matcher = matcher_of(spellings)
     found: dict[str, list[Json]] = {}
     theirs = set[str]()
-    # Mails first: they say which contents are theirs.
+    # Mails first: they tell which contents are theirs.
     mine = [one for one in await chosen(desk.conn, Wanted()) if one.project_id == project.id]
     for archive in sorted(mine, key=lambda one: one.kind != "email_history"):
         async for record in file_format.records(desk.stores.at(archive.store), archive):

@@ -1,4 +1,4 @@
-"""The last of an erasure: what only the person was sent, attachments, and files of the archive."""
+"""Last stage of an erasure: contents and attachments only the person received, and archive files."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ NEEDS_DESK = "files of the archive or attachments outside the database are left"
 
 
 async def erase_files(lend: Lend, erasure: Erasure, *, desk: Desk | None, by: str) -> str | None:
-    """Do the rest; return what stands in the way where somebody else has to do it.
+    """Erase them; return the reason where a step must be done by hand.
 
     Raises:
         ArchiveBroken, Conflict, Unavailable: a file cannot be read or written now.
@@ -39,12 +39,12 @@ async def _rest(
         doomed = await archives.files_of(desk, person, contents)
     locations = list(erasure.place.get("locations", ()))
     async with lend() as conn:
-        # Days first: what is blanked is found by both.
+        # Stored before contents are blanked: afterwards no search finds them.
         place = {**erasure.place, "contents": contents}
         await store.move(conn, erasure.id, ErasureStage.FILES, place, by=by)
         locations += await store.erase_contents(conn, erasure.id, [int(each) for each in contents])
         locations += await store.erase_attachments(conn, erasure.id, sorted(doomed))
-        # Kept until they are deleted: their rows are gone.
+        # Kept until the files are deleted: their rows are gone.
         place |= {"locations": locations}
         await store.move(
             conn,
@@ -71,7 +71,7 @@ async def _rest(
 
 
 async def _delete(desk: Desk, locations: list[str]) -> None:
-    """Delete attachments; what is in no place of ours is somebody else's to delete."""
+    """Delete attachments; files outside our storages are left to their owner."""
     for location in locations:
         found = desk.stores.shelf.place_of(location)
         if found is not None:

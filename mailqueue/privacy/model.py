@@ -1,4 +1,4 @@
-"""Erasures and exports of persons. Values only."""
+"""Values: erasures and exports of persons."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -19,13 +19,13 @@ class ErasureStage(StrEnum):
 
     MAIL = "mail"  # mail to the person, queued and finished
     TABLES = "tables"  # every table that may name them
-    FILES = "files"  # what only they were sent, and files of the archive
+    FILES = "files"  # contents only the person received, and archive files
     DONE = "done"
 
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """One person of one project; `spellings` are empty once it is done."""
+    """The erasure of one person in one project; `spellings` are empty once it is done."""
 
     id: UUID
     project_id: UUID
@@ -44,7 +44,7 @@ class Progress:
 
     erasure: Erasure
     waiting: int = 0
-    needs: str | None = None  # what only somebody else can do
+    needs: str | None = None  # the step that must be done by hand
     is_elsewhere: bool = False  # another process is erasing
 
     @property
@@ -54,7 +54,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that may name a person, and how many pages are searched in one step."""
+    """A table that may name a person, and the number of pages searched in one step."""
 
     name: str
     parent: str
@@ -74,7 +74,7 @@ class Counted:
     project: str
     table: str
     rows: int
-    is_settings: bool  # what somebody set up: told, and not changed
+    is_settings: bool  # configuration: exported, and not changed
 
 
 @dataclass(frozen=True, slots=True)

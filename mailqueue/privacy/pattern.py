@@ -1,15 +1,16 @@
-"""Decides what in a text names a person: their address, however programs write it. Pure."""
+"""Build the pattern that finds a person's address, in every encoding programs use. Pure."""
 
 import re
 from collections.abc import Sequence
 from urllib.parse import quote
 
 STAND = "erased@erased.invalid"
-"""Stands for everybody who was erased; nobody can ever have it (RFC 2606)."""
+"""Replaces the addresses of erased persons; a reserved domain that never receives mail (RFC 2606).
+"""
 
 # In URLs, quoted-printable, JSON, HTML, and in return paths (ann=example.com).
 _AT = r"(?:@|%40|=40|\\u0040|&#0*64;|&#x0*40;|&commat;|=)"
-# Not within a longer address; but behind what other writings put before it: %3D, =3D, \n, \u00fc.
+# Not within a longer address; but after the prefixes of other encodings: %3D, =3D, \n, \u00fc.
 _BEFORE = (
     r"(?:(?<![a-z0-9._+-])|(?<=%[0-9a-f][0-9a-f])|(?<==[0-9a-f][0-9a-f])"
     r"|(?<=\\[bfnrt])|(?<=\\u[0-9a-f][0-9a-f][0-9a-f][0-9a-f])|(?<=\\[0-7][0-7][0-7]))"
@@ -19,9 +20,9 @@ _SPECIAL = re.compile(r"([][.*+?^$(){}|\\/#&'!%=~`-])")
 
 
 def pattern_of(spellings: Sequence[str]) -> str:
-    """Return a regular expression that finds an address, read alike by PostgreSQL and by Python.
+    """Return a regular expression for an address that PostgreSQL and Python read alike.
 
-    To be used without regard to case.
+    Use it without regard to case.
     """
     return _BEFORE + "(?:" + "|".join(_one(each) for each in spellings) + ")" + _AFTER
 
@@ -37,7 +38,8 @@ def _one(address: str) -> str:
 
 
 def _writings(part: str) -> list[str]:
-    """Return a part as it stands, in a URL, in JSON, and as octets that PostgreSQL writes out."""
+    """Return the local part or domain as written in plain text, URLs, JSON and PostgreSQL's bytea
+    escapes."""
     octal = "".join(chr(one) if one < 0x80 else f"\\{one:03o}" for one in part.encode())
     escaped = "".join(one if one.isascii() else f"\\u{ord(one):04x}" for one in part)
     found = dict.fromkeys((part, quote(part, safe=""), octal, escaped))

@@ -1,4 +1,4 @@
-"""Who is meant: an address or its hash, in one project or in all; and how much is about them."""
+"""Find a person by address or hash, in one project or all, and count their records."""
 
 import re
 from collections.abc import AsyncIterator, Sequence
@@ -16,7 +16,7 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 def lending(conn: Conn) -> Lend:
-    """Lend one connection, each time in a transaction of its own."""
+    """Return a function that lends one connection, each time in a transaction of its own."""
 
     @asynccontextmanager
     async def lend() -> AsyncIterator[Conn]:
@@ -27,10 +27,10 @@ def lending(conn: Conn) -> Lend:
 
 
 def spellings_of(email: str) -> tuple[str, ...]:
-    """Return an address in all its spellings.
+    """Return all spellings of an address.
 
     Raises:
-        InvalidField: it is none.
+        InvalidField: it is not an address.
     """
     try:
         return parse_address(email).spellings
@@ -39,10 +39,10 @@ def spellings_of(email: str) -> tuple[str, ...]:
 
 
 async def projects(conn: Conn, project: str | None) -> list[ProjectName]:
-    """Return the projects that are meant.
+    """Return the project of that name, or all projects.
 
     Raises:
-        NotFound: there is none of that name.
+        NotFound: there is no project of that name.
     """
     found = await store.projects(conn, project)
     if not found and project is not None:
@@ -51,9 +51,10 @@ async def projects(conn: Conn, project: str | None) -> list[ProjectName]:
 
 
 async def concerned(conn: Conn, project: str | None, spellings: Sequence[str]) -> list[ProjectName]:
-    """Return the project of that name, or, as the schema's owner, all that know a person.
+    """Return the project of that name, or, as the schema's owner, all that have records of a
+    person.
 
-    Rows of no project are looked after with any: where nobody else knows them, with the first.
+    Rows without a project are included with any; where no project has records, with the first.
 
     Raises:
         NotFound: there is no project of that name.
@@ -66,17 +67,17 @@ async def concerned(conn: Conn, project: str | None, spellings: Sequence[str]) -
         for pages in steps(table):
             some = await store.projects_naming(conn, table.name, pattern=pattern, pages=pages)
             naming.update(some)
-    # In files nobody can look so quickly.
+    # Archive files take too long to search here.
     known = [one for one in found if one.id in naming or await store.has_archives(conn, one.id)]
     return known or (found[:1] if naming else [])
 
 
 async def find(conn: Conn, project: ProjectName, who: str) -> tuple[str, ...]:
-    """Return the spellings of who is meant by an address or a hash.
+    """Return the spellings of the address that an address or a hash stands for.
 
     Raises:
-        NotFound: nobody the project knows has that hash.
-        InvalidField: it is neither.
+        NotFound: the project knows no address with that hash.
+        InvalidField: the text is neither an address nor a hash.
     """
     if "@" in who:
         return spellings_of(who)
@@ -88,15 +89,15 @@ async def find(conn: Conn, project: ProjectName, who: str) -> tuple[str, ...]:
         raise NotFound("person with the hash", known)
     try:
         return parse_address(found).spellings
-    except InvalidAddress:  # accepted by SQL, which is not as strict
+    except InvalidAddress:  # SQL accepts addresses that Python refuses
         return (found,)
 
 
 async def last_erasure(conn: Conn, project: ProjectName, address_hash: str) -> Erasure:
-    """Return how far the last erasure of somebody is.
+    """Return the last erasure of a person.
 
     Raises:
-        NotFound: nobody asked for one.
+        NotFound: no erasure was requested.
     """
     found = None
     if _HASH.fullmatch(address_hash.lower()):
@@ -107,7 +108,7 @@ async def last_erasure(conn: Conn, project: ProjectName, address_hash: str) -> E
 
 
 async def count(lend: Lend, project: ProjectName, spellings: Sequence[str]) -> list[Counted]:
-    """Count the rows of each table that name a person; nothing is changed."""
+    """Return the number of rows of each table that name a person; nothing is changed."""
     pattern = pattern_of(spellings)
     async with lend() as conn:
         tables = await store.tables(conn)

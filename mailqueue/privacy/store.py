@@ -1,4 +1,4 @@
-"""Persons as rows; the only file here that runs SQL."""
+"""SQL of erasures and exports; the only file of this folder that runs SQL."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -21,14 +21,14 @@ class MailStep(NamedTuple):
 
 
 class KnownPerson(NamedTuple):
-    """A row, as JSON, and its table."""
+    """A row as JSON, and the name of its table."""
 
     name: str
     doc: str
 
 
 async def projects(conn: Conn, project: str | None) -> list[ProjectName]:
-    """List all projects, or the one of that name."""
+    """Return all projects, or the one of that name."""
     return await many(conn, "list_projects_of_all", {"project": project}, ProjectName)
 
 
@@ -46,23 +46,23 @@ async def begin(
 
 
 async def find(conn: Conn, erasure_id: UUID) -> Erasure | None:
-    """Return how far an erasure is."""
+    """Return an erasure, None where there is none of that id."""
     return await maybe(conn, "find_erasure", {"id": erasure_id}, Erasure)
 
 
 async def find_last(conn: Conn, project_id: UUID, address_hash: str) -> Erasure | None:
-    """Return how far the last erasure of somebody is."""
+    """Return the last erasure of an address hash."""
     params = {"project_id": project_id, "address_hash": address_hash}
     return await maybe(conn, "find_last_erasure", params, Erasure)
 
 
 async def unfinished(conn: Conn) -> list[UUID]:
-    """List erasures that are not at their end."""
+    """Return the ids of erasures that are not done."""
     return await many(conn, "list_unfinished_erasures", None, UUID)
 
 
 async def lease(conn: Conn, erasure_id: UUID, token: UUID, *, seconds: float) -> bool:
-    """Take or renew the lease of an erasure; return False while another holds it."""
+    """Take or renew the lease of an erasure; return False while another process holds it."""
     params = {
         "id": erasure_id,
         "token": token,
@@ -78,12 +78,12 @@ async def release(conn: Conn, erasure_id: UUID, token: UUID) -> None:
 
 
 async def erase_mail(conn: Conn, erasure_id: UUID, *, most: int) -> MailStep:
-    """Make some mails anonymous."""
+    """Erase the personal data of up to `most` mails."""
     return await one(conn, "erase_mail", {"id": erasure_id, "most": most}, MailStep)
 
 
 async def tables(conn: Conn) -> list[Table]:
-    """List the tables that may name a person, in the order they are looked at."""
+    """Return the tables that may name a person, in the order they are searched."""
     return await many(conn, "list_privacy_tables", None, Table)
 
 
@@ -104,7 +104,7 @@ async def erase_mentions(
 async def read_mentions(
     conn: Conn, project_id: UUID, table: str, *, pattern: str, pages: range
 ) -> list[str]:
-    """Return rows of some pages of a table that name a person, as JSON."""
+    """Return the rows of some pages of a table that name a person, as JSON."""
     params = {
         "project_id": project_id,
         "table": table,
@@ -116,7 +116,7 @@ async def read_mentions(
 
 
 async def projects_naming(conn: Conn, table: str, *, pattern: str, pages: range) -> list[UUID]:
-    """Return the projects of rows that name a person; the nil id for rows of none."""
+    """Return the projects of rows that name a person; the nil id for rows without a project."""
     params = {
         "table": table,
         "pattern": pattern,
@@ -143,7 +143,7 @@ async def count_mentions(
 async def shared_contents(
     conn: Conn, project_id: UUID, table: str, *, contents: Sequence[int], pages: range
 ) -> list[int]:
-    """Return which contents somebody else was sent too, by mails on some pages."""
+    """Return the contents that other recipients of mails on some pages received too."""
     params = {
         "project_id": project_id,
         "table": table,
@@ -155,13 +155,13 @@ async def shared_contents(
 
 
 async def erase_contents(conn: Conn, erasure_id: UUID, contents: Sequence[int]) -> list[str]:
-    """Blank contents; return where files lie that nobody has any more."""
+    """Blank contents; return the locations of files that no mail refers to any more."""
     params = {"id": erasure_id, "contents": list(contents)}
     return await many(conn, "erase_contents", params, str)
 
 
 async def erase_attachments(conn: Conn, erasure_id: UUID, attachments: Sequence[str]) -> list[str]:
-    """Delete files that no mail has any more; return where they lie outside."""
+    """Delete attachments that no mail refers to; return the locations of their files."""
     params = {"id": erasure_id, "attachments": [UUID(each) for each in attachments]}
     return await many(conn, "erase_attachments", params, str)
 
@@ -176,7 +176,7 @@ async def move(
     rows: int = 0,
     by: str,
 ) -> None:
-    """Note how far an erasure is, and how many rows of a table were changed on the way."""
+    """Store the progress of an erasure, and the number of rows of a table that it changed."""
     params = {
         "id": erasure_id,
         "stage": stage,
@@ -189,20 +189,20 @@ async def move(
 
 
 async def find_address(conn: Conn, project_id: UUID, address_hash: str) -> str | None:
-    """Find the address of a hash among all that a project knows."""
+    """Return the address of a hash, searched in all records of a project."""
     params = {"project_id": project_id, "address_hash": address_hash}
     return await maybe(conn, "find_address_of_hash", params, str)
 
 
 async def has_archives(conn: Conn, project_id: UUID) -> bool:
-    """Return whether records of a project lie in files."""
+    """Return whether a project has records in archive files."""
     return await value(conn, "has_archives", {"project_id": project_id}, bool)
 
 
 async def mail_of(
     conn: Conn, project_id: UUID, spellings: Sequence[str], *, after: UUID, most: int
 ) -> list[str]:
-    """Return mails to a person behind one, as JSON."""
+    """Return up to `most` mails to a person after the given one, as JSON."""
     params = {
         "project_id": project_id,
         "spellings": list(spellings),
@@ -213,12 +213,12 @@ async def mail_of(
 
 
 async def hashes(conn: Conn, project_id: UUID, spellings: Sequence[str]) -> list[str]:
-    """Return the hashes by which a project knows an address in its spellings."""
+    """Return the hashes under which a project stores the spellings of an address."""
     params = {"project_id": project_id, "addresses": list(spellings)}
     return await many(conn, "hash_addresses", params, str)
 
 
 async def known_by_hash(conn: Conn, project_id: UUID, hashes: Sequence[str]) -> list[KnownPerson]:
-    """Return what holds and held for hashes whose address stands no more."""
+    """Return current and ended records stored under a hash, without the address."""
     params = {"project_id": project_id, "hashes": [bytes.fromhex(each) for each in hashes]}
     return await many(conn, "list_known_of_person", params, KnownPerson)

@@ -25,10 +25,10 @@ class ErasureLease:
 
     @asynccontextmanager
     async def lend(self) -> AsyncIterator[Conn]:
-        """Lend a connection for one step, during which no other process erases.
+        """Lend a connection for one step, during which no other process works on this erasure.
 
         Raises:
-            LeaseLost: another process erases.
+            LeaseLost: another process holds the lease.
         """
         async with self._lend() as conn:
             if self._is_kept:
@@ -39,10 +39,10 @@ class ErasureLease:
 
     @asynccontextmanager
     async def kept_by(self, desk: Desk | None) -> AsyncIterator[None]:
-        """Renew the lease during a block whose steps are far apart, or long.
+        """Renew the lease during a block with long steps.
 
         Raises:
-            Unavailable: it could not be renewed; the block was stopped.
+            Unavailable: it could not be renewed; the block was cancelled.
         """
         if desk is None:
             yield

@@ -1,4 +1,4 @@
-"""Finish erasures that were begun elsewhere: by the API, or by a process that stopped."""
+"""Finish erasures that were begun by the API, or by a process that stopped."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -19,12 +19,13 @@ _log = get_logger(__name__)
 
 
 async def finish_all(desk: Desk, *, by: str, joins: bool = True) -> list[Progress]:
-    """Go on with every erasure that is not at its end; return how far each is.
+    """Continue every erasure that is not done; return the progress of each.
 
-    One that another process is at is waited for with `joins`, else left to it.
+    One that another process works on is awaited with `joins`, else skipped.
 
     Raises:
-        ArchiveBroken, Conflict, Unavailable: a file stands in the way; those before it are done.
+        ArchiveBroken, Conflict, Unavailable: a file cannot be read or written; erasures before it
+            are done.
     """
     return [
         await erasing.go_on(lending(desk.conn), each, desk=desk, by=by, joins=joins)
@@ -36,15 +37,15 @@ async def finish_all(desk: Desk, *, by: str, joins: bool = True) -> list[Progres
 async def keeping_erasures(
     pool: Pool, database: DatabaseSettings, stores: Callable[[], Stores]
 ) -> AsyncIterator[None]:
-    """Look now and then, during a block, whether there is anything to finish, and do so.
+    """Look for unfinished erasures at intervals during a block, and finish them.
 
-    To look is one statement. What fails is logged, and tried again at the next look.
+    A look is one statement. An error is logged, and the erasure retried at the next look.
     """
     task = asyncio.create_task(_keep(pool, database, stores), name="erasures")
     try:
         yield
     finally:
-        task.cancel()  # each step is a transaction, and whoever comes next goes on
+        task.cancel()  # each step is a transaction, and the next process continues
         with suppress(asyncio.CancelledError):
             await task
 

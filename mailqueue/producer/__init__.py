@@ -1,1 +1,1 @@
-"""Hands mail in from programs that have a connection of psycopg: in their own transaction."""
+"""Queue mail over the caller's psycopg connection, in the caller's transaction."""

@@ -1,4 +1,5 @@
-"""Queues mail within the caller's transaction: with his rows, or not at all."""
+"""Queue mail within the caller's transaction: it is committed or rolled back with the caller's
+rows."""
 
 from collections.abc import Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Unpack, overload
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from psycopg import AsyncConnection, Connection
 
 MAX_TOGETHER = 500
-"""Mails a statement; more are handed in by several, in the same transaction."""
+"""Most mails in one statement; more are queued by several statements of the same transaction."""
 _Looked = list[Message | Enqueued]
 
 
@@ -38,15 +39,15 @@ def enqueue(
     project: str = "default",
     **mail: Unpack[Options],
 ) -> UUID | Coroutine[Any, Any, UUID]:
-    """Queue one mail with whatever the caller's transaction does, and return its id.
+    """Queue one mail in the caller's transaction and return its id.
 
     With an AsyncConnection the result is awaited. Nothing is committed, begun or rolled back: the
-    mail goes when the caller commits. A mail queued before under its idempotency key gives that
-    one's id.
+    mail is sent after the caller commits. Where the idempotency key was used before, the id of that
+    mail is returned.
 
     Raises:
-        InvalidField: the mail is refused; where PostgreSQL did, the transaction has failed as by
-            any other statement.
+        InvalidField: the mail is refused. Where PostgreSQL refused it, the transaction has failed,
+            as after any failed statement.
     """
     message = message_of(to, mail)
     _check(project)
@@ -74,10 +75,10 @@ def enqueue_many(
     *,
     project: str = "default",
 ) -> list[Enqueued] | Coroutine[Any, Any, list[Enqueued]]:
-    """Queue many mails with whatever the caller's transaction does; return what became of each.
+    """Queue many mails in the caller's transaction; return the result of each.
 
-    With an AsyncConnection the result is awaited. One that is refused does not stop the others,
-    and leaves the transaction as it was: look at `status`.
+    With an AsyncConnection the result is awaited. A refused mail does not stop the others and
+    leaves the transaction usable: check `status`.
 
     Raises:
         InvalidField: there is no such project.

@@ -1,4 +1,4 @@
-"""What programs say of a mail they hand in, and what they are told of it. Values only."""
+"""Values that programs pass to queue a mail, and the result."""
 
 import base64
 import mimetypes
@@ -16,9 +16,9 @@ Addresses = str | Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file to send along; the HTML shows one with a `content_id` as `cid:…`.
+    """A file to attach; the HTML shows one with a `content_id` as `cid:…`.
 
-    `content_type` None: told by the file's name.
+    With `content_type` None the type follows from the file's name.
     """
 
     filename: str
@@ -27,10 +27,10 @@ class Attachment:
     content_id: str | None = None
 
     def written(self) -> dict[str, str]:
-        """Return it as JSON has it.
+        """Return the attachment as a JSON object.
 
         Raises:
-            InvalidField: its name does not tell what it is.
+            InvalidField: its content type cannot be told from its name.
         """
         kind = self.content_type or mimetypes.guess_type(self.filename)[0]
         if kind is None:
@@ -54,13 +54,13 @@ class Kept:
     content_id: str | None = None
 
     def written(self) -> dict[str, str]:
-        """Return it as JSON has it."""
+        """Return the file as a JSON object."""
         found = {"id": str(self.id)}
         return found if self.content_id is None else found | {"content_id": self.content_id}
 
 
 class Said(TypedDict, total=False):
-    """What every mail may say beside its words and recipients; what is None is left out."""
+    """Options of every mail apart from content and recipients; None is the same as absent."""
 
     from_email: str | None
     from_name: str | None
@@ -83,18 +83,18 @@ class Said(TypedDict, total=False):
 
 
 class SaidToAll(Said, total=False):
-    """What many mails may say alike: words of their own, or those of a template."""
+    """Options of a batch: content that all its mails share, or a template."""
 
     subject: str | None
     html: str | None
     text: str | None
-    template: str | None  # a slug, or slug@3 for a version of it
+    template: str | None  # a slug, or slug@3 for version 3
     variables: Mapping[str, Any] | None
     language: str | None
 
 
 class Options(SaidToAll, total=False):
-    """What one mail may say beside its first recipients."""
+    """Options of one mail apart from its first recipients."""
 
     cc: Addresses | None
     bcc: Addresses | None
@@ -102,7 +102,7 @@ class Options(SaidToAll, total=False):
 
 
 class TemplateOptions(Said, total=False):
-    """What one mail from a template may say beside its first recipients."""
+    """Options of one mail from a template apart from its first recipients."""
 
     cc: Addresses | None
     bcc: Addresses | None
@@ -112,16 +112,16 @@ class TemplateOptions(Said, total=False):
 
 
 class Mail(Options, total=False):
-    """One mail of many."""
+    """One mail of a batch."""
 
     to: Required[Addresses]
 
 
 @dataclass(frozen=True, slots=True)
 class Enqueued:
-    """What became of one mail: queued, suppressed, duplicate (of the `id`) or rejected (no `id`).
+    """Result of one mail: queued, suppressed, duplicate (of the mail `id`) or rejected (no `id`).
 
-    `field` and `reason` say why; `field` is that of the mail that is refused.
+    `field` and `reason` explain a rejection; `field` is the field of the mail at fault.
     """
 
     id: UUID | None

@@ -1,7 +1,7 @@
-"""The statements that hand mail in over any connection of psycopg, whatever its owner set there.
+"""SQL that queues mail over any psycopg connection, whatever its row factory and settings.
 
-psycopg is imported where a connection of it is given: whoever imports mailqueue need not have it
-loaded. Nothing here begins, commits or rolls back anything.
+psycopg is imported on first use, so importing mailqueue does not load it. Nothing here begins,
+commits or rolls back a transaction.
 """
 
 import json
@@ -30,10 +30,10 @@ Row = tuple[Any, ...]
 
 
 def is_asynchronous(conn: object) -> bool:
-    """Return which of the two kinds of connection it is.
+    """Return whether a connection is asynchronous.
 
     Raises:
-        TypeError: it is neither.
+        TypeError: it is not a connection of psycopg.
     """
     from psycopg import AsyncConnection, Connection
 
@@ -46,13 +46,13 @@ def is_asynchronous(conn: object) -> bool:
 
 
 def enqueue(conn: "Connection[Any]", project: str, message: Message) -> UUID:
-    """Accept one mail."""
+    """Accept one mail; return its id."""
     ((found,),) = _rows(conn, _ENQUEUE, _one(project, message))
     return UUID(str(found))
 
 
 async def enqueue_async(conn: "AsyncConnection[Any]", project: str, message: Message) -> UUID:
-    """Accept one mail."""
+    """Accept one mail; return its id."""
     ((found,),) = await _rows_async(conn, _ENQUEUE, _one(project, message))
     return UUID(str(found))
 
@@ -60,14 +60,14 @@ async def enqueue_async(conn: "AsyncConnection[Any]", project: str, message: Mes
 def enqueue_batch(
     conn: "Connection[Any]", project: str, messages: Sequence[Message]
 ) -> Sequence[Row]:
-    """Accept many; a row of id, status and reason for each, in order."""
+    """Accept many mails; return id, status and reason of each, in order."""
     return _rows(conn, _ENQUEUE_BATCH, _many(project, messages))
 
 
 async def enqueue_batch_async(
     conn: "AsyncConnection[Any]", project: str, messages: Sequence[Message]
 ) -> Sequence[Row]:
-    """Accept many; a row of id, status and reason for each, in order."""
+    """Accept many mails; return id, status and reason of each, in order."""
     return await _rows_async(conn, _ENQUEUE_BATCH, _many(project, messages))
 
 
@@ -75,7 +75,7 @@ def _rows(conn: "Connection[Any]", query: str, params: dict[str, object]) -> lis
     from psycopg import Cursor
     from psycopg.rows import tuple_row
 
-    # A cursor of psycopg's own: the connection's may make other rows, or take other parameters.
+    # A plain psycopg cursor: the connection's own may use another row factory or parameter style.
     with _refusals(), Cursor(conn, row_factory=tuple_row) as cursor:
         return cursor.execute(query.encode(), params).fetchall()
 
@@ -112,14 +112,14 @@ def _many(project: str, messages: Sequence[Message]) -> dict[str, object]:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Turn what the rules of mail refuse into an InvalidField."""
+    """Raise InvalidField in place of the database's refusal of a mail."""
     from psycopg.errors import InvalidParameterValue
 
     try:
         yield
     except InvalidParameterValue as exc:
         field = exc.diag.column_name
-        if field is None:  # not raised by us
+        if field is None:  # not raised by our SQL
             raise
         why = (exc.diag.message_primary or str(exc)).removeprefix(f"{field}: ")
         raise InvalidField(known(field), why) from exc

@@ -1,4 +1,4 @@
-"""Words a mail as the rules of mail take it. Pure."""
+"""Convert a mail to the parameters of the SQL function `enqueue`. Pure."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from mailqueue.producer.model import Addresses, Attachment, Kept
 
 _BODY = ("subject", "html", "text")
 _LISTS = ("cc", "bcc")
-# What the rules of mail call a field that programs know by another name.
+# Fields whose SQL name differs from their Python name.
 _FIELD_BY_COLUMN = MappingProxyType(
     {
         "recipient": "to",
@@ -37,16 +37,16 @@ class Message:
     options: Mapping[str, Any]
 
     def document(self) -> dict[str, Any]:
-        """Return it as one message of a batch."""
+        """Return the mail as one JSON object of a batch."""
         own = {"recipient": self.recipient, "subject": self.subject}
         return {**self.options, **own, "html": self.html, "text": self.text}
 
 
 def message_of(to: Addresses, mail: Mapping[str, Any]) -> Message:
-    """Return a mail as the rules of mail take it; most of what is wrong with it is theirs to say.
+    """Return a mail as `mailqueue.enqueue` takes it; most fields are validated there.
 
     Raises:
-        InvalidField: it cannot be put as they take it.
+        InvalidField: a value cannot be converted.
     """
     first, *others = addresses("to", to)
     options = plain({name: value for name, value in mail.items() if name not in _BODY})
@@ -60,20 +60,20 @@ def message_of(to: Addresses, mail: Mapping[str, Any]) -> Message:
 
 
 def plain(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options as JSON has them, without those that are None.
+    """Return options as JSON values, without those that are None.
 
     Raises:
-        InvalidField: there is no JSON for one of them.
+        InvalidField: an option has no JSON form.
     """
     given = {name: value for name, value in options.items() if value is not None}
     return {name: _plain(name, value) for name, value in given.items()}
 
 
 def addresses(name: str, given: Addresses) -> list[str]:
-    """Return mailboxes as a list, and at least one.
+    """Return one or more mailboxes as a list.
 
     Raises:
-        InvalidField: there is none, or something else.
+        InvalidField: there is none, or a value is not text.
     """
     found = [given] if isinstance(given, str) else list(given)
     if not found or not all(isinstance(one, str) for one in found):
@@ -82,7 +82,7 @@ def addresses(name: str, given: Addresses) -> list[str]:
 
 
 def known(field: str) -> str:
-    """Return the name programs know a field by."""
+    """Return the Python name of a field."""
     return _FIELD_BY_COLUMN.get(field, field)
 
 
@@ -98,7 +98,7 @@ def _plain(name: str, value: Any) -> Any:
     if name == "attachments":
         return [_file(one) for one in value]
     try:
-        # Once there and back: what is looked at afterwards is what PostgreSQL is given.
+        # Converted to JSON and back, so that the checks see what PostgreSQL receives.
         return json.loads(json.dumps(value, default=_written, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as exc:
         raise InvalidField(name, f"there is no JSON for it: {exc}") from None

@@ -1,1 +1,1 @@
-"""Reads bounce mail: reports of failure, complaints, automatic answers; and says what counts."""
+"""Parse bounce mail: delivery reports, complaints and automatic replies."""

@@ -1,7 +1,7 @@
-"""Decides what the code and the words of a refusal mean for the address. Pure.
+"""Classify a refusal by its status code and its text. Pure.
 
-Codes: RFC 3463 and https://www.iana.org/assignments/smtp-enhanced-status-codes. Words decide where
-a code says nothing, and against a code only towards the softer.
+Codes: RFC 3463 and https://www.iana.org/assignments/smtp-enhanced-status-codes. The text decides
+where the code is vague; against a specific code it can only make the result milder.
 """
 
 import re
@@ -15,7 +15,7 @@ BY_CODE: dict[str, tuple[Fate, Cause]] = {
     "1.2": (Fate.HARD, Cause.UNKNOWN_HOST),
     "1.3": (Fate.HARD, Cause.UNKNOWN_USER),
     "1.4": (Fate.HARD, Cause.UNKNOWN_USER),
-    "1.6": (Fate.SOFT, Cause.MOVED),  # hard only when it keeps on
+    "1.6": (Fate.SOFT, Cause.MOVED),  # hard only when it repeats
     "1.7": (Fate.POLICY, Cause.POLICY),
     "1.8": (Fate.POLICY, Cause.POLICY),
     "1.10": (Fate.HARD, Cause.UNKNOWN_HOST),
@@ -46,7 +46,7 @@ VAGUE = frozenset(
     {"0.0", "1.0", "1.5", "1.9", "2.0", "3.0", "4.0", "4.1", "4.3", "4.4", "5.0", "5.1", "5.2"}
     | {"5.4", "5.5", "7.0", "7.1"}
 )
-"""Codes given for want of a better one: what the words say goes before them."""
+"""Codes that servers use for want of a specific one: the text decides first."""
 
 BY_CAUSE: dict[Cause, Fate] = {
     Cause.UNKNOWN_USER: Fate.HARD,
@@ -57,12 +57,12 @@ BY_CAUSE: dict[Cause, Fate] = {
     Cause.RELAY: Fate.POLICY,
 }
 _STRONGER = frozenset({Cause.FULL, Cause.CONTENT, Cause.RATE})
-"""What turns a code of an unknown user into a lie, unless the words say so, too."""
+"""Causes in the text that overrule the code for an unknown user."""
 _BLOCKLIST = re.compile(r"spamhaus|block ?list|black ?list|\brbl\b|dnsbl|reputation", re.IGNORECASE)
 _SAID_UNKNOWN = re.compile(
     r"user unknown|unknown user|no such (?:user|recipient|mailbox)|does(?: not|n't) exist", re.I
 )
-# Words alone count where the recipient was named, not where the body had been read (RFC 5321 3.3).
+# Text alone counts where the recipient was named, not where the body had been read (RFC 5321 3.3).
 _AT_DATA = re.compile(
     r"in reply to (?:end of )?(?:data|message)|after (?:end of )?data|end[- ]of[- ]data"
     r"|>>> (?:DATA|\.)"
@@ -75,7 +75,7 @@ _AT_MAIL = re.compile(
 
 ENHANCED = re.compile(r"(?<![\d.\[])([245])\.(\d{1,2})\.(\d{1,3})(?![\d]|\.\d)")
 REPLY = re.compile(r"(?:^|[\s;:,('\"<])(?:smtp; ?)?([45][0-5]\d)(?=[\s\-#:.,)\]]|$)")
-_PROVEN = re.compile(  # what one provider says of addresses its directory does not hold
+_PROVEN = re.compile(  # text of one provider for addresses its directory does not hold
     r"5\.4\.1 (?:\S{0,80}:? ?)?recipient address rejected: access denied"
     r"|(?:recipient|user|address|mailbox)[^\n]{0,60}(?:unknown|not found|does not exist|no such)",
     re.IGNORECASE,
@@ -85,7 +85,7 @@ _FOR_NOW = re.compile(r"try again|temporar|time(?:d )?out|servfail|lookup fail",
 
 
 def reason_of(status: str, detail: str, *, is_final: bool = True) -> BounceReason:
-    """Return what became of a recipient by a status ("" where none was given) and a text."""
+    """Return the bounce reason for a status code ("" where none was given) and a text."""
     detail = detail[:MAX_CHARACTERS]
     code = code_of(status, detail)
     replied = REPLY.search(detail)
@@ -93,7 +93,7 @@ def reason_of(status: str, detail: str, *, is_final: bool = True) -> BounceReaso
     causes = causes_in(detail)
     if not is_final:
         return BounceReason(Fate.DELAYED, _cause_of(code, causes), code)
-    if group == "4":  # it was tried for as long as somebody wanted to
+    if group == "4":  # retried for as long as the sending server keeps mail
         return BounceReason(Fate.POLICY if _is_policy(code, causes) else Fate.SOFT,
                       _cause_of(code, causes), code)  # fmt: skip
     fate, cause = _judged(code, causes, detail, replied[1] if replied else "")
@@ -101,7 +101,7 @@ def reason_of(status: str, detail: str, *, is_final: bool = True) -> BounceReaso
 
 
 def code_of(status: str, detail: str) -> str:
-    """Return the more telling of a status and the code in a text; "" where there is none."""
+    """Return the more specific of a status code and the code in a text; "" where there is none."""
     said = ENHANCED.search(status)
     given = ".".join(said.groups()) if said else ""
     found = [".".join(one.groups()) for one in ENHANCED.finditer(detail)]
@@ -115,7 +115,8 @@ def code_of(status: str, detail: str) -> str:
         return given
     if telling:
         return telling[0]
-    # A code of policy, or of another class, from the one that refused goes before the reporter's.
+    # A policy code, or one of another class, from the server that refused goes before the
+    # reporter's.
     is_other = _key(found[0]).startswith("7.") or given[0] != found[0][0]
     return found[0] if is_other else given
 
@@ -150,7 +151,8 @@ def _judged(code: str, causes: tuple[Cause, ...], detail: str, reply: str) -> tu
 def _by_code(
     known: tuple[Fate, Cause], causes: tuple[Cause, ...], detail: str
 ) -> tuple[Fate, Cause]:
-    """Believe the code, unless it says that an address is dead and the words say why not."""
+    """Classify by the code, unless it says that the address is dead and the text gives another
+    cause."""
     if known[1] is Cause.DISABLED and causes[:1] == (Cause.UNKNOWN_USER,):
         return (Fate.HARD, causes[0]) if _SAID_UNKNOWN.search(detail) else known
     if known[0] is not Fate.HARD or not causes or causes[0] in (known[1], Cause.UNKNOWN_USER):
@@ -165,7 +167,7 @@ def _by_code(
 
 
 def _by_reply(detail: str, reply: str) -> tuple[Fate, Cause]:
-    if reply == "550" and _WEAK.search(detail):  # RFC 5321's own words for no such mailbox
+    if reply == "550" and _WEAK.search(detail):  # RFC 5321's text for no such mailbox
         return Fate.HARD, Cause.UNKNOWN_USER
     if reply == "552":
         return Fate.SOFT, Cause.FULL

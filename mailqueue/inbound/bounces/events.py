@@ -1,4 +1,5 @@
-"""Decides which events a message that came back is: what is proved counts, the rest is kept."""
+"""Convert a bounce message into events: proved failures count, all others are stored without
+effect."""
 
 import asyncio
 import hashlib
@@ -17,7 +18,7 @@ from mailqueue.ports.inbound import BadEvent, InboundRequest, ProviderEvent
 from mailqueue.tracking.keyring import Keyring
 
 TOLD_OF = ("Delivered-To", "X-Original-To", "Envelope-To", "X-Envelope-To", "To")
-"""Fields in which servers write down whom a message was for."""
+"""Header fields in which servers record the recipient of a message."""
 MAX_DETAIL_CHARACTERS = 1_000
 
 TYPE_BY_FATE = {
@@ -39,13 +40,14 @@ async def bounce_events(
     project_id: UUID | None,
     now: datetime,
 ) -> Sequence[ProviderEvent | BadEvent]:
-    """Read a message that came back, and return the events it proves.
+    """Read a bounce message and return the events it proves.
 
-    Its envelope is in the query where it is known. What nothing proves has no type: it is kept,
-    says why it does not count, and changes nothing.
+    The request's query holds the envelope where it is known. A recipient that nothing proves yields
+    an event without a type: it is stored with the reason and changes nothing.
 
     Raises:
-        ConfigError, Locked, SealBroken: what signed the return path cannot be opened here now.
+        ConfigError, Locked, SealBroken: the key that signed the return path cannot be opened here
+            now.
     """
     handed = message_of(request)
     if isinstance(handed, BadEvent):
@@ -122,9 +124,10 @@ def _type(told: ReportedRecipient) -> Type | None:
 
 
 def _event_id(request: InboundRequest, email_id: UUID, recipient: str | None, what: Type) -> str:
-    """Name what happened: a mail fails for good once, however often somebody says so.
+    """Return the event id: one permanent failure per mail and recipient, however often it is
+    reported.
 
-    It may be late several times, each in a message of its own.
+    A delay may be reported several times; each message has an id of its own.
     """
     about = f"{email_id} {(recipient or '').lower()} {what.value}"
     if what is not Type.DEFERRED:

@@ -1,4 +1,4 @@
-"""Decides what a feedback report complains of (RFC 5965). Pure."""
+"""Parse feedback reports (complaints, RFC 5965). Pure."""
 
 import re
 from dataclasses import replace
@@ -18,7 +18,7 @@ FEEDBACK_TYPE = "message/feedback-report"
 COMPLAINTS = frozenset(
     {"abuse", "fraud", "virus", "other", "opt-out", "opt-out-list", "miscategorized"}
 )
-"""Where somebody was bothered by the mail; not-spam, auth-failure and dmarc are something else."""
+"""Feedback types that are complaints; not-spam, auth-failure and dmarc are not."""
 _COMPLAINED = BounceReason(Fate.COMPLAINED, Cause.POLICY)
 _IGNORED = BounceReason(Fate.IGNORED, Cause.UNSAID)
 _OLD_SENDER = re.compile(r"\bstaff@hotmail\.com\b", re.IGNORECASE)
@@ -26,7 +26,7 @@ _WORD = re.compile(r"[a-z0-9-]{1,40}")
 
 
 def feedback_part(root: BouncePart) -> BouncePart | None:
-    """Find the part with the fields, also in reports that say no report-type."""
+    """Return the part with the report's fields, also where the message declares no report-type."""
     for part in root.walk():
         if part.content_type == FEEDBACK_TYPE:
             return part
@@ -36,9 +36,7 @@ def feedback_part(root: BouncePart) -> BouncePart | None:
 def feedback_recipients(
     part: BouncePart, returned: ReturnedMail
 ) -> tuple[tuple[ReportedRecipient, ...], ReturnedMail]:
-    """Return whose complaint it is, and what came back with what the report adds of our
-    envelope.
-    """
+    """Return the recipients who complained, and the returned mail with the data of the report."""
     merged: Group = {}
     for group in groups_of(part.text()):
         for name, values in group.items():
@@ -67,9 +65,7 @@ def feedback_recipients(
 
 
 def is_complaint_of_old(root: BouncePart) -> bool:
-    """Return whether it is a complaint as one large provider sends them: the mail, and no
-    report.
-    """
+    """Return whether a message is a complaint without a report, as one large provider sends."""
     return (
         bool(_OLD_SENDER.search(root.header("From")))
         and root.header("Subject").strip().lower().startswith("complaint about message from")
@@ -80,7 +76,7 @@ def is_complaint_of_old(root: BouncePart) -> bool:
 def old_complaint_recipients(
     root: BouncePart, returned: ReturnedMail
 ) -> tuple[ReportedRecipient, ...]:
-    """Return whose complaint it is: the provider names the mailbox in a field of the mail."""
+    """Return the recipients of such a complaint, which a header field of the mail names."""
     named = [
         address
         for part in root.walk()

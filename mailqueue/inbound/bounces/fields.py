@@ -1,4 +1,4 @@
-"""Decides what the fields of a report mean: groups, addresses with their type, xtext. Pure.
+"""Parse the fields of a report: groups, typed addresses, xtext. Pure.
 
 RFC 3464 section 2, RFC 3461 section 4 (xtext), RFC 6533 section 3 (utf-8 addresses).
 """
@@ -19,13 +19,13 @@ _COMMENT = re.compile(r"\([^()]{0,200}\)")
 _BARE = re.compile(r"[^\s<>,;\"]{1,64}@[^\s<>,;\"]{1,255}|\"[^\"\n]{1,62}\"@[^\s<>,;]{1,255}")
 
 Group = dict[str, list[str]]
-"""Fields of one group by name in lower case."""
+"""Field values of one group, by field name in lower case."""
 
 
 def groups_of(text: str, limits: MimeLimits = DEFAULT_LIMITS) -> list[Group]:
-    """Return the groups of fields that blank lines divide, without the empty ones.
+    """Return the groups of fields that blank lines separate, without the empty ones.
 
-    A second recipient also begins a group: some forget the blank line.
+    A second recipient also begins a group: some servers omit the blank line.
     """
     groups: list[Group] = []
     for block in _BLANK.split(text.strip("\n"), MAX_GROUPS):
@@ -42,12 +42,12 @@ def groups_of(text: str, limits: MimeLimits = DEFAULT_LIMITS) -> list[Group]:
 
 
 def first(group: Group, name: str) -> str:
-    """Return a field, "" where it is missing."""
+    """Return the first value of a field; "" where the field is missing."""
     return group.get(name, [""])[0]
 
 
 def typed(value: str) -> tuple[str, str]:
-    """Return the type of a field such as `dns; mx.example.com` in lower case, and what follows."""
+    """Return the type of a field such as `dns; mx.example.com` in lower case, and its value."""
     kind, semicolon, rest = value.partition(";")
     if not semicolon:
         return "", value.strip()
@@ -55,7 +55,7 @@ def typed(value: str) -> tuple[str, str]:
 
 
 def address_of(value: str) -> str:
-    """Return the address of a field such as `rfc822; <ann@example.com>`, "" where it names none."""
+    """Return the address of a field such as `rfc822; <ann@example.com>`; "" where there is none."""
     kind, text = typed(value)
     if kind == "utf-8":
         text = _UNITEXT.sub(_character, text)
@@ -64,10 +64,10 @@ def address_of(value: str) -> str:
 
 
 def without_xtext(address: str) -> str:
-    """Return an address with its xtext read; it stays as it is where that makes no text.
+    """Return an address with its xtext decoded; unchanged where the result would be no text.
 
-    Nobody can tell `bob+20@example.com` from xtext, so both readings are held against the
-    addresses that were written to.
+    `bob+20@example.com` may be xtext or not, so both readings are compared with the recipients of
+    the mail.
     """
     decoded = _XTEXT.sub(lambda found: chr(int(found[1], 16)), address)
     return decoded if decoded.isascii() and decoded.isprintable() else address

@@ -1,34 +1,34 @@
-"""What a message that came back says. Values only."""
+"""Values of a parsed bounce message."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class BounceKind(StrEnum):
-    """What kind of message it is."""
+    """Kind of a message that came back."""
 
     REPORT = "dsn"  # RFC 3464
     COMPLAINT = "arf"  # RFC 5965
-    TEXT = "text"  # a bounce in words of its own
+    TEXT = "text"  # a bounce in free text
     AUTOREPLY = "autoreply"
-    RECEIPT = "receipt"  # RFC 8098: somebody's program read it
+    RECEIPT = "receipt"  # RFC 8098: the recipient's mail program displayed it
     OTHER = "other"
 
 
 class Fate(StrEnum):
-    """What became of the mail at one recipient."""
+    """Result of the delivery to one recipient."""
 
-    HARD = "hard"  # there is no such address
-    SOFT = "soft"  # given up, and the address may be fine
-    POLICY = "policy"  # about us or about the message, never about the address
+    HARD = "hard"  # the address does not exist
+    SOFT = "soft"  # delivery was given up; the address may be valid
+    POLICY = "policy"  # a refusal of the sender or the message, not of the address
     DELAYED = "delayed"
     DELIVERED = "delivered"
     COMPLAINED = "complained"
-    IGNORED = "ignored"  # says nothing that counts
+    IGNORED = "ignored"  # has no effect
 
 
 class Cause(StrEnum):
-    """Why, in our words."""
+    """Cause of a failure."""
 
     UNKNOWN_USER = "unknown_user"
     UNKNOWN_HOST = "unknown_host"
@@ -49,7 +49,7 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BounceReason:
-    """What a code and a text mean together."""
+    """Classification of a status code together with a text."""
 
     fate: Fate
     cause: Cause
@@ -58,22 +58,22 @@ class BounceReason:
 
 @dataclass(frozen=True, slots=True)
 class ReportedRecipient:
-    """What is told of one recipient; the addresses are as written, "" where none is."""
+    """What a message reports about one recipient; addresses as written, "" where none is given."""
 
     recipient: str
     reason: BounceReason
     detail: str = ""
     original_recipient: str = ""
-    remote: str = ""  # the server that refused
-    feedback: str = ""  # the type of a complaint
+    remote: str = ""  # host name of the server that refused
+    feedback: str = ""  # the feedback type of a complaint
 
 
 @dataclass(frozen=True, slots=True)
 class ReturnedMail:
-    """What of our mail came back with it, "" where it did not."""
+    """The parts of our own mail that the message returned; "" where it returned none."""
 
     message_id: str = ""
-    email_id: str = ""  # of our own header
+    email_id: str = ""  # from the email-id header of our mail
     recipients: tuple[str, ...] = ()
     return_path: str = ""
     envelope_id: str = ""
@@ -84,11 +84,11 @@ NOTHING_RETURNED = ReturnedMail()
 
 @dataclass(frozen=True, slots=True)
 class ParsedBounce:
-    """A message that came back, understood as far as it goes."""
+    """A parsed bounce message."""
 
     shape: BounceKind
     told: tuple[ReportedRecipient, ...] = ()
     returned: ReturnedMail = NOTHING_RETURNED
-    reporter: str = ""  # the server that reports
-    why: str = ""  # why it is what it is, for those who wonder
+    reporter: str = ""  # host name of the reporting server
+    why: str = ""  # reason for the classification, for the log and for people
     is_complete: bool = True

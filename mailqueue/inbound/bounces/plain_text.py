@@ -1,4 +1,4 @@
-"""The plain text of a bounce, whichever of text and HTML it is written in. Pure."""
+"""Extract the plain text of a bounce from its text and HTML parts. Pure."""
 
 import re
 from collections.abc import Iterator

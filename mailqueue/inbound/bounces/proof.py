@@ -1,8 +1,8 @@
-"""Decides which mail of ours a message that came back is about, and whether that is proved.
+"""Find the mail that a bounce is about, and check the proof.
 
-Anybody can write a bounce. Two things only prove one: a return path that we signed, which no more
-than the servers on the way and the recipient get to see; or the Message-ID of a mail that we sent
-to the very recipient who is said to have failed.
+Anyone can write a bounce. Two things prove one: a return path that we signed, which only the
+servers on the way and the recipient see; or the Message-ID of a mail sent to the very recipient who
+is reported to have failed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,9 +24,10 @@ MAX_CLAIMS = 20
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A mail of ours that came back; `place` is the recipient its return path names, 0: none.
+    """A mail of ours that came back; `place` is the recipient's number in the return path, 0 for
+    none.
 
-    `is_signed` says that the return path proves it; else it is known by its Message-ID.
+    `is_signed` is true where the return path proves it, false where the Message-ID does.
     """
 
     mail: BouncedMail
@@ -34,9 +35,10 @@ class Proof:
     place: int = 0
 
     def recipient_of(self, told: ReportedRecipient) -> str | None:
-        """Return our own spelling of who is meant; None where nobody of the mail is.
+        """Return the recipient's address as our mail has it; None where the report names another
+        address.
 
-        Servers that forward report the address they forwarded to: ours is told by the return path.
+        Servers that forward report the address they forwarded to: ours is in the return path.
         """
         recipients = self.mail.recipients
         if self.is_signed and len(recipients) == 1:
@@ -56,12 +58,12 @@ async def prove(
     project_id: UUID | None,
     now: datetime,
 ) -> Proof | str:
-    """Return the mail a reading is about, or why nothing proves that it is about one of ours.
+    """Return the mail that a bounce is about, or the reason why there is no proof.
 
-    `received_by` are addresses it came to, as the envelope or the headers say.
+    `received_by` are the addresses it was delivered to, from the envelope or the headers.
 
     Raises:
-        ConfigError, Locked, SealBroken: what signed it cannot be opened here now.
+        ConfigError, Locked, SealBroken: the key that signed the mail cannot be opened here now.
     """
     why = "its return path is not one of ours"
     for claimed in _claims((*received_by, reading.returned.return_path)):
@@ -96,7 +98,7 @@ async def _by_return_path(
 
 
 def _keys(told: ReportedRecipient) -> list[str]:
-    """Return the forms by which the recipients that a report names are known."""
+    """Return the lookup keys of the recipients that a report names."""
     spellings = (
         spelling
         for said in (told.original_recipient, told.recipient)

@@ -1,7 +1,7 @@
-"""Decides what a message that came back is and says: the one place that knows the order. Pure.
+"""Classify a message that came back; the order of the steps is decided here. Pure.
 
-Reports first, for they cannot be mistaken; then answers by machines, which never count; then what
-tells of a failure in words of its own.
+Reports first, because they are unambiguous; then automatic replies, which never count; then bounces
+in free text.
 """
 
 from dataclasses import replace
@@ -39,18 +39,16 @@ NOTHING = ParsedBounce(BounceKind.OTHER, why="nothing in it tells of a failure")
 def read_bounce(
     raw: bytes, *, is_null_sender: bool = False, limits: MimeLimits = DEFAULT_LIMITS
 ) -> ParsedBounce:
-    """Read a message that came back, whatever it holds; never raises.
+    """Parse a bounce message; never raises.
 
-    `is_null_sender` says that the server which handed it over named no sender.
+    `is_null_sender` is true where its envelope had an empty sender.
     """
     tree = read_tree(raw, limits)
     reading = _read(tree.root, is_null_sender=is_null_sender)
     is_unnamed = reading.shape is BounceKind.TEXT and not reading.told[0].recipient
     if is_unnamed and tree.is_complete:
         reading = replace(reading, told=_asked(raw, reading.told[0]))
-    if (
-        reading.shape is BounceKind.TEXT and reading.why == NOTHING.why
-    ):  # so far nothing told of one
+    if reading.shape is BounceKind.TEXT and reading.why == NOTHING.why:  # no recipient found so far
         is_found = bool(reading.told[0].recipient)
         why = "a bounce by a pattern of the library"
         told, shape = (reading.told, BounceKind.TEXT) if is_found else ((), BounceKind.OTHER)
@@ -59,7 +57,8 @@ def read_bounce(
 
 
 def _asked(raw: bytes, unnamed: ReportedRecipient) -> tuple[ReportedRecipient, ...]:
-    """Return whom the library finds in a bounce, with the reason that was found without it."""
+    """Return the recipients that the library finds in a bounce, each with the reason found without
+    it."""
     delayed, failed = named_by_library(raw)
     given_up = unnamed.reason
     for_now = replace(given_up, fate=Fate.DELAYED)
@@ -97,7 +96,7 @@ def _read(root: BouncePart, *, is_null_sender: bool) -> ParsedBounce:
         return ParsedBounce(BounceKind.AUTOREPLY, (), returned, why=answer)
     if not is_failure_text(text, marks):
         nothing = replace(NOTHING, returned=returned)
-        # People forward what came back to them: a mail inside is no mark by itself.
+        # People forward bounces to each other: a nested mail alone is not a mark.
         is_marked = marks > any(part.content_type == "message/rfc822" for part in root.children)
         return (
             replace(nothing, shape=BounceKind.TEXT, told=_unnamed(text)) if is_marked else nothing

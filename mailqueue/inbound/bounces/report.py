@@ -1,4 +1,4 @@
-"""Decides what a delivery status notification says of each recipient (RFC 3464, RFC 6533). Pure."""
+"""Parse delivery status notifications (RFC 3464, RFC 6533), recipient by recipient. Pure."""
 
 import re
 
@@ -9,7 +9,7 @@ from mailqueue.inbound.bounces.tree import BouncePart
 
 MAX_DETAIL_CHARACTERS = 1_000
 MAX_REPORTS = 5
-"""In one message; the first that names somebody counts."""
+"""Most reports of one message that are parsed; the first that names a recipient counts."""
 
 STATUS_TYPES = frozenset({"message/delivery-status", "message/global-delivery-status"})
 _ABOUT_RECIPIENT = frozenset({"final-recipient", "original-recipient", "action", "status"})
@@ -21,10 +21,10 @@ _NEXT_ADDRESS = re.compile(r"\n[ \t]*<?[\w.+=-]{1,64}@[\w.-]{1,80}>?:")
 
 
 def status_part(root: BouncePart) -> BouncePart | None:
-    """Find the part with the fields, also where it is called something else."""
-    # What our own mail had in it, and came back with, is not theirs to say.
+    """Return the part with the report's fields, also where it has another content type."""
+    # Texts that our own mail contained are not the reporting server's statement.
     parts = [part for part in _outer(root) if part.content_type in STATUS_TYPES]
-    if parts:  # some write what they say to people under its name, too
+    if parts:  # some servers put their text for people under this content type
         return next((part for part in parts[:MAX_REPORTS] if names_recipients(part)), parts[0])
     for part in _outer(root):
         is_leaf = not part.children and part.content_type.startswith(("text/", "message/"))
@@ -34,7 +34,7 @@ def status_part(root: BouncePart) -> BouncePart | None:
 
 
 def _looks_like_it(text: str) -> bool:
-    """Return whether a block of lines names a recipient, and a status further down."""
+    """Return whether a block of lines names a recipient and, further down, a status."""
     for block in text.split("\n\n"):
         found = _NAMES_RECIPIENT.search(block)
         if found is not None and _SAYS_STATUS.search(block, found.end()):
@@ -52,16 +52,16 @@ def _outer(root: BouncePart) -> list[BouncePart]:
 
 
 def names_recipients(status: BouncePart) -> bool:
-    """Return whether it holds what a report must: some say that they have none."""
+    """Return whether the part has the fields of a report; a content type alone does not prove it."""
     return any(_ABOUT_RECIPIENT & group.keys() for group in groups_of(status.text()))
 
 
 def report_recipients(
     status: BouncePart, text: str
 ) -> tuple[tuple[ReportedRecipient, ...], str, str]:
-    """Return what it says of each recipient, who reports, and our envelope's id.
+    """Return the recipients of a report, the reporting server, and our envelope id.
 
-    `text` is what it says to people: there stands why, where the fields keep it to themselves.
+    `text` is the part for people; it holds the reason where the fields do not.
     """
     source = status.text()
     if status.content_type not in STATUS_TYPES:
@@ -105,7 +105,7 @@ def _told(group: Group, text: str) -> ReportedRecipient | None:
 
 
 def _reason(action: str, status: str, detail: str, group: Group) -> BounceReason:
-    if action in ("deliverable", "undeliverable"):  # somebody only asked, nothing was sent
+    if action in ("deliverable", "undeliverable"):  # an address check: nothing was sent
         return BounceReason(Fate.IGNORED, Cause.UNSAID)
     if action in _UNDERSTOOD or (not action and status.startswith("2")):
         return BounceReason(Fate.DELIVERED, Cause.UNSAID, code_of(status, ""))
@@ -117,9 +117,10 @@ def _reason(action: str, status: str, detail: str, group: Group) -> BounceReason
 
 
 def said_of(recipient: str, text: str) -> str:
-    """Return the sentence behind an address in the text for people, or the whole where it is short.
+    """Return the sentence that follows an address in the text for people, or the whole text if
+    short.
 
-    What came back of our own mail is no part of `text`.
+    `text` does not include the returned mail.
     """
     at = text.lower().find(recipient.lower()) if recipient else -1
     if at < 0:
@@ -134,7 +135,7 @@ def said_of(recipient: str, text: str) -> str:
 
 
 def _without_twins(told: list[ReportedRecipient]) -> list[ReportedRecipient]:
-    """Return each recipient once: the last word on one who was reported twice the same way."""
+    """Return each recipient once: the last report about a recipient of the same kind counts."""
     kept: dict[tuple[str, Fate], ReportedRecipient] = {}
     for one in told:
         kept[one.recipient.lower(), one.reason.fate] = one

@@ -1,4 +1,4 @@
-"""Decides what of our own mail came back with a message. Pure."""
+"""Extract the parts of our own mail that a bounce returns. Pure."""
 
 import re
 
@@ -31,11 +31,11 @@ BEGINS = re.compile(
     r"|^(?:Return-Path|Received|DKIM-Signature|Reporting-MTA): ",
     re.MULTILINE | re.IGNORECASE,
 )
-"""Where in a text the mail that came back begins."""
+"""The line of a text at which the returned mail begins."""
 
 
 def returned_in(root: BouncePart) -> ReturnedMail:
-    """Return what came back as a part of its own, or as text behind the report."""
+    """Return the returned mail, from a part of its own or from the text after the report."""
     for part in root.walk():
         if part is root:
             continue
@@ -47,7 +47,7 @@ def returned_in(root: BouncePart) -> ReturnedMail:
 
 
 def addresses_in(value: str) -> list[str]:
-    """Return the addresses of a header, or of a line."""
+    """Return the addresses in a header field or a line."""
     return _ADDRESS.findall(value)[:MAX_RECIPIENTS]
 
 
@@ -100,7 +100,7 @@ def _bare(value: str) -> str:
 
 
 def parsed(text: str) -> Address | None:
-    """Return an address as we write it, or None where it is none."""
+    """Return an address in the form we store, or None where the text is not an address."""
     try:
         return parse_address(text)
     except InvalidAddress:

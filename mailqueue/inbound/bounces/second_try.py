@@ -1,4 +1,4 @@
-"""Asks a library with the patterns of many old servers whom a bounce names. Never raises."""
+"""Find the recipients of a bounce with a library that knows many old servers. Never raises."""
 
 import email
 import re
@@ -13,7 +13,7 @@ from mailqueue.mime.reader import unified
 MAX_BYTES = 32 * 1024
 _BLANK_LINES = re.compile(rb"\n(?:[ \t]*\n){2,}")
 _ADDRESS = re.compile(r"[^\s<>,;:\"()\[\]]{1,64}@[A-Za-z0-9._-]{1,255}")
-# What a parser of hostile text raises; the library promises nothing.
+# Exceptions the library has been seen to raise on hostile text; it documents none.
 _FAULTS = (
     ArithmeticError,
     AssertionError,
@@ -27,12 +27,12 @@ _FAULTS = (
 
 
 def named_by_library(raw: bytes) -> tuple[list[str], list[str]]:
-    """Return the addresses it finds delayed, and those it finds failed for good.
+    """Return the delayed addresses and the permanently failed addresses that the library finds.
 
-    It parses the whole: what is nested or large beyond measure must not come here.
+    The library parses the whole message: check nesting and size before calling.
     """
     try:
-        # Its patterns take longest for blank lines, which say nothing.
+        # Its patterns are slowest on blank lines, which carry no information.
         octets = _BLANK_LINES.sub(b"\n\n", unified(raw[:MAX_BYTES]))
         message = email.message_from_bytes(octets, policy=policy.compat32)
         delayed, failed = all_failures(message)

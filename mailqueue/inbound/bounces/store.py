@@ -1,4 +1,4 @@
-"""Whose mail came back; the only file here that runs SQL."""
+"""SQL for finding the mail that a bounce is about; the only file of this folder that runs SQL."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from mailqueue.db.fetch import Conn, many, maybe
 
 
 class BouncedMail(NamedTuple):
-    """A mail of ours and whom it went to, in order."""
+    """A mail of ours and its recipients, in order."""
 
     id: UUID
     project_id: UUID
@@ -18,7 +18,7 @@ class BouncedMail(NamedTuple):
 async def find_by_id(
     conn: Conn, email_id: UUID, *, project_id: UUID | None = None
 ) -> BouncedMail | None:
-    """Find a mail by its id, in a project where one is given."""
+    """Return a mail by its id; with a project, only one of that project."""
     params = {
         "email_id": email_id,
         "message_id": None,
@@ -31,9 +31,10 @@ async def find_by_id(
 async def find_by_message_id(
     conn: Conn, message_id: str, *, recipients: Sequence[str] = (), project_id: UUID | None = None
 ) -> BouncedMail | None:
-    """Find a mail by the Message-ID it bore, in a project where one is given.
+    """Return a mail by its Message-ID; with a project, only one of that project.
 
-    Of several with that Message-ID it is one to the recipients, which are in lower case.
+    Where several mails have that Message-ID, the one sent to `recipients` (in lower case) is
+    returned.
     """
     params = {
         "email_id": None,
@@ -45,5 +46,5 @@ async def find_by_message_id(
 
 
 async def list_domains(conn: Conn) -> list[str]:
-    """List the domains to which bounces of some project come back."""
+    """Return the bounce domains of all projects."""
     return await many(conn, "list_bounce_domains", None, str)

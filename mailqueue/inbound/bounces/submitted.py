@@ -1,6 +1,7 @@
-"""Decides which message a request hands on: its octets, or JSON of what somebody parsed. Pure.
+"""Extract the bounce message from an HTTP request: its raw bytes, or JSON of a parsed message.
+Pure.
 
-A message comes as it is (message/rfc822), or in JSON as `raw` or `raw_base64`, or taken apart:
+A message comes as it is (message/rfc822), or in JSON as `raw` or `raw_base64`, or in parts:
 `headers` (an object, or a list of name and value), `text`, `html` and `parts`, each with its
 `content_type` and `content` or `content_base64`. `sender` and `recipient` are the envelope.
 """
@@ -17,7 +18,7 @@ import orjson
 from mailqueue.ports.inbound import BadEvent, InboundRequest
 
 SENDER, RECIPIENT = "sender", "recipient"
-"""Where the query of a request carries the envelope: the null sender is an empty text."""
+"""Query parameters that hold the envelope of a message; an empty sender is the null sender."""
 MAX_PARTS = 50
 MAX_HEADERS = 500
 MAX_RECIPIENTS = 100
@@ -27,7 +28,7 @@ _BOUNDARY = "=_parts-of-a-message-that-was-taken-apart"
 
 
 def message_of(request: InboundRequest) -> InboundRequest | BadEvent:
-    """Return the request with the message for its body, and the envelope in its query."""
+    """Return the request with the message as its body and the envelope in its query."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         return request
@@ -104,7 +105,7 @@ def _parts(said: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
 
 
 def _composed(headers: list[tuple[str, str]], parts: list[tuple[str, bytes]]) -> bytes:
-    """Put a message together that reads as the one that was taken apart."""
+    """Build a message from its headers and parts."""
     said = {name.lower(): text for name, text in headers}
     report = re.search(r"report-type=\"?([\w-]{1,60})", said.get("content-type", ""))
     dropped = {"content-type", "content-transfer-encoding", "mime-version"}

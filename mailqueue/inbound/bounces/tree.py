@@ -1,6 +1,6 @@
-"""Decides what the parts of a bounce are: bounded in size, depth and time. Pure.
+"""Parse the MIME parts of a bounce, bounded in size, depth and time. Pure.
 
-Never raises. Line ends of all three kinds are read as one: bounces pass through many programs.
+Never raises. CR, LF and CRLF all end a line: bounces pass through many programs.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ DEFAULT_LIMITS = MimeLimits(
 
 @dataclass(frozen=True, slots=True)
 class BouncePart:
-    """One part with its header fields, unfolded and in their order; `octets` as transferred."""
+    """One MIME part: header fields unfolded and in order, `octets` as transferred."""
 
     content_type: str
     fields: tuple[tuple[str, str], ...]
@@ -43,23 +43,23 @@ class BouncePart:
     text_bytes: int = DEFAULT_LIMITS.text_bytes
 
     def values(self, name: str) -> list[str]:
-        """Return all fields of that name."""
+        """Return the values of all fields of that name."""
         wanted = name.lower()
         return [value for key, value in self.fields if key.lower() == wanted]
 
     def header(self, name: str) -> str:
-        """Return the first field of that name with its encoded words read, or an empty text."""
+        """Return the first field of that name with encoded words decoded; "" where it is missing."""
         found = self.values(name)
         return words_to_text(found[0]) if found else ""
 
     def text(self) -> str:
-        """Return what it says, line ends as LF; cut where it is too long."""
+        """Return the decoded text with LF line ends, cut at the limit."""
         octets = transfer_decoded(self.octets[: 2 * self.text_bytes], self.encoding)
         text = octets_to_text(octets[: self.text_bytes], self.charset or "utf-8")
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
     def walk(self) -> Iterator["BouncePart"]:
-        """Yield this part and all below it, in the order they stand."""
+        """Yield this part and all parts below it, in document order."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -67,16 +67,16 @@ class BouncePart:
 
 @dataclass(frozen=True, slots=True)
 class BounceTree:
-    """A message; `is_complete` is false where a limit cut something off."""
+    """A parsed message; `is_complete` is false where a limit cut something off."""
 
     root: BouncePart
     is_complete: bool
 
 
 def read_tree(raw: bytes, limits: MimeLimits = DEFAULT_LIMITS) -> BounceTree:
-    """Read a message, whatever it holds."""
+    """Parse a message, whatever its bytes."""
     octets = unified(raw[: limits.message_bytes]).lstrip(b"\n")
-    if octets.startswith((b"From ", b">From ")):  # as mailboxes mark the beginning
+    if octets.startswith((b"From ", b">From ")):  # the separator line of mbox files
         octets = octets.partition(b"\n")[2]
     read = read_message(octets, limits)
     is_complete = read.is_complete and len(raw) <= limits.message_bytes
@@ -84,7 +84,7 @@ def read_tree(raw: bytes, limits: MimeLimits = DEFAULT_LIMITS) -> BounceTree:
 
 
 def read_fields(text: str, limits: MimeLimits = DEFAULT_LIMITS) -> tuple[tuple[str, str], ...]:
-    """Return the fields of a block such as a header, unfolded; lines that are none are left out."""
+    """Return the header fields of a text, unfolded; lines that are no field are left out."""
     return tuple(
         (name, _on_one_line(value, limits))
         for name, value in islice(fields_of(text), limits.headers)

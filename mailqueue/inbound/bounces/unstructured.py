@@ -16,7 +16,7 @@ from mailqueue.inbound.bounces.tree import BouncePart
 from mailqueue.inbound.bounces.words import causes_in
 
 Lines = list[tuple[str, int]]
-"""Lines with the places where they begin."""
+"""Lines with their offsets in the text."""
 
 MAX_RECIPIENTS = 100
 MAX_LINES = 600
@@ -107,12 +107,12 @@ _NO_ADDRESS_LINE = re.compile(
 
 
 def is_daemon(root: BouncePart, *, is_null_sender: bool = False) -> bool:
-    """Return whether a server wrote it, by its name."""
+    """Return whether the sender's name is that of a mail server, such as mailer-daemon."""
     return is_null_sender or bool(DAEMON.search(root.header("From") or root.header("Sender")))
 
 
 def count_bounce_marks(root: BouncePart, text: str, *, is_null_sender: bool) -> int:
-    """Count what bounces have in common and this message has, too."""
+    """Return the number of marks of a bounce that a message has."""
     subject = root.header("Subject")
     return sum(
         (
@@ -127,7 +127,7 @@ def count_bounce_marks(root: BouncePart, text: str, *, is_null_sender: bool) -> 
 
 
 def is_failure_text(text: str, marks: int) -> bool:
-    """Return whether a message with so many marks of a bounce is one; with two, by its words."""
+    """Return whether a message with so many marks is a bounce; with two, its text decides."""
     if marks >= 3:
         return True
     return marks == 2 and bool(BANNER.search(text) or _TELLING & set(causes_in(text)))
@@ -136,7 +136,8 @@ def is_failure_text(text: str, marks: int) -> bool:
 def failed_recipients(
     root: BouncePart, text: str, returned: ReturnedMail
 ) -> tuple[ReportedRecipient, ...]:
-    """Return whom a bounce in words names and why, as far as it can be told."""
+    """Return the failed recipients of a bounce in free text, each with its reason where one is
+    found."""
     before = _before_returned(text)
     is_delay = bool(_DELAY.search(before) or _DELAY.search(root.header("Subject")))
     named = _failed_header(root)
@@ -157,7 +158,7 @@ def failed_recipients(
 
 
 def _firsts(spots: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Return the first of spots of one address that stand behind each other."""
+    """Return the first of consecutive spots of the same address."""
     return [
         spot
         for number, spot in enumerate(spots)
@@ -176,7 +177,7 @@ def _before_returned(text: str) -> str:
     found = BEGINS.search(text)
     if found is None or not text[: found.start()].strip():
         return text
-    # A transcript may stand behind the first mark, a message never does.
+    # A transcript may follow the first mark; a returned message does not.
     return text[: found.start()]
 
 
@@ -197,7 +198,7 @@ def _spots_of(text: str, named: Sequence[str]) -> list[tuple[str, int]]:
 
 
 def _spots(text: str, root: BouncePart, returned: ReturnedMail) -> list[tuple[str, int]]:
-    """Return the addresses that stand where the failed one stands, and where each ends."""
+    """Return the addresses in places where failed addresses stand, and the offset where each ends."""
     lines: list[tuple[str, int]] = []
     at = 0
     for line in text.split("\n")[:MAX_LINES]:
@@ -205,7 +206,7 @@ def _spots(text: str, root: BouncePart, returned: ReturnedMail) -> list[tuple[st
         at += len(line) + 1
     writers = {each.lower() for each in _ADDRESS.findall(root.header("From"))}
     readers = {each.lower() for each in _ADDRESS.findall(root.header("To"))}
-    for avoided in (writers | readers, writers):  # mail to oneself fails, too
+    for avoided in (writers | readers, writers):  # mail to oneself can fail, too
         found = _at_line_begins(lines, avoided) or _in_sentences(lines, avoided)
         if found:
             return found
@@ -215,7 +216,9 @@ def _spots(text: str, root: BouncePart, returned: ReturnedMail) -> list[tuple[st
 
 def _at_line_begins(lines: Lines, avoided: set[str]) -> list[tuple[str, int]]:
     found: list[tuple[str, int]] = []
-    copied: list[tuple[str, int]] = []  # from the head of our mail: not necessarily who failed
+    copied: list[
+        tuple[str, int]
+    ] = []  # from the headers of our mail: not necessarily the failed recipient
     for line, start in lines:
         match = _LINE_OF_ADDRESS.match(line)
         if match and match[1].lower() not in avoided and not _NOT_WHO.search(match[1]):

@@ -1,8 +1,8 @@
-"""Decides what servers' sentences are about, in the order in which one goes before another. Pure.
+"""Classify the sentences of mail servers by cause, in order of precedence. Pure.
 
-Where a sentence is about two things the harmless one counts, so an address is called dead only by
-words that cannot be about anything else. Texts are cut before they come here, and every repetition
-is bounded: nobody can write one that takes long.
+Where a sentence has two causes the milder one counts, so an address is marked dead only by an
+unambiguous text. Texts are cut beforehand and every repetition is bounded, so no text can make a
+pattern slow.
 """
 
 import re
@@ -176,11 +176,11 @@ _ADDRESSES = re.compile(
 _PATHS = re.compile(r"(https?://[^\s/]{1,100})/[^\s]{0,300}")
 
 
-@lru_cache(maxsize=256)  # many recipients are refused in the same words
+@lru_cache(maxsize=256)  # many recipients are refused with the same text
 def causes_in(text: str) -> tuple[Cause, ...]:
-    """Return all a sentence is about, what counts first.
+    """Return all causes that a sentence names, by precedence.
 
-    Addresses are taken out, and paths of links: spam@ and /policy are no sentences.
+    Addresses and the paths of links are removed first: spam@ and /policy are not causes.
     """
     cut = _PATHS.sub(r"\1", _ADDRESSES.sub("x@x", text[:MAX_CHARACTERS]))
     return tuple(cause for cause, words in IN_ORDER if words.search(cut))
